@@ -7,10 +7,10 @@
  * webhooks read it (readers.ts). This file creates the parts and runs them.
  */
 import { randomUUID } from 'node:crypto';
-import { settledBy } from '../functions/audit/confirm.ts';
-import { createDailyAudit } from '../functions/audit/daily-audit.ts';
+import { createAuditShare } from '../functions/drain/audit-share.ts';
 import { createDrain } from '../functions/drain/drain.ts';
 import { createFanOut } from '../functions/fan-out/fan-out.ts';
+import type { ChangedAdvert } from '../shared/contract/messages.ts';
 import { stackName } from '../shared/contract/names.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { systemClock } from '../shared/domain/clock.ts';
@@ -63,8 +63,6 @@ const feedsAtOnce = 10;
 const sweepMs = 60_000;
 /** More frequent than the polling rounds, because a run until idle waits for the messages of a short pause. */
 const releaseMs = 5_000;
-/** The same interval as in a stack (infra/constructs/monitoring/audit.ts). */
-const auditMs = 15 * 60_000;
 
 /**
  * Runs the bridge until `signal` is aborted, or until idle. The caller must hold the run lock
@@ -101,22 +99,29 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
   const { queue } = state;
   const workers = startWorkers({ inbox: queue, settler: queue, fanOut, clock, observer, concurrency });
 
-  const drain = createDrain({
-    ...common,
-    feedStates: state.feedStates,
-    reader: partner,
+  const enqueuing = {
     queue: {
       depth: queue.depth,
-      async send(messages) {
+      async send(messages: readonly ChangedAdvert[]) {
         const refused = await queue.send(messages);
         workers.wake();
         return refused;
       },
     },
     deadLetters: state.deadLetters,
+    newId: newReadId,
+  };
+  const { auditShares: shares, publishedAdverts } = state;
+  const drain = createDrain({
+    ...common,
+    ...enqueuing,
+    feedStates: state.feedStates,
+    reader: partner,
     parked: state.parked,
     bridgePausedUntil,
-    newId: newReadId,
+    ...(settings.auditSample > 0 && {
+      sendAuditShare: createAuditShare({ ...enqueuing, observer, clock, shares, publishedAdverts, settings }),
+    }),
     holder: newRunId(),
     settings: { ...settings, leaseMs, maxWaiting, feedsAtOnce },
   });
@@ -138,21 +143,6 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
     repeat(releaseMs, (deadlineMs) => drain.release(deadlineMs)),
   ];
   const poller = { drain, clock, observer, pollSeconds: settings.pollSeconds };
-  // A run until idle would end before the audit can distinguish a difference from a change.
-  if (settings.auditSample > 0 && !untilIdle) {
-    const audit = createDailyAudit({
-      ...{ accounts, observer, adverts: partner, sample: settings.auditSample },
-      ...{ audits: state.dailyAudits, histories: state.advertHistories },
-      publishedAdverts: state.publishedAdverts,
-      isSettled: settledBy(state.waitingMessages),
-      poll: { feedStates: state.feedStates, reader: partner, clock, newId: newReadId, settings },
-    });
-    const run = (deadlineMs: number) =>
-      audit.run({ deadlineMs, signal: over }).catch((error: unknown) => {
-        if (!over.aborted) observer.error('the daily audit failed: it is tried again', { error });
-      });
-    background.push(repeat(auditMs, run));
-  }
   try {
     const fault = untilIdle
       ? await pollUntilIdle(

@@ -20,7 +20,6 @@ import { durableTable } from './constructs/durable-table.ts';
 import { EventBus } from './constructs/event-bus.ts';
 import { FanOut } from './constructs/fan-out.ts';
 import { Alarms } from './constructs/monitoring/alarms.ts';
-import { Audit } from './constructs/monitoring/audit.ts';
 import { Dashboard } from './constructs/monitoring/dashboard.ts';
 import { LogQueries } from './constructs/monitoring/log-queries.ts';
 import { bridgeMetric } from './constructs/monitoring/metrics.ts';
@@ -86,14 +85,12 @@ export class AdvertBridge extends Construct {
     readonly refreshToken: LambdaFunction;
     /** Connects partner accounts; `advert-bridge connect` invokes it. */
     readonly connect: LambdaFunction;
-    /** Compares adverts with the service; only with `auditSample`. */
-    readonly audit?: LambdaFunction;
   };
   /** Each alarm has a section in docs/operate/runbook.md. Add more receivers with `addAlarmAction`. */
   readonly alarms: readonly Alarm[];
   /**
    * Metrics of the whole bridge, with a period of 5 minutes (`with({ period })` changes it). The statistic is the
-   * maximum for lag, stopped accounts and audit differences, and the sum for all others.
+   * maximum for lag and stopped accounts, and the sum for all others.
    */
   readonly metrics: Readonly<Record<keyof typeof metrics, Metric>>;
   /** The role for people who run `backfill`, `resync` and `audit`. */
@@ -120,15 +117,8 @@ export class AdvertBridge extends Construct {
     applicationSecret(refreshToken, settings, [refreshToken, connect]);
     const drain = new Drain(this, 'Drain', parts);
     const catchUp = new CatchUp(this, 'CatchUp', { ...parts, drain });
-    const audit = settings.auditSample > 0 ? new Audit(this, 'Audit', parts) : undefined;
-    const functions = {
-      drain,
-      'fan-out': fanOut,
-      'refresh-token': refreshToken,
-      connect,
-      ...(audit && { audit }),
-    };
-    const alarms = new Alarms(this, 'Alarms', { settings, changedAdverts, fanOut, refreshToken, audit });
+    const functions = { drain, 'fan-out': fanOut, 'refresh-token': refreshToken, connect };
+    const alarms = new Alarms(this, 'Alarms', { settings, changedAdverts, fanOut, refreshToken });
     new LogQueries(this, 'LogQueries', {
       bridge: settings.name,
       logGroups: Object.values(functions).map(({ logGroup }) => logGroup),
@@ -145,23 +135,18 @@ export class AdvertBridge extends Construct {
       fanOut: fanOut.lambda,
       refreshToken: refreshToken.lambda,
       connect: connect.lambda,
-      ...(audit && { audit: audit.lambda }),
     };
     this.alarms = alarms.all;
     this.metrics = metricsOf(settings);
     this.catchUpRole = catchUp.role;
     this.#encryptionKey = settings.encryptionKey;
-    this.#schedules = [drain, refreshToken, audit].flatMap((one) => one?.schedule ?? []);
+    this.#schedules = [drain.schedule, refreshToken.schedule];
     // The schedules depend on the alarms, so that nothing runs unwatched.
     for (const each of this.#schedules) each.node.addDependency(alarms);
     this.#tell({
       partnerBaseUrl: settings.partnerBaseUrl,
       drainScheduleName: drain.schedule.scheduleName,
       refreshTokenScheduleName: refreshToken.schedule.scheduleName,
-      ...(audit && {
-        auditFunctionName: audit.lambda.functionName,
-        auditScheduleName: audit.schedule.scheduleName,
-      }),
     });
     if (settings.target === 'emulator') leaveOutUnknown(this);
   }
@@ -242,11 +227,7 @@ export class AdvertBridge extends Construct {
   }
 }
 
-const maxima: readonly MetricName[] = [
-  metrics.feedLagSeconds,
-  metrics.stoppedPartnerAccounts,
-  metrics.auditDifferences,
-];
+const maxima: readonly MetricName[] = [metrics.feedLagSeconds, metrics.stoppedPartnerAccounts];
 
 function metricsOf(bridge: { readonly namePrefix: string }): AdvertBridge['metrics'] {
   const all = Object.entries(metrics).map(([key, name]) => {

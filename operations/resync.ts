@@ -73,5 +73,5 @@ export async function resync(
   return { since, listed, finished: false };
 }
 
-export const unknownFeed = (partnerAccount: string) =>
+const unknownFeed = (partnerAccount: string) =>
   new CommandError(`the feed of ${partnerAccount} is not known: connect it again`);

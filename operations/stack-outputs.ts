@@ -10,8 +10,8 @@ import { CommandError } from './errors.ts';
 import { type StackPlace, textOfPlace } from './stack-place.ts';
 
 type OutputKey = keyof typeof outputs;
-/** Outputs that were added after version 0.1.0, or that depend on a setting: not every stack has them. */
-const laterOutputs = ['auditFunctionName', 'auditScheduleName', 'bridgeName', 'partnerBaseUrl'] as const;
+/** Outputs that were added after version 0.1.0: not every stack has them. */
+const laterOutputs = ['bridgeName', 'partnerBaseUrl'] as const;
 type LaterOutput = (typeof laterOutputs)[number];
 
 export type StackOutputs = Readonly<

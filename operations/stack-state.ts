@@ -85,13 +85,8 @@ export async function readStackState(
 
 /** @see https://docs.aws.amazon.com/scheduler/latest/APIReference/API_GetSchedule.html */
 async function scheduleState(client: SchedulerClient, outputs: StackOutputs) {
-  const { drainScheduleName, refreshTokenScheduleName, auditScheduleName } = outputs;
-  const names = {
-    drain: drainScheduleName,
-    'refresh-token': refreshTokenScheduleName,
-    // Only with the setting `auditSample`.
-    ...(auditScheduleName && { audit: auditScheduleName }),
-  };
+  const { drainScheduleName, refreshTokenScheduleName } = outputs;
+  const names = { drain: drainScheduleName, 'refresh-token': refreshTokenScheduleName };
   const states = await Promise.all(
     Object.entries(names).map(async ([of, Name]) => {
       const state = await client.send(new GetScheduleCommand({ Name })).then(

@@ -10,7 +10,7 @@ import { basename, join } from 'node:path';
 import { build, type Metafile, type Plugin } from 'esbuild';
 
 const repository = join(import.meta.dirname, '..');
-export const stages = ['drain', 'fan-out', 'refresh-token', 'connect', 'audit'] as const;
+export const stages = ['drain', 'fan-out', 'refresh-token', 'connect'] as const;
 type Stage = (typeof stages)[number];
 
 /**

@@ -7,7 +7,7 @@ export const minutesAMonth = 30 * 24 * 60;
 export interface StackFacts {
   /** Secrets, alarms and keys of the stack itself, without any partner account. */
   readonly monthly: Usage;
-  readonly memoryMb: Readonly<Record<Exclude<keyof typeof functions, 'audit'>, number>>;
+  readonly memoryMb: Readonly<Record<keyof typeof functions, number>>;
   /** Invocations per month, by schedule. */
   readonly scheduled: Readonly<Record<'drain' | 'refreshToken', number>>;
   readonly isTraced: boolean;

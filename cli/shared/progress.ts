@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { printableLine } from '../../shared/domain/text/printable.ts';
-import type { Io } from './io.ts';
+import { type Io, say } from './io.ts';
 
 const everyMs = 500;
 const eraseLine = '\r\u001B[K';
@@ -50,6 +50,9 @@ export function startProgress({ stderr }: Pick<Io, 'stderr'>, text: () => Promis
   };
 }
 
+/** Where standard error is no terminal, a line is written this often. */
+const lineEveryMs = 30_000;
+
 /** Shows progress during `work`: the last line that `work` has set. */
 export async function withProgress<T>(
   io: Io,
@@ -57,11 +60,15 @@ export async function withProgress<T>(
 ): Promise<T> {
   let latest = '';
   const progress = startProgress(io, async () => latest);
+  const timer = io.stderr.isTTY
+    ? undefined
+    : setInterval(() => latest && say(io, latest), lineEveryMs).unref();
   try {
     return await work((line) => {
       latest = line;
     });
   } finally {
+    clearInterval(timer);
     progress.stop();
   }
 }

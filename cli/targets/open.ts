@@ -2,13 +2,12 @@
 import type { HistoryPorts } from '../../operations/history/read-history.ts';
 import type { StatusPorts } from '../../operations/status.ts';
 import type { BridgeSettings } from '../../shared/contract/settings.ts';
-import type { Audits } from '../../shared/ports/audits.ts';
 import type { StoredLetters } from '../../shared/ports/dead-letters.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import { explained, type Place } from '../shared/explain.ts';
 import type { LocalTarget, StackTarget, Target } from '../shared/target.ts';
 import type { LocalBridge, LocalOptions } from './local/bridge.ts';
-import type { Auditing, CatchUp } from './ports/catch-up.ts';
+import type { CatchUp } from './ports/catch-up.ts';
 import type { Applications, Connections, Disconnections } from './ports/connections.ts';
 import type { Examined } from './ports/examined.ts';
 import type { Opening } from './ports/opening.ts';
@@ -114,12 +113,7 @@ export const tails: Need<EventTail> = {
   stack: async (bridge) => (await import('./stack/tail.ts')).stackTail(bridge),
 };
 
-export interface AuditedPorts extends StatusPorts {
-  /** Only for an embedded bridge. */
-  readonly dailyAudits?: Pick<Audits, 'read'>;
-}
-
-export const statusPorts: Need<AuditedPorts> = {
+export const statusPorts: Need<StatusPorts> = {
   local: async ({ state }) => state,
   stack: async (bridge) => (await import('./stack/status.ts')).stackStatusPorts(bridge),
 };
@@ -151,9 +145,3 @@ export const catchUp: Need<CatchUp> = {
   local: async (bridge) => (await import('./local/catch-up.ts')).localCatchUp(bridge),
   stack: async (bridge) => (await import('./stack/catch-up.ts')).stackCatchUp(bridge),
 };
-
-/** @param settings only for an embedded bridge: a stack has its own */
-export const auditing = (settings: Partial<BridgeSettings>): Need<Auditing> => ({
-  local: async (bridge) => (await import('./local/catch-up.ts')).localAuditing(bridge, settings),
-  stack: async (bridge) => (await import('./stack/catch-up.ts')).stackAuditing(bridge),
-});

@@ -8,6 +8,7 @@
 import { metrics } from '../../shared/contract/names.ts';
 import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
 import { knownSuccess } from '../../shared/domain/last-success.ts';
+import type { BackfillKey } from '../../shared/ports/backfills.ts';
 import type { FeedState } from '../../shared/ports/feed-states.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import { type DueFeed, type SortedFeeds, sortFeeds } from './due-feeds.ts';
@@ -22,6 +23,8 @@ export interface DrainDeps extends PollDeps, Omit<ReleaseDeps, 'settings' | 'acc
     /** How many feeds are read concurrently. */
     readonly feedsAtOnce: number;
   };
+  /** Called after an adverts feed was read to its end. Default: there is no daily audit. */
+  readonly sendAuditShare?: (key: BackfillKey) => Promise<void>;
 }
 
 /** Result of one round. `paused` feeds were not polled in it. */
@@ -75,7 +78,11 @@ export function createDrain(deps: DrainDeps) {
         ...options,
         ...(before ? {} : { listed: state }),
       });
-      if (report.end === 'up-to-date') lastSuccess.set(state, clock.now());
+      if (report.end === 'up-to-date') {
+        lastSuccess.set(state, clock.now());
+        // At this moment, few changes are on their way that the audit could take for a difference.
+        if (feed.name === 'adverts') await deps.sendAuditShare?.(state);
+      }
       if (report.end === 'fault' && report.fault.code === 'operator-paused') lastSuccess.delete(state);
       polls.set(state, { partnerAccount, feed: feed.name, ...added(report, before) });
       // Back to the end of the list, so that the other feeds are polled first.

@@ -27,6 +27,7 @@ interface Listing {
 /**
  * Sends one message for each distinct ID of the page, and one dead letter for all malformed IDs.
  *
+ * @returns the messages
  * @throws {PartnerError} when the queue did not accept everything; the caller must then store nothing
  */
 export async function enqueuePage(
@@ -34,7 +35,7 @@ export async function enqueuePage(
   { partnerAccount, generation, feed }: Listing,
   found: PageIds,
   { receivedAt, cause }: { readonly receivedAt: number; readonly cause: Cause },
-): Promise<void> {
+): Promise<readonly ChangedAdvert[]> {
   // New for every page read: fan-out recognises its own writes by this ID, and the same page, read again, may stand for
   // newer changes.
   // Planted fault: key-from-cursor
@@ -56,7 +57,7 @@ export async function enqueuePage(
       cause,
     }),
   );
-  if (messages.length === 0) return;
+  if (messages.length === 0) return messages;
   const refused = await queue.send(messages);
   // Planted fault: refused-sends-ignored
   if (refused.size > 0) {
@@ -64,6 +65,7 @@ export async function enqueuePage(
     throw new PartnerError('transient', message);
   }
   observer.info('page accepted', { ...about, generation, adverts: messages.length });
+  return messages;
 }
 
 /** One dead letter for all malformed IDs of a page, so that a broken feed does not fill the dead-letter queue. */

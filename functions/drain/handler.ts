@@ -6,6 +6,8 @@ import { dynamoDbClient, sqsClient } from '../../shared/aws/clients.ts';
 import { createDeadLetters } from '../../shared/aws/dead-letters.ts';
 import { createFeedStates } from '../../shared/aws/feed-states.ts';
 import { createParkedMessages } from '../../shared/aws/parked-messages.ts';
+import { createProgress } from '../../shared/aws/progress.ts';
+import { createPublishedAdverts } from '../../shared/aws/published-adverts.ts';
 import { createStore } from '../../shared/aws/store.ts';
 import { pollEvent } from '../../shared/contract/poll.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
@@ -16,6 +18,7 @@ import { withRuntime } from '../../shared/runtime/middleware.ts';
 import { observer } from '../../shared/runtime/observer.ts';
 import { partnerService } from '../../shared/runtime/partner.ts';
 import { createBudgetStore } from '../../shared/state/budget.ts';
+import { createAuditShare } from './audit-share.ts';
 import { createDrain } from './drain.ts';
 import { pollAnswerOf } from './poll-answer.ts';
 
@@ -31,17 +34,28 @@ const generationOf = async (name: string) => (await accounts.read(name))?.genera
 const inFlightOf = async (name: string) =>
   (await readBooks(table, name, (await generationOf(name)) ?? 0)).inFlight;
 
-const drain = createDrain({
-  accounts,
-  feedStates: createFeedStates(table),
-  reader: partner,
+const enqueuing = {
   queue: createChangedAdvertsQueue({ queue, accountDepth: { from: drainLimits.maxWaiting, inFlightOf } }),
   deadLetters: createDeadLetters({ queue: deadLetterQueue }),
-  parked: createParkedMessages({ table, queue, deadLetterQueue, observer }),
-  bridgePausedUntil: async () => quietUntil(await budget.read()),
   observer,
   clock: systemClock,
   newId: randomUUID,
+};
+const drain = createDrain({
+  ...enqueuing,
+  accounts,
+  feedStates: createFeedStates(table),
+  reader: partner,
+  parked: createParkedMessages({ table, queue, deadLetterQueue, observer }),
+  bridgePausedUntil: async () => quietUntil(await budget.read()),
+  ...(config.auditSample > 0 && {
+    sendAuditShare: createAuditShare({
+      ...enqueuing,
+      publishedAdverts: createPublishedAdverts({ ...table, name: config.advertStatusTable }),
+      shares: createProgress(table, 'audit-share'),
+      settings: config,
+    }),
+  }),
   holder: `drain ${randomUUID()}`,
   settings: { ...config, ...drainLimits },
 });

@@ -1,5 +1,6 @@
 import type { AdvertEvent } from '../../shared/contract/events.ts';
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
+import { metrics } from '../../shared/contract/names.ts';
 import { advertEvent } from '../../shared/domain/advert-event.ts';
 import { copyFields } from '../../shared/domain/event-fields.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
@@ -106,6 +107,7 @@ async function attempt(
   // Planted fault: pending-unrecorded
   const written = await write({ sequence, status: observed.status, envelope, pending: true });
   if (!written || !(await publishPending(deps, message, written))) return conflict;
+  reportAudit(deps, group, row.status, observed.status);
   return { kind: 'settled', outcome: outcomeOf(observed.status) };
 }
 
@@ -137,6 +139,21 @@ const isEventOf = ({ envelope }: AdvertRow, group: Group): boolean =>
 /** A history must not begin again within its generation, because it would assign its sequence numbers twice. */
 const historyRemoved = () =>
   new PartnerError('generation-over', 'the history of the partner account was removed meanwhile');
+
+/** Counts and names an advert that was published wrong. A group with another message is about a change on its way. */
+function reportAudit(
+  { observer }: AdvertDeps,
+  group: Group,
+  published: string | null,
+  actual: string | null,
+): void {
+  if (!group.every(({ message }) => message.cause === 'audit')) return;
+  const { partnerAccount, advertId } = group[0].message;
+  observer.count(metrics.auditDifferences, 1);
+  observer.warn('an audit found that the latest event of an advert differed from the service', {
+    ...{ partnerAccount, advertId, published, actual },
+  });
+}
 
 const outcomeOf = (status: string | null): Outcome => (status === null ? 'unavailable' : 'events');
 

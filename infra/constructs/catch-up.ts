@@ -42,9 +42,8 @@ export class CatchUp extends Grantee {
       ...rateBudget,
       account: ['GetItem', 'Query'],
       feed: ['Query', 'UpdateItem'],
-      // The progress of a backfill is stored in the item of the books, and that of an audit in an item next to it.
+      // The progress of a backfill or an audit is stored next to the item of the books.
       books: ['GetItem', 'UpdateItem'],
-      parked: ['GetItem'],
     });
     this.addStatement('AdvertStatus', {
       actions: ['dynamodb:BatchGetItem', 'dynamodb:Scan'],

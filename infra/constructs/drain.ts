@@ -19,8 +19,8 @@ const timeout = Duration.seconds(90);
 export class Drain extends BridgeFunction {
   readonly schedule = schedule(this, 'Reads the change feeds', every);
 
-  constructor(scope: Construct, id: string, props: Omit<Parts, 'advertStatus' | 'bus'>) {
-    const { settings, feedState, changedAdverts, refreshToken } = props;
+  constructor(scope: Construct, id: string, props: Omit<Parts, 'bus'>) {
+    const { settings, feedState, advertStatus, changedAdverts, refreshToken } = props;
     super(scope, id, {
       name: 'drain',
       description: 'Reads the change feed of every partner account and queues the adverts that changed',
@@ -32,10 +32,15 @@ export class Drain extends BridgeFunction {
       ...rateBudget,
       account: ['GetItem', 'Query'],
       feed: ['GetItem', 'Query', 'UpdateItem'],
-      books: ['GetItem'],
+      // The progress of the daily audit is stored next to the item of the books.
+      books: ['GetItem', ...(settings.auditSample > 0 ? (['UpdateItem'] as const) : [])],
       parked: ['DeleteItem', 'GetItem', 'Query'],
       parkedMessages: ['BatchWriteItem', 'Query'],
     });
+    this.addEnvironment('advertStatusTable', advertStatus.tableName);
+    if (settings.auditSample > 0) {
+      this.addStatement('AdvertStatus', { actions: ['dynamodb:Scan'], resources: [advertStatus.tableArn] });
+    }
     grantTokens(this, refreshToken);
     this.addEnvironment('queueUrl', changedAdverts.queue.queueUrl).addStatement('ChangedAdverts', {
       actions: ['sqs:SendMessage', 'sqs:GetQueueAttributes'],

@@ -17,12 +17,12 @@ const rowsAtOnce = 1_000;
  */
 export function createPublishedAdverts({ client, name }: Table): PublishedAdverts {
   return {
-    async page({ partnerAccount, generation }, from) {
+    async page({ partnerAccount, generation }, from, most = rowsAtOnce) {
       const prefix = `${partnerAccount}/${generation}/`;
       const { Items = [], LastEvaluatedKey } = await client.send(
         new ScanCommand({
           TableName: name,
-          Limit: rowsAtOnce,
+          Limit: most,
           ProjectionExpression: '#pk',
           FilterExpression: 'begins_with(#pk, :prefix) AND attribute_exists(#envelope)',
           ExpressionAttributeNames: { '#pk': pk, '#envelope': 'envelope' },

@@ -18,7 +18,13 @@ const common = {
 
 /** The resources of each function. */
 export const functionResources = {
-  drain: v.object({ ...common, queueUrl: filled, deadLetterQueueUrl: filled, refreshTokenFunction: filled }),
+  drain: v.object({
+    ...common,
+    advertStatusTable: filled,
+    queueUrl: filled,
+    deadLetterQueueUrl: filled,
+    refreshTokenFunction: filled,
+  }),
   fanOut: v.object({
     ...common,
     advertStatusTable: filled,
@@ -37,7 +43,6 @@ export const functionResources = {
     /** ARN of the KMS key of these secrets; if absent, Secrets Manager's own key is used. */
     partnerSecretKey: v.optional(filled),
   }),
-  audit: v.object({ ...common, advertStatusTable: filled, queueUrl: filled, refreshTokenFunction: filled }),
 } as const;
 
 export type FunctionName = keyof typeof functionResources;

@@ -42,15 +42,11 @@ export const outputs = {
   fanOutFunctionName: 'FanOutFunctionName',
   refreshTokenFunctionName: 'RefreshTokenFunctionName',
   connectFunctionName: 'ConnectFunctionName',
-  /** Only with the setting `auditSample`. */
-  auditFunctionName: 'AuditFunctionName',
   /** The role for people who run `backfill`, `resync` and `audit`. */
   catchUpRoleArn: 'CatchUpRoleArn',
   /** Names of the schedules that invoke the functions, in the default schedule group. */
   drainScheduleName: 'DrainScheduleName',
   refreshTokenScheduleName: 'RefreshTokenScheduleName',
-  /** Only with the setting `auditSample`. */
-  auditScheduleName: 'AuditScheduleName',
   /** Name of the bridge, which is part of its fixed names. */
   bridgeName: 'BridgeName',
   partnerBaseUrl: 'PartnerBaseUrl',
@@ -106,7 +102,7 @@ export const metrics = {
   circuitOpened: 'CircuitOpened',
   /** The service asked for a longer pause than `maxPauseSeconds`. */
   pauseCapped: 'PauseCapped',
-  /** Adverts for which the daily audit found that the latest event differs from the service; emitted every 15 minutes. */
+  /** Events that an audit caused: the latest event of these adverts differed from the service. */
   auditDifferences: 'AuditDifferences',
 } as const;
 

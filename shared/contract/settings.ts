@@ -151,7 +151,7 @@ export const bridgeSettings = {
     v.optional(entries(partnerAccountName, "'main', 'second'")),
   ),
   auditSample: whole(
-    'how many adverts of each partner account are compared with the service a day, with at most half of the request rate; `0`: none',
+    'how many published adverts of each partner account are fetched again a day, and published if they differ; `0`: none',
     { from: 0, to: 100_000, unit: 'adverts', standard: 0 },
   ),
 } as const satisfies Record<string, Setting>;

@@ -50,6 +50,11 @@ export interface PublishedAdverts {
    * Adverts that get their first event during the listing may be left out.
    *
    * @param from `next` of the page before. Default: the first page
+   * @param most size of the page; at most, and by default, a thousand
    */
-  page(history: Pick<HistoryOwner, 'partnerAccount' | 'generation'>, from?: string): Promise<PublishedPage>;
+  page(
+    history: Pick<HistoryOwner, 'partnerAccount' | 'generation'>,
+    from?: string,
+    most?: number,
+  ): Promise<PublishedPage>;
 }

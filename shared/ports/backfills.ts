@@ -23,19 +23,58 @@ export interface BackfillProgress {
   /** Number of malformed IDs in the source. */
   readonly malformed: number;
   readonly startedAt: string;
+  /** Number of adverts of the source, if it is known. */
+  readonly total?: number;
 }
 
-export interface Backfills {
+/** An advert whose latest event differed from the service; `null`: unavailable. */
+export interface Difference {
+  readonly advertId: string;
+  readonly published: string | null;
+  readonly actual: string | null;
+}
+
+/** Progress of an audit. */
+export interface AuditProgress extends BackfillProgress {
+  /** Number of adverts that were published right, or that got an event for another reason meanwhile. */
+  readonly equal: number;
+  readonly differing: readonly Difference[];
+  /** Adverts that had no event. */
+  readonly neverPublished: readonly string[];
+  /** Keys of the messages whose result is not known yet, with the version of the advert's row when they were sent. */
+  readonly waiting: readonly { readonly message: string; readonly version: number }[];
+  /** Adverts that fan-out gave up, or that waited for too long. */
+  readonly unsettled: readonly string[];
+}
+
+/** The part of the daily audit that the drain has sent. */
+export interface AuditShare {
+  /** When the day of this share began. */
+  readonly startedAt: string;
+  /** Number of adverts sent since then. */
+  readonly sent: number;
+  /** Where the listing of published adverts goes on, also on the next day; absent: at its beginning. */
+  readonly from?: string;
+}
+
+/** The latest operation of one kind, for each partner account and generation. */
+export interface Progresses<T> {
   /** Strongly consistent. */
-  read(key: BackfillKey): Promise<Versioned<BackfillProgress> | undefined>;
+  read(key: BackfillKey): Promise<Versioned<T> | undefined>;
   /**
    * @param expected the version read; 0 where there was none
-   * @param listed number of IDs of the page, for the books; counted in the same write as the progress. Ignored by
-   * adapters whose queue counts the messages that it accepts
+   * @param listed number of IDs of the page, for the books. Ignored by adapters whose queue counts the messages that it
+   * accepts
    * @returns false when another process wrote first: nothing is written then
    */
-  write(key: BackfillKey, progress: BackfillProgress, expected: number, listed: number): Promise<boolean>;
+  write(key: BackfillKey, progress: T, expected: number, listed: number): Promise<boolean>;
 }
+
+export type Backfills = Progresses<BackfillProgress>;
+
+/** Names of the stored operations. */
+export type ProgressKind = 'backfill' | AuditKind;
+export type AuditKind = 'audit' | 'audit-share';
 
 export interface SourcePage {
   /** The IDs as received: not validated, and possibly repeated. */
@@ -44,10 +83,12 @@ export interface SourcePage {
   readonly next: number;
 }
 
-/** A source of advert IDs for a backfill. */
+/** A source of advert IDs for a backfill or an audit. */
 export interface AdvertSource {
   /** Identifies the source, such as `list` or `file sha256:…`. */
   readonly name: string;
+  /** Number of its adverts, if it can be known. */
+  readonly total?: () => Promise<number>;
   /** @returns undefined after the last page */
   page(position: number): Promise<SourcePage | undefined>;
 }

@@ -19,9 +19,9 @@ export function createTelemetry() {
     warn: (message, fields) => logger.warn(message, fields ?? {}),
     error: (message, fields) => logger.error(message, fields ?? {}),
     count(metric, value) {
-      // A metric costs money for each hour in which it is written. For these metrics, a 0 shows that the drain or the
-      // daily audit runs; all other metrics are emitted only when non-zero.
-      if (value === 0 && metric !== names.feedLagSeconds && metric !== names.auditDifferences) return;
+      // A metric costs money for each hour in which it is written. For the lag, a 0 shows that the drain runs;
+      // all other metrics are emitted only when non-zero.
+      if (value === 0 && metric !== names.feedLagSeconds) return;
       const unit = metric === names.feedLagSeconds ? MetricUnit.Seconds : MetricUnit.Count;
       metrics.addMetric(metric, unit, value);
     },

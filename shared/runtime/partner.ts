@@ -23,8 +23,8 @@ const clientOptions = (config: FunctionConfig<FunctionName>, table: Table) => ({
 export const partnerClient = (config: FunctionConfig<'refreshToken' | 'connect'>, table: Table) =>
   createLimitedClient(clientOptions(config, table));
 
-/** For drain, fan-out and audit, which request new tokens from the refresh-token function. */
-export const partnerService = (config: FunctionConfig<'drain' | 'fanOut' | 'audit'>, table: Table) =>
+/** For drain and fan-out, which request new tokens from the refresh-token function. */
+export const partnerService = (config: FunctionConfig<'drain' | 'fanOut'>, table: Table) =>
   createPartnerService({
     ...clientOptions(config, table),
     accounts: createPartnerAccounts(createStore({ feedState: table })),

@@ -1,5 +1,4 @@
-import type { AuditProgress } from '../ports/audits.ts';
-import type { BackfillProgress } from '../ports/backfills.ts';
+import type { AuditProgress, AuditShare, BackfillProgress } from '../ports/backfills.ts';
 import { createBudgetStore } from '../state/budget.ts';
 import { createPartnerAccounts } from '../state/partner-accounts.ts';
 import { createAdvertHistories } from './advert-histories.ts';
@@ -70,7 +69,7 @@ export function stateOver(store: Store, clock: { now(): number }) {
     deadLetters,
     bookKeeper: books.keeper,
     audits: createProgress<AuditProgress>(store, documents, 'audit'),
-    dailyAudits: createProgress<AuditProgress>(store, documents, 'daily-audit'),
+    auditShares: createProgress<AuditShare>(store, documents, 'audit-share'),
     backfills: createProgress<BackfillProgress>(store, documents, 'backfill'),
     publishedAdverts: createPublishedAdverts(store),
     eventLog,

@@ -13,7 +13,6 @@ import { deploySearchIndex } from './stack/search-index.ts';
 import { subscribe } from './stack/subscriber.ts';
 import { type Surroundings, startWorld } from './stack/surroundings.ts';
 import { connectSteps, disconnectSteps, statusSteps, tokenSteps } from './steps/accounts.ts';
-import { auditSteps } from './steps/audit.ts';
 import { authorizeSteps } from './steps/authorize.ts';
 import { catchingUpSteps, makeArchive } from './steps/catching-up.ts';
 import { chaosSteps } from './steps/chaos.ts';
@@ -40,7 +39,6 @@ export async function journey(surroundings: Surroundings): Promise<void> {
   const around = { env, processes, folder };
   const settings = {
     ...common,
-    // The sandbox lists a change immediately, so an audit need not wait longer.
     overlapSeconds: '10',
     auditSample: '50',
   };
@@ -87,7 +85,6 @@ export async function journey(surroundings: Surroundings): Promise<void> {
     await statusSteps(deployment);
     await letterSteps(deployment);
     await grantSteps(deployment);
-    await auditSteps(deployment);
     await updateSteps(deployment);
     await calls.attach();
     await disconnectSteps(deployment);

@@ -21,13 +21,13 @@ export function createInMemoryAdvertHistories(pageSize = 100) {
     },
   };
   const published: PublishedAdverts = {
-    async page({ partnerAccount, generation }, from = '') {
+    async page({ partnerAccount, generation }, from = '', most = pageSize) {
       const prefix = `${partnerAccount}/${generation}/`;
       const keys = [...rows.keys()].filter(
         (key) => key.startsWith(prefix) && key > from && rows.get(key)?.envelope,
       );
-      const page = keys.sort().slice(0, pageSize);
-      const next = keys.length > pageSize ? page.at(-1) : undefined;
+      const page = keys.sort().slice(0, most);
+      const next = keys.length > most ? page.at(-1) : undefined;
       return {
         advertIds: page.map((key) => key.slice(prefix.length)).filter((id) => advertIdPattern.test(id)),
         ...(next && { next }),

@@ -1,12 +1,13 @@
 import { createParking } from '../../shared/aws/parking/parking.ts';
+import type { AuditProgress, AuditShare } from '../../shared/ports/backfills.ts';
 import { createBudgetStore } from '../../shared/state/budget.ts';
 import { createPartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import { createInMemoryAdvertHistories } from './advert-histories.ts';
-import { createInMemoryAudits } from './audits.ts';
 import { createInMemoryBooks } from './books.ts';
 import { createInMemoryQueue, type InMemoryQueueOptions } from './changed-adverts-queue.ts';
 import { createInMemoryFeedStates } from './feed-states.ts';
 import { createInMemoryParkingLot, neverUnreadable } from './parking-lot.ts';
+import { createInMemoryProgress } from './progress.ts';
 import { createInMemoryStore } from './store.ts';
 import { createInMemoryApplicationSecret, createInMemoryVault } from './token-vault.ts';
 
@@ -24,8 +25,8 @@ export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'books' 
     partnerAccounts: createPartnerAccounts(store),
     advertHistories,
     publishedAdverts: published,
-    audits: createInMemoryAudits(),
-    dailyAudits: createInMemoryAudits(),
+    audits: createInMemoryProgress<AuditProgress>(),
+    auditShares: createInMemoryProgress<AuditShare>(),
     queue,
     parkingLot,
     parked: createParking({

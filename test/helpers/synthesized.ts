@@ -44,8 +44,6 @@ export const functions = {
   fanOut: 'FanOut',
   refreshToken: 'RefreshToken',
   connect: 'Connect',
-  /** Only with `auditSample`. */
-  audit: 'Audit',
 } as const;
 
 /** A value of the template in short: `${LogicalId}` and `${LogicalId.Attribute}`, without CDK's hashes. */

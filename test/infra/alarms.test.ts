@@ -47,8 +47,7 @@ describe('the alarms', () => {
       ([name]) => !(name in watched),
     );
     expect(Object.fromEntries(added)).toEqual({
-      AuditDifferences: 'AdvertBridge AuditDifferences, Maximum > 0, 1 × 300 s, missing: ignore',
-      'FunctionErrors-Audit': 'AWS/Lambda Errors, Sum > 0, 3 of 12 × 300 s, missing: notBreaching',
+      AuditDifferences: 'AdvertBridge AuditDifferences, Sum > 0, 1 × 300 s, missing: notBreaching',
     });
   });
 

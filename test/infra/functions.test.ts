@@ -56,12 +56,8 @@ it.each(['refreshToken', 'connect'] as const)(
   },
 );
 
-it('there are four functions, and one more for the daily audit, each with a handler that exists', () => {
+it('there are four functions, each with a handler that exists', () => {
   expect(ofType('AWS::Lambda::Function')).toHaveLength(stages.length);
-  expect(synthesized().ofType('AWS::Lambda::Function')).toHaveLength(stages.length - 1);
-  const { Timeout } = one('AWS::Lambda::Function', functions.audit).Properties;
-  expect(one('AWS::Scheduler::Schedule', 'Audit').Properties.ScheduleExpression).toBe('rate(15 minutes)');
-  expect(Timeout).toBeLessThan(15 * 60);
   for (const stage of stages) {
     expect(existsSync(join(repository, 'functions', stage, 'handler.ts'))).toBe(true);
   }

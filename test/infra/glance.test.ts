@@ -81,7 +81,7 @@ const emittedIn = (lines: readonly string[]): Shown[] =>
  * @see https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
  */
 const ofAws = [
-  ...['Drain', 'FanOut', 'RefreshToken', 'Connect', 'Audit'].flatMap((name) =>
+  ...['Drain', 'FanOut', 'RefreshToken', 'Connect'].flatMap((name) =>
     ['Errors', 'Throttles', 'Duration'].map((metric) =>
       shown('AWS/Lambda', metric, [['FunctionName', `\${${name}Function}`]]),
     ),
@@ -200,7 +200,7 @@ describe('the saved queries', () => {
 
   it('look into the logs of all functions', () => {
     const groups = bridge.ofType('AWS::Logs::LogGroup').map(([id]) => ({ Ref: id }));
-    expect(groups).toHaveLength(5);
+    expect(groups).toHaveLength(4);
     for (const [, { Properties }] of bridge.ofType('AWS::Logs::QueryDefinition')) {
       expect(Properties.LogGroupNames).toEqual(expect.arrayContaining(groups));
     }

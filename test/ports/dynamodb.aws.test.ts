@@ -1,13 +1,10 @@
 import { afterAll, beforeAll } from 'vitest';
 import { createAdvertHistories } from '../../shared/aws/advert-histories.ts';
-import { createAudits } from '../../shared/aws/audits.ts';
-import { readBooks } from '../../shared/aws/books.ts';
 import { createFeedStates } from '../../shared/aws/feed-states.ts';
 import { createPublishedAdverts } from '../../shared/aws/published-adverts.ts';
 import { createStore } from '../../shared/aws/store.ts';
 import { startDynamo } from '../helpers/aws/emulators.ts';
 import { advertHistoriesSuite, publishedAdvertsSuite } from './advert-histories.suite.ts';
-import { auditsSuite } from './audits.suite.ts';
 import { feedStatesSuite } from './feed-states.suite.ts';
 import { storeSuite } from './store.suite.ts';
 
@@ -31,8 +28,4 @@ advertHistoriesSuite(name, async () => ({
 publishedAdvertsSuite(name, { adverts: 30, envelope: 50_000 }, async () => {
   const table = await dynamo.advertStatusTable();
   return { advertHistories: createAdvertHistories(table), publishedAdverts: createPublishedAdverts(table) };
-});
-auditsSuite(name, true, async () => {
-  const table = await dynamo.feedStateTable();
-  return { audits: createAudits(table), bookKeeper: { read: (...which) => readBooks(table, ...which) } };
 });

@@ -1,100 +1,131 @@
-import { type AuditResult, audit } from '../../../functions/audit/audit.ts';
-import { type AuditSource, sampleSource } from '../../../functions/audit/sources.ts';
-import { repairBy } from '../../../operations/audit/repair.ts';
-import { fullSource, namedSource } from '../../../operations/audit/sources.ts';
-import { boundOf, leftOver } from '../../../operations/audit/verdict.ts';
+import { type AuditDeps, audit } from '../../../operations/audit.ts';
+import { fullSource, namedSource, sampleSource } from '../../../operations/audit-sources.ts';
 import { UsageError } from '../../../operations/errors.ts';
-import { unknownFeed } from '../../../operations/resync.ts';
-import { bridgeSettings } from '../../../shared/contract/settings.ts';
-import type { BackfillKey } from '../../../shared/ports/backfills.ts';
+import type { WalkResult } from '../../../operations/walk.ts';
+import type { AuditProgress, Difference } from '../../../shared/ports/backfills.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes, say } from '../../shared/io.ts';
-import { flag, nameArgument, option, optionalNumber, settingSchema, text } from '../../shared/options.ts';
+import { flag, nameArgument, optionalNumber, text } from '../../shared/options.ts';
 import { withProgress } from '../../shared/progress.ts';
+import { commandFor, type Target } from '../../shared/target.ts';
+import { are, count, duration } from '../../shared/wording.ts';
 import { connectedAccount } from '../../targets/connected-account.ts';
-import { auditing, withBridge } from '../../targets/open.ts';
-import type { Auditing } from '../../targets/ports/catch-up.ts';
+import { catchUp, withBridge } from '../../targets/open.ts';
 import { fileSource, listSource } from '../backfill/advert-sources.ts';
 import { pagingOptions } from '../backfill/paging-options.ts';
-import { defaultSample, endedLines, findingLines, hintText, more, progressText } from './text.ts';
+
+/** A minute at the default rate. */
+const defaultSample = 300;
+const lookMs = 500;
+
+const more = `Each advert goes through the queue like one that the feed listed: what was published right is found unchanged, what differs
+gets its next event, with the cause "audit". The bridge must be running. At most half of the request rate is used. --full also
+reads the service's advert list, for adverts that were never published (--paging and the --…-parameter options: see backfill).
+
+Ctrl-C stops the audit; the same command continues it, also after a crash.
+
+Exit codes: 0 every advert was handled, whether it differed or not; 1 a fault, the same command continues; 3 some adverts wait or
+were given up, or the audit was stopped.
+
+Examples:
+  advert-bridge audit main --local .advert-bridge
+  advert-bridge audit main --full   (the deployed stack)
+  advert-bridge audit main --ids adverts.txt --json`;
 
 export const addAudit = defineCommand(
   {
     name: 'audit',
-    summary: 'compare what was published with what the service says now',
+    summary: 'check what was published against the service, and publish what differs',
     description:
-      'Compares the last published status of randomly chosen adverts with the partner service, and estimates how many of ' +
-      'all adverts may be wrong. A difference counts only if no recent change explains it.',
+      'Sends adverts that were published through the bridge again, and tells which of them differed from the partner service.',
     more,
     args: { partnerAccount: nameArgument },
     options: {
-      sample: optionalNumber(
-        `number of adverts to compare, chosen at random (default: ${defaultSample})`,
-        1,
-        1_000_000,
-      ),
-      full: flag('compare every published advert, and look for adverts that were never published'),
-      ids: text('FILE', 'compare the adverts in FILE, one ID per line; - is standard input'),
-      repair: flag(
-        'repair differences: each advert that differs gets its next event, with the cause "audit"',
-      ),
-      maxRequestsPerSecond: option(
-        'N',
-        'rate limit of the whole bridge (with --local; default: that of the latest `run`)',
-        settingSchema(bridgeSettings.maxRequestsPerSecond),
-      ),
+      sample: optionalNumber(`number of adverts, chosen at random (default: ${defaultSample})`, 1, 1_000_000),
+      full: flag('every published advert, and every other advert of the service'),
+      ids: text('FILE', 'the adverts in FILE, one ID per line; - is standard input'),
       ...pagingOptions,
     },
   },
   async ({ io, target, args: { partnerAccount }, options, answer }) => {
-    const { sample, full, ids, repair, paging, maxRequestsPerSecond: rate, ...parameters } = options;
+    const { sample, full, ids, paging, ...parameters } = options;
     if ([sample !== undefined, full, ids !== undefined].filter(Boolean).length > 1) {
       throw new UsageError(
-        '--sample, --full and --ids exclude each other: each says which adverts are compared',
+        '--sample, --full and --ids exclude each other: each says which adverts are audited',
       );
-    }
-    if (rate !== undefined && target.kind === 'stack') {
-      throw new UsageError('--max-requests-per-second goes with --local: a stack has it as a setting');
     }
     const fromFile = ids === undefined ? undefined : await fileSource(io, ids);
     const signal = io.untilStopped();
-    const sourceFor = (bridge: Auditing, key: BackfillKey): AuditSource => {
-      if (fromFile) return namedSource(fromFile);
-      if (!full) return sampleSource(bridge.publishedAdverts, key, sample ?? defaultSample);
-      const list = listSource(bridge, key, { style: paging, ...parameters });
-      return fullSource(bridge.publishedAdverts, key, list);
-    };
-    const { end, progress } = await withBridge(
-      target,
-      auditing(rate === undefined ? {} : { maxRequestsPerSecond: rate }),
-      async (bridge): Promise<AuditResult> => {
-        const { generation } = await connectedAccount(bridge.accounts, partnerAccount, target);
-        const key = { partnerAccount, generation };
-        const total = fromFile?.total ?? (full ? undefined : (sample ?? defaultSample));
-        return withProgress(io, (show) =>
-          audit(
-            {
-              ...bridge,
-              onProgress: (step) => show(progressText(step, total)),
-            },
-            key,
-            sourceFor(bridge, key),
-            { signal, repair: repair ? repairBy(bridge.poll, key) : undefined },
-          ),
-        );
-      },
-    );
-    if (end === 'unknown-feed') throw unknownFeed(partnerAccount);
-    const { checked, equal, differing, neverPublished, undecided, repaired } = progress;
-    const bound = end === 'done' ? boundOf(progress) : null;
+    const result = await withBridge(target, catchUp, async (bridge) => {
+      const { generation } = await connectedAccount(bridge.accounts, partnerAccount, target);
+      const key = { partnerAccount, generation };
+      const { maxRequestsPerSecond = 10 } = bridge.poll.settings;
+      return withProgress(io, async (show) => {
+        const deps: AuditDeps = {
+          ...bridge.poll,
+          ...{ progresses: bridge.audits, histories: bridge.histories, isDelivering: bridge.isDelivering },
+          ...{ maxRequestsPerSecond, depthLagMs: bridge.depthLagMs, lookMs },
+          onProgress: (progress) => show(progressText(progress, maxRequestsPerSecond)),
+        };
+        const sources = { ...deps, publishedAdverts: bridge.publishedAdverts, random: Math.random, signal };
+        const list = listSource(bridge, key, { style: paging, ...parameters });
+        const source = fromFile
+          ? namedSource(sources, fromFile)
+          : full
+            ? fullSource(sources, key, list)
+            : sampleSource(sources, key, sample ?? defaultSample);
+        return audit(deps, key, source, { signal, restart: false });
+      });
+    });
+    const { equal, differing, neverPublished, waiting, unsettled } = result.progress;
+    const checked = equal + differing.length + neverPublished.length;
     answer(
-      { partnerAccount, end, checked, equal, differing, neverPublished, undecided, bound, repaired },
-      ...findingLines(progress),
-      ...endedLines(end, progress, bound),
+      { partnerAccount, checked, equal, differing, neverPublished },
+      ...resultLines(checked, result.progress),
     );
-    const left = leftOver(progress);
-    const hint = hintText(target, partnerAccount, { end, left, hasRepaired: repaired > 0 });
-    if (hint !== undefined) say(io, hint);
-    return end === 'done' && left === 0 ? exitCodes.done : exitCodes.needsPerson;
+    const isHandled = result.end === 'done' && waiting.length + unsettled.length === 0;
+    if (!isHandled) say(io, leftText(target, partnerAccount, result));
+    return isHandled ? exitCodes.done : exitCodes.needsPerson;
   },
 );
+
+function progressText({ listed, total, waiting, differing }: AuditProgress, rate: number): string {
+  const audited = listed - waiting.length;
+  const leftSeconds = ((total ?? 0) - audited) / (rate / 2);
+  const of = total === undefined ? '' : ` of ${count(total)}`;
+  const left = leftSeconds >= 1 ? `, about ${duration(leftSeconds)} left` : '';
+  const differ = differing.length === 0 ? '' : `, ${are(differing.length, 'differed', 'differed')}`;
+  return `${count(audited)}${of} adverts audited${differ}${left}`;
+}
+
+function resultLines(checked: number, { equal, differing, neverPublished }: AuditProgress): string[] {
+  if (checked === 0) return ['No advert was audited.'];
+  return [
+    ...differing.map(differenceText),
+    ...neverPublished.map((advertId) => `${advertId}: had no event`),
+    `${are(checked, 'advert', 'adverts')} audited: ${are(equal)} as published, ${count(differing.length)} differed, ` +
+      `${are(neverPublished.length, 'was', 'were')} never published.`,
+  ];
+}
+
+function differenceText({ advertId, published, actual }: Difference): string {
+  const [before, now] = [published, actual].map((status) =>
+    status === null ? 'unavailable' : `"${status}"`,
+  );
+  return `${advertId}: published as ${before}, now as ${now}`;
+}
+
+const maxNamed = 10;
+
+/** Why the audit is not complete, and what to do. */
+function leftText(target: Target, name: string, { end, progress }: WalkResult<AuditProgress>): string {
+  const { waiting, unsettled } = progress;
+  if (end === 'taken-over') return 'Stopped: another process audits the same partner account.';
+  if (unsettled.length > 0 && end === 'done') {
+    const named = unsettled.slice(0, maxNamed).join(', ') + (unsettled.length > maxNamed ? ', …' : '');
+    return `${are(unsettled.length, 'advert waits or was given up', 'adverts wait or were given up')} (${named}): \`${commandFor(target, 'dead-letters list')}\``;
+  }
+  if (end !== 'stuck') return 'Stopped before the end. To continue: the same command';
+  const waits = are(waiting.length, 'advert waits', 'adverts wait');
+  return `${waits}, and no bridge handles them: \`${commandFor(target, target.kind === 'local' ? 'run' : `status ${name}`)}\`. To continue: the same command`;
+}

@@ -59,7 +59,10 @@ const maxFlaws = 10;
  *
  * @throws {CommandError} if it cannot be read or a line is not an ID; then no ID is queued
  */
-export async function fileSource(io: Io, file: string): Promise<AdvertSource & { readonly total: number }> {
+export async function fileSource(
+  io: Io,
+  file: string,
+): Promise<AdvertSource & { readonly ids: readonly string[] }> {
   const text = file === '-' ? await textOf(io.stdin) : await readTextFile(file, `IDs (${file})`);
   const lines = text.split(/\r?\n/).map((line) => line.trim());
   const wrong = lines.flatMap((line, index) =>
@@ -77,7 +80,8 @@ export async function fileSource(io: Io, file: string): Promise<AdvertSource & {
   const hash = createHash('sha256').update(ids.join('\n')).digest('hex').slice(0, 16);
   return {
     name: `ids ${hash}`,
-    total: ids.length,
+    ids,
+    total: async () => ids.length,
     async page(position) {
       const data = ids.slice(position, position + idsAtOnce);
       return data.length === 0 ? undefined : { data, next: position + data.length };

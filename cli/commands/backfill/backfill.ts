@@ -1,5 +1,6 @@
-import { backfill, pauseBackfill } from '../../../operations/backfill.ts';
+import { backfill } from '../../../operations/backfill.ts';
 import { CommandError, UsageError } from '../../../operations/errors.ts';
+import { pauseWalk } from '../../../operations/walk.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes, say } from '../../shared/io.ts';
 import { flag, nameArgument, text } from '../../shared/options.ts';
@@ -41,7 +42,7 @@ export const addBackfill = defineCommand(
       const { generation } = await connectedAccount(bridge.accounts, partnerAccount, target);
       const key = { partnerAccount, generation };
       if (!signal) {
-        const paused = await pauseBackfill(bridge.backfills, key);
+        const paused = await pauseWalk(bridge.backfills, key);
         if (!paused) throw new CommandError(`no backfill of ${partnerAccount} is running`);
         report({ partnerAccount, end: 'paused', ...paused }, pausedText(target, partnerAccount, paused));
         return exitCodes.done;
@@ -50,13 +51,11 @@ export const addBackfill = defineCommand(
         backfill(
           {
             ...bridge.poll,
-            backfills: bridge.backfills,
-            settings: {
-              // If nothing consumes the queue, no live change waits behind these messages.
-              maxWaiting: bridge.isDelivering() ? maxWaiting : Number.POSITIVE_INFINITY,
-              lookMs,
-            },
-            onProgress: ({ listed }, isWaiting) => show(progressText(listed, fromFile?.total, isWaiting)),
+            progresses: bridge.backfills,
+            // If nothing consumes the queue, no live change waits behind these messages.
+            maxWaiting: bridge.isDelivering() ? maxWaiting : Number.POSITIVE_INFINITY,
+            lookMs,
+            onProgress: ({ listed, total }, isWaiting) => show(progressText(listed, total, isWaiting)),
           },
           key,
           fromFile ?? listSource(bridge, key, { style: paging, ...parameters }),

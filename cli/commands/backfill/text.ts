@@ -1,4 +1,4 @@
-import type { BackfillResult } from '../../../operations/backfill.ts';
+import type { WalkResult } from '../../../operations/walk.ts';
 import type { BackfillProgress } from '../../../shared/ports/backfills.ts';
 import { commandFor, nextLine, type Target } from '../../shared/target.ts';
 import { count } from '../../shared/wording.ts';
@@ -37,7 +37,7 @@ export const otherSourceText = (name: string, { startedAt, source }: BackfillPro
 export function endedLines(
   target: Target,
   name: string,
-  end: Exclude<BackfillResult['end'], 'other-source'>,
+  end: Exclude<WalkResult<BackfillProgress>['end'], 'other-source'>,
   listed: number,
 ): string[] {
   if (end === 'done') {

@@ -18,8 +18,8 @@ wait when the run ends are kept, and sent by the next run with the same --webhoo
 With --dry-run the events that would be published go to standard output, and to no webhook. The partner service is really asked,
 within the rate limit, but nothing is stored apart from a token that had to be refreshed: the next run publishes all of it.
 
-With --audit-sample that many adverts of each partner account are compared with the partner service once a day, at half of the rate at
-most; what differs is an error on standard error (\`advert-bridge audit --help\`). A run until idle, or a dry one, has no audit.
+With --audit-sample that many published adverts of each partner account are fetched again a day; what differs is published, with a
+warning on standard error (\`advert-bridge audit --help\`). A dry run has no audit.
 
 Examples:
   advert-bridge run --local .advert-bridge --until-idle > events.ndjson

@@ -1,13 +1,13 @@
 /** What an operator has to do for one partner account: a sentence for each cause, with the command that fixes it. */
+import type { AccountStatus } from '../../../operations/account-status.ts';
 import { isAboutSecret } from '../../../shared/contract/names.ts';
 import { printableLine } from '../../../shared/domain/text/printable.ts';
 import { applicationCommand, connectCommand } from '../../shared/explain.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
-import { count, duration } from '../../shared/wording.ts';
-import type { AuditedAccount } from './daily-audits.ts';
+import { duration } from '../../shared/wording.ts';
 
 /** What an operator has to do: a line for each cause, with the command that fixes it. */
-export function forPerson(account: AuditedAccount, target: Target): string[] {
+export function forPerson(account: AccountStatus, target: Target): string[] {
   const { name, state, attention, reason } = account;
   if (state === 'stopped' && attention.length === 0)
     return [`  to connect it again: \`${connectCommand(target, name)}\``];
@@ -19,7 +19,7 @@ export function forPerson(account: AuditedAccount, target: Target): string[] {
   });
 }
 
-type Sentence = (account: AuditedAccount, target: Target) => string;
+type Sentence = (account: AccountStatus, target: Target) => string;
 
 const authorizeAgain: Sentence = ({ name }, target) =>
   `have its user authorize again: \`${connectCommand(target, name)}\``;
@@ -61,16 +61,7 @@ const sentences: Readonly<Record<string, Sentence>> = {
   'feed-missing': ({ name }, target) =>
     'its feed is not registered as it should be, so it is not polled; ' +
     `connect it again: \`${connectCommand(target, name)}\``,
-  'audit-differences': ({ name, dailyAudit: { differing = [] } = {} }, target) =>
-    `the published status is wrong for ${namesOf(differing)}: see docs/operate/runbook.md, AuditDifferences. To publish ` +
-    `the right one: \`${commandFor(target, `audit ${name} --ids FILE --repair`)}\``,
   'refresh-token-dying': ({ name, refreshTokenExpiresAt }, target) =>
     `its refresh token was not used for weeks and expires at ${refreshTokenExpiresAt}. Fix what prevents it from being ` +
     `refreshed (the log of refresh-token says what), or \`${connectCommand(target, name)}\``,
 };
-
-const maxNamed = 10;
-
-const namesOf = (ids: readonly string[]): string =>
-  ids.slice(0, maxNamed).join(', ') +
-  (ids.length > maxNamed ? ` and ${count(ids.length - maxNamed)} more` : '');

@@ -1,12 +1,11 @@
-import { needsPerson, readStatus } from '../../../operations/status.ts';
+import { needsPerson, readStatus, type StatusPorts } from '../../../operations/status.ts';
 import { unknownAccount } from '../../../operations/unknown-account.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { systemClock } from '../../../shared/domain/clock.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes } from '../../shared/io.ts';
 import { flag, optionalName } from '../../shared/options.ts';
-import { type AuditedPorts, statusPorts, withBridge } from '../../targets/open.ts';
-import { withDailyAudits } from './daily-audits.ts';
+import { statusPorts, withBridge } from '../../targets/open.ts';
 import { more, statusText } from './text.ts';
 import { watch } from './watch.ts';
 
@@ -26,8 +25,7 @@ export const addStatus = defineCommand(
       const clock = systemClock;
       const version = { deployed: ports.stack?.version ?? null, command: packageJson.version };
       const report = async (clear = () => {}) => {
-        const found = await statusOf(ports, clock.now(), name);
-        const status = await withDailyAudits(found, ports, clock.now());
+        const status = await statusOf(ports, clock.now(), name);
         clear();
         answer({ ...status, version }, statusText(status, target, clock.now(), version));
         return needsPerson(status) ? exitCodes.needsPerson : exitCodes.done;
@@ -39,7 +37,7 @@ export const addStatus = defineCommand(
 );
 
 /** @throws {UsageError} for a partner account that is not known */
-async function statusOf(ports: AuditedPorts, nowMs: number, name: string | undefined) {
+async function statusOf(ports: StatusPorts, nowMs: number, name: string | undefined) {
   const status = await readStatus(ports, nowMs, name);
   const isThere =
     status.partnerAccounts.length > 0 ||

@@ -1,3 +1,4 @@
+import type { AccountStatus } from '../../../operations/account-status.ts';
 import type { Status } from '../../../operations/status.ts';
 import { printableLine } from '../../../shared/domain/text/printable.ts';
 import { connectCommand } from '../../shared/explain.ts';
@@ -5,11 +6,10 @@ import { commandFor, type Target } from '../../shared/target.ts';
 import { booksText, count, duration } from '../../shared/wording.ts';
 import { forPerson } from './account-causes.ts';
 import { bridgeLines, pausedText, type Versions } from './bridge-text.ts';
-import { type AuditedAccount, type AuditedStatus, auditText } from './daily-audits.ts';
 
 export const more = `Exit code 3 means that something is left for a person: a stopped partner account, a feed that cannot be read until somebody
 acts or is more than five minutes behind, a refresh token that is dying of disuse, an open circuit, dead letters, a stored
-row that cannot be read, what the daily audit found; on a stack also a schedule or an event source mapping that is switched
+row that cannot be read; on a stack also a schedule or an event source mapping that is switched
 off, an alarm that is raised, and what AWS does not show. Each has a sentence with the command that mends it. More than 20
 partner accounts are summed up, first those that need a person; --json has all of them.
 
@@ -25,12 +25,7 @@ const maxInFull = 20;
  * The status as readable text: a few lines for each partner account, those that need manual action first, then the
  * queue and what to do. Many partner accounts are summarized.
  */
-export function statusText(
-  status: AuditedStatus,
-  target: Target,
-  nowMs: number,
-  versions?: Versions,
-): string {
+export function statusText(status: Status, target: Target, nowMs: number, versions?: Versions): string {
   const { partnerAccounts } = status;
   const standstill = standstillOf(status);
   const inFull = partnerAccounts.length <= maxInFull;
@@ -43,10 +38,10 @@ export function statusText(
   return [...lines, ...bridgeLines(status, target, nowMs, versions)].join('\n');
 }
 
-const byUrgency = (a: AuditedAccount, b: AuditedAccount): number => urgencyOf(b) - urgencyOf(a);
+const byUrgency = (a: AccountStatus, b: AccountStatus): number => urgencyOf(b) - urgencyOf(a);
 
 /** Accounts that need manual action, then waiting ones, then those whose last poll failed; otherwise sorted by name. */
-const urgencyOf = ({ needsPerson, state, reason }: AuditedAccount): number => {
+const urgencyOf = ({ needsPerson, state, reason }: AccountStatus): number => {
   if (needsPerson) return 3;
   return state === 'paused' ? 2 : Number(state === 'polling' && reason !== null);
 };
@@ -65,11 +60,11 @@ const maxShown = 10;
  * totals.
  */
 function crowdLines(
-  accounts: readonly AuditedAccount[],
+  accounts: readonly AccountStatus[],
   target: Target,
   standstill: string | undefined,
 ): string[] {
-  const inState = (state: AuditedAccount['state']) => accounts.filter((account) => account.state === state);
+  const inState = (state: AccountStatus['state']) => accounts.filter((account) => account.state === state);
   const states = (['polling', 'paused', 'stopped'] as const).map(
     (state) => `${count(inState(state).length)} ${state === 'polling' ? (standstill ?? state) : state}`,
   );
@@ -101,23 +96,22 @@ function crowdLines(
   ];
 }
 
-const andMore = ({ length }: readonly AuditedAccount[]): string[] =>
+const andMore = ({ length }: readonly AccountStatus[]): string[] =>
   length > maxShown ? [`  and ${count(length - maxShown)} more`] : [];
 
-type Sums = AuditedAccount['books'] & { readonly redelivered: number };
+type Sums = AccountStatus['books'] & { readonly redelivered: number };
 
 const sumOf = (a: Sums, b: Sums): Sums =>
   Object.fromEntries(
     Object.entries(a).map(([term, value]) => [term, value + b[term as keyof Sums]]),
   ) as unknown as Sums;
 
-function accountLines(account: AuditedAccount, target: Target, standstill: string | undefined): string[] {
+function accountLines(account: AccountStatus, target: Target, standstill: string | undefined): string[] {
   return [
     headLine(account, standstill),
     `  feed:  ${readText(account)}`,
     `  token: ${tokenText(account)}`,
     `  books: ${booksText(account)}`,
-    ...(account.dailyAudit ? [`  audit: ${auditText(account.dailyAudit)}`] : []),
     ...(account.paused
       ? [`  ${pausedText(account.paused, commandFor(target, `resume ${account.name}`))}`]
       : []),
@@ -125,7 +119,7 @@ function accountLines(account: AuditedAccount, target: Target, standstill: strin
   ];
 }
 
-function readText({ lastSuccess, lagSeconds, cursorResets }: AuditedAccount): string {
+function readText({ lastSuccess, lagSeconds, cursorResets }: AccountStatus): string {
   const resets = cursorResets === 0 ? '' : `, cursor rejected ${count(cursorResets)} times`;
   if (lagSeconds === null) return `none${resets}`;
   return lastSuccess === null
@@ -133,10 +127,10 @@ function readText({ lastSuccess, lagSeconds, cursorResets }: AuditedAccount): st
     : `${duration(lagSeconds)} behind (last success ${lastSuccess})${resets}`;
 }
 
-function tokenText({ state, tokenExpiresAt }: AuditedAccount): string {
+function tokenText({ state, tokenExpiresAt }: AccountStatus): string {
   if (tokenExpiresAt === null) return 'none';
   return state === 'stopped' ? 'no longer used' : `until ${tokenExpiresAt}, then refreshed`;
 }
 
-const headLine = ({ name, state, reason }: AuditedAccount, standstill: string | undefined): string =>
+const headLine = ({ name, state, reason }: AccountStatus, standstill: string | undefined): string =>
   `${name}: ${state === 'polling' ? (standstill ?? state) : state}${reason === null ? '' : ` (${printableLine(reason)})`}`;

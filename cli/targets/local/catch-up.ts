@@ -1,23 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { noSubscriberYet } from '../../../embedded/connect.ts';
 import { createLocalPartner } from '../../../embedded/partner.ts';
-import { settledBy } from '../../../functions/audit/confirm.ts';
-import type { BridgeSettings } from '../../../shared/contract/settings.ts';
 import { systemClock } from '../../../shared/domain/clock.ts';
 import { isRunning } from '../../../shared/sqlite/file/run-lock.ts';
 import { silentObserver } from '../../shared/silent-observer.ts';
-import { type Auditing, type CatchUp, concurrency } from '../ports/catch-up.ts';
+import { type CatchUp, concurrency } from '../ports/catch-up.ts';
 import { baseUrlOf, type LocalBridge, settingsWith } from './bridge.ts';
 import { readRunSettings } from './run-settings.ts';
 
 /** Catching up on the embedded state, with or without a concurrent `run` of the same folder. */
-export async function localCatchUp(
-  bridge: LocalBridge,
-  given: Partial<BridgeSettings> = {},
-): Promise<CatchUp> {
+export async function localCatchUp(bridge: LocalBridge): Promise<CatchUp> {
   const { state, target, onClose } = bridge;
   // The settings of the run, because its requests and these share one rate budget, one pause and the tokens.
-  const settings = settingsWith({ ...(await readRunSettings(state)), ...given });
+  const settings = settingsWith(await readRunSettings(state));
   const partner = createLocalPartner({
     state,
     baseUrl: baseUrlOf(bridge),
@@ -32,8 +27,10 @@ export async function localCatchUp(
   return {
     accounts: partner.accounts,
     backfills: state.backfills,
+    audits: state.audits,
+    histories: state.advertHistories,
+    publishedAdverts: state.publishedAdverts,
     lister: partner,
-    adverts: partner,
     poll: {
       feedStates: state.feedStates,
       reader: partner,
@@ -51,18 +48,6 @@ export async function localCatchUp(
       },
     },
     isDelivering: () => isRunning(target.dir),
-  };
-}
-
-/** Auditing the embedded state, in the same way. */
-export async function localAuditing(
-  bridge: LocalBridge,
-  settings: Partial<BridgeSettings>,
-): Promise<Auditing> {
-  const { audits, advertHistories, publishedAdverts, waitingMessages } = bridge.state;
-  return {
-    ...(await localCatchUp(bridge, settings)),
-    ...{ audits, publishedAdverts, histories: advertHistories },
-    isSettled: settledBy(waitingMessages),
+    depthLagMs: 0,
   };
 }

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
-import { createAudits } from '../../../shared/aws/audits.ts';
 import { createBackfills } from '../../../shared/aws/backfills.ts';
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
 import { createDeadLetters } from '../../../shared/aws/dead-letters.ts';
-import { createSettledAdverts } from '../../../shared/aws/parking/settled-adverts.ts';
+import { createProgress } from '../../../shared/aws/progress.ts';
 import { createPublishedAdverts } from '../../../shared/aws/published-adverts.ts';
 import { createRefreshRequester } from '../../../shared/aws/refresh-requester.ts';
 import { createTokenReader } from '../../../shared/aws/token-vault.ts';
@@ -14,12 +13,22 @@ import { createPartnerService } from '../../../shared/partner-api/partner-servic
 import { functionConfig } from '../../../shared/runtime/config.ts';
 import { drainLimits } from '../../../shared/runtime/limits.ts';
 import { silentObserver } from '../../shared/silent-observer.ts';
-import { type Auditing, type CatchUp, concurrency } from '../ports/catch-up.ts';
+import { type CatchUp, concurrency } from '../ports/catch-up.ts';
 import type { StackBridge } from './bridge.ts';
 
 /** Catching up on a stack, with its drain's settings and within its rate budget. */
 export async function stackCatchUp(bridge: StackBridge): Promise<CatchUp> {
-  const { clients, outputs, state, feedStateTable: table, queue, deadLetterQueue, place, onClose } = bridge;
+  const {
+    clients,
+    outputs,
+    state,
+    feedStateTable: table,
+    advertStatusTable,
+    queue,
+    deadLetterQueue,
+    place,
+    onClose,
+  } = bridge;
   place.catchUpRoleArn = outputs.catchUpRoleArn;
   const { Environment } = await clients.lambda.send(
     new GetFunctionConfigurationCommand({ FunctionName: outputs.drainFunctionName }),
@@ -44,8 +53,10 @@ export async function stackCatchUp(bridge: StackBridge): Promise<CatchUp> {
   return {
     accounts,
     backfills: createBackfills(table),
+    audits: createProgress(table, 'audit'),
+    histories: state.advertHistories,
+    publishedAdverts: createPublishedAdverts(advertStatusTable),
     lister: partner,
-    adverts: partner,
     poll: {
       feedStates: state.feedStates,
       reader: partner,
@@ -63,18 +74,7 @@ export async function stackCatchUp(bridge: StackBridge): Promise<CatchUp> {
       },
     },
     isDelivering: () => true,
-  };
-}
-
-/** Auditing a stack, with the same role. */
-export async function stackAuditing(bridge: StackBridge): Promise<Auditing> {
-  const { feedStateTable, advertStatusTable, state } = bridge;
-  const catchUp = await stackCatchUp(bridge);
-  return {
-    ...catchUp,
-    audits: createAudits(feedStateTable),
-    histories: state.advertHistories,
-    publishedAdverts: createPublishedAdverts(advertStatusTable),
-    isSettled: createSettledAdverts(feedStateTable, catchUp.poll.queue),
+    // SQS counts approximately, for about a minute after the last message was sent.
+    depthLagMs: 60_000,
   };
 }

@@ -16,8 +16,6 @@ export interface AlarmsProps {
   readonly changedAdverts: ChangedAdverts;
   readonly fanOut: BridgeFunction;
   readonly refreshToken: BridgeFunction;
-  /** Only with the setting `auditSample`. */
-  readonly audit: BridgeFunction | undefined;
 }
 
 interface Watch {
@@ -80,7 +78,7 @@ export class Alarms extends Construct {
   }
 }
 
-function watchesOf({ settings, changedAdverts, fanOut, refreshToken, audit }: AlarmsProps): Watch[] {
+function watchesOf({ settings, changedAdverts, fanOut, refreshToken }: AlarmsProps): Watch[] {
   const { queue, deadLetters } = changedAdverts;
   const { MAXIMUM, SUM } = Stats;
   const longestLag = Duration.seconds(maxLagSeconds);
@@ -145,28 +143,18 @@ function watchesOf({ settings, changedAdverts, fanOut, refreshToken, audit }: Al
       says: 'Refresh-token ends with an error again and again. If this stays, tokens run out, and feeds are not read.',
       metric: refreshToken.lambda.metricErrors({ period, statistic: SUM }),
     },
-    ...(audit ? auditWatches(settings, audit) : []),
+    ...(settings.auditSample > 0 ? [auditWatch(settings)] : []),
   ];
 }
 
-const auditWatches = (settings: AlarmsProps['settings'], audit: BridgeFunction): Watch[] => [
-  {
-    heading: alarms.auditDifferences,
-    says: 'The daily audit found adverts whose latest event does not say what the partner service says, and no change explains it. Subscribers were told something that is not so.',
-    metric: bridgeMetric(settings, metrics.auditDifferences, Stats.MAXIMUM),
-    // Emitted every quarter of an hour.
-    missing: TreatMissingData.IGNORE,
-  },
-  {
-    ...failing,
-    about: 'Audit',
-    says: 'The daily audit ends with an error again and again. If this stays, nobody compares what was published with the service.',
-    metric: audit.lambda.metricErrors({ period, statistic: Stats.SUM }),
-  },
-];
+const auditWatch = (settings: AlarmsProps['settings']): Watch => ({
+  heading: alarms.auditDifferences,
+  says: 'An audit found adverts whose latest event did not say what the partner service says, and published their next event. Subscribers were told something that was not so.',
+  metric: bridgeMetric(settings, metrics.auditDifferences, Stats.SUM),
+});
 
 /**
- * A single failure is a crash that the next run repairs; refresh-token and audit run four times an hour. Failures of
+ * A single failure is a crash that the next run repairs; refresh-token runs four times an hour. Failures of
  * the drain appear in the lag.
  */
 const failing = { heading: alarms.functionErrors, severity: 'medium', periodsInAnHour: 3 } as const;

@@ -80,8 +80,14 @@ export class Dashboard extends Construct {
         [
           graph('Needs a person, or the service', [
             bridgeMetric(settings, metrics.stoppedPartnerAccounts, MAXIMUM),
-            ...counts(settings, 'needsAttention', 'circuitOpened', 'pauseCapped', 'cursorResets'),
-            bridgeMetric(settings, metrics.auditDifferences, MAXIMUM),
+            ...counts(
+              settings,
+              'needsAttention',
+              'circuitOpened',
+              'pauseCapped',
+              'cursorResets',
+              'auditDifferences',
+            ),
           ]),
           graph('Functions that failed or were throttled', [
             ...ofFunctions('metricErrors', SUM),

@@ -75,7 +75,6 @@ const shape = v.object({
       fanOut: executions(2),
       refreshToken: executions(1),
       connect: executions(1),
-      audit: executions(1),
     }),
     {},
   ),

@@ -79,7 +79,7 @@ export interface AdvertBridgeSettings {
    */
   readonly publishPartnerAccounts?: readonly string[];
   /**
-   * How many adverts of each partner account are compared with the service a day, with at most half of the request rate; `0`: none.
+   * How many published adverts of each partner account are fetched again a day, and published if they differ; `0`: none.
    * 0 to 100000.
    *
    * @default 0

@@ -1,5 +1,4 @@
-import type { AuditKind } from '../../ports/audits.ts';
-import type { BackfillKey, Versioned } from '../../ports/backfills.ts';
+import type { BackfillKey, ProgressKind, Versioned } from '../../ports/backfills.ts';
 import type { Documents } from './documents.ts';
 import type { Store } from './store.ts';
 
@@ -9,7 +8,7 @@ import type { Store } from './store.ts';
  *
  * @param kind kind of operation
  */
-export function createProgress<T>(store: Store, documents: Documents, kind: AuditKind | 'backfill') {
+export function createProgress<T>(store: Store, documents: Documents, kind: ProgressKind) {
   const nameOf = ({ partnerAccount, generation }: BackfillKey) => `${kind}/${partnerAccount}/${generation}`;
   const get = (key: BackfillKey): Versioned<T> | undefined => {
     const text = documents.get(nameOf(key));

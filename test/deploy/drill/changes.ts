@@ -46,11 +46,11 @@ export async function expectPublished({
 }
 
 /** The event of an advert with the highest sequence number. */
-export function latestOf(received: readonly Received[], advertId: string): AdvertEvent | undefined {
+function latestOf(received: readonly Received[], advertId: string): AdvertEvent | undefined {
   const events = received.map(checkedEvent).filter(({ detail }) => detail.data.advertId === advertId);
   return events.toSorted((a, b) => a.detail.metadata.sequence - b.detail.metadata.sequence).at(-1);
 }
 
 /** Null if the event says that the advert is unavailable. */
-export const statusIn = (event: AdvertEvent): string | null =>
+const statusIn = (event: AdvertEvent): string | null =>
   event['detail-type'] === 'AdvertStatusChanged' ? event.detail.data.status : null;

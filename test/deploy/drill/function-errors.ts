@@ -5,7 +5,6 @@ import { cdkOn, type Outputs } from '../stack/cdk.ts';
 import { changeVariables, invoke } from '../stack/functions.ts';
 import { brokenVersion, brokenVersionsError } from './broken-version.ts';
 import { changesInTurn, expectPublished } from './changes.ts';
-import { denyTables } from './denied-grants.ts';
 import type { Exercise, Scene } from './scene.ts';
 
 /** The hour that these alarms evaluate becomes a quarter of a minute. */
@@ -65,33 +64,3 @@ export const changedVariable: Exercise = {
     await answer();
   },
 };
-
-function takenGrants(): Exercise {
-  let giveBack: (() => Promise<void>) | undefined;
-  const cleanUp = async (): Promise<void> => {
-    await giveBack?.();
-    giveBack = undefined;
-  };
-  return {
-    alarm: 'FunctionErrors-Audit',
-    provokedBy: "somebody took the function's role its grants on DynamoDB (a proxy answers as AWS does)",
-    mendedBy: 'the log, which names the action; the grants are given back',
-    factor,
-    meanwhile: run('auditFunctionName'),
-    cleanUp,
-
-    async provoke({ deployment: { cloud, outputs } }) {
-      giveBack = await denyTables(cloud, outputs.auditFunctionName);
-    },
-
-    async mend(scene) {
-      const { cloud, outputs } = scene.deployment;
-      const log = await scene.follow('log', { FUNCTION: outputs.auditFunctionName });
-      assert.match(log, /"level":"ERROR".*AccessDeniedException.*not authorized to perform: dynamodb:Query/);
-      await cleanUp();
-      await invoke(cloud, outputs.auditFunctionName);
-    },
-  };
-}
-
-export const deniedTables = takenGrants();

@@ -10,7 +10,7 @@ import { staleAnswer } from './audit.ts';
 import { deadLetters } from './dead-letters.ts';
 import { concurrencyTaken, mappingOff } from './fan-out.ts';
 import { blockedAddress, longPause, pause, scheduleOff, serviceDown } from './feeds.ts';
-import { brokenFanOut, changedVariable, deniedTables } from './function-errors.ts';
+import { brokenFanOut, changedVariable } from './function-errors.ts';
 import { settled } from './held.ts';
 import { alarmsOf, Meter } from './meter.ts';
 import { type Around, type Exercise, play, type Row, type Scene, setScene } from './scene.ts';
@@ -32,7 +32,6 @@ const exercises: readonly Exercise[] = [
   brokenFanOut,
   concurrencyTaken,
   changedVariable,
-  deniedTables,
 ];
 
 /** Alarms and headings of the runbook without an exercise, with the reason. */

@@ -40,7 +40,6 @@ export function awsMadeCalls(policies: TemplatePolicies): RoleCall[] {
   for (const [name, scheduleId] of [
     [functions.drain, 'Drain'],
     [functions.refreshToken, 'RefreshToken'],
-    [functions.audit, 'Audit'],
   ] as const) {
     const role = policies.roles.find(({ id }) => id.startsWith(`${scheduleId}ScheduleRole`));
     add(role, schedule, policies.arnOf('AWS::Lambda::Function', name));

@@ -59,7 +59,6 @@ const folders: Readonly<Record<FunctionName, string>> = {
   fanOut: 'fan-out',
   refreshToken: 'refresh-token',
   connect: 'connect',
-  audit: 'audit',
 };
 const policies = policiesOf(synthesized({ organizationId: 'o-a1b2c3d4e5', auditSample: '1' }).resources);
 
@@ -261,9 +260,9 @@ describe('whatever a role is allowed', () => {
     }
   });
 
-  it('tokens are read by drain, fan-out, audit, refresh-token and who catches up alone', async () => {
+  it('tokens are read by drain, fan-out, refresh-token and who catches up alone', async () => {
     expect(await result({ role: policies.catchUpRole, resourceArn: ofMain, ...get })).toBe('Allowed');
-    for (const name of ['drain', 'fanOut', 'audit', 'refreshToken'] as const) {
+    for (const name of ['drain', 'fanOut', 'refreshToken'] as const) {
       expect(await asCode(name, { resourceArn: ofMain, ...get })).toBe('Allowed');
       // Another function that was given the role, and somebody who assumes it.
       const foreign = { role: roleOf(name), resourceArn: ofMain, action: get.action };
@@ -284,19 +283,6 @@ describe('whatever a role is allowed', () => {
     }
   });
 
-  it('the audit changes no history, sends nothing and publishes nothing', async () => {
-    const ofType = (type: string, id: string) => policies.arnOf(type, id);
-    for (const [action, resourceArn] of [
-      ['dynamodb:PutItem', ofType('AWS::DynamoDB::Table', 'FanOutAdvertStatus')],
-      ['sqs:SendMessage', ofType('AWS::SQS::Queue', 'ChangedAdvertsQueue')],
-      ['events:PutEvents', ofType('AWS::Events::EventBus', 'EventsBus')],
-    ] as const) {
-      expect(await result({ role: roleOf('audit'), action, resourceArn, context: {} })).toBe(
-        'ImplicitlyDenied',
-      );
-    }
-  });
-
   it('queues are used over TLS alone', async () => {
     const send = {
       role: roleOf('drain'),
@@ -307,8 +293,8 @@ describe('whatever a role is allowed', () => {
     expect(await result({ ...send, context: { 'aws:SecureTransport': 'false' } })).toBe('ExplicitlyDenied');
   });
 
-  it('drain, fan-out and audit invoke refresh-token and no other function', async () => {
-    for (const name of ['drain', 'fanOut', 'audit'] as const) {
+  it('drain and fan-out invoke refresh-token and no other function', async () => {
+    for (const name of ['drain', 'fanOut'] as const) {
       for (const [id, expected] of Object.entries({
         [functions.refreshToken]: 'Allowed',
         [functions.connect]: 'ImplicitlyDenied',
@@ -325,8 +311,8 @@ describe('whatever a role is allowed', () => {
       'aws:SourceAccount': account,
       'aws:SourceArn': `arn:aws:scheduler:${region}:${account}:schedule-group/default`,
     });
-    const ofSchedules = policies.roles.filter(({ id }) => /^(Drain|RefreshToken|Audit)Schedule/.test(id));
-    expect(ofSchedules).toHaveLength(3);
+    const ofSchedules = policies.roles.filter(({ id }) => /^(Drain|RefreshToken)Schedule/.test(id));
+    expect(ofSchedules).toHaveLength(2);
     for (const role of ofSchedules) {
       const assumes = (context: Record<string, string>) =>
         mayAssume(role, 'scheduler.amazonaws.com', context);

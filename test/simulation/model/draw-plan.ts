@@ -162,6 +162,7 @@ function planWithDefaults(seed: number, wanted?: Temper): Plan {
       ...rejectedAtOnce,
     ],
     audits: auditsOf(streamOf(hashOf('audits', seed)), accounts, changes, chaosMs),
+    auditSample: pick(streamOf(hashOf('audit-sample', seed)), [0, 0, 10_000]),
     resyncs,
     maxSkewMs: pick(random, [0, 0, 500, 2_500]),
     maxLateMs: isOvertaken ? 9_000 : pick(random, [1_500, 6_000, 20_000]),
@@ -236,10 +237,10 @@ const auditsOf = (
 ): Plan['audits'] =>
   Array.from({ length: random() < 0.5 ? 0 : between(random, 2, 4) }, (_, index) => {
     const { account, atMs } = pick(random, changes);
-    const moment = { key: `audit-${index}`, repair: random() < 0.3 };
+    const key = `audit-${index}`;
     return random() < 0.8
-      ? { ...moment, account, atMs: atMs + between(random, 0, 3_000) }
-      : { ...moment, account: pick(random, accounts), atMs: between(random, 0, chaosMs) };
+      ? { key, account, atMs: atMs + between(random, 0, 3_000) }
+      : { key, account: pick(random, accounts), atMs: between(random, 0, chaosMs) };
   });
 
 /** An account that is down or hangs for a minute at most, and an advert that nobody can read, perhaps to the end. */

@@ -20,7 +20,7 @@ export const invariants = {
   'books-balance': 'the books account for every ID that was listed',
   'history-answers': '`history` reports correctly what happened to an advert',
   'audit-true':
-    'an audit reports every published status that is wrong, and no difference that a recent change explains',
+    'when nothing changes any more, an audit finds only what was given up, and every advert that it has handled is published right',
   'run-ends': 'the run itself ends without an error',
 } as const;
 export type Invariant = keyof typeof invariants;

@@ -101,8 +101,9 @@ export interface Plan {
     readonly key: string;
     readonly account: string;
     readonly atMs: number;
-    readonly repair: boolean;
   }[];
+  /** How many adverts of each account the drain audits a day; a run lasts some minutes. */
+  readonly auditSample: number;
   /** A person has a feed read again, starting `backMs` before. */
   readonly resyncs: readonly {
     readonly key: string;

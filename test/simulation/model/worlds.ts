@@ -155,7 +155,8 @@ function steadyPlan(plan: Plan, random: Random): Plan {
       redrives: [],
       rejections: [],
     },
-    ...{ audits: [], resyncs: [], pauses: [], operatorPauses: [], lifts: [], publishedEvents: {} },
+    ...{ audits: [], auditSample: 0, resyncs: [], pauses: [], operatorPauses: [], lifts: [] },
+    publishedEvents: {},
     ...{
       sendsDate: true,
       twins: false,

@@ -38,7 +38,6 @@ const quick = [
   'aged-while-paused',
   'hidden-while-paused',
   'tokens-held-back',
-  'audit-does-not-wait',
 ];
 
 describe('the checker', () => {

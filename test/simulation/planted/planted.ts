@@ -13,13 +13,13 @@ import { plantedInTokens } from './tokens.ts';
 import { plantedInWaiting } from './waiting.ts';
 
 export const plantedFaults: readonly PlantedFault[] = [
+  ...plantedInAudit,
   ...plantedInDrain,
   ...plantedInFanOut,
   ...plantedInTokens,
   ...plantedInWaiting,
   ...plantedByOperator,
   ...plantedInHistory,
-  ...plantedInAudit,
 ];
 
 export interface Found {

@@ -55,10 +55,6 @@ export const plantedRules: Readonly<Record<string, string>> = {
   'tokens-held-back': 'tokens are refreshed even while everything else is paused',
   'pause-lost-by-connect': 'an operator’s pause of an account continues when the account is connected again',
   'history-ignores-pending': '`history` does not report a pending event as published',
-  'audit-does-not-wait': 'an audit waits until the feed lists every change that it may have seen',
-  'audit-before-settled': 'a difference counts only when no message of the advert waits',
-  'audit-without-feed': 'a difference counts only when the feed lists no change of the advert',
-  'audit-held-up-by-one':
-    'an advert that the service always fails to return is undecided, and the audit continues',
   'history-without-parked': '`history` looks for parked messages too',
+  'audit-before-settled': 'an audit counts an advert only when its message is settled',
 };

@@ -1,14 +1,13 @@
 /** The bridge's functions as processes: the real use cases, connected to ports that fail. */
 
-import type { AuditResult, audit } from '../../../functions/audit/audit.ts';
-import { settledBy } from '../../../functions/audit/confirm.ts';
-import { sampleSource } from '../../../functions/audit/sources.ts';
 import type { createConnect } from '../../../functions/connect/connect.ts';
+import { createAuditShare } from '../../../functions/drain/audit-share.ts';
 import type { createDrain } from '../../../functions/drain/drain.ts';
 import type { pollFeed } from '../../../functions/drain/poll-feed.ts';
 import type { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import type { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
-import { repairBy } from '../../../operations/audit/repair.ts';
+import type { audit } from '../../../operations/audit.ts';
+import { sampleSource } from '../../../operations/audit-sources.ts';
 import type { readHistory } from '../../../operations/history/read-history.ts';
 import type { createParking } from '../../../shared/aws/parking/parking.ts';
 import { advertsFeed } from '../../../shared/contract/feeds.ts';
@@ -61,6 +60,8 @@ export interface Wiring {
 export type Credential = { readonly refreshToken: Secret } | { readonly code: Secret };
 
 export type Stages = ReturnType<typeof createStages>;
+
+export type AuditResult = Awaited<ReturnType<typeof audit>>;
 
 export function createStages(world: SimWorld, wiring: Wiring) {
   const { plan, scheduler } = world;
@@ -280,7 +281,14 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     const { clock } = started;
     const deps = pollDepsOf(started);
     const settings = { ...deps.settings, pollSeconds: plan.pollSeconds, feedsAtOnce: 2 };
-    const { run } = useCases.createDrain({ ...deps, settings });
+    const { auditShares: shares, publishedAdverts } = world.state;
+    const audited = { ...settings, auditSample: plan.auditSample };
+    const sendAuditShare = createAuditShare({ ...deps, shares, publishedAdverts, settings: audited });
+    const { run } = useCases.createDrain({
+      ...deps,
+      settings,
+      ...(plan.auditSample > 0 && { sendAuditShare }),
+    });
     const poll = async () => {
       const startedAt = clock.now();
       const report = await run({
@@ -316,48 +324,30 @@ export function createStages(world: SimWorld, wiring: Wiring) {
   }
 
   /**
-   * As the command line does, on a machine where nothing goes wrong, because an audit that ends half-way has no
-   * visible result.
+   * As the command line does; a sample of all adverts.
    *
+   * @param isSafe on a machine where nothing goes wrong
    * @returns undefined when the partner account is not connected
    */
   async function runAudit(
     name: string,
     partnerAccount: string,
-    repair: boolean,
+    isSafe: boolean,
   ): Promise<AuditResult | undefined> {
-    const started = start(name, true);
-    const { ports } = started;
-    const { audits, publishedAdverts, waitingMessages } = world.state;
-    const { accounts: _accounts, ...poll } = pollDepsOf(started);
+    const started = start(name, isSafe);
+    const { clock, random, ports } = started;
+    const { audits: progresses, publishedAdverts } = world.state;
     const account = await ports.accounts.read(partnerAccount);
     if (!account || stopOf(account)) return undefined;
     const key = { partnerAccount, generation: account.generation };
-    // Some audits run in portions, as the daily audit does.
-    const portionMs = plan.seed % 2 === 0 ? Number.POSITIVE_INFINITY : 120_000;
-    const portion = () =>
-      useCases.audit(
-        {
-          ...{ poll, audits, histories: ports.histories, adverts: poll.reader, isDelivering: () => true },
-          isSettled: settledBy(waitingMessages),
-          onProgress: ({ waitsFor }) => waitsFor === 'feed' && world.coverage.count('audit: looks again'),
-        },
-        key,
-        sampleSource(publishedAdverts, key, 299),
-        {
-          signal: new AbortController().signal,
-          repair: repair ? repairBy(poll, key) : undefined,
-          deadlineMs: started.clock.now() + portionMs,
-        },
-      );
-    return within(started, 900_000, async () => {
-      for (;;) {
-        const result = await portion();
-        if (result.end !== 'out-of-time') return result;
-        world.coverage.count('audit: goes on');
-        await started.clock.sleep(60_000);
-      }
-    });
+    const { signal } = new AbortController();
+    const pace = { maxRequestsPerSecond: plan.requestsPerSecond };
+    const deps = { ...pollDepsOf(started), histories: ports.histories, progresses, ...pace };
+    const source = sampleSource({ ...deps, publishedAdverts, random, signal }, key, 299);
+    const waiting = { isDelivering: () => true, depthLagMs: 0, lookMs: 1_000 };
+    return within(started, 1_800_000, () =>
+      useCases.audit({ ...deps, ...waiting, clock }, key, source, { signal, restart: false }),
+    );
   }
 
   /** Deliveries that a worker has, and another one gets too: an event source mapping delivers at least once. */

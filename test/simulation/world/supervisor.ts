@@ -219,7 +219,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
       if (letter?.letter.message) log.trace('a person', () => `redrives ${letter.letter.message?.key}`);
       if (!letter || (await state.deadLetters.redrive(letter.id)) !== 'redriven') continue;
       world.coverage.count('queue: redriven');
-      auditor.redriven(`${letter.letter.partnerAccount}/${letter.letter.advertId}`);
+      auditor.setAside(`${letter.letter.partnerAccount}/${letter.letter.advertId}`);
     }
   }
 
@@ -227,7 +227,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     for (const { id, letter } of await state.deadLetters.list()) {
       await state.deadLetters.take(id);
       if (letter.message) history.judge(letter.message.key, 'dropped');
-      auditor.threwAway(`${letter.partnerAccount}/${letter.advertId}`);
+      auditor.setAside(`${letter.partnerAccount}/${letter.advertId}`);
     }
   }
 
@@ -315,10 +315,10 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
         quietly(readAgain(key, account, backMs));
       });
     }
-    for (const { key, atMs, account, repair } of plan.audits) {
+    for (const { key, atMs, account } of plan.audits) {
       atMoment(atMs, () => {
-        if (!log.allows(key, () => `a person audits ${account}${repair ? ', with repair' : ''}`)) return;
-        quietly(auditor.run(key, account, repair));
+        if (!log.allows(key, () => `a person audits ${account}`)) return;
+        quietly(auditor.run(key, account));
       });
     }
     for (const { key, atMs } of plan.redrives) {
@@ -493,7 +493,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     let isOver = plan.audits.length === 0;
     const all = async () => {
       for (const account of plan.accounts) {
-        if (account !== plan.lostAccount) await auditor.runAtRest(account, plan.seed % 3 === 0);
+        if (account !== plan.lostAccount) await auditor.runAtRest(account);
       }
     };
     if (!isOver)

@@ -248,8 +248,7 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
           }
           if (fetch && (incident !== 'wrong-id' || response.status !== 200)) {
             seen.fetches.set(`${fetch.account}/${fetch.advertId}`, fetch);
-            // Fetches of an audit do not lead to events.
-            if (!process.name.startsWith('audit')) history.fetched(fetch);
+            history.fetched(fetch);
           }
           const headers: Record<string, string> = { ...response.headers };
           const seconds = headers['retry-after'];

@@ -1,9 +1,9 @@
-import { audit } from '../../../functions/audit/audit.ts';
 import { createConnect } from '../../../functions/connect/connect.ts';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { pollFeed } from '../../../functions/drain/poll-feed.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
+import { audit } from '../../../operations/audit.ts';
 import { readHistory } from '../../../operations/history/read-history.ts';
 import { createParking } from '../../../shared/aws/parking/parking.ts';
 import { createPartnerClient } from '../../../shared/partner-api/client.ts';

@@ -78,6 +78,7 @@ const drainEnvironment = {
   SETTINGS: JSON.stringify({ partnerBaseUrl: 'https://partner.example' }),
   NAME_PREFIX: 'advert-bridge',
   FEED_STATE_TABLE: 'FeedStateTableName',
+  ADVERT_STATUS_TABLE: 'AdvertStatusTableName',
   QUEUE_URL: 'QueueUrl',
   DEAD_LETTER_QUEUE_URL: 'DeadLetterQueueUrl',
   REFRESH_TOKEN_FUNCTION: 'RefreshTokenFunctionName',
@@ -309,7 +310,6 @@ describe('status', () => {
     expect(scheduler.commandCalls(GetScheduleCommand).map(({ args }) => args[0].input.Name)).toEqual([
       'DrainScheduleName',
       'RefreshTokenScheduleName',
-      'AuditScheduleName',
     ]);
     expect(Object.keys(JSON.parse(stdout).partnerAccounts[0].books)).toEqual([
       'listed',
@@ -340,12 +340,6 @@ describe('what AWS runs, in status', () => {
       () => scheduler.on(GetScheduleCommand, { Name: 'DrainScheduleName' }).resolves({ State: 'DISABLED' }),
       { schedule: 'drain disabled', attention: ['schedule'] },
       /schedule is not as deployed \(drain disabled\).*`aws scheduler update-schedule --state ENABLED .* get-schedule --name DrainScheduleName /s,
-    ],
-    [
-      'a daily audit that nothing begins',
-      () => scheduler.on(GetScheduleCommand, { Name: 'AuditScheduleName' }).resolves({ State: 'DISABLED' }),
-      { schedule: 'audit disabled', attention: ['schedule'] },
-      /schedule is not as deployed \(audit disabled\).*get-schedule --name AuditScheduleName /s,
     ],
     [
       'a schedule that is gone',

@@ -5,13 +5,13 @@ import { withLocal } from '../../../cli/targets/open.ts';
 import { startLocal } from './local-bridge.ts';
 
 describe('the settings of the latest run', () => {
-  it('are those that other commands on the same folder go by, unless they are given one', async () => {
+  it('are those that other commands on the same folder go by', async () => {
     const { application, connect, run, dir } = await startLocal();
     await application();
     await connect();
-    const settingsOf = (given = {}) =>
+    const settingsOf = () =>
       withLocal({ kind: 'local', dir }, async (bridge: LocalBridge) => {
-        const { poll } = await localCatchUp(bridge, given);
+        const { poll } = await localCatchUp(bridge);
         const { maxRequestsPerSecond, overlapSeconds } = poll.settings;
         return { maxRequestsPerSecond, overlapSeconds };
       });
@@ -21,10 +21,9 @@ describe('the settings of the latest run', () => {
 
     expect(before).toEqual({ maxRequestsPerSecond: 10, overlapSeconds: 300 });
     expect(await settingsOf()).toEqual({ maxRequestsPerSecond: 2000, overlapSeconds: 20 });
-    expect(await settingsOf({ maxRequestsPerSecond: 5 })).toMatchObject({ maxRequestsPerSecond: 5 });
   });
 
-  it.each(['poll main', 'audit main', 'resync main --since 2020-01-01T00:00:00Z'])(
+  it.each(['poll main', 'resync main --since 2020-01-01T00:00:00Z'])(
     'are those that a token is refreshed by: %s stops no account for a scope that the run does not require',
     async (command) => {
       const { application, run, status, sandbox } = await startLocal();

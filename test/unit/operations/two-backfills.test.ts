@@ -35,9 +35,10 @@ it('a backfill that another process continues is continued by one of the two, to
   const run = (source: AdvertSource) =>
     backfill(
       {
-        backfills,
+        progresses: backfills,
         clock: createManualClock(),
-        settings: { maxWaiting: 100, lookMs: 1 },
+        maxWaiting: 100,
+        lookMs: 1,
         queue: {
           depth: async () => 0,
           send: async (messages: readonly ChangedAdvert[]) => {

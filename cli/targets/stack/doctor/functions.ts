@@ -28,8 +28,6 @@ export const functionChecks = ({ clients, bridge }: Facts) => [
       outputs.fanOutFunctionName,
       outputs.refreshTokenFunctionName,
       outputs.connectFunctionName,
-      // This function exists only with the setting `auditSample`.
-      ...(outputs.auditFunctionName ? [outputs.auditFunctionName] : []),
     ];
     const found = await Promise.all(names.map((name) => functionFinding(of.lambda, name)));
     const different = new Set(found.map(({ settings }) => settings));
@@ -39,11 +37,10 @@ export const functionChecks = ({ clients, bridge }: Facts) => [
   }),
   check('schedules', async () => {
     const { outputs } = await bridge();
-    const { drainScheduleName, refreshTokenScheduleName, auditScheduleName, auditFunctionName } = outputs;
+    const { drainScheduleName, refreshTokenScheduleName } = outputs;
     const pairs = [
       [drainScheduleName, outputs.drainFunctionName],
       [refreshTokenScheduleName, outputs.refreshTokenFunctionName],
-      ...(auditScheduleName && auditFunctionName ? ([[auditScheduleName, auditFunctionName]] as const) : []),
     ] as const;
     const findings = pairs.map(([Name, functionName]) =>
       clients.scheduler.send(new GetScheduleCommand({ Name })).then(

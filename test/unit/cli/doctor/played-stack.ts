@@ -70,7 +70,6 @@ const healthy = () => ({
   schedules: {
     DrainScheduleName: 'ENABLED',
     RefreshTokenScheduleName: 'ENABLED',
-    AuditScheduleName: 'ENABLED',
   } as Record<string, ScheduleState>,
   mapping: { State: 'Enabled', FunctionResponseTypes: ['ReportBatchItemFailures'] } as
     | Record<string, unknown>

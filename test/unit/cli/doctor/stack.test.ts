@@ -96,22 +96,6 @@ const planted: (Expected & { readonly is: string; readonly plant: (stack: Played
     mend: /aws scheduler update-schedule --name DrainScheduleName --state ENABLED --schedule-expression 'rate\(1 minute\)' --description 'Reads the change feeds' .*--target '\{"Arn"/,
   },
   {
-    is: 'a daily audit that nothing begins',
-    plant: ({ played }) => Object.assign(played.schedules, { AuditScheduleName: 'DISABLED' }),
-    check: 'schedules',
-    result: 'fault',
-    says: 'schedule AuditScheduleName is DISABLED: AuditFunctionName is not invoked',
-    mend: 'aws scheduler update-schedule --name AuditScheduleName --state ENABLED',
-  },
-  {
-    is: 'a daily audit that may not run',
-    plant: ({ played }) => Object.assign(played.functions, { AuditFunctionName: { reserved: 0 } }),
-    check: 'functions',
-    result: 'fault',
-    says: 'function AuditFunctionName may not run',
-    mend: 'aws lambda delete-function-concurrency --function-name AuditFunctionName',
-  },
-  {
     is: 'a schedule that is gone',
     plant: ({ mocks }) =>
       mocks.scheduler

@@ -62,6 +62,29 @@ describe('fan-out', () => {
     expect(world.observer.counted(metrics.lateEvents)).toBe(late);
   });
 
+  it.each([
+    ['an audit finds', ['audit'], 1],
+    ['a change on its way explains', ['audit', 'feed'], 0],
+    ['the feed lists', ['feed'], 0],
+  ] as const)('counts and logs a difference that %s', async (_how, causes, differences) => {
+    await changed('1', 'active');
+    await world.handleBatch();
+    world.service.change('1', 'limited');
+    const listedAt = new Date(world.clock.now()).toISOString();
+    const messages = causes.map((cause) =>
+      changedAdvert({ advertId: '1', generation, cause, listedAt, key: `${cause}:1` }),
+    );
+    await world.state.queue.send(messages);
+
+    await world.handleBatch();
+
+    expect(world.advertEvents()).toHaveLength(2);
+    expect(world.observer.counted(metrics.auditDifferences)).toBe(differences);
+    const named = { partnerAccount: 'main', advertId: '1', published: 'active', actual: 'limited' };
+    const warnings = world.observer.lines.filter(({ level }) => level === 'warn');
+    expect(warnings.map(({ fields }) => fields)).toEqual(differences > 0 ? [named] : []);
+  });
+
   it('publishes the status of each advert named, numbered from 1', async () => {
     world.service.change('1', 'new');
     world.service.change('2', 'active');

@@ -1,9 +1,8 @@
-import type { AuditProgress, Audits } from '../../shared/ports/audits.ts';
-import type { BackfillKey, Versioned } from '../../shared/ports/backfills.ts';
+import type { BackfillKey, Progresses, Versioned } from '../../shared/ports/backfills.ts';
 
-/** Progress of audits in memory. */
-export function createInMemoryAudits(): Audits {
-  const stored = new Map<string, Versioned<AuditProgress>>();
+/** Progress of operations in memory. */
+export function createInMemoryProgress<T>(): Progresses<T> {
+  const stored = new Map<string, Versioned<T>>();
   const nameOf = ({ partnerAccount, generation }: BackfillKey) => `${partnerAccount}/${generation}`;
   return {
     read: async (key) => stored.get(nameOf(key)),

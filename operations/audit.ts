@@ -1,0 +1,151 @@
+/**
+ * An audit sends published adverts through the bridge again: what was published right is found unchanged, and what
+ * differs gets its next event, with the cause `audit`. So it repairs what it finds, and a change on its way does no harm.
+ */
+import { auditPaceMs } from '../functions/drain/audit-share.ts';
+import type { AdvertEvent } from '../shared/contract/events.ts';
+import type { AdvertHistories, AdvertRow } from '../shared/ports/advert-histories.ts';
+import type { AdvertSource, AuditProgress, BackfillKey } from '../shared/ports/backfills.ts';
+import { type Look, type Walk, type WalkDeps, type WalkOptions, type WalkResult, walk } from './walk.ts';
+
+export interface AuditDeps extends WalkDeps<AuditProgress> {
+  readonly histories: Pick<AdvertHistories, 'read'>;
+  /** Whether a consumer is currently taking messages from the queue. */
+  readonly isDelivering: () => boolean;
+  readonly maxRequestsPerSecond: number;
+  /** For so long the queue may say that it is empty although a message waits. */
+  readonly depthLagMs: number;
+}
+
+/** Longer than fan-out tries an advert that the service fails to return. */
+const patienceMs = 5 * 60_000;
+/** Without a consumer the audit sends this many adverts at most. */
+const maxUndelivered = 1_000;
+
+/**
+ * Runs an audit, or continues an interrupted one of the same source.
+ *
+ * @throws {PartnerError} as `walk` does; the audit can be continued
+ */
+export function audit(
+  deps: AuditDeps,
+  key: BackfillKey,
+  source: AdvertSource,
+  options: WalkOptions,
+): Promise<WalkResult<AuditProgress>> {
+  const { clock, maxRequestsPerSecond } = deps;
+  const paceMs = auditPaceMs(maxRequestsPerSecond);
+  let sentMs = clock.now() - paceMs;
+  let lastResultMs = sentMs;
+
+  function nextOf(
+    { waiting, listed, total }: AuditProgress,
+    isThrough: boolean,
+  ): Look<AuditProgress>['next'] | 'leave' {
+    const now = clock.now();
+    if (!deps.isDelivering()) {
+      if (waiting.length === 0) return 'send';
+      return isThrough || waiting.length >= maxUndelivered ? 'stop' : 'send';
+    }
+    if (waiting.length === 0)
+      return isThrough || listed === total || now - sentMs >= paceMs ? 'send' : 'wait';
+    if (now - Math.max(sentMs, lastResultMs) >= patienceMs && lastResultMs < sentMs) return 'stop';
+    return now - sentMs < patienceMs ? 'wait' : 'leave';
+  }
+
+  return walk(
+    deps,
+    {
+      cause: 'audit',
+      otherSource: 'replace',
+      first: (begun) => ({
+        ...{ ...begun, equal: 0, differing: [], neverPublished: [], waiting: [], unsettled: [] },
+      }),
+
+      async look(before, isThrough) {
+        const isLagOver = clock.now() - sentMs >= deps.depthLagMs;
+        const results = await resultsOf(deps, key, before.waiting, isLagOver);
+        if (results.size > 0) lastResultMs = clock.now();
+        const progress = withResults(before, results);
+        const next = nextOf(progress, isThrough);
+        if (next !== 'leave') return { progress, next };
+        // The other adverts of the batch had a result: these alone hold the audit up.
+        const unsettled = [
+          ...progress.unsettled,
+          ...progress.waiting.map(({ message }) => advertIdOf(message)),
+        ];
+        return { progress: { ...progress, waiting: [], unsettled }, next: 'send' };
+      },
+
+      async sent(progress, messages) {
+        sentMs = clock.now();
+        const sent = messages.map(async ({ key: message, advertId }) => {
+          const row = await deps.histories.read({ ...key, feed: 'adverts', advertId });
+          return { message, version: row?.version ?? 0 };
+        });
+        return { ...progress, waiting: [...progress.waiting, ...(await Promise.all(sent))] };
+      },
+    } satisfies Walk<AuditProgress>,
+    key,
+    source,
+    options,
+  );
+}
+
+/**
+ * The rows of the messages that are settled: fan-out leaves the key of a message in the row of its advert. If the queue
+ * is empty, the others are settled too, together with another message of the advert, or they were given up.
+ */
+async function resultsOf(
+  { histories, queue }: Pick<AuditDeps, 'histories' | 'queue'>,
+  key: BackfillKey,
+  waiting: AuditProgress['waiting'],
+  isLagOver: boolean,
+): Promise<Results> {
+  const results = new Map<string, AdvertRow | 'given-up'>();
+  // The depth is read first: if nothing waits then, the rows that are read afterwards are final.
+  const isEmpty = waiting.length > 0 && isLagOver && (await queue.depth(key.partnerAccount)) === 0;
+  await Promise.all(
+    waiting.map(async ({ message, version }) => {
+      const row = await histories.read({ ...key, feed: 'adverts', advertId: advertIdOf(message) });
+      const isHandled =
+        row !== undefined && row.tries === undefined && row.missingSince === undefined && !row.pending;
+      // Planted fault: audit-before-settled
+      if (isHandled && (row.by === message || (isEmpty && row.version > version))) results.set(message, row);
+      else if (isEmpty) results.set(message, 'given-up');
+    }),
+  );
+  return results;
+}
+
+type Results = ReadonlyMap<string, AdvertRow | 'given-up'>;
+
+function withResults(progress: AuditProgress, results: Results): AuditProgress {
+  let { equal } = progress;
+  const differing = [...progress.differing];
+  const neverPublished = [...progress.neverPublished];
+  const unsettled = [...progress.unsettled];
+  for (const [message, row] of results) {
+    const advertId = advertIdOf(message);
+    const event = row === 'given-up' ? undefined : eventFor(message, row);
+    if (row === 'given-up') unsettled.push(advertId);
+    else if (!event) equal += 1;
+    else if (event.detail.metadata.sequence === 1) neverPublished.push(advertId);
+    else {
+      const { previousStatus, status } = event.detail.data;
+      differing.push({ advertId, published: previousStatus, actual: status });
+    }
+  }
+  const waiting = progress.waiting.filter(({ message }) => !results.has(message));
+  return { ...progress, equal, differing, neverPublished, unsettled, waiting };
+}
+
+/** The event that was published for this message of an audit. */
+function eventFor(message: string, { envelope }: AdvertRow): AdvertEvent | undefined {
+  if (envelope === undefined) return undefined;
+  const event = JSON.parse(envelope) as AdvertEvent;
+  const { cause, correlationId } = event.detail.metadata;
+  return cause === 'audit' && message.startsWith(`${correlationId}:`) ? event : undefined;
+}
+
+const advertIdOf = (message: string): string => message.slice(message.indexOf(':') + 1);

@@ -1,0 +1,221 @@
+/**
+ * A walk sends every advert of a source once through the queue and the fan-out, as if the feed had listed it. An
+ * advert without an event gets its first event, an advert whose status differs gets its next event, and any other
+ * gets none. Backfill and audit are walks.
+ */
+import { type EnqueueDeps, enqueuePage } from '../functions/drain/enqueue-page.ts';
+import { idsOf } from '../functions/drain/page-ids.ts';
+import type { Cause } from '../shared/contract/events.ts';
+import type { ChangedAdvert } from '../shared/contract/messages.ts';
+import { type Clock, toInstant } from '../shared/domain/clock.ts';
+import type { AdvertSource, BackfillKey, BackfillProgress, Progresses } from '../shared/ports/backfills.ts';
+
+export interface WalkDeps<P extends BackfillProgress> extends EnqueueDeps {
+  readonly progresses: Progresses<P>;
+  readonly clock: Clock;
+  /** Delay before the queue is checked again. */
+  readonly lookMs: number;
+  /** Called at each step. */
+  readonly onProgress?: (progress: P, isWaiting: boolean) => void;
+}
+
+/** What distinguishes one kind of walk from another. */
+export interface Walk<P extends BackfillProgress> {
+  readonly cause: Cause;
+  /** The progress of a walk that begins. */
+  readonly first: (begun: BackfillProgress) => P;
+  /** Looks at the messages that were sent before, and decides what to do next. */
+  readonly look: (progress: P, isThrough: boolean) => Promise<Look<P>>;
+  /** Adds the messages of a page to the progress. */
+  readonly sent?: (progress: P, messages: readonly ChangedAdvert[]) => Promise<P>;
+  /** What happens to an unfinished walk of another source. */
+  readonly otherSource: 'refuse' | 'replace';
+}
+
+export interface Look<P> {
+  readonly progress: P;
+  /** `send`: the next page, or the end after the last one. `stop`: nothing has happened for too long. */
+  readonly next: 'send' | 'wait' | 'stop';
+}
+
+export interface WalkOptions {
+  /** Stops after the current page; the walk can be continued later. */
+  readonly signal: AbortSignal;
+  /** Abandons an unfinished walk and starts a new one. */
+  readonly restart: boolean;
+}
+
+export interface WalkResult<P> {
+  readonly progress: P;
+  /**
+   * `stuck`: nothing has happened for too long. `taken-over`: another process has continued this walk, or has started
+   * a new one. `other-source`: the unfinished walk has another source.
+   */
+  readonly end: 'done' | 'stopped' | 'stuck' | 'paused' | 'taken-over' | 'other-source';
+}
+
+/** More consecutive conflicts with `--pause` or another process cannot be a coincidence. */
+const maxConflicts = 10;
+
+interface Run<P extends BackfillProgress> {
+  readonly deps: WalkDeps<P>;
+  readonly key: BackfillKey;
+  progress: P;
+  version: number;
+}
+
+/**
+ * Runs a walk, or continues an unfinished one of the same source. A page's IDs go to the queue first, then the progress
+ * is stored: after a crash in between, the page is sent again and its adverts are found unchanged.
+ *
+ * @throws {PartnerError} the errors of the source, or `transient` when the queue did not accept everything; the walk
+ * can be continued
+ */
+export async function walk<P extends BackfillProgress>(
+  deps: WalkDeps<P>,
+  kind: Walk<P>,
+  key: BackfillKey,
+  source: AdvertSource,
+  { signal, restart }: WalkOptions,
+): Promise<WalkResult<P>> {
+  const begun = await begin(deps, kind, key, source, restart);
+  if ('end' in begun) return begun;
+  const run: Run<P> = { deps, key, ...begun };
+  try {
+    return await pages(run, kind, source, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return (await store(run, run.progress, 0)) ?? { end: 'stopped', progress: run.progress };
+  }
+}
+
+async function pages<P extends BackfillProgress>(
+  run: Run<P>,
+  kind: Walk<P>,
+  source: AdvertSource,
+  signal: AbortSignal,
+): Promise<WalkResult<P>> {
+  const { deps, key } = run;
+  const seen = new Set<string>();
+  let isThrough = false;
+  for (;;) {
+    signal.throwIfAborted();
+    const { progress, next } = await kind.look(run.progress, isThrough);
+    run.progress = progress;
+    if (!isThrough) deps.onProgress?.(progress, next === 'wait');
+    if (next === 'stop') {
+      return (await store(run, progress, 0)) ?? { end: 'stuck', progress };
+    }
+    if (next === 'wait') {
+      await deps.clock.sleep(deps.lookMs);
+      // The walk may be paused while it waits.
+      const stored = await deps.progresses.read(key);
+      if (stored && stored.version !== run.version) return endOf(stored.value, progress);
+      continue;
+    }
+    if (isThrough) {
+      const done: P = { ...progress, state: 'done' };
+      return (await store(run, done, 0)) ?? { end: 'done', progress: done };
+    }
+    const page = await source.page(progress.position);
+    isThrough = page === undefined;
+    if (!page) continue;
+    const found = idsOf(page.data);
+    const ids = found.ids.filter((id) => !seen.has(id));
+    for (const id of ids) seen.add(id);
+    // Malformed entries are not dead-lettered, because the list does not say that they changed.
+    const listed = { ...found, ids, malformed: 0 };
+    const origin = { receivedAt: deps.clock.now(), cause: kind.cause };
+    const messages =
+      ids.length > 0 ? await enqueuePage(deps, { ...key, feed: 'adverts' }, listed, origin) : [];
+    const moved: P = {
+      ...progress,
+      position: page.next,
+      listed: progress.listed + ids.length,
+      malformed: progress.malformed + found.malformed,
+    };
+    const stored = await store(run, (await kind.sent?.(moved, messages)) ?? moved, ids.length);
+    if (stored) return stored;
+  }
+}
+
+async function begin<P extends BackfillProgress>(
+  { progresses, clock, newId }: WalkDeps<P>,
+  { first, otherSource }: Walk<P>,
+  key: BackfillKey,
+  source: AdvertSource,
+  restart: boolean,
+): Promise<Pick<Run<P>, 'progress' | 'version'> | WalkResult<P>> {
+  for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
+    const stored = await progresses.read(key);
+    const unfinished = stored && stored.value.state !== 'done' && !restart ? stored.value : undefined;
+    const isOther = unfinished !== undefined && unfinished.source !== source.name;
+    if (isOther && otherSource === 'refuse') return { end: 'other-source', progress: unfinished };
+    const total = await source.total?.();
+    const progress: P =
+      unfinished && !isOther
+        ? { ...unfinished, state: 'running' }
+        : first({
+            id: newId(),
+            state: 'running',
+            source: source.name,
+            position: 0,
+            listed: 0,
+            malformed: 0,
+            startedAt: toInstant(clock.now()),
+            ...(total !== undefined && { total }),
+          });
+    const version = stored?.version ?? 0;
+    if (await progresses.write(key, progress, version, 0)) return { progress, version: version + 1 };
+  }
+  throw new Error('too many others write this progress');
+}
+
+/** Stores the progress. The page is counted even after a conflict, because it is in the queue. */
+async function store<P extends BackfillProgress>(
+  run: Run<P>,
+  next: P,
+  listed: number,
+): Promise<WalkResult<P> | undefined> {
+  const { progresses } = run.deps;
+  const { position } = run.progress;
+  if (await progresses.write(run.key, next, run.version, listed)) {
+    run.progress = next;
+    run.version += 1;
+    return undefined;
+  }
+  for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
+    const stored = await progresses.read(run.key);
+    if (!stored) break;
+    const { value, version } = stored;
+    const isOurs = value.id === run.progress.id && value.position === position;
+    // A pause keeps the position of the page that was just sent; the progress of another process stays unchanged.
+    const merged = isOurs ? { ...next, state: next.state === 'done' ? next.state : value.state } : value;
+    if (!(await progresses.write(run.key, merged, version, listed))) continue;
+    if (!isOurs || merged.state !== 'running') return endOf(merged, next);
+    // Another process has started to continue from the same position; it stops when it sees that this one is ahead.
+    run.progress = merged;
+    run.version = version + 1;
+    return undefined;
+  }
+  return { end: 'taken-over', progress: next };
+}
+
+function endOf<P extends BackfillProgress>(stored: P, own: P): WalkResult<P> {
+  if (stored.id === own.id && stored.state !== 'running') return { end: stored.state, progress: stored };
+  return { end: 'taken-over', progress: stored };
+}
+
+/** Asks a running walk to stop after its current page. @returns undefined when none is running */
+export async function pauseWalk<P extends BackfillProgress>(
+  progresses: Progresses<P>,
+  key: BackfillKey,
+): Promise<P | undefined> {
+  for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
+    const stored = await progresses.read(key);
+    if (stored?.value.state !== 'running') return stored?.value.state === 'paused' ? stored.value : undefined;
+    const paused: P = { ...stored.value, state: 'paused' };
+    if (await progresses.write(key, paused, stored.version, 0)) return paused;
+  }
+  throw new Error('too many others write this progress');
+}

@@ -1,0 +1,124 @@
+import { beforeEach, expect, it } from 'vitest';
+import { createAuditShare } from '../../../../functions/drain/audit-share.ts';
+import type { ChangedAdvert } from '../../../../shared/contract/messages.ts';
+import { createInMemoryState } from '../../../fakes/state.ts';
+import { createManualClock } from '../../../helpers/manual-clock.ts';
+import { createRecordingObserver } from '../../../helpers/recording-observer.ts';
+
+const key = { partnerAccount: 'main', generation: 7 };
+const minuteMs = 60_000;
+const roundsADay = 24 * 60;
+
+let clock: ReturnType<typeof createManualClock>;
+let sent: ChangedAdvert[];
+let state: ReturnType<typeof createInMemoryState>;
+let observer: ReturnType<typeof createRecordingObserver>;
+let isRefused: boolean;
+
+beforeEach(() => {
+  clock = createManualClock();
+  sent = [];
+  state = createInMemoryState({ clock });
+  observer = createRecordingObserver();
+  isRefused = false;
+});
+
+const share = (auditSample: number) => {
+  let ids = 0;
+  return createAuditShare({
+    publishedAdverts: state.publishedAdverts,
+    shares: state.auditShares,
+    queue: {
+      async send(messages) {
+        if (isRefused) return new Set(messages.map((message) => message.key));
+        sent.push(...messages);
+        return new Set();
+      },
+      depth: async () => 0,
+    },
+    deadLetters: state.deadLetters,
+    observer,
+    clock,
+    newId: () => `id-${++ids}`,
+    settings: { auditSample, maxRequestsPerSecond: 10 },
+  });
+};
+
+async function publish(count: number): Promise<void> {
+  for (let id = 1; id <= count; id += 1) {
+    const row = { sequence: 1, status: 'active', envelope: '{}', pending: false, version: 1 };
+    await state.advertHistories.write({ ...key, feed: 'adverts', advertId: String(id) }, row);
+  }
+}
+
+async function rounds(send: ReturnType<typeof share>, count: number): Promise<void> {
+  for (let round = 0; round < count; round += 1) {
+    await send(key);
+    clock.advance(minuteMs);
+  }
+}
+
+it('sends the sample in the course of a day, with the cause audit', async () => {
+  await publish(500);
+  const send = share(48);
+
+  await rounds(send, roundsADay / 2);
+  const byNoon = sent.length;
+  await rounds(send, roundsADay / 2);
+
+  expect(byNoon).toBe(24);
+  expect(sent).toHaveLength(48);
+  expect(new Set(sent.map(({ cause }) => cause))).toEqual(new Set(['audit']));
+});
+
+it('goes on in the listing on the next day, so that every advert has its turn', async () => {
+  await publish(100);
+
+  await rounds(share(50), 2 * roundsADay);
+
+  expect(new Set(sent.map(({ advertId }) => advertId)).size).toBe(100);
+});
+
+it('sends no advert twice a day, and begins the listing anew on the next', async () => {
+  await publish(3);
+  const send = share(10);
+
+  await rounds(send, roundsADay);
+  const byEvening = sent.length;
+  await rounds(send, roundsADay);
+
+  expect(byEvening).toBe(3);
+  expect(sent).toHaveLength(6);
+});
+
+it('sends at most what takes four seconds at half of the rate in a round', async () => {
+  await publish(500);
+  const send = share(100_000);
+
+  await send(key);
+  clock.advance(10 * minuteMs);
+  await send(key);
+
+  expect(sent).toHaveLength(1 + 20);
+});
+
+it('continues where another process was', async () => {
+  await publish(100);
+  await rounds(share(1_440), 10);
+  await rounds(share(1_440), 10);
+
+  expect(sent.map(({ advertId }) => advertId)).toEqual([...new Set(sent.map(({ advertId }) => advertId))]);
+  expect(sent).toHaveLength(20);
+});
+
+it('warns, and tries again, when the queue accepts nothing', async () => {
+  await publish(5);
+  const send = share(10);
+  isRefused = true;
+  await send(key);
+  isRefused = false;
+  await send(key);
+
+  expect(observer.lines.filter(({ level }) => level === 'warn')).toHaveLength(1);
+  expect(sent).toHaveLength(1);
+});
