@@ -17,6 +17,7 @@ export interface Position {
 export type Outcome = 'apply' | 'gap' | 'duplicate' | 'stale';
 
 export interface Comparison {
+  /** `apply` and `gap`: apply the event; `duplicate` and `stale`: it was applied before, or a newer one was. */
   readonly outcome: Outcome;
   /**
    * Number of missing events between the last applied event and this one; 0 unless the outcome is `gap`. At the

@@ -13,10 +13,6 @@ export type Cause = v.InferOutput<typeof cause>;
 
 const version = v.pipe(v.string(), v.regex(/^1\.[0-9]+$/, 'expected a version 1.x'));
 
-/**
- * Time at which this history began, in seconds since 1970; an account that is forgotten and connected again gets a
- * greater one.
- */
 export const generation = wholeNumber(1);
 
 /** The setting `stackName`. */
@@ -35,6 +31,7 @@ const advertMetadata = v.object({
   /** Name of the bridge. Histories of two bridges are independent. Absent in events of schema version 1.0. */
   bridge: v.optional(bridgeName),
   partnerAccount: partnerAccountName,
+  /** When this history began, in seconds since 1970. A greater one begins again with sequence 1. */
   generation,
   /** 1, 2, 3 … for each advert and generation, without a gap once all events have arrived. */
   sequence: wholeNumber(1),
@@ -59,13 +56,22 @@ const copiedFields = {
 } as const;
 
 const statusChangedData = v.object({
+  /** ID at the partner service: digits, as a string because the number may exceed 2^53. */
   advertId,
+  /** Status in the words of the partner service; accept unknown ones. */
   status,
   /** `null` for the first event of an advert, and after it was unavailable. */
   previousStatus,
   ...copiedFields,
 });
-const unavailableData = v.object({ advertId, status: v.null(), previousStatus });
+const unavailableData = v.object({
+  /** ID at the partner service: digits, as a string because the number may exceed 2^53. */
+  advertId,
+  /** Always `null`: the partner service no longer knows the advert. */
+  status: v.null(),
+  /** Status of the last event before; `null` if there was none. */
+  previousStatus,
+});
 
 const authorizationMetadata = v.object({
   eventId: v.string(),

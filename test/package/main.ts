@@ -11,7 +11,7 @@ import { basename, delimiter, dirname, join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { startDynamo } from '../helpers/aws/emulators.ts';
 import { checkSbom } from './check-sbom.ts';
-import { checkCdkVersions, checkCommonJs, checkDeclarations, lowestNode } from './kit.ts';
+import { checkCdkVersions, checkCommonJs, checkDeclarations, checkHovers, lowestNode } from './kit.ts';
 import { makeRelease } from './release.ts';
 import { endSteps, expect, installs, run, step, succeeds } from './steps.ts';
 
@@ -207,7 +207,9 @@ try {
   await Promise.all([
     inProject(),
     checkCommonJs({ repository, folder, kit, env: withLowest }, versioned),
-    checkDeclarations({ repository, folder, kit, env: withNode24 }, versioned),
+    checkDeclarations({ repository, folder, kit, env: withNode24 }, versioned).then(() =>
+      checkHovers({ repository, folder, kit, env: withNode24 }),
+    ),
     checkCdkVersions({ repository, folder, kit, env: withNode24 }),
     ofExample('minimal').then(() => ofExample('search-index')),
     fromNothing(),

@@ -1,8 +1,10 @@
 """Handles the events of Advert Bridge: types, parsing, and applying each advert's events only when they are newer."""
 
-from .events import AdvertEvent, AuthorizationEvent, RefusedEventError, parse_body, parse_event
-from .handler import event_handler
+from .events import AdvertEvent, AdvertStatusChanged, AdvertUnavailable, AuthorizationEvent
+from .events import RefusedEventError, parse_body, parse_event
+from .handler import BatchFailedError, advert_event_handler
 from .positions import AdvertBusyError, ClaimLostError, Comparison, DynamoDbPositions, compare_to_applied
 
-__all__ = ["AdvertBusyError", "AdvertEvent", "AuthorizationEvent", "ClaimLostError", "Comparison", "DynamoDbPositions"]
-__all__ += ["RefusedEventError", "compare_to_applied", "event_handler", "parse_body", "parse_event"]
+__all__ = ["AdvertBusyError", "AdvertEvent", "AdvertStatusChanged", "AdvertUnavailable", "AuthorizationEvent"]
+__all__ += ["BatchFailedError", "ClaimLostError", "Comparison", "DynamoDbPositions", "RefusedEventError"]
+__all__ += ["advert_event_handler", "compare_to_applied", "parse_body", "parse_event"]

@@ -32,6 +32,7 @@ class Event:
     """Name of the bridge; `AdvertBridge` for an event of schema version 1.0, which does not name it."""
     partner_account: str
     generation: int
+    """Number of the history; a greater one starts again at sequence 1."""
     observed_at: datetime
     raw: Mapping[str, Any] = field(repr=False)
     """The whole event as received, including fields that this version does not know."""
@@ -45,9 +46,11 @@ class AdvertEvent(Event):
     listed_at: datetime
     cause: str
     advert_id: str
+    """ID at the partner service: digits."""
     status: str | None
-    """`None`: the advert is unavailable."""
+    """Status in the words of the partner service, or `None`: the advert is unavailable."""
     previous_status: str | None
+    """`None` in the first event of a history, and after `AdvertUnavailable`."""
 
     @property
     def advert_key(self) -> str:
@@ -59,6 +62,20 @@ class AdvertEvent(Event):
     def position(self) -> tuple[int, int]:
         """(generation, sequence). Of two events of an advert, the newer one has the greater tuple."""
         return (self.generation, self.sequence)
+
+
+@dataclass(frozen=True)
+class AdvertStatusChanged(AdvertEvent):
+    """The advert has another status than the last published one, or was seen for the first time."""
+
+    status: str
+
+
+@dataclass(frozen=True)
+class AdvertUnavailable(AdvertEvent):
+    """The partner service no longer knows the advert."""
+
+    status: None
 
 
 @dataclass(frozen=True)
@@ -112,7 +129,7 @@ def _status(event: Any, place: str) -> str:
     return found
 
 
-def parse_event(value: Any) -> AdvertEvent | AuthorizationEvent:
+def parse_event(value: Any) -> AdvertStatusChanged | AdvertUnavailable | AuthorizationEvent:
     """Parses an event as EventBridge sends it. Accepts unknown fields and statuses. Raises RefusedEventError."""
     _text(value, "source", "advert-bridge")
     detail_type = _text(value, "detail-type", r"[A-Za-z0-9_.-]{1,128}")
@@ -138,19 +155,20 @@ def parse_event(value: Any) -> AdvertEvent | AuthorizationEvent:
     if detail_type not in ADVERT_TYPES:
         return AuthorizationEvent(**fields, reason=_text(value, "detail.data.reason"))
     _text(value, "detail.metadata.correlationId")
-    status, previous = "detail.data.status", "detail.data.previousStatus"
-    return AdvertEvent(
-        **fields,
-        sequence=_number(value, "detail.metadata.sequence"),
-        listed_at=_instant(value, "detail.metadata.listedAt"),
-        cause=_text(value, "detail.metadata.cause", r"[\s\S]+"),
-        advert_id=_text(value, "detail.data.advertId", r"[0-9]{1,20}"),
-        status=_status(value, status) if detail_type == "AdvertStatusChanged" else _at(value, status, type(None)),
-        previous_status=None if _at(value, previous, object) is None else _status(value, previous),
-    )
+    previous = "detail.data.previousStatus"
+    fields |= {
+        "sequence": _number(value, "detail.metadata.sequence"),
+        "listed_at": _instant(value, "detail.metadata.listedAt"),
+        "cause": _text(value, "detail.metadata.cause", r"[\s\S]+"),
+        "advert_id": _text(value, "detail.data.advertId", r"[0-9]{1,20}"),
+        "previous_status": None if _at(value, previous, object) is None else _status(value, previous),
+    }
+    if detail_type == "AdvertStatusChanged":
+        return AdvertStatusChanged(**fields, status=_status(value, "detail.data.status"))
+    return AdvertUnavailable(**fields, status=_at(value, "detail.data.status", type(None)))
 
 
-def parse_body(body: str) -> AdvertEvent | AuthorizationEvent:
+def parse_body(body: str) -> AdvertStatusChanged | AdvertUnavailable | AuthorizationEvent:
     """Parses the body of an SQS message that an EventBridge rule sent. Raises RefusedEventError."""
     try:
         value = json.loads(body)

@@ -1,5 +1,6 @@
 """A Lambda handler for events from an SQS queue."""
 
+import difflib
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,18 +12,41 @@ logger = logging.getLogger("advert_bridge")
 BatchAnswer = dict[str, list[dict[str, str]]]
 
 
-def event_handler(
+class BatchFailedError(Exception):
+    """Every record of a batch failed, so the invocation must count as failed. `__cause__` is the last failure."""
+
+
+def advert_event_handler(
     positions: DynamoDbPositions, on: Mapping[str, Callable[[Any], object]]
 ) -> Callable[[Mapping[str, Any], Any], BatchAnswer]:
     """Returns a handler that calls `on[detail type]` for each event that is newer than the last applied one.
 
     A failed event and later events of the same advert go back to the queue; other adverts are not affected. Each
-    failure is logged with its message ID. An event without a function counts as applied. If every record failed, the
-    handler raises the last error, so that the function's error metric counts it; an advert that another worker has
-    claimed is not a failure. Set ReportBatchItemFailures on the event source mapping.
+    failure is logged with its message ID. An event without a function counts as applied; its type is logged once. If
+    every record failed, the handler raises a BatchFailedError, so that the function's error metric counts it; an advert
+    that another worker has claimed is not a failure. Set ReportBatchItemFailures on the event source mapping.
     """
-    if not on or not set(on) <= set(DETAIL_TYPES):
-        raise ValueError(f"on: expected functions for {', '.join(DETAIL_TYPES)}")
+    if not callable(getattr(positions, "apply_if_newer", None)):
+        raise TypeError("positions: expected DynamoDbPositions(client, table_name)")
+    wrong = [name for name in on or {} if name not in DETAIL_TYPES]
+    if not on or wrong:
+        near = difflib.get_close_matches(wrong[0], DETAIL_TYPES, 1) if wrong else []
+        hint = f", not {wrong[0]}{f': did you mean {near[0]}?' if near else ''}" if wrong else ""
+        raise ValueError(f"on: expected functions for {', '.join(DETAIL_TYPES)}{hint}")
+    warn_once = _once()
+    origins: dict[str, str] = {}
+
+    def apply(event: AdvertEvent | AuthorizationEvent) -> None:
+        origin = f"{event.raw.get('account')}/{event.raw.get('region')}"
+        if event.raw.get("account") and origins.setdefault(event.bridge, origin) != origin:
+            first = origins[event.bridge]
+            text = "events of two bridges named %s arrive, from %r and %r: their positions are not kept apart"
+            warn_once(event.bridge, text, event.bridge, first, origin)
+        if function := on.get(event.detail_type):
+            function(event)
+        else:
+            text = "%s events arrive, and there is no function for them in `on`: they count as applied"
+            warn_once(event.detail_type, text, event.detail_type)
 
     def handle(batch: Mapping[str, Any], context: Any) -> BatchAnswer:
         lease_seconds = context.get_remaining_time_in_millis() / 1000 + 5 if context else 15 * 60
@@ -32,8 +56,8 @@ def event_handler(
 
         def fail(message_id: str, error: Exception) -> None:
             errors[message_id] = error
-            level = logging.INFO if isinstance(error, AdvertBusyError) else logging.ERROR
-            logger.log(level, "message %s goes back to the queue: %r", message_id, error, exc_info=error)
+            level = logging.WARNING if isinstance(error, AdvertBusyError) else logging.ERROR
+            logger.log(level, "message %r goes back to the queue: %r", message_id, error, exc_info=error)
 
         for record in batch["Records"]:
             try:
@@ -41,7 +65,6 @@ def event_handler(
             except Exception as error:
                 fail(record["messageId"], error)
         for message_id, event in sorted(arrived, key=lambda each: getattr(each[1], "position", (0, 0))):
-            apply = on.get(event.detail_type, lambda _: None)
             try:
                 if isinstance(event, AuthorizationEvent):
                     apply(event)
@@ -54,7 +77,19 @@ def event_handler(
                 failed_adverts.add(getattr(event, "advert_key", ""))
         causes = [error for error in errors.values() if error and not isinstance(error, AdvertBusyError)]
         if causes and len(errors) == len(batch["Records"]):
-            raise causes[-1]
+            raise BatchFailedError(f"all {len(errors)} records of the batch failed: {causes[-1]!r}") from causes[-1]
         return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in errors]}
 
     return handle
+
+
+def _once() -> Callable[..., None]:
+    """Returns a function that logs a warning for each key once."""
+    logged: set[str] = set()
+
+    def warn(key: str, text: str, *values: object) -> None:
+        if key not in logged:
+            logged.add(key)
+            logger.warning(text, *values)
+
+    return warn

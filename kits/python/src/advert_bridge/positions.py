@@ -14,10 +14,13 @@ Position = tuple[int, int]
 
 @dataclass(frozen=True)
 class Comparison:
-    """Apply the event if `outcome` is `apply` or `gap`. `missing` is the number of missing earlier events."""
+    """Apply the event if `outcome` is `apply` or `gap`."""
 
     outcome: Literal["apply", "gap", "duplicate", "stale"]
+    """`apply`: the next event, or the first; `gap`: newer, but earlier events have not arrived; `duplicate`: the event
+    that was applied last; `stale`: older than that."""
     missing: int = 0
+    """Number of missing earlier events; 0 unless the outcome is `gap`."""
 
 
 def compare_to_applied(applied: Position | None, position: Position) -> Comparison:
@@ -42,7 +45,6 @@ class DynamoDbClient(Protocol):
     """The part of a DynamoDB client that is used here: `boto3.client("dynamodb")` has it."""
 
     def update_item(self, **kwargs: Any) -> Any: ...
-    def get_item(self, **kwargs: Any) -> Any: ...
 
 
 NAMES = {"#generation": "generation", "#sequence": "sequence", "#owner": "claimOwner", "#until": "claimUntil"}
@@ -55,10 +57,12 @@ IS_NEWER = (
 class DynamoDbPositions:
     """Positions in a DynamoDB table with the key `pk`, a string. The TypeScript kit uses the same items.
 
-    Needs dynamodb:UpdateItem and dynamodb:GetItem on the table. Do not set a time to live on the items.
+    Needs dynamodb:UpdateItem on the table. Do not set a time to live on the items.
     """
 
     def __init__(self, client: DynamoDbClient, table_name: str):
+        if not callable(getattr(client, "update_item", None)):
+            raise TypeError('client: expected a client with update_item, such as boto3.client("dynamodb")')
         if not table_name:
             raise ValueError("table_name: expected the name of a table; is its environment variable set?")
         self._client = client
@@ -73,16 +77,19 @@ class DynamoDbPositions:
         be idempotent. Raises AdvertBusyError, ClaimLostError or the error of `apply`; in each case leave the message in
         the queue.
         """
+        if not lease_seconds > 0:
+            raise ValueError("lease_seconds: expected more than 0, and more than the time that applying can take")
         key, owner, now = event.advert_key, {"S": str(uuid.uuid4())}, time.time()
         generation, sequence = ({"N": str(number)} for number in event.position)
         ours = {":owner": owner, ":generation": generation, ":sequence": sequence}
         times = {":now": {"N": str(int(now * 1000))}, ":until": {"N": str(int((now + lease_seconds) * 1000))}}
         is_free = "(attribute_not_exists(#owner) OR #until <= :now OR #owner = :owner)"
-        claimed = self._update(key, "SET #owner = :owner, #until = :until", f"{IS_NEWER} AND {is_free}", ours | times)
-        comparison = compare_to_applied(self._read(key) if claimed is None else _position(claimed), event.position)
+        claim = "SET #owner = :owner, #until = :until"
+        claimed, applied = self._update(key, claim, f"{IS_NEWER} AND {is_free}", ours | times)
+        comparison = compare_to_applied(applied, event.position)
         if comparison.outcome in ("duplicate", "stale"):
             return comparison
-        if claimed is None:
+        if not claimed:
             raise AdvertBusyError(f"another worker is applying events of advert {key}")
         try:
             apply(event)
@@ -91,14 +98,16 @@ class DynamoDbPositions:
                 self._update(key, "REMOVE #owner, #until", "#owner = :owner", {":owner": owner})
             raise
         remember = "SET #generation = :generation, #sequence = :sequence REMOVE #owner, #until"
-        confirmed = self._update(key, remember, f"#owner = :owner AND {IS_NEWER}", ours)
+        confirmed, applied = self._update(key, remember, f"#owner = :owner AND {IS_NEWER}", ours)
         # The SDK may have sent our own write twice: then the first attempt has succeeded.
-        if confirmed is None and self._read(key) != event.position:
+        if not confirmed and applied != event.position:
             raise ClaimLostError(f"the claim on advert {key} expired before its event was applied")
         return comparison
 
-    def _update(self, key: str, update: str, condition: str, values: dict[str, Any]) -> dict[str, Any] | None:
-        """Returns the item after the write, or `None` if the condition was not met."""
+    def _update(
+        self, key: str, update: str, condition: str, values: dict[str, Any]
+    ) -> tuple[bool, Position | None]:
+        """Returns whether the condition was met, and the position in the item afterwards."""
         try:
             answer = self._client.update_item(
                 TableName=self._table_name,
@@ -108,16 +117,14 @@ class DynamoDbPositions:
                 ExpressionAttributeNames={name: to for name, to in NAMES.items() if name in update + condition},
                 ExpressionAttributeValues=values,
                 ReturnValues="ALL_NEW",
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
         except Exception as error:
-            if "ConditionalCheckFailedException" in str(getattr(error, "response", {}).get("Error", {}).get("Code")):
-                return None
+            response = getattr(error, "response", {})
+            if response.get("Error", {}).get("Code") == "ConditionalCheckFailedException":
+                return False, _position(response.get("Item", {}))
             raise
-        return dict(answer["Attributes"])
-
-    def _read(self, key: str) -> Position | None:
-        answer = self._client.get_item(TableName=self._table_name, Key={"pk": {"S": key}}, ConsistentRead=True)
-        return _position(answer.get("Item", {}))
+        return True, _position(answer["Attributes"])
 
 
 def _position(item: dict[str, Any]) -> Position | None:

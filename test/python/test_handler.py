@@ -1,3 +1,4 @@
+import json
 import logging
 import random
 from collections.abc import Callable
@@ -7,7 +8,7 @@ import pytest
 from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
-from advert_bridge import AdvertEvent, DynamoDbPositions, event_handler, parse_body
+from advert_bridge import AdvertEvent, BatchFailedError, DynamoDbPositions, advert_event_handler, parse_body
 
 from vectors import body_of, event_body
 
@@ -44,7 +45,7 @@ def noting(seen: list[str], broken: str = "") -> Callable[[AdvertEvent], None]:
 
 def test_applies_what_is_new_in_order(positions: DynamoDbPositions) -> None:
     seen: list[str] = []
-    handle = event_handler(positions, {"AdvertStatusChanged": noting(seen)})
+    handle = advert_event_handler(positions, {"AdvertStatusChanged": noting(seen)})
     assert handle(batch(body(2), body(1), body(2), body(5)), None) == NO_FAILURES
     assert seen == ["1/1", "1/2", "1/5"]
 
@@ -54,7 +55,7 @@ def test_one_poisoned_advert_costs_only_itself(
 ) -> None:
     seen: list[str] = []
     other = "main/12345678901234567890"
-    handle = event_handler(positions, {"AdvertStatusChanged": noting(seen, broken="1/2")})
+    handle = advert_event_handler(positions, {"AdvertStatusChanged": noting(seen, broken="1/2")})
     answer = handle(batch(body(5), body(2), body(1), body(1, other), body(2, other), "nonsense"), None)
     assert sorted(each["itemIdentifier"] for each in answer["batchItemFailures"]) == [
         "message-1",
@@ -66,37 +67,57 @@ def test_one_poisoned_advert_costs_only_itself(
     assert "message-2" in caplog.text and "no price" in caplog.text and "message-6" in caplog.text
 
 
-def test_raises_when_the_table_is_missing(dynamodb: Any) -> None:
-    handle = event_handler(DynamoDbPositions(dynamodb, "missing"), {"AdvertStatusChanged": print})
-    with pytest.raises(dynamodb.exceptions.ResourceNotFoundException):
+def test_raises_when_every_record_fails(dynamodb: Any) -> None:
+    handle = advert_event_handler(DynamoDbPositions(dynamodb, "missing"), {"AdvertStatusChanged": print})
+    with pytest.raises(BatchFailedError, match="all 2 records") as caught:
         handle(batch(body(1), body(2)), None)
+    assert isinstance(caught.value.__cause__, dynamodb.exceptions.ResourceNotFoundException)
 
 
-def test_counts_a_busy_advert_as_no_error(positions: DynamoDbPositions, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO)
+def test_reports_a_busy_advert_as_no_error(positions: DynamoDbPositions, caplog: pytest.LogCaptureFixture) -> None:
     answers: list[dict[str, list[dict[str, str]]]] = []
-    handle = event_handler(positions, {"AdvertStatusChanged": print})
+    handle = advert_event_handler(positions, {"AdvertStatusChanged": print})
 
     def meanwhile(_: AdvertEvent) -> None:
         answers.append(handle(batch(body(3)), None))
 
-    event_handler(positions, {"AdvertStatusChanged": meanwhile})(batch(body(2)), None)
+    advert_event_handler(positions, {"AdvertStatusChanged": meanwhile})(batch(body(2)), None)
     assert answers == [failed("message-1")]
-    assert [record.levelno for record in caplog.records] == [logging.INFO]
+    assert [record.levelno for record in caplog.records] == [logging.WARNING]
 
 
-def test_hands_on_authorization_events_and_skips_what_has_no_function(positions: DynamoDbPositions) -> None:
+def test_warns_once_of_a_type_without_a_function(
+    positions: DynamoDbPositions, caplog: pytest.LogCaptureFixture
+) -> None:
     seen: list[str] = []
     on = {"PartnerAuthorizationRequired": lambda event: seen.append(event.reason)}
-    handle = event_handler(positions, on)
+    handle = advert_event_handler(positions, on)
     assert handle(batch(body_of("accepted: an authorization event"), body(1)), None) == NO_FAILURES
+    assert handle(batch(body(2)), None) == NO_FAILURES
     assert seen == ["refresh-token-rejected"]
+    assert [record.getMessage()[:26] for record in caplog.records] == ["AdvertStatusChanged events"]
+
+
+def test_applies_the_events_of_two_bridges(positions: DynamoDbPositions, caplog: pytest.LogCaptureFixture) -> None:
+    seen: list[str] = []
+    handle = advert_event_handler(positions, {"AdvertStatusChanged": noting(seen)})
+    handle(batch(body(5), event_body("Shop/main/1", 999_999_999, 2)), None)
+    assert seen == ["1/2", "1/5"]
+    assert caplog.records == []
+    other = json.loads(body(9)) | {"account": "222222222222"}
+    handle(batch(json.dumps(other), json.dumps(other | {"account": "333333333333"}).replace("/9", "/10")), None)
+    assert handle(batch(json.dumps(json.loads(body(10)) | {"account": "333333333333"})), None) == NO_FAILURES
+    assert ["two bridges named AdvertBridge" in record.getMessage() for record in caplog.records] == [True]
 
 
 def test_checks_its_functions_when_it_is_made(positions: DynamoDbPositions) -> None:
-    for on in ({}, {"AdvertSold": print}):
+    for on in ({}, {"AdvertSold": print}, {"AdvertStatusChange": print}):
         with pytest.raises(ValueError, match="AdvertStatusChanged"):
-            event_handler(positions, on)
+            advert_event_handler(positions, on)
+    with pytest.raises(ValueError, match=r"did you mean AdvertStatusChanged\?"):
+        advert_event_handler(positions, {"AdvertStatusChange": print})
+    with pytest.raises(TypeError, match="positions: expected DynamoDbPositions"):
+        advert_event_handler({}, {"AdvertStatusChanged": print})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -111,14 +132,14 @@ def test_ends_at_the_newest_status_in_any_order(positions: DynamoDbPositions, se
         if chance.random() < 0.3:
             raise RuntimeError("crash after the work")
 
-    handle = event_handler(positions, {"AdvertStatusChanged": apply, "AdvertUnavailable": apply})
+    handle = advert_event_handler(positions, {"AdvertStatusChanged": apply, "AdvertUnavailable": apply})
     while waiting:
         size = chance.randint(1, 4)
         taken, waiting = waiting[:size], waiting[size:]
         try:
             answer = handle(batch(*taken), None)
             again = {each["itemIdentifier"] for each in answer["batchItemFailures"]}
-        except RuntimeError:
+        except BatchFailedError:
             again = {f"message-{number}" for number in range(1, size + 1)}
         waiting += [each for number, each in enumerate(taken, 1) if f"message-{number}" in again]
     assert statuses[-1] == 10

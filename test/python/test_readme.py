@@ -1,15 +1,14 @@
 import re
-from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
 
-from vectors import event_body
+from vectors import event_body, repository
 
 
 def test_the_first_lines_of_the_readme_work(dynamodb: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    readme = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
+    readme = (repository / "kits/python/README.md").read_text("utf-8")
     code = re.findall(r"```python\n(.*?)```", readme, re.S)
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
     boto3.client("dynamodb").create_table(

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-repository = Path(__file__).parents[3]
+repository = Path(__file__).parents[2]
 document = json.loads((repository / "docs/subscribe/vectors.json").read_text(encoding="utf-8"))
 vectors: list[dict[str, Any]] = document["vectors"]
 

@@ -1,3 +1,4 @@
+import time
 from typing import Any
 
 import pytest
@@ -44,12 +45,21 @@ def test_keeps_others_off_while_applying(positions: DynamoDbPositions) -> None:
     positions.apply_if_newer(event(2), meanwhile)
 
 
-def test_loses_a_claim_that_ran_out(positions: DynamoDbPositions) -> None:
+def test_loses_a_claim_that_ran_out(positions: DynamoDbPositions, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.time()
+
     def overtaken(_: AdvertEvent) -> None:
+        monkeypatch.setattr(time, "time", lambda: now + 61)
         positions.apply_if_newer(event(3), lambda _: None)
 
     with pytest.raises(ClaimLostError):
-        positions.apply_if_newer(event(2), overtaken, lease_seconds=-1)
+        positions.apply_if_newer(event(2), overtaken, lease_seconds=60)
+
+
+@pytest.mark.parametrize("lease_seconds", [-1, 0, float("nan")])
+def test_refuses_a_claim_that_protects_nothing(positions: DynamoDbPositions, lease_seconds: float) -> None:
+    with pytest.raises(ValueError, match="lease_seconds: expected more than 0"):
+        positions.apply_if_newer(event(1), print, lease_seconds=lease_seconds)
 
 
 def test_lets_faults_of_dynamodb_through(dynamodb: Any) -> None:
@@ -57,3 +67,5 @@ def test_lets_faults_of_dynamodb_through(dynamodb: Any) -> None:
         DynamoDbPositions(dynamodb, "missing").apply_if_newer(event(1), lambda _: None)
     with pytest.raises(ValueError, match="table_name"):
         DynamoDbPositions(dynamodb, "")
+    with pytest.raises(TypeError, match="client"):
+        DynamoDbPositions(None, "positions")  # type: ignore[arg-type]

@@ -3,14 +3,15 @@ from datetime import datetime, timezone
 
 import pytest
 
-from advert_bridge import AdvertEvent, AuthorizationEvent, RefusedEventError, parse_body, parse_event
+from advert_bridge import AdvertEvent, AdvertStatusChanged, AdvertUnavailable, AuthorizationEvent, RefusedEventError, parse_body, parse_event
 
 from vectors import body_of, document, event_body, repository
 
 
 def test_reads_every_field() -> None:
     event = parse_body(event_body("main/1", 1_763_640_000, 2))
-    assert isinstance(event, AdvertEvent)
+    assert isinstance(event, AdvertStatusChanged)
+    assert event.bridge == "AdvertBridge"
     assert event.detail_type == "AdvertStatusChanged"
     assert event.event_id == "main/1763640000/1/2"
     assert (event.advert_key, event.position) == ("main/1", (1_763_640_000, 2))
@@ -21,8 +22,8 @@ def test_reads_every_field() -> None:
 
 def test_an_unavailable_advert_has_no_status() -> None:
     event = parse_body(event_body("main/1", 1_763_640_000, 3))
-    assert isinstance(event, AdvertEvent)
-    assert (event.detail_type, event.status) == ("AdvertUnavailable", None)
+    assert isinstance(event, AdvertUnavailable)
+    assert event.status is None
 
 
 def test_keeps_fields_that_it_does_not_know() -> None:
