@@ -227,7 +227,11 @@ export class AdvertBridge extends Construct {
   }
 }
 
-const maxima: readonly MetricName[] = [metrics.feedLagSeconds, metrics.stoppedPartnerAccounts];
+const maxima: readonly MetricName[] = [
+  metrics.feedLagSeconds,
+  metrics.stoppedPartnerAccounts,
+  metrics.furtherStops,
+];
 
 function metricsOf(bridge: { readonly namePrefix: string }): AdvertBridge['metrics'] {
   const all = Object.entries(metrics).map(([key, name]) => {

@@ -32,6 +32,8 @@ export interface SortedFeeds {
   readonly due: readonly DueFeed[];
   /** Partner accounts that need manual reauthorization. */
   readonly stopped: readonly string[];
+  /** How many of them were stopped just now, while others were stopped already. */
+  readonly furtherStops: number;
   readonly paused: readonly PausedFeed[];
 }
 
@@ -48,6 +50,9 @@ export interface SortDeps {
  * same time.
  */
 export const feedMissingMs = 60_000;
+
+/** The period of the alarm for further stopped accounts. */
+const justNowMs = 5 * 60_000;
 
 /** @param only this partner account; default: all */
 export async function sortFeeds(deps: SortDeps, only?: string): Promise<SortedFeeds> {
@@ -101,5 +106,8 @@ export async function sortFeeds(deps: SortDeps, only?: string): Promise<SortedFe
   // A deliberately disconnected account does not need reauthorization.
   const isStopped = (account: PartnerAccount) =>
     (stopOf(account)?.reason ?? 'disconnected') !== 'disconnected';
-  return { due, stopped: known.filter(isStopped).map(({ name }) => name), paused };
+  const stops = known.filter(isStopped);
+  const recent = stops.filter(({ stop }) => stop && now - Date.parse(stop.at) < justNowMs).length;
+  const furtherStops = recent < stops.length ? recent : 0;
+  return { due, stopped: stops.map(({ name }) => name), furtherStops, paused };
 }

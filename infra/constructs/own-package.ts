@@ -7,12 +7,7 @@ import { dirname, join } from 'node:path';
  */
 export const packageRoot = rootAbove(import.meta.dirname);
 
-interface OwnPackage {
-  readonly version: string;
-  readonly repository: { readonly url: string };
-}
-
-export const ownPackage: OwnPackage = read(packageRoot);
+export const ownPackage: { readonly version: string } = read(packageRoot);
 
 /**
  * The nearest folder above with a package.json that has a name. Those in `dist` have none: they only set the module

@@ -82,6 +82,11 @@ export const metrics = {
   feedLagSeconds: 'FeedLagSeconds',
   /** Partner accounts that need manual reauthorization; emitted once per drain run, only when non-zero. */
   stoppedPartnerAccounts: 'StoppedPartnerAccounts',
+  /**
+   * The accounts above that were stopped within the last five minutes while others were stopped already: the alarm for
+   * those does not go off again.
+   */
+  furtherStops: 'FurtherStops',
   listed: 'Listed',
   events: 'Events',
   unchanged: 'Unchanged',
@@ -122,6 +127,7 @@ export const alarms = {
   deadLetters: 'DeadLetters',
   noSuccessfulDrain: 'NoSuccessfulDrain',
   partnerAccountStopped: 'PartnerAccountStopped',
+  lateEvents: 'LateEvents',
   needsAttention: 'NeedsAttention',
   pauseCapped: 'PauseCapped',
   functionErrors: 'FunctionErrors',

@@ -213,6 +213,17 @@ export const stackSettings = {
       ),
     ),
   ),
+  backlogAlarmSeconds: whole('seconds that a changed advert may wait in the queue before an alarm goes off', {
+    // By default twice as long as the pause after a blocked address, and as long as the longest pause.
+    ...{ from: 60, to: 86_400, unit: 'seconds', standard: 3600 },
+  }),
+  runbookUrl: text(
+    'address of the runbook to which the alarms lead, without `#`; the default is its path in the package',
+    v.optional(
+      matching(/^[^\s#]{1,200}$/, 'expected an address without spaces and #'),
+      'advert-bridge/docs/operate/runbook.md',
+    ),
+  ),
   dashboard: flag('whether there is a CloudWatch dashboard, for $3 a month'),
   target: {
     type: 'target',

@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import packageJson from '../../package.json' with { type: 'json' };
 import { alarms, metricsNamespace, stackName } from '../../shared/contract/names.ts';
 import { functions, inShort, repository, type Synthesized, synthesized } from '../helpers/synthesized.ts';
 
@@ -10,14 +9,28 @@ const silent = synthesized();
 const mailing = synthesized({ alarmEmail: 'team@example.com' });
 const runbook = readFileSync(join(repository, 'docs/operate/runbook.md'), 'utf8');
 
+/** The expression of an alarm with its metrics in place of their IDs. */
+interface Part {
+  readonly Id: string;
+  readonly Expression?: string;
+  readonly MetricStat?: { readonly Stat: string; readonly Metric: { readonly MetricName: string } };
+}
+
+const mathOf = (parts: readonly Part[]): string =>
+  parts.reduce(
+    (text, { Id, MetricStat }) =>
+      MetricStat ? text.replace(Id, `${MetricStat.Metric.MetricName} ${MetricStat.Stat}`) : text,
+    parts.find(({ Expression }) => Expression)?.Expression ?? '',
+  );
+
 /** Name without the stack's, then what is watched. */
 const watchedIn = ({ ofType }: Synthesized) =>
   Object.fromEntries(
     ofType('AWS::CloudWatch::Alarm').map(([, { Properties: p }]) => [
       p.AlarmName.replace(`${stackName}-`, ''),
       [
-        `${p.Namespace} ${p.MetricName}, ${p.Statistic} > ${p.Threshold}`,
-        `${p.DatapointsToAlarm ? `${p.DatapointsToAlarm} of ` : ''}${p.EvaluationPeriods} × ${p.Period} s`,
+        `${p.Metrics ? mathOf(p.Metrics) : `${p.Namespace} ${p.MetricName}, ${p.Statistic}`} > ${p.Threshold}`,
+        `${p.DatapointsToAlarm ? `${p.DatapointsToAlarm} of ` : ''}${p.EvaluationPeriods} × ${p.Period ?? p.Metrics[1].MetricStat.Period} s`,
         `missing: ${p.TreatMissingData}`,
       ].join(', '),
     ]),
@@ -28,6 +41,11 @@ describe('the alarms', () => {
   it('watch what operators have to hear of', () => {
     expect(watched).toEqual({
       DeadLetters: 'AWS/SQS ApproximateNumberOfMessagesVisible, Maximum > 0, 1 × 300 s, missing: ignore',
+      'DeadLetters-Further':
+        'IF(ApproximateNumberOfMessagesVisible Minimum > 0, DeadLettered Sum, 0) > 0, 1 × 300 s, missing: notBreaching',
+      'PartnerAccountStopped-Further':
+        'AdvertBridge FurtherStops, Maximum > 0, 1 × 300 s, missing: notBreaching',
+      LateEvents: 'AdvertBridge LateEvents, Sum > 0, 3 of 12 × 300 s, missing: notBreaching',
       NoSuccessfulDrain: 'AdvertBridge FeedLagSeconds, Maximum > 300, 1 × 300 s, missing: breaching',
       PartnerAccountStopped:
         'AdvertBridge StoppedPartnerAccounts, Maximum > 0, 1 × 300 s, missing: notBreaching',
@@ -59,10 +77,12 @@ describe('the alarms', () => {
   });
 
   it('count the messages of the right queue', () => {
-    const queueOf = (prefix: string) =>
-      inShort(silent.one('AWS::CloudWatch::Alarm', prefix).Properties.Dimensions[0].Value);
-    expect(queueOf('AlarmsDeadLetters')).toBe('${ChangedAdvertsDeadLetters.QueueName}');
-    expect(queueOf('AlarmsNeedsAttentionBacklog')).toBe('${ChangedAdvertsQueue.QueueName}');
+    const queueOf = (pattern: RegExp) => {
+      const [, alarm] = silent.ofType('AWS::CloudWatch::Alarm').find(([id]) => pattern.test(id)) ?? [];
+      return inShort(alarm?.Properties.Dimensions[0].Value);
+    };
+    expect(queueOf(/^AlarmsDeadLetters[0-9A-F]{8}$/)).toBe('${ChangedAdvertsDeadLetters.QueueName}');
+    expect(queueOf(/^AlarmsNeedsAttentionBacklog/)).toBe('${ChangedAdvertsQueue.QueueName}');
   });
 
   it.each([
@@ -76,17 +96,28 @@ describe('the alarms', () => {
 
   it('name a severity and lead to the heading in the runbook that is about them', () => {
     const headings = [...runbook.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
-    const repositoryUrl = packageJson.repository.url.replace(/^git\+(.+)\.git$/, '$1');
     for (const [, { Properties }] of synthesized({ auditSample: '299' }).ofType('AWS::CloudWatch::Alarm')) {
       const { AlarmDescription: description, AlarmName } = Properties;
-      const [, text, url, page, anchor] =
-        /^Severity: (?:high|medium)\. (.+) Runbook: (https:.+)\/blob\/main\/(.+)#(.+)$/.exec(description) ??
-        [];
-      expect([text === '', url, page]).toEqual([false, repositoryUrl, 'docs/operate/runbook.md']);
+      const [, text, page, anchor] =
+        /^Severity: (?:high|medium)\. (.+) Runbook: advert-bridge\/(.+)#(.+)$/.exec(description) ?? [];
+      expect([text === '', page]).toEqual([false, 'docs/operate/runbook.md']);
       const heading = headings.find((one) => one?.toLowerCase() === anchor);
       expect(AlarmName.replace(`${stackName}-`, '').split('-')[0]).toBe(heading);
       expect(description.length).toBeLessThanOrEqual(1024);
     }
+  });
+
+  it('lead to another runbook, and wait longer for a backlog, when the settings say so', () => {
+    const url = 'https://wiki.example/runbook';
+    const given = synthesized({ runbookUrl: url, backlogAlarmSeconds: '7200' });
+    const { AlarmDescription, Threshold } = given.one(
+      'AWS::CloudWatch::Alarm',
+      'AlarmsNeedsAttentionBacklog',
+    ).Properties;
+    expect(AlarmDescription).toMatch(
+      /waited in the queue for 2 hours: .* Runbook: https:\/\/wiki\.example\/runbook#needsattention$/,
+    );
+    expect(Threshold).toBe(7200);
   });
 
   it('are there before anything runs', () => {

@@ -37,6 +37,8 @@ describe('the settings of the stack', () => {
       auditSample: 0,
       subscriberAccounts: [],
       dashboard: false,
+      backlogAlarmSeconds: 3600,
+      runbookUrl: 'advert-bridge/docs/operate/runbook.md',
       target: 'aws',
     });
   });

@@ -1,15 +1,21 @@
 import { Duration } from 'aws-cdk-lib';
-import { Alarm, ComparisonOperator, type IMetric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import {
+  Alarm,
+  ComparisonOperator,
+  type IMetric,
+  MathExpression,
+  Stats,
+  TreatMissingData,
+} from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
-import { alarms, maxLagSeconds, metrics } from '../../../shared/contract/names.ts';
+import { alarms, lateAfterSeconds, maxLagSeconds, metrics } from '../../../shared/contract/names.ts';
 import type { BridgeFunction } from '../bridge-function.ts';
 import type { ChangedAdverts } from '../changed-adverts.ts';
 import type { BridgeConfig } from '../props/bridge-config.ts';
 import { AlarmTopic } from './alarm-topic.ts';
 import { bridgeMetric, period } from './metrics.ts';
-import { runbookUrl } from './runbook.ts';
 
 export interface AlarmsProps {
   readonly settings: BridgeConfig;
@@ -36,19 +42,13 @@ interface Watch {
   readonly missing?: TreatMissingData;
 }
 
-/**
- * With the default settings, twice as long as the pause after a blocked address, and as long as the longest pause that
- * the service can ask for.
- */
-const longestWait = Duration.hours(1);
-
 /** The alarms. Each one has a section in docs/operate/runbook.md. */
 export class Alarms extends Construct {
   readonly all: readonly Alarm[];
 
   constructor(scope: Construct, id: string, props: AlarmsProps) {
     super(scope, id);
-    this.all = watchesOf(props).map((watch) => this.#alarm(props.settings.name, watch));
+    this.all = watchesOf(props).map((watch) => this.#alarm(props.settings, watch));
     const { alarmEmail, alarmTopic } = props.settings;
     const topics: ITopic[] = [];
     if (alarmEmail !== undefined)
@@ -61,12 +61,12 @@ export class Alarms extends Construct {
     }
   }
 
-  #alarm(bridge: string, watch: Watch): Alarm {
+  #alarm({ name: bridge, runbookUrl }: BridgeConfig, watch: Watch): Alarm {
     const { heading, about, severity = 'high', says, metric, above = 0, periodsInAnHour, missing } = watch;
     const name = [heading, about].filter(Boolean).join('-');
     return new Alarm(this, name, {
       alarmName: `${bridge}-${name}`,
-      alarmDescription: `Severity: ${severity}. ${says} Runbook: ${runbookUrl(heading)}`,
+      alarmDescription: `Severity: ${severity}. ${says} Runbook: ${runbookUrl}#${heading.toLowerCase()}`,
       metric,
       comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
       threshold: above,
@@ -80,8 +80,9 @@ export class Alarms extends Construct {
 
 function watchesOf({ settings, changedAdverts, fanOut, refreshToken }: AlarmsProps): Watch[] {
   const { queue, deadLetters } = changedAdverts;
-  const { MAXIMUM, SUM } = Stats;
+  const { MAXIMUM, MINIMUM, SUM } = Stats;
   const longestLag = Duration.seconds(maxLagSeconds);
+  const longestWait = Duration.seconds(settings.backlogAlarmSeconds);
   return [
     {
       heading: alarms.deadLetters,
@@ -89,6 +90,20 @@ function watchesOf({ settings, changedAdverts, fanOut, refreshToken }: AlarmsPro
       says: 'The bridge gave up on changed adverts. Subscribers do not hear of these changes until somebody redrives them.',
       metric: deadLetters.metricApproximateNumberOfMessagesVisible({ period, statistic: MAXIMUM }),
       missing: TreatMissingData.IGNORE,
+    },
+    {
+      heading: alarms.deadLetters,
+      about: 'Further',
+      severity: 'medium',
+      says: 'The bridge gave up on more changed adverts, while older dead letters were still there.',
+      metric: new MathExpression({
+        expression: 'IF(before > 0, more, 0)',
+        usingMetrics: {
+          before: deadLetters.metricApproximateNumberOfMessagesVisible({ period, statistic: MINIMUM }),
+          more: bridgeMetric(settings, metrics.deadLettered, SUM),
+        },
+        period,
+      }),
     },
     {
       heading: alarms.noSuccessfulDrain,
@@ -101,6 +116,19 @@ function watchesOf({ settings, changedAdverts, fanOut, refreshToken }: AlarmsPro
       heading: alarms.partnerAccountStopped,
       says: 'A partner account is stopped: nothing of it is published until somebody connects it again.',
       metric: bridgeMetric(settings, metrics.stoppedPartnerAccounts, MAXIMUM),
+    },
+    {
+      heading: alarms.partnerAccountStopped,
+      about: 'Further',
+      says: 'Another partner account was stopped, while one was stopped already.',
+      metric: bridgeMetric(settings, metrics.furtherStops, MAXIMUM),
+    },
+    {
+      heading: alarms.lateEvents,
+      severity: 'medium',
+      periodsInAnHour: often,
+      says: `Events were published more than ${Duration.seconds(lateAfterSeconds).toHumanString()} after the feed had listed their changes, again and again.`,
+      metric: bridgeMetric(settings, metrics.lateEvents, SUM),
     },
     {
       heading: alarms.needsAttention,
@@ -121,7 +149,7 @@ function watchesOf({ settings, changedAdverts, fanOut, refreshToken }: AlarmsPro
     {
       heading: alarms.needsAttention,
       about: 'Backlog',
-      says: `A changed advert has waited in the queue for ${longestWait.toHumanString()} or longer: fan-out does not keep up, or its event source mapping is switched off. Events are late.`,
+      says: `A changed advert has waited in the queue for ${longestWait.toHumanString()}: fan-out does not keep up, or its event source mapping is switched off. Events are late.`,
       metric: queue.metricApproximateAgeOfOldestMessage({ period, statistic: MAXIMUM }),
       above: longestWait.toSeconds(),
     },
@@ -157,4 +185,5 @@ const auditWatch = (settings: AlarmsProps['settings']): Watch => ({
  * A single failure is a crash that the next run repairs; refresh-token runs four times an hour. Failures of
  * the drain appear in the lag.
  */
-const failing = { heading: alarms.functionErrors, severity: 'medium', periodsInAnHour: 3 } as const;
+const often = 3;
+const failing = { heading: alarms.functionErrors, severity: 'medium', periodsInAnHour: often } as const;

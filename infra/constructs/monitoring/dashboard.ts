@@ -80,6 +80,7 @@ export class Dashboard extends Construct {
         [
           graph('Needs a person, or the service', [
             bridgeMetric(settings, metrics.stoppedPartnerAccounts, MAXIMUM),
+            bridgeMetric(settings, metrics.furtherStops, MAXIMUM),
             ...counts(
               settings,
               'needsAttention',

@@ -122,6 +122,19 @@ export interface AdvertBridgeSettings {
    */
   readonly alarmEmail?: string;
   /**
+   * Seconds that a changed advert may wait in the queue before an alarm goes off.
+   * 60 to 86400.
+   *
+   * @default 3600
+   */
+  readonly backlogAlarmSeconds?: number;
+  /**
+   * Address of the runbook to which the alarms lead, without `#`; the default is its path in the package.
+   *
+   * @default advert-bridge/docs/operate/runbook.md
+   */
+  readonly runbookUrl?: string;
+  /**
    * Whether there is a CloudWatch dashboard, for $3 a month.
    * `true` or `false`.
    *

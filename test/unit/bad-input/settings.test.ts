@@ -36,6 +36,8 @@ const right: Record<string, unknown> = {
   alarmEmail: 'team@partner.example',
   alarmTopicArn: 'arn:aws:sns:eu-central-1:111111111111:pager',
   dashboard: 'true',
+  backlogAlarmSeconds: '3600',
+  runbookUrl: 'https://wiki.example/runbook',
   target: 'aws',
   stackName: 'AdvertBridge-2',
 };

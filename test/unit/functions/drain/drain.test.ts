@@ -241,6 +241,27 @@ describe('drain', () => {
     expect(world.observer.counted(metrics.stoppedPartnerAccounts)).toBe(1);
   });
 
+  it('counts an account that stops while another one is stopped, for five minutes', async () => {
+    const stopped = (name: string, ago: number) => ({
+      ...{ name, generation: 1, connectedAt: new Date(0).toISOString() },
+      stop: {
+        ...{ reason: 'refresh-token-rejected', tokenVersion: 'v' },
+        at: new Date(world.clock.now() - ago).toISOString(),
+      },
+    });
+    const counted = async () => {
+      const before = world.observer.counted(metrics.furtherStops);
+      await world.round();
+      return world.observer.counted(metrics.furtherStops) - before;
+    };
+    await world.accounts.add(stopped('first', 60_000));
+    expect(await counted()).toBe(0);
+    await world.accounts.add(stopped('longer', 600_000));
+    expect(await counted()).toBe(1);
+    world.clock.advance(300_000);
+    expect(await counted()).toBe(0);
+  });
+
   it('says of an account without a feed of its generation that it is not polled, once that is no connect under way', async () => {
     const read = await world.accounts.read('main');
     if (!read) throw new Error('not connected');
