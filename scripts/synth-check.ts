@@ -6,10 +6,11 @@
  *     node scripts/synth-check.ts
  */
 import { spawnSync } from 'node:child_process';
-import { globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stackName } from '../shared/contract/names.ts';
+import { bundleHandler, stages } from './bundle-handlers.ts';
 import { maxKb } from './size-budgets.ts';
 
 const repository = join(import.meta.dirname, '..');
@@ -36,18 +37,15 @@ function run(file: string, ...args: string[]): { status: number | null; said: st
   return { status, said: said.join('\n') };
 }
 
-/** Sizes of the Lambda bundles that a synth wrote to `folder`; `said` names those that are too large. */
-function bundleSizes(folder: string): { status: number; said: string } {
-  const bundles = globSync(`${folder}/asset.*/index.mjs`).map((file) => ({
-    kb: Math.round(statSync(file).size / 1000),
-    map: readFileSync(`${file}.map`, 'utf8'),
-  }));
-  const stageOf = (map: string) => /functions\/([a-z-]+)\/handler\.ts/.exec(map)?.[1];
-  const large = bundles
-    .filter(({ kb }) => kb > maxKb.bundle)
-    .map(({ kb, map }) => `${stageOf(map)}: ${kb} KB, it may have ${maxKb.bundle}`);
-  const said = bundles.length === 0 ? 'no bundle was made' : large.join('\n');
-  return { status: 0, said };
+/** Names the Lambda bundles that are too large. */
+async function bundleSizes(): Promise<{ status: number; said: string }> {
+  const large: string[] = [];
+  for (const stage of stages) {
+    const [bundle] = (await bundleHandler(stage)).outputFiles.filter(({ path }) => path.endsWith('.mjs'));
+    const kb = Math.round((bundle?.contents.length ?? Number.NaN) / 1000);
+    if (!(kb <= maxKb.bundle)) large.push(`${stage}: ${kb} KB, it may have ${maxKb.bundle}`);
+  }
+  return { status: 0, said: large.join('\n') };
 }
 
 function check(what: string, result: ReturnType<typeof run>): void {
@@ -71,7 +69,7 @@ try {
       run('cfn-lint', '-r', 'eu-central-1', '--', join(output, `${stackName}.template.json`)),
     );
   }
-  check('size of the bundles', bundleSizes(output));
+  check('size of the bundles', await bundleSizes());
 } finally {
   rmSync(output, { recursive: true, force: true });
 }

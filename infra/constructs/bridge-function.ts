@@ -81,7 +81,7 @@ export class BridgeFunction extends Grantee {
       logGroup: this.logGroup,
       loggingFormat: LoggingFormat.JSON,
       applicationLogLevelV2: ApplicationLogLevel.INFO,
-      environment: { NODE_OPTIONS: '--enable-source-maps', ...environmentOf(settings) },
+      environment: environmentOf(settings),
       reservedConcurrentExecutions: reservedConcurrency[name],
       ...(vpc && { vpc, vpcSubnets, securityGroups }),
     });

@@ -19,7 +19,7 @@ describe.each(names)('the %s function', (name) => {
   const { Properties } = one('AWS::Lambda::Function', functions[name]);
 
   it('finds exactly what its contract lists in its environment', () => {
-    const { NODE_OPTIONS, ...variables } = Properties.Environment.Variables;
+    const variables = Properties.Environment.Variables;
     const wanted = (Object.keys(functionResources[name].entries) as (keyof typeof resourceKeys)[])
       // Only where the bridge has a KMS key: advert-bridge.test.ts.
       .filter((key) => key !== 'partnerSecretKey');
@@ -27,7 +27,6 @@ describe.each(names)('the %s function', (name) => {
     expect(Object.keys(variables).sort()).toEqual(
       [settingsKey, ...wanted.map((key) => resourceKeys[key])].sort(),
     );
-    expect(NODE_OPTIONS).toBe('--enable-source-maps');
   });
 
   it('runs on Node 24 and arm64, and logs JSON', () => {

@@ -28,7 +28,7 @@ it('the handlers in the package are those that a synth in the repository bundles
     const packed = join(folder, 'package', stage);
     await writeHandler(stage, packed);
 
-    expect(Object.keys(filesIn(packed))).toEqual(['index.mjs', 'index.mjs.LEGAL.txt', 'index.mjs.map']);
+    expect(Object.keys(filesIn(packed))).toEqual(['index.mjs', 'index.mjs.LEGAL.txt']);
     expect(assets).toContainEqual(filesIn(packed));
   }
   expect(assets).toHaveLength(stages.length);

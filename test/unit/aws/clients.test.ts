@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { defaultProvider } from '../../../shared/aws/bundling/lambda-credentials.ts';
-import { EndpointCache } from '../../../shared/aws/bundling/no-endpoint-cache.ts';
 import {
   dynamoDbClient,
   eventBridgeClient,
@@ -52,16 +51,6 @@ describe('the credentials of a function', () => {
   it.each(['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'])('are none without %s', async (name) => {
     vi.stubEnv(name, undefined);
     await expect(defaultProvider()()).rejects.toThrow('no AWS credentials in the environment');
-  });
-});
-
-describe('the cache of endpoints that is none', () => {
-  it('keeps nothing', () => {
-    const cache = new EndpointCache();
-    cache.set();
-    expect([cache.has(), cache.get(), cache.getEndpoint()]).toEqual([false, undefined, undefined]);
-    cache.delete();
-    cache.clear();
   });
 });
 
