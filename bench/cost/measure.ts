@@ -1,14 +1,18 @@
-/** Measures once what the deployed bridge uses, with the functions' real handlers. */
+/**
+ * Measures once what the deployed bridge uses, with the functions' real handlers, and prints it as the last line. Runs
+ * in a process of its own, because the functions keep state in their modules.
+ *
+ * Usage: measure.ts SETTING (JSON)
+ */
 import {
   type FunctionName,
   type Handler,
   type Invocations,
   startAws,
 } from '../../test/helpers/aws/played-aws.ts';
-import { mergedCounts } from '../../test/helpers/aws/wire.ts';
 import { lambdaUsage, sumOf, type Usage, usageOf } from './bill.ts';
 import { captured, logUsage } from './logs.ts';
-import type { StackFacts } from './stack.ts';
+import { type StackFacts, stackFacts } from './stack.ts';
 
 export interface Setting {
   readonly partnerAccounts: number;
@@ -27,12 +31,8 @@ export interface Measured {
   readonly sweep: Usage;
   /** Usage of all changes: the drain reads them in pages, the fan-out handles them in batches of ten. */
   readonly changes: Usage;
-  readonly metrics: number;
   /** Durations of the fan-out's invocations. */
   readonly batchMs: readonly number[];
-  readonly idlePollMs: number;
-  /** Number of calls by kind, for all changes together. */
-  readonly calls: Invocations['calls'];
 }
 
 const queueBelievedMs = 5_100;
@@ -40,8 +40,7 @@ const queueBelievedMs = 5_100;
 const loadHandler = async (name: FunctionName): Promise<Handler> =>
   (await import(`../../functions/${name}/handler.ts`)).handler;
 
-/** Call it only once per process, because the functions keep state in their modules. */
-export async function measure(
+async function measure(
   { partnerAccounts, changes, latencyMs, maxRequestsPerSecond }: Setting,
   { memoryMb }: Pick<StackFacts, 'memoryMb'>,
 ): Promise<Measured> {
@@ -89,12 +88,14 @@ export async function measure(
       idleMetrics: idle.metrics.size,
       sweep: sweep.usage,
       changes: sumOf([1, read.usage], [1, handled.usage]),
-      metrics: new Set([...read.metrics, ...handled.metrics]).size,
       batchMs: handled.durationsMs,
-      idlePollMs: idle.durationsMs[0] ?? Number.NaN,
-      calls: mergedCounts(read.calls, handled.calls),
     };
   } finally {
     await aws.stop();
   }
 }
+
+const facts = stackFacts();
+const measured = await measure(JSON.parse(process.argv[2] ?? '{}'), facts);
+process.stdout.write(`\n${JSON.stringify({ facts, measured })}\n`);
+process.exit(0);

@@ -39,8 +39,3 @@ export function stackFacts(settings: Readonly<Record<string, unknown>> = {}): St
     isTraced: lambda('drain').TracingConfig?.Mode === 'Active',
   };
 }
-
-/** How many batches the event source mapping delivers concurrently. */
-export const batchesAtOnce = (maxRequestsPerSecond: number): number =>
-  synthesized({ maxRequestsPerSecond: String(maxRequestsPerSecond) }).one('AWS::Lambda::EventSourceMapping')
-    .Properties.ScalingConfig.MaximumConcurrency;

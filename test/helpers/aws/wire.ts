@@ -53,16 +53,6 @@ function operationOf(headers: IncomingHttpHeaders, url: string): string {
   throw new Error(`no AWS call that is known here: ${url}`);
 }
 
-/** Both counts together. */
-export function mergedCounts(...counts: readonly Count[]): Count {
-  const all: Record<string, Calls> = {};
-  for (const [name, calls] of counts.flatMap((count) => Object.entries(count))) {
-    all[name] ??= { ...none };
-    for (const unit of Object.keys(none) as (keyof Calls)[]) all[name][unit] += calls[unit];
-  }
-  return all;
-}
-
 export async function startWire(targets: Targets) {
   let count: Record<string, Calls> = {};
 

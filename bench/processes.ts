@@ -1,13 +1,11 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { SandboxOptions } from '../../sandbox/server.ts';
-import type { JournalEntry } from '../../sandbox/state/journal.ts';
-import { bridgeFlags } from '../../scripts/bridge-flags.ts';
+import type { SandboxOptions } from '../sandbox/server.ts';
+import { bridgeFlags } from '../scripts/bridge-flags.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
+const root = fileURLToPath(new URL('..', import.meta.url));
 
 export interface Finished {
   readonly seconds: number;
@@ -18,24 +16,14 @@ export interface Finished {
   readonly stdout: string;
 }
 
-export interface MeasureOptions {
-  /** Written to its standard input. */
-  readonly input?: string;
-  /** Called with each line of standard output, which is then not stored. */
-  readonly onLine?: (line: string) => void;
-}
-
 /**
  * Runs a script of this repository to its end and measures it from outside, including start-up. No other child
  * process may end in the meantime, because the CPU time of ended children is attributed to the script.
  *
+ * @param input written to its standard input
  * @throws when its exit code is not 0
  */
-export async function measure(
-  script: string,
-  args: readonly string[],
-  { input = '', onLine }: MeasureOptions = {},
-): Promise<Finished> {
+export async function measure(script: string, args: readonly string[], input = ''): Promise<Finished> {
   const cpuBefore = cpuOfEnded();
   const startedAt = performance.now();
   const child = start(script, args);
@@ -45,13 +33,10 @@ export async function measure(
   });
   child.stdin.end(input);
   let stdout = '';
-  if (onLine) createInterface({ input: child.stdout }).on('line', onLine);
-  else {
-    child.stdout.on('data', (chunk: Buffer) => {
-      // The books count events, so their lines need not be stored; the status of a thousand partner accounts fits.
-      if (stdout.length < 10_000_000) stdout += chunk;
-    });
-  }
+  child.stdout.on('data', (chunk: Buffer) => {
+    // The books count events, so their lines need not be stored.
+    if (stdout.length < 1_000_000) stdout += chunk;
+  });
   let peakMb = 0;
   const watching = setInterval(() => {
     peakMb = peakOf(child) || peakMb;
@@ -72,7 +57,7 @@ const keptCode = { NODE_COMPILE_CACHE: `${root}node_modules/.cache/advert-bridge
  * Starts a script of this repository. The command line gets the Node options of `npm run bridge`; a comparison
  * program gets the same compile cache, because the times of both include start-up.
  */
-export function start(script: string, args: readonly string[]): ChildProcessWithoutNullStreams {
+function start(script: string, args: readonly string[]): ChildProcessWithoutNullStreams {
   const flags = script.endsWith(commandLine) ? bridgeFlags : [];
   const env = script.startsWith('bench/') ? { ...process.env, ...keptCode } : process.env;
   return spawn(process.execPath, [...flags, script, ...args], { cwd: root, stdio: 'pipe', env });
@@ -104,10 +89,6 @@ export interface Service {
   readonly url: string;
   /** Calls a method of the sandbox's control. @returns what it returns */
   control(method: string, ...args: unknown[]): Promise<unknown>;
-  /** The stored requests, in the order of their arrival. */
-  journal(): Promise<readonly JournalEntry[]>;
-  /** Number of requests received since the start, without those to the control endpoints. */
-  requests(): Promise<number>;
   /** Number of connections accepted since the start. */
   connections(): Promise<number>;
   stop(): Promise<void>;
@@ -129,8 +110,6 @@ export async function startService(options: SandboxOptions): Promise<Service> {
   return {
     url,
     control,
-    journal: async () => (await control('journal.list')) as JournalEntry[],
-    requests: async () => (await control('journal.nextIndex')) as number,
     async connections() {
       child.send('connections');
       const [answer] = (await once(child, 'message')) as [{ connections: number }];
