@@ -1,0 +1,20 @@
+import { defineConfig } from 'vitest/config';
+
+/** The tests that `npm run mutate` tries each change with: those that run in one process and are quick. */
+export default defineConfig({
+  ssr: { resolve: { conditions: ['advert-bridge-source', 'node', 'development|production'] } },
+  test: {
+    include: [
+      'test/unit/{functions,partner-api,domain,state,sqlite,embedded,operations,fakes,bad-input,aws}/**/*.test.ts',
+      'test/ports/*.test.ts',
+    ],
+    exclude: ['**/aws/{call-counts,many-partner-accounts}.test.ts', '**/functions/audit/sample.test.ts'],
+    unstubEnvs: true,
+    restoreMocks: true,
+    silent: true,
+    // As in vitest.config.ts: a busy machine must not make a test fail.
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    setupFiles: ['test/setup.ts'],
+  },
+});
