@@ -15,12 +15,13 @@ import { stackName } from '../shared/contract/names.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { systemClock } from '../shared/domain/clock.ts';
 import type { PartnerError } from '../shared/domain/faults.ts';
+import { operatorPauseOf } from '../shared/domain/operator-pause.ts';
+import { stopOf } from '../shared/domain/partner-account.ts';
 import { quietUntil } from '../shared/domain/rate-budget.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 import { newRunId } from '../shared/sqlite/file/run-lock.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
-import { messagesForPerson, needsPerson } from './leftovers.ts';
 import { createLocalPartner } from './partner.ts';
 import { pollForEver, pollUntilIdle } from './poller.ts';
 import { longestDelayMs } from './queue-watch.ts';
@@ -42,15 +43,6 @@ export interface EmbeddedBridgeOptions {
   readonly advertTries: number;
 }
 
-export interface RunResult {
-  /** Why a feed could not be read; only set for a run until idle. */
-  readonly fault?: PartnerError;
-  /**
-   * Whether a person has to act: there are dead letters, or a partner account is stopped, or paused by an operator.
-   */
-  readonly needsPerson: boolean;
-}
-
 const maxAgeMs = 24 * 60 * 60_000;
 /**
  * Longer than on AWS, so that all three attempts of the client fit, 10 s each. No batch has to wait, because each
@@ -67,8 +59,10 @@ const releaseMs = 5_000;
 /**
  * Runs the bridge until `signal` is aborted, or until idle. The caller must hold the run lock
  * (shared/sqlite/file/run-lock.ts).
+ *
+ * @returns why a feed could not be read, for a run until idle
  */
-export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise<RunResult> {
+export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise<PartnerError | undefined> {
   const { state, baseUrl, settings, concurrency, advertTries, events, observer, signal, untilIdle } = options;
   const clock = systemClock;
   const bridgePausedUntil = async () => quietUntil(await state.budgetStore.read());
@@ -144,25 +138,37 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
   ];
   const poller = { drain, clock, observer, pollSeconds: settings.pollSeconds };
   try {
-    const fault = untilIdle
+    return untilIdle
       ? await pollUntilIdle(
           {
             ...poller,
             bookKeeper: state.bookKeeper,
             pausedUntil: async () => (await state.budgetStore.read()).pausedUntilMs,
-            waitingForPerson: () => messagesForPerson(state, clock.now()),
+            waitingForPerson: () => messagesOnHold(state, clock.now()),
             delayMs: longestDelayMs(settings),
           },
           signal,
         )
       : await pollForEver(poller, signal).then(() => undefined);
-    return { fault, needsPerson: await needsPerson(state, clock.now()) };
   } finally {
     idle.abort();
     await workers.stop();
     await Promise.all(background);
     client.close();
   }
+}
+
+/** Number of messages of partner accounts that are stopped or paused by an operator: a run does not wait for them. */
+async function messagesOnHold(
+  { partnerAccounts, queue, budgetStore }: EmbeddedState,
+  nowMs: number,
+): Promise<number> {
+  const accounts = await partnerAccounts.list(() => undefined);
+  const isBridgePaused = operatorPauseOf(await budgetStore.read(), nowMs) !== undefined;
+  const depths = accounts
+    .filter((account) => isBridgePaused || stopOf(account) || operatorPauseOf(account, nowMs))
+    .map(({ name }) => queue.depth(name));
+  return (await Promise.all(depths)).reduce((sum, depth) => sum + depth, 0);
 }
 
 /** Short, because every message and event of a page contains it. */

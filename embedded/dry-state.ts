@@ -5,10 +5,10 @@
 import { DatabaseSync } from 'node:sqlite';
 import { historyKeyOf } from '../shared/domain/history-key.ts';
 import type { AdvertHistories, AdvertRow } from '../shared/ports/advert-histories.ts';
+import { stateFileIn } from '../shared/sqlite/file/private-folder.ts';
 import { freeWhatWasHeld } from '../shared/sqlite/file/run-lock.ts';
 import { migrate } from '../shared/sqlite/file/schema.ts';
 import { guarded } from '../shared/sqlite/file/state-error.ts';
-import { stateFileIn } from '../shared/sqlite/file/state-file.ts';
 import { createStore } from '../shared/sqlite/file/store.ts';
 import { type EmbeddedState, stateOver } from '../shared/sqlite/state.ts';
 import { createBudgetStore } from '../shared/state/budget.ts';

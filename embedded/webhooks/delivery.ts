@@ -126,7 +126,6 @@ export function startDelivery({ url, signing: atBegin }: Webhook, deps: Delivery
     }
     observer.warn('an event did not arrive at the webhook: it is sent again', { webhook, reason, eventId });
     if (attempt.blames === 'event') {
-      // Rule: webhook-retry-after
       const waitMs = attempt.retryAfterMs ?? backoffMs(attempts, { ...eventBackoff, random });
       return clock.now() + Math.max(waitMs, minimumWaitMs);
     }
@@ -185,6 +184,7 @@ export function startDelivery({ url, signing: atBegin }: Webhook, deps: Delivery
     readTo = number;
     // Stored as unsent by a process that ended before it stored its position.
     if (unsent === 'itself') return;
+
     unsettled.add(number);
     if (!inHand.has(subject) && unsent === 'none') begin(event);
     else void settled(number, webhooks.settle(url, { trouble, unsent: { ...event, dueAt: 0 } }));

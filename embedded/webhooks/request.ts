@@ -86,32 +86,11 @@ function meaningOf(status: number): string {
   return '';
 }
 
-/** By error code of Node and OpenSSL, which `fetch` provides as the cause. */
-const reasons: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing is listening there',
-  ECONNRESET: 'it broke the connection',
-  UND_ERR_SOCKET: 'it broke the connection',
-  ENOTFOUND: 'there is no host of that name',
-  EAI_AGAIN: 'its name cannot be looked up now',
-  EHOSTUNREACH: 'it cannot be reached',
-  ENETUNREACH: 'it cannot be reached',
-  ETIMEDOUT: 'it cannot be reached',
-  UND_ERR_CONNECT_TIMEOUT: 'it cannot be reached',
-  CERT_HAS_EXPIRED: 'its certificate has expired',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not signed by a trusted authority',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not signed by a trusted authority',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate cannot be verified',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
-};
-
+/** With the error code of Node or OpenSSL, which `fetch` provides as the cause. */
 function reasonOf(error: unknown): string {
   const cause = (error as { cause?: { code?: string; errors?: { code?: string }[] } }).cause;
   // A host name with several addresses fails with one error for each.
-  const code = cause?.code ?? cause?.errors?.[0]?.code;
-  if (code?.startsWith('HPE_')) return 'its answer is not HTTP';
-  return (
-    (code === undefined ? undefined : reasons[code]) ?? `it could not be sent (${code ?? nameOf(error)})`
-  );
+  const code =
+    cause?.code ?? cause?.errors?.[0]?.code ?? (error instanceof Error ? error.name : typeof error);
+  return `it cannot be reached (${code})`;
 }
-
-const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error);

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { Status } from '../../operations/status.ts';
-import { stateFileIn } from '../../shared/sqlite/file/state-file.ts';
+import { stateFileIn } from '../../shared/sqlite/file/private-folder.ts';
 import { type ChaosBridge, secretsOf } from './bridge.ts';
 import { checkHistories } from './check-histories.ts';
 import { transcriptOf } from './transcript.ts';

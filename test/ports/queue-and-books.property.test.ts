@@ -11,7 +11,7 @@ import { describe, expect, it } from 'vitest';
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import type { Delivery, Verdict } from '../../shared/ports/deliveries.ts';
 import { takeRunLock } from '../../shared/sqlite/file/run-lock.ts';
-import { stateFileIn } from '../../shared/sqlite/file/state-file.ts';
+import { stateFileIn } from '../../shared/sqlite/file/private-folder.ts';
 import { openEmbeddedState } from '../../shared/sqlite/state.ts';
 import { createInMemoryState } from '../fakes/state.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { stateFileIn } from '../../shared/sqlite/file/state-file.ts';
+import { stateFileIn } from '../../shared/sqlite/file/private-folder.ts';
 import { openEmbeddedState } from '../../shared/sqlite/state.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 import { advertHistoriesSuite, publishedAdvertsSuite } from './advert-histories.suite.ts';

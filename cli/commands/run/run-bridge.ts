@@ -1,10 +1,11 @@
-import { type RunResult, runEmbeddedBridge } from '../../../embedded/bridge.ts';
+import { runEmbeddedBridge } from '../../../embedded/bridge.ts';
 import { createDryState } from '../../../embedded/dry-state.ts';
 import { openReaders } from '../../../embedded/readers.ts';
 import { createTextObserver } from '../../../embedded/text-observer.ts';
 import type { Webhook } from '../../../embedded/webhooks/delivery.ts';
+import { needsPerson, readStatus } from '../../../operations/status.ts';
 import { systemClock, toInstant } from '../../../shared/domain/clock.ts';
-import { exposureOf } from '../../../shared/sqlite/file/exposure.ts';
+import { exposureOf } from '../../../shared/sqlite/file/private-folder.ts';
 import { takeRunLock } from '../../../shared/sqlite/file/run-lock.ts';
 import type { EmbeddedState } from '../../../shared/sqlite/state.ts';
 import { type Io, say } from '../../shared/io.ts';
@@ -21,7 +22,8 @@ import { secretsOf, webhookIn } from './webhooks.ts';
 
 type RunOptions = Checked<typeof runOptions>;
 
-export interface EndedRun extends RunResult {
+export interface EndedRun {
+  readonly needsPerson: boolean;
   /** Stopped by a signal, or because the reader of standard output has ended. */
   readonly stopped: boolean;
 }
@@ -38,7 +40,7 @@ export function runBridge(io: Io, target: LocalTarget, options: RunOptions): Pro
   const onFault = (fault: { readonly code: string }) => fault.code !== 'state-in-use' && broken.abort(fault);
   // Opened before the lock is taken: a folder without a bridge gets no lock file either.
   const work = async (bridge: LocalBridge) => {
-    if (exposure !== undefined) say(io, exposure);
+    if (exposure) say(io, `Warning: ${exposure.says}. ${exposure.mend}`);
     const baseUrl = baseUrlOf(bridge);
     await bridge.state.applicationSecret.read();
     const inFiles = await Promise.all(options.webhookFile.map((file) => webhookIn(io, file)));
@@ -53,7 +55,6 @@ export function runBridge(io: Io, target: LocalTarget, options: RunOptions): Pro
       webhooks,
       broken: broken.signal,
     });
-    if (result.fault) throw result.fault;
     return result;
   };
   return withLocal(target, work, { onFault });
@@ -113,7 +114,7 @@ async function runLocked(
     clock: systemClock,
   });
   try {
-    const result = await runEmbeddedBridge({
+    const fault = await runEmbeddedBridge({
       state,
       baseUrl,
       settings: dryRun ? { ...options, auditSample: 0 } : options,
@@ -127,12 +128,13 @@ async function runLocked(
     if (untilIdle && !signal.aborted) await readers.untilDelivered(signal);
     await readers.stop();
     progress.stop();
-    if (!readerGone.signal.aborted && !result.fault) say(io, `${summaryText(begun, await totals(state))}.`);
+    if (!readerGone.signal.aborted && !fault) say(io, `${summaryText(begun, await totals(state))}.`);
     const undelivered = readers.undelivered();
     for (const webhook of undelivered) say(io, undeliveredText(webhook, options.webhookRetentionHours));
-    const needsPerson = result.needsPerson || undelivered.length > 0;
     // A fault during the stop is caused by the stop.
-    return signal.aborted ? { needsPerson, stopped: true } : { ...result, needsPerson, stopped: false };
+    if (fault && !signal.aborted) throw fault;
+    const isLeft = needsPerson(await readStatus(state, systemClock.now()));
+    return { needsPerson: isLeft || undelivered.length > 0, stopped: signal.aborted };
   } finally {
     await readers.stop();
     progress.stop();

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import * as v from 'valibot';
 import { CommandError } from '../../../operations/errors.ts';
 import { type BridgeSettings, bridgeSettingsSchema } from '../../../shared/contract/settings.ts';
-import { stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
+import { stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
 import {
   type EmbeddedState,
   type EmbeddedStateOptions,

@@ -2,10 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { printableLine } from '../../domain/text/printable.ts';
-import { refuseForeignFolder } from './ownership.ts';
-import { fileIn, preparePrivateFile } from './private-file.ts';
+import { lockFileIn, preparePrivateFile, refuseForeignFolder, stateFileIn } from './private-folder.ts';
 import { guarded, StateError } from './state-error.ts';
-import { openStateFile, stateFileIn } from './state-file.ts';
+import { openStateFile } from './state-file.ts';
 
 export interface RunInfo {
   /** The command line, shown to a person who starts a second run. */
@@ -57,7 +56,7 @@ export function takeRunLock(dir: string, info: RunInfo | 'dry-run'): { release()
 }
 
 function lockFile(dir: string): DatabaseSync {
-  const file = fileIn(dir, 'run.lock');
+  const file = lockFileIn(dir);
   const lock = guarded(file, () => {
     preparePrivateFile(dir, file);
     return new DatabaseSync(file, { timeout: 0 });
@@ -129,10 +128,10 @@ function isGone(pid: number): boolean {
 /**
  * Whether a bridge runs on `dir` now.
  *
- * @throws {StateError} when another user controls the folder (ownership.ts)
+ * @throws {StateError} when another user controls the folder (private-folder.ts)
  */
 export function isRunning(dir: string): boolean {
-  const file = fileIn(dir, 'run.lock');
+  const file = lockFileIn(dir);
   refuseForeignFolder(dir);
   if (!existsSync(file)) return false;
   const lock = new DatabaseSync(file, { timeout: 0 });

@@ -1,8 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import { refuseForeignFolder } from './ownership.ts';
-import { fileIn, preparePrivateFile } from './private-file.ts';
+import { preparePrivateFile, refuseForeignFolder, stateFileIn } from './private-folder.ts';
 import { applicationId, latestVersion, migrate, refusedVersion, versionOf } from './schema.ts';
 import { guarded, isBusy, StateError } from './state-error.ts';
 
@@ -16,15 +15,12 @@ export const busyTimeoutMs = 5_000;
 const checkpointPages = 4_000;
 const cacheKib = 8_192;
 
-/** `DIR/bridge.db` */
-export const stateFileIn = (dir: string): string => fileIn(dir, 'bridge.db');
-
 /**
  * Opens the state file of an embedded bridge, and creates it if it does not exist.
  *
  * The cost of the checks does not depend on the file size. They check the owner of the folder and its files
- * (ownership.ts), that the file belongs to a bridge, its version and its length. Damage elsewhere in the file shows when
- * that part is read.
+ * (private-folder.ts), that the file belongs to a bridge, its version and its length. Damage elsewhere in the file shows
+ * when that part is read.
  *
  * @throws {StateError} nothing is overwritten then
  */
@@ -35,8 +31,7 @@ export function openStateFile(dir: string): DatabaseSync {
     // Otherwise SQLite would open a read-only file and fail only at the first write.
     accessSync(file, constants.R_OK | constants.W_OK);
     const db = new DatabaseSync(file, { timeout: busyTimeoutMs, defensive: true });
-    try {
-      db.exec('PRAGMA trusted_schema=OFF');
+    return closedUnless(db, () => {
       checkIsOurs(db, file);
       useWriteAheadLog(db);
       // A commit survives a crash of the process; store.ts says what a power cut may lose.
@@ -45,11 +40,7 @@ export function openStateFile(dir: string): DatabaseSync {
       // Overwrites deleted tokens with zeros if that costs no additional write.
       db.exec('PRAGMA secure_delete=FAST;');
       migrate(db);
-      return db;
-    } catch (error) {
-      db.close();
-      throw error;
-    }
+    });
   });
 }
 
@@ -74,15 +65,10 @@ export function openStateFileToRead(dir: string): DatabaseSync {
     const url = pathToFileURL(file);
     url.search = isOpen ? 'readonly_shm=1' : 'immutable=1';
     const db = new DatabaseSync(url, { readOnly: true, timeout: busyTimeoutMs, defensive: true });
-    try {
-      db.exec('PRAGMA trusted_schema=OFF');
+    return closedUnless(db, () => {
       checkIsOurs(db, file);
       if (versionOf(db) < latestVersion) throw outdated(file, 'an earlier Advert Bridge wrote it');
-      return db;
-    } catch (error) {
-      db.close();
-      throw error;
-    }
+    });
   });
 }
 
@@ -92,20 +78,29 @@ const outdated = (file: string, why: string): StateError =>
     `${file} has to be brought up to date: ${why}. The next command other than doctor does that`,
   );
 
+/** Closes the file if `prepare` throws. */
+function closedUnless(db: DatabaseSync, prepare: () => void): DatabaseSync {
+  try {
+    db.exec('PRAGMA trusted_schema=OFF');
+    prepare();
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
 function checkIsOurs(db: DatabaseSync, file: string): void {
   // One transaction for a consistent view, because another process may be creating the tables.
   db.exec('BEGIN');
   const { application_id: id } = db.prepare('PRAGMA application_id').get() as { application_id: number };
   const version = versionOf(db);
   const { tables } = db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number };
-  const isEmpty = tables === 0 && version === 0;
   db.exec('COMMIT');
-  if (isEmpty) return;
+  if (tables === 0 && version === 0) return;
   if (id !== applicationId) {
-    throw new StateError(
-      'state-damaged',
-      `${file} is not the state of an Advert Bridge. Choose another folder`,
-    );
+    const says = `${file} is not the state of an Advert Bridge. Choose another folder`;
+    throw new StateError('state-damaged', says);
   }
   if (version <= refusedVersion) {
     throw new StateError(

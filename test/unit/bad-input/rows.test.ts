@@ -11,7 +11,7 @@ import { ShapeError } from '../../../shared/contract/checks.ts';
 import { asPartnerError } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import type { AdvertHistories, AdvertRow } from '../../../shared/ports/advert-histories.ts';
-import { stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
+import { stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { mockClient } from '../../helpers/aws/mock-client.ts';

@@ -13,7 +13,7 @@ describe('a state folder that others can reach', () => {
 
     chmodSync(file, 0o640);
     expect((await run('run --until-idle')).stderr).toContain(
-      `other users of this machine could read ${file}`,
+      `other users of this machine can read ${file}`,
     );
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect((await run('run --until-idle')).stderr).not.toContain('Warning');

@@ -74,7 +74,7 @@ async function startSending(answer: Answer) {
     return again.sent;
   }
   const counts = () => webhooks.list().find((webhook) => webhook.url === url);
-  return { add, run, sent, requests, observer, delivery, startAgain, webhooks, counts };
+  return { add, run, sent, requests, observer, delivery, startAgain, log, webhooks, counts };
 }
 
 const eventsOf = (sent: readonly { event: string }[]) => sent.map(({ event }) => event);
@@ -200,6 +200,23 @@ describe('the delivery to a webhook', () => {
     expect(new Set(eventsOf(sent))).toEqual(new Set(['1/1', '2/1']));
     expect(sent.length).toBeGreaterThan(2);
     expect(counts()).toMatchObject({ waiting: 0 });
+  });
+
+  it('leaves an unsent event as it is when its position was not stored before a crash', async () => {
+    const first = await startSending((event) =>
+      event === '1/1' ? { ...refused, retryAfterMs: hourMs } : { kind: 'delivered' },
+    );
+    vi.spyOn(first.log, 'advance').mockRejectedValue(new Error('killed'));
+    await first.add('1', 1);
+    await first.run(1_000);
+    await first.delivery.stop();
+    expect(first.log.position(url)).toBe(0);
+
+    const again = first.startAgain(() => ({ kind: 'delivered' }));
+    await first.run(0.9 * hourMs);
+    expect(again).toEqual([]);
+    await first.run(2 * hourMs);
+    expect(eventsOf(again)).toEqual(['1/1']);
   });
 
   it('continues after the stored position, with what was not taken first', async () => {

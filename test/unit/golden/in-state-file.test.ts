@@ -8,7 +8,7 @@ import { expect, it } from 'vitest';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accounts.ts';
-import { stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
+import { stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { feedState, partnerAccount } from '../../helpers/records.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';

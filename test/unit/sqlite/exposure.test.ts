@@ -1,8 +1,7 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { exposureOf } from '../../../shared/sqlite/file/exposure.ts';
-import { stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
+import { exposureOf, stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
 
 const folder = scratchFolders();
@@ -28,20 +27,20 @@ describe.skipIf(process.platform === 'win32')('what others could have done with 
 
   it.each([0o640, 0o604, 0o644])('is reading the tokens where the file has mode %o', (mode) => {
     const dir = withModes(0o777, mode);
-    expect(exposureOf(dir)).toMatch(/could read .*connect each partner account again/);
-    expect(exposureOf(dir)).toContain(stateFileIn(dir));
+    expect(exposureOf(dir)?.mend).toMatch(/connect each partner account again/);
+    expect(exposureOf(dir)?.says).toContain(stateFileIn(dir));
   });
 
   it.each([0o720, 0o702, 0o777])('is replacing what is in it where the folder has mode %o', (mode) => {
     const dir = withModes(mode, 0o600);
-    expect(exposureOf(dir)).toContain(`chmod 700 ${dir}`);
+    expect(exposureOf(dir)?.mend).toContain(`chmod 700 ${dir}`);
   });
 
   it('is told of a folder that has no state yet', () => {
     const dir = folder();
     expect(exposureOf(dir)).toBeUndefined();
     chmodSync(dir, 0o777);
-    expect(exposureOf(dir)).toContain(`chmod 700 ${dir}`);
+    expect(exposureOf(dir)?.mend).toContain(`chmod 700 ${dir}`);
   });
 
   it('is nothing where there is no folder, or none that can be looked at', () => {

@@ -3,7 +3,8 @@ import { createAdvertHistories } from '../../../shared/sqlite/advert-histories.t
 import { createBooks } from '../../../shared/sqlite/books.ts';
 import { createChangedAdvertsQueue } from '../../../shared/sqlite/changed-adverts-queue.ts';
 import { createDeadLetters } from '../../../shared/sqlite/dead-letters.ts';
-import { openStateFile, stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
+import { stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
+import { openStateFile } from '../../../shared/sqlite/file/state-file.ts';
 import { createStore } from '../../../shared/sqlite/file/store.ts';
 import { createParkedMessages } from '../../../shared/sqlite/parked-messages.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';

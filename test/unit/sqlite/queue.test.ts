@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import type { Delivery } from '../../../shared/ports/deliveries.ts';
-import { stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
+import { stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 import { changedAdvert, deadLetter, letterOf, settlement } from '../../helpers/records.ts';

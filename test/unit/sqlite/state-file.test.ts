@@ -12,6 +12,7 @@ import {
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
+import { stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
 import { isRunning, takeRunLock } from '../../../shared/sqlite/file/run-lock.ts';
 import {
   applicationId,
@@ -20,7 +21,7 @@ import {
   refusedVersion,
   versionOf,
 } from '../../../shared/sqlite/file/schema.ts';
-import { busyTimeoutMs, openStateFile, stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
+import { busyTimeoutMs, openStateFile } from '../../../shared/sqlite/file/state-file.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { childProcesses } from '../../helpers/child-process.ts';
 import { changedAdvert } from '../../helpers/records.ts';

@@ -13,8 +13,8 @@ import {
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
+import { stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
 import { isRunning, takeRunLock } from '../../../shared/sqlite/file/run-lock.ts';
-import { stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
 import { cli } from '../cli/run-cli.ts';

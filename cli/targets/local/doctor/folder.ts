@@ -1,9 +1,11 @@
 import { accessSync, constants, statfsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { check, fault, ok, SkippedError, warning } from '../../../../operations/doctor.ts';
-import { findExposure } from '../../../../shared/sqlite/file/exposure.ts';
-import { refuseForeignFolder } from '../../../../shared/sqlite/file/ownership.ts';
-import { stateFileIn } from '../../../../shared/sqlite/file/state-file.ts';
+import {
+  exposureOf,
+  refuseForeignFolder,
+  stateFileIn,
+} from '../../../../shared/sqlite/file/private-folder.ts';
 import { applicationCommand } from '../../../shared/explain.ts';
 import { type LocalTarget, quoted } from '../../../shared/target.ts';
 
@@ -46,19 +48,8 @@ export function folderChecks(target: LocalTarget, freeBytes = freeBytesOf) {
     }),
     check('file-modes', async () => {
       needFile();
-      const exposure = findExposure(dir);
-      if (!exposure) return ok('only their owner may read the files');
-      const { kind, place } = exposure;
-      if (kind === 'replace') {
-        return fault(
-          `other users of this machine can replace the files in ${place}`,
-          `\`chmod 700 ${quoted(place)}\``,
-        );
-      }
-      return fault(
-        `other users of this machine can read ${place}, which contains the tokens`,
-        `\`chmod 600 ${quoted(place)}\`. If somebody may have read it, have the client secret replaced and connect each partner account again`,
-      );
+      const exposure = exposureOf(dir);
+      return exposure ? fault(exposure.says, exposure.mend) : ok('only their owner may read the files');
     }),
     check('disk-space', async () => {
       needFile();

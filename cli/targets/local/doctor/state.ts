@@ -12,10 +12,10 @@ import {
 import type { Status } from '../../../../operations/status.ts';
 import { ShapeError } from '../../../../shared/contract/checks.ts';
 import { type PartnerAccount, stopOf } from '../../../../shared/domain/partner-account.ts';
-import { refuseForeignFolder } from '../../../../shared/sqlite/file/ownership.ts';
+import { refuseForeignFolder, stateFileIn } from '../../../../shared/sqlite/file/private-folder.ts';
 import { isRunning } from '../../../../shared/sqlite/file/run-lock.ts';
 import { StateError } from '../../../../shared/sqlite/file/state-error.ts';
-import { openStateFileToRead, stateFileIn } from '../../../../shared/sqlite/file/state-file.ts';
+import { openStateFileToRead } from '../../../../shared/sqlite/file/state-file.ts';
 import type { EmbeddedState } from '../../../../shared/sqlite/state.ts';
 import { applicationCommand, connectCommand } from '../../../shared/explain.ts';
 import { commandFor, type LocalTarget } from '../../../shared/target.ts';

@@ -2,7 +2,7 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { stateFileIn } from '../../../../shared/sqlite/file/state-file.ts';
+import { stateFileIn } from '../../../../shared/sqlite/file/private-folder.ts';
 import { openEmbeddedState } from '../../../../shared/sqlite/state.ts';
 import { freePort } from '../../../helpers/free-port.ts';
 import { startLocal } from '../local-bridge.ts';

@@ -1,0 +1,158 @@
+/**
+ * The folder of an embedded bridge, which holds tokens: only its owner may read the files in it, and nobody else may
+ * control them.
+ */
+import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { StateError } from './state-error.ts';
+
+const lockName = 'run.lock';
+const databases = ['bridge.db', lockName];
+/** Suffixes of a database file and of its companion files. */
+const endings = ['', '-wal', '-shm', '-journal'];
+
+/** `DIR/bridge.db` */
+export const stateFileIn = (dir: string): string => fileIn(dir, 'bridge.db');
+/** `DIR/run.lock` */
+export const lockFileIn = (dir: string): string => fileIn(dir, lockName);
+
+/**
+ * The path of `name` in `dir`, as SQLite opens it too: it would take a relative path that begins with `file:` for a URI,
+ * and so open a file that was not checked.
+ */
+function fileIn(dir: string, name: string): string {
+  const file = path.join(dir, name);
+  return file.startsWith('file:') ? `.${path.sep}${file}` : file;
+}
+
+/**
+ * Refuses a state folder that another user controls: the folder and the state files in it must belong to the user of
+ * this process, and must not be symbolic links. This applies to root too: otherwise the owner of the folder could not
+ * open files that root wrote there, and could redirect root with a link. Folders above it may be links (`/tmp` is one
+ * on macOS). On Windows, where files have no user ID, only links are refused.
+ *
+ * @throws {StateError} `state-unsafe`, with what to do
+ */
+export function refuseForeignFolder(dir: string): void {
+  // Resolved, because a trailing slash would make the system follow a link.
+  const folder = path.resolve(dir);
+  refuseForeign(folder, folder);
+  for (const name of databases)
+    for (const ending of endings) refuseForeign(path.join(folder, name + ending), folder);
+}
+
+function refuseForeign(place: string, folder: string): void {
+  const found = statOf(place);
+  if (!found) return;
+  if (found.isSymbolicLink()) {
+    const mend =
+      place === folder
+        ? `Give the folder itself: --local ${realPathOf(folder)}`
+        : 'Put the file itself in its place, or choose another folder';
+    throw unsafe(`${place} is a symbolic link, which somebody could point elsewhere. ${mend}`);
+  }
+  // If a folder is in the place of a file, opening it fails later.
+  if (!found.isFile() && !found.isDirectory())
+    throw unsafe(`${place} is not a file. Remove it, or choose another folder`);
+  const user = process.geteuid?.();
+  if (user === undefined || found.uid === user) return;
+  throw unsafe(
+    `${place} belongs to another user (user ID ${found.uid}; this runs as ${user}${user === 0 ? ', root' : ''}). ` +
+      `Run it as that user. Or, if nobody else can have put anything into the folder, make it yours: chown -R ${user} ${folder}`,
+  );
+}
+
+const unsafe = (message: string): StateError => new StateError('state-unsafe', message);
+
+/** Ignores paths that cannot be inspected; opening them will report the error. */
+function statOf(place: string) {
+  try {
+    return lstatSync(place, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+function realPathOf(folder: string): string {
+  try {
+    return realpathSync(folder);
+  } catch {
+    return 'DIR';
+  }
+}
+
+/**
+ * Creates `file` and its folder `dir` if they do not exist, accessible only to their owner.
+ *
+ * @throws {StateError} when another user controls the folder; then nothing is changed
+ */
+export function preparePrivateFile(dir: string, file: string): void {
+  refuseForeignFolder(dir);
+  makeFolder(dir);
+  // Check again, because another user may have created it in between.
+  refuseForeignFolder(dir);
+  makePrivate(file);
+}
+
+/**
+ * Creates the folder and its parents. `recursive` is not used, because with it Node never returns if the system denies
+ * that the parent exists, as in `/proc`.
+ */
+function makeFolder(dir: string): void {
+  const found = statSync(dir, { throwIfNoEntry: false });
+  if (found?.isDirectory()) return;
+  if (found)
+    throw new StateError('state-not-writable', `${dir} is a file, expected a folder. Name another one`);
+  const parent = path.dirname(dir);
+  if (parent !== dir) makeFolder(parent);
+  try {
+    mkdirSync(dir, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have created it first.
+    if (!statSync(dir, { throwIfNoEntry: false })?.isDirectory()) throw error;
+  }
+}
+
+/**
+ * Makes `file` accessible only to its owner; SQLite gives its companion files the same mode.
+ *
+ * An existing file is not opened for this, because closing it would release the locks of this process on it.
+ *
+ * @see https://sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_
+ */
+function makePrivate(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    for (const ending of endings) {
+      const found = statOf(file + ending);
+      if (found?.isFile() && (found.mode & 0o077) !== 0) chmodSync(file + ending, 0o600);
+    }
+  }
+}
+
+/** What other users of this machine may do with the state in a folder, and how to prevent it. */
+export interface Exposure {
+  readonly says: string;
+  readonly mend: string;
+}
+
+/** Checks by the modes of folder and file; call it before the state is opened, because opening makes the file private. */
+export function exposureOf(dir: string): Exposure | undefined {
+  // On Windows, file modes give no protection.
+  if (process.platform === 'win32') return undefined;
+  const file = stateFileIn(dir);
+  const open = [file, `${file}-wal`].find((place) => ((statOf(place)?.mode ?? 0) & 0o044) !== 0);
+  if (open !== undefined) {
+    return {
+      says: `other users of this machine can read ${open}, which contains the tokens`,
+      mend: `\`chmod 600 ${open}\`. If somebody may have read it, have the client secret replaced and connect each partner account again`,
+    };
+  }
+  if (((statOf(dir)?.mode ?? 0) & 0o022) === 0) return undefined;
+  return {
+    says: `other users of this machine can replace the files in ${dir}, which contain the tokens`,
+    mend: `\`chmod 700 ${dir}\``,
+  };
+}
