@@ -1,11 +1,13 @@
 import type { Writable } from 'node:stream';
 import type { Clock } from '../shared/domain/clock.ts';
 import { linesOf } from '../shared/domain/text/printable.ts';
+import type { Observer } from '../shared/ports/observer.ts';
 import type { EventLog } from '../shared/sqlite/event-log.ts';
 
 export interface LinesDeps {
   readonly log: Pick<EventLog, 'after' | 'advance'>;
   readonly clock: Clock;
+  readonly observer: Observer;
   /** Called once when the reader has closed the stream. */
   readonly onClosed: () => void;
 }
@@ -20,10 +22,11 @@ const longestLookMs = 5_000;
  *
  * @param from the stored position
  */
-export function startLines(output: Writable, from: number, { log, clock, onClosed }: LinesDeps) {
+export function startLines(output: Writable, from: number, { log, clock, observer, onClosed }: LinesDeps) {
+  let position = from;
   let isStopping = false;
-  let wakeUp = new AbortController();
   let isClosed = false;
+  let wakeUp = new AbortController();
   output.on('error', () => {
     isClosed = true;
     onClosed();
@@ -35,17 +38,28 @@ export function startLines(output: Writable, from: number, { log, clock, onClose
       output.write(text, (error) => resolve(!error));
     });
 
+  /** @returns whether there was anything to write */
+  async function writeNext(): Promise<boolean> {
+    const events = log.after(position, linesReader);
+    const last = events.at(-1);
+    if (!last) return false;
+    if (await write(linesOf(events.map(({ envelope }) => envelope)))) {
+      position = last.number;
+      await log.advance(linesReader, position);
+    } else isClosed = true;
+    return true;
+  }
+
   async function run(): Promise<void> {
-    for (let position = from; !isClosed; ) {
+    while (!isClosed) {
       wakeUp = new AbortController();
-      const events = log.after(position, linesReader);
-      const last = events.at(-1);
-      if (last) {
-        if (!(await write(linesOf(events.map(({ envelope }) => envelope))))) return;
-        position = last.number;
-        await log.advance(linesReader, position);
-      } else if (isStopping) return;
-      else await clock.sleep(longestLookMs, wakeUp.signal);
+      const isWritten = await writeNext().catch((error: unknown) => {
+        // If only the position could not be stored, the next one is.
+        observer.error('the events for standard output could not be read', { error });
+        return false;
+      });
+      if (!isWritten && isStopping) return;
+      if (!isWritten) await clock.sleep(longestLookMs, wakeUp.signal);
     }
   }
 

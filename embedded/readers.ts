@@ -42,7 +42,7 @@ export async function openReaders(options: ReadersOptions) {
     await log.begin(url);
     await webhooks.makeAllDue(url);
   }
-  const lines = output && startLines(output, positionOfLines ?? 0, { log, clock, onClosed });
+  const lines = output && startLines(output, positionOfLines ?? 0, { log, clock, observer, onClosed });
   const deliveries = options.webhooks.map((webhook) =>
     startDelivery(webhook, { log, webhooks, clock, random: Math.random, observer, concurrency, send }),
   );

@@ -103,7 +103,10 @@ describe('what is written for a terminal', () => {
         createTextObserver(stderr, 'info').warn(text, { text, nested: { text }, error: new Error(text) });
         const logged = [{ number: 1, envelope: JSON.stringify({ text }) }];
         const log = { after: (number: number) => logged.slice(number), advance: async () => undefined };
-        await startLines(stdout, 0, { log, clock: systemClock, onClosed: () => undefined }).stop();
+        await startLines(stdout, 0, {
+          ...{ log, clock: systemClock, observer: createTextObserver(stderr, 'error') },
+          onClosed: () => undefined,
+        }).stop();
 
         expect(shown().replaceAll('\t', '')).not.toMatch(unprintable);
         const [given, published] = shown()

@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openReaders } from '../../../embedded/readers.ts';
 import type { Attempt } from '../../../embedded/webhooks/request.ts';
 import { advertEvent } from '../../../shared/domain/advert-event.ts';
@@ -95,6 +95,20 @@ describe('the readers of the event log', () => {
       message: 'events were given up: they waited for the webhook for more than 3 hours',
       fields: { webhook: 'https://bad.example/hook?…', events: 1 },
     });
+  });
+
+  it('outlive a state file that cannot be written for a while', async () => {
+    const { publish, run, received, state, observer } = await setUp(() => delivered);
+    const full = vi.spyOn(state.eventLog, 'advance').mockRejectedValue(new Error('disk full'));
+    await publish('1');
+    await run(1_000);
+    full.mockRestore();
+    await publish('2');
+    await run(20_000);
+
+    expect(received).toEqual({ stdout: ['1', '2'], [good]: ['1', '2'], [bad]: ['1', '2'] });
+    expect(['stdout', good, bad].map((reader) => state.eventLog.unread(reader).waiting)).toEqual([0, 0, 0]);
+    expect(observer.lines.map(({ level }) => level)).toEqual(['error']);
   });
 
   it('continue after a new start, each where it stopped', async () => {
