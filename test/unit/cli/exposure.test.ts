@@ -12,9 +12,7 @@ describe('a state folder that others can reach', () => {
     expect((await run('run --until-idle')).stderr).not.toContain('Warning');
 
     chmodSync(file, 0o640);
-    expect((await run('run --until-idle')).stderr).toContain(
-      `other users of this machine can read ${file}`,
-    );
+    expect((await run('run --until-idle')).stderr).toContain(`other users of this machine can read ${file}`);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect((await run('run --until-idle')).stderr).not.toContain('Warning');
 
