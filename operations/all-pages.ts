@@ -8,7 +8,7 @@ export async function allPages<Page, Item>(
   return all;
 }
 
-/** A paginator for operations for which the SDK has none, such as those of EventBridge. */
+/** A paginator for operations for which the SDK has none. */
 export async function* pagesOf<Page extends { readonly NextToken?: string | undefined }>(
   ask: (NextToken: string | undefined) => Promise<Page>,
 ): AsyncGenerator<Page> {

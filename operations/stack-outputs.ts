@@ -53,35 +53,22 @@ export async function readStackOutputs({ stack, bridge }: StackPlace): Promise<S
   }
 }
 
-export interface ListedBridge extends StackPlace {
-  /** Version of Advert Bridge. */
-  readonly version: string;
-  readonly partnerBaseUrl: string | null;
-  /** Status of the stack, as CloudFormation names it: `CREATE_COMPLETE`. */
-  readonly status: string;
-}
-
-export interface BridgeList {
-  readonly region: string;
-  readonly bridges: readonly ListedBridge[];
-}
-
-/** Every bridge of the AWS account and region, found through the outputs of the stacks. */
-export async function listBridges(): Promise<BridgeList> {
-  const client = cloudFormation();
+/**
+ * Every bridge of the AWS account and region by what `--stack` takes, found through the outputs of the stacks; undefined
+ * if AWS does not show them.
+ */
+async function bridgesThere(client: CloudFormationClient): Promise<string[] | undefined> {
   try {
     const stacks = await allPages(paginateDescribeStacks({ client }, {}), ({ Stacks }) => Stacks);
-    const bridges = stacks.flatMap((found): ListedBridge[] => {
-      const { StackName: stack = '', StackStatus: status = 'unknown' } = found;
+    return stacks.flatMap((found) => {
+      const { StackName: stack = '' } = found;
       const all = bridgesIn(found);
-      return all.map(({ bridgeName, version, partnerBaseUrl = null }) => {
-        const place = { stack, ...(all.length > 1 && { bridge: bridgeName }) };
-        return { ...place, version, partnerBaseUrl, status };
-      });
+      return all.map(({ bridgeName }) =>
+        textOfPlace({ stack, ...(all.length > 1 && { bridge: bridgeName }) }),
+      );
     });
-    return { region: await client.config.region(), bridges };
-  } finally {
-    client.destroy();
+  } catch {
+    return undefined;
   }
 }
 
@@ -123,8 +110,11 @@ const isLater = (key: OutputKey): boolean => (laterOutputs as readonly string[])
 
 async function missing(stack: string, client: CloudFormationClient): Promise<CommandError> {
   const region = await client.config.region();
+  const bridges = await bridgesThere(client);
+  const there =
+    bridges?.length === 0 ? 'No bridge is deployed there' : `The bridges there: ${bridges?.join(', ')}`;
   return new CommandError(
-    `there is no stack ${stack} in region ${region} of this AWS account. Deploy it with \`npx cdk deploy\`, ` +
-      'name another one with --stack (`advert-bridge stacks` lists them), choose another region with AWS_REGION, or give --local DIR for an embedded bridge',
+    `there is no stack ${stack} in region ${region} of this AWS account. ${bridges ? `${there}. ` : ''}Deploy it with \`npx cdk deploy\`, ` +
+      'name another one with --stack, choose another region with AWS_REGION, or give --local DIR for an embedded bridge',
   );
 }

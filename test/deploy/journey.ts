@@ -89,7 +89,7 @@ export async function journey(surroundings: Surroundings): Promise<void> {
     await calls.attach();
     await disconnectSteps(deployment);
     await authorizeSteps(deployment, { env, processes });
-    await catchingUpSteps(deployment);
+    await catchingUpSteps(deployment, around);
     await searchIndexSteps(deployment, searchIndex);
     const minimal = await steps.need('a third team deploys examples/minimal', () =>
       deployMinimalSubscriber(cloud, outputs, env, folder, processes),

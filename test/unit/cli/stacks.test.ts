@@ -53,60 +53,36 @@ afterAll(() => {
   for (const mock of [cloudFormation, secrets]) mock.restore();
 });
 
-describe('stacks', () => {
-  it('lists the bridges, each by what --stack takes', async () => {
-    const { exitCode, stdout, stderr } = await cli('stacks');
-
-    expect(stdout.trimEnd().split('\n')).toEqual([
-      'AdvertBridge: version 0.2.0, CREATE_COMPLETE, from https://partner.example in eu-central-1',
-      'Shop/Shop: version Shop.Version, UPDATE_COMPLETE, from Shop.PartnerBaseUrl in eu-central-1',
-      'Shop/Second: version Second.Version, UPDATE_COMPLETE, from Second.PartnerBaseUrl in eu-central-1',
-      'Search: version Bridge.Version, UPDATE_COMPLETE, from Bridge.PartnerBaseUrl in eu-central-1',
-      'Old: version 0.1.0, CREATE_COMPLETE, in eu-central-1',
-    ]);
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-  });
-
-  it('gives the same as JSON', async () => {
-    const { stdout } = await cli('stacks --json');
-
-    const { region, bridges } = JSON.parse(stdout);
-    expect(region).toBe('eu-central-1');
-    expect(bridges).toHaveLength(5);
-    expect(bridges[1]).toEqual({
-      ...{ stack: 'Shop', bridge: 'Shop', version: 'Shop.Version', status: 'UPDATE_COMPLETE' },
-      partnerBaseUrl: 'Shop.PartnerBaseUrl',
-    });
-    expect(bridges[4]).toMatchObject({ stack: 'Old', version: '0.1.0', partnerBaseUrl: null });
-  });
-
-  it('reads every page of the list', async () => {
+describe('a stack that is not there', () => {
+  beforeEach(() => {
+    const message = 'Stack with id Nowhere does not exist';
+    const absent = { name: 'ValidationError', message, $fault: 'client', $metadata: {} } as const;
     cloudFormation
-      .on(DescribeStacksCommand)
-      .resolvesOnce({ Stacks: [stackOf('Website')], NextToken: 'more' })
-      .resolvesOnce({ Stacks: [single] });
-
-    expect((await cli('stacks')).stdout).toMatch(/^Search: /);
+      .on(DescribeStacksCommand, { StackName: 'Nowhere' })
+      .rejects(new CloudFormationServiceException(absent));
   });
 
-  it('says where it looked, when there is none', async () => {
-    cloudFormation.on(DescribeStacksCommand).resolves({ Stacks: [stackOf('Website')] });
+  it('is answered with the bridges that are, each by what --stack takes', async () => {
+    cloudFormation
+      .on(DescribeStacksCommand, { StackName: undefined })
+      .resolvesOnce({ Stacks: [own, stackOf('Website')], NextToken: 'more' })
+      .resolvesOnce({ Stacks: [shop, single, old] });
 
-    const { exitCode, stdout } = await cli('stacks');
+    const { exitCode, stdout, stderr } = await cli('status --stack Nowhere');
 
-    expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/^No bridge is deployed in region eu-central-1 of this AWS account/);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr).toContain('there is no stack Nowhere in region eu-central-1 of this AWS account. ');
+    expect(stderr).toContain('The bridges there: AdvertBridge, Shop/Shop, Shop/Second, Search, Old. ');
   });
 
-  it('says what AWS denies', async () => {
-    const message = 'not authorized to perform: cloudformation:DescribeStacks';
-    const denied = { name: 'AccessDenied', message, $fault: 'client', $metadata: {} } as const;
-    cloudFormation.on(DescribeStacksCommand).rejects(new CloudFormationServiceException(denied));
+  it('is answered without them where there is none, or AWS does not show them', async () => {
+    cloudFormation
+      .on(DescribeStacksCommand, { StackName: undefined })
+      .resolvesOnce({ Stacks: [stackOf('Website')] })
+      .rejects(new Error('denied'));
 
-    expect(await cli('stacks')).toMatchObject({
-      exitCode: 1,
-      stderr: `advert-bridge: AWS denies it: ${message}\n`,
-    });
+    expect((await cli('status --stack Nowhere')).stderr).toContain('No bridge is deployed there. Deploy it');
+    expect((await cli('status --stack Nowhere')).stderr).toContain('of this AWS account. Deploy it');
   });
 });
 
