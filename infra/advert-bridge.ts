@@ -1,4 +1,4 @@
-import { CfnOutput, Duration, Stack } from 'aws-cdk-lib';
+import { CfnOutput, Stack } from 'aws-cdk-lib';
 import type { Alarm, Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import { Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
@@ -10,8 +10,7 @@ import type { Schedule } from 'aws-cdk-lib/aws-scheduler';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { type MetricName, metrics, outputs } from '../shared/contract/names.ts';
-import { feedStateTable } from '../shared/contract/tables.ts';
-import { applicationSecret } from './constructs/application-secret.ts';
+import { advertStatusTable, feedStateTable } from '../shared/contract/tables.ts';
 import { CatchUp, stackArnOf } from './constructs/catch-up.ts';
 import { ChangedAdverts } from './constructs/changed-adverts.ts';
 import { Connect } from './constructs/connect.ts';
@@ -30,17 +29,10 @@ import type { AdvertBridgeProps } from './constructs/props/advert-bridge-props.t
 import { checkedConfig } from './constructs/props/bridge-config.ts';
 import { RefreshToken } from './constructs/refresh-token.ts';
 import { SchemaRegistry } from './constructs/schema-registry.ts';
+import { applicationSecret } from './constructs/secrets.ts';
 import { AdvertSubscription } from './constructs/subscription/advert-subscription.ts';
 import type { AdvertSubscriptionProps } from './constructs/subscription/subscription-props.ts';
 import { leaveOutUnknown } from './emulator.ts';
-
-/**
- * A batch waits for its share of the rate budget, and sometimes for a token refresh. Each fetch ends well before this
- * timeout.
- */
-const fanOutTimeout = Duration.minutes(1);
-
-type OutputKey = keyof typeof outputs;
 
 /** Properties of a subscription to a bridge's own bus: which events, and their target. */
 export type SubscribeProps = Omit<AdvertSubscriptionProps, 'bus' | 'bridgeAccount'>;
@@ -96,23 +88,21 @@ export class AdvertBridge extends Construct {
   /** The role for people who run `backfill`, `resync` and `audit`. */
   readonly catchUpRole: IRole;
   readonly #encryptionKey: IKey | undefined;
-  readonly #schedules: readonly Schedule[];
+  readonly #schedules: readonly [drain: Schedule, refreshToken: Schedule];
 
   constructor(scope: Construct, id: string, props: AdvertBridgeProps) {
     super(scope, id);
     const settings = withSecurityGroup(this, checkedConfig(this, props));
     const feedState = durableTable(this, 'FeedState', feedStateTable, settings, settings.feedStateTable);
-    const changedAdverts = new ChangedAdverts(this, 'ChangedAdverts', {
-      settings,
-      receiverTimeout: fanOutTimeout,
-    });
+    const advertStatus = durableTable(
+      ...([this, 'AdvertStatus', advertStatusTable, settings, settings.advertStatusTable] as const),
+    );
+    const changedAdverts = new ChangedAdverts(this, 'ChangedAdverts', settings);
     const { bus } = new EventBus(this, 'Events', settings);
     new SchemaRegistry(this, 'Schemas', settings);
     const refreshToken = new RefreshToken(this, 'RefreshToken', { settings, feedState, bus });
-    const shared = { settings, feedState, changedAdverts, bus, refreshToken };
-    const fanOut = new FanOut(this, 'FanOut', { ...shared, timeout: fanOutTimeout });
-    const { advertStatus } = fanOut;
-    const parts: Parts = { ...shared, advertStatus };
+    const parts: Parts = { settings, feedState, advertStatus, changedAdverts, bus, refreshToken };
+    const fanOut = new FanOut(this, 'FanOut', parts);
     const connect = new Connect(this, 'Connect', parts);
     applicationSecret(refreshToken, settings, [refreshToken, connect]);
     const drain = new Drain(this, 'Drain', parts);
@@ -143,11 +133,7 @@ export class AdvertBridge extends Construct {
     this.#schedules = [drain.schedule, refreshToken.schedule];
     // The schedules depend on the alarms, so that nothing runs unwatched.
     for (const each of this.#schedules) each.node.addDependency(alarms);
-    this.#tell({
-      partnerBaseUrl: settings.partnerBaseUrl,
-      drainScheduleName: drain.schedule.scheduleName,
-      refreshTokenScheduleName: refreshToken.schedule.scheduleName,
-    });
+    this.#addOutputs(settings.partnerBaseUrl);
     if (settings.target === 'emulator') leaveOutUnknown(this);
   }
 
@@ -197,12 +183,15 @@ export class AdvertBridge extends Construct {
    * The outputs by which the command line finds the bridge. Their names contain the bridge's path in its stack, so that
    * the outputs of two bridges do not collide.
    */
-  #tell(values: Partial<Record<OutputKey, string>>): void {
+  #addOutputs(partnerBaseUrl: string): void {
     const { stackName } = Stack.of(this);
     const places = this.node.scopes.slice(Stack.of(this).node.scopes.length).map(({ node }) => node.id);
     const path = places.filter((id) => id !== 'Default').join('');
-    const all: Partial<Record<OutputKey, string>> = {
-      ...values,
+    const [drain, refreshToken] = this.#schedules;
+    const values: Record<keyof typeof outputs, string> = {
+      partnerBaseUrl,
+      drainScheduleName: drain.scheduleName,
+      refreshTokenScheduleName: refreshToken.scheduleName,
       eventBusName: this.bus.eventBusName,
       eventBusArn: this.bus.eventBusArn,
       queueUrl: this.queues.changedAdverts.queueUrl,
@@ -219,9 +208,7 @@ export class AdvertBridge extends Construct {
       doctor: `advert-bridge doctor --stack ${path === '' ? stackName : `${stackName}/${this.name}`}`,
     };
     for (const [key, name] of Object.entries(outputs)) {
-      const value = all[key as OutputKey];
-      if (value === undefined) continue;
-      const output = new CfnOutput(this, name, { value });
+      const output = new CfnOutput(this, name, { value: values[key as keyof typeof outputs] });
       output.overrideLogicalId(`${path.replace(/[^A-Za-z0-9]/g, '')}${name}`);
     }
   }

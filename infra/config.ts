@@ -2,26 +2,14 @@ import type { Node } from 'constructs';
 import * as v from 'valibot';
 import { didYouMean } from '../shared/contract/near-miss.ts';
 import { fromText, type StackSettings, schemasOf, stackSettings } from '../shared/contract/settings.ts';
-import { faultLines, faultsByPlace } from './constructs/props/faults.ts';
+import { FaultsError, faultsByPlace } from './constructs/props/faults.ts';
 
 const names = Object.keys(stackSettings);
 
-/** Thrown for missing or wrong settings. The message has a line for each, with the expected value. */
-export class SettingsError extends Error {
+/** Thrown for missing or wrong settings. */
+export class SettingsError extends FaultsError {
   override readonly name = 'SettingsError';
   readonly code = 'wrong-settings';
-  /** One entry per fault: `<setting>: <expected value>`. */
-  readonly faults: readonly string[];
-
-  constructor(faults: readonly string[]) {
-    super(
-      [
-        'Some settings are wrong. Give them as -c name=value, or under "context" in cdk.json:',
-        ...faults.map((fault) => `  ${fault}`),
-      ].join('\n'),
-    );
-    this.faults = faults;
-  }
 }
 
 /**
@@ -45,6 +33,11 @@ export function readSettings(node: Node): StackSettings {
     const hint = didYouMean(key, names);
     if (hint || /^\w+$/.test(key)) faults.set(key, `there is no such setting${hint}`);
   }
-  if (!result.success || faults.size > 0) throw new SettingsError(faultLines(faults));
+  if (!result.success || faults.size > 0) {
+    throw new SettingsError(
+      'Some settings are wrong. Give them as -c name=value, or under "context" in cdk.json:',
+      faults,
+    );
+  }
   return result.output;
 }

@@ -2,11 +2,18 @@ import { Stack } from 'aws-cdk-lib';
 import { AccountRootPrincipal, Role } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import type { BridgeFunction } from './bridge-function.ts';
-import { Grantee, wildcardFinding } from './grantee.ts';
-import { grantDeadLetters, grantFeedState, grantTokens, rateBudget } from './grants.ts';
-import { tokenReaderPathOf } from './partner-secrets.ts';
+import { Grantee } from './grantee.ts';
+import {
+  grantAdvertStatus,
+  grantChangedAdverts,
+  grantDeadLetters,
+  grantFeedState,
+  grantTokens,
+  rateBudget,
+} from './grants.ts';
 import type { Parts } from './parts.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
+import { tokenReaderPathOf } from './secrets.ts';
 
 /** The stack that contains `scope`. The commands ask for it by its name, and its ARN ends in an ID. */
 export function stackArnOf(scope: Construct): string {
@@ -45,15 +52,9 @@ export class CatchUp extends Grantee {
       // The progress of a backfill or an audit is stored next to the item of the books.
       books: ['GetItem', 'UpdateItem'],
     });
-    this.addStatement('AdvertStatus', {
-      actions: ['dynamodb:BatchGetItem', 'dynamodb:Scan'],
-      resources: [advertStatus.tableArn],
-    });
+    grantAdvertStatus(this, advertStatus, 'BatchGetItem', 'Scan');
     grantTokens(this, refreshToken);
-    this.addStatement('ChangedAdverts', {
-      actions: ['sqs:SendMessage', 'sqs:GetQueueAttributes'],
-      resources: [changedAdverts.queue.queueArn],
-    });
+    grantChangedAdverts(this, changedAdverts.queue, 'SendMessage', 'GetQueueAttributes');
     grantDeadLetters(this, changedAdverts.deadLetters);
     this.grantKey();
   }
@@ -68,8 +69,8 @@ export class CatchUp extends Grantee {
     this.addStatement('Outputs', {
       actions: ['cloudformation:DescribeStacks'],
       resources: [stack],
-    }).acknowledge(
-      wildcardFinding(this, stack),
+    }).acknowledgeWildcard(
+      stack,
       'The commands ask for the stack by its name, and its ARN ends in an ID. A name has no slash: this is no other stack.',
     );
   }

@@ -10,16 +10,16 @@ import { Construct } from 'constructs';
 import { maxReceiveCount } from '../../shared/contract/messages.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
 
-export interface ChangedAdvertsProps {
-  readonly settings: BridgeConfig;
-  /** Timeout of the function that receives from the queue. */
-  readonly receiverTimeout: Duration;
-}
+/**
+ * A batch waits for its share of the rate budget, and sometimes for a token refresh. Each fetch ends well before this
+ * timeout of fan-out.
+ */
+export const fanOutTimeout = Duration.minutes(1);
 
 /** The maximum of SQS: a change must survive any outage of fan-out. */
 const retentionPeriod = Duration.days(14);
 /**
- * Multiple of the receiving function's timeout. AWS recommends six, because of batches whose delivery was throttled.
+ * Multiple of fan-out's timeout. AWS recommends six, because of batches whose delivery was throttled.
  * Ten, because a message whose function crashed or timed out becomes visible again after this time, and must not be
  * received more than 200 times a day. A worker that runs even longer is stopped by the position in each advert's row.
  *
@@ -35,9 +35,8 @@ export class ChangedAdverts extends Construct {
   readonly queue: Queue;
   readonly deadLetters: Queue;
 
-  constructor(scope: Construct, id: string, { settings, receiverTimeout }: ChangedAdvertsProps) {
+  constructor(scope: Construct, id: string, { encryptionKey, removalPolicy }: BridgeConfig) {
     super(scope, id);
-    const { encryptionKey, removalPolicy } = settings;
     const safe = {
       fifo: true,
       ...(encryptionKey
@@ -55,7 +54,7 @@ export class ChangedAdverts extends Construct {
       // High throughput mode: the limits apply to each message group, and every advert is one.
       deduplicationScope: DeduplicationScope.MESSAGE_GROUP,
       fifoThroughputLimit: FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
-      visibilityTimeout: Duration.seconds(receiverTimeout.toSeconds() * visibilityPerTimeout),
+      visibilityTimeout: Duration.seconds(fanOutTimeout.toSeconds() * visibilityPerTimeout),
       // Fan-out sends dead letters itself, after it has marked the row as owed. SQS does so only if even that fails.
       deadLetterQueue: { queue: this.deadLetters, maxReceiveCount },
       // No other queue may send its dead letters here. The dead-letter queue cannot name this queue as its only source:

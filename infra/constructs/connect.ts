@@ -1,9 +1,9 @@
 import { Duration } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { BridgeFunction } from './bridge-function.ts';
-import { grantFeedState, grantPublish, rateBudget } from './grants.ts';
-import { grantConnectPartnerSecrets } from './partner-secrets.ts';
+import { grantAdvertStatus, grantFeedState, grantPublish, rateBudget } from './grants.ts';
 import type { Parts } from './parts.ts';
+import { grantConnectPartnerSecrets } from './secrets.ts';
 
 /**
  * Shorter than the lease of the refresh lock (two minutes), as for refresh-token: both write tokens while they have the
@@ -31,10 +31,7 @@ export class Connect extends BridgeFunction {
       books: ['BatchWriteItem', 'GetItem', 'Query'],
     });
     // To check by its published adverts whether a partner account still belongs to the same user.
-    this.addEnvironment('advertStatusTable', advertStatus.tableName).addStatement('AdvertStatus', {
-      actions: ['dynamodb:BatchGetItem'],
-      resources: [advertStatus.tableArn],
-    });
+    grantAdvertStatus(this, advertStatus, 'BatchGetItem');
     grantConnectPartnerSecrets(this);
     grantPublish(this, bus);
   }

@@ -1,10 +1,17 @@
 import { Duration } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { BridgeFunction } from './bridge-function.ts';
-import { grantDeadLetters, grantFeedState, grantTokens, rateBudget } from './grants.ts';
-import { tokenReaderPathOf } from './partner-secrets.ts';
+import {
+  grantAdvertStatus,
+  grantChangedAdverts,
+  grantDeadLetters,
+  grantFeedState,
+  grantTokens,
+  rateBudget,
+} from './grants.ts';
 import type { Parts } from './parts.ts';
 import { schedule } from './schedule.ts';
+import { tokenReaderPathOf } from './secrets.ts';
 
 /** EventBridge Scheduler's shortest interval. With `pollSeconds` below 60, one run polls several times. */
 const every = Duration.minutes(1);
@@ -38,14 +45,9 @@ export class Drain extends BridgeFunction {
       parkedMessages: ['BatchWriteItem', 'Query'],
     });
     this.addEnvironment('advertStatusTable', advertStatus.tableName);
-    if (settings.auditSample > 0) {
-      this.addStatement('AdvertStatus', { actions: ['dynamodb:Scan'], resources: [advertStatus.tableArn] });
-    }
+    if (settings.auditSample > 0) grantAdvertStatus(this, advertStatus, 'Scan');
     grantTokens(this, refreshToken);
-    this.addEnvironment('queueUrl', changedAdverts.queue.queueUrl).addStatement('ChangedAdverts', {
-      actions: ['sqs:SendMessage', 'sqs:GetQueueAttributes'],
-      resources: [changedAdverts.queue.queueArn],
-    });
+    grantChangedAdverts(this, changedAdverts.queue, 'SendMessage', 'GetQueueAttributes');
     grantDeadLetters(this, changedAdverts.deadLetters);
   }
 }

@@ -1,19 +1,18 @@
-import type { Duration } from 'aws-cdk-lib';
-import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
-import { advertStatusTable } from '../../shared/contract/tables.ts';
 import { BridgeFunction } from './bridge-function.ts';
-import type { ChangedAdverts } from './changed-adverts.ts';
-import { durableTable } from './durable-table.ts';
-import { grantDeadLetters, grantFeedState, grantPublish, grantTokens, rateBudget } from './grants.ts';
-import { tokenReaderPathOf } from './partner-secrets.ts';
+import { fanOutTimeout } from './changed-adverts.ts';
+import {
+  grantAdvertStatus,
+  grantChangedAdverts,
+  grantDeadLetters,
+  grantFeedState,
+  grantPublish,
+  grantTokens,
+  rateBudget,
+} from './grants.ts';
 import type { Parts } from './parts.ts';
-import type { BridgeConfig } from './props/bridge-config.ts';
-
-export interface FanOutProps extends Omit<Parts, 'advertStatus'> {
-  readonly timeout: Duration;
-}
+import { tokenReaderPathOf } from './secrets.ts';
 
 /** The maximum batch size for a FIFO queue. */
 const batchSize = 10;
@@ -27,28 +26,16 @@ const maxAtOnce = 100;
 
 /** Fetches each changed advert and publishes its events. */
 export class FanOut extends BridgeFunction {
-  readonly advertStatus: ITable;
-
-  constructor(scope: Construct, id: string, props: FanOutProps) {
-    const { settings, timeout, feedState, changedAdverts, refreshToken, bus } = props;
+  constructor(scope: Construct, id: string, props: Parts) {
+    const { settings, feedState, advertStatus, changedAdverts, refreshToken, bus } = props;
     super(scope, id, {
       name: 'fanOut',
       description: 'Fetches adverts that changed and publishes their statuses',
-      timeout,
+      timeout: fanOutTimeout,
       rolePath: tokenReaderPathOf(settings),
       settings,
     });
-    this.advertStatus = durableTable(
-      this,
-      'AdvertStatus',
-      advertStatusTable,
-      settings,
-      settings.advertStatusTable,
-    );
-    this.addEnvironment('advertStatusTable', this.advertStatus.tableName).addStatement('AdvertStatus', {
-      actions: ['dynamodb:BatchGetItem', 'dynamodb:GetItem', 'dynamodb:PutItem'],
-      resources: [this.advertStatus.tableArn],
-    });
+    grantAdvertStatus(this, advertStatus, 'BatchGetItem', 'GetItem', 'PutItem');
     grantFeedState(this, feedState, {
       ...rateBudget,
       account: ['GetItem'],
@@ -59,29 +46,24 @@ export class FanOut extends BridgeFunction {
     grantTokens(this, refreshToken);
     grantPublish(this, bus);
     grantDeadLetters(this, changedAdverts.deadLetters);
-    this.#receives(changedAdverts, settings);
-  }
-
-  #receives({ queue }: ChangedAdverts, { maxRequestsPerSecond, reservedConcurrency }: BridgeConfig): void {
-    this.addEnvironment('queueUrl', queue.queueUrl).addStatement('ChangedAdverts', {
-      actions: [
-        'sqs:ReceiveMessage',
-        'sqs:DeleteMessage',
-        'sqs:GetQueueAttributes',
-        'sqs:ChangeMessageVisibility',
-      ],
-      resources: [queue.queueArn],
-    });
+    grantChangedAdverts(
+      this,
+      changedAdverts.queue,
+      'ReceiveMessage',
+      'DeleteMessage',
+      'GetQueueAttributes',
+      'ChangeMessageVisibility',
+    );
     // Enough if each batch takes a second; more batches would only wait for the rate budget.
-    const needed = Math.ceil(maxRequestsPerSecond / batchSize);
+    const needed = Math.ceil(settings.maxRequestsPerSecond / batchSize);
     const mapping = new EventSourceMapping(this, 'ChangedAdverts', {
       target: this.lambda,
-      eventSourceArn: queue.queueArn,
+      eventSourceArn: changedAdverts.queue.queueArn,
       batchSize,
       reportBatchItemFailures: true,
       maxConcurrency: Math.min(
         Math.max(needed, fewestAtOnce),
-        reservedConcurrency.fanOut ?? maxAtOnce,
+        settings.reservedConcurrency.fanOut ?? maxAtOnce,
         maxAtOnce,
       ),
     });

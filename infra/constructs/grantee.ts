@@ -1,6 +1,6 @@
 import { Stack, Validations } from 'aws-cdk-lib';
 import { type IRole, PolicyStatement, type PolicyStatementProps } from 'aws-cdk-lib/aws-iam';
-import { Construct, type IConstruct } from 'constructs';
+import { Construct } from 'constructs';
 import type { ResourceName } from '../../shared/contract/environment.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
 
@@ -24,8 +24,9 @@ export abstract class Grantee extends Construct {
     return this.addStatement(sid, statement);
   }
 
-  /** Accepts a finding of cdk-nag about the grants, with the reason. */
-  acknowledge(id: string, reason: string): this {
+  /** Accepts that cdk-nag finds a wildcard in `resource` of a grant, with the reason. */
+  acknowledgeWildcard(resource: string, reason: string): this {
+    const id = `AwsSolutions-IAM5[Resource::${flattened(Stack.of(this).resolve(resource))}]`;
     Validations.of(this).acknowledge({ id, reason });
     return this;
   }
@@ -46,11 +47,7 @@ export abstract class Grantee extends Construct {
   }
 }
 
-/** How cdk-nag names a grant on `resource`, which has a wildcard. In other stacks, parts of its ARN may be known. */
-export const wildcardFinding = (scope: IConstruct, resource: string): string =>
-  `AwsSolutions-IAM5[Resource::${flattened(Stack.of(scope).resolve(resource))}]`;
-
-/** Writes references in angle brackets, like cdk-nag. */
+/** As cdk-nag names a resource: with references in angle brackets. In other stacks, parts of its ARN may be known. */
 function flattened(value: unknown): string {
   if (typeof value === 'string') return value;
   const { Ref: reference, 'Fn::Join': joined } = value as { Ref?: string; 'Fn::Join'?: [string, unknown[]] };

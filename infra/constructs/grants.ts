@@ -5,7 +5,7 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { parkedMarks, parkedMessagesOf } from '../../shared/contract/tables.ts';
 import type { BridgeFunction } from './bridge-function.ts';
 import type { Grantee } from './grantee.ts';
-import { grantReadPartnerSecrets } from './partner-secrets.ts';
+import { grantReadPartnerSecrets } from './secrets.ts';
 
 /** Partition key of each kind of item in the feed-state table (shared/contract/tables.ts). */
 const itemKeys = {
@@ -39,6 +39,20 @@ export function grantFeedState(
       conditions: { [`ForAllValues:${operator}`]: { 'dynamodb:LeadingKeys': [key] } },
     });
   }
+}
+
+export function grantAdvertStatus(user: Grantee, table: ITable, ...actions: readonly string[]): void {
+  user.addEnvironment('advertStatusTable', table.tableName).addStatement('AdvertStatus', {
+    actions: actions.map((action) => `dynamodb:${action}`),
+    resources: [table.tableArn],
+  });
+}
+
+export function grantChangedAdverts(user: Grantee, queue: IQueue, ...actions: readonly string[]): void {
+  user.addEnvironment('queueUrl', queue.queueUrl).addStatement('ChangedAdverts', {
+    actions: actions.map((action) => `sqs:${action}`),
+    resources: [queue.queueArn],
+  });
 }
 
 /** Every function takes slots from the bridge's single rate budget before it sends requests to the partner service. */

@@ -1,7 +1,7 @@
 import { Peer, Port, SecurityGroup } from 'aws-cdk-lib/aws-ec2';
 import { Effect } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
-import { type Grantee, wildcardFinding } from './grantee.ts';
+import type { Grantee } from './grantee.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
 
 const httpsPort = 443;
@@ -41,8 +41,8 @@ export function grantNetwork(user: Grantee): void {
   };
   user
     .addStatement('Network', grant)
-    .acknowledge(
-      wildcardFinding(user, '*'),
+    .acknowledgeWildcard(
+      '*',
       "Lambda makes and removes the function's network interfaces, which have no names before.",
     );
   user.addStatement('NetworkNotByCode', {

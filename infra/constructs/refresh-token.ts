@@ -2,9 +2,9 @@ import { Duration } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { BridgeFunction } from './bridge-function.ts';
 import { grantFeedState, grantPublish, rateBudget } from './grants.ts';
-import { grantRefreshPartnerSecrets, tokenReaderPathOf } from './partner-secrets.ts';
 import type { Parts } from './parts.ts';
 import { schedule } from './schedule.ts';
+import { grantRefreshPartnerSecrets, tokenReaderPathOf } from './secrets.ts';
 
 /**
  * Drain and fan-out request a refresh when they find a token expired; this schedule refreshes the others well before

@@ -9,28 +9,14 @@ const silent = synthesized();
 const mailing = synthesized({ alarmEmail: 'team@example.com' });
 const runbook = readFileSync(join(repository, 'docs/operate/runbook.md'), 'utf8');
 
-/** The expression of an alarm with its metrics in place of their IDs. */
-interface Part {
-  readonly Id: string;
-  readonly Expression?: string;
-  readonly MetricStat?: { readonly Stat: string; readonly Metric: { readonly MetricName: string } };
-}
-
-const mathOf = (parts: readonly Part[]): string =>
-  parts.reduce(
-    (text, { Id, MetricStat }) =>
-      MetricStat ? text.replace(Id, `${MetricStat.Metric.MetricName} ${MetricStat.Stat}`) : text,
-    parts.find(({ Expression }) => Expression)?.Expression ?? '',
-  );
-
 /** Name without the stack's, then what is watched. */
 const watchedIn = ({ ofType }: Synthesized) =>
   Object.fromEntries(
     ofType('AWS::CloudWatch::Alarm').map(([, { Properties: p }]) => [
       p.AlarmName.replace(`${stackName}-`, ''),
       [
-        `${p.Metrics ? mathOf(p.Metrics) : `${p.Namespace} ${p.MetricName}, ${p.Statistic}`} > ${p.Threshold}`,
-        `${p.DatapointsToAlarm ? `${p.DatapointsToAlarm} of ` : ''}${p.EvaluationPeriods} × ${p.Period ?? p.Metrics[1].MetricStat.Period} s`,
+        `${p.Namespace} ${p.MetricName}, ${p.Statistic} > ${p.Threshold}`,
+        `${p.DatapointsToAlarm ? `${p.DatapointsToAlarm} of ` : ''}${p.EvaluationPeriods} × ${p.Period} s`,
         `missing: ${p.TreatMissingData}`,
       ].join(', '),
     ]),
@@ -41,8 +27,7 @@ describe('the alarms', () => {
   it('watch what operators have to hear of', () => {
     expect(watched).toEqual({
       DeadLetters: 'AWS/SQS ApproximateNumberOfMessagesVisible, Maximum > 0, 1 × 300 s, missing: ignore',
-      'DeadLetters-Further':
-        'IF(ApproximateNumberOfMessagesVisible Minimum > 0, DeadLettered Sum, 0) > 0, 1 × 300 s, missing: notBreaching',
+      'DeadLetters-New': 'AdvertBridge DeadLettered, Sum > 0, 1 × 300 s, missing: notBreaching',
       'PartnerAccountStopped-Further':
         'AdvertBridge FurtherStops, Maximum > 0, 1 × 300 s, missing: notBreaching',
       LateEvents: 'AdvertBridge LateEvents, Sum > 0, 3 of 12 × 300 s, missing: notBreaching',

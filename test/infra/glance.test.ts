@@ -47,16 +47,9 @@ interface AlarmMetric {
   readonly MetricName: string;
   readonly Dimensions: readonly { readonly Name: string; readonly Value: string }[];
 }
-/** A part of an alarm with an expression. */
-interface Part {
-  readonly MetricStat?: { readonly Metric: AlarmMetric };
-}
 const inAlarms: Shown[] = bridge
   .ofType('AWS::CloudWatch::Alarm')
-  .flatMap(([, { Properties }]) => {
-    const { Metrics, ...alarm } = inShort(Properties) as AlarmMetric & { readonly Metrics?: readonly Part[] };
-    return Metrics ? Metrics.flatMap(({ MetricStat }) => MetricStat?.Metric ?? []) : [alarm];
-  })
+  .map(([, { Properties }]) => inShort(Properties) as AlarmMetric)
   .map(({ Namespace, MetricName, Dimensions }) =>
     shown(
       Namespace,

@@ -6,7 +6,7 @@ const { one, ofType } = synthesized();
 
 describe.each([
   ['feed-state', 'FeedState', feedStateTable],
-  ['advert-status', 'FanOutAdvertStatus', advertStatusTable],
+  ['advert-status', 'AdvertStatus', advertStatusTable],
 ] as const)('the %s table', (_name, id, keys) => {
   const table = one('AWS::DynamoDB::Table', id);
 

@@ -1,12 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
-import {
-  Alarm,
-  ComparisonOperator,
-  type IMetric,
-  MathExpression,
-  Stats,
-  TreatMissingData,
-} from 'aws-cdk-lib/aws-cloudwatch';
+import { Alarm, ComparisonOperator, type IMetric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
@@ -80,7 +73,7 @@ export class Alarms extends Construct {
 
 function watchesOf({ settings, changedAdverts, fanOut, refreshToken }: AlarmsProps): Watch[] {
   const { queue, deadLetters } = changedAdverts;
-  const { MAXIMUM, MINIMUM, SUM } = Stats;
+  const { MAXIMUM, SUM } = Stats;
   const longestLag = Duration.seconds(maxLagSeconds);
   const longestWait = Duration.seconds(settings.backlogAlarmSeconds);
   return [
@@ -93,17 +86,11 @@ function watchesOf({ settings, changedAdverts, fanOut, refreshToken }: AlarmsPro
     },
     {
       heading: alarms.deadLetters,
-      about: 'Further',
+      // Also while older dead letters keep the other alarm from going off again.
+      about: 'New',
       severity: 'medium',
-      says: 'The bridge gave up on more changed adverts, while older dead letters were still there.',
-      metric: new MathExpression({
-        expression: 'IF(before > 0, more, 0)',
-        usingMetrics: {
-          before: deadLetters.metricApproximateNumberOfMessagesVisible({ period, statistic: MINIMUM }),
-          more: bridgeMetric(settings, metrics.deadLettered, SUM),
-        },
-        period,
-      }),
+      says: 'The bridge has just given up on changed adverts.',
+      metric: bridgeMetric(settings, metrics.deadLettered, SUM),
     },
     {
       heading: alarms.noSuccessfulDrain,

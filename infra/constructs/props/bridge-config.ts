@@ -10,27 +10,13 @@ import { eventSource, namePrefixOf } from '../../../shared/contract/names.ts';
 import { didYouMean } from '../../../shared/contract/near-miss.ts';
 import { schemasOf, stackSettings } from '../../../shared/contract/settings.ts';
 import type { AdvertBridgeProps } from './advert-bridge-props.ts';
-import { environmentFault } from './environment.ts';
-import { faultLines, faultsByPlace } from './faults.ts';
+import { environmentFaults } from './environment.ts';
+import { FaultsError, faultsByPlace } from './faults.ts';
 
-/**
- * Thrown for properties with which the bridge could not work or would share a name with another bridge. The message has
- * a line for each fault.
- */
-export class AdvertBridgeError extends Error {
+/** Thrown for properties with which the bridge could not work or would share a name with another bridge. */
+export class AdvertBridgeError extends FaultsError {
   override readonly name = 'AdvertBridgeError';
   readonly code = 'wrong-props';
-  /** One entry per fault: `<property>: <expected value>`. */
-  readonly faults: readonly string[];
-
-  constructor(path: string, faults: readonly string[]) {
-    super(
-      [`The properties of the bridge ${path} have faults.`, ...faults.map((fault) => `  ${fault}`)].join(
-        '\n',
-      ),
-    );
-    this.faults = faults;
-  }
 }
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
@@ -107,19 +93,20 @@ export function checkedConfig(scope: Construct, props: AdvertBridgeProps): Bridg
   const all = { partnerBaseUrl: undefined, ...given, name: given.name ?? stackName };
   const { issues, output, success } = v.safeParse(shape, all);
   const faults = faultsByPlace(issues);
-  const add = (place: string, fault: string | false | undefined) => {
-    if (fault && !faults.has(place)) faults.set(place, fault);
-  };
-  for (const key of Object.keys(given).filter((one) => !properties.includes(one))) {
-    add(key, `there is no such property${didYouMean(key, properties)}`);
-  }
-  for (const [place, fault] of [...busFaults(scope, given), ...networkFaults(given)]) add(place, fault);
   const config = success && { ...output, namePrefix: namePrefixOf(output.name) };
-  if (config) {
-    const tooLong = environmentFault(config);
-    for (const fault of [...(tooLong ? [tooLong] : []), ...collisions(scope, config)]) add(...fault);
+  for (const [place, fault] of [
+    ...Object.keys(given)
+      .filter((key) => !properties.includes(key))
+      .map((key) => [key, `there is no such property${didYouMean(key, properties)}`] as const),
+    ...busFaults(scope, given),
+    ...networkFaults(given),
+    ...(config ? [...environmentFaults(config), ...collisions(scope, config)] : []),
+  ]) {
+    if (!faults.has(place)) faults.set(place, fault);
   }
-  if (!config || faults.size > 0) throw new AdvertBridgeError(scope.node.path, faultLines(faults));
+  if (!config || faults.size > 0) {
+    throw new AdvertBridgeError(`The properties of the bridge ${scope.node.path} have faults.`, faults);
+  }
   return config;
 }
 

@@ -24,14 +24,12 @@ export const environmentOf = (config: Config): Record<string, string> => ({
  * The longest setting if the environment of a function has no room for all of them, with what was expected.
  * CloudFormation would report it only after other resources were created.
  */
-export function environmentFault(config: Config): [setting: string, expected: string] | undefined {
+export function environmentFaults(config: Config): [setting: string, expected: string][] {
   const most = maxBytes - resourceBytes;
   const bytes = Buffer.byteLength(JSON.stringify(environmentOf(config)));
-  if (bytes <= most) return undefined;
+  if (bytes <= most) return [];
   const length = (name: (typeof names)[number]) => JSON.stringify(config[name] ?? '').length;
   const [longest = ''] = names.sort((one, other) => length(other) - length(one));
-  return [
-    longest,
-    `expected less text: the settings of a function may have ${most} bytes in its environment, not ${bytes}`,
-  ];
+  const expected = `expected less text: the settings of a function may have ${most} bytes in its environment, not ${bytes}`;
+  return [[longest, expected]];
 }

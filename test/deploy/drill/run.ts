@@ -37,7 +37,7 @@ const exercises: readonly Exercise[] = [
 /** Alarms and headings of the runbook without an exercise, with the reason. */
 const leftOut: Readonly<Record<string, string>> = {
   'PartnerAccountStopped-Further': 'the metric of a second stopped account, in a unit test of the drain',
-  'DeadLetters-Further': 'the metrics of DeadLetters, while there are older ones',
+  'DeadLetters-New': 'provoked and ended by the exercise of DeadLetters',
   LateEvents:
     'the metric alone is shown in a unit test of fan-out: it goes off after three periods of five minutes',
   'An event did not come':

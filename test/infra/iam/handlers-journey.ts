@@ -32,7 +32,7 @@ const context = {
 /** Everything that the journey needs. `invoke` also answers when a function invokes refresh-token. */
 export async function startJourney({ world, setEnvironment, load, pass, catchUp }: JourneyOptions) {
   const sandbox = await startSandbox({ adverts: 0, visibilityDelayMs: 0, users: [{ name: 'main' }] });
-  const [feedState, advertStatus] = [await world.table('FeedState'), await world.table('FanOutAdvertStatus')];
+  const [feedState, advertStatus] = [await world.table('FeedState'), await world.table('AdvertStatus')];
   const [queue, letters] = [world.queue('ChangedAdvertsQueue'), world.queue('ChangedAdvertsDeadLetters')];
   world.forgetSecrets();
   const { clientId, clientSecret } = sandbox.application;

@@ -84,7 +84,7 @@ export function recordedPortSuites(world: () => RecordedWorld): void {
     ['connect', ['read']],
   ] as const) {
     advertHistoriesSuite(by, async () => {
-      const table = await world().table('FanOutAdvertStatus');
+      const table = await world().table('AdvertStatus');
       return { advertHistories: partly((caller) => createAdvertHistories(table.of(caller)), by, used) };
     });
   }

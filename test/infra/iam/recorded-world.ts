@@ -85,7 +85,7 @@ export async function startRecordedWorld(invoke: (event: unknown) => Promise<unk
     return found;
   };
 
-  async function table(kind: 'FeedState' | 'FanOutAdvertStatus') {
+  async function table(kind: 'FeedState' | 'AdvertStatus') {
     const { name } = await (kind === 'FeedState' ? dynamo.feedStateTable() : dynamo.advertStatusTable());
     kinds.set(name, ['AWS::DynamoDB::Table', kind]);
     return { name, of: (caller: Caller): Table => ({ client: of(caller).clients.dynamoDb, name }) };

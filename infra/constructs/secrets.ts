@@ -1,13 +1,56 @@
 /**
- * Grants for the secrets of partner accounts. These secrets are created at run time, so only their prefix is known
- * here.
+ * The secret of the application's credentials, and grants for the secrets of partner accounts. The latter are created at
+ * run time, so only their prefix is known here.
+ *
+ * @see https://docs.aws.amazon.com/secretsmanager/latest/userguide/auth-and-access_resource-policies.html
  */
-import { Stack } from 'aws-cdk-lib';
-import { AnyPrincipal, type Conditions, Effect, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { Stack, Validations } from 'aws-cdk-lib';
+import { AnyPrincipal, type Conditions, Effect, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { CfnResourcePolicy, CfnSecret } from 'aws-cdk-lib/aws-secretsmanager';
+import type { Construct } from 'constructs';
 import { secretNamesOf } from '../../shared/contract/names.ts';
 import type { BridgeFunction } from './bridge-function.ts';
-import { type Grantee, wildcardFinding } from './grantee.ts';
+import type { Grantee } from './grantee.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
+
+/** Policy of a secret: no other role may read it, whatever its own policies allow. */
+const readOnlyBy = (sid: string, conditions: Conditions): PolicyStatement =>
+  new PolicyStatement({
+    ...{ sid, effect: Effect.DENY, principals: [new AnyPrincipal()], conditions },
+    actions: ['secretsmanager:GetSecretValue'],
+    resources: ['*'], // In the policy of a secret: this secret.
+  });
+
+/**
+ * The secret of the application's own credentials. It is created without a value: an operator stores the credentials,
+ * and no later deployment can overwrite them.
+ * Operators write it; their roles are not known here, so their own policies decide (docs/decisions/0003-tokens.md).
+ */
+export function applicationSecret(
+  scope: Construct,
+  { namePrefix, encryptionKey, removalPolicy }: BridgeConfig,
+  readers: readonly BridgeFunction[],
+): void {
+  const secret = new CfnSecret(scope, 'Application', {
+    name: secretNamesOf(namePrefix).application,
+    kmsKeyId: encryptionKey?.keyArn,
+    description: 'Client ID and secret at the partner service; filled in by: advert-bridge application',
+  });
+  secret.applyRemovalPolicy(removalPolicy);
+  Validations.of(secret).acknowledge({
+    id: 'AwsSolutions-SMG4',
+    reason: 'The partner service gives out client secrets by hand, so nothing can rotate this one.',
+  });
+  const actions = ['secretsmanager:GetSecretValue'];
+  for (const reader of readers)
+    reader.addSecretStatement('ApplicationSecret', { actions, resources: [secret.ref] });
+  const notReaders = { ArnNotEquals: { 'aws:PrincipalArn': readers.map(({ role }) => role.roleArn) } };
+  new CfnResourcePolicy(scope, 'ApplicationReaders', {
+    secretId: secret.ref,
+    resourcePolicy: new PolicyDocument({ statements: [readOnlyBy('ReadOnlyByTokenFunctions', notReaders)] }),
+    blockPublicPolicy: true,
+  });
+}
 
 /**
  * Path of the roles that may read tokens: drain, fan-out, refresh-token, and people who catch up. The secrets' policy
@@ -16,23 +59,11 @@ import type { BridgeConfig } from './props/bridge-config.ts';
  */
 export const tokenReaderPathOf = ({ namePrefix }: BridgeConfig): string => `/${namePrefix}/token-readers/`;
 
-/**
- * Resource policy of each partner account's secret, as JSON: no other role may read the secret, whatever its own
- * policies allow.
- *
- * @see https://docs.aws.amazon.com/secretsmanager/latest/userguide/auth-and-access_resource-policies.html
- */
+/** Resource policy of each partner account's secret, as JSON. */
 function partnerSecretPolicy(scope: BridgeFunction): string {
   const { partition, account } = Stack.of(scope);
   const readers = `arn:${partition}:iam::${account}:role${tokenReaderPathOf(scope.settings)}*`;
-  const statement = new PolicyStatement({
-    sid: 'ReadOnlyByTokenReaders',
-    effect: Effect.DENY,
-    principals: [new AnyPrincipal()],
-    actions: ['secretsmanager:GetSecretValue'],
-    resources: ['*'], // In the policy of a secret: this secret.
-    conditions: { ArnNotLike: { 'aws:PrincipalArn': readers } },
-  });
+  const statement = readOnlyBy('ReadOnlyByTokenReaders', { ArnNotLike: { 'aws:PrincipalArn': readers } });
   return Stack.of(scope).toJsonString({ Version: '2012-10-17', Statement: [statement.toStatementJson()] });
 }
 
@@ -74,8 +105,8 @@ function grant(user: Grantee, what: string, actions: readonly string[], conditio
       resources: [secrets],
       ...(conditions && { conditions }),
     })
-    .acknowledge(
-      wildcardFinding(user, secrets),
+    .acknowledgeWildcard(
+      secrets,
       'Partner accounts are added at run time. Their secrets share a prefix that nothing else uses.',
     );
 }
