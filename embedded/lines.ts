@@ -3,6 +3,7 @@ import type { Clock } from '../shared/domain/clock.ts';
 import { linesOf } from '../shared/domain/text/printable.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 import type { EventLog } from '../shared/sqlite/event-log.ts';
+import { type Loop, startLoop } from './loop.ts';
 
 export interface LinesDeps {
   readonly log: Pick<EventLog, 'after' | 'advance'>;
@@ -19,14 +20,17 @@ const longestLookMs = 5_000;
 
 /**
  * Writes the events of the log to a stream, one per line. The position moves on when the stream has accepted the lines.
+ * Once stopped, the loop ends when the rest of the log is written, or the stream is closed.
  *
  * @param from the stored position
  */
-export function startLines(output: Writable, from: number, { log, clock, observer, onClosed }: LinesDeps) {
+export function startLines(
+  output: Writable,
+  from: number,
+  { log, clock, observer, onClosed }: LinesDeps,
+): Loop {
   let position = from;
-  let isStopping = false;
   let isClosed = false;
-  let wakeUp = new AbortController();
   output.on('error', () => {
     isClosed = true;
     onClosed();
@@ -50,28 +54,14 @@ export function startLines(output: Writable, from: number, { log, clock, observe
     return true;
   }
 
-  async function run(): Promise<void> {
-    while (!isClosed) {
-      wakeUp = new AbortController();
-      const isWritten = await writeNext().catch((error: unknown) => {
-        // If only the position could not be stored, the next one is.
-        observer.error('the events for standard output could not be read', { error });
-        return false;
-      });
-      if (!isWritten && isStopping) return;
-      if (!isWritten) await clock.sleep(longestLookMs, wakeUp.signal);
-    }
-  }
-
-  const wake = () => wakeUp.abort('woken');
-  const running = run();
-  return {
-    wake,
-    /** Resolves when the rest of the log is written, or the stream is closed. */
-    stop: () => {
-      isStopping = true;
-      wake();
-      return running;
-    },
-  };
+  return startLoop(clock, async (isStopping) => {
+    const isWritten = await writeNext().catch((error: unknown) => {
+      // If only the position could not be stored, the next one is.
+      observer.error('the events for standard output could not be read', { error });
+      return false;
+    });
+    if (isClosed) return undefined;
+    if (isWritten) return 0;
+    return isStopping ? undefined : longestLookMs;
+  });
 }

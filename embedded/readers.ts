@@ -6,6 +6,7 @@ import type { Observer } from '../shared/ports/observer.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
 import type { WebhookStatus } from '../shared/sqlite/webhooks.ts';
 import { linesReader, startLines } from './lines.ts';
+import { startLoop } from './loop.ts';
 import { startDelivery, type Webhook } from './webhooks/delivery.ts';
 import { sendToWebhook } from './webhooks/request.ts';
 
@@ -36,7 +37,6 @@ const patienceMs = 60_000;
 export async function openReaders(options: ReadersOptions) {
   const { state, output, onClosed, observer, retentionHours, clock, send = sendToWebhook } = options;
   const { eventLog: log, webhooks } = state;
-  const stopping = new AbortController();
   const positionOfLines = output ? await log.begin(linesReader) : await log.leave(linesReader);
   for (const { url } of options.webhooks) {
     await log.begin(url);
@@ -58,20 +58,17 @@ export async function openReaders(options: ReadersOptions) {
     await log.giveUp(linesReader, before);
   }
 
-  async function giveUpForEver(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      await giveUpOld().catch((error: unknown) =>
-        observer.error('old events could not be given up', { error }),
-      );
-      await clock.sleep(giveUpMs, stopping.signal);
-    }
-  }
-
-  const urls = new Set(deliveries.map(({ url }) => url));
+  const givingUp = startLoop(clock, async (isStopping) => {
+    if (isStopping) return undefined;
+    await giveUpOld().catch((error: unknown) => {
+      observer.error('old events could not be given up', { error });
+    });
+    return giveUpMs;
+  });
+  const urls = new Set(options.webhooks.map(({ url }) => url));
   const undelivered = (): WebhookStatus[] =>
     webhooks.list().filter(({ url, waiting }) => urls.has(url) && waiting > 0);
 
-  const givingUp = giveUpForEver();
   const events: EventPublisher = {
     async publish(envelope) {
       await log.append(envelope);
@@ -99,8 +96,7 @@ export async function openReaders(options: ReadersOptions) {
 
     /** Resolves when standard output has all events, and none is being sent any more; may be called again. */
     stop: async (): Promise<void> => {
-      stopping.abort();
-      await Promise.all([lines?.stop(), givingUp, ...deliveries.map((delivery) => delivery.stop())]);
+      await Promise.all([lines, givingUp, ...deliveries].map((loop) => loop?.stop()));
     },
   };
 }

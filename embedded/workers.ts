@@ -3,6 +3,7 @@ import type { FanOut } from '../functions/fan-out/fan-out.ts';
 import type { Clock } from '../shared/domain/clock.ts';
 import type { Inbox, Settler } from '../shared/ports/deliveries.ts';
 import type { Observer } from '../shared/ports/observer.ts';
+import { type Loop, startLoop } from './loop.ts';
 
 export interface WorkerDeps {
   readonly inbox: Inbox;
@@ -12,13 +13,6 @@ export interface WorkerDeps {
   readonly observer: Observer;
   /** Number of connections to the partner service. */
   readonly concurrency: number;
-}
-
-export interface Workers {
-  /** Checks the queue immediately, because something was sent. */
-  wake(): void;
-  /** Takes no more messages; resolves when the messages being handled are settled. */
-  stop(): Promise<void>;
 }
 
 /**
@@ -39,16 +33,14 @@ const maxSettleWaitMs = 5_000;
  *
  * The number of adverts handled at a time is twice the number of connections, so that the connections stay busy while
  * other adverts wait for the disk or the subscriber.
+ *
+ * Once stopped, they take no more messages, and end when those being handled are settled.
  */
-export function startWorkers(deps: WorkerDeps): Workers {
+export function startWorkers(deps: WorkerDeps): Loop {
   const { inbox, settler, fanOut, clock, observer, concurrency } = deps;
   const stopping = new AbortController();
   const maxInHand = 2 * concurrency;
   let inHand = 0;
-  let wakeUp = new AbortController();
-
-  // With a reason, because an abort without one creates an error with a stack trace each time.
-  const wake = () => wakeUp.abort('woken');
 
   async function work(group: DeliveryGroup): Promise<void> {
     const settlements = await fanOut.handleAdvert(group, { deadlineMs: clock.now() + handleMs });
@@ -76,32 +68,25 @@ export function startWorkers(deps: WorkerDeps): Workers {
       inHand += 1;
       void work(group).then(() => {
         inHand -= 1;
-        wake();
+        loop.wake();
       });
     }
     return deliveries.length > 0;
   }
 
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted || inHand > 0) {
-      wakeUp = new AbortController();
-      const isBusy =
-        !stopping.signal.aborted &&
-        (await takeWork().catch((error: unknown) => {
-          observer.error('the queue could not be read', { error });
-          return false;
-        }));
-      if (!isBusy) await clock.sleep(idleLookMs, wakeUp.signal);
-    }
-  }
-
-  const running = run();
+  const loop = startLoop(clock, async (isStopping) => {
+    if (isStopping) return inHand === 0 ? undefined : idleLookMs;
+    const isBusy = await takeWork().catch((error: unknown) => {
+      observer.error('the queue could not be read', { error });
+      return false;
+    });
+    return isBusy ? 0 : idleLookMs;
+  });
   return {
-    wake,
+    wake: loop.wake,
     stop: () => {
       stopping.abort();
-      wake();
-      return running;
+      return loop.stop();
     },
   };
 }

@@ -4,6 +4,7 @@ import { shownUrl } from '../../shared/domain/text/shown-url.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { EventLog } from '../../shared/sqlite/event-log.ts';
 import type { Signing, Trouble, UnsentEvent, Webhooks } from '../../shared/sqlite/webhooks.ts';
+import { type Loop, startLoop } from '../loop.ts';
 import { cloudEventOf } from './cloud-event.ts';
 import { type Attempt, sendToWebhook } from './request.ts';
 import { signedHeaders } from './signature.ts';
@@ -25,16 +26,6 @@ export interface Webhook {
   readonly signing: Signing;
 }
 
-export interface WebhookDelivery {
-  readonly url: string;
-  /** Looks at the log immediately, because something was appended. */
-  wake(): void;
-  /** Why deliveries fail; undefined when the last attempt succeeded. */
-  trouble(): Trouble | undefined;
-  /** Starts no more attempts; resolves when the current ones have ended. */
-  stop(): Promise<void>;
-}
-
 /** Delay between two attempts for one refused event: from about a second to a quarter of an hour. */
 const eventBackoff = { baseMs: 2_000, capMs: 15 * 60_000 };
 /**
@@ -54,23 +45,20 @@ type Pending = Pick<UnsentEvent, 'number' | 'subject' | 'envelope' | 'attempts'>
  * each after the previous one has arrived; subjects do not wait for one another. An event that was not taken, and what
  * follows it of its subject, becomes an unsent event, which is sent again; the webhook reads on in the log.
  *
- * The webhook's position in the log must be stored before.
+ * The webhook's position in the log must be stored before. Once stopped, the loop starts no more attempts, and ends when
+ * the current ones have ended.
  */
-export function startDelivery({ url, signing: atBegin }: Webhook, deps: DeliveryDeps): WebhookDelivery {
+export function startDelivery({ url, signing: atBegin }: Webhook, deps: DeliveryDeps): Loop {
   const { log, webhooks, clock, random, observer, concurrency, send = sendToWebhook } = deps;
   const webhook = shownUrl(url);
-  const stopping = new AbortController();
   /** The event of each subject that is being sent. */
   const inHand = new Map<string, Promise<void>>();
   /** Numbers of events that were read from the log and are neither sent nor stored as unsent. */
   const unsettled = new Set<number>();
   let readTo = 0;
-  let wakeUp = new AbortController();
   let trouble: Trouble | undefined;
   let failedInARow = 0;
   let pausedUntil = 0;
-
-  const wake = () => wakeUp.abort('woken');
 
   /** Stores how far everything is settled. */
   function advance(): void {
@@ -145,13 +133,13 @@ export function startDelivery({ url, signing: atBegin }: Webhook, deps: Delivery
       observer.error('the result of sending an event to a webhook could not be stored', { error });
     }
     unsettled.delete(number);
-    wake();
+    loop.wake();
   }
 
   function begin(event: Pending): void {
     const work = settled(event.number, deliver(event)).then(() => {
       inHand.delete(event.subject);
-      wake();
+      loop.wake();
     });
     inHand.set(event.subject, work);
   }
@@ -190,31 +178,16 @@ export function startDelivery({ url, signing: atBegin }: Webhook, deps: Delivery
     else void settled(number, webhooks.settle(url, { trouble, unsent: { ...event, dueAt: 0 } }));
   }
 
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      wakeUp = new AbortController();
-      try {
-        const nextLook = sendDue();
-        advance();
-        await clock.sleep(Math.max(0, nextLook - clock.now()), wakeUp.signal);
-      } catch (error) {
-        observer.error('the events for a webhook could not be read', { webhook, error });
-        await clock.sleep(longestLookMs, stopping.signal);
-      }
+  const loop = startLoop(clock, async (isStopping) => {
+    if (isStopping) await Promise.all(inHand.values());
+    try {
+      const nextLook = isStopping ? undefined : sendDue();
+      advance();
+      return nextLook && Math.max(1, nextLook - clock.now());
+    } catch (error) {
+      observer.error('the events for a webhook could not be read', { webhook, error });
+      return isStopping ? undefined : longestLookMs;
     }
-    await Promise.all(inHand.values());
-    advance();
-  }
-
-  const running = run();
-  return {
-    url,
-    wake,
-    trouble: () => trouble,
-    stop: () => {
-      stopping.abort();
-      wake();
-      return running;
-    },
-  };
+  });
+  return loop;
 }
