@@ -1,4 +1,4 @@
-/** The adverts of an audit, as lists of IDs from which pages are made. */
+/** The adverts of an audit, in batches that fan-out handles in some seconds. */
 import { auditBatch } from '../functions/drain/audit-share.ts';
 import { idsOf } from '../functions/drain/page-ids.ts';
 import type { Clock } from '../shared/domain/clock.ts';
@@ -13,108 +13,72 @@ export interface AuditSourceDeps {
   readonly clock: Clock;
   readonly random: () => number;
   readonly maxRequestsPerSecond: number;
-  readonly signal: AbortSignal;
 }
 
-/** `size` adverts, chosen at random from all published ones. An audit that is continued gets others. */
-export function sampleSource(deps: AuditSourceDeps, key: BackfillKey, size: number): AdvertSource {
-  const draw = once(async () => {
-    const drawn: string[] = [];
-    let seen = 0;
-    for await (const advertId of publishedIds(deps, key)) {
-      seen += 1;
-      const place = drawn.length < size ? drawn.length : Math.floor(deps.random() * seen);
-      if (place < size) drawn[place] = advertId;
-    }
-    return drawn;
-  });
-  return pagesOf(
-    deps,
-    `sample ${size}`,
-    async () => (await draw()).length,
-    async function* () {
-      yield* await draw();
-    },
-  );
-}
-
-/** Every published advert, then those of the service's list that were never published. */
-export function fullSource(deps: AuditSourceDeps, key: BackfillKey, list: AdvertSource): AdvertSource {
-  async function* unpublishedIds() {
-    const listed = neverTheSame(list);
-    for (let position = 0; ; ) {
-      const page = await listed.page(position);
-      if (!page) return;
-      position = page.next;
-      for (const advertId of idsOf(page.data).ids) {
-        const row = await deps.histories.read({ ...key, feed: 'adverts', advertId });
-        if (!row?.sequence) yield advertId;
-      }
-      await deps.clock.sleep(2_000 / deps.maxRequestsPerSecond, deps.signal);
-      deps.signal.throwIfAborted();
-    }
-  }
-  const count = async () => {
-    let published = 0;
-    for await (const _advertId of publishedIds(deps, key)) published += 1;
-    return published;
-  };
-  return pagesOf(deps, `full ${list.name}`, count, async function* () {
-    yield* publishedIds(deps, key);
-    yield* unpublishedIds();
-  });
-}
-
-/** The adverts that a person names, in pages for an audit. */
-export const namedSource = (
-  deps: AuditSourceDeps,
-  { name, ids }: { readonly name: string; readonly ids: readonly string[] },
-): AdvertSource =>
-  pagesOf(
-    deps,
-    name,
-    async () => ids.length,
-    async function* () {
-      yield* ids;
-    },
-  );
-
-async function* publishedIds(
-  { publishedAdverts, signal }: AuditSourceDeps,
-  key: BackfillKey,
-): AsyncGenerator<string> {
-  for (let from: string | undefined; ; ) {
-    signal.throwIfAborted();
-    const { advertIds, next } = await publishedAdverts.page(key, from);
-    yield* advertIds;
-    if (next === undefined) return;
-    from = next;
-  }
-}
-
-/** Positions count adverts. A source that is continued elsewhere skips those before the position. */
-function pagesOf(
-  { maxRequestsPerSecond }: AuditSourceDeps,
+/** The IDs that a person names, or that `ids` finds on the first call. Positions count adverts. */
+export function idsSource(
+  { maxRequestsPerSecond }: Pick<AuditSourceDeps, 'maxRequestsPerSecond'>,
   name: string,
-  total: () => Promise<number>,
-  ids: () => AsyncGenerator<string>,
+  ids: () => Promise<readonly string[]>,
 ): AdvertSource {
-  let left: AsyncGenerator<string> | undefined;
+  const all = once(ids);
   return {
     name,
-    total,
+    total: async () => (await all()).length,
     async page(position) {
-      if (!left) {
-        left = ids();
-        for (let skipped = 0; skipped < position; skipped += 1) await left.next();
-      }
-      const data: string[] = [];
-      while (data.length < auditBatch(maxRequestsPerSecond)) {
-        const { value, done } = await left.next();
-        if (done) break;
-        data.push(value);
-      }
+      const data = (await all()).slice(position, position + auditBatch(maxRequestsPerSecond));
       return data.length === 0 ? undefined : { data, next: position + data.length };
     },
   };
+}
+
+/** `size` adverts, chosen at random from all published ones. An audit that is continued gets others. */
+export const sampleSource = (deps: AuditSourceDeps, key: BackfillKey, size: number): AdvertSource =>
+  idsSource(deps, `sample ${size}`, async () => {
+    const ranked = (await publishedIds(deps, key)).map((advertId) => ({ advertId, rank: deps.random() }));
+    const drawn = ranked.sort((one, other) => one.rank - other.rank).slice(0, size);
+    return drawn.map(({ advertId }) => advertId);
+  });
+
+/** Every published advert, then those of the service's list that were never published. */
+export function fullSource(deps: AuditSourceDeps, key: BackfillKey, list: AdvertSource): AdvertSource {
+  const batch = auditBatch(deps.maxRequestsPerSecond);
+  const published = once(() => publishedIds(deps, key));
+  const known = idsSource(deps, `full ${list.name}`, published);
+  const listed = neverTheSame(list);
+  let left: string[] = [];
+  let next = 0;
+  const isUnpublished = async (advertId: string) =>
+    !(await deps.histories.read({ ...key, feed: 'adverts', advertId }))?.sequence;
+  return {
+    ...known,
+    async page(position) {
+      const { length } = await published();
+      if (position < length) return known.page(position);
+      if (left.length === 0) {
+        const page = await listed.page(position - length);
+        if (!page) return undefined;
+        for (const id of idsOf(page.data).ids) if (await isUnpublished(id)) left.push(id);
+        next = length + page.next;
+        await deps.clock.sleep(2_000 / deps.maxRequestsPerSecond);
+      }
+      // The position moves on when the whole page was sent.
+      const data = left.slice(0, batch);
+      left = left.slice(batch);
+      return { data, next: left.length > 0 ? position : next };
+    },
+  };
+}
+
+async function publishedIds(
+  { publishedAdverts }: Pick<AuditSourceDeps, 'publishedAdverts'>,
+  key: BackfillKey,
+): Promise<string[]> {
+  const all: string[] = [];
+  for (let from: string | undefined; ; ) {
+    const { advertIds, next } = await publishedAdverts.page(key, from);
+    for (const advertId of advertIds) all.push(advertId);
+    if (next === undefined) return all;
+    from = next;
+  }
 }

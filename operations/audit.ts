@@ -36,21 +36,20 @@ export function audit(
   const { clock, maxRequestsPerSecond } = deps;
   const paceMs = auditPaceMs(maxRequestsPerSecond);
   let sentMs = clock.now() - paceMs;
-  let lastResultMs = sentMs;
+  let lastResultMs = Number.NEGATIVE_INFINITY;
 
   function nextOf(
     { waiting, listed, total }: AuditProgress,
     isThrough: boolean,
   ): Look<AuditProgress>['next'] | 'leave' {
-    const now = clock.now();
-    if (!deps.isDelivering()) {
-      if (waiting.length === 0) return 'send';
-      return isThrough || waiting.length >= maxUndelivered ? 'stop' : 'send';
+    const sinceSentMs = clock.now() - sentMs;
+    if (waiting.length === 0) {
+      const isDue = isThrough || listed === total || sinceSentMs >= paceMs || !deps.isDelivering();
+      return isDue ? 'send' : 'wait';
     }
-    if (waiting.length === 0)
-      return isThrough || listed === total || now - sentMs >= paceMs ? 'send' : 'wait';
-    if (now - Math.max(sentMs, lastResultMs) >= patienceMs && lastResultMs < sentMs) return 'stop';
-    return now - sentMs < patienceMs ? 'wait' : 'leave';
+    if (!deps.isDelivering()) return isThrough || waiting.length >= maxUndelivered ? 'stop' : 'send';
+    if (sinceSentMs < patienceMs) return 'wait';
+    return lastResultMs < sentMs ? 'stop' : 'leave';
   }
 
   return walk(

@@ -1,5 +1,5 @@
 import { type AuditDeps, audit } from '../../../operations/audit.ts';
-import { fullSource, namedSource, sampleSource } from '../../../operations/audit-sources.ts';
+import { fullSource, idsSource, sampleSource } from '../../../operations/audit-sources.ts';
 import { UsageError } from '../../../operations/errors.ts';
 import type { WalkResult } from '../../../operations/walk.ts';
 import type { AuditProgress, Difference } from '../../../shared/ports/backfills.ts';
@@ -67,10 +67,10 @@ export const addAudit = defineCommand(
           ...{ maxRequestsPerSecond, depthLagMs: bridge.depthLagMs, lookMs },
           onProgress: (progress) => show(progressText(progress, maxRequestsPerSecond)),
         };
-        const sources = { ...deps, publishedAdverts: bridge.publishedAdverts, random: Math.random, signal };
+        const sources = { ...deps, publishedAdverts: bridge.publishedAdverts, random: Math.random };
         const list = listSource(bridge, key, { style: paging, ...parameters });
         const source = fromFile
-          ? namedSource(sources, fromFile)
+          ? idsSource(sources, fromFile.name, async () => fromFile.ids)
           : full
             ? fullSource(sources, key, list)
             : sampleSource(sources, key, sample ?? defaultSample);
@@ -115,17 +115,14 @@ function differenceText({ advertId, published, actual }: Difference): string {
   return `${advertId}: published as ${before}, now as ${now}`;
 }
 
-const maxNamed = 10;
-
 /** Why the audit is not complete, and what to do. */
 function leftText(target: Target, name: string, { end, progress }: WalkResult<AuditProgress>): string {
   const { waiting, unsettled } = progress;
-  if (end === 'taken-over') return 'Stopped: another process audits the same partner account.';
-  if (unsettled.length > 0 && end === 'done') {
-    const named = unsettled.slice(0, maxNamed).join(', ') + (unsettled.length > maxNamed ? ', …' : '');
-    return `${are(unsettled.length, 'advert waits or was given up', 'adverts wait or were given up')} (${named}): \`${commandFor(target, 'dead-letters list')}\``;
+  if (end === 'done') {
+    const left = are(unsettled.length, 'advert waits or was given up', 'adverts wait or were given up');
+    return `${left}: \`${commandFor(target, `dead-letters list ${name}`)}\``;
   }
-  if (end !== 'stuck') return 'Stopped before the end. To continue: the same command';
   const waits = are(waiting.length, 'advert waits', 'adverts wait');
-  return `${waits}, and no bridge handles them: \`${commandFor(target, target.kind === 'local' ? 'run' : `status ${name}`)}\`. To continue: the same command`;
+  const next = target.kind === 'local' ? 'run' : `status ${name}`;
+  return `Stopped before the end; ${waits} for the bridge: \`${commandFor(target, next)}\`. To continue: the same command`;
 }

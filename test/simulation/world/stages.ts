@@ -343,7 +343,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     const { signal } = new AbortController();
     const pace = { maxRequestsPerSecond: plan.requestsPerSecond };
     const deps = { ...pollDepsOf(started), histories: ports.histories, progresses, ...pace };
-    const source = sampleSource({ ...deps, publishedAdverts, random, signal }, key, 299);
+    const source = sampleSource({ ...deps, publishedAdverts, random }, key, 299);
     const waiting = { isDelivering: () => true, depthLagMs: 0, lookMs: 1_000 };
     return within(started, 1_800_000, () =>
       useCases.audit({ ...deps, ...waiting, clock }, key, source, { signal, restart: false }),

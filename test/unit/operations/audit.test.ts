@@ -3,7 +3,7 @@ import { type AuditDeps, audit } from '../../../operations/audit.ts';
 import {
   type AuditSourceDeps,
   fullSource,
-  namedSource,
+  idsSource,
   sampleSource,
 } from '../../../operations/audit-sources.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
@@ -111,10 +111,9 @@ describe('an audit', () => {
     maxRequestsPerSecond: 10,
     depthLagMs: 0,
     random: Math.random,
-    signal: stop.signal,
   });
   const run = (source: AdvertSource) => audit(deps(), key, source, { signal: stop.signal, restart: false });
-  const ofIds = (ids: readonly string[]) => run(namedSource(deps(), { name: 'ids', ids }));
+  const ofIds = (ids: readonly string[]) => run(idsSource(deps(), 'ids', async () => ids));
   const found = ({ equal, differing, neverPublished, unsettled }: AuditProgress) => ({
     equal,
     differing,
@@ -242,7 +241,7 @@ describe('an audit', () => {
     const { end, progress } = await audit(
       { ...deps(), onProgress: ({ listed }) => listed >= 40 && stop.abort() },
       key,
-      namedSource(deps(), { name: 'ids', ids }),
+      idsSource(deps(), 'ids', async () => ids),
       { signal: stop.signal, restart: false },
     );
     stop = new AbortController();

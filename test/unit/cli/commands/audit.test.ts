@@ -33,7 +33,9 @@ describe('audit', () => {
     const again = await cli('audit main --full');
 
     expect(waits.exitCode).toBe(3);
-    expect(waits.stderr).toContain(`${total} adverts wait, and no bridge handles them: \`advert-bridge run`);
+    expect(waits.stderr).toContain(
+      `Stopped before the end; ${total} adverts wait for the bridge: \`advert-bridge run`,
+    );
     expect(JSON.parse(stdout)).toMatchObject({
       detail: { metadata: { cause: 'audit' }, data: { advertId: id, status: 'archived' } },
     });
