@@ -7,10 +7,18 @@ import type { Ill } from './ill.ts';
 import type { Rates, Temper } from './incidents.ts';
 import type { Limits } from './limits.ts';
 
-export interface PlannedChange {
+/** When something happens, ms from the start. */
+export interface Moment {
+  /** Identifies the incident in every run of the same seed. */
   readonly key: string;
   readonly atMs: number;
+}
+
+export interface AccountMoment extends Moment {
   readonly account: string;
+}
+
+export interface PlannedChange extends AccountMoment {
   /** undefined: the feed lists an entry that is not an ID. */
   readonly advertId: string | undefined;
   readonly status: string | null;
@@ -58,59 +66,43 @@ export interface Plan {
   readonly handsTwice?: boolean;
   /** Clocks that are wrong by `byMs` until `untilMs`: of the processes whose names begin so, or of all. */
   readonly offClock?: { readonly processes: string; readonly byMs: number; readonly untilMs: number };
-  readonly drains: readonly { readonly key: string; readonly atMs: number }[];
+  readonly drains: readonly Moment[];
   readonly workers: number;
-  readonly revocations: readonly {
-    readonly key: string;
-    readonly account: string;
-    readonly atMs: number;
+  readonly revocations: readonly (AccountMoment & {
     readonly backMs: number;
     /** Revokes only the scope that the bridge needs, not the whole authorization. */
     readonly isOfScope: boolean;
-  }[];
+  })[];
   /** A person disconnects or forgets the account, and connects it again. */
-  readonly departures: readonly {
-    readonly key: string;
-    readonly account: string;
-    readonly atMs: number;
+  readonly departures: readonly (AccountMoment & {
     readonly backMs: number;
     readonly forgets: boolean;
     /** The user revokes the authorization this long before the person leaves; 0: not at all. */
     readonly revokedMs: number;
-  }[];
+  })[];
   /** A person gives the name to another user of the service. */
-  readonly handovers: readonly {
-    readonly key: string;
-    readonly account: string;
-    readonly atMs: number;
+  readonly handovers: readonly (AccountMoment & {
     /** Disconnects first, and connects after this time; undefined: connects the new user without disconnecting. */
     readonly awayMs: number | undefined;
     /** At first, the person forgets to say that it is another user. */
     readonly forgetsToSay: boolean;
     /** The earlier user revokes the authorization this long before; undefined: not at all. */
     readonly revokedMs: number | undefined;
-  }[];
+  })[];
   /** Two people connect the same new name at the same time. */
   readonly twins: boolean;
   /** An account that stays revoked until the end. */
   readonly lostAccount: string | undefined;
-  readonly redrives: readonly { readonly key: string; readonly atMs: number }[];
-  readonly rejections: readonly { readonly key: string; readonly account: string; readonly atMs: number }[];
+  readonly redrives: readonly Moment[];
+  readonly rejections: readonly AccountMoment[];
   /** A person audits what was published. */
-  readonly audits: readonly {
-    readonly key: string;
-    readonly account: string;
-    readonly atMs: number;
-  }[];
+  readonly audits: readonly AccountMoment[];
   /** How many adverts of each account the drain audits a day; a run lasts some minutes. */
   readonly auditSample: number;
   /** A person has a feed read again, starting `backMs` before. */
-  readonly resyncs: readonly {
-    readonly key: string;
-    readonly account: string;
-    readonly atMs: number;
+  readonly resyncs: readonly (AccountMoment & {
     readonly backMs: number;
-  }[];
+  })[];
   readonly maxSkewMs: number;
   readonly maxLateMs: number;
   /** May be shorter than a batch takes, so that two workers have the same message. */
@@ -133,30 +125,25 @@ export interface Plan {
   readonly sendsDate: boolean;
   readonly requestsPerSecond: number;
   /** A person pauses the account, and ends the pause early. */
-  readonly pauses: readonly {
-    readonly key: string;
-    readonly account: string;
-    readonly atMs: number;
+  readonly pauses: readonly (AccountMoment & {
     readonly forMs: number;
     readonly endsMs: number;
-  }[];
+  })[];
   /** An operator pauses an account or the whole bridge, and resumes it or lets the pause end by itself. */
-  readonly operatorPauses: readonly {
-    readonly key: string;
+  readonly operatorPauses: readonly (Moment & {
     /** undefined: the whole bridge. */
     readonly account: string | undefined;
-    readonly atMs: number;
     /** undefined: the pause has no end. */
     readonly forMs: number | undefined;
     /** When it is resumed, relative to its start; undefined: it ends by itself. */
     readonly resumedMs: number | undefined;
     /** Also ends a pause that the service asked for. */
     readonly early: boolean;
-  }[];
+  })[];
   /** The whole bridge is paused for the days at the end of a run: tokens must be kept alive even then. */
   readonly pausesAtLast: boolean;
   /** A person ends an open circuit, or a pause that the service asked for, if there is one. */
-  readonly lifts: readonly { readonly key: string; readonly atMs: number }[];
+  readonly lifts: readonly Moment[];
   /** Settings that keep events from being published. */
   readonly publishedEvents: PublishedEvents;
   readonly circuitSeconds: number;

@@ -6,10 +6,12 @@ import { PartnerError } from '../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { stopOf } from '../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
+import type { AccountMoment, Moment, Plan, PlannedChange } from '../model/plan.ts';
 import { between, hashOf, streamOf } from '../model/random.ts';
 import { epochMs } from '../model/scheduler.ts';
 import { secretMark } from '../model/token-desk.ts';
 import { createAuditor } from './auditor.ts';
+import type { Process } from './process.ts';
 import { editsSecretOfStopped } from './secret-editor.ts';
 import type { SimWorld } from './sim-world.ts';
 import type { Stages } from './stages.ts';
@@ -35,6 +37,11 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
   const quietly = (work: Promise<unknown>) => void work.catch(() => undefined);
   const atMoment = (atMs: number, event: () => void) =>
     scheduler.after(atMs - (scheduler.now() - epochMs), event);
+
+  /** Lets each planned incident happen at its time, unless it is left out of the run. */
+  function planned<T extends Moment>(moments: readonly T[], says: (one: T) => string, act: (one: T) => void) {
+    for (const one of moments) atMoment(one.atMs, () => log.allows(one.key, () => says(one)) && act(one));
+  }
 
   /** Runs one command at a time per account: nobody starts a command before the previous one has ended. */
   async function alone(account: string, command: () => Promise<void>): Promise<void> {
@@ -286,145 +293,137 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     await resumeByOperator(undefined, true);
   }
 
+  let storings = 0;
+
+  /** Lets something happen to an account just when a process is about to store its token pair. */
+  function whileStoring(share: number, what: string, act: (account: string, process: Process) => void): void {
+    world.storing.add((process, account) => {
+      if (!phase.chaos || account === plan.lostAccount || commanded.has(account) || random() >= share) return;
+      storings += 1;
+      const says = () => `${account}: ${what} while ${process.name} stores its pair`;
+      if (log.allows(`storing-${storings}`, says)) act(account, process);
+    });
+  }
+
   function begin(): void {
-    for (const { key, atMs, account, advertId, status } of plan.changes) {
-      atMoment(atMs, () => {
-        const says = () => `${account} ${advertId ?? 'no advert'} becomes ${status ?? 'unknown'}`;
-        if (!log.allows(key, says)) return;
-        log.trace('service', says);
-        const count = 1 + plan.handovers.filter((handover) => handover.account === account).length;
-        const whose = users.whose(account, advertId ?? '', count, streamOf(hashOf(`user-${key}`, plan.seed)));
-        if (advertId === undefined) service.listMalformed(whose.user, 'no-advert', random);
-        else service.change(whose.user, whose.advertId, status, streamOf(hashOf(key, plan.seed)));
-      });
-    }
-    for (const { key, atMs } of plan.drains) {
-      atMoment(atMs, () => log.allows(key, () => `${key} runs`) && quietly(stages.drain(key)));
-    }
-    for (const { key, atMs, account } of plan.rejections) {
-      atMoment(
-        atMs,
-        () =>
-          log.allows(key, () => `${account}: cursors are rejected`) &&
-          service.rejectCursors(users.currentOf(account)),
-      );
-    }
-    for (const { key, atMs, account, backMs } of plan.resyncs) {
-      atMoment(atMs, () => {
-        if (!log.allows(key, () => `a person has the feed of ${account} read again`)) return;
-        quietly(readAgain(key, account, backMs));
-      });
-    }
-    for (const { key, atMs, account } of plan.audits) {
-      atMoment(atMs, () => {
-        if (!log.allows(key, () => `a person audits ${account}`)) return;
-        quietly(auditor.run(key, account));
-      });
-    }
-    for (const { key, atMs } of plan.redrives) {
-      atMoment(
-        atMs,
-        () => log.allows(key, () => 'dead letters are redriven in part') && quietly(redrive(0.6)),
-      );
-    }
-    for (const { key, atMs, account, backMs, isOfScope } of plan.revocations) {
-      atMoment(atMs, () => {
-        if (!log.allows(key, () => `${account} ${isOfScope ? 'loses a scope' : 'is revoked'}`)) return;
+    const becomes = ({ account, advertId, status }: PlannedChange) =>
+      `${account} ${advertId ?? 'no advert'} becomes ${status ?? 'unknown'}`;
+    planned(plan.changes, becomes, (change) => {
+      const { key, account, advertId, status } = change;
+      log.trace('service', () => becomes(change));
+      const count = 1 + plan.handovers.filter((handover) => handover.account === account).length;
+      const whose = users.whose(account, advertId ?? '', count, streamOf(hashOf(`user-${key}`, plan.seed)));
+      if (advertId === undefined) service.listMalformed(whose.user, 'no-advert', random);
+      else service.change(whose.user, whose.advertId, status, streamOf(hashOf(key, plan.seed)));
+    });
+    planned(
+      plan.drains,
+      ({ key }) => `${key} runs`,
+      ({ key }) => quietly(stages.drain(key)),
+    );
+    planned(
+      plan.rejections,
+      ({ account }) => `${account}: cursors are rejected`,
+      ({ account }) => service.rejectCursors(users.currentOf(account)),
+    );
+    planned(
+      plan.resyncs,
+      ({ account }) => `a person has the feed of ${account} read again`,
+      ({ key, account, backMs }) => quietly(readAgain(key, account, backMs)),
+    );
+    planned(
+      plan.audits,
+      ({ account }) => `a person audits ${account}`,
+      ({ key, account }) => quietly(auditor.run(key, account)),
+    );
+    planned(
+      plan.redrives,
+      () => 'dead letters are redriven in part',
+      () => quietly(redrive(0.6)),
+    );
+    planned(
+      plan.revocations,
+      ({ account, isOfScope }) => `${account} ${isOfScope ? 'loses a scope' : 'is revoked'}`,
+      ({ account, backMs, isOfScope }) => {
         if (isOfScope) narrow(account);
         else revoke(account);
         scheduler.after(backMs, () => account !== plan.lostAccount && quietly(authorizeAgain(account)));
-      });
-    }
-    let storings = 0;
+      },
+    );
     if (plan.revokesWhileStoring) {
-      world.storing.add((process, account) => {
-        if (!phase.chaos || account === plan.lostAccount || commanded.has(account) || random() >= 0.4) return;
-        storings += 1;
-        const says = () => `${account} is revoked while ${process.name} stores its pair`;
-        if (!log.allows(`storing-${storings}`, says)) return;
+      whileStoring(0.4, 'is revoked', (account) => {
         revoke(account);
         quietly(connect(account));
       });
     }
     if (plan.freezes) {
-      // Longer than the lock lasts: meanwhile, somebody else is connected.
-      world.storing.add((process, account) => {
-        if (!phase.chaos || account === plan.lostAccount || commanded.has(account) || random() >= 0.3) return;
-        storings += 1;
-        const says = () => `${process.name} stands still before it stores the pair of ${account}`;
-        if (!log.allows(`frozen-storing-${storings}`, says)) return;
+      whileStoring(0.3, 'stands still', (account, process) => {
+        // Longer than the lock lasts: meanwhile, somebody else is connected.
         process.freeze(plan.limits.lockMs + between(random, 5_000, 30_000));
+        const first = random() < 0.5 ? handOver(account, false, false) : Promise.resolve();
+        quietly(first.finally(() => connect(account)));
+      });
+    }
+    const isKept = ({ account }: AccountMoment) => account !== plan.lostAccount;
+    const twins = streamOf(hashOf('twins while forgetting', plan.seed));
+    const leaves = ({ account, forgets }: Plan['departures'][number]) =>
+      `a person ${forgets ? 'forgets' : 'disconnects'} ${account}`;
+    planned(plan.departures.filter(isKept), leaves, ({ account, backMs, forgets, revokedMs }) => {
+      if (revokedMs > 0) revoke(account);
+      scheduler.after(revokedMs, () => {
+        log.trace('a person', () => `${forgets ? 'forgets' : 'disconnects'} ${account}`);
+        const isHandedOver = plan.handovers.some((handover) => handover.account === account);
+        const hasTwin = plan.twins && forgets && !isHandedOver;
+        // First while the name is being forgotten, which takes a few steps; then again when it is reconnected.
+        if (hasTwin) scheduler.after(between(twins, 20, 400), () => quietly(connectTwin(account)));
         quietly(
-          random() < 0.5 ? handOver(account, false, false).finally(() => connect(account)) : connect(account),
+          leave(account, forgets).finally(() => {
+            scheduler.after(backMs, () => quietly(connect(account)));
+            if (hasTwin) scheduler.after(backMs + 100, () => quietly(connectTwin(account)));
+          }),
         );
       });
-    }
-    const twins = streamOf(hashOf('twins while forgetting', plan.seed));
-    for (const { key, atMs, account, backMs, forgets, revokedMs } of plan.departures) {
-      if (account === plan.lostAccount) continue;
-      atMoment(atMs, () => {
-        if (!log.allows(key, () => `a person ${forgets ? 'forgets' : 'disconnects'} ${account}`)) return;
-        if (revokedMs > 0) revoke(account);
-        scheduler.after(revokedMs, () => {
-          log.trace('a person', () => `${forgets ? 'forgets' : 'disconnects'} ${account}`);
-          const isHandedOver = plan.handovers.some((handover) => handover.account === account);
-          const hasTwin = plan.twins && forgets && !isHandedOver;
-          // First while the name is being forgotten, which takes a few steps; then again when it is reconnected.
-          if (hasTwin) scheduler.after(between(twins, 20, 400), () => quietly(connectTwin(account)));
-          quietly(
-            leave(account, forgets).finally(() => {
-              scheduler.after(backMs, () => quietly(connect(account)));
-              if (hasTwin) scheduler.after(backMs + 100, () => quietly(connectTwin(account)));
-            }),
-          );
-        });
+    });
+    const gives = ({ account, awayMs }: Plan['handovers'][number]) =>
+      `a person gives ${account} to another user${awayMs === undefined ? '' : ', disconnecting it first'}`;
+    planned(plan.handovers.filter(isKept), gives, (handover) => {
+      const { account, awayMs, forgetsToSay, revokedMs } = handover;
+      if (revokedMs !== undefined) revoke(account);
+      scheduler.after(revokedMs ?? 0, () => {
+        log.trace('a person', () => gives(handover));
+        const handed = handOver(account, awayMs !== undefined, forgetsToSay);
+        quietly(handed.finally(() => scheduler.after(awayMs ?? 0, () => quietly(connect(account)))));
       });
-    }
-    for (const { key, account, atMs, awayMs, forgetsToSay, revokedMs } of plan.handovers) {
-      if (account === plan.lostAccount) continue;
-      atMoment(atMs, () => {
-        const how = awayMs === undefined ? '' : ', disconnecting it first';
-        if (!log.allows(key, () => `a person gives ${account} to another user${how}`)) return;
-        if (revokedMs !== undefined) revoke(account);
-        scheduler.after(revokedMs ?? 0, () => {
-          log.trace('a person', () => `gives ${account} to another user${how}`);
-          quietly(
-            handOver(account, awayMs !== undefined, forgetsToSay).finally(() =>
-              scheduler.after(awayMs ?? 0, () => quietly(connect(account))),
-            ),
-          );
-        });
-      });
-    }
+    });
     for (const { key, kind, account, fromMs, untilMs } of plan.troubles) {
       log.allows(key, () => `${kind} ${account} from ${fromMs / 1000} s to ${untilMs / 1000} s`);
     }
     for (const { key, account, of, answer, fromMs, untilMs } of plan.ills) {
       log.allows(key, () => `${of} of ${account}: ${answer} from ${fromMs / 1000} s to ${untilMs / 1000} s`);
     }
-    for (const { key, account, atMs, forMs, endsMs } of plan.pauses) {
-      atMoment(atMs, () => {
-        if (!log.allows(key, () => `a person pauses ${account} for ${forMs / 1000} s`)) return;
-        const until = scheduler.now() + forMs;
-        void rests(account, { until, reason: 'a person', attempts: 0 });
+    planned(
+      plan.pauses,
+      ({ account, forMs }) => `a person pauses ${account} for ${forMs / 1000} s`,
+      ({ account, forMs, endsMs }) => {
+        void rests(account, { until: scheduler.now() + forMs, reason: 'a person', attempts: 0 });
         // Before its end, or exactly at it.
         scheduler.after(endsMs, () => void rests(account, undefined));
-      });
-    }
-    for (const { key, account, atMs, forMs, resumedMs, early } of plan.operatorPauses) {
-      atMoment(atMs, () => {
-        if (!log.allows(key, () => `an operator pauses ${account ?? 'the bridge'}`)) return;
+      },
+    );
+    planned(
+      plan.operatorPauses,
+      ({ account }) => `an operator pauses ${account ?? 'the bridge'}`,
+      ({ account, forMs, resumedMs, early }) => {
         quietly(pauseByOperator(account, forMs));
         if (resumedMs !== undefined)
           scheduler.after(resumedMs, () => quietly(resumeByOperator(account, early)));
-      });
-    }
-    for (const { key, atMs } of plan.lifts) {
-      atMoment(
-        atMs,
-        () => log.allows(key, () => 'a person ends what the service asked for') && void resumeEarly(),
-      );
-    }
+      },
+    );
+    planned(
+      plan.lifts,
+      () => 'a person ends what the service asked for',
+      () => void resumeEarly(),
+    );
     const { lostAccount } = plan;
     if (lostAccount) atMoment(plan.chaosMs / 2, () => revoke(lostAccount));
     for (let worker = 1; worker <= plan.workers; worker += 1) keepWorking(worker);
