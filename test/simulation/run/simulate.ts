@@ -86,7 +86,7 @@ async function live(plan: Plan, options: SimulateOptions): Promise<SimWorld> {
     supervisor.calmDown();
     const isDone = await supervisor.untilIdle(minCalmMs, maxCalmMs);
     await supervisor.audit();
-    await supervisor.redrive(0.5);
+    await supervisor.people.redrive(0.5);
     const isDoneAgain = await supervisor.untilIdle(5_000, maxCalmMs);
     await checkListings(world);
     checkEvents(world);
@@ -94,7 +94,7 @@ async function live(plan: Plan, options: SimulateOptions): Promise<SimWorld> {
     await checkQueue(world);
     await checkHistories(world, { readHistory, isOver: isDone && isDoneAgain });
     await checkBooks(world);
-    await supervisor.dropDeadLetters();
+    await supervisor.people.dropDeadLetters();
     await checkHistories(world, { readHistory, isOver: false });
     await supervisor.letDaysPass();
     await checkAuthorizations(world);

@@ -4,6 +4,8 @@ import { PartnerError } from '../../../shared/domain/faults.ts';
 import type { SimWorld } from './sim-world.ts';
 import type { AuditResult, Stages } from './stages.ts';
 
+export type Auditor = ReturnType<typeof createAuditor>;
+
 export function createAuditor(world: SimWorld, stages: Stages) {
   const { plan, state, history, service, coverage } = world;
   /** Adverts with dead letters that a person has redriven or deleted, by `account/advert`. */

@@ -18,12 +18,12 @@ import type { TokenVault } from '../../../shared/ports/token-vault.ts';
 import { type BudgetStore, createBudgetStore } from '../../../shared/state/budget.ts';
 import { createPartnerAccounts, type PartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { type CallIncident, callIncidents } from '../model/incidents.ts';
-import { checkAdvance } from './check-feed.ts';
 import type { Process } from './process.ts';
 import type { SimWorld } from './sim-world.ts';
 import { createStorePort } from './store-port.ts';
 import type { Seen } from './transport.ts';
 import { createFanOutWatch } from './watch-coverage.ts';
+import { checkAdvance } from './watch-feed.ts';
 
 export interface BridgePorts {
   readonly store: Store;

@@ -5,9 +5,9 @@ import type { BudgetState } from '../../../shared/domain/rate-budget.ts';
 import type { Key, Put, Store } from '../../../shared/ports/store.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
 import { type CallIncident, callIncidents } from '../model/incidents.ts';
-import { checkGeneration } from './check-feed.ts';
 import { type Process, RemoteError } from './process.ts';
 import type { SimWorld } from './sim-world.ts';
+import { checkGeneration } from './watch-feed.ts';
 
 const writes = callIncidents.filter((kind) => kind !== 'in-part');
 const reads: readonly CallIncident[] = ['crash-before', 'refused', 'answer-late'];
