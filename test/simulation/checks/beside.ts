@@ -81,7 +81,7 @@ export function checkBacklog(world: SimWorld, account: string): void {
 }
 
 /**
- * How often the backoff of design §6 lets it be asked: an advert waits as long as it was asked to, or five tries of at
+ * How often its backoff lets it be asked: an advert waits as long as it was asked to, or five tries of at
  * most four attempts each and then longer and longer; an account is tried once a minute after the first few adverts.
  */
 function mostRequests({ of, advertIds, answer, fromMs, untilMs }: Ill): number {

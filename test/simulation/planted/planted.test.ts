@@ -61,7 +61,7 @@ describe('npm run simulate', () => {
     [['--trace'], '--trace needs --seed'],
     [['--seed', '1', '--seeds', '2'], 'leave out --seeds and --from'],
     [['--table'], '--table needs --planted all'],
-    [['--planted', 'nothing'], '--planted: expected all, cursor-before-sends'],
+    [['--planted', 'nothing'], '--planted: expected all, '],
     [['--sedes', '2'], "Unknown option '--sedes'"],
   ])('says what is wrong with %j', (args, message) => {
     const { stderr, status } = simulateWith(...args);
