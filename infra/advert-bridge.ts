@@ -20,7 +20,6 @@ import { EventBus } from './constructs/event-bus.ts';
 import { FanOut } from './constructs/fan-out.ts';
 import { Alarms } from './constructs/monitoring/alarms.ts';
 import { Dashboard } from './constructs/monitoring/dashboard.ts';
-import { LogQueries } from './constructs/monitoring/log-queries.ts';
 import { bridgeMetric } from './constructs/monitoring/metrics.ts';
 import { withSecurityGroup } from './constructs/network.ts';
 import { ownPackage } from './constructs/own-package.ts';
@@ -109,10 +108,6 @@ export class AdvertBridge extends Construct {
     const catchUp = new CatchUp(this, 'CatchUp', { ...parts, drain });
     const functions = { drain, 'fan-out': fanOut, 'refresh-token': refreshToken, connect };
     const alarms = new Alarms(this, 'Alarms', { settings, changedAdverts, fanOut, refreshToken });
-    new LogQueries(this, 'LogQueries', {
-      bridge: settings.name,
-      logGroups: Object.values(functions).map(({ logGroup }) => logGroup),
-    });
     if (settings.dashboard) {
       new Dashboard(this, 'Glance', { settings, alarms: alarms.all, changedAdverts, functions });
     }

@@ -10,7 +10,6 @@ export const unknownToEmulator: readonly string[] = [
   'AWS::EventSchemas::Schema',
   'AWS::Events::Archive',
   'AWS::Events::EventBusPolicy',
-  'AWS::Logs::QueryDefinition',
   'AWS::SecretsManager::ResourcePolicy',
 ];
 

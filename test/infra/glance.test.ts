@@ -1,5 +1,5 @@
 /**
- * Checks that dashboard, alarms and saved queries use metrics and log fields that the functions really write, by a run
+ * Checks that dashboard and alarms use metrics that the functions really write, by a run
  * of the real handlers.
  */
 import { globSync, readFileSync } from 'node:fs';
@@ -176,67 +176,5 @@ describe('every metric that is shown or raises an alarm is written', () => {
     for (const name of [metrics.feedLagSeconds, metrics.listed, metrics.events]) {
       expect(inRun).toContain(shown(metricsNamespace, name, [['service', eventSource]]));
     }
-  });
-});
-
-describe('the saved queries', () => {
-  const queries = Object.fromEntries(
-    bridge
-      .ofType('AWS::Logs::QueryDefinition')
-      .map(([, { Properties }]) => [
-        Properties.Name.replace('AdvertBridge/', ''),
-        Properties.QueryString as string,
-      ]),
-  );
-  const logged = () => lines.filter((line) => !line.includes('"_aws"'));
-  /** Lines that the query's `like` finds, with the word in capitals replaced. */
-  function found(name: string, word = ''): string[] {
-    const [, pattern = ''] = /@message like '(.+?)'/.exec(queries[name] ?? '') ?? [];
-    const text = pattern.replace(/ADVERT_ID|CORRELATION_ID|NAME/, word);
-    expect(text).not.toBe(pattern);
-    return logged().filter((line) => line.includes(text));
-  }
-  const messages = (some: readonly string[]) => some.map((line) => JSON.parse(line).message);
-
-  it('look into the logs of all functions', () => {
-    const groups = bridge.ofType('AWS::Logs::LogGroup').map(([id]) => ({ Ref: id }));
-    expect(groups).toHaveLength(4);
-    for (const [, { Properties }] of bridge.ofType('AWS::Logs::QueryDefinition')) {
-      expect(Properties.LogGroupNames).toEqual(expect.arrayContaining(groups));
-    }
-  });
-
-  it('find one advert, from what became of it to its fault', () => {
-    expect(messages(found('one advert', adverts.good))).toEqual(['batch handled']);
-    expect(messages(found('one advert', adverts.bad))).toEqual([
-      'advert not settled: it is tried again',
-      'batch handled',
-    ]);
-  });
-
-  it('find one page, from the drain to the fan-out', () => {
-    const page = logged().find((line) => line.includes('page accepted')) ?? '{}';
-    const { correlationId } = JSON.parse(page);
-    expect(messages(found('one page', correlationId))).toEqual(
-      expect.arrayContaining(['page accepted', 'batch handled']),
-    );
-  });
-
-  it('find one partner account', () => {
-    expect(messages(found('one partner account', 'main'))).toEqual(
-      expect.arrayContaining(['partner account connected', 'page accepted', 'batch handled']),
-    );
-  });
-
-  it('count faults by their kind, with fields that lines have', () => {
-    const faulty = logged()
-      .map((line) => JSON.parse(line))
-      .filter((line) => line.fault !== undefined);
-    expect(faulty).toContainEqual(
-      expect.objectContaining({ fault: 'contract-broken', level: 'WARN', partnerAccount: 'main' }),
-    );
-    expect(queries['faults by kind']).toMatch(
-      /ispresent\(fault\)\n\| stats .* by fault, level, partnerAccount/,
-    );
   });
 });

@@ -71,12 +71,7 @@ describe.each([
     const [some, others] = [namesIn(first), namesIn(second)];
 
     // The template must contain these; otherwise the comparison would show nothing.
-    for (const type of [
-      'SecretsManager::Secret',
-      'EventSchemas::Registry',
-      'CloudWatch::Alarm',
-      'Logs::QueryDefinition',
-    ]) {
+    for (const type of ['SecretsManager::Secret', 'EventSchemas::Registry', 'CloudWatch::Alarm']) {
       expect([...some].some((name) => name.startsWith(`AWS::${type} `))).toBe(true);
     }
     // These are named within their role, their bus and their registry.

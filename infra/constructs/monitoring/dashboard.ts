@@ -34,6 +34,7 @@ export class Dashboard extends Construct {
   constructor(scope: Construct, id: string, { settings, alarms, changedAdverts, functions }: DashboardProps) {
     super(scope, id);
     const { queue, deadLetters } = changedAdverts;
+    const greatest = (label: string) => ({ period, statistic: MAXIMUM, label });
     const ofFunctions = (
       metric: 'metricErrors' | 'metricThrottles' | 'metricDuration',
       statistic: string,
@@ -58,22 +59,14 @@ export class Dashboard extends Construct {
         ],
         [
           graph('In the queue', [
-            queue.metricApproximateNumberOfMessagesVisible({ period, statistic: MAXIMUM, label: 'waiting' }),
-            queue.metricApproximateNumberOfMessagesNotVisible({
-              period,
-              statistic: MAXIMUM,
-              label: 'in hand',
-            }),
+            queue.metricApproximateNumberOfMessagesVisible(greatest('waiting')),
+            queue.metricApproximateNumberOfMessagesNotVisible(greatest('in hand')),
           ]),
           graph('Age of the oldest message, s', [
-            queue.metricApproximateAgeOfOldestMessage({ period, statistic: MAXIMUM, label: 'oldest' }),
+            queue.metricApproximateAgeOfOldestMessage(greatest('oldest')),
           ]),
           graph('Given up, put aside, repeated', [
-            deadLetters.metricApproximateNumberOfMessagesVisible({
-              period,
-              statistic: MAXIMUM,
-              label: 'dead letters',
-            }),
+            deadLetters.metricApproximateNumberOfMessagesVisible(greatest('dead letters')),
             ...counts(settings, 'deadLettered', 'parked', 'redelivered'),
           ]),
         ],
@@ -81,14 +74,7 @@ export class Dashboard extends Construct {
           graph('Needs a person, or the service', [
             bridgeMetric(settings, metrics.stoppedPartnerAccounts, MAXIMUM),
             bridgeMetric(settings, metrics.furtherStops, MAXIMUM),
-            ...counts(
-              settings,
-              'needsAttention',
-              'circuitOpened',
-              'pauseCapped',
-              'cursorResets',
-              'auditDifferences',
-            ),
+            ...counts(settings, ...attention),
           ]),
           graph('Functions that failed or were throttled', [
             ...ofFunctions('metricErrors', SUM),
@@ -101,6 +87,9 @@ export class Dashboard extends Construct {
   }
 }
 
+const attention = [
+  ...(['needsAttention', 'circuitOpened', 'pauseCapped', 'cursorResets', 'auditDifferences'] as const),
+];
 const counts = (settings: BridgeConfig, ...names: readonly (keyof typeof metrics)[]): IMetric[] =>
   names.map((name) => bridgeMetric(settings, metrics[name], SUM));
 
