@@ -1,12 +1,14 @@
 import { CfnOutput, Stack } from 'aws-cdk-lib';
 import type { Alarm, Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import { Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import { Grant, type IGrantable, type IRole } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Schedule } from 'aws-cdk-lib/aws-scheduler';
+import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { type MetricName, metrics, outputs } from '../shared/contract/names.ts';
@@ -87,6 +89,7 @@ export class AdvertBridge extends Construct {
   /** The role for people who run `backfill`, `resync` and `audit`. */
   readonly catchUpRole: IRole;
   readonly #encryptionKey: IKey | undefined;
+  readonly #alarmTopic: ITopic | undefined;
   readonly #schedules: readonly [drain: Schedule, refreshToken: Schedule];
 
   constructor(scope: Construct, id: string, props: AdvertBridgeProps) {
@@ -112,6 +115,7 @@ export class AdvertBridge extends Construct {
       new Dashboard(this, 'Glance', { settings, alarms: alarms.all, changedAdverts, functions });
     }
     this.name = settings.name;
+    this.#alarmTopic = settings.alarmTopic;
     this.bus = bus;
     this.tables = { feedState, advertStatus };
     this.queues = { changedAdverts: changedAdverts.queue, deadLetters: changedAdverts.deadLetters };
@@ -134,13 +138,19 @@ export class AdvertBridge extends Construct {
 
   /**
    * Subscribes to the events of this bridge: creates a rule, a queue and a dead-letter queue, and everything that a
-   * `consumer` needs.
+   * `consumer` needs. Its alarm notifies the bridge's `alarmTopic`, if there is one.
    *
    * @param scope scope of the subscription; it may be in another stack of the app than the bridge
    * @throws {SubscriptionError} with all faults
    */
   subscribe(scope: Construct, id: string, props: SubscribeProps = {}): AdvertSubscription {
-    return new AdvertSubscription(scope, id, { ...props, bus: this.bus });
+    const subscription = new AdvertSubscription(scope, id, { ...props, bus: this.bus });
+    if (this.#alarmTopic) {
+      const action = new SnsAction(this.#alarmTopic);
+      subscription.alarm.addAlarmAction(action);
+      subscription.alarm.addOkAction(action);
+    }
+    return subscription;
   }
 
   /** Allows `grantee` to put events on the bridge's bus. */

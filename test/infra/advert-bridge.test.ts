@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { App, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
 import { SecurityGroup, SubnetType, Vpc } from 'aws-cdk-lib/aws-ec2';
 import { EventBus } from 'aws-cdk-lib/aws-events';
 import { AccountRootPrincipal, ManagedPolicy, PermissionsBoundary, Role } from 'aws-cdk-lib/aws-iam';
@@ -141,6 +142,19 @@ describe('grants', () => {
     expect(actionsOf('Publisher')).toEqual(['events:PutEvents']);
     expect(actionsOf('Reader').sort()).toEqual(needed.sort());
   });
+});
+
+it('subscribe sends the alarm of the subscription to the alarm topic of the bridge', () => {
+  const stack = new Stack(new App({ analyticsReporting: false }), 'Search');
+  const alarmTopic = Topic.fromTopicArn(stack, 'Pager', 'arn:aws:sns:eu-central-1:111122223333:pager');
+  const bridge = new AdvertBridge(stack, 'Bridge', { partnerBaseUrl, alarmTopic });
+
+  bridge.subscribe(stack, 'Adverts');
+
+  const alarms = Template.fromStack(stack).findResources('AWS::CloudWatch::Alarm', {
+    Properties: { AlarmActions: [alarmTopic.topicArn], OKActions: [alarmTopic.topicArn] },
+  });
+  expect(Object.keys(alarms).filter((id) => id.startsWith('Adverts'))).toHaveLength(1);
 });
 
 it('subscribe makes a subscription to its bus, in another stack too', () => {
