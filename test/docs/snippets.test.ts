@@ -7,15 +7,17 @@ import { parseBody } from '../../subscriber/index.ts';
 import {
   anAdvertHistory,
   anAdvertStatusChanged,
+  anAdvertUnavailable,
   createInMemoryPositions,
   latestStatuses,
   playEvents,
 } from '../../subscriber/testing/index.ts';
 import { startDynamo } from '../helpers/aws/emulators.ts';
+import { matches } from '../helpers/event-pattern.ts';
 import { handleMessage } from './by-hand.ts';
 import { keepStatus } from './one-write.ts';
 
-const pages = ['README.md', ...globSync('docs/**/*.md')];
+const pages = ['README.md', 'kits/typescript/README.md', ...globSync('docs/**/*.md')];
 const shownIn = (page: string) =>
   [...readFileSync(page, 'utf8').matchAll(/(?:<!-- snippet: (\S+) -->\n)?```ts\n([\s\S]*?)```/g)].map(
     ([, file, text]) => ({ file, text }),
@@ -44,6 +46,25 @@ describe('snippets', () => {
     expect(globSync('test/docs/*.ts').filter((file) => !own.includes(file) && !shown.includes(file))).toEqual(
       [],
     );
+  });
+});
+
+describe('the pattern of docs/subscribe/guide.md', () => {
+  const guide = readFileSync('docs/subscribe/guide.md', 'utf8');
+  const [, pattern = ''] = /<!-- pattern -->\n```json\n([\s\S]*?)```/.exec(guide) ?? [];
+
+  it.each([
+    [
+      'an advert that becomes active',
+      true,
+      anAdvertStatusChanged({ status: 'active', previousStatus: 'new' }),
+    ],
+    ['one that was active', true, anAdvertStatusChanged({ status: 'sold', previousStatus: 'active' })],
+    ['one that was active and is gone', true, anAdvertUnavailable({ previousStatus: 'active' })],
+    ['one that was never active', false, anAdvertStatusChanged({ status: 'sold', previousStatus: 'new' })],
+    ['another account', false, anAdvertStatusChanged({ status: 'active', partnerAccount: 'second' })],
+  ])('matches %s: %s', (_what, isWanted, event) => {
+    expect(matches(JSON.parse(pattern), event)).toBe(isWanted);
   });
 });
 

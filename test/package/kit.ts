@@ -140,6 +140,30 @@ export async function checkCommonJs(
     expect(code === 0, err);
     return /^Tests: +(.*)$/m.exec(stripVTControlCharacters(err))?.[1];
   });
+  await step('the complete stack of the guide, as CommonJS, compiles and synthesizes', async () => {
+    for (const file of ['handler.ts', 'stack.ts']) {
+      const source = await readFile(join(repository, 'examples/minimal', file), 'utf8');
+      await writeFile(join(project, file), source.replace('import.meta.dirname', '__dirname'));
+    }
+    await installs(project, env, ...['@aws-sdk/client-dynamodb', '@aws-sdk/client-sqs'].map(versioned));
+    const flags = [
+      '--strict',
+      '--skipLibCheck',
+      '--module',
+      'nodenext',
+      '--target',
+      'es2022',
+      '--types',
+      'node',
+    ];
+    await succeeds(project, env, 'npx', 'tsc', ...flags, '--declaration', 'stack.ts', 'handler.ts');
+    const synth = `
+      const { App } = require('aws-cdk-lib');
+      const app = new App({ context: { 'aws:cdk:bundling-stacks': [] } });
+      new (require('./stack.js').MinimalStack)(app, 'Minimal', { busName: 'adverts' });
+      console.log(Object.keys(app.synth().stacks[0].template.Resources).length, 'resources');`;
+    return succeeds(project, { ...env, CDK_VALIDATION: 'false' }, 'node', '-e', synth);
+  });
   await step('classic module resolution finds the types, and none of our sources', async () => {
     await fresh('classic.ts');
     const flags = ['--strict', '--module', 'commonjs', '--moduleResolution', 'node10', '--target', 'es2022'];
