@@ -1,7 +1,11 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
+import { commandsOf, pageOf } from './drill/page.ts';
 import { regionSteps } from './drill/region.ts';
 import { restoreSteps } from './drill/restore.ts';
-import { drillSteps } from './drill/run.ts';
+import { drillSteps, shellOf } from './drill/run.ts';
+import { repository } from './emulator/cloud.ts';
 import { portConformance } from './ports/ports.ts';
 import { advertBridgeOn } from './stack/advert-bridge.ts';
 import { cdkOn } from './stack/cdk.ts';
@@ -89,7 +93,11 @@ export async function journey(surroundings: Surroundings): Promise<void> {
     await calls.attach();
     await disconnectSteps(deployment);
     await authorizeSteps(deployment, { env, processes });
-    await catchingUpSteps(deployment, around);
+    await catchingUpSteps(deployment, async (values) => {
+      const page = pageOf(await readFile(join(repository, 'docs/subscribe/catching-up.md'), 'utf8'));
+      const { stdout } = await (await shellOf(deployment, around)).run(commandsOf(page, 'replay', values));
+      return stdout;
+    });
     await searchIndexSteps(deployment, searchIndex);
     const minimal = await steps.need('a third team deploys examples/minimal', () =>
       deployMinimalSubscriber(cloud, outputs, env, folder, processes),

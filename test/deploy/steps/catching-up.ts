@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import {
   CreateArchiveCommand,
   DescribeRuleCommand,
@@ -9,10 +7,7 @@ import {
 } from '@aws-sdk/client-eventbridge';
 import { CreateQueueCommand, GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { detailTypes, eventSource } from '../../../shared/contract/names.ts';
-import { commandsOf, pageOf } from '../drill/page.ts';
-import { shellOf } from '../drill/run.ts';
-import type { Around } from '../drill/scene.ts';
-import { type Cloud, repository } from '../emulator/cloud.ts';
+import type { Cloud } from '../emulator/cloud.ts';
 import { type Deployment, onItsWayMs } from '../stack/deployment.ts';
 import { takeMessages } from '../stack/messages.ts';
 import type { Received } from '../stack/subscriber.ts';
@@ -74,8 +69,15 @@ export async function makeArchive({ steps, cloud, outputs }: Deployment): Promis
   });
 }
 
-/** A new subscriber gets the snapshot and then live events, and a subscriber that lost events gets them again. */
-export async function catchingUpSteps(deployment: Deployment, around: Around): Promise<void> {
+/**
+ * A new subscriber gets the snapshot and then live events, and a subscriber that lost events gets them again.
+ *
+ * @param replay runs the command of docs/subscribe/catching-up.md, and returns its output
+ */
+export async function catchingUpSteps(
+  deployment: Deployment,
+  replay: (values: Readonly<Record<string, string>>) => Promise<string>,
+): Promise<void> {
   const { steps, advertBridge, sandbox, cloud, outputs, subscriber, say } = deployment;
   const { control } = sandbox;
   const begun = Date.now();
@@ -143,11 +145,10 @@ export async function catchingUpSteps(deployment: Deployment, around: Around): P
     const before = queue.received.length;
     const others = subscriber.received.length;
     const published = new Set(subscriber.received.map(idOf));
-    const page = pageOf(await readFile(join(repository, 'docs/subscribe/catching-up.md'), 'utf8'));
     const { Arn = '' } = await cloud.eventBridge.send(
       new DescribeRuleCommand({ Name: 'a-later-teams-rule', EventBusName: outputs.eventBusName }),
     );
-    const command = commandsOf(page, 'replay', {
+    const said = await replay({
       REPLAY_NAME: 'a-later-teams-replay',
       ARCHIVE_ARN: outputs.eventBusArn.replace(/:event-bus\/.*$/, ':archive/adverts-archive'),
       FROM: new Date(begun - 600_000).toISOString(),
@@ -155,7 +156,7 @@ export async function catchingUpSteps(deployment: Deployment, around: Around): P
       BUS_ARN: outputs.eventBusArn,
       RULE_ARN: Arn,
     });
-    say((await (await shellOf(deployment, around)).run(command)).stdout.trim());
+    say(said.trim());
     await queue.read(before + published.size);
     assert.deepEqual(new Set(queue.received.slice(before).map(idOf)), published);
     assert.deepEqual(tableOf(queue.received), truth());
