@@ -3,14 +3,13 @@
  * return again is stored: a refreshed token pair, and, during the refresh, its lock (dry-store.ts).
  */
 import { DatabaseSync } from 'node:sqlite';
-import { historyKeyOf } from '../shared/domain/history-key.ts';
-import type { AdvertHistories, AdvertRow } from '../shared/ports/advert-histories.ts';
 import { stateFileIn } from '../shared/sqlite/file/private-folder.ts';
 import { freeWhatWasHeld } from '../shared/sqlite/file/run-lock.ts';
 import { migrate } from '../shared/sqlite/file/schema.ts';
 import { guarded } from '../shared/sqlite/file/state-error.ts';
 import { createStore } from '../shared/sqlite/file/store.ts';
 import { type EmbeddedState, stateOver } from '../shared/sqlite/state.ts';
+import { createAdvertHistories } from '../shared/state/advert-histories.ts';
 import { createBudgetStore } from '../shared/state/budget.ts';
 import { createPartnerAccounts } from '../shared/state/partner-accounts.ts';
 import { createDryStore } from './dry-store.ts';
@@ -27,13 +26,15 @@ export function createDryState(real: EmbeddedState, dir: string): EmbeddedState 
   const db = guarded(file, () => copyOf(file));
   const copy = stateOver(createStore(db, 'the state in memory'), Date);
   const rows = createDryStore(real.rows, copy.rows);
+  const advertHistories = createAdvertHistories(rows);
   return {
     ...copy,
     rows,
     vault: real.vault,
     partnerAccounts: createPartnerAccounts(rows),
     budgetStore: createBudgetStore(rows),
-    advertHistories: { ...real.advertHistories, ...unwrittenHistories(real.advertHistories) },
+    advertHistories,
+    publishedAdverts: advertHistories,
   };
 }
 
@@ -45,23 +46,4 @@ function copyOf(file: string): DatabaseSync {
   db.exec('DETACH real');
   freeWhatWasHeld(db);
   return db;
-}
-
-/** Keeps written rows in memory. */
-function unwrittenHistories(real: AdvertHistories): AdvertHistories {
-  const written = new Map<string, AdvertRow>();
-  return {
-    async read(key) {
-      return written.get(historyKeyOf(key)) ?? real.read(key);
-    },
-    async write(key, row) {
-      const stored = await real.read(key);
-      const place = historyKeyOf(key);
-      if ((written.get(place) ?? stored)?.version !== (row.version === 1 ? undefined : row.version - 1))
-        return false;
-      written.set(place, row);
-      return true;
-    },
-    remove: () => Promise.reject(new Error('a dry run forgets nothing')),
-  };
 }

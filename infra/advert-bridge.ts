@@ -12,7 +12,7 @@ import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { type MetricName, metrics, outputs } from '../shared/contract/names.ts';
-import { advertStatusTable, feedStateTable } from '../shared/contract/tables.ts';
+import { storeKeys } from '../shared/contract/tables.ts';
 import { CatchUp, stackArnOf } from './constructs/catch-up.ts';
 import { ChangedAdverts } from './constructs/changed-adverts.ts';
 import { Connect } from './constructs/connect.ts';
@@ -95,9 +95,9 @@ export class AdvertBridge extends Construct {
   constructor(scope: Construct, id: string, props: AdvertBridgeProps) {
     super(scope, id);
     const settings = withSecurityGroup(this, checkedConfig(this, props));
-    const feedState = durableTable(this, 'FeedState', feedStateTable, settings, settings.feedStateTable);
+    const feedState = durableTable(this, 'FeedState', storeKeys, settings, settings.feedStateTable);
     const advertStatus = durableTable(
-      ...([this, 'AdvertStatus', advertStatusTable, settings, settings.advertStatusTable] as const),
+      ...([this, 'AdvertStatus', storeKeys, settings, settings.advertStatusTable] as const),
     );
     const changedAdverts = new ChangedAdverts(this, 'ChangedAdverts', settings);
     const { bus } = new EventBus(this, 'Events', settings);

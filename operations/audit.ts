@@ -4,8 +4,8 @@
  */
 import { auditPaceMs } from '../functions/drain/audit-share.ts';
 import type { AdvertEvent } from '../shared/contract/events.ts';
-import type { AdvertHistories, AdvertRow } from '../shared/ports/advert-histories.ts';
 import type { AdvertSource, AuditProgress, BackfillKey } from '../shared/ports/backfills.ts';
+import type { AdvertHistories, AdvertRow } from '../shared/state/advert-histories.ts';
 import { type Look, type Walk, type WalkDeps, type WalkOptions, type WalkResult, walk } from './walk.ts';
 
 export interface AuditDeps extends WalkDeps<AuditProgress> {
@@ -80,7 +80,7 @@ export function audit(
         sentMs = clock.now();
         const sent = messages.map(async ({ key: message, advertId }) => {
           const row = await deps.histories.read({ ...key, feed: 'adverts', advertId });
-          return { message, version: row?.version ?? 0 };
+          return { message, etag: row?.etag ?? 'absent' };
         });
         return { ...progress, waiting: [...progress.waiting, ...(await Promise.all(sent))] };
       },
@@ -105,12 +105,12 @@ async function resultsOf(
   // The depth is read first: if nothing waits then, the rows that are read afterwards are final.
   const isEmpty = waiting.length > 0 && isLagOver && (await queue.depth(key.partnerAccount)) === 0;
   await Promise.all(
-    waiting.map(async ({ message, version }) => {
+    waiting.map(async ({ message, etag }) => {
       const row = await histories.read({ ...key, feed: 'adverts', advertId: advertIdOf(message) });
       const isHandled =
         row !== undefined && row.tries === undefined && row.missingSince === undefined && !row.pending;
       // Planted fault: audit-before-settled
-      if (isHandled && (row.by === message || (isEmpty && row.version > version))) results.set(message, row);
+      if (isHandled && (row.by === message || (isEmpty && row.etag !== etag))) results.set(message, row);
       else if (isEmpty) results.set(message, 'given-up');
     }),
   );

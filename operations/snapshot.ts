@@ -1,10 +1,9 @@
 /** Sends the latest event of every advert, as it was recorded, to one subscriber. */
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
-import type { Table } from '../shared/aws/dynamodb/conditional-write.ts';
-import { latestEvents } from '../shared/aws/latest-events.ts';
 import { linesOf } from '../shared/domain/text/printable.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
+import type { PublishedAdverts } from '../shared/state/advert-histories.ts';
 import type { PartnerAccounts } from '../shared/state/partner-accounts.ts';
 import { CommandError } from './errors.ts';
 import { openTarget } from './snapshot-target.ts';
@@ -22,8 +21,10 @@ export interface SnapshotOptions {
 /** The parts of a stack that a snapshot reads. */
 export interface SnapshotSource {
   readonly outputs: StackOutputs;
-  readonly state: { readonly partnerAccounts: Pick<PartnerAccounts, 'list'> };
-  readonly advertStatusTable: Table;
+  readonly state: {
+    readonly partnerAccounts: Pick<PartnerAccounts, 'list'>;
+    readonly advertHistories: PublishedAdverts;
+  };
 }
 
 /** The current generation of each selected partner account: events of earlier generations are not sent. */
@@ -38,13 +39,27 @@ async function generationsOf(
   return new Map(meant.map((account) => [account.name, account.generation]));
 }
 
+/** Reads the latest recorded event of every advert, a page at a time. */
+async function* latestEvents(
+  histories: PublishedAdverts,
+  generations: ReadonlyMap<string, number>,
+): AsyncGenerator<readonly string[]> {
+  for (const [partnerAccount, generation] of generations) {
+    for (let from: string | undefined, isOver = false; !isOver; isOver = from === undefined) {
+      const { envelopes, next } = await histories.page({ partnerAccount, generation }, from);
+      if (envelopes.length > 0) yield envelopes;
+      from = next;
+    }
+  }
+}
+
 /**
  * Sends a stack's events to a queue or bus. Can be repeated: it sends the same events.
  *
  * @returns how many were sent
  */
 export async function snapshotStack(
-  { outputs, state, advertStatusTable }: SnapshotSource,
+  { outputs, state }: SnapshotSource,
   to: string,
   { name, signal, onSent }: SnapshotOptions,
 ): Promise<number> {
@@ -52,7 +67,7 @@ export async function snapshotStack(
   try {
     const generations = await generationsOf(state.partnerAccounts, name);
     let sent = 0;
-    for await (const events of latestEvents(advertStatusTable, generations)) {
+    for await (const events of latestEvents(state.advertHistories, generations)) {
       if (signal.aborted) break;
       const refused = await target.send(events);
       if (refused > 0) {
@@ -80,16 +95,14 @@ export async function snapshotToLines(
   const readerGone = new AbortController();
   output.once('error', () => readerGone.abort());
   const over = AbortSignal.any([signal, readerGone.signal]);
-  for (const [partnerAccount, generation] of await generationsOf(state.partnerAccounts, name)) {
-    for await (const events of state.advertHistories.latest({ partnerAccount, generation })) {
-      if (over.aborted) return sent;
-      if (events.length === 0) continue;
-      if (!output.write(linesOf(events))) {
-        await once(output, 'drain', { signal: over }).catch(() => undefined);
-      }
-      sent += events.length;
-      onSent(sent);
+  const generations = await generationsOf(state.partnerAccounts, name);
+  for await (const events of latestEvents(state.advertHistories, generations)) {
+    if (over.aborted) return sent;
+    if (!output.write(linesOf(events))) {
+      await once(output, 'drain', { signal: over }).catch(() => undefined);
     }
+    sent += events.length;
+    onSent(sent);
   }
   return sent;
 }

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { createAdvertHistories } from '../../shared/aws/advert-histories.ts';
 import { createApplicationSecret } from '../../shared/aws/application-secret.ts';
 import { readBooks } from '../../shared/aws/books.ts';
 import { dynamoDbClient, eventBridgeClient, secretsManagerClient } from '../../shared/aws/clients.ts';
@@ -14,6 +13,7 @@ import { refreshLimits } from '../../shared/runtime/limits.ts';
 import { withRuntime } from '../../shared/runtime/middleware.ts';
 import { observer } from '../../shared/runtime/observer.ts';
 import { partnerClient } from '../../shared/runtime/partner.ts';
+import { createAdvertHistories } from '../../shared/state/advert-histories.ts';
 import { createPartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import { answerConnect } from './answer.ts';
 import { connectPorts, createConnect } from './connect.ts';
@@ -22,12 +22,16 @@ const config = functionConfig('connect');
 const secrets = secretsManagerClient();
 const names = secretNamesOf(config.namePrefix);
 const table = { client: dynamoDbClient(), name: config.feedStateTable };
+const store = createStore({
+  feedState: table,
+  advertStatus: { client: table.client, name: config.advertStatusTable },
+});
 const state = {
-  partnerAccounts: createPartnerAccounts(createStore({ feedState: table })),
+  partnerAccounts: createPartnerAccounts(store),
   feedStates: createFeedStates(table),
   vault: createTokenVault(secrets, names, config.partnerSecretPolicy, config.partnerSecretKey),
   applicationSecret: createApplicationSecret(secrets, names),
-  advertHistories: createAdvertHistories({ client: table.client, name: config.advertStatusTable }),
+  advertHistories: createAdvertHistories(store),
   bookKeeper: { read: (name: string, generation: number) => readBooks(table, name, generation) },
 };
 const stage = createConnect({

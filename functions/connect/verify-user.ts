@@ -8,11 +8,11 @@ import { knownSuccess } from '../../shared/domain/last-success.ts';
 import { operatorPausedFault, operatorPauseOf } from '../../shared/domain/operator-pause.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { Secret } from '../../shared/domain/secret.ts';
-import type { AdvertHistories } from '../../shared/ports/advert-histories.ts';
 import type { BookKeeper } from '../../shared/ports/books.ts';
 import type { FeedProbe } from '../../shared/ports/feed-reader.ts';
 import { type FeedState, type FeedStates, feedsOfAccount } from '../../shared/ports/feed-states.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
+import type { AdvertHistories } from '../../shared/state/advert-histories.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 
 export interface UserVerificationDeps {

@@ -4,8 +4,8 @@
  */
 import type { Clock } from '../../shared/domain/clock.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
-import type { PublishedAdverts } from '../../shared/ports/advert-histories.ts';
 import type { AuditShare, BackfillKey, Progresses } from '../../shared/ports/backfills.ts';
+import type { PublishedAdverts } from '../../shared/state/advert-histories.ts';
 import { type EnqueueDeps, enqueuePage } from './enqueue-page.ts';
 
 export interface AuditShareDeps extends EnqueueDeps {

@@ -7,7 +7,6 @@ import { createDeadLetters } from '../../shared/aws/dead-letters.ts';
 import { createFeedStates } from '../../shared/aws/feed-states.ts';
 import { createParkedMessages } from '../../shared/aws/parked-messages.ts';
 import { createProgress } from '../../shared/aws/progress.ts';
-import { createPublishedAdverts } from '../../shared/aws/published-adverts.ts';
 import { createStore } from '../../shared/aws/store.ts';
 import { pollEvent } from '../../shared/contract/poll.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
@@ -17,6 +16,7 @@ import { askedPollMs, drainLimits, scheduleMs } from '../../shared/runtime/limit
 import { withRuntime } from '../../shared/runtime/middleware.ts';
 import { observer } from '../../shared/runtime/observer.ts';
 import { partnerService } from '../../shared/runtime/partner.ts';
+import { createAdvertHistories } from '../../shared/state/advert-histories.ts';
 import { createBudgetStore } from '../../shared/state/budget.ts';
 import { createAuditShare } from './audit-share.ts';
 import { createDrain } from './drain.ts';
@@ -29,7 +29,8 @@ const queue = { client: sqs, url: config.queueUrl };
 const deadLetterQueue = { client: sqs, url: config.deadLetterQueueUrl };
 const partner = partnerService(config, table);
 const { accounts } = partner;
-const budget = createBudgetStore(createStore({ feedState: table }));
+const store = createStore({ feedState: table, advertStatus: { ...table, name: config.advertStatusTable } });
+const budget = createBudgetStore(store);
 const generationOf = async (name: string) => (await accounts.read(name))?.generation;
 const inFlightOf = async (name: string) =>
   (await readBooks(table, name, (await generationOf(name)) ?? 0)).inFlight;
@@ -51,7 +52,7 @@ const drain = createDrain({
   ...(config.auditSample > 0 && {
     sendAuditShare: createAuditShare({
       ...enqueuing,
-      publishedAdverts: createPublishedAdverts({ ...table, name: config.advertStatusTable }),
+      publishedAdverts: createAdvertHistories(store),
       shares: createProgress(table, 'audit-share'),
       settings: config,
     }),

@@ -3,11 +3,11 @@ import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import type { HistoryOwner } from '../../shared/domain/history-key.ts';
 import type { PublishedEvents } from '../../shared/domain/published-events.ts';
-import type { AdvertHistories, AdvertRow } from '../../shared/ports/advert-histories.ts';
 import type { AdvertReader } from '../../shared/ports/advert-reader.ts';
 import type { Delivery } from '../../shared/ports/deliveries.ts';
 import type { EventPublisher } from '../../shared/ports/event-publisher.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
+import type { AdvertHistories, AdvertRow } from '../../shared/state/advert-histories.ts';
 import type { RetrySettings } from './redelivery.ts';
 
 export interface AdvertDeps {
@@ -45,7 +45,7 @@ export const firstRow: AdvertRow = {
   sequence: 0,
   status: null,
   pending: false,
-  version: 0,
+  etag: 'absent',
 };
 
 export const keyOf = ({ partnerAccount, generation, feed, advertId }: ChangedAdvert): HistoryOwner => ({
@@ -55,8 +55,8 @@ export const keyOf = ({ partnerAccount, generation, feed, advertId }: ChangedAdv
   advertId,
 });
 
-/** The next version of the row, after a successful answer: it no longer records faults or a missing advert. */
+/** The row to write after a successful answer: it no longer records faults or a missing advert. */
 export function nextRow(row: AdvertRow, change: Partial<AdvertRow>): AdvertRow {
   const { tries: _tries, missingSince: _missingSince, ...kept } = row;
-  return { ...kept, ...change, version: row.version + 1 };
+  return { ...kept, ...change };
 }

@@ -44,7 +44,6 @@ async function countTry({ histories }: AdvertDeps, [head]: Group, fault: Partner
   const row = await histories.read(keyOf(head.message));
   const tries = (row?.tries ?? 0) + 1;
   if (row && !retryPolicyOf(fault).countsTries) return tries;
-  const { version, ...kept } = row ?? firstRow;
-  await histories.write(keyOf(head.message), { ...kept, tries, version: version + 1 });
+  await histories.write(keyOf(head.message), { ...(row ?? firstRow), tries });
   return tries;
 }

@@ -1,5 +1,4 @@
 import type { SQSEvent } from 'aws-lambda';
-import { createAdvertHistories } from '../../shared/aws/advert-histories.ts';
 import { createBooksWriter } from '../../shared/aws/books.ts';
 import { dynamoDbClient, eventBridgeClient, sqsClient } from '../../shared/aws/clients.ts';
 import { createEventPublisher } from '../../shared/aws/event-publisher.ts';
@@ -15,6 +14,7 @@ import { fanOutLimits } from '../../shared/runtime/limits.ts';
 import { withRuntime } from '../../shared/runtime/middleware.ts';
 import { observer } from '../../shared/runtime/observer.ts';
 import { partnerService } from '../../shared/runtime/partner.ts';
+import { createAdvertHistories } from '../../shared/state/advert-histories.ts';
 import { createBudgetStore } from '../../shared/state/budget.ts';
 import { createFanOut } from './fan-out.ts';
 
@@ -25,10 +25,14 @@ const table = { client: dynamoDb, name: config.feedStateTable };
 const queue = { client: sqs, url: config.queueUrl };
 const deadLetterQueue = { client: sqs, url: config.deadLetterQueueUrl };
 const partner = partnerService(config, table);
-const budget = createBudgetStore(createStore({ feedState: table }));
+const store = createStore({
+  feedState: table,
+  advertStatus: { client: dynamoDb, name: config.advertStatusTable },
+});
+const budget = createBudgetStore(store);
 const fanOut = createFanOut({
   accounts: partner.accounts,
-  histories: createAdvertHistories({ client: dynamoDb, name: config.advertStatusTable }),
+  histories: createAdvertHistories(store),
   adverts: partner,
   events: createEventPublisher({ client: eventBridgeClient(), busName: config.eventBusName }),
   bridgePausedUntil: async () => quietUntil(await budget.read()),

@@ -4,15 +4,15 @@ import { metrics } from '../../shared/contract/names.ts';
 import { advertEvent } from '../../shared/domain/advert-event.ts';
 import { copyFields } from '../../shared/domain/event-fields.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
-import type { AdvertRow } from '../../shared/ports/advert-histories.ts';
 import type { ObservedAdvert } from '../../shared/ports/advert-reader.ts';
 import type { Outcome, Settlement } from '../../shared/ports/deliveries.ts';
+import type { AdvertRow } from '../../shared/state/advert-histories.ts';
 import { type AdvertDeps, firstRow, type Group, keyOf, maxConflicts, nextRow } from './advert.ts';
 import { sendBack } from './redelivery.ts';
 
 type AttemptResult =
-  /** Another process changed or removed the row after this attempt had read it with this version. */
-  | { readonly kind: 'conflict'; readonly version: number }
+  /** Another process changed or removed the row after this attempt had read it. */
+  | { readonly kind: 'conflict' }
   /** The service does not know the advert; this must be confirmed by a second fetch after `delayMs`. */
   | { readonly kind: 'unconfirmed'; readonly delayMs: number }
   | { readonly kind: 'settled'; readonly outcome: Outcome };
@@ -32,11 +32,9 @@ export async function settleAdvert(
 ): Promise<Settlement[]> {
   const { clock, random, settings } = deps;
   const head = group[0];
-  let version = 0;
   for (let conflicts = 0; conflicts < maxConflicts && clock.now() < deadlineMs; conflicts += 1) {
     const fetchDeadlineMs = Math.min(deadlineMs, clock.now() + settings.fetchMs);
-    const result = await attempt(deps, group, { fetchDeadlineMs, minVersion: version });
-    if (result.kind === 'conflict') version = result.version;
+    const result = await attempt(deps, group, { fetchDeadlineMs, hasConflict: conflicts > 0 });
     if (result.kind === 'unconfirmed') return sendBack(group, result.delayMs, random);
     if (result.kind === 'settled') {
       return group.map((delivery) => ({
@@ -56,7 +54,7 @@ export async function settleAdvert(
 async function attempt(
   deps: AdvertDeps,
   group: Group,
-  { fetchDeadlineMs, minVersion }: { readonly fetchDeadlineMs: number; readonly minVersion: number },
+  { fetchDeadlineMs, hasConflict }: { readonly fetchDeadlineMs: number; readonly hasConflict: boolean },
 ): Promise<AttemptResult> {
   const { histories, settings } = deps;
   const { message } = group[0];
@@ -64,18 +62,16 @@ async function attempt(
   // The row is always read before the fetch: a status fetched earlier must not get a later sequence number.
   // Planted faults: row-read-after-fetch, pending-left-out, no-fetch-after-pending
   const stored = (await histories.read(key)) ?? firstRow;
-  if (stored.version < minVersion) throw historyRemoved();
-  const conflict: AttemptResult = { kind: 'conflict', version: stored.version };
+  if (hasConflict && stored.etag === 'absent') throw historyRemoved();
+  const conflict: AttemptResult = { kind: 'conflict' };
   const row = stored.pending ? await publishPending(deps, message, stored) : stored;
   if (!row) return conflict;
 
   // Fetch also after publishing the pending event: the advert may have changed since the fetch for that event.
   // Planted faults: row-read-after-fetch, status-kept-over-conflict
   const observed = await observe(deps, message, fetchDeadlineMs);
-  const write = async (change: Partial<AdvertRow>): Promise<AdvertRow | undefined> => {
-    const next = nextRow(row, { ...change, by: message.key });
-    return (await histories.write(key, next)) ? next : undefined;
-  };
+  const write = (change: Partial<AdvertRow>) =>
+    histories.write(key, nextRow(row, { ...change, by: message.key }));
 
   if (row.sequence > 0 && observed.status === row.status) {
     // Planted fault: no-trace-of-unchanged
@@ -124,8 +120,7 @@ async function publishPending(
 ): Promise<AdvertRow | undefined> {
   // Planted fault: repeat-made-anew
   if (row.envelope !== undefined) await events.publish(row.envelope);
-  const confirmed = { ...row, pending: false, version: row.version + 1 };
-  return (await histories.write(keyOf(message), confirmed)) ? confirmed : undefined;
+  return histories.write(keyOf(message), { ...row, pending: false });
 }
 
 /** Whether the row's event was written for one of these messages, in an earlier delivery. */

@@ -52,7 +52,7 @@ export class CatchUp extends Grantee {
       // The progress of a backfill or an audit is stored next to the item of the books.
       books: ['GetItem', 'UpdateItem'],
     });
-    grantAdvertStatus(this, advertStatus, 'BatchGetItem', 'Scan');
+    grantAdvertStatus(this, advertStatus, 'GetItem', 'Query');
     grantTokens(this, refreshToken);
     grantChangedAdverts(this, changedAdverts.queue, 'SendMessage', 'GetQueueAttributes');
     grantDeadLetters(this, changedAdverts.deadLetters);

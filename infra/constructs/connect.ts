@@ -31,7 +31,7 @@ export class Connect extends BridgeFunction {
       books: ['BatchWriteItem', 'GetItem', 'Query'],
     });
     // To check by its published adverts whether a partner account still belongs to the same user.
-    grantAdvertStatus(this, advertStatus, 'BatchGetItem');
+    grantAdvertStatus(this, advertStatus, 'GetItem');
     grantConnectPartnerSecrets(this);
     grantPublish(this, bus);
   }

@@ -45,7 +45,7 @@ export class Drain extends BridgeFunction {
       parkedMessages: ['BatchWriteItem', 'Query'],
     });
     this.addEnvironment('advertStatusTable', advertStatus.tableName);
-    if (settings.auditSample > 0) grantAdvertStatus(this, advertStatus, 'Scan');
+    if (settings.auditSample > 0) grantAdvertStatus(this, advertStatus, 'Query');
     grantTokens(this, refreshToken);
     grantChangedAdverts(this, changedAdverts.queue, 'SendMessage', 'GetQueueAttributes');
     grantDeadLetters(this, changedAdverts.deadLetters);

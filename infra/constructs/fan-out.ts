@@ -35,7 +35,7 @@ export class FanOut extends BridgeFunction {
       rolePath: tokenReaderPathOf(settings),
       settings,
     });
-    grantAdvertStatus(this, advertStatus, 'BatchGetItem', 'GetItem', 'PutItem');
+    grantAdvertStatus(this, advertStatus, 'GetItem', 'PutItem');
     grantFeedState(this, feedState, {
       ...rateBudget,
       account: ['GetItem'],

@@ -45,6 +45,7 @@ export function grantAdvertStatus(user: Grantee, table: ITable, ...actions: read
   user.addEnvironment('advertStatusTable', table.tableName).addStatement('AdvertStatus', {
     actions: actions.map((action) => `dynamodb:${action}`),
     resources: [table.tableArn],
+    conditions: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': ['history'] } },
   });
 }
 

@@ -8,8 +8,8 @@ import { type PartnerAccount, pauseOf, stopOf } from '../../shared/domain/partne
 import type { PublishedEvents } from '../../shared/domain/published-events.ts';
 import type { BudgetState } from '../../shared/domain/rate-budget.ts';
 import { printableLine as printable } from '../../shared/domain/text/printable.ts';
-import type { AdvertRow } from '../../shared/ports/advert-histories.ts';
 import type { FeedState } from '../../shared/ports/feed-states.ts';
+import type { AdvertRow } from '../../shared/state/advert-histories.ts';
 import type { LogLine } from './advert-log.ts';
 
 /** The state of an advert. */

@@ -16,7 +16,7 @@ const text = v.pipe(v.string(), v.minLength(1, 'expected some text'));
 /** Ms since 1970. */
 const moment = v.pipe(v.number(), v.finite('expected a time in milliseconds'));
 
-/** The history of one advert; the fields are described in shared/ports/advert-histories.ts. */
+/** The history of one advert; the fields are described in shared/state/advert-histories.ts. */
 export const advertRow = v.object({
   form,
   sequence: wholeNumber(0),
@@ -26,7 +26,6 @@ export const advertRow = v.object({
   by: v.exactOptional(text),
   tries: v.exactOptional(wholeNumber(0)),
   missingSince: v.exactOptional(moment),
-  version: wholeNumber(1),
 });
 
 /** How far one feed has been read; described in shared/ports/feed-states.ts. Fields that a newer bridge added are kept. */

@@ -18,12 +18,6 @@ export const feedStateTable = { partitionKey: 'pk', sortKey: 'sk' } as const;
 export const parkedMarks = 'parked';
 export const parkedMessagesOf = (partnerAccount: string): string => `${parkedMarks}/${partnerAccount}`;
 
-/**
- * Advert-status table: `pk` is partner account `/` generation `/` advert ID (or the key of another feed's object), as
- * in the event ID.
- */
-export const advertStatusTable = { partitionKey: 'pk' } as const;
-
 /** Keys of a row of the store in either table. */
 export const storeKeys = { partitionKey: 'pk', sortKey: 'sk' } as const;
 

@@ -41,8 +41,8 @@ export interface AuditProgress extends BackfillProgress {
   readonly differing: readonly Difference[];
   /** Adverts that had no event. */
   readonly neverPublished: readonly string[];
-  /** Keys of the messages whose result is not known yet, with the version of the advert's row when they were sent. */
-  readonly waiting: readonly { readonly message: string; readonly version: number }[];
+  /** Keys of the messages whose result is not known yet, with the etag of the advert's row when they were sent. */
+  readonly waiting: readonly { readonly message: string; readonly etag: string }[];
   /** Adverts that fan-out gave up, or that waited for too long. */
   readonly unsettled: readonly string[];
 }

@@ -1,4 +1,3 @@
-import { createLatestPages } from './advert-histories.ts';
 import type { Store } from './file/store.ts';
 
 /** An event of the log. */
@@ -136,5 +135,24 @@ export function createEventLog(store: Store, clock: { now(): number }) {
         if (old < rowsAtOnce) return sum;
       }
     },
+  };
+}
+
+/**
+ * Reads the latest events of a generation's adverts, a thousand at a time. Call it within a write of the store.
+ *
+ * @returns a function that takes `main/1763640000` (partner account and generation) and the end of the previous page,
+ * and returns undefined after the last page
+ */
+function createLatestPages(store: Store) {
+  const select = store.prepare(
+    `SELECT name, value ->> 'envelope' AS envelope FROM rows
+     WHERE kind = 'history' AND name > ? AND name < ? ORDER BY name LIMIT 1000`,
+  );
+  return (history: string, after = `${history}/`) => {
+    // '0' is the character after '/', so this is the end of the keys with the prefix `history/`.
+    const rows = select.all(after, `${history}0`) as unknown as { name: string; envelope: string | null }[];
+    const last = rows.at(-1);
+    return last && { after: last.name, envelopes: rows.flatMap(({ envelope }) => envelope ?? []) };
   };
 }

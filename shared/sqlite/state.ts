@@ -1,7 +1,7 @@
 import type { AuditProgress, AuditShare, BackfillProgress } from '../ports/backfills.ts';
+import { createAdvertHistories } from '../state/advert-histories.ts';
 import { createBudgetStore } from '../state/budget.ts';
 import { createPartnerAccounts } from '../state/partner-accounts.ts';
-import { createAdvertHistories } from './advert-histories.ts';
 import { createApplicationSecret } from './application-secret.ts';
 import { createBooks } from './books.ts';
 import { createChangedAdvertsQueue } from './changed-adverts-queue.ts';
@@ -15,7 +15,6 @@ import type { StateError } from './file/state-error.ts';
 import { openStateFile, openStateFileToRead } from './file/state-file.ts';
 import { createStore, type Store } from './file/store.ts';
 import { createParkedMessages } from './parked-messages.ts';
-import { createPublishedAdverts } from './published-adverts.ts';
 import { createRowStore } from './store.ts';
 import { createTokenVault } from './token-vault.ts';
 import { createWaitingMessages } from './waiting-messages.ts';
@@ -52,6 +51,7 @@ export const openEmbeddedStateToRead = (dir: string): EmbeddedState =>
 /** All ports on one database. */
 export function stateOver(store: Store, clock: { now(): number }) {
   const { addWithin: _adding, ...rows } = createRowStore(store);
+  const advertHistories = createAdvertHistories(rows);
   const documents = createDocuments(store);
   const eventLog = createEventLog(store, clock);
   const books = createBooks(store);
@@ -63,7 +63,7 @@ export function stateOver(store: Store, clock: { now(): number }) {
     rows,
     feedStates: createFeedStates(store, books),
     partnerAccounts: createPartnerAccounts(rows),
-    advertHistories: createAdvertHistories(store),
+    advertHistories,
     queue: createChangedAdvertsQueue({ store, books, deadLetters: letters, parked, clock }),
     parked: releasable,
     waitingMessages: createWaitingMessages(store),
@@ -72,7 +72,7 @@ export function stateOver(store: Store, clock: { now(): number }) {
     audits: createProgress<AuditProgress>(store, documents, 'audit'),
     auditShares: createProgress<AuditShare>(store, documents, 'audit-share'),
     backfills: createProgress<BackfillProgress>(store, documents, 'backfill'),
-    publishedAdverts: createPublishedAdverts(store),
+    publishedAdverts: advertHistories,
     eventLog,
     webhooks: createWebhooks(store, eventLog),
     vault: createTokenVault(store),

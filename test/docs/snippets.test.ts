@@ -116,7 +116,7 @@ describe('the snippets of docs/subscribe, run', () => {
   });
 
   it.each([1, 2, 3])('one write keeps the latest status, seed %i', async (seed) => {
-    const { name } = await server.advertStatusTable();
+    const { name } = await server.positionsTable();
     const history = anAdvertHistory(['new', 'active', null, 'active', 'sold']);
 
     // All at once: the order is DynamoDB's.

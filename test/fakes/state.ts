@@ -1,8 +1,8 @@
 import { createParking } from '../../shared/aws/parking/parking.ts';
 import type { AuditProgress, AuditShare } from '../../shared/ports/backfills.ts';
+import { createAdvertHistories } from '../../shared/state/advert-histories.ts';
 import { createBudgetStore } from '../../shared/state/budget.ts';
 import { createPartnerAccounts } from '../../shared/state/partner-accounts.ts';
-import { createInMemoryAdvertHistories } from './advert-histories.ts';
 import { createInMemoryBooks } from './books.ts';
 import { createInMemoryQueue, type InMemoryQueueOptions } from './changed-adverts-queue.ts';
 import { createInMemoryFeedStates } from './feed-states.ts';
@@ -18,13 +18,13 @@ export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'books' 
   const parkingLot = createInMemoryParkingLot(books);
   const queue = createInMemoryQueue({ ...options, books, parkingLot });
   const { clock } = options;
-  const { published, ...advertHistories } = createInMemoryAdvertHistories();
+  const advertHistories = createAdvertHistories(store);
   return {
     store,
     feedStates: createInMemoryFeedStates(books),
     partnerAccounts: createPartnerAccounts(store),
     advertHistories,
-    publishedAdverts: published,
+    publishedAdverts: advertHistories,
     audits: createInMemoryProgress<AuditProgress>(),
     auditShares: createInMemoryProgress<AuditShare>(),
     queue,

@@ -2,7 +2,6 @@ import { createInMemoryState } from '../fakes/state.ts';
 import { createInMemoryStore } from '../fakes/store.ts';
 import { createInMemoryApplicationSecret } from '../fakes/token-vault.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
-import { advertHistoriesSuite, publishedAdvertsSuite } from './advert-histories.suite.ts';
 import { applicationSecretSuite } from './application-secret.suite.ts';
 import { booksSuite } from './books.suite.ts';
 import { changedAdvertsQueueSuite } from './changed-adverts-queue.suite.ts';
@@ -23,8 +22,6 @@ async function make() {
 
 storeSuite(name, async () => ({ store: createInMemoryStore() }));
 feedStatesSuite(name, make);
-advertHistoriesSuite(name, make);
-publishedAdvertsSuite(name, { adverts: 103 }, make);
 changedAdvertsQueueSuite(name, exact, make);
 parkedMessagesSuite(name, make);
 waitingMessagesSuite(name, { seesQueue: true }, make);

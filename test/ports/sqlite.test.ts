@@ -5,7 +5,6 @@ import { DatabaseSync } from 'node:sqlite';
 import { stateFileIn } from '../../shared/sqlite/file/private-folder.ts';
 import { openEmbeddedState } from '../../shared/sqlite/state.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
-import { advertHistoriesSuite, publishedAdvertsSuite } from './advert-histories.suite.ts';
 import { applicationSecretSuite } from './application-secret.suite.ts';
 import { booksSuite } from './books.suite.ts';
 import { changedAdvertsQueueSuite } from './changed-adverts-queue.suite.ts';
@@ -46,8 +45,6 @@ function change(dir: string, sql: string, ...values: string[]): void {
 
 storeSuite(name, make);
 feedStatesSuite(name, make);
-advertHistoriesSuite(name, make);
-publishedAdvertsSuite(name, { adverts: 1_003 }, make);
 changedAdvertsQueueSuite(name, exact, make);
 parkedMessagesSuite(name, make);
 waitingMessagesSuite(name, { seesQueue: true }, make);

@@ -1,7 +1,7 @@
 import type { PollDeps } from '../../../functions/drain/poll-feed.ts';
 import type { AdvertLister } from '../../../shared/partner-api/readers.ts';
-import type { AdvertHistories, PublishedAdverts } from '../../../shared/ports/advert-histories.ts';
 import type { AuditProgress, Backfills, Progresses } from '../../../shared/ports/backfills.ts';
+import type { AdvertHistories, PublishedAdverts } from '../../../shared/state/advert-histories.ts';
 import type { PartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 
 /** Number of connections to the partner service. */

@@ -1,6 +1,5 @@
 /** A deployed stack, opened for a command. Loads the AWS SDK, so it is imported only when a stack is meant. */
 import { readStackOutputs, type StackOutputs } from '../../../operations/stack-outputs.ts';
-import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
 import {
   dynamoDbClient,
   lambdaClient,
@@ -10,6 +9,7 @@ import {
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createStore } from '../../../shared/aws/store.ts';
 import { namePrefixOf, type SecretNames, secretNamesOf, stackName } from '../../../shared/contract/names.ts';
+import { createAdvertHistories } from '../../../shared/state/advert-histories.ts';
 import { createBudgetStore } from '../../../shared/state/budget.ts';
 import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import type { StackTarget } from '../../shared/target.ts';
@@ -32,6 +32,7 @@ export async function openStackBridge(opening: Opening<StackTarget>) {
   });
   const feedStateTable = { client: clients.dynamoDb, name: outputs.feedStateTableName };
   const advertStatusTable = { client: clients.dynamoDb, name: outputs.advertStatusTableName };
+  const store = createStore({ feedState: feedStateTable, advertStatus: advertStatusTable });
   // Before bridges had names, the names of their secrets were fixed.
   const secretNames: SecretNames = secretNamesOf(namePrefixOf(outputs.bridgeName ?? stackName));
   return {
@@ -45,10 +46,10 @@ export async function openStackBridge(opening: Opening<StackTarget>) {
     advertStatusTable,
     /** The same ports under the same names as in the state of an embedded bridge. */
     state: {
-      partnerAccounts: createPartnerAccounts(createStore({ feedState: feedStateTable })),
+      partnerAccounts: createPartnerAccounts(store),
       feedStates: createFeedStates(feedStateTable),
-      budgetStore: createBudgetStore(createStore({ feedState: feedStateTable })),
-      advertHistories: createAdvertHistories(advertStatusTable),
+      budgetStore: createBudgetStore(store),
+      advertHistories: createAdvertHistories(store),
     },
     queue: { client: clients.sqs, url: outputs.queueUrl },
     deadLetterQueue: { client: clients.sqs, url: outputs.deadLetterQueueUrl },

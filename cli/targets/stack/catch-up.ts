@@ -4,7 +4,6 @@ import { createBackfills } from '../../../shared/aws/backfills.ts';
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
 import { createDeadLetters } from '../../../shared/aws/dead-letters.ts';
 import { createProgress } from '../../../shared/aws/progress.ts';
-import { createPublishedAdverts } from '../../../shared/aws/published-adverts.ts';
 import { createRefreshRequester } from '../../../shared/aws/refresh-requester.ts';
 import { createTokenReader } from '../../../shared/aws/token-vault.ts';
 import { secretNamesOf } from '../../../shared/contract/names.ts';
@@ -18,17 +17,7 @@ import type { StackBridge } from './bridge.ts';
 
 /** Catching up on a stack, with its drain's settings and within its rate budget. */
 export async function stackCatchUp(bridge: StackBridge): Promise<CatchUp> {
-  const {
-    clients,
-    outputs,
-    state,
-    feedStateTable: table,
-    advertStatusTable,
-    queue,
-    deadLetterQueue,
-    place,
-    onClose,
-  } = bridge;
+  const { clients, outputs, state, feedStateTable: table, queue, deadLetterQueue, place, onClose } = bridge;
   place.catchUpRoleArn = outputs.catchUpRoleArn;
   const { Environment } = await clients.lambda.send(
     new GetFunctionConfigurationCommand({ FunctionName: outputs.drainFunctionName }),
@@ -55,7 +44,7 @@ export async function stackCatchUp(bridge: StackBridge): Promise<CatchUp> {
     backfills: createBackfills(table),
     audits: createProgress(table, 'audit'),
     histories: state.advertHistories,
-    publishedAdverts: createPublishedAdverts(advertStatusTable),
+    publishedAdverts: state.advertHistories,
     lister: partner,
     poll: {
       feedStates: state.feedStates,

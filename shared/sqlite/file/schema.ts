@@ -76,14 +76,6 @@ CREATE TABLE dead_letters (
   letter TEXT NOT NULL
 ) STRICT;
 
--- Rows are long: WITHOUT ROWID would store them in the index of the key, few to a page.
-CREATE TABLE advert_histories (
-  id INTEGER PRIMARY KEY,
-  key TEXT NOT NULL UNIQUE,
-  version INTEGER NOT NULL,
-  row TEXT NOT NULL
-) STRICT;
-
 -- The event log (shared/sqlite/event-log.ts). reader: the only reader of an event that is not for all.
 CREATE TABLE events (
   number INTEGER PRIMARY KEY,

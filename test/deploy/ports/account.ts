@@ -1,6 +1,6 @@
 import { CreateTableCommand } from '@aws-sdk/client-dynamodb';
 import { CreateQueueCommand } from '@aws-sdk/client-sqs';
-import { advertStatusTable, feedStateTable } from '../../../shared/contract/tables.ts';
+import { feedStateTable, storeKeys } from '../../../shared/contract/tables.ts';
 import { type Cloud, connectTo } from '../emulator/cloud.ts';
 
 const endpoint = process.env.AWS_ENDPOINT_URL;
@@ -16,7 +16,7 @@ export function anAwsAccount() {
   return {
     ...cloud,
     feedStateTable: () => createTable(cloud, [feedStateTable.partitionKey, feedStateTable.sortKey]),
-    advertStatusTable: () => createTable(cloud, [advertStatusTable.partitionKey]),
+    advertStatusTable: () => createTable(cloud, Object.values(storeKeys)),
     fifoQueue: (name: string) => createQueue(cloud, name),
     cleanUp: async () => cloud.close(),
   };

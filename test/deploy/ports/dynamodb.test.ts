@@ -1,7 +1,5 @@
-import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createStore } from '../../../shared/aws/store.ts';
-import { advertHistoriesSuite } from '../../ports/advert-histories.suite.ts';
 import { feedStatesSuite } from '../../ports/feed-states.suite.ts';
 import { storeSuite } from '../../ports/store.suite.ts';
 import { anAwsAccount } from './account.ts';
@@ -16,8 +14,4 @@ storeSuite(name, async () => {
 feedStatesSuite(name, async () => {
   const { feedStateTable, cleanUp } = anAwsAccount();
   return { feedStates: createFeedStates(await feedStateTable()), cleanUp };
-});
-advertHistoriesSuite(name, async () => {
-  const { advertStatusTable, cleanUp } = anAwsAccount();
-  return { advertHistories: createAdvertHistories(await advertStatusTable()), cleanUp };
 });

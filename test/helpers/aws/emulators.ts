@@ -5,7 +5,7 @@ import dynalite from 'dynalite';
 import conditions from 'dynalite/db/index.js';
 import updateItem from 'dynalite/validations/updateItem.js';
 import { startFauxqs } from 'fauxqs';
-import { advertStatusTable, feedStateTable } from '../../../shared/contract/tables.ts';
+import { storeKeys } from '../../../shared/contract/tables.ts';
 
 const credentials = { accessKeyId: '000000000000', secretAccessKey: 'test' };
 
@@ -54,8 +54,10 @@ export async function startDynamo() {
   return {
     url,
     newClient,
-    feedStateTable: () => createTable([feedStateTable.partitionKey, feedStateTable.sortKey]),
-    advertStatusTable: () => createTable([advertStatusTable.partitionKey]),
+    feedStateTable: () => createTable(Object.values(storeKeys)),
+    advertStatusTable: () => createTable(Object.values(storeKeys)),
+    /** Of a subscriber, for its positions. */
+    positionsTable: () => createTable([storeKeys.partitionKey]),
     async stop() {
       client.destroy();
       await new Promise((resolve) => server.close(resolve));

@@ -1,5 +1,5 @@
 /** Converts a call of the SDK into the request that IAM decides about. */
-import { advertStatusTable, feedStateTable } from '../../../shared/contract/tables.ts';
+import { storeKeys } from '../../../shared/contract/tables.ts';
 
 export const services = ['cloudformation', 'dynamodb', 'events', 'lambda', 'secretsmanager', 'sqs'] as const;
 export type Service = (typeof services)[number];
@@ -41,9 +41,7 @@ type Attributes = Readonly<Record<string, { readonly S?: string }>>;
 // biome-ignore lint/suspicious/noExplicitAny: any shape of the API, taken apart below.
 type Input = Readonly<Record<string, any>>;
 
-const { partitionKey } = feedStateTable;
-if (partitionKey !== advertStatusTable.partitionKey)
-  throw new Error('the tables have different partition keys');
+const { partitionKey } = storeKeys;
 
 /**
  * One call may need several permissions: of an operation over several tables or items, each.

@@ -1,6 +1,5 @@
 /** The ports' conformance suites, with the calls recorded that each function makes by the methods that it uses. */
 import { beforeEach, expect, it } from 'vitest';
-import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
 import { createApplicationSecret } from '../../../shared/aws/application-secret.ts';
 import { createBooksWriter } from '../../../shared/aws/books.ts';
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
@@ -19,7 +18,6 @@ import { needsGroupsTogether } from '../../helpers/aws/fauxqs-gaps.ts';
 import { anObserver } from '../../helpers/aws/fixtures.ts';
 import { sqsInbox } from '../../helpers/aws/sqs-inbox.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
-import { advertHistoriesSuite } from '../../ports/advert-histories.suite.ts';
 import { applicationSecretSuite } from '../../ports/application-secret.suite.ts';
 import { changedAdvertsQueueSuite } from '../../ports/changed-adverts-queue.suite.ts';
 import { feedStatesSuite } from '../../ports/feed-states.suite.ts';
@@ -50,14 +48,20 @@ const rows: readonly (readonly [FunctionName, Kind, readonly (keyof Store)[]])[]
   ['fanOut', 'account', ['get']],
   ['refreshToken', 'account', ['list', 'get', 'put']],
   ['connect', 'account', ['get', 'put', 'remove']],
+  ['fanOut', 'history', ['get', 'put']],
+  ['connect', 'history', ['get']],
   ...everything.map((by) => [by, 'bridge', ['get', 'put']] as const),
 ];
 
 /** @param world of the test file, once it is started */
 export function recordedPortSuites(world: () => RecordedWorld): void {
   it.each(rows)('%s may work on rows of kind %s: %j', async (by, kind, used) => {
-    const feedState = await world().table('FeedState');
-    const make = (caller: Caller) => createStore({ feedState: feedState.of(caller) });
+    const [feedState, advertStatus] = await Promise.all([
+      world().table('FeedState'),
+      world().table('AdvertStatus'),
+    ]);
+    const make = (caller: Caller) =>
+      createStore({ feedState: feedState.of(caller), advertStatus: advertStatus.of(caller) });
     const store = partly(make, by, used);
     const key = { kind, name: 'main' };
 
@@ -76,16 +80,6 @@ export function recordedPortSuites(world: () => RecordedWorld): void {
     feedStatesSuite(by, async () => {
       const table = await world().table('FeedState');
       return { feedStates: partly((caller) => createFeedStates(table.of(caller)), by, used) };
-    });
-  }
-
-  for (const [by, used] of [
-    ['fanOut', ['read', 'write']],
-    ['connect', ['read']],
-  ] as const) {
-    advertHistoriesSuite(by, async () => {
-      const table = await world().table('AdvertStatus');
-      return { advertHistories: partly((caller) => createAdvertHistories(table.of(caller)), by, used) };
     });
   }
 

@@ -1,7 +1,7 @@
 /** A proxy between one function and AWS (or an emulator): forwards every call and reports it. */
 import { createServer, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { advertStatusTable, feedStateTable } from '../../../shared/contract/tables.ts';
+import { storeKeys } from '../../../shared/contract/tables.ts';
 import type { AwsCall, Service } from './aws-call.ts';
 
 export interface Answer {
@@ -100,7 +100,7 @@ function pass(base: string, { method, path, headers }: Sent, body: string): Prom
   });
 }
 
-const keyNames = [...new Set([...Object.values(feedStateTable), ...Object.values(advertStatusTable)])];
+const keyNames = Object.values(storeKeys);
 
 async function withItem(
   base: string,

@@ -97,9 +97,9 @@ export function ratesOfPorts(temper: Temper, seed: number): ReadonlyMap<string, 
   return new Map([
     // If one of these answers late, an older delivery may have the newer fetch. A late read returns a row that is newer
     // than an advert that was fetched before the read.
-    ['histories.read', { 'answer-late': pick(random, [0, 0.3]), late }],
+    ['history.get', { 'answer-late': pick(random, [0, 0.3]), late }],
     ['queue.receive', { 'answer-late': pick(random, [0, 0.4]) }],
-    ['histories.write', { late: 0.5 }],
+    ['history.put', { late: 0.5 }],
     ['events.publish', { refused: 0.4 }],
   ]);
 }

@@ -9,7 +9,7 @@ export const plantedInAudit: readonly PlantedFault[] = [
       replacements: [
         {
           file: 'audit.ts',
-          from: 'row.by === message || (isEmpty && row.version > version)',
+          from: 'row.by === message || (isEmpty && row.etag !== etag)',
           to: 'true',
         },
       ],

@@ -3,10 +3,8 @@
 import type { ParkingDeps, ParkingLot } from '../../../shared/aws/parking/parking.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
 import type { HistoryOwner } from '../../../shared/domain/history-key.ts';
-import { isPublished } from '../../../shared/domain/published-events.ts';
 import type { ParkedMessage } from '../../../shared/domain/queue/parked-message.ts';
 import { quietUntil } from '../../../shared/domain/rate-budget.ts';
-import type { AdvertHistories } from '../../../shared/ports/advert-histories.ts';
 import type { ApplicationSecret } from '../../../shared/ports/application-secret.ts';
 import type { ChangedAdvertsQueue } from '../../../shared/ports/changed-adverts-queue.ts';
 import type { DeadLetters } from '../../../shared/ports/dead-letters.ts';
@@ -15,6 +13,7 @@ import type { EventPublisher } from '../../../shared/ports/event-publisher.ts';
 import type { FeedStates } from '../../../shared/ports/feed-states.ts';
 import type { Store } from '../../../shared/ports/store.ts';
 import type { TokenVault } from '../../../shared/ports/token-vault.ts';
+import { type AdvertHistories, createAdvertHistories } from '../../../shared/state/advert-histories.ts';
 import { type BudgetStore, createBudgetStore } from '../../../shared/state/budget.ts';
 import { createPartnerAccounts, type PartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { type CallIncident, callIncidents } from '../model/incidents.ts';
@@ -53,9 +52,9 @@ export function createBridgePorts(
   seen: Seen,
   isBudgetOwn = false,
 ): BridgePorts {
-  const { plan, state, history, users, tokenWatch, traffic, coverage } = world;
+  const { state, history, users, tokenWatch, traffic, coverage } = world;
   const fanOut = createFanOutWatch(coverage);
-  const { advertHistories, feedStates, queue } = state;
+  const { feedStates, queue } = state;
 
   const call =
     <A extends unknown[], R>(
@@ -65,9 +64,6 @@ export function createBridgePorts(
     ) =>
     (...args: A): Promise<R> =>
       process.call({ name, allowed, perform: () => perform(...args), says: () => JSON.stringify(args) });
-
-  const fetchOf = ({ partnerAccount, advertId }: HistoryOwner) =>
-    seen.fetches.get(`${partnerAccount}/${advertId}`);
 
   /** The page that listed the advert. A slow poll may send a page's IDs after the next poll has read another page. */
   const pageWith = ({ partnerAccount, advertId }: HistoryOwner) => {
@@ -129,8 +125,9 @@ export function createBridgePorts(
     }
   };
 
-  const store = createStorePort(world, process, isBudgetOwn);
+  const store = createStorePort(world, process, { seen, fanOut, isBudgetOwn });
   const budget = createBudgetStore(store);
+  const histories = createAdvertHistories(store);
   const publish: EventPublisher['publish'] = async (envelope) => {
     fanOut.publishes(envelope);
     await world.events.publish(envelope);
@@ -175,32 +172,10 @@ export function createBridgePorts(
       }),
     },
     histories: {
-      read: call('histories.read', plan.temper === 'overtaken' ? [...reads, 'late'] : reads, async (key) => {
-        const row = await advertHistories.read(key);
-        fanOut.read(key, row);
-        return row;
-      }),
-      remove: call('histories.remove', writes, async (account, generation) => {
+      ...histories,
+      remove(account, generation) {
         history.rowsRemoved(account, generation);
-        await advertHistories.remove(account, generation);
-      }),
-      write(key, row) {
-        const fetch = fetchOf(key);
-        const perform = async () => {
-          const isWritten = await advertHistories.write(key, row);
-          fanOut.wrote(key, row, isWritten);
-          if (isWritten && row.envelope !== undefined) {
-            history.written(row.envelope, fetch);
-            // An event that a setting keeps from the bus counts as published when it is recorded: nothing follows.
-            if (!isPublished(JSON.parse(row.envelope), plan.publishedEvents))
-              history.published(row.envelope, true);
-          }
-          if (isWritten) users.fetchWritten(key, fetch);
-          return isWritten;
-        };
-        const says = () =>
-          `${key.partnerAccount}/${key.advertId} ${JSON.stringify({ ...row, envelope: undefined })}`;
-        return process.call({ name: 'histories.write', allowed: writes, perform, says });
+        return histories.remove(account, generation);
       },
     },
     queue: {

@@ -1,12 +1,17 @@
 /** The store as one process sees it: every call may go wrong, and what it writes is shown to the model. */
 import type { Kind } from '../../../shared/contract/tables.ts';
+import type { HistoryOwner } from '../../../shared/domain/history-key.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
+import { isPublished } from '../../../shared/domain/published-events.ts';
 import type { BudgetState } from '../../../shared/domain/rate-budget.ts';
 import type { Key, Put, Store } from '../../../shared/ports/store.ts';
+import type { AdvertRow } from '../../../shared/state/advert-histories.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
 import { type CallIncident, callIncidents } from '../model/incidents.ts';
 import { type Process, RemoteError } from './process.ts';
 import type { SimWorld } from './sim-world.ts';
+import type { Seen } from './transport.ts';
+import type { createFanOutWatch } from './watch-coverage.ts';
 import { checkGeneration } from './watch-feed.ts';
 
 const writes = callIncidents.filter((kind) => kind !== 'in-part');
@@ -14,13 +19,26 @@ const reads: readonly CallIncident[] = ['crash-before', 'refused', 'answer-late'
 /** A process's view of the budget is as old as a late answer makes it, so these calls are never late. */
 const budgetCalls: readonly CallIncident[] = ['crash-before', 'crash-after', 'refused', 'answer-lost'];
 
-/** @param isBudgetOwn the process has a rate budget of its own (a planted fault) */
-export function createStorePort(world: SimWorld, process: Process, isBudgetOwn = false): Store {
-  const { history, users, tokenWatch, traffic } = world;
+export interface StorePortOptions {
+  readonly seen: Seen;
+  readonly fanOut: ReturnType<typeof createFanOutWatch>;
+  /** The process has a rate budget of its own (a planted fault). */
+  readonly isBudgetOwn: boolean;
+}
+
+export function createStorePort(
+  world: SimWorld,
+  process: Process,
+  { seen, fanOut, isBudgetOwn }: StorePortOptions,
+): Store {
+  const { plan, history, users, tokenWatch, traffic } = world;
   const shared = world.state.store;
   const ownBudget = createInMemoryStore();
   const storeOf = (kind: Kind): Store => (isBudgetOwn && kind === 'bridge' ? ownBudget : shared);
-  const allowedOf = (kind: Kind, usual: readonly CallIncident[]) => (kind === 'bridge' ? budgetCalls : usual);
+  function allowedOf(kind: Kind, usual: readonly CallIncident[]): readonly CallIncident[] {
+    if (kind === 'bridge') return budgetCalls;
+    return kind === 'history' && usual === reads && plan.temper === 'overtaken' ? [...reads, 'late'] : usual;
+  }
 
   function call<T>(
     verb: string,
@@ -49,6 +67,25 @@ export function createStorePort(world: SimWorld, process: Process, isBudgetOwn =
     }
   }
 
+  const fetchOf = ({ partnerAccount, advertId }: HistoryOwner) =>
+    seen.fetches.get(`${partnerAccount}/${advertId}`);
+
+  function historyPut(
+    owner: HistoryOwner,
+    row: AdvertRow,
+    isWritten: boolean,
+    fetch: ReturnType<typeof fetchOf>,
+  ): void {
+    fanOut.wrote(owner, row, isWritten);
+    if (!isWritten) return;
+    if (row.envelope !== undefined) {
+      history.written(row.envelope, fetch);
+      // An event that a setting keeps from the bus counts as published when it is recorded: nothing follows.
+      if (!isPublished(JSON.parse(row.envelope), plan.publishedEvents)) history.published(row.envelope, true);
+    }
+    users.fetchWritten(owner, fetch);
+  }
+
   return {
     get: (key) =>
       call('get', key, reads, async () => {
@@ -58,7 +95,9 @@ export function createStorePort(world: SimWorld, process: Process, isBudgetOwn =
           world.isTroubled('accounts-unreadable', key.name)
         )
           throw new RemoteError('account.get: unreadable');
-        return storeOf(key.kind).get(key);
+        const row = await storeOf(key.kind).get(key);
+        if (key.kind === 'history') fanOut.read(ownerOf(key), row && rowOf(row.value));
+        return row;
       }),
 
     list: (kind, listing) =>
@@ -66,16 +105,21 @@ export function createStorePort(world: SimWorld, process: Process, isBudgetOwn =
 
     put(key, value, expected) {
       const store = storeOf(key.kind);
+      // What this process has fetched when it sends the row, which may arrive much later.
+      const fetch = key.kind === 'history' ? fetchOf(ownerOf(key)) : undefined;
       let written: Put | undefined;
       const perform = async (): Promise<Put> => {
         const before = await store.get(key);
         // A client that repeats its call recognizes its own success.
         if (written && 'etag' in written && before?.etag === written.etag) return written;
         written = await store.put(key, value, expected);
-        if ('etag' in written) wasPut(key, value, before?.value);
+        const isWritten = 'etag' in written;
+        if (key.kind === 'history') historyPut(ownerOf(key), rowOf(value), isWritten, fetch);
+        else if (isWritten) wasPut(key, value, before?.value);
         return written;
       };
-      return call('put', key, writes, perform, () => `${key.name} ${JSON.stringify(value)}`);
+      const says = () => `${key.name} ${JSON.stringify({ ...(value as object), envelope: undefined })}`;
+      return call('put', key, writes, perform, says);
     },
 
     remove: (key, expected) =>
@@ -103,4 +147,11 @@ export function createStorePort(world: SimWorld, process: Process, isBudgetOwn =
       });
     },
   };
+}
+
+const rowOf = (value: unknown): AdvertRow => ({ ...{ pending: false }, ...(value as AdvertRow) });
+
+function ownerOf({ name }: Key): HistoryOwner {
+  const [partnerAccount = '', generation, advertId = ''] = name.split('/');
+  return { partnerAccount, generation: Number(generation), feed: 'adverts', advertId };
 }

@@ -1,7 +1,9 @@
-import { GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { GetItemCommand, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createStore } from '../../../shared/aws/store.ts';
+import { createAdvertHistories } from '../../../shared/state/advert-histories.ts';
 import { startDynamo } from '../../helpers/aws/emulators.ts';
+import { anEnvelope } from '../../helpers/aws/fixtures.ts';
 
 const account = { kind: 'account', name: 'main' } as const;
 const books = { kind: 'books', name: 'main/7/adverts' } as const;
@@ -128,4 +130,31 @@ describe('the store on DynamoDB', () => {
     await expect(store.put(account, {}, 'absent')).rejects.toThrow(refusal);
     expect(await item('main', 'account')).toEqual(Item);
   });
+});
+
+it('stores an advert with its event in less than 1 KB, one write unit', async () => {
+  const table = await dynamo.feedStateTable();
+  const histories = createAdvertHistories(createStore({ advertStatus: table }));
+  const key = {
+    partnerAccount: 'main',
+    generation: 1_763_640_000,
+    feed: 'adverts',
+    advertId: '12345678901',
+  } as const;
+  await histories.write(key, {
+    sequence: 7,
+    status: 'active',
+    envelope: anEnvelope(key.advertId),
+    by: '0b6c1f5e-6c1c-4f4e-9d55-0f2d7a1b2c3d:12345678901',
+    pending: true,
+    etag: 'absent',
+  });
+
+  const { Items: [item = {}] = [] } = await table.client.send(new ScanCommand({ TableName: table.name }));
+  const bytes = Object.entries(item).reduce(
+    (sum, [name, { S = '' }]) => sum + Buffer.byteLength(name + S),
+    0,
+  );
+  expect(bytes).toBeGreaterThan(700);
+  expect(bytes).toBeLessThan(1024);
 });

@@ -1,19 +1,20 @@
 import { DatabaseSync } from 'node:sqlite';
-import { BatchGetItemCommand, DynamoDBClient, GetItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient, GetItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
-import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
 import { fromItem, type Item, toItem } from '../../../shared/aws/dynamodb/values.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createStore } from '../../../shared/aws/store.ts';
 import { ShapeError } from '../../../shared/contract/checks.ts';
 import { asPartnerError } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
-import type { AdvertHistories, AdvertRow } from '../../../shared/ports/advert-histories.ts';
 import { stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
+import type { AdvertHistories, AdvertRow } from '../../../shared/state/advert-histories.ts';
+import { createAdvertHistories } from '../../../shared/state/advert-histories.ts';
 import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
+import { createInMemoryStore } from '../../fakes/store.ts';
 import { mockClient } from '../../helpers/aws/mock-client.ts';
 import { feedState, partnerAccount, tokenPair } from '../../helpers/records.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
@@ -30,7 +31,7 @@ const rightRow: AdvertRow = {
   envelope: '{"of":"sequence 7"}',
   by: 'read-0:1',
   pending: false,
-  version: 12,
+  etag: 'before',
 };
 
 /** A world with one advert changed whose history reads as `read` has it, and three more that are well. */
@@ -42,7 +43,7 @@ async function fannedOut(read: AdvertHistories['read']) {
   const histories: AdvertHistories = {
     ...sound,
     read: (key) => (key.advertId === '1' ? read(key) : sound.read(key)),
-    write: async (key, row) => key.advertId === '1' || sound.write(key, row),
+    write: async (key, row) => (key.advertId === '1' ? row : sound.write(key, row)),
   };
   const fanOut = createFanOut({ ...world.fanOutDeps, histories });
   const batch = await world.state.queue.receive({ maxGroups: 10, maxPerGroup: 10, visibilityMs: 60_000 });
@@ -71,21 +72,20 @@ describe('the history of an advert, with junk in it', () => {
     );
   });
 
-  it('on DynamoDB is a row or an error, read of an item with any attributes', async () => {
-    const histories = createAdvertHistories(table);
-    const key = { partnerAccount: 'main', generation: 1, feed: 'adverts', advertId: '1' } as const;
-    const attribute = fc.oneof(
-      oddValue.map((value) => toItem({ value }).value),
-      fc.constantFrom({ SS: [marker] }, { B: new Uint8Array([1]) }, { NS: ['1'] }, { N: 'x' }, { S: '' }, {}),
-    );
-    const item = fc.dictionary(fc.constantFrom(...Object.keys(rightRow)), attribute);
-    await fc.assert(
-      fc.asyncProperty(item, async (fields) => {
-        dynamo
-          .on(BatchGetItemCommand)
-          .resolves({ Responses: { t: [{ ...fields, pk: { S: 'main/1/1' } } as unknown as Item] } });
+  const key = { kind: 'history', name: 'main/1/1' } as const;
+  const owner = { partnerAccount: 'main', generation: 1, feed: 'adverts', advertId: '1' } as const;
+  async function readFrom(value: unknown) {
+    const store = createInMemoryStore();
+    await store.put(key, value, 'absent');
+    const histories = createAdvertHistories(store);
+    return () => histories.read(owner);
+  }
 
-        const error = await errorOf(() => histories.read(key));
+  it('is a row or an error, read of any stored value', async () => {
+    const { etag: _etag, ...stored } = rightRow;
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(nearlyRight(stored), oddValue), async (value) => {
+        const error = await errorOf(await readFrom(value ?? null));
 
         expectNoTrace(error);
         if (error !== undefined) expect(asPartnerError(error).policy.deadLettered).toBe('by-age');
@@ -95,14 +95,8 @@ describe('the history of an advert, with junk in it', () => {
   });
 
   it('is never the ground for an event that is not of the contract, and calls for a person', async () => {
-    const { read } = createAdvertHistories(table);
-    const right = toItem({ ...rightRow, by: 'read-0:1' });
-    for (const wrong of [{ sequence: { S: '7' } }, { version: { NULL: true } }, { envelope: { M: {} } }]) {
-      dynamo.on(BatchGetItemCommand).callsFake(({ RequestItems }) => ({
-        Responses: { t: [{ ...right, ...wrong, ...RequestItems.t.Keys[0] }] },
-      }));
-
-      const { world, verdictOf } = await fannedOut(read);
+    for (const wrong of [{ sequence: '7' }, { status: 7 }, { envelope: {} }]) {
+      const { world, verdictOf } = await fannedOut(await readFrom({ ...rightRow, ...wrong }));
 
       expect(verdictOf('1')?.kind).toBe('retry');
       expect(world.advertEvents().map(({ detail }) => detail.metadata.sequence)).toEqual([1, 1, 1]);

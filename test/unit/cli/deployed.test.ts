@@ -21,11 +21,11 @@ import { GetQueueAttributesCommand, ReceiveMessageCommand, SQSClient } from '@aw
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
 import type { Table } from '../../../shared/aws/dynamodb/conditional-write.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createStore } from '../../../shared/aws/store.ts';
 import { outputs } from '../../../shared/contract/names.ts';
+import { createAdvertHistories } from '../../../shared/state/advert-histories.ts';
 import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { startDynamo } from '../../helpers/aws/emulators.ts';
 import { mockClient } from '../../helpers/aws/mock-client.ts';
@@ -437,14 +437,14 @@ describe('disconnect', () => {
   });
 
   it('removes the history before the name is forgotten', async () => {
-    const histories = createAdvertHistories(advertStatusTable);
+    const histories = createAdvertHistories(createStore({ advertStatus: advertStatusTable }));
     const key = {
       partnerAccount: 'main',
       generation: 1_763_640_000,
       feed: 'adverts',
       advertId: '1',
     } as const;
-    await histories.write(key, { sequence: 1, status: 'active', pending: false, version: 1 });
+    await histories.write(key, { sequence: 1, status: 'active', pending: false, etag: 'absent' });
     lambda
       .on(InvokeCommand)
       .resolvesOnce(answer({ kind: 'forgetting', generation: key.generation }))

@@ -10,7 +10,6 @@ import { answerRefreshToken } from '../../../functions/refresh-token/answer.ts';
 import { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
 import { startSandbox } from '../../../sandbox/server.ts';
 import { seededRandom } from '../../../sandbox/state/random.ts';
-import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
 import { createApplicationSecret } from '../../../shared/aws/application-secret.ts';
 import { createBooksWriter, readBooks } from '../../../shared/aws/books.ts';
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
@@ -29,6 +28,7 @@ import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accoun
 import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
 import { drainLimits, fanOutLimits, refreshLimits } from '../../../shared/runtime/limits.ts';
 import { createTelemetry } from '../../../shared/runtime/observer.ts';
+import { createAdvertHistories } from '../../../shared/state/advert-histories.ts';
 import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
 import { aReadersPolicy, fakeSecretsManager } from '../../helpers/aws/fake-secrets-manager.ts';
@@ -76,7 +76,7 @@ async function startBridge() {
   const accounts = createPartnerAccounts(createStore({ feedState: table }));
   const feedStates = createFeedStates(table);
   const books = createBooksWriter(table);
-  const histories = createAdvertHistories(statusTable);
+  const histories = createAdvertHistories(createStore({ advertStatus: statusTable }));
   const vault = createTokenVault(secretsManager, secretNames, aReadersPolicy);
   const application = createApplicationSecret(secretsManager, secretNames);
   const client = clientOf(sandbox.url, { clock });

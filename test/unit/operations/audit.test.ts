@@ -8,14 +8,14 @@ import {
 } from '../../../operations/audit-sources.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
 import { advertEvent } from '../../../shared/domain/advert-event.ts';
-import type { AdvertRow } from '../../../shared/ports/advert-histories.ts';
 import type { AdvertSource, AuditProgress } from '../../../shared/ports/backfills.ts';
+import type { AdvertRow } from '../../../shared/state/advert-histories.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 
 const key = { partnerAccount: 'main', generation: 7 };
-const firstRow: AdvertRow = { sequence: 0, status: null, pending: false, version: 0 };
+const firstRow: AdvertRow = { sequence: 0, status: null, pending: false, etag: 'absent' };
 
 describe('an audit', () => {
   let clock: ReturnType<typeof createManualClock>;
@@ -46,12 +46,11 @@ describe('an audit', () => {
     const { advertId } = message;
     const row = (await state.advertHistories.read(owner(advertId))) ?? firstRow;
     const status = service[advertId] ?? null;
-    const next = { ...row, version: row.version + 1, by: message.key };
+    const next = { ...row, by: message.key };
     if (givenUp.includes(advertId))
       return void (await state.advertHistories.write(owner(advertId), {
         ...row,
         tries: 5,
-        version: row.version + 1,
       }));
     if (row.sequence > 0 && row.status === status)
       return void (await state.advertHistories.write(owner(advertId), next));

@@ -15,7 +15,7 @@ it('history does not say that a dead letter was dropped, while SQS does not show
     budgetStore: { read: async () => ({ nextSlotMs: 0, pausedUntilMs: 0 }) },
     // The row that fan-out writes before it dead-letters the first message of an advert.
     advertHistories: {
-      read: async () => ({ sequence: 0, status: null, pending: true, version: 1 }),
+      read: async () => ({ sequence: 0, status: null, pending: true, etag: 'absent' }),
     },
     waitingMessages: { ofAdvert: async () => [] },
     letters: { list: async () => found },

@@ -3,8 +3,8 @@ import { type HistoryPorts, readHistory } from '../../../operations/history/read
 import type { DeadLetter } from '../../../shared/contract/messages.ts';
 import { advertEvent } from '../../../shared/domain/advert-event.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
-import type { AdvertRow } from '../../../shared/ports/advert-histories.ts';
 import type { WaitingMessage } from '../../../shared/ports/parked-messages.ts';
+import type { AdvertRow } from '../../../shared/state/advert-histories.ts';
 import { changedAdvert, deadLetter, feedState, partnerAccount } from '../../helpers/records.ts';
 
 const noon = Date.parse('2026-11-20T12:00:00Z');
@@ -24,9 +24,9 @@ const envelope = JSON.stringify(
 const active: AdvertRow = {
   ...{ sequence: 3, status: 'active', envelope, by: earlier.key },
   pending: false,
-  version: 4,
+  etag: 'absent',
 };
-const noEvent: AdvertRow = { sequence: 0, status: null, pending: false, version: 1 };
+const noEvent: AdvertRow = { sequence: 0, status: null, pending: false, etag: 'absent' };
 const queued: WaitingMessage = { message, place: 'queue', receives: 0 };
 const parked: WaitingMessage = { message, place: 'parked', receives: 0 };
 const letter = deadLetter({ message, at: '2026-11-20T12:01:00.000Z', reason: 'the answer has no status' });

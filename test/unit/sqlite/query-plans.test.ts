@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { createAdvertHistories } from '../../../shared/sqlite/advert-histories.ts';
 import { createBooks } from '../../../shared/sqlite/books.ts';
 import { createChangedAdvertsQueue } from '../../../shared/sqlite/changed-adverts-queue.ts';
 import { createDeadLetters } from '../../../shared/sqlite/dead-letters.ts';
@@ -7,14 +6,14 @@ import { stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
 import { openStateFile } from '../../../shared/sqlite/file/state-file.ts';
 import { createStore } from '../../../shared/sqlite/file/store.ts';
 import { createParkedMessages } from '../../../shared/sqlite/parked-messages.ts';
+import { createRowStore } from '../../../shared/sqlite/store.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
 
 const folder = scratchFolders();
 
 /** The tables that grow, and what may be done with them: a search by a key or an index, not a walk. */
-const cheap =
-  /^SEARCH (messages|sent_keys|advert_histories) USING (INTEGER PRIMARY KEY|PRIMARY KEY|(COVERING )?INDEX)/;
-const growing = /messages|sent_keys|advert_histories|TEMP B-TREE/;
+const cheap = /^SEARCH (messages|sent_keys|rows) USING (INTEGER PRIMARY KEY|PRIMARY KEY|(COVERING )?INDEX)/;
+const growing = /messages|sent_keys|rows|TEMP B-TREE/;
 
 describe('the plans of queries', () => {
   it('cost the same however much there is', () => {
@@ -33,7 +32,7 @@ describe('the plans of queries', () => {
     const deadLetters = createDeadLetters(listening, books, Date);
     const parked = createParkedMessages(listening, Date);
     createChangedAdvertsQueue({ store: listening, books, deadLetters, parked, clock: Date });
-    createAdvertHistories(listening);
+    createRowStore(listening);
 
     const costly = [...asked].flatMap((sql) =>
       db

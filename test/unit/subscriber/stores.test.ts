@@ -20,12 +20,12 @@ afterAll(async () => {
 
 positionStoreSuite('in memory', async () => createInMemoryPositions());
 positionStoreSuite('DynamoDB (dynalite)', async () =>
-  createDynamoDbPositions({ dynamodb, tableName: (await server.advertStatusTable()).name }),
+  createDynamoDbPositions({ dynamodb, tableName: (await server.positionsTable()).name }),
 );
 
 describe('the DynamoDB store', () => {
   it('keeps its items under a prefix and a key of your choice', async () => {
-    const { name: tableName } = await server.advertStatusTable();
+    const { name: tableName } = await server.positionsTable();
     const store = createDynamoDbPositions({
       dynamodb,
       tableName,
@@ -51,7 +51,7 @@ describe('the DynamoDB store', () => {
 
 describe('newerCondition', () => {
   it('makes one write of what is kept and how far it has been applied', async () => {
-    const { name: TableName } = await server.advertStatusTable();
+    const { name: TableName } = await server.positionsTable();
     const apply = async (sequence: number, status: string, generation = 9) => {
       const event = anAdvertStatusChanged({ generation, sequence, status });
       const newer = newerCondition(event, { marshalled: true });

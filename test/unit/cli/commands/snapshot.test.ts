@@ -1,11 +1,11 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createAdvertHistories } from '../../../../shared/aws/advert-histories.ts';
 import type { Table } from '../../../../shared/aws/dynamodb/conditional-write.ts';
 import { createStore } from '../../../../shared/aws/store.ts';
 import { outputs } from '../../../../shared/contract/names.ts';
 import { advertEvent } from '../../../../shared/domain/advert-event.ts';
+import { createAdvertHistories } from '../../../../shared/state/advert-histories.ts';
 import { createPartnerAccounts } from '../../../../shared/state/partner-accounts.ts';
 import { startDynamo, startSqs } from '../../../helpers/aws/emulators.ts';
 import { mockClient } from '../../../helpers/aws/mock-client.ts';
@@ -53,10 +53,10 @@ describe('snapshot of a stack', () => {
 
   /** Rows of 25 adverts, one of a forgotten generation, and one that has no event yet. @returns the envelopes meant */
   async function record(): Promise<string[]> {
-    const histories = createAdvertHistories(tables.advertStatus);
+    const histories = createAdvertHistories(createStore({ advertStatus: tables.advertStatus }));
     await createPartnerAccounts(createStore({ feedState: tables.feedState })).add(partnerAccount());
     const { generation } = partnerAccount();
-    const row = { sequence: 3, status: 'active', pending: false, version: 1 };
+    const row = { sequence: 3, status: 'active', pending: false, etag: 'absent' };
     const envelopes = Array.from({ length: 25 }, (_, index) => {
       const seen = {
         bridge: 'AdvertBridge',

@@ -46,7 +46,7 @@ const share = (auditSample: number) => {
 
 async function publish(count: number): Promise<void> {
   for (let id = 1; id <= count; id += 1) {
-    const row = { sequence: 1, status: 'active', envelope: '{}', pending: false, version: 1 };
+    const row = { sequence: 1, status: 'active', envelope: '{}', pending: false, etag: 'absent' };
     await state.advertHistories.write({ ...key, feed: 'adverts', advertId: String(id) }, row);
   }
 }

@@ -41,7 +41,7 @@ const faults: Record<string, (world: World) => Partial<FanOutDeps>> = {
     histories: { ...state.advertHistories, read: () => Promise.reject(new Error('throttled')) },
   }),
   'a history that somebody else writes all the time': ({ state }) => ({
-    histories: { ...state.advertHistories, write: async () => false },
+    histories: { ...state.advertHistories, write: async () => undefined },
   }),
   'an advert of a wrong shape, whose tries cannot be counted': (world) => ({
     ...failing(world, 'contract-broken'),
@@ -49,7 +49,11 @@ const faults: Record<string, (world: World) => Partial<FanOutDeps>> = {
   }),
   'an advert that is not confirmed to be missing': (world) => ({
     ...failing(world, 'not-found'),
-    histories: { ...world.state.advertHistories, read: async () => undefined, write: async () => true },
+    histories: {
+      ...world.state.advertHistories,
+      read: async () => undefined,
+      write: async (_key, row) => row,
+    },
   }),
   'a bus that refuses': ({ events }) => {
     events.refuse();

@@ -7,11 +7,11 @@ import {
 import { GetFunctionConfigurationCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { GetQueueAttributesCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createAdvertHistories } from '../../../../../shared/aws/advert-histories.ts';
 import { createFeedStates } from '../../../../../shared/aws/feed-states.ts';
 import { createStore } from '../../../../../shared/aws/store.ts';
 import { outputs } from '../../../../../shared/contract/names.ts';
 import { advertEvent } from '../../../../../shared/domain/advert-event.ts';
+import { createAdvertHistories } from '../../../../../shared/state/advert-histories.ts';
 import { createPartnerAccounts } from '../../../../../shared/state/partner-accounts.ts';
 import { startDynamo } from '../../../../helpers/aws/emulators.ts';
 import { mockClient } from '../../../../helpers/aws/mock-client.ts';
@@ -78,14 +78,14 @@ beforeEach(async () => {
     sequence: 1,
     observedAt: Date.now() - 120_000,
   };
-  await createAdvertHistories(advertStatusTable).write(key, {
+  await createAdvertHistories(createStore({ advertStatus: advertStatusTable })).write(key, {
     ...{
       sequence: 1,
       status: 'active',
       envelope: JSON.stringify(advertEvent(message, seen)),
       by: message.key,
     },
-    ...{ pending: false, version: 1 },
+    ...{ pending: false, etag: 'absent' },
   });
   logHas();
 });

@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+import { type AdvertRow, createAdvertHistories } from '../../../shared/state/advert-histories.ts';
+import { createInMemoryStore } from '../../fakes/store.ts';
+
+const key = { partnerAccount: 'main', generation: 1_763_640_000, feed: 'adverts', advertId: '123' } as const;
+
+const first: AdvertRow = { sequence: 0, status: null, pending: true, etag: 'absent' };
+const complete: AdvertRow = {
+  sequence: 7,
+  status: 'aktywne ✓',
+  envelope: '{"detail":{"data":{"status":"aktywne ✓","previousStatus":null}}}',
+  by: 'read-1:123',
+  pending: false,
+  tries: 2,
+  missingSince: 1_763_640_000_000,
+  etag: 'absent',
+};
+
+const make = () => {
+  const store = createInMemoryStore();
+  return { store, histories: createAdvertHistories(store) };
+};
+
+describe('advert histories', () => {
+  it('have no row for an advert that was never written', async () => {
+    const { histories } = make();
+    expect(await histories.read(key)).toBeUndefined();
+    await histories.remove('main', key.generation);
+    expect(await histories.page(key)).toEqual({ advertIds: [], envelopes: [] });
+  });
+
+  it.each([
+    ['with every field', complete],
+    ['with the least', first],
+    ['of an unavailable advert', { ...complete, status: null }],
+  ])('return a row %s as it was written, with its etag', async (_, row) => {
+    const { store, histories } = make();
+    const written = await histories.write(key, row);
+    const { etag } = (await store.get({ kind: 'history', name: 'main/1763640000/123' })) ?? {};
+    expect(written).toEqual({ ...row, etag });
+    expect(await histories.read(key)).toEqual(written);
+  });
+
+  it('lose what a later write leaves out', async () => {
+    const { histories } = make();
+    const { etag = 'absent' } = (await histories.write(key, complete)) ?? {};
+    await histories.write(key, { ...first, etag });
+    expect(await histories.read(key)).toEqual({ ...first, etag: expect.any(String) });
+  });
+
+  it('refuse a write over a row that has changed, is there already, or is gone', async () => {
+    const { histories } = make();
+    const before = (await histories.write(key, first)) ?? first;
+    expect(await histories.write(key, complete)).toBeUndefined();
+    await histories.write(key, { ...complete, etag: before.etag });
+    expect(await histories.write(key, before)).toBeUndefined();
+    await histories.remove('main', key.generation);
+    expect(await histories.write(key, before)).toBeUndefined();
+    expect(await histories.read(key)).toBeUndefined();
+  });
+
+  it('are forgotten for generations of one partner account up to one', async () => {
+    const { histories } = make();
+    const earlier = { ...key, generation: key.generation - 1 };
+    const later = { ...key, generation: key.generation + 1 };
+    const others = ['main2', 'main.x', 'main-', 'mai'].map((partnerAccount) => ({ ...key, partnerAccount }));
+    for (const each of [key, earlier, later, ...others]) await histories.write(each, first);
+
+    await histories.remove('main', key.generation);
+
+    expect(await histories.read(key)).toBeUndefined();
+    expect(await histories.read(earlier)).toBeUndefined();
+    for (const other of [later, ...others])
+      expect(await histories.read(other)).toMatchObject({ pending: true });
+  });
+
+  it('are not read from a row that somebody edited', async () => {
+    const { store, histories } = make();
+    await store.put({ kind: 'history', name: 'main/1763640000/123' }, { sequence: '7' }, 'absent');
+    await expect(histories.read(key)).rejects.toThrow('history of advert main/1763640000/123: sequence');
+  });
+});
+
+describe('published adverts', () => {
+  it('are every advert of the generation with an event, over all pages once', async () => {
+    const { histories } = make();
+    const ids = Array.from({ length: 2_003 }, (_, index) => String(9_007_199_254_740_993n + BigInt(index)));
+    for (const advertId of ids)
+      await histories.write({ ...key, advertId }, { ...complete, envelope: `{"id":"${advertId}"}` });
+
+    const pages = [await histories.page(key)];
+    for (let { next } = pages[0] ?? {}; next !== undefined; ) {
+      const page = await histories.page(key, next);
+      pages.push(page);
+      next = page.next;
+    }
+
+    expect(pages.map(({ advertIds }) => advertIds.length)).toEqual([1_000, 1_000, 3]);
+    expect(pages.flatMap(({ advertIds }) => advertIds)).toEqual(ids);
+    expect(pages.flatMap(({ envelopes }) => envelopes)).toEqual(ids.map((id) => `{"id":"${id}"}`));
+  });
+
+  it('leave out other accounts, other generations, and adverts without an event', async () => {
+    const { histories } = make();
+    await histories.write({ ...key, advertId: '1' }, complete);
+    await histories.write({ ...key, advertId: '2' }, first);
+    for (const partnerAccount of ['main2', 'main.x', 'mai'])
+      await histories.write({ ...key, partnerAccount, advertId: '3' }, complete);
+    for (const generation of [key.generation - 1, key.generation + 1, key.generation * 10])
+      await histories.write({ ...key, generation, advertId: '4' }, complete);
+
+    expect((await histories.page(key)).advertIds).toEqual(['1']);
+  });
+});
