@@ -8,10 +8,10 @@ import { count } from '../../shared/wording.ts';
 
 export const more = `Every event is one line of JSON on standard output. On SIGTERM or SIGINT the run finishes what it is working on and ends with
 exit code 0. So it does when the reader of standard output goes away (\`| head -1\`); events that the reader did not take stay in
-the queue and are delivered by the next run. With --until-idle the exit code is 0, or 3 when something is dead-lettered, a
+the event log of the folder and are written by the next run that writes to standard output. With --until-idle the exit code is 0, or 3 when something is dead-lettered, a
 partner account is stopped, or a webhook does not take its events.
 
-With --webhook events are stored first and then sent, signed by Standard Webhooks (\`advert-bridge webhook --help\`). The events of
+With --webhook events are appended to the event log first and then sent, signed by Standard Webhooks (\`advert-bridge webhook --help\`). The events of
 one advert are sent in order, each again with backoff until it arrives. A webhook that is down holds up no other. Events that
 wait when the run ends are kept, and sent by the next run with the same --webhook.
 
