@@ -47,7 +47,7 @@ export interface Settled {
   readonly trouble: Trouble | undefined;
   /** An event that has arrived. */
   readonly sent?: Pick<UnsentEvent, 'number' | 'subject'>;
-  /** An event that has not arrived, and is sent again. */
+  /** An event that has not arrived, or waits for such an event of its subject (without an attempt). */
   readonly unsent?: Omit<UnsentEvent, 'envelope'>;
 }
 
@@ -58,35 +58,24 @@ export type Webhooks = ReturnType<typeof createWebhooks>;
 
 /**
  * The webhooks that read the event log: their secrets, and the events that they did not take. Of the unsent events of
- * one subject (an advert, or a partner account), only the oldest is due, so that they arrive in order.
+ * one subject (an advert, or a partner account), which are due together, only the oldest is next: they arrive in order.
  */
 export function createWebhooks(store: Store, log: EventLog) {
-  const updateUnsent = store.prepare(
-    'UPDATE unsent SET attempts = ?, due_at = ? WHERE webhook = ? AND number = ?',
-  );
-  // Only what has not been given up in the meantime. It is due only if it is the oldest of its subject.
-  const insertUnsent = store.prepare(
+  const countAttempt = store.prepare('UPDATE unsent SET attempts = ? WHERE webhook = ? AND number = ?');
+  // Only what has not been given up in the meantime. It is due when the others of its subject are.
+  const insert = store.prepare(
     `INSERT INTO unsent (webhook, number, subject, envelope, at, attempts, due_at)
      SELECT name, number, ?3, envelope, at, ?4,
-       iif(EXISTS (SELECT 1 FROM unsent WHERE webhook = ?1 AND subject = ?3 AND number < ?2), NULL, ?5)
+       ifnull((SELECT max(due_at) FROM unsent WHERE webhook = ?1 AND subject = ?3), 0)
      FROM readers, events WHERE name = ?1 AND number = ?2 AND number > position`,
   );
-  const putBehind = store.prepare(
-    'UPDATE unsent SET due_at = NULL WHERE webhook = ? AND subject = ? AND number > ?',
-  );
-  const removeUnsent = store.prepare('DELETE FROM unsent WHERE webhook = ? AND number = ?');
-  // Makes the oldest remaining event of a subject due.
-  const promote = store.prepare(
-    `UPDATE unsent SET due_at = 0 WHERE webhook = ?1 AND due_at IS NULL AND number =
-       (SELECT min(number) FROM unsent WHERE webhook = ?1 AND subject = ?2)`,
-  );
-  const promoteAll = store.prepare(
-    `UPDATE unsent SET due_at = 0 WHERE webhook = ?1 AND due_at IS NULL AND number IN
-       (SELECT min(number) FROM unsent WHERE webhook = ?1 GROUP BY subject)`,
-  );
+  const remove = store.prepare('DELETE FROM unsent WHERE webhook = ? AND number = ?');
+  const setDue = store.prepare('UPDATE unsent SET due_at = ?3 WHERE webhook = ?1 AND subject = ?2');
   const selectNext = store.prepare(
-    `SELECT number, subject, envelope, attempts, due_at AS dueAt FROM unsent
-     WHERE webhook = ? AND due_at IS NOT NULL ORDER BY due_at LIMIT ?`,
+    `SELECT number, subject, envelope, attempts, due_at AS dueAt FROM unsent AS one
+     WHERE webhook = ?1 AND NOT EXISTS
+       (SELECT 1 FROM unsent WHERE webhook = ?1 AND subject = one.subject AND number < one.number)
+     ORDER BY due_at, number LIMIT ?2`,
   );
   const selectUnsent = store.prepare(
     'SELECT max(number = ?3) AS itself FROM unsent WHERE webhook = ?1 AND subject = ?2',
@@ -140,14 +129,14 @@ export function createWebhooks(store: Store, log: EventLog) {
     settle: (webhook: string, { trouble, sent, unsent }: Settled): Promise<void> =>
       store.write(() => {
         if (sent) {
-          removeUnsent.run(webhook, sent.number);
-          promote.run(webhook, sent.subject);
+          remove.run(webhook, sent.number);
+          setDue.run(webhook, sent.subject, 0);
         }
         if (unsent) {
           const { number, subject, attempts, dueAt } = unsent;
-          const { changes } = updateUnsent.run(attempts, dueAt, webhook, number);
-          if (changes === 0) insertUnsent.run(webhook, number, subject, attempts, dueAt);
-          putBehind.run(webhook, subject, number);
+          const { changes } = countAttempt.run(attempts, webhook, number);
+          if (changes === 0) insert.run(webhook, number, subject, attempts);
+          if (attempts > 0) setDue.run(webhook, subject, dueAt);
         }
         setTrouble.run(trouble ? JSON.stringify(trouble) : null, webhook);
       }),
@@ -174,7 +163,6 @@ export function createWebhooks(store: Store, log: EventLog) {
         const removed = Number(removeOld.run(webhook, before).changes);
         if (removed === 0) return 0;
         countGivenUp.run(removed, webhook);
-        promoteAll.run(webhook);
         return removed;
       });
       return unsent + (await log.giveUp(webhook, before));

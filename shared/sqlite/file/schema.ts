@@ -96,7 +96,7 @@ CREATE TABLE readers (
   format TEXT
 ) STRICT, WITHOUT ROWID;
 
--- Events that a webhook did not take, and those that follow such an event of the same subject (due_at is null for these).
+-- Events that a webhook did not take, and those that follow such an event of the same subject.
 CREATE TABLE unsent (
   webhook TEXT NOT NULL,
   number INTEGER NOT NULL,
@@ -104,11 +104,11 @@ CREATE TABLE unsent (
   envelope TEXT NOT NULL,
   at INTEGER NOT NULL,
   attempts INTEGER NOT NULL,
-  due_at INTEGER,
+  due_at INTEGER NOT NULL,
   PRIMARY KEY (webhook, number)
 ) STRICT;
 CREATE INDEX unsent_of_subject ON unsent (webhook, subject, number);
-CREATE INDEX unsent_due ON unsent (webhook, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX unsent_due ON unsent (webhook, due_at, number);
 
 -- The rows of shared/ports/store.ts. They are long: WITHOUT ROWID would store them in the index of the key, few to a page.
 CREATE TABLE rows (

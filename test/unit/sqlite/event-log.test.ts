@@ -123,7 +123,7 @@ describe('the webhooks', () => {
     'keep unsent events of a subject in order, also when the later one is stored %s',
     async (_when, order) => {
       const { webhooks, log, fail, arrive, next, of } = await withEvents();
-      await Promise.all(order.map((number) => fail(number, 1_000 * number, 2)));
+      await Promise.all(order.map((number) => fail(number, 1_000, number === 1 ? 2 : 0)));
       await log.advance(one, 2);
 
       expect(webhooks.next(one, 10)).toEqual([
