@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import fc from 'fast-check';
@@ -9,18 +8,7 @@ import '../docs/subscription-elsewhere.ts';
 import { aFilter } from '../helpers/subscriptions.ts';
 import { inShort, synthesized } from '../helpers/synthesized.ts';
 
-const page = readFileSync('docs/subscribe/cdk.md', 'utf8');
-
 describe('docs/subscribe/cdk.md', () => {
-  it.each(['test/docs/subscription.ts', 'test/docs/subscription-elsewhere.ts'])(
-    'shows %s as it is compiled',
-    (file) => {
-      const [, shown] =
-        new RegExp(`<!-- snippet: ${file} -->\n\`\`\`ts\n([\\s\\S]*?)\`\`\``).exec(page) ?? [];
-      expect(shown).toBe(readFileSync(file, 'utf8'));
-    },
-  );
-
   it('shows a subscription that can be synthesized', () => {
     Template.fromStack(new SearchStack(new App(), 'Search')).resourceCountIs('AWS::Events::Rule', 1);
   });

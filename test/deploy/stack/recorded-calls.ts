@@ -6,7 +6,7 @@ import { secretNames, stackName } from '../../../shared/contract/names.ts';
 import { functions, synthesized } from '../../helpers/synthesized.ts';
 import { type AwsCall, requestsOf, type Service } from '../../infra/iam/aws-call.ts';
 import { awsMadeCalls } from '../../infra/iam/aws-made-calls.ts';
-import { compare, type RoleCall, roleCalls, summary } from '../../infra/iam/grants.ts';
+import { compare, functionCalls, type RoleCall, summary } from '../../infra/iam/grants.ts';
 import { type RecordingProxy, startRecordingProxy } from '../../infra/iam/recording-proxy.ts';
 import { policiesOf, secretArn } from '../../infra/iam/template-policies.ts';
 import type { Cloud } from '../emulator/cloud.ts';
@@ -77,7 +77,7 @@ export async function recordCalls(
       new DescribeStackResourcesCommand({ StackName: stackName }),
     );
     const calls = recorded.flatMap(({ caller, call }): RoleCall[] =>
-      roleCalls(policies.roleOf(functions[caller]), requestsOf(call), ({ service, resource }) => {
+      functionCalls(policies, functions[caller], requestsOf(call), ({ service, resource }) => {
         if (service === 'secretsmanager') {
           return resource === secretNames.application
             ? policies.arnOf('AWS::SecretsManager::Secret', 'RefreshTokenApplication')

@@ -62,6 +62,21 @@ export const summary = ({ recorded, distinct, denied, unused }: GrantReport): st
 /** Where a request goes, by what names it: tables, queues, functions and the bus by their names in the recorded world. */
 export type ArnOf = (request: Pick<IamRequest, 'service' | 'resource'>) => string;
 
+/** What a call of a function's own code says of itself, for each grant that holds for that code alone. */
+export const functionCalls = (
+  policies: TemplatePolicies,
+  functionId: string,
+  requests: readonly IamRequest[],
+  arnOf: ArnOf,
+): RoleCall[] =>
+  roleCalls(policies.roleOf(functionId), requests, arnOf).map((call) => ({
+    ...call,
+    context: {
+      ...call.context,
+      'lambda:SourceFunctionArn': policies.arnOf('AWS::Lambda::Function', functionId),
+    },
+  }));
+
 export const roleCalls = (role: RolePolicies, requests: readonly IamRequest[], arnOf: ArnOf): RoleCall[] =>
   requests.map(({ action, context, ...named }) => ({
     role,

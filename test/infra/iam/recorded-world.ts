@@ -12,7 +12,7 @@ import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
 import { playServices } from '../../helpers/aws/played-services.ts';
 import { functions } from '../../helpers/synthesized.ts';
 import { type AwsCall, requestsOf } from './aws-call.ts';
-import { type ArnOf, type RoleCall, roleCalls } from './grants.ts';
+import { type ArnOf, functionCalls, type RoleCall, roleCalls } from './grants.ts';
 import { startRecordingProxy } from './recording-proxy.ts';
 import { secretArn, stackArn, type TemplatePolicies } from './template-policies.ts';
 
@@ -140,15 +140,11 @@ export async function startRecordedWorld(invoke: (event: unknown) => Promise<unk
     },
     /** All calls recorded so far, as requests that IAM decides about. */
     calls: (policies: TemplatePolicies): RoleCall[] =>
-      recorded.flatMap(({ caller, call }) => {
-        if (caller === 'catchUp') return roleCalls(policies.catchUpRole, requestsOf(call), arnOf(policies));
-        const function_ = policies.arnOf('AWS::Lambda::Function', functions[caller]);
-        const requests = requestsOf(call).map((request) => ({
-          ...request,
-          context: { ...request.context, 'lambda:SourceFunctionArn': function_ },
-        }));
-        return roleCalls(policies.roleOf(functions[caller]), requests, arnOf(policies));
-      }),
+      recorded.flatMap(({ caller, call }) =>
+        caller === 'catchUp'
+          ? roleCalls(policies.catchUpRole, requestsOf(call), arnOf(policies))
+          : functionCalls(policies, functions[caller], requestsOf(call), arnOf(policies)),
+      ),
     async stop() {
       for (const { proxy, clients } of byCaller.values()) {
         for (const client of Object.values(clients)) client.destroy();
