@@ -34,7 +34,7 @@ export const descriptions: Readonly<Record<string, string>> = {
   'replay-name': 'Set by EventBridge when an event is replayed from an archive.',
   'detail.metadata': 'Identifies the event, and says when and why it was published.',
   'detail.metadata.eventId':
-    'Unique ID of the event. All copies of an event have the same one, unlike the `id` of EventBridge. Do not parse it.',
+    'ID of the event, unique within its bridge. All copies of an event have the same one, unlike the `id` of EventBridge. Do not parse it.',
   'detail.metadata.schemaVersion': 'Version of `detail`; an addition gives it a greater minor number.',
   'detail.metadata.bridge':
     'Name of the bridge (its setting `stackName`). Histories of two bridges are independent, and two bridges may use the same names of partner accounts. Absent in events before version 1.1.',

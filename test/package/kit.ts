@@ -145,7 +145,11 @@ export async function checkCommonJs(
       const source = await readFile(join(repository, 'examples/minimal', file), 'utf8');
       await writeFile(join(project, file), source.replace('import.meta.dirname', '__dirname'));
     }
-    await installs(project, env, ...['@aws-sdk/client-dynamodb', '@aws-sdk/client-sqs'].map(versioned));
+    await installs(
+      project,
+      env,
+      ...['@aws-sdk/client-dynamodb', '@aws-sdk/client-sqs', 'esbuild'].map(versioned),
+    );
     const flags = [
       '--strict',
       '--skipLibCheck',
