@@ -6,7 +6,6 @@ import { readBody, send } from './http/wire.ts';
 import { answerRequest, findTarget } from './routes.ts';
 import { type Answer, errorAnswer, json, RefusedError } from './state/answer.ts';
 import { type JournalEntry, withoutSecrets } from './state/journal.ts';
-import { fingerprint } from './state/tokens.ts';
 import type { World } from './state/world.ts';
 
 /**
@@ -29,7 +28,6 @@ export function createServiceListener(world: World, onFault: (error: unknown) =>
       endpoint,
       user: null,
       grantType: null,
-      tokenFingerprint: null,
       status: null,
       fault: null,
     });
@@ -37,7 +35,6 @@ export function createServiceListener(world: World, onFault: (error: unknown) =>
       const body = method === 'GET' || method === 'HEAD' ? '' : await readBody(incoming);
       const accessToken = world.tokens.accessToken(bearerOf(incoming));
       entry.user = accessToken?.grant.user ?? null;
-      entry.tokenFingerprint = accessToken?.fingerprint ?? null;
       if (endpoint === 'token') noteTokenRequest(world, entry, body ?? '');
 
       const struck = { endpoint, advertId, user: entry.user, hasCursor: query.has('cursor') };
@@ -49,6 +46,7 @@ export function createServiceListener(world: World, onFault: (error: unknown) =>
 
       const delayMs = world.settings.latencyMs + (fault?.delayMs ?? 0);
       if (delayMs > 0) await sleep(delayMs, undefined, { ref: false });
+      if (fault?.kind === 'cut-off') entry.status = answer?.status ?? null;
       if (fault !== undefined && playOnWire(fault, response, world.clock, answer)) return;
       if (answer === undefined) return;
       entry.status = answer.status;
@@ -64,7 +62,7 @@ export function createServiceListener(world: World, onFault: (error: unknown) =>
 
 function realAnswer(world: World, request: ServiceRequest): Answer {
   const { rateLimit, errorShapes } = world.settings.assumptions;
-  const limited = rateLimit === null ? undefined : world.rateLimiter.check(rateLimit);
+  const limited = rateLimit === null ? undefined : world.limitRate(rateLimit);
   if (limited !== undefined) return limited;
   try {
     return answerRequest(world, request);
@@ -82,7 +80,5 @@ function bearerOf({ headers: { authorization = '' } }: IncomingMessage): string 
 function noteTokenRequest(world: World, entry: JournalEntry, body: string): void {
   const { grant_type: grantType, refresh_token: refreshToken } = jsonObject(body) ?? {};
   if (typeof grantType === 'string') entry.grantType = grantType;
-  if (typeof refreshToken !== 'string') return;
-  entry.user = world.tokens.ownerOfRefreshToken(refreshToken) ?? null;
-  entry.tokenFingerprint = fingerprint(refreshToken);
+  if (typeof refreshToken === 'string') entry.user = world.tokens.ownerOfRefreshToken(refreshToken) ?? null;
 }

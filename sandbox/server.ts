@@ -1,9 +1,11 @@
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { SandboxControl } from './control/control.ts';
+import { createControl, type SandboxControl } from './control/control.ts';
 import { controlPath, createControlListener } from './control/control-route.ts';
 import { createServiceListener } from './listener.ts';
-import { type Application, createWorld, type WorldOptions } from './state/world.ts';
+import type { Settings } from './state/settings.ts';
+import { createWorld, type WorldOptions } from './state/world.ts';
 
 export interface SandboxUser {
   readonly name: string;
@@ -30,7 +32,7 @@ export interface Sandbox {
   /** The base_url of the document, without a trailing slash. */
   readonly url: string;
   readonly port: number;
-  readonly application: Application;
+  readonly application: Readonly<Settings>;
   /** The initial users, with one refresh token each. */
   readonly users: readonly { readonly name: string; readonly refreshToken: string }[];
   readonly control: SandboxControl;
@@ -45,44 +47,37 @@ export interface Sandbox {
  * @see docs/partner-api.md, and state/settings.ts for what is unknown about the service
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const world = createWorld(options);
-  const control = new SandboxControl(world);
-  const users = (options.users ?? [{ name: 'main' }]).map((user: SandboxUser) => {
-    const { name, refreshToken = `sandbox-refresh-token-${name}`, scope } = user;
-    control.addUser(name, { refreshToken, scope, adverts: user.adverts ?? options.adverts ?? 20 });
+  const { port: wantedPort = 0, users: wantedUsers = [{ name: 'main' }], adverts = 20, ...others } = options;
+  const { onFault = (error) => process.stderr.write(`sandbox: ${String(error)}\n`), ...state } = others;
+  const world = createWorld(state);
+  const control = createControl(world);
+  const users = wantedUsers.map(({ name, ...user }: SandboxUser) => {
+    const { refreshToken = `sandbox-refresh-token-${name}` } = user;
+    control.addUser(name, { refreshToken, scope: user.scope, adverts: user.adverts ?? adverts });
     return { name, refreshToken };
   });
 
-  const onFault = options.onFault ?? ((error) => process.stderr.write(`sandbox: ${String(error)}\n`));
   const serve = createServiceListener(world, onFault);
   const serveControl = createControlListener(control);
   const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
     if (request.url?.startsWith(controlPath)) serveControl(request, response);
     else serve(request, response);
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port ?? 0, '127.0.0.1', () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
+  server.listen(wantedPort, '127.0.0.1');
+  await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  let closing: Promise<void> | undefined;
-  const close = (): Promise<void> =>
-    new Promise((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    });
   return {
     url: `http://127.0.0.1:${port}`,
     port,
-    application: world.application,
+    application: world.settings,
     users,
     control,
-    close: () => {
-      closing ??= close();
-      return closing;
+    async close() {
+      if (!server.listening) return;
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
     },
   };
 }

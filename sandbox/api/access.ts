@@ -1,7 +1,7 @@
 import type { ServiceRequest } from '../http/request.ts';
 import { RefusedError } from '../state/answer.ts';
 import type { PartnerAccount } from '../state/partner-account.ts';
-import { covers } from '../state/scope.ts';
+import { covers } from '../state/tokens.ts';
 import type { World } from '../state/world.ts';
 
 /**

@@ -1,11 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import { Readable } from 'node:stream';
 import { headersOf } from '../http/wire.ts';
 import type { Answer } from '../state/answer.ts';
 import type { Clock } from '../state/clock.ts';
 import type { Fault } from '../state/faults.ts';
-
-const defaultHugeBytes = 64 * 1024 * 1024;
 
 /** The answer that a fault sends instead of the real one; undefined for faults that send no complete answer. */
 export function standInFor({ kind, status = 200, body, headers }: Fault): Answer | undefined {
@@ -55,25 +52,9 @@ export function playOnWire(
       response.write(body.subarray(0, body.length >> 1), () => response.destroy());
       return true;
     }
-    case 'huge': {
-      const bytes = fault.bytes ?? defaultHugeBytes;
-      response.writeHead(answer.status, headersOf(clock, answer, bytes));
-      Readable.from(hugeBody(bytes)).pipe(response);
-      return true;
-    }
     case 'hang': // The connection stays open and silent until either side closes it.
       return true;
     default:
       return false;
   }
-}
-
-/** Valid JSON of this many bytes, in pieces. */
-function* hugeBody(bytes: number): Generator<string> {
-  const [opening, closing] = ['{"data":"', '"}'];
-  const chunk = 'a'.repeat(64 * 1024);
-  yield opening;
-  for (let left = bytes - opening.length - closing.length; left > 0; left -= chunk.length)
-    yield chunk.slice(0, left);
-  yield closing;
 }

@@ -1,5 +1,6 @@
-import { scopeNames } from '../state/scope.ts';
-import type { Application, PendingConsent } from '../state/world.ts';
+import type { Settings } from '../state/settings.ts';
+import { scopeNames } from '../state/tokens.ts';
+import type { PendingConsent } from '../state/world.ts';
 
 /**
  * The page that asks a person for consent. It shows the host that the code is sent to.
@@ -8,7 +9,7 @@ import type { Application, PendingConsent } from '../state/world.ts';
  * @see partner-api.md §5.3, authorization_code rule 5
  */
 export function consentPage(
-  { applicationName, clientId }: Application,
+  { applicationName, clientId }: Settings,
   requestId: string,
   { scope, redirectUri }: PendingConsent,
   users: readonly string[],

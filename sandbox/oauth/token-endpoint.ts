@@ -1,8 +1,8 @@
 import { checkVersion } from '../api/access.ts';
 import { jsonFields, type ServiceRequest } from '../http/request.ts';
 import { type Answer, json, RefusedError } from '../state/answer.ts';
-import { covers, scopeNames } from '../state/scope.ts';
 import type { Grant } from '../state/tokens.ts';
+import { covers, scopeNames } from '../state/tokens.ts';
 import { take, type World } from '../state/world.ts';
 
 type Fields = ReadonlyMap<string, string>;
@@ -20,7 +20,7 @@ export function serveToken(world: World, request: ServiceRequest): Answer {
   if (body === undefined)
     throw refused('invalid_request', 'The body must be a JSON object, as application/json.');
   const fields = fieldsOf(body);
-  const { clientId, clientSecret } = world.application;
+  const { clientId, clientSecret } = world.settings;
   const sent = [required(fields, 'client_id'), required(fields, 'client_secret')];
   if (sent[0] !== clientId || sent[1] !== clientSecret)
     throw refused('invalid_client', 'The client credentials are not valid.', 401);
@@ -38,7 +38,7 @@ function grantFor(world: World, grantType: string, fields: Fields): Grant {
     case 'authorization_code':
       return exchangeCode(world, fields);
     case 'client_credentials':
-      return world.tokens.openGrant(null, requestedScope(fields, world.application.allowedScope));
+      return world.tokens.openGrant(null, requestedScope(fields, world.settings.allowedScope));
     default:
       throw refused('unsupported_grant_type', 'The grant type is not known.');
   }
@@ -46,7 +46,7 @@ function grantFor(world: World, grantType: string, fields: Fields): Grant {
 
 function exchangeCode(world: World, fields: Fields): Grant {
   // Checks the scope first, so that a typing error in it does not use up the one-time code.
-  requestedScope(fields, world.application.allowedScope);
+  requestedScope(fields, world.settings.allowedScope);
   const issued = take(world.codes, required(fields, 'code'));
   const ageMs = world.clock.now() - (issued?.issuedAtMs ?? 0);
   if (issued === undefined || ageMs >= world.settings.assumptions.authorizationCodeLifetimeSeconds * 1000) {

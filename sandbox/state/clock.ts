@@ -4,26 +4,17 @@ export interface Clock {
 }
 
 /** The service's own clock: that of its base, with an offset. */
-export class SandboxClock implements Clock {
-  readonly #base: Clock;
-  #offsetMs = 0;
-
-  constructor(base: Clock) {
-    this.#base = base;
-  }
-
-  now(): number {
-    return Math.floor(this.#base.now() + this.#offsetMs);
-  }
-
+export function createSandboxClock(base: Clock) {
+  let offsetMs = 0;
   /** Jumps to a time (milliseconds since 1970), and runs on from there. */
-  set(atMs: number): void {
+  const set = (atMs: number): void => {
     // Beyond this limit a Date is invalid, and every answer contains one.
     if (!Number.isFinite(atMs) || Math.abs(atMs) > 8.64e15) throw new RangeError('not a moment in time');
-    this.#offsetMs = atMs - this.#base.now();
-  }
-
-  advance(byMs: number): void {
-    this.set(this.#base.now() + this.#offsetMs + byMs);
-  }
+    offsetMs = atMs - base.now();
+  };
+  return {
+    now: (): number => Math.floor(base.now() + offsetMs),
+    set,
+    advance: (byMs: number): void => set(base.now() + offsetMs + byMs),
+  };
 }

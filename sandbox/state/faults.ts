@@ -20,8 +20,6 @@ const kinds = [
   'invalid-json',
   /** A 200 whose JSON differs from the document. Default body: `{"data":{"unexpected":true}}`. */
   'wrong-shape',
-  /** A 200 with a body of this many `bytes`. Default: 64 MiB. */
-  'huge',
   /** The request is neither processed nor answered. */
   'hang',
   /** The request is not processed, and the connection is reset. */
@@ -35,13 +33,12 @@ const kinds = [
 ] as const;
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
-export const faultSchema = v.pipe(
+const faultSchema = v.pipe(
   v.strictObject({
     kind: v.picklist(kinds),
     status: v.optional(v.pipe(count, v.minValue(200), v.maxValue(599))),
     body: v.optional(v.unknown()),
     headers: v.optional(v.record(v.string(), v.string())),
-    bytes: v.optional(count),
     delayMs: v.optional(count),
     // The requests that the fault applies to; an absent field means all.
     endpoint: v.optional(v.picklist(endpointNames)),
@@ -71,49 +68,35 @@ export type StandingFault = Fault & {
 type FaultedRequest = { readonly [K in 'endpoint' | 'user' | 'advertId' | 'hasCursor']: Fault[K] | null };
 
 /** The faults that the sandbox plays. @see partner-api.md §7 */
-export class FaultBook {
-  readonly #random: Random;
-  readonly #standing = new Map<number, StandingFault>();
-  #lastId = 0;
-
-  constructor(random: Random) {
-    this.#random = random;
-  }
-
-  /** @returns the fault's ID. @throws {RangeError} naming the field that does not fit */
-  add(fault: Fault): number {
-    this.#lastId += 1;
-    const standing = { ...parseStrictly(faultSchema, fault), id: this.#lastId, matched: 0, struck: 0 };
-    this.#standing.set(this.#lastId, standing);
-    return this.#lastId;
-  }
-
-  list(): StandingFault[] {
-    return [...this.#standing.values()].map((fault) => ({ ...fault }));
-  }
-
-  /** @returns whether there was such a fault */
-  remove(id: number): boolean {
-    return this.#standing.delete(id);
-  }
-
-  clear(): void {
-    this.#standing.clear();
-  }
-
-  /** The fault to play for this request: of the matching faults, the one added first. */
-  strike(request: FaultedRequest): StandingFault | undefined {
-    for (const fault of this.#standing.values()) {
-      if (!matches(fault, request)) continue;
-      fault.matched += 1;
-      const maxCount = fault.count ?? (fault.nth === undefined ? Number.POSITIVE_INFINITY : 1);
-      if (fault.matched < (fault.nth ?? 1) || fault.struck >= maxCount) continue;
-      if (fault.probability !== undefined && this.#random() >= fault.probability) continue;
-      fault.struck += 1;
-      return fault;
-    }
-    return undefined;
-  }
+export function createFaultBook(random: Random) {
+  const standing = new Map<number, StandingFault>();
+  let lastId = 0;
+  return {
+    /** @returns the fault's ID. @throws {RangeError} naming the field that does not fit */
+    add(fault: Fault): number {
+      const checked = parseStrictly(faultSchema, fault);
+      lastId += 1;
+      standing.set(lastId, { ...checked, id: lastId, matched: 0, struck: 0 });
+      return lastId;
+    },
+    list: (): StandingFault[] => [...standing.values()].map((fault) => ({ ...fault })),
+    /** @returns whether there was such a fault */
+    remove: (id: number): boolean => standing.delete(id),
+    clear: (): void => standing.clear(),
+    /** The fault to play for this request: of the matching faults, the one added first. */
+    strike(request: FaultedRequest): StandingFault | undefined {
+      for (const fault of standing.values()) {
+        if (!matches(fault, request)) continue;
+        fault.matched += 1;
+        const maxCount = fault.count ?? (fault.nth === undefined ? Number.POSITIVE_INFINITY : 1);
+        if (fault.matched < (fault.nth ?? 1) || fault.struck >= maxCount) continue;
+        if (fault.probability !== undefined && random() >= fault.probability) continue;
+        fault.struck += 1;
+        return fault;
+      }
+      return undefined;
+    },
+  };
 }
 
 const matches = (fault: Fault, request: FaultedRequest): boolean =>

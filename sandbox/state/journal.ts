@@ -16,8 +16,6 @@ export interface JournalEntry {
   user: string | null;
   /** Only for token requests. */
   grantType: string | null;
-  /** Identifies the access token (in token requests: the refresh token). */
-  tokenFingerprint: string | null;
   /** Status of the answer; null while there is none, and for ever after `hang` and `reset`. */
   status: number | null;
   /** Kind of the fault that was played, if any. */
@@ -25,43 +23,29 @@ export interface JournalEntry {
 }
 
 /** The requests that arrived. Beyond the limit, the oldest entries are deleted. */
-export class Journal {
-  readonly #limit: number;
-  readonly #entries = new Map<number, JournalEntry>();
-  #nextIndex = 0;
-
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
-
-  /** Number of requests recorded since the start, which is the index of the next one. */
-  get nextIndex(): number {
-    return this.#nextIndex;
-  }
-
-  /** Records a request. @returns its entry, whose open fields are filled as the request proceeds */
-  add(fields: Omit<JournalEntry, 'index'>): JournalEntry {
-    const entry = { index: this.#nextIndex, ...fields };
-    this.#nextIndex += 1;
-    this.#entries.set(entry.index, entry);
-    this.#entries.delete(entry.index - this.#limit);
-    return entry;
-  }
-
-  /** @param since index of the first entry to return. @param limit default: no limit */
-  list(since = 0, limit = Number.POSITIVE_INFINITY): JournalEntry[] {
-    const listed: JournalEntry[] = [];
-    const firstIndex = Math.max(since, this.#nextIndex - this.#entries.size);
-    for (let index = firstIndex; index < this.#nextIndex && listed.length < limit; index += 1) {
-      const entry = this.#entries.get(index);
-      if (entry !== undefined) listed.push(entry);
-    }
-    return listed;
-  }
-
-  clear(): void {
-    this.#entries.clear();
-  }
+export function createJournal(maxEntries: number) {
+  const entries = new Map<number, JournalEntry>();
+  let nextIndex = 0;
+  return {
+    /** Number of requests recorded since the start, which is the index of the next one. */
+    get nextIndex(): number {
+      return nextIndex;
+    },
+    /** Records a request. @returns its entry, whose open fields are filled as the request proceeds */
+    add(fields: Omit<JournalEntry, 'index'>): JournalEntry {
+      const entry = { index: nextIndex, ...fields };
+      nextIndex += 1;
+      entries.set(entry.index, entry);
+      entries.delete(entry.index - maxEntries);
+      return entry;
+    },
+    /** @param since index of the first entry to return. @param limit default: no limit */
+    list(since = 0, limit = Number.POSITIVE_INFINITY): JournalEntry[] {
+      const first = Math.max(0, since - (nextIndex - entries.size));
+      return [...entries.values()].slice(first, first + limit);
+    },
+    clear: (): void => entries.clear(),
+  };
 }
 
 /** Replaces the values of parameters whose names contain token, code or secret. */

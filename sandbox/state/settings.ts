@@ -93,7 +93,7 @@ const assumptions = v.strictObject({
   /** Assumed (§3 shows only `active`): the statuses of generated adverts and random changes. */
   statuses: v.optional(
     v.array(v.string()),
-    'new active limited unpaid moderated blocked outdated'.split(' '),
+    'new active limited unpaid moderated blocked outdated removed_by_user'.split(' '),
   ),
   /** Assumed (§4.4): the status of a newly posted advert, and the status code of the answer. */
   createdAdvert: v.optional(v.strictObject({ status: text('new'), answerStatus: amountOr(200) }), {}),
@@ -115,6 +115,16 @@ const assumptions = v.strictObject({
 export type Assumptions = v.InferOutput<typeof assumptions>;
 
 const settings = v.strictObject({
+  // The application that the partner registered with the service (§5.1).
+  clientId: text('sandbox-client'),
+  clientSecret: text('sandbox-client-secret'),
+  /** Shown on the consent page. */
+  applicationName: text('Advert Bridge'),
+  /** See the assumption `loopbackPortMayDiffer`. */
+  callbackUrls: v.optional(v.array(v.string()), ['http://127.0.0.1:8765/callback']),
+  /** All scopes that this partner may request, separated by spaces. */
+  allowedScope: text('v2 read write'),
+
   /** Delay between recording a change and showing it in the feed. */
   visibilityDelayMs: amountOr(3000),
   /** Delay of every answer. */
@@ -124,7 +134,6 @@ const settings = v.strictObject({
   retentionSeconds: v.optional(v.nullable(amount), null),
   assumptions: v.optional(assumptions, {}),
 });
-export const settingNames = Object.keys(settings.entries);
 export type Settings = v.InferOutput<typeof settings>;
 export type SettingsPatch = v.InferInput<typeof settings>;
 

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { Clock } from './clock.ts';
 import { type Random, randomToken } from './random.ts';
 import type { Settings } from './settings.ts';
@@ -24,110 +23,90 @@ export interface AccessToken {
   readonly value: string;
   readonly grant: Grant;
   expiresAtMs: number;
-  /** Identifies the token in the journal. */
-  readonly fingerprint: string;
 }
 
 /** Access and refresh tokens by the rules of partner-api.md §5.3. */
-export class TokenStore {
-  readonly #clock: Clock;
-  readonly #random: Random;
-  readonly #settings: Settings;
-  readonly #access = new Map<string, AccessToken>();
+export function createTokenStore(clock: Clock, random: Random, settings: Settings) {
+  const accessTokens = new Map<string, AccessToken>();
   /** Every refresh token ever issued; the current one of a grant was never superseded. */
-  readonly #refresh = new Map<string, { readonly grant: Grant; supersededAtMs?: number }>();
-
-  constructor(clock: Clock, random: Random, settings: Settings) {
-    this.#clock = clock;
-    this.#random = random;
-    this.#settings = settings;
-  }
-
-  openGrant(user: string | null, scope: string, refreshToken = randomToken(this.#random)): Grant {
-    const [nowMs, access] = [this.#clock.now(), undefined];
-    const times = { refreshTokenIssuedAtMs: nowMs, lastUsedAtMs: nowMs };
-    const grant = { user, scope, access, refreshToken, ...times, revoked: false };
-    this.#refresh.set(refreshToken, { grant });
-    return grant;
-  }
-
-  /** Every access and refresh token ever issued. */
-  issued(): string[] {
-    return [...this.#access.keys(), ...this.#refresh.keys()];
-  }
-
-  /** The user of this refresh token, valid or not. */
-  ownerOfRefreshToken(value: string): string | null | undefined {
-    return this.#refresh.get(value)?.grant.user;
-  }
-
-  /** @returns the access token, even if expired; undefined if it was never issued */
-  accessToken(value: string): AccessToken | undefined {
-    return this.#access.get(value);
-  }
-
-  isValid(token: AccessToken): boolean {
-    return !token.grant.revoked && token.expiresAtMs > this.#clock.now();
-  }
-
-  /** @returns the grant to answer with, or undefined: invalid_grant */
-  useRefreshToken(value: string): Grant | undefined {
-    const { grant, supersededAtMs } = this.#refresh.get(value) ?? {};
-    const nowMs = this.#clock.now();
-    if (!grant || grant.revoked || nowMs - grant.lastUsedAtMs >= refreshTokenIdleMs) return undefined;
-    if (supersededAtMs === undefined) return grant;
-    const rule = this.#settings.assumptions.supersededRefreshToken;
-    const isUsable = rule === 'always' || (rule === 'same-day' && this.#isSameDay(supersededAtMs, nowMs));
-    return isUsable ? grant : undefined;
-  }
-
-  /**
-   * The pair to answer with: the same access token while it is valid, otherwise a new one; the same refresh token on
-   * the day it was issued, otherwise a new one.
-   */
-  pair(grant: Grant): { access: AccessToken; refreshToken: string; refreshTokenIsNew: boolean } {
-    const nowMs = this.#clock.now();
-    grant.lastUsedAtMs = nowMs;
-    const refreshTokenIsNew = !this.#isSameDay(grant.refreshTokenIssuedAtMs, nowMs);
-    if (refreshTokenIsNew) {
-      this.#refresh.set(grant.refreshToken, { grant, supersededAtMs: nowMs });
-      grant.refreshToken = randomToken(this.#random);
-      grant.refreshTokenIssuedAtMs = nowMs;
-      this.#refresh.set(grant.refreshToken, { grant });
-    }
-    if (grant.access === undefined || !this.isValid(grant.access)) {
-      const value = randomToken(this.#random);
-      const expiresAtMs = nowMs + this.#settings.accessTokenLifetimeSeconds * 1000;
-      grant.access = { value, grant, expiresAtMs, fingerprint: fingerprint(value) };
-      this.#access.set(value, grant.access);
-    }
-    return { access: grant.access, refreshToken: grant.refreshToken, refreshTokenIsNew };
-  }
-
-  /** Lets access tokens expire now. @param user default: all users. @returns how many were still valid */
-  expireAccessTokens(user?: string): number {
-    const valid = [...this.#access.values()].filter(
-      (token) => (user === undefined || token.grant.user === user) && this.isValid(token),
-    );
-    for (const token of valid) token.expiresAtMs = this.#clock.now();
-    return valid.length;
-  }
-
-  /** Revokes all grants of a user. @returns how many */
-  revoke(user: string): number {
-    const grants = new Set([...this.#refresh.values()].map(({ grant }) => grant));
-    const revoked = [...grants].filter((grant) => grant.user === user && !grant.revoked);
-    for (const grant of revoked) grant.revoked = true;
-    return revoked.length;
-  }
-
-  #isSameDay(earlierMs: number, laterMs: number): boolean {
-    if (this.#settings.assumptions.refreshTokenDay === 'rolling') return laterMs - earlierMs < dayMs;
+  const refreshTokens = new Map<string, { readonly grant: Grant; readonly supersededAtMs?: number }>();
+  const isValid = (token: AccessToken): boolean => !token.grant.revoked && token.expiresAtMs > clock.now();
+  const isSameDay = (earlierMs: number, laterMs: number): boolean => {
+    if (settings.assumptions.refreshTokenDay === 'rolling') return laterMs - earlierMs < dayMs;
     return Math.floor(earlierMs / dayMs) === Math.floor(laterMs / dayMs);
-  }
+  };
+  return {
+    isValid,
+    openGrant(user: string | null, scope: string, refreshToken = randomToken(random)): Grant {
+      const times = { refreshTokenIssuedAtMs: clock.now(), lastUsedAtMs: clock.now() };
+      const grant = { user, scope, access: undefined, refreshToken, ...times, revoked: false };
+      refreshTokens.set(refreshToken, { grant });
+      return grant;
+    },
+    /** Every access and refresh token ever issued. */
+    issued: (): string[] => [...accessTokens.keys(), ...refreshTokens.keys()],
+    /** The user of this refresh token, valid or not. */
+    ownerOfRefreshToken: (value: string) => refreshTokens.get(value)?.grant.user,
+    /** @returns the access token, even if expired; undefined if it was never issued */
+    accessToken: (value: string) => accessTokens.get(value),
+
+    /** @returns the grant to answer with, or undefined: invalid_grant */
+    useRefreshToken(value: string): Grant | undefined {
+      const { grant, supersededAtMs } = refreshTokens.get(value) ?? {};
+      const nowMs = clock.now();
+      if (!grant || grant.revoked || nowMs - grant.lastUsedAtMs >= refreshTokenIdleMs) return undefined;
+      if (supersededAtMs === undefined) return grant;
+      const rule = settings.assumptions.supersededRefreshToken;
+      const isUsable = rule === 'always' || (rule === 'same-day' && isSameDay(supersededAtMs, nowMs));
+      return isUsable ? grant : undefined;
+    },
+
+    /**
+     * The pair to answer with: the same access token while it is valid, otherwise a new one; the same refresh token on
+     * the day it was issued, otherwise a new one.
+     */
+    pair(grant: Grant) {
+      const nowMs = clock.now();
+      grant.lastUsedAtMs = nowMs;
+      const refreshTokenIsNew = !isSameDay(grant.refreshTokenIssuedAtMs, nowMs);
+      if (refreshTokenIsNew) {
+        refreshTokens.set(grant.refreshToken, { grant, supersededAtMs: nowMs });
+        grant.refreshToken = randomToken(random);
+        grant.refreshTokenIssuedAtMs = nowMs;
+        refreshTokens.set(grant.refreshToken, { grant });
+      }
+      if (grant.access === undefined || !isValid(grant.access)) {
+        const expiresAtMs = nowMs + settings.accessTokenLifetimeSeconds * 1000;
+        grant.access = { value: randomToken(random), grant, expiresAtMs };
+        accessTokens.set(grant.access.value, grant.access);
+      }
+      return { access: grant.access, refreshToken: grant.refreshToken, refreshTokenIsNew };
+    },
+
+    /** Lets access tokens expire now. @param user default: all users. @returns how many were still valid */
+    expireAccessTokens(user?: string): number {
+      const isOurs = ({ grant }: AccessToken) => user === undefined || grant.user === user;
+      const valid = [...accessTokens.values()].filter((token) => isOurs(token) && isValid(token));
+      for (const token of valid) token.expiresAtMs = clock.now();
+      return valid.length;
+    },
+    /** Revokes all grants of a user. @returns how many */
+    revoke(user: string): number {
+      const grants = new Set([...refreshTokens.values()].map(({ grant }) => grant));
+      const revoked = [...grants].filter((grant) => grant.user === user && !grant.revoked);
+      for (const grant of revoked) grant.revoked = true;
+      return revoked.length;
+    },
+  };
 }
 
-/** Eight hex digits that tell tokens apart without revealing them. */
-export function fingerprint(secret: string): string {
-  return createHash('sha256').update(secret).digest('hex').slice(0, 8);
+/** The scopes in a list separated by spaces or plus signs. @see partner-api.md §5.2, §5.3 */
+export function scopeNames(scope: string): string[] {
+  return [...new Set(scope.split(/[ +]+/).filter((name) => name !== ''))];
+}
+
+/** Whether the granted scope contains every needed one. */
+export function covers(granted: string, needed: string): boolean {
+  const names = scopeNames(granted);
+  return scopeNames(needed).every((name) => names.includes(name));
 }

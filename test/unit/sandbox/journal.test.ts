@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Journal, withoutSecrets } from '../../../sandbox/state/journal.ts';
+import { createJournal, withoutSecrets } from '../../../sandbox/state/journal.ts';
 import { longAgo, noonMs, start } from './start.ts';
 
 describe('the journal', () => {
@@ -42,29 +42,13 @@ describe('the journal', () => {
     expect(text).toContain('access_token=hidden&code=hidden&page=1');
   });
 
-  it('tells tokens apart by fingerprint', async () => {
-    const { sandbox, get, bearer } = await start();
-    const [one, other] = [await bearer(), await bearer()];
-    sandbox.control.journal.clear();
-    for (const headers of [one, other, one]) await get('/api/partner/threads', headers);
-
-    const [first, second, third] = sandbox.control.journal
-      .list()
-      .map(({ tokenFingerprint }) => tokenFingerprint);
-
-    expect(first).toMatch(/^[0-9a-f]{8}$/);
-    expect(second).not.toBe(first);
-    expect(third).toBe(first);
-  });
-
   it('keeps the newest entries up to its limit, and its indexes over a clear', () => {
-    const journal = new Journal(3);
+    const journal = createJournal(3);
     const fields = { method: 'GET', query: '', endpoint: null, user: null, grantType: null };
     const add = (path: string) =>
       journal.add({
         ...fields,
         path,
-        tokenFingerprint: null,
         atMs: 0,
         arrivedAtMs: 0,
         status: null,
