@@ -22,6 +22,8 @@ const patienceMs = 5 * 60_000;
 /** Without a consumer the audit sends this many adverts at most. */
 const maxUndelivered = 1_000;
 
+const nothingFound = { equal: 0, differing: [], neverPublished: [], waiting: [], unsettled: [] };
+
 /**
  * Runs an audit, or continues an interrupted one of the same source.
  *
@@ -57,9 +59,7 @@ export function audit(
     {
       cause: 'audit',
       otherSource: 'replace',
-      first: (begun) => ({
-        ...{ ...begun, equal: 0, differing: [], neverPublished: [], waiting: [], unsettled: [] },
-      }),
+      first: (begun) => ({ ...begun, ...nothingFound }),
 
       async look(before, isThrough) {
         const isLagOver = clock.now() - sentMs >= deps.depthLagMs;
