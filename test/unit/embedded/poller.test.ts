@@ -32,6 +32,7 @@ function runUntilIdle(
   rounds: readonly DrainReport[],
   waiting: (now: number) => number = () => 0,
   delayMs = 0,
+  pausedForMs = 0,
 ) {
   const clock = createManualClock();
   const startedAt = clock.now();
@@ -50,7 +51,7 @@ function runUntilIdle(
       bookKeeper: {
         queue: async () => ({ waiting: waiting(clock.now() - startedAt), deadLetters: 0 }),
       },
-      pausedUntil: async () => 0,
+      pausedUntil: async () => startedAt + pausedForMs,
       waitingForPerson: async () => 0,
       delayMs,
     },
@@ -116,6 +117,26 @@ describe('a run until idle', () => {
 
     expect(fault?.message).toContain('3 messages fail again and again');
     expect(tookMs).toBeGreaterThanOrEqual(120_000);
+  });
+
+  it.each(['backlog', 'out-of-time'] as const)('reads on when a poll ended with %s', async (end) => {
+    const unread = reportOf({ polls: [{ ...upToDate('a'), end }] });
+    const rounds = [unread, unread, reportOf({ polls: [upToDate('a')] })];
+
+    const { fault, tookMs } = await runUntilIdle(rounds);
+
+    expect(fault).toBeUndefined();
+    expect(tookMs).toBeGreaterThanOrEqual(400);
+  });
+
+  it('does not give up while the service asks for a pause, however long that is', async () => {
+    const pauseMs = 600_000;
+    const waiting = (now: number) => (now < pauseMs ? 3 : 0);
+
+    const { fault, tookMs } = await runUntilIdle([reportOf({ polls: [upToDate('a')] })], waiting, 0, pauseMs);
+
+    expect(fault).toBeUndefined();
+    expect(tookMs).toBeGreaterThanOrEqual(pauseMs);
   });
 
   it('waits until an advert is confirmed as unavailable, however long that takes', async () => {

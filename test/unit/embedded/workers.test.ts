@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { startWorkers } from '../../../embedded/workers.ts';
 import type { Delivery, Settlement } from '../../../shared/ports/deliveries.ts';
 import { createInMemoryQueue } from '../../fakes/changed-adverts-queue.ts';
@@ -97,6 +97,28 @@ describe('the workers', () => {
 
     expect(handled).toHaveLength(4);
     expect(await queue.depth('main')).toBe(6);
+  });
+
+  it('begin nothing that they receive while they are being stopped', async () => {
+    const { workers, queue, handled, run } = await make({ adverts: 0 });
+    await run(10);
+    let received = () => undefined;
+    vi.spyOn(queue, 'receive').mockImplementationOnce(async () => {
+      await new Promise<void>((resolve) => {
+        received = () => void resolve();
+      });
+      return queue.receive({ maxGroups: 4, maxPerGroup: 10, visibilityMs: 1_000 });
+    });
+    await queue.send([changedAdvert({ advertId: '1' })]);
+    workers.wake();
+    await run(11);
+
+    const stopped = workers.stop();
+    received();
+    await run(1_000);
+    await stopped;
+
+    expect(handled).toEqual([]);
   });
 
   it('look at a message that was sent later at once when they are woken', async () => {

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { StateError } from '../../../shared/sqlite/file/state-error.ts';
 import { createStore } from '../../../shared/sqlite/file/store.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
@@ -77,10 +77,13 @@ describe('the store', () => {
     expect(seen()).toEqual(['a', 'b']);
   });
 
-  it('says that another process has the file', async () => {
-    const { store, put, seen, other } = make();
+  it('says that another process has the file, and waits for it once', async () => {
+    // Each fault is one attempt to begin a transaction, which waits for seconds: one for all changes of a turn.
+    const onFault = vi.fn();
+    const { store, put, seen, other } = make(onFault);
     other.exec('BEGIN IMMEDIATE');
     const writes = await Promise.allSettled([store.write(() => put('a')), store.write(() => put('b'))]);
+    expect(onFault).toHaveBeenCalledTimes(1);
     const inUse = expect.objectContaining({ code: 'state-in-use' });
     expect(writes).toEqual([inUse, inUse].map((reason) => ({ status: 'rejected', reason })));
     other.exec('COMMIT');
