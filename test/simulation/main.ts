@@ -106,10 +106,7 @@ async function runPlanted(options: Options): Promise<number> {
     const shares = Array.from({ length: jobs }, (_, job) =>
       chosen.filter((_, index) => index % jobs === job),
     );
-    return inJobs(
-      shares.map((share) => [...common, share.map(({ name }) => name).join()]),
-      () => undefined,
-    );
+    return inJobs(shares.map((share) => [...common, share.map(({ name }) => name).join()]));
   }
   let isAnyMissed = false;
   for (const fault of chosen) {

@@ -7,18 +7,21 @@ export const isJob = process.send !== undefined;
 /** Tells the process that started this one. */
 export const report = (what: unknown): void => void process.send?.(what);
 
-/** When one process fails, ends the others. @returns the exit code of the one that failed, or 0 */
+/**
+ * @param onReport called with what a process reports; without it, a process that fails does not end the others
+ * @returns the exit code of one that failed, or 0
+ */
 export async function inJobs<T>(
   argumentLists: readonly (readonly string[])[],
-  onReport: (what: T) => void,
+  onReport?: (what: T) => void,
 ): Promise<number> {
   const [, program = ''] = process.argv;
   const jobs = argumentLists.map((args) => fork(program, args));
   const end = (job: ChildProcess) =>
     new Promise<number>((resolve) => {
-      job.on('message', (what) => onReport(what as T));
+      job.on('message', (what) => onReport?.(what as T));
       job.on('exit', (code, signal) => {
-        if (code !== 0) for (const other of jobs) other.kill();
+        if (code !== 0 && onReport) for (const other of jobs) other.kill();
         resolve(signal === 'SIGTERM' ? 0 : (code ?? 1));
       });
     });
