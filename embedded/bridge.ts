@@ -96,6 +96,7 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
   const enqueuing = {
     queue: {
       depth: queue.depth,
+      sendAgain: queue.sendAgain,
       async send(messages: readonly ChangedAdvert[]) {
         const refused = await queue.send(messages);
         workers.wake();
@@ -111,7 +112,7 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
     ...enqueuing,
     feedStates: state.feedStates,
     reader: partner,
-    parked: state.parked,
+    aside: state.aside,
     bridgePausedUntil,
     ...(settings.auditSample > 0 && {
       sendAuditShare: createAuditShare({ ...enqueuing, observer, clock, shares, publishedAdverts, settings }),

@@ -44,7 +44,7 @@ export interface Resumed {
 }
 
 /**
- * Ends the pause. The next run of the drain releases the parked messages.
+ * Ends the pause. The next run of the drain puts the messages aside back.
  *
  * @param name name of a partner account; undefined: the whole bridge, which keeps pauses of single accounts
  * @throws {UsageError} for an unknown name

@@ -72,8 +72,8 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
   const { pausedUntilMs, pauseReason, nextSlotMs } = budget;
   const isPaused = pausedUntilMs > nowMs;
   const circuit = pauseReason === 'circuit';
-  const parkedFor = oldestListedAt === undefined ? 0 : (nowMs - Date.parse(oldestListedAt)) / 1000;
-  const oldest = Math.max(0, parkedFor, stack?.oldestMessageSeconds ?? 0);
+  const heldFor = oldestListedAt === undefined ? 0 : (nowMs - Date.parse(oldestListedAt)) / 1000;
+  const oldest = Math.max(0, heldFor, stack?.oldestMessageSeconds ?? 0);
   const isOldestKnown = oldestListedAt !== undefined || (stack?.oldestMessageSeconds ?? null) !== null;
   const found = {
     partnerAccounts,
@@ -175,7 +175,7 @@ export interface Status extends ShownStack {
   readonly partnerAccounts: readonly AccountStatus[];
   readonly queue: { readonly waiting: number; readonly deadLetters: number };
   /**
-   * How long the oldest change has been waiting, in the queue or parked; null when none waits, or this is unknown.
+   * How long the oldest change has been waiting, in the queue or aside; null when none waits, or this is unknown.
    */
   readonly oldestWaitingSeconds: number | null;
   /** When the drain last polled a feed. */

@@ -13,9 +13,10 @@ import type { FeedState } from '../../shared/ports/feed-states.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import { type DueFeed, type SortedFeeds, sortFeeds } from './due-feeds.ts';
 import { type PollDeps, type PollReport, pollFeed } from './poll-feed.ts';
-import { type ReleaseDeps, releaseParked } from './release.ts';
+import { type ReleaseDeps, releaseHeld } from './release.ts';
 
-export interface DrainDeps extends PollDeps, Omit<ReleaseDeps, 'settings' | 'accounts'> {
+export interface DrainDeps extends PollDeps, Omit<ReleaseDeps, 'settings' | 'accounts' | 'queue'> {
+  readonly queue: PollDeps['queue'] & ReleaseDeps['queue'];
   readonly accounts: Pick<PartnerAccounts, 'list' | 'read'>;
   readonly settings: PollDeps['settings'] & {
     /** Seconds between two polls of a feed. */
@@ -57,8 +58,8 @@ export function createDrain(deps: DrainDeps) {
   const { clock, settings } = deps;
 
   async function round(options: RoundOptions): Promise<DrainReport> {
-    // Concurrently, so that due feeds do not wait while many parked messages are released.
-    const [report] = await Promise.all([pollAll(options), releaseParked(deps, options.deadlineMs)]);
+    // Concurrently, so that due feeds do not wait while many messages are put back.
+    const [report] = await Promise.all([pollAll(options), releaseHeld(deps, options.deadlineMs)]);
     return report;
   }
 
@@ -114,7 +115,7 @@ export function createDrain(deps: DrainDeps) {
     return (await Promise.all(rounds)).at(-1) as DrainReport;
   }
 
-  return { round, run, release: (deadlineMs: number) => releaseParked(deps, deadlineMs) };
+  return { round, run, release: (deadlineMs: number) => releaseHeld(deps, deadlineMs) };
 }
 
 /** Combines the reports of one feed's turns in a round. */

@@ -10,7 +10,7 @@ import type { Observer } from '../../shared/ports/observer.ts';
 import type { PageIds } from './page-ids.ts';
 
 export interface EnqueueDeps {
-  readonly queue: ChangedAdvertsQueue;
+  readonly queue: Pick<ChangedAdvertsQueue, 'send' | 'depth'>;
   readonly deadLetters: DeadLetters;
   readonly observer: Observer;
   /** Returns a new, unique ID of at most 64 characters. */

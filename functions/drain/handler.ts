@@ -5,7 +5,6 @@ import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queu
 import { dynamoDbClient, sqsClient } from '../../shared/aws/clients.ts';
 import { createDeadLetters } from '../../shared/aws/dead-letters.ts';
 import { createFeedStates } from '../../shared/aws/feed-states.ts';
-import { createParkedMessages } from '../../shared/aws/parked-messages.ts';
 import { createProgress } from '../../shared/aws/progress.ts';
 import { createStore } from '../../shared/aws/store.ts';
 import { pollEvent } from '../../shared/contract/poll.ts';
@@ -17,6 +16,7 @@ import { withRuntime } from '../../shared/runtime/middleware.ts';
 import { observer } from '../../shared/runtime/observer.ts';
 import { partnerService } from '../../shared/runtime/partner.ts';
 import { createAdvertHistories } from '../../shared/state/advert-histories.ts';
+import { createAside } from '../../shared/state/aside.ts';
 import { createBudgetStore } from '../../shared/state/budget.ts';
 import { createAuditShare } from './audit-share.ts';
 import { createDrain } from './drain.ts';
@@ -47,7 +47,9 @@ const drain = createDrain({
   accounts,
   feedStates: createFeedStates(table),
   reader: partner,
-  parked: createParkedMessages({ table, queue, deadLetterQueue, observer }),
+  aside: createAside(store, ({ message }) =>
+    observer.warn('a message aside cannot be read', { reason: message }),
+  ),
   bridgePausedUntil: async () => quietUntil(await budget.read()),
   ...(config.auditSample > 0 && {
     sendAuditShare: createAuditShare({

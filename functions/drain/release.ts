@@ -2,13 +2,15 @@ import type { Clock } from '../../shared/domain/clock.ts';
 import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
 import { operatorPauseOf } from '../../shared/domain/operator-pause.ts';
 import { pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
+import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
-import type { ParkedMessages } from '../../shared/ports/parked-messages.ts';
+import type { Aside } from '../../shared/state/aside.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 
 export interface ReleaseDeps {
   readonly accounts: Pick<PartnerAccounts, 'read'>;
-  readonly parked: ParkedMessages;
+  readonly aside: Pick<Aside, 'accounts' | 'list' | 'remove'>;
+  readonly queue: Pick<ChangedAdvertsQueue, 'sendAgain'>;
   /** `quietUntil` of the shared rate budget as it is now. */
   readonly bridgePausedUntil: () => Promise<number>;
   readonly observer: Observer;
@@ -23,33 +25,45 @@ export interface ReleaseDeps {
 }
 
 const accountsAtOnce = 4;
+/** Messages per step; a crash between sending and removing them sends at most these twice. */
+const messagesAtOnce = 250;
 
 /**
- * Puts the parked messages of every partner account back into the queue, unless the account is stopped or paused, or
- * the whole bridge is paused. The present state decides, not the expected end of the wait when the messages were
- * parked. Messages of an unknown account are put back too; fan-out then discards them. Parked messages count towards a
- * feed's backlog, so this function must run even for feeds that are not polled.
+ * Puts the messages that wait aside back into the queue, unless their partner account is stopped or paused, or the whole
+ * bridge is paused. The present state decides, not the expected end of the wait when they were put aside. Messages of an
+ * unknown account are put back too; fan-out then discards them. They count towards a feed's backlog, so this function
+ * must run even for feeds that are not polled.
  *
- * Never rejects: messages that could not be put back stay parked until the next run.
+ * Never rejects: messages that could not be put back stay aside until the next run.
  */
-export async function releaseParked(deps: ReleaseDeps, deadlineMs: number): Promise<void> {
-  const { accounts, parked, bridgePausedUntil, observer, clock, settings } = deps;
+export async function releaseHeld(deps: ReleaseDeps, deadlineMs: number): Promise<void> {
+  const { accounts, aside, queue, bridgePausedUntil, observer, clock, settings } = deps;
 
   async function releaseOf(partnerAccount: string): Promise<void> {
     const account = await accounts.read(partnerAccount);
     const now = clock.now();
     if (account && (stopOf(account) || pauseOf(account, now) || operatorPauseOf(account, now))) return;
-    const count = await parked.release(partnerAccount, { most: settings.maxWaiting, deadlineMs });
-    if (count > 0) observer.info('parked messages put back into the queue', { partnerAccount, count });
+    let released = 0;
+    while (released < settings.maxWaiting && clock.now() < deadlineMs) {
+      const held = await aside.list(partnerAccount, messagesAtOnce);
+      if (held.length === 0) break;
+      // Planted fault: removed-before-sent
+      const refused = await queue.sendAgain(held);
+      const accepted = held.filter(({ id }) => !refused.has(id));
+      await aside.remove(accepted);
+      released += accepted.length;
+      if (refused.size > 0) break;
+    }
+    if (released > 0) observer.info('messages put back into the queue', { partnerAccount, count: released });
   }
 
   const warn = (error: unknown, partnerAccount?: string) =>
-    observer.warn('parked messages could not be put back: the next run tries again', {
+    observer.warn('messages aside could not be put back: the next run tries again', {
       partnerAccount,
       error,
     });
   try {
-    const names = await parked.accounts();
+    const names = await aside.accounts();
     if (names.length === 0 || (await bridgePausedUntil()) > clock.now()) return;
     await forEachConcurrent(names, accountsAtOnce, (name) =>
       releaseOf(name).catch((error: unknown) => warn(error, name)),

@@ -33,7 +33,7 @@ export function deadLetterOldest([head, ...others]: Group, letter: DeadLetter): 
   ];
 }
 
-/** Parks all messages of the group until the drain releases them (functions/drain/release.ts). */
-export const park = (group: Group): Settlement[] =>
+/** Puts all messages of the group aside, until the drain puts them back (functions/drain/release.ts). */
+export const hold = (group: Group): Settlement[] =>
   // Planted fault: stopped-wait-in-queue
-  group.map((delivery) => ({ delivery, verdict: { kind: 'park' } }));
+  group.map((delivery) => ({ delivery, verdict: { kind: 'hold' } }));

@@ -14,7 +14,7 @@ import type { AdvertDeps, Group } from './advert.ts';
 import { afterFault } from './after-fault.ts';
 import { pagesOf } from './batch-log.ts';
 import { byAdvert, type DeliveryGroup } from './by-advert.ts';
-import { deadLetterOf, park } from './dead-letter.ts';
+import { deadLetterOf, hold } from './dead-letter.ts';
 import { onlyPublished } from './only-published.ts';
 import { defaultLongestHiddenMs, defaultMaxReceives, sendBack } from './redelivery.ts';
 import { settleAdvert } from './settle-advert.ts';
@@ -64,7 +64,7 @@ const forgotten = (group: Group): Settlement[] =>
   group.map((delivery) => ({ delivery, verdict: { kind: 'forgotten' } }));
 
 /** Metrics of the verdicts that remove a message from the queue without an outcome. */
-const countedAs = { 'dead-letter': 'deadLettered', park: 'parked' } as const;
+const countedAs = { 'dead-letter': 'deadLettered', hold: 'held' } as const;
 
 export function createFanOut(given: FanOutDeps) {
   const deps = { ...given, events: onlyPublished(given.events, given.settings) };
@@ -92,7 +92,7 @@ export function createFanOut(given: FanOutDeps) {
 
   const isLong = (untilMs: number): boolean => untilMs - clock.now() > longestHiddenMs;
 
-  /** Whether the account's messages must be parked. */
+  /** Whether the account's messages must wait aside. */
   function rests(account: PartnerAccount): boolean {
     const now = clock.now();
     const pause = pauseOf(account, now);
@@ -103,21 +103,21 @@ export function createFanOut(given: FanOutDeps) {
   }
 
   /**
-   * Where messages go after the fault: they are parked if they have to wait for manual action or for the end of a long
+   * Where messages go after the fault: they go aside if they have to wait for manual action or for the end of a long
    * pause, discarded (`gone`) if their generation has ended, and otherwise stay in the queue. The drain decides from
-   * the same rows; otherwise it would release again and again what fan-out parks.
+   * the same rows; otherwise it would release again and again what fan-out puts aside.
    */
-  async function placeOf({ message }: Group[0], fault: PartnerError): Promise<'parked' | 'gone' | 'queue'> {
+  async function placeOf({ message }: Group[0], fault: PartnerError): Promise<'aside' | 'gone' | 'queue'> {
     // Planted fault: aged-while-paused
-    if (fault.code === 'operator-paused') return 'parked';
+    if (fault.code === 'operator-paused') return 'aside';
     if (fault.policy.blames !== 'partner-account') {
       const waits = (fault.retryAfterMs ?? 0) > longestHiddenMs && isLong(await bridgePausedUntil());
-      return waits ? 'parked' : 'queue';
+      return waits ? 'aside' : 'queue';
     }
     const account = await accounts.read(message.partnerAccount);
     if (!account) return 'queue';
     if (isOver(account, message.generation)) return 'gone';
-    return account.generation === message.generation && rests(account) ? 'parked' : 'queue';
+    return account.generation === message.generation && rests(account) ? 'aside' : 'queue';
   }
 
   /** Settles the messages of one advert together. Never rejects: the verdicts contain the faults. */
@@ -138,14 +138,14 @@ export function createFanOut(given: FanOutDeps) {
         throw new PartnerError('transient', message, { retryAfterMs: generationAheadMs });
       }
       // Planted fault: hidden-while-paused
-      if (rests(account)) return park(group);
+      if (rests(account)) return hold(group);
       return await settleAdvert(deps, group, deadlineMs);
     } catch (error) {
       const fault = asPartnerError(error);
       // If the account cannot be read, the messages stay in the queue and the next delivery decides.
       const place = await placeOf(head, fault).catch(() => 'queue');
       if (place === 'gone') return forgotten(group);
-      return place === 'parked' ? park(group) : afterFault(deps, group, fault);
+      return place === 'aside' ? hold(group) : afterFault(deps, group, fault);
     }
   }
 

@@ -2,7 +2,6 @@ import type { SQSEvent } from 'aws-lambda';
 import { createBooksWriter } from '../../shared/aws/books.ts';
 import { dynamoDbClient, eventBridgeClient, sqsClient } from '../../shared/aws/clients.ts';
 import { createEventPublisher } from '../../shared/aws/event-publisher.ts';
-import { createParkedMessages } from '../../shared/aws/parked-messages.ts';
 import { BatchSettler } from '../../shared/aws/settler.ts';
 import { deliveryOf } from '../../shared/aws/sqs/deliveries.ts';
 import { createStore } from '../../shared/aws/store.ts';
@@ -15,6 +14,7 @@ import { withRuntime } from '../../shared/runtime/middleware.ts';
 import { observer } from '../../shared/runtime/observer.ts';
 import { partnerService } from '../../shared/runtime/partner.ts';
 import { createAdvertHistories } from '../../shared/state/advert-histories.ts';
+import { createAside } from '../../shared/state/aside.ts';
 import { createBudgetStore } from '../../shared/state/budget.ts';
 import { createFanOut } from './fan-out.ts';
 
@@ -45,7 +45,7 @@ const settler = new BatchSettler({
   queue,
   deadLetterQueue,
   books: createBooksWriter(table),
-  parking: createParkedMessages({ table, queue, deadLetterQueue, observer }),
+  aside: createAside(store),
   observer,
 });
 

@@ -14,7 +14,7 @@ export interface RetrySettings {
   readonly maxAgeMs: number;
   /** A message with more receives is given up. Default 300. */
   readonly maxReceives?: number;
-  /** If a message has to wait longer than this for a known moment, it is parked, ms. Default 60,000. */
+  /** If a message has to wait longer than this for a known moment, it goes aside, ms. Default 60,000. */
   readonly longestHiddenMs?: number;
 }
 
@@ -25,7 +25,7 @@ export interface RetrySettings {
  */
 export const defaultMaxReceives = 300;
 /**
- * Messages that wait longer for a known moment are parked instead of hidden, because a hidden message cannot be made
+ * Messages that wait longer for a known moment go aside instead of being hidden, because a hidden message cannot be made
  * visible early.
  */
 export const defaultLongestHiddenMs = 60_000;

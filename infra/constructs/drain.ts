@@ -41,8 +41,7 @@ export class Drain extends BridgeFunction {
       feed: ['GetItem', 'Query', 'UpdateItem'],
       // The progress of the daily audit is stored next to the item of the books.
       books: ['GetItem', ...(settings.auditSample > 0 ? (['UpdateItem'] as const) : [])],
-      parked: ['DeleteItem', 'GetItem', 'Query'],
-      parkedMessages: ['BatchWriteItem', 'Query'],
+      aside: ['DeleteItem', 'Query'],
     });
     this.addEnvironment('advertStatusTable', advertStatus.tableName);
     if (settings.auditSample > 0) grantAdvertStatus(this, advertStatus, 'Query');

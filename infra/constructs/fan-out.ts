@@ -40,8 +40,7 @@ export class FanOut extends BridgeFunction {
       ...rateBudget,
       account: ['GetItem'],
       books: ['UpdateItem'],
-      parked: ['PutItem'],
-      parkedMessages: ['BatchWriteItem'],
+      aside: ['PutItem'],
     });
     grantTokens(this, refreshToken);
     grantPublish(this, bus);

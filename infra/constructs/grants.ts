@@ -2,7 +2,6 @@
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
-import { parkedMarks, parkedMessagesOf } from '../../shared/contract/tables.ts';
 import type { BridgeFunction } from './bridge-function.ts';
 import type { Grantee } from './grantee.ts';
 import { grantReadPartnerSecrets } from './secrets.ts';
@@ -13,9 +12,7 @@ const itemKeys = {
   feed: 'feed',
   books: 'books',
   bridge: 'bridge',
-  parked: parkedMarks,
-  /** Each partner account has its own partition. */
-  parkedMessages: parkedMessagesOf('*'),
+  aside: 'aside',
 } as const;
 type ItemKind = keyof typeof itemKeys;
 type TableAction = 'BatchWriteItem' | 'DeleteItem' | 'GetItem' | 'PutItem' | 'Query' | 'UpdateItem';
@@ -32,11 +29,10 @@ export function grantFeedState(
   user.addEnvironment('feedStateTable', table.tableName);
   for (const [kind, allowed] of Object.entries(actions)) {
     const key = itemKeys[kind as ItemKind];
-    const operator = key.includes('*') ? 'StringLike' : 'StringEquals';
     user.addStatement(`FeedState${kind[0]?.toUpperCase()}${kind.slice(1)}`, {
       actions: allowed.map((action) => `dynamodb:${action}`),
       resources: [table.tableArn],
-      conditions: { [`ForAllValues:${operator}`]: { 'dynamodb:LeadingKeys': [key] } },
+      conditions: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [key] } },
     });
   }
 }

@@ -26,7 +26,7 @@ export interface LogLine {
   readonly correlationId: string;
   /** Generation of the partner account when the page was read; only in the line about the whole page. */
   readonly generation?: number;
-  /** Result of the message: an outcome, `retry`, `park`, `dead-letter` or `forgotten`. */
+  /** Result of the message: an outcome, `retry`, `hold`, `dead-letter` or `forgotten`. */
   readonly became?: string;
   /** How often the message had been delivered. */
   readonly receives?: number;

@@ -24,7 +24,7 @@ export type HistoryOutcome =
   /** The service answered that it does not know the advert, and is asked again before an event is published. */
   | 'unconfirmed'
   /** A message waits outside the queue, for a person or the end of a pause. */
-  | 'parked'
+  | 'aside'
   | 'dead-lettered'
   /** It has no event, and a person has deleted its dead letter. */
   | 'dropped'
@@ -32,7 +32,7 @@ export type HistoryOutcome =
 
 /** A message that has no outcome yet. Times are ISO 8601 in UTC. */
 export interface Waiting {
-  readonly place: 'queue' | 'parked';
+  readonly place: 'queue' | 'aside';
   readonly key: string;
   readonly listedAt: string;
   /** null when the message is known only from the log. */
@@ -81,7 +81,7 @@ export function answerOf(known: Known, outcome: HistoryOutcome): string {
       return `${listedText(known)}, but the partner service said at ${toInstant(row?.missingSince ?? 0)} that it does not know it: it is asked once more before an event says that the advert is unavailable.`;
     case 'waits-in-queue':
       return `${listedText(known)} and waits in the queue${waitText(known)}${followsText(known)}.`;
-    case 'parked':
+    case 'aside':
       return `${listedText(known)} and waits outside the queue${waitText(known)}${followsText(known)}.`;
     case 'dead-lettered':
       return givenUpText(known);
@@ -191,7 +191,7 @@ function waitText(known: Known): string {
   const because = hindrance(known);
   if (because !== undefined) return ` because ${because}`;
   const [head] = waiting;
-  if (head?.place === 'parked') return ', from where it is put back within a minute';
+  if (head?.place === 'aside') return ', from where it is put back within a minute';
   const until =
     waiting
       .map((one) => one.until ?? '')

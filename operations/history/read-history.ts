@@ -7,7 +7,7 @@ import { type HistoryOwner, objectKeyOf } from '../../shared/domain/history-key.
 import { isPublished, type PublishedEvents } from '../../shared/domain/published-events.ts';
 import type { StoredLetter, StoredLetters } from '../../shared/ports/dead-letters.ts';
 import { type FeedState, type FeedStates, feedsOfAccount } from '../../shared/ports/feed-states.ts';
-import type { WaitingMessage, WaitingMessages } from '../../shared/ports/parked-messages.ts';
+import type { WaitingMessage, WaitingMessages } from '../../shared/ports/waiting-messages.ts';
 import type { AdvertHistories } from '../../shared/state/advert-histories.ts';
 import type { BudgetStore } from '../../shared/state/budget.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
@@ -143,8 +143,8 @@ function outcomeOf(
   if (waiting.some(({ place }) => place === 'queue')) {
     return row?.missingSince === undefined ? 'waits-in-queue' : 'unconfirmed';
   }
-  // Planted fault: history-without-parked
-  if (waiting.length > 0) return 'parked';
+  // Planted fault: history-without-aside
+  if (waiting.length > 0) return 'aside';
   if (givenUp.length > 0) return 'dead-lettered';
   if (!latest && row) return queued > 0 ? 'waits-in-queue' : areLettersHidden ? 'dead-lettered' : 'dropped';
   if (!latest) return 'not-listed';

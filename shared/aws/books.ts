@@ -2,10 +2,10 @@ import { feedNames } from '../contract/feeds.ts';
 import { feedStateTable } from '../contract/tables.ts';
 import type { Books } from '../domain/books.ts';
 import type { BookKeeper } from '../ports/books.ts';
+import type { Aside } from '../state/aside.ts';
 import { readItem, type Table, updateItem } from './dynamodb/conditional-write.ts';
 import { type Item, numberIn } from './dynamodb/values.ts';
 import { feedItemKey } from './feed-states.ts';
-import { createParkingLot } from './parking/parking-lot.ts';
 import { countMessages } from './sqs/queue-counts.ts';
 import type { Queue } from './sqs/send-batches.ts';
 
@@ -70,23 +70,24 @@ export async function readBooks(table: Table, partnerAccount: string, generation
   };
 }
 
-/** Reads the books and the contents of the queues; parked messages count as waiting. */
+/** Reads the books and the contents of the queues; messages aside count as waiting. */
 export function createBookKeeper(options: {
   readonly table: Table;
+  readonly aside: Pick<Aside, 'figures'>;
   readonly queue: Queue;
   readonly deadLetterQueue: Queue;
 }): BookKeeper {
-  const { table, queue, deadLetterQueue } = options;
+  const { table, aside, queue, deadLetterQueue } = options;
   return {
     read: (partnerAccount, generation) => readBooks(table, partnerAccount, generation),
 
     async queue() {
-      const [inQueue, parked, deadLetters] = await Promise.all([
+      const [inQueue, held, deadLetters] = await Promise.all([
         countMessages(queue),
-        createParkingLot(table).figures(),
+        aside.figures(),
         countMessages(deadLetterQueue),
       ]);
-      return { ...parked, waiting: inQueue + parked.waiting, deadLetters };
+      return { ...held, waiting: inQueue + held.waiting, deadLetters };
     },
   };
 }

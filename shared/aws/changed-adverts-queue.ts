@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { systemClock } from '../domain/clock.ts';
 import { messageGroupOf } from '../domain/queue/message-groups.ts';
 import type { ChangedAdvertsQueue } from '../ports/changed-adverts-queue.ts';
@@ -53,6 +54,19 @@ export function createChangedAdvertsQueue(options: ChangedAdvertsQueueOptions): 
       sentSince += messages.length - refused.size;
       return refused;
     },
+
+    sendAgain: (held) =>
+      sendBatches(
+        queue,
+        held.map(({ id, message }) => ({
+          key: id,
+          body: JSON.stringify(message),
+          groupId: messageGroupOf(message),
+          // Not the message's key, which the queue may have accepted minutes ago.
+          deduplicationId: createHash('sha256').update(`aside ${id}`).digest('hex'),
+        })),
+        options,
+      ),
 
     // SQS does not know partner accounts, so an account's share is computed from its books, and only when it matters.
     async depth(partnerAccount) {

@@ -2,13 +2,12 @@ import { ChangeMessageVisibilityBatchCommand } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse } from 'aws-lambda';
 import { systemClock } from '../domain/clock.ts';
 import { forEachConcurrent } from '../domain/for-each-concurrent.ts';
-import { placeOf } from '../domain/queue/parked-message.ts';
 import type { Settlement, Verdict } from '../ports/deliveries.ts';
 import type { Observer } from '../ports/observer.ts';
+import { type Aside, heldIdOf } from '../state/aside.ts';
 import { batchesOf, type Edges } from './batches/batches.ts';
 import type { BooksWriter, Entry } from './books.ts';
 import { sendDeadLetters } from './dead-letters.ts';
-import type { Parking } from './parking/parking.ts';
 import type { ReceivedRecord } from './sqs/deliveries.ts';
 import { messagesAtOnce, type Queue } from './sqs/send-batches.ts';
 
@@ -16,7 +15,7 @@ export interface BatchSettlerOptions extends Edges {
   readonly queue: Queue;
   readonly deadLetterQueue: Queue;
   readonly books: BooksWriter;
-  readonly parking: Pick<Parking, 'park'>;
+  readonly aside: Pick<Aside, 'hold'>;
   readonly observer: Observer;
 }
 
@@ -36,7 +35,7 @@ const maxInvisibleSeconds = 43_200 - 60;
 type Of<K extends Verdict['kind']> = Settlement & { readonly verdict: Extract<Verdict, { kind: K }> };
 
 /**
- * Carries out a batch's verdicts: sends dead letters, parks messages, sets delays and counts outcomes. The event source
+ * Carries out a batch's verdicts: sends dead letters, puts messages aside, sets delays and counts outcomes. The event source
  * mapping deletes every message that is not reported as failed. So all messages that must return to the queue are
  * reported, including messages without a verdict.
  *
@@ -53,14 +52,14 @@ export class BatchSettler {
   async settle({ records, settlements, receivedAt }: Batch): Promise<SQSBatchResponse> {
     const of = <K extends Verdict['kind']>(kind: K) =>
       settlements.filter((settlement): settlement is Of<K> => settlement.verdict.kind === kind);
-    const [deadLettered, parked] = await Promise.all([
+    const [deadLettered, held] = await Promise.all([
       this.#sendLetters(of('dead-letter')),
-      this.#park(of('park')),
+      this.#hold(of('hold')),
       this.#delay(of('retry'), records, receivedAt),
     ]);
     const outcomes = [...of('done'), ...deadLettered];
     await this.#count(outcomes);
-    const gone = new Set([...outcomes, ...parked, ...of('forgotten')].map(({ delivery }) => delivery.id));
+    const gone = new Set([...outcomes, ...held, ...of('forgotten')].map(({ delivery }) => delivery.id));
     const failures = records.map(({ messageId }) => messageId).filter((id) => !gone.has(id));
     // An emulator treats an empty identifier as success and deletes the batch; throwing never deletes anything.
     if (failures.includes('')) throw new Error('a record without a message ID');
@@ -81,17 +80,17 @@ export class BatchSettler {
   }
 
   /** @returns those that may leave the queue */
-  async #park(settlements: readonly Of<'park'>[]): Promise<readonly Of<'park'>[]> {
-    const { parking, observer } = this.#options;
+  async #hold(settlements: readonly Of<'hold'>[]): Promise<readonly Of<'hold'>[]> {
+    const { aside, observer } = this.#options;
     const messages = settlements.flatMap(({ delivery: { message, position } }) =>
-      message ? [{ place: placeOf(position, message), message }] : [],
+      message ? [{ id: heldIdOf(position, message), message }] : [],
     );
     if (messages.length === 0) return [];
     try {
-      await parking.park(messages);
+      await aside.hold(messages);
       return settlements;
     } catch (error) {
-      observer.warn('messages could not be parked: they come back', { error });
+      observer.warn('messages could not be put aside: they come back', { error });
       return [];
     }
   }

@@ -95,8 +95,8 @@ export const metrics = {
   /** The part of the two counts above whose change was listed more than five minutes earlier ({@link lateAfterSeconds}). */
   lateEvents: 'LateEvents',
   deadLettered: 'DeadLettered',
-  /** Messages that were parked outside the queue until their partner account may be polled again. */
-  parked: 'Parked',
+  /** Messages that were put aside until the hold of their partner account, or of the bridge, ends. */
+  held: 'Held',
   /** Repeated deliveries of messages (all but the first). */
   redelivered: 'Redelivered',
   /** Cursors that the service rejected, so that the drain started over from a time. */

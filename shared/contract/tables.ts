@@ -9,14 +9,8 @@
  * | `feed` | partner account `/` feed | cursor, since, lease, listed |
  * | `books` | partner account `/` generation, and `/` feed unless that is adverts | outcomes counted |
  * | `bridge` | `budget` | next free slot, pause |
- * | `parked` | partner account | mark: it may have messages that wait outside the queue; when it was set |
- * | `parked/` partner account | number in the queue `:` key | one such message |
  */
 export const feedStateTable = { partitionKey: 'pk', sortKey: 'sk' } as const;
-
-/** Partition of the marks, and of one partner account's parked messages. */
-export const parkedMarks = 'parked';
-export const parkedMessagesOf = (partnerAccount: string): string => `${parkedMarks}/${partnerAccount}`;
 
 /** Keys of a row of the store in either table. */
 export const storeKeys = { partitionKey: 'pk', sortKey: 'sk' } as const;

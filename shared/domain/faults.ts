@@ -5,7 +5,7 @@
  *
  * - `retryable`: the client retries within the same call (shared/partner-api/http/retry-policy.ts).
  * - `deadLettered`: fan-out redelivers the message with a growing delay, or gives it up (functions/fan-out/redelivery.ts).
- * - `blames`: whose fault it is. Fan-out parks messages of a stopped or paused partner account, and messages during a
+ * - `blames`: whose fault it is. Fan-out puts messages of a stopped or paused partner account aside, and messages during a
  *   long pause of the service or an operator's pause (functions/fan-out/fan-out.ts).
  * - `needsAttention`: logged as an error and counted for an alarm; the drain still polls again.
  *
@@ -99,7 +99,7 @@ export const faultPolicies: Readonly<Record<FaultKind, FaultPolicy>> = {
   'account-stopped': policy('partner-account', 'by-age', { needsAttention: true }),
   /** The partner account is paused: not sent. */
   'account-paused': policy('partner-account', 'by-age'),
-  /** An operator has paused the partner account, or the whole bridge: not sent. Its messages are parked, whatever their age. */
+  /** An operator has paused the partner account, or the whole bridge: not sent. Its messages wait aside, whatever their age. */
   'operator-paused': policy('bridge', 'by-age'),
   /**
    * The partner account was given to another user or forgotten in the meantime. Not sent, because the token does not

@@ -8,11 +8,11 @@ export interface BookKeeper {
 
 /** Figures of the whole queue. */
 export interface QueueFigures {
-  /** Number of messages, including those in flight and parked ones. */
+  /** Number of messages, including those in flight and those aside. */
   readonly waiting: number;
   readonly deadLetters: number;
   /**
-   * When the change that waits longest was listed. Absent when nothing waits; on AWS also when nothing is parked,
+   * When the change that waits longest was listed. Absent when nothing waits; on AWS also when nothing is aside,
    * because SQS does not show its messages.
    */
   readonly oldestListedAt?: string;

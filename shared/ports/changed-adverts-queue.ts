@@ -1,4 +1,5 @@
 import type { ChangedAdvert } from '../contract/messages.ts';
+import type { HeldMessage } from '../state/aside.ts';
 
 export interface ChangedAdvertsQueue {
   /**
@@ -7,6 +8,13 @@ export interface ChangedAdvertsQueue {
    * @returns the keys of messages that were not accepted
    */
   send(messages: readonly ChangedAdvert[]): Promise<ReadonlySet<string>>;
+  /**
+   * Puts messages that were aside back, as new messages with the same keys: their age starts again. A message of the same
+   * ID is accepted once within five minutes.
+   *
+   * @returns the IDs of messages that were not accepted
+   */
+  sendAgain(held: readonly HeldMessage[]): Promise<ReadonlySet<string>>;
   /** Number of waiting messages of one feed (default: adverts) of the partner account; may be an upper bound. */
   depth(partnerAccount: string): Promise<number>;
 }

@@ -16,7 +16,7 @@ export interface Delivery {
   /** Number of deliveries, including this one. */
   readonly receives: number;
   /**
-   * When the queue accepted the message, ms since 1970. A release from parking and a redrive send it as a new message,
+   * When the queue accepted the message, ms since 1970. A release and a redrive send it as a new message,
    * so its age starts again.
    */
   readonly sentAt: number;
@@ -32,10 +32,10 @@ export type Verdict =
   | { readonly kind: 'forgotten' }
   | { readonly kind: 'retry'; readonly delayMs: number }
   /**
-   * The message leaves the queue but stays in the books, and is parked until the drain releases it
+   * The message leaves the queue but stays in the books, and waits aside until the drain puts it back
    * (functions/drain/release.ts).
    */
-  | { readonly kind: 'park' }
+  | { readonly kind: 'hold' }
   | { readonly kind: 'dead-letter'; readonly letter: DeadLetter };
 
 export interface Settlement {

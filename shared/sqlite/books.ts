@@ -32,12 +32,11 @@ export function createBooks(store: Store) {
     `SELECT (SELECT ifnull(sum(in_flight), 0) FROM books) AS waiting,
        (SELECT count(*) FROM dead_letters) AS deadLetters`,
   );
-  const oldestIn = ['messages', 'parked'].map((table) =>
-    store.prepare(
-      `SELECT json_extract(body, '$.listedAt') AS listedAt FROM ${table} WHERE sequence_number > 0
-       ORDER BY sequence_number LIMIT 1`,
-    ),
-  );
+  const oldestIn = [
+    `SELECT json_extract(body, '$.listedAt') AS listedAt FROM messages WHERE sequence_number > 0
+     ORDER BY sequence_number LIMIT 1`,
+    `SELECT min(json_extract(value, '$.message.listedAt')) AS listedAt FROM rows WHERE kind = 'aside'`,
+  ].map((query) => store.prepare(query));
   const upsert = store.prepare(
     `INSERT INTO books (partner_account, generation, ${columnNames}) VALUES (?, ?, ${columnNames.map(() => '?')})
      ON CONFLICT DO UPDATE SET ${columnNames.map((column) => `${column} = ${column} + excluded.${column}`)}`,
@@ -52,7 +51,7 @@ export function createBooks(store: Store) {
       store.read(() => {
         const figures = selectQueue.get() as unknown as QueueFigures;
         const [first] = oldestIn
-          .flatMap((select) => (select.get() as { listedAt: string } | undefined)?.listedAt ?? [])
+          .flatMap((select) => (select.get() as { listedAt: string | null } | undefined)?.listedAt ?? [])
           .sort();
         return first === undefined ? { ...figures } : { ...figures, oldestListedAt: first };
       }),
@@ -64,7 +63,7 @@ export function createBooks(store: Store) {
     add(partnerAccount: string, generation: number, counts: Counts): void {
       upsert.run(partnerAccount, generation, ...figures.map((figure) => counts[figure] ?? 0));
     },
-    /** Number of messages of the partner account, in the queue or parked, in all its generations. */
+    /** Number of messages of the partner account, in the queue or aside, in all its generations. */
     depth: (partnerAccount: string): number =>
       (store.read(() => selectDepth.get(partnerAccount)) as { depth: number }).depth,
   };

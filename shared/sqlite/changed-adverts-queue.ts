@@ -3,18 +3,19 @@ import { MessageGroups } from '../domain/queue/message-groups.ts';
 import { movedLetter } from '../domain/queue/receive-limit.ts';
 import type { ChangedAdvertsQueue } from '../ports/changed-adverts-queue.ts';
 import type { Delivery, Inbox, ReceiveOptions, Settlement, Settler, Verdict } from '../ports/deliveries.ts';
+import { asideKeyOf, heldIdOf } from '../state/aside.ts';
 import type { Counts, EmbeddedBooks } from './books.ts';
 import type { EmbeddedDeadLetters } from './dead-letters.ts';
 import type { Store } from './file/store.ts';
-import type { EmbeddedParkedMessages } from './parked-messages.ts';
 import { createMessages } from './queue/messages.ts';
 import { deliveryOf, type QueuedRow, queuedOf, receiptOf } from './queue/queued-row.ts';
+import type { RowStore } from './store.ts';
 
 export interface QueueParts {
   readonly store: Store;
   readonly books: EmbeddedBooks;
   readonly deadLetters: EmbeddedDeadLetters;
-  readonly parked: EmbeddedParkedMessages;
+  readonly rows: Pick<RowStore, 'insertWithin' | 'removeWithin'>;
   readonly clock: { now(): number };
   /** A message with more receives is moved to the dead letters instead of being delivered again. Default 1,000. */
   readonly maxReceives?: number;
@@ -40,7 +41,7 @@ const readAtOnce = 250;
  * messages (run-lock.ts); any process may send.
  */
 export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
-  const { store, books, deadLetters, parked, clock, maxReceives = maxReceiveCount } = parts;
+  const { store, books, deadLetters, rows, clock, maxReceives = maxReceiveCount } = parts;
   const messages = createMessages(store);
   const rememberCall = store.prepare(
     'INSERT INTO sent_keys (key, sent_at) VALUES (?, ?) ON CONFLICT (key) DO NOTHING',
@@ -147,8 +148,11 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
       const visibleAt = clock.now() + verdict.delayMs;
       return messages.putOff(sequenceNumber, visibleAt) ? () => groups.putOff(queued, visibleAt) : undefined;
     }
-    if (verdict.kind === 'park') parked.keep(sequenceNumber);
     if (!messages.remove(sequenceNumber)) return undefined;
+    if (verdict.kind === 'hold' && delivery.message) {
+      const id = heldIdOf(delivery.position, delivery.message);
+      rows.insertWithin(asideKeyOf({ id, message: delivery.message }), { message: delivery.message });
+    }
     if (verdict.kind === 'dead-letter') deadLetters.add(verdict.letter, partnerAccount, generation);
     books.add(partnerAccount, generation, countsOf(verdict));
     return () => forget(queued);
@@ -158,6 +162,14 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
     async send(changes) {
       const [first] = changes;
       if (first) await store.write(() => accept(changes, first.key));
+      return new Set();
+    },
+    // The row and the message are exchanged in one transaction.
+    async sendAgain(held) {
+      await store.write(() => {
+        for (const one of held)
+          if (rows.removeWithin(asideKeyOf(one))) messages.add(one.message, clock.now());
+      });
       return new Set();
     },
     depth: async (partnerAccount) => books.depth(partnerAccount),
@@ -178,7 +190,7 @@ function countsOf(verdict: Exclude<Verdict, { kind: 'retry' }>): Counts {
       return { deadLettered: 1, inFlight: -1 };
     case 'forgotten':
       return { listed: -1, inFlight: -1 };
-    case 'park':
+    case 'hold':
       return {};
   }
 }

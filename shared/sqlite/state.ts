@@ -1,5 +1,6 @@
 import type { AuditProgress, AuditShare, BackfillProgress } from '../ports/backfills.ts';
 import { createAdvertHistories } from '../state/advert-histories.ts';
+import { createAside } from '../state/aside.ts';
 import { createBudgetStore } from '../state/budget.ts';
 import { createPartnerAccounts } from '../state/partner-accounts.ts';
 import { createApplicationSecret } from './application-secret.ts';
@@ -14,7 +15,6 @@ import { createProgress } from './file/progress.ts';
 import type { StateError } from './file/state-error.ts';
 import { openStateFile, openStateFileToRead } from './file/state-file.ts';
 import { createStore, type Store } from './file/store.ts';
-import { createParkedMessages } from './parked-messages.ts';
 import { createRowStore } from './store.ts';
 import { createTokenVault } from './token-vault.ts';
 import { createWaitingMessages } from './waiting-messages.ts';
@@ -50,23 +50,23 @@ export const openEmbeddedStateToRead = (dir: string): EmbeddedState =>
 
 /** All ports on one database. */
 export function stateOver(store: Store, clock: { now(): number }) {
-  const { addWithin: _adding, ...rows } = createRowStore(store);
+  const rowStore = createRowStore(store);
+  const { addWithin: _add, insertWithin: _insert, removeWithin: _remove, ...rows } = rowStore;
+  const aside = createAside(rows);
   const advertHistories = createAdvertHistories(rows);
   const documents = createDocuments(store);
   const eventLog = createEventLog(store, clock);
   const books = createBooks(store);
   const letters = createDeadLetters(store, books, clock);
   const { add: _within, ...deadLetters } = letters;
-  const parked = createParkedMessages(store, clock);
-  const { keep: _keep, ...releasable } = parked;
   return {
     rows,
     feedStates: createFeedStates(store, books),
     partnerAccounts: createPartnerAccounts(rows),
     advertHistories,
-    queue: createChangedAdvertsQueue({ store, books, deadLetters: letters, parked, clock }),
-    parked: releasable,
-    waitingMessages: createWaitingMessages(store),
+    queue: createChangedAdvertsQueue({ store, books, deadLetters: letters, rows: rowStore, clock }),
+    aside,
+    waitingMessages: createWaitingMessages(store, aside),
     deadLetters,
     bookKeeper: books.keeper,
     audits: createProgress<AuditProgress>(store, documents, 'audit'),

@@ -5,6 +5,10 @@ import type { Store as Connection } from './file/store.ts';
 export interface RowStore extends Store {
   /** Like `add`, within a write of the connection. */
   addWithin(key: Key, counters: Counters): void;
+  /** Like `put` of an absent row, within a write of the connection. */
+  insertWithin(key: Key, value: unknown): void;
+  /** Like `remove`, within a write of the connection. @returns whether the row was there */
+  removeWithin(key: Key): boolean;
 }
 
 interface Found {
@@ -76,6 +80,8 @@ export function createRowStore(connection: Connection): RowStore {
     add: (key, counters) => connection.write(() => addWithin(key, counters)),
 
     addWithin,
+    insertWithin: ({ kind, name }, value) => void insert.run(JSON.stringify(value), newEtag(), kind, name),
+    removeWithin: ({ kind, name }) => remove.run(kind, name, null).changes === 1,
   };
 }
 

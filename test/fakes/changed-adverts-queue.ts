@@ -1,7 +1,6 @@
 import { type ChangedAdvert, type DeadLetter, maxReceiveCount } from '../../shared/contract/messages.ts';
 import { objectKeyOf } from '../../shared/domain/history-key.ts';
 import { MessageGroups, messageGroupOf, type Queued } from '../../shared/domain/queue/message-groups.ts';
-import { type ParkedMessage, placeOf } from '../../shared/domain/queue/parked-message.ts';
 import { positionOf } from '../../shared/domain/queue/position.ts';
 import { movedLetter } from '../../shared/domain/queue/receive-limit.ts';
 import type { BookKeeper } from '../../shared/ports/books.ts';
@@ -15,10 +14,10 @@ import type {
   Settler,
   Verdict,
 } from '../../shared/ports/deliveries.ts';
-import type { WaitingMessages } from '../../shared/ports/parked-messages.ts';
+import type { WaitingMessages } from '../../shared/ports/waiting-messages.ts';
+import { type Aside, type HeldMessage, heldIdOf, waitingAside } from '../../shared/state/aside.ts';
 import { createInMemoryBooks, type InMemoryBooks } from './books.ts';
 import { createLetterStore } from './dead-letters.ts';
-import { createInMemoryParkingLot, type InMemoryParkingLot } from './parking-lot.ts';
 
 /** How long SQS remembers a deduplication ID. */
 const dedupWindowMs = 5 * 60_000;
@@ -27,8 +26,8 @@ export interface InMemoryQueueOptions {
   readonly clock: { now(): number };
   /** Shared with the feed states; by default the queue creates its own. */
   readonly books?: InMemoryBooks;
-  /** Stores parked messages; by default the queue creates its own. */
-  readonly parkingLot?: InMemoryParkingLot;
+  /** Stores messages that leave the queue for a while; counted in `books` by whoever made it (state.ts). */
+  readonly aside: Aside;
   /** A message received this often is dead-lettered instead of being delivered again. Default 1,000. */
   readonly maxReceives?: number;
 }
@@ -43,7 +42,7 @@ interface QueuedMessage extends Queued {
 /** The queue between drain and fan-out, with its dead letters and books, which behaves like SQS FIFO. */
 export function createInMemoryQueue(options: InMemoryQueueOptions) {
   const { clock, books = createInMemoryBooks() } = options;
-  const { parkingLot = createInMemoryParkingLot(books), maxReceives = maxReceiveCount } = options;
+  const { aside, maxReceives = maxReceiveCount } = options;
   const letters = createLetterStore();
   const messages = new Map<number, QueuedMessage>();
   const sentAtByKey = new Map<string, number>();
@@ -91,16 +90,11 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     countsOf(queued).inFlight -= 1;
   }
 
-  /** Removes a parked message from the queue; the parking lot counts it as listed (parking-lot.ts). */
-  function leaveParked(queued: QueuedMessage): void {
+  /** Removes a message that is aside from the queue. The row of the message counts as listed. */
+  function leaveHeld(queued: QueuedMessage): void {
     countsOf(queued).listed -= 1;
     leave(queued);
   }
-
-  const parkedOf = ({ message, sequenceNumber }: QueuedMessage): ParkedMessage => ({
-    place: placeOf(positionOf(String(sequenceNumber), 0), message),
-    message,
-  });
 
   function bury(queued: QueuedMessage, letter: DeadLetter): void {
     letters.add(letter, queued.message.partnerAccount, queued.message.generation);
@@ -120,9 +114,8 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
       case 'forgotten':
         counts.listed -= 1;
         break;
-      case 'park':
-        parkingLot.parkAtOnce(parkedOf(queued), clock.now());
-        leaveParked(queued);
+      case 'hold':
+        leaveHeld(queued);
         return;
       case 'dead-letter':
         bury(queued, verdict.letter);
@@ -171,20 +164,18 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     return 'redriven';
   }
 
-  /** Puts parked messages back into the queue, each as a new message. @returns the rejected places: none */
-  async function sendParked(parked: readonly ParkedMessage[]): Promise<Set<string>> {
-    for (const { place, message } of parked) {
-      if (!remember(`parked ${place}`, clock.now())) continue;
-      books.of(message.partnerAccount, message.generation).listed += 1;
-      enqueue(message);
-    }
-    return new Set();
-  }
-
   const queue: ChangedAdvertsQueue & DeadLetters & Inbox & Settler & BookKeeper = {
     async send(sent) {
       for (const message of sent) {
         if (!remember(message.key, clock.now())) continue;
+        books.of(message.partnerAccount, message.generation).listed += 1;
+        enqueue(message);
+      }
+      return new Set();
+    },
+    async sendAgain(held) {
+      for (const { id, message } of held) {
+        if (!remember(`aside ${id}`, clock.now())) continue;
         books.of(message.partnerAccount, message.generation).listed += 1;
         enqueue(message);
       }
@@ -204,15 +195,16 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     async settle(settlements: readonly Settlement[]) {
       for (const { delivery, verdict } of settlements) {
         const queued = withReceipt(delivery.id);
-        if (queued) carryOut(queued, verdict);
+        if (!queued) continue;
+        if (verdict.kind === 'hold') await aside.hold([heldOf(delivery, queued)]);
+        carryOut(queued, verdict);
       }
     },
     read: async (partnerAccount, generation) => books.read(partnerAccount, generation),
     async queue() {
-      const parked = (
-        await Promise.all((await parkingLot.marked()).map((name) => parkingLot.oldest(name, 1)))
-      ).flat();
-      const [first] = [...messages.values(), ...parked].map(({ message }) => message.listedAt).sort();
+      const { oldestListedAt = [] } = await aside.figures();
+      const queued = [...messages.values()].map(({ message }) => message.listedAt);
+      const [first] = queued.concat(oldestListedAt).sort();
       const figures = { waiting: books.waiting(), deadLetters: letters.size() };
       return first === undefined ? figures : { ...figures, oldestListedAt: first };
     },
@@ -232,16 +224,12 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
       },
       redrive,
     },
-    sendParked,
     waitingMessages: {
       async ofAdvert(partnerAccount, advertId) {
         const isMeant = ({ message }: { readonly message: ChangedAdvert }) =>
           message.partnerAccount === partnerAccount && objectKeyOf(message) === advertId;
-        const parked = await parkingLot.oldest(partnerAccount, Number.POSITIVE_INFINITY);
         return [
-          ...parked
-            .filter(isMeant)
-            .map(({ message }) => ({ message, place: 'parked' as const, receives: 0 })),
+          ...(await waitingAside(aside).ofAdvert(partnerAccount, advertId)),
           ...[...messages.values()].filter(isMeant).map(({ message, receives, isDelayed, visibleAt }) => ({
             message,
             place: 'queue' as const,
@@ -252,12 +240,12 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
       },
     } satisfies WaitingMessages,
     /**
-     * For the simulation, which parks in single steps: removes messages from the queue that are in the parking lot.
+     * For the simulation, which puts messages aside in single steps: removes messages from the queue that are aside.
      */
-    async settleParked(deliveries: readonly Delivery[]): Promise<void> {
+    async settleHeld(deliveries: readonly Delivery[]): Promise<void> {
       for (const { id } of deliveries) {
         const queued = withReceipt(id);
-        if (queued) leaveParked(queued);
+        if (queued) leaveHeld(queued);
       }
     },
     /** For tests: ends the visibility timeout of one delivery, or of all, immediately. */
@@ -269,6 +257,11 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     },
   };
 }
+
+const heldOf = ({ position }: Delivery, { message }: QueuedMessage): HeldMessage => ({
+  id: heldIdOf(position, message),
+  message,
+});
 
 /** A receipt is valid until the message is delivered again. */
 const receiptOf = ({ sequenceNumber, receives }: Queued): string => `${sequenceNumber}:${receives}`;

@@ -41,7 +41,7 @@ export async function createWorld() {
     reader: service,
     queue: state.queue,
     deadLetters: state.queue,
-    parked: state.parked,
+    aside: state.aside,
     bridgePausedUntil,
     observer,
     clock,

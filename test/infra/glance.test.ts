@@ -168,7 +168,7 @@ describe('every metric that is shown or raises an alarm is written', () => {
       .join('\n');
     const counted = new Set([...sources.matchAll(/\.count\(\s*metrics\.(\w+)/g)].map(([, key]) => key));
     // Outcomes are counted under the name of each: what the run above did not meet, fan-out's own tests do.
-    const outcomes = ['events', 'unchanged', 'coalesced', 'unavailable', 'deadLettered', 'parked'];
+    const outcomes = ['events', 'unchanged', 'coalesced', 'unavailable', 'deadLettered', 'held'];
     expect(sources).toMatch(/\.count\(metrics\[became\]/);
 
     expect(Object.keys(metrics).filter((key) => !counted.has(key) && !outcomes.includes(key))).toEqual([]);

@@ -19,8 +19,8 @@ export function sqsQueue(queue: Queue, deadLetterQueue: Queue, bodies: () => Pro
     deadLetterQueue,
     books: { add: async () => {} },
     observer: anObserver().observer,
-    // Parked messages have a suite of their own (parked-messages.suite.ts).
-    parking: { park: () => Promise.reject(new Error('nothing is parked here')) },
+    // Messages aside have a suite of their own (aside.suite.ts).
+    aside: { hold: () => Promise.reject(new Error('nothing is put aside here')) },
   });
   const changedAdverts = createChangedAdvertsQueue({
     queue,

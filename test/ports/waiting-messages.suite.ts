@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
 import type { Inbox, Settler } from '../../shared/ports/deliveries.ts';
-import type { WaitingMessages } from '../../shared/ports/parked-messages.ts';
+import type { WaitingMessages } from '../../shared/ports/waiting-messages.ts';
 import { changedAdvert, settlement } from '../helpers/records.ts';
 import { type Cleaned, subjects } from './harness.ts';
 
@@ -28,7 +28,7 @@ export function waitingMessagesSuite(
     async function park({ queue }: WaitingSubject, change: Partial<ChangedAdvert>): Promise<void> {
       await queue.send([changedAdvert(change)]);
       for (let some = await queue.receive(all); some.length > 0; some = await queue.receive(all)) {
-        await queue.settle(some.map((delivery) => settlement(delivery, { kind: 'park' })));
+        await queue.settle(some.map((delivery) => settlement(delivery, { kind: 'hold' })));
       }
     }
 
@@ -48,8 +48,8 @@ export function waitingMessagesSuite(
       const found = await made.waitingMessages.ofAdvert('main', '123');
 
       expect(found.map(({ message, ...rest }) => [message.key, rest])).toEqual([
-        ['a:123', { place: 'parked', receives: 0 }],
-        ['b:123', { place: 'parked', receives: 0 }],
+        ['a:123', { place: 'aside', receives: 0 }],
+        ['b:123', { place: 'aside', receives: 0 }],
       ]);
     });
 

@@ -22,7 +22,7 @@ export function historyText(history: AdvertHistory): string {
     lines.push(`             ${JSON.stringify(latest)}`);
   }
   for (const { place, listedAt, correlationId, cause, receives, until } of waiting) {
-    const where = place === 'queue' ? 'in the queue' : 'parked outside the queue';
+    const where = place === 'queue' ? 'in the queue' : 'aside, outside the queue';
     const putOff = until === null ? '' : `, put off until ${until}`;
     const page = `listed at ${listedAt} by page ${printable(correlationId)} (${cause})`;
     tell('waits', `${where}, ${page}, delivered ${receives} times${putOff}`);

@@ -33,7 +33,8 @@ export async function localPolls(bridge: LocalBridge): Promise<Polls> {
   const drain = createDrain({
     ...poll,
     accounts,
-    parked: state.parked,
+    aside: state.aside,
+    queue: state.queue,
     bridgePausedUntil: async () => quietUntil(await state.budgetStore.read()),
     settings: { ...poll.settings, pollSeconds: 60, feedsAtOnce: 10 },
   });

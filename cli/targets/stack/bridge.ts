@@ -10,6 +10,7 @@ import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createStore } from '../../../shared/aws/store.ts';
 import { namePrefixOf, type SecretNames, secretNamesOf, stackName } from '../../../shared/contract/names.ts';
 import { createAdvertHistories } from '../../../shared/state/advert-histories.ts';
+import { createAside } from '../../../shared/state/aside.ts';
 import { createBudgetStore } from '../../../shared/state/budget.ts';
 import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import type { StackTarget } from '../../shared/target.ts';
@@ -46,6 +47,7 @@ export async function openStackBridge(opening: Opening<StackTarget>) {
     advertStatusTable,
     /** The same ports under the same names as in the state of an embedded bridge. */
     state: {
+      aside: createAside(store),
       partnerAccounts: createPartnerAccounts(store),
       feedStates: createFeedStates(feedStateTable),
       budgetStore: createBudgetStore(store),

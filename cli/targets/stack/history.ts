@@ -1,8 +1,8 @@
 import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import type { HistoryPorts } from '../../../operations/history/read-history.ts';
 import { countMessages } from '../../../shared/aws/sqs/queue-counts.ts';
-import { createWaitingMessages } from '../../../shared/aws/waiting-messages.ts';
 import { functionConfig } from '../../../shared/runtime/config.ts';
+import { waitingAside } from '../../../shared/state/aside.ts';
 import type { StackBridge } from './bridge.ts';
 import { createLogSearch } from './log-lines.ts';
 import { stackLetters } from './stored-letters.ts';
@@ -12,7 +12,7 @@ import { stackLetters } from './stored-letters.ts';
  * logs.
  */
 export async function stackHistory(bridge: StackBridge): Promise<HistoryPorts> {
-  const { clients, outputs, state, feedStateTable, queue, onClose } = bridge;
+  const { clients, outputs, state, queue, onClose } = bridge;
   const configurationOf = (FunctionName: string) =>
     clients.lambda.send(new GetFunctionConfigurationCommand({ FunctionName }));
   const [drain, fanOut] = await Promise.all([
@@ -25,7 +25,7 @@ export async function stackHistory(bridge: StackBridge): Promise<HistoryPorts> {
   onClose(logs.close);
   return {
     ...state,
-    waitingMessages: createWaitingMessages(feedStateTable),
+    waitingMessages: waitingAside(state.aside),
     letters: stackLetters(bridge).letters,
     publishedEvents: async () => functionConfig('fanOut', fanOut.Environment?.Variables ?? {}),
     hiddenQueue: {

@@ -8,7 +8,7 @@ export function stackStatusPorts(bridge: StackBridge): StatusPorts {
   const places = { bridge: name, outputs, lambda: clients.lambda };
   return {
     ...state,
-    bookKeeper: createBookKeeper({ table, queue, deadLetterQueue }),
+    bookKeeper: createBookKeeper({ table, aside: state.aside, queue, deadLetterQueue }),
     stack: { version: outputs.version, read: (nowMs) => readStackState(places, nowMs) },
   };
 }

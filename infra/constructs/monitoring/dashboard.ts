@@ -67,7 +67,7 @@ export class Dashboard extends Construct {
           ]),
           graph('Given up, put aside, repeated', [
             deadLetters.metricApproximateNumberOfMessagesVisible(greatest('dead letters')),
-            ...counts(settings, 'deadLettered', 'parked', 'redelivered'),
+            ...counts(settings, 'deadLettered', 'held', 'redelivered'),
           ]),
         ],
         [

@@ -34,24 +34,16 @@ export async function queryAll({ client, name }: Table, kind: string, prefix?: s
 const writesAtOnce = 25;
 const retries = { maxAttempts: 8, baseMs: 100, capMs: 2_000 };
 
-/** Deletes items by key, in batches like {@link putAll}. */
-export const deleteAll = (table: Table, keys: readonly Item[], edges?: Edges): Promise<void> =>
-  writeAll(
-    table,
-    keys.map((Key) => ({ DeleteRequest: { Key } })),
-    edges,
-  );
-
 /**
- * Writes complete items and replaces existing ones; unprocessed items are sent again with backoff.
+ * Deletes items by key; unprocessed items are sent again with backoff.
  *
  * @throws if items are still unprocessed after the last attempt
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
  */
-export const putAll = (table: Table, items: readonly Item[], edges?: Edges): Promise<void> =>
+export const deleteAll = (table: Table, keys: readonly Item[], edges?: Edges): Promise<void> =>
   writeAll(
     table,
-    items.map((Item) => ({ PutRequest: { Item } })),
+    keys.map((Key) => ({ DeleteRequest: { Key } })),
     edges,
   );
 

@@ -27,7 +27,7 @@ CREATE TABLE feeds (
   PRIMARY KEY (partner_account, feed)
 ) STRICT, WITHOUT ROWID;
 
--- What became of the listed IDs; in_flight counts the rows of messages and parked.
+-- What became of the listed IDs; in_flight counts the messages in the queue and aside.
 CREATE TABLE books (
   partner_account TEXT NOT NULL,
   generation INTEGER NOT NULL,
@@ -59,15 +59,6 @@ CREATE TABLE sent_keys (
   sent_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sent_keys_by_age ON sent_keys (sent_at);
-
--- Messages that left the queue until a person acts or a pause ends, each under the number it had there.
-CREATE TABLE parked (
-  sequence_number INTEGER PRIMARY KEY,
-  partner_account TEXT NOT NULL,
-  generation INTEGER NOT NULL,
-  body TEXT NOT NULL
-) STRICT;
-CREATE INDEX parked_of_account ON parked (partner_account, sequence_number);
 
 CREATE TABLE dead_letters (
   id INTEGER PRIMARY KEY AUTOINCREMENT,

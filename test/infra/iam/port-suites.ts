@@ -5,7 +5,6 @@ import { createBooksWriter } from '../../../shared/aws/books.ts';
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
 import { createDeadLetters } from '../../../shared/aws/dead-letters.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
-import { createParkedMessages } from '../../../shared/aws/parked-messages.ts';
 import { BatchSettler } from '../../../shared/aws/settler.ts';
 import { createStore } from '../../../shared/aws/store.ts';
 import { createTokenReader, createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
@@ -13,15 +12,15 @@ import type { FunctionName } from '../../../shared/contract/environment.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
 import type { Kind } from '../../../shared/contract/tables.ts';
 import type { Store } from '../../../shared/ports/store.ts';
+import { createAside } from '../../../shared/state/aside.ts';
 import { aReadersPolicy } from '../../helpers/aws/fake-secrets-manager.ts';
 import { needsGroupsTogether } from '../../helpers/aws/fauxqs-gaps.ts';
 import { anObserver } from '../../helpers/aws/fixtures.ts';
 import { sqsInbox } from '../../helpers/aws/sqs-inbox.ts';
-import { createManualClock } from '../../helpers/manual-clock.ts';
 import { applicationSecretSuite } from '../../ports/application-secret.suite.ts';
+import { asideSuite } from '../../ports/aside.suite.ts';
 import { changedAdvertsQueueSuite } from '../../ports/changed-adverts-queue.suite.ts';
 import { feedStatesSuite } from '../../ports/feed-states.suite.ts';
-import { parkedMessagesSuite } from '../../ports/parked-messages.suite.ts';
 import { hurriedClock, sqsCapabilities } from '../../ports/sqs-queue.ts';
 import { tokenVaultSuite } from '../../ports/token-vault.suite.ts';
 import type { Caller, RecordedWorld } from './recorded-world.ts';
@@ -148,7 +147,7 @@ export function recordedPortSuites(world: () => RecordedWorld): void {
     const settler = new BatchSettler({
       books: createBooksWriter(table.of('fanOut')),
       ...fanOut,
-      parking: createParkedMessages({ table: table.of('fanOut'), ...fanOut }),
+      aside: createAside(createStore({ feedState: table.of('fanOut') })),
     });
     return {
       queue: {
@@ -168,29 +167,21 @@ export function recordedPortSuites(world: () => RecordedWorld): void {
     };
   });
 
-  parkedMessagesSuite('fanOut parks, drain releases', async () => {
-    const clock = createManualClock();
+  asideSuite('fanOut puts aside, drain puts back', async () => {
     const queue = world().queue('ChangedAdvertsQueue');
-    const letters = world().queue('ChangedAdvertsDeadLetters');
+    const deadLetterQueue = world().queue('ChangedAdvertsDeadLetters').of('fanOut');
     const table = await world().table('FeedState');
-    const queuesOf = (by: 'drain' | 'fanOut') => ({
-      queue: queue.of(by),
-      deadLetterQueue: letters.of(by),
-      observer: anObserver().observer,
-    });
-    const parkedBy = (by: 'drain' | 'fanOut') =>
-      createParkedMessages({ table: table.of(by), clock, ...queuesOf(by) });
+    const asideOf = (by: 'drain' | 'fanOut') => createAside(createStore({ feedState: table.of(by) }));
     const settler = new BatchSettler({
       books: createBooksWriter(table.of('fanOut')),
-      parking: parkedBy('fanOut'),
-      ...queuesOf('fanOut'),
+      aside: asideOf('fanOut'),
+      ...{ queue: queue.of('fanOut'), deadLetterQueue, observer: anObserver().observer },
     });
-    const sender = createChangedAdvertsQueue({ queue: queue.of('harness') });
+    const { send } = createChangedAdvertsQueue({ queue: queue.of('harness') });
+    const sender = createChangedAdvertsQueue({ queue: queue.of('drain') });
     return {
-      queue: { ...sender, ...sqsInbox(queue.of('harness'), settler) },
-      parked: parkedBy('drain'),
-      advance: clock.advance,
-      now: clock.now,
+      queue: { ...sender, send, ...sqsInbox(queue.of('harness'), settler) },
+      aside: asideOf('drain'),
     };
   });
 }

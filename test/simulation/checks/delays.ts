@@ -12,7 +12,7 @@ import { nameOf } from '../world/users.ts';
  * small.
  */
 const maxListingMs = 120_000;
-/** Includes the time until the drain that releases parked messages. */
+/** Includes the time until the drain that puts messages back. */
 const maxReleaseMs = 60_000;
 /** Includes the wait that confirms an absence, and a batch with other adverts that use all of its time. */
 const maxSettlingMs = 75_000;

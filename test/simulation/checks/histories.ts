@@ -14,7 +14,7 @@ export interface HistoriesOptions {
 /** An advert that no feed has listed. */
 const strangerId = '999999';
 const isWaiting = ({ outcome }: AdvertHistory): boolean =>
-  outcome === 'waits-in-queue' || outcome === 'unconfirmed' || outcome === 'parked';
+  outcome === 'waits-in-queue' || outcome === 'unconfirmed' || outcome === 'aside';
 
 /** Calls the use case for every advert, and for one advert that no feed has listed. */
 export async function checkHistories(world: SimWorld, options: HistoriesOptions): Promise<void> {
@@ -60,17 +60,15 @@ export async function checkHistories(world: SimWorld, options: HistoriesOptions)
 
 /** Ports as on AWS: the queue cannot be inspected, and the log is available instead. */
 async function asOnAws({ state, logged }: SimWorld) {
-  const parked = await Promise.all(
-    (await state.parkingLot.marked()).map((name) => state.parkingLot.oldest(name, Number.POSITIVE_INFINITY)),
-  );
+  const held = await state.aside.figures();
   const { waiting } = await state.bookKeeper.queue();
   return {
     waitingMessages: {
       ofAdvert: async (...owner: Parameters<typeof state.waitingMessages.ofAdvert>) =>
-        (await state.waitingMessages.ofAdvert(...owner)).filter(({ place }) => place === 'parked'),
+        (await state.waitingMessages.ofAdvert(...owner)).filter(({ place }) => place === 'aside'),
     },
     hiddenQueue: {
-      length: async () => waiting - parked.flat().length,
+      length: async () => waiting - held.waiting,
       readLog: async ({ words }: { readonly words: readonly string[] }) =>
         logged.filter(({ text }) => words.some((word) => text.includes(`"${word}"`))),
     },
@@ -136,10 +134,9 @@ function check(world: SimWorld, { account, subject, answer, listings, isOver }: 
   }
   const wasDead = listings.some(({ key }) => history.judged.get(key)?.has('dead-letter'));
   if (!isOver || wasDead || listings.length === 0 || account.name === plan.lostAccount) return;
-  // If a settled message comes again and is parked, it marks the event as owed, although the bus has accepted it. The
-  // queue may take the parked copy for a duplicate when it is sent back.
-  const isOwedAgain = outcome === 'not-accepted' && accepted !== undefined;
-  if (outcome !== 'published' && outcome !== 'kept-off' && !isOwedAgain)
+  // A process may end between the publish of an event and its confirmation in the row.
+  const isUnconfirmed = outcome === 'not-accepted' && accepted !== undefined;
+  if (outcome !== 'published' && outcome !== 'kept-off' && !isUnconfirmed)
     violated('nothing failed for good, and nothing is at work');
 }
 

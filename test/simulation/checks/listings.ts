@@ -48,7 +48,7 @@ export async function checkListings(world: SimWorld): Promise<void> {
 
   // Messages that wait for a person who never comes.
   const { lostAccount } = plan;
-  const lost = lostAccount ? await state.parkingLot.oldest(lostAccount, Number.POSITIVE_INFINITY) : [];
+  const lost = lostAccount ? await state.aside.list(lostAccount) : [];
   for (const { message } of lost) {
     const listing = history.listings.get(message.key);
     if (!listing) continue;

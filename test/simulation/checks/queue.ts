@@ -25,9 +25,9 @@ export async function checkQueue({ state, history, plan, coverage }: SimWorld): 
   const lost = lostAccount && (await state.partnerAccounts.read(lostAccount));
   if (!lost || !stopOf(lost)) return;
   const waiting = await state.queue.depth(lost.name);
-  const parked = (await state.parkingLot.oldest(lost.name, Number.POSITIVE_INFINITY)).length;
-  if (parked > 0) coverage.count('parking: waits for a person to the end');
-  if (waiting <= parked) return;
-  const text = `${waiting - parked} messages of ${lost.name} stand in the queue, although nobody connects it any more`;
+  const held = (await state.aside.list(lost.name)).length;
+  if (held > 0) coverage.count('aside: waits for a person to the end');
+  if (waiting <= held) return;
+  const text = `${waiting - held} messages of ${lost.name} stand in the queue, although nobody connects it any more`;
   history.violated({ invariant: 'nobody-delays-another', message: text });
 }

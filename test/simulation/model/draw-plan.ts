@@ -277,7 +277,7 @@ const siegeMs = 25 * 60_000;
 /** The number of workers of a stack at the default rate (infra/constructs/fan-out.ts). */
 const stackWorkers = 2;
 
-/** In the temper `overtaken`, many short pauses, so that messages are parked while a worker is late. */
+/** In the temper `overtaken`, many short pauses, so that messages are put aside while a worker is late. */
 function pausesOf(
   random: Random,
   accounts: readonly string[],

@@ -4,7 +4,7 @@
  */
 export const invariants = {
   'no-change-lost':
-    'after the feed has listed a change, the advert is fetched and its status published, or a message about it is dead-lettered or parked',
+    'after the feed has listed a change, the advert is fetched and its status published, or a message about it is dead-lettered or aside',
   'cursor-behind-queue': 'a cursor is stored only when the queue has accepted every ID of its page',
   'one-history':
     'within a generation, events of an advert are numbered 1, 2, 3 …; two events with the same number have the same content, and an event with a higher number was not fetched earlier',

@@ -9,8 +9,8 @@ const planted = (name: string, from: string, to: string): PlantedFault =>
 export const plantedInHistory: readonly PlantedFault[] = [
   planted('history-ignores-pending', 'return row.pending ? null : true;', 'return true;'),
   planted(
-    'history-without-parked',
-    "if (waiting.length > 0) return 'parked';",
-    "if (waiting.length > 1e9) return 'parked';",
+    'history-without-aside',
+    "if (waiting.length > 0) return 'aside';",
+    "if (waiting.length > 1e9) return 'aside';",
   ),
 ];

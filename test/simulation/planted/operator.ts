@@ -39,7 +39,7 @@ export const plantedByOperator: readonly PlantedFault[] = [
           from: 'stopOf(account) !== undefined || mayBeResumed ||',
           to: 'stopOf(account) !== undefined || (mayBeResumed && now < 0) ||',
         },
-        { file: fanOut.entry, from: "if (fault.code === 'operator-paused') return 'parked';", to: '' },
+        { file: fanOut.entry, from: "if (fault.code === 'operator-paused') return 'aside';", to: '' },
       ],
     },
   ]),
@@ -49,10 +49,10 @@ export const plantedByOperator: readonly PlantedFault[] = [
       replacements: [
         {
           file: fanOut.entry,
-          from: 'if (rests(account)) return park(group);',
+          from: 'if (rests(account)) return hold(group);',
           to: `const wanted = operatorPauseOf(account, clock.now());
       if (wanted) return sendBack(group, Math.min(300_000, (wanted.until ?? 1e15) - clock.now()), random);
-      if (rests(account)) return park(group);`,
+      if (rests(account)) return hold(group);`,
         },
       ],
     },

@@ -46,7 +46,7 @@ export const plantedInWaiting: readonly PlantedFault[] = [
       replacements: [
         {
           file: 'dead-letter.ts',
-          from: "verdict: { kind: 'park' } }",
+          from: "verdict: { kind: 'hold' } }",
           to: "verdict: { kind: 'retry', delayMs: 60_000 } }",
         },
       ],
@@ -62,36 +62,15 @@ export const plantedInWaiting: readonly PlantedFault[] = [
       },
     }),
   }),
-  plantedSource('mark-after-messages', [
+  plantedSource('removed-before-sent', [
     {
-      folder: 'shared/aws/parking',
-      entry: 'parking.ts',
+      folder: 'functions/drain',
+      entry: 'drain.ts',
       replacements: [
         {
-          file: 'parking.ts',
-          from: '      // The marks first: messages',
-          to: '      await lot.put(parked);\n      // The marks first: messages',
-        },
-        { file: 'parking.ts', from: '      }\n      await lot.put(parked);', to: '      }' },
-      ],
-    },
-  ]),
-  plantedSource('young-mark-removed', [
-    {
-      folder: 'shared/aws/parking',
-      entry: 'parking.ts',
-      replacements: [{ file: 'parking.ts', from: '> keepMarkMs)', to: '> -1e9)' }],
-    },
-  ]),
-  plantedSource('mark-removed-before-messages', [
-    {
-      folder: 'shared/aws/parking',
-      entry: 'parking.ts',
-      replacements: [
-        {
-          file: 'parking.ts',
-          from: '      let released = 0;',
-          to: '      await lot.unmark(partnerAccount, markedAt);\n      let released = 0;',
+          file: 'release.ts',
+          from: 'const refused = await queue.sendAgain(held);',
+          to: 'await aside.remove(held);\n      const refused = await queue.sendAgain(held);',
         },
       ],
     },

@@ -1,9 +1,6 @@
 /** The bridge's ports as one process sees them: every call may go wrong, and performed calls are observed. */
 
-import type { ParkingDeps, ParkingLot } from '../../../shared/aws/parking/parking.ts';
-import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
 import type { HistoryOwner } from '../../../shared/domain/history-key.ts';
-import type { ParkedMessage } from '../../../shared/domain/queue/parked-message.ts';
 import { quietUntil } from '../../../shared/domain/rate-budget.ts';
 import type { ApplicationSecret } from '../../../shared/ports/application-secret.ts';
 import type { ChangedAdvertsQueue } from '../../../shared/ports/changed-adverts-queue.ts';
@@ -14,6 +11,7 @@ import type { FeedStates } from '../../../shared/ports/feed-states.ts';
 import type { Store } from '../../../shared/ports/store.ts';
 import type { TokenVault } from '../../../shared/ports/token-vault.ts';
 import { type AdvertHistories, createAdvertHistories } from '../../../shared/state/advert-histories.ts';
+import { type Aside, createAside } from '../../../shared/state/aside.ts';
 import { type BudgetStore, createBudgetStore } from '../../../shared/state/budget.ts';
 import { createPartnerAccounts, type PartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { type CallIncident, callIncidents } from '../model/incidents.ts';
@@ -37,8 +35,7 @@ export interface BridgePorts {
   readonly vault: TokenVault;
   readonly application: ApplicationSecret;
   readonly budget: BudgetStore;
-  readonly parkingLot: ParkingLot<ParkedMessage>;
-  readonly sendParked: ParkingDeps['send'];
+  readonly aside: Aside;
   /** As drain and fan-out use it. */
   readonly bridgePausedUntil: () => Promise<number>;
 }
@@ -81,46 +78,21 @@ export function createBridgePorts(
     return refused;
   };
 
-  /**
-   * Runs `work`, and reports to the model how it changes the listed counts: a message that is both in the queue and
-   * parked, because a process ended in between, counts as listed twice.
-   */
-  async function counted<T>(messages: readonly ChangedAdvert[], work: () => Promise<T>): Promise<T> {
-    const own = new Map(messages.map((one) => [`${one.partnerAccount}/${one.generation}`, one]));
-    const listed = () =>
-      Promise.all(
-        [...own.values()].map(async (one) => (await queue.read(one.partnerAccount, one.generation)).listed),
-      );
-    const before = await listed();
-    const result = await work();
-    const after = await listed();
-    [...own.values()].forEach(({ partnerAccount, generation }, index) => {
-      history.counted(partnerAccount, generation, (after[index] ?? 0) - (before[index] ?? 0));
-    });
-    return result;
-  }
-
-  const messagesOf = (parked: readonly { readonly message: ChangedAdvert }[]) =>
-    parked.map(({ message }) => message);
-  const { parkingLot } = state;
-
   const settle: Settler['settle'] = async (settlements) => {
     fanOut.settles(settlements);
     world.operator.settled(settlements);
     const before = (await queue.queue()).waiting;
-    await queue.settle(settlements.filter(({ verdict }) => verdict.kind !== 'park'));
-    const parked = settlements.flatMap(({ delivery, verdict }) =>
-      verdict.kind === 'park' ? [delivery] : [],
-    );
-    await counted(
-      parked.flatMap(({ message }) => message ?? []),
-      () => queue.settleParked(parked),
+    await queue.settle(settlements.filter(({ verdict }) => verdict.kind !== 'hold'));
+    const held = settlements.flatMap(({ delivery, verdict }) => (verdict.kind === 'hold' ? [delivery] : []));
+    await world.counted(
+      held.flatMap(({ message }) => message ?? []),
+      () => queue.settleHeld(held),
     );
     const gone = settlements.filter(({ verdict }) => verdict.kind !== 'retry').length;
     if (before - (await queue.queue()).waiting < gone) coverage.count('queue: receipt too old');
     for (const { delivery, verdict } of settlements) {
       if (verdict.kind === 'done' && delivery.message) history.settled(delivery.message.key);
-      if (verdict.kind !== 'retry' && verdict.kind !== 'park' && delivery.message)
+      if (verdict.kind !== 'retry' && verdict.kind !== 'hold' && delivery.message)
         history.judge(delivery.message.key, verdict.kind);
     }
   };
@@ -179,6 +151,24 @@ export function createBridgePorts(
       },
     },
     queue: {
+      sendAgain(held) {
+        const messages = held.map(({ message }) => message);
+        const send = (some: typeof held) => world.counted(messages, () => queue.sendAgain(some));
+        return process.call({
+          name: 'queue.sendAgain',
+          allowed: callIncidents,
+          perform: async () => {
+            coverage.count('aside: released');
+            return send(held);
+          },
+          async inPart(keeps) {
+            const kept = held.filter(keeps);
+            await send(kept);
+            return new Set(held.filter((one) => !kept.includes(one)).map(({ id }) => id));
+          },
+          says: () => held.map(({ id }) => id).join(' '),
+        });
+      },
       depth: call('queue.depth', reads, queue.depth),
       send: (messages) =>
         process.call({
@@ -225,35 +215,7 @@ export function createBridgePorts(
         }),
     },
     events: { publish: call('events.publish', writes, publish) },
-    parkingLot: {
-      put: call('lot.put', writes, (parked) => counted(messagesOf(parked), () => parkingLot.put(parked))),
-      mark: call('lot.mark', writes, parkingLot.mark),
-      marked: call('lot.marked', reads, parkingLot.marked),
-      markedAt: call('lot.markedAt', reads, parkingLot.markedAt),
-      oldest: call('lot.oldest', reads, parkingLot.oldest),
-      remove: call('lot.remove', writes, async (account, places) => {
-        const parked = await parkingLot.oldest(account, Number.POSITIVE_INFINITY);
-        await counted(messagesOf(parked), () => parkingLot.remove(account, places));
-      }),
-      unmark: call('lot.unmark', writes, parkingLot.unmark),
-    },
-    sendParked: (parked) => {
-      const send = (some: typeof parked) => counted(messagesOf(some), () => queue.sendParked(some));
-      return process.call({
-        name: 'queue.sendParked',
-        allowed: callIncidents,
-        perform: async () => {
-          coverage.count('parking: released');
-          return send(parked);
-        },
-        async inPart(keeps) {
-          const kept = parked.filter(keeps);
-          await send(kept);
-          return new Set(parked.filter((one) => !kept.includes(one)).map(({ place }) => place));
-        },
-        says: () => parked.map(({ place }) => place).join(' '),
-      });
-    },
+    aside: createAside(store),
     bridgePausedUntil: async () => quietUntil(await budget.read()),
     vault: {
       read: call('vault.read', reads, state.vault.readLate),

@@ -1,6 +1,7 @@
 /** Everything that the processes of one run share: time, the service, the bridge's state, and the observers. */
 
 import type { RawLine } from '../../../operations/history/advert-log.ts';
+import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
 import type { TokenPair } from '../../../shared/domain/token-pair.ts';
 import type { WireRequest } from '../../../shared/partner-api/http/transport.ts';
 import { createInMemoryEvents } from '../../fakes/event-publisher.ts';
@@ -83,6 +84,27 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
   const operator = createOperatorWatch({ plan, scheduler, service, history });
   const askedOf = new Map<Ill, number>();
 
+  /**
+   * Runs `work`, and reports to the model how it changes the listed counts: a message that is both in the queue and aside,
+   * because a process ended in between, counts as listed twice.
+   */
+  async function counted<T>(messages: readonly ChangedAdvert[], work: () => Promise<T>): Promise<T> {
+    const own = new Map(messages.map((one) => [`${one.partnerAccount}/${one.generation}`, one]));
+    const listed = () =>
+      Promise.all(
+        [...own.values()].map(
+          async (one) => (await state.queue.read(one.partnerAccount, one.generation)).listed,
+        ),
+      );
+    const before = await listed();
+    const result = await work();
+    const after = await listed();
+    [...own.values()].forEach(({ partnerAccount, generation }, index) => {
+      history.counted(partnerAccount, generation, (after[index] ?? 0) - (before[index] ?? 0));
+    });
+    return result;
+  }
+
   function isOn({ key, fromMs, untilMs }: Trouble): boolean {
     const atMs = scheduler.now() - epochMs;
     return phase.chaos && atMs >= fromMs && atMs < untilMs && !without.has(key);
@@ -105,7 +127,11 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
       if (kind === 'block') return { status: 403, body: '<html>blocked</html>' };
       // Feeds and tokens keep working, because this trouble is about messages.
       if (!/\/adverts\/\d+$/.test(pathname)) continue;
-      return { status: 429, body: '', headers: { 'retry-after': kind.slice(-1) } };
+      return {
+        status: 429,
+        body: '',
+        headers: { 'retry-after': kind.slice(-1) },
+      };
     }
     const atMs = scheduler.now() - epochMs;
     const ill = plan.ills.find(
@@ -123,6 +149,7 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
   }
 
   return {
+    counted,
     plan,
     scheduler,
     log,

@@ -9,11 +9,9 @@ import type { createRefreshToken } from '../../../functions/refresh-token/refres
 import type { audit } from '../../../operations/audit.ts';
 import { sampleSource } from '../../../operations/audit-sources.ts';
 import type { readHistory } from '../../../operations/history/read-history.ts';
-import type { createParking } from '../../../shared/aws/parking/parking.ts';
 import { advertsFeed } from '../../../shared/contract/feeds.ts';
 import type { RefreshOutcome } from '../../../shared/contract/refresh-token.ts';
 import { type PartnerAccount, stopOf } from '../../../shared/domain/partner-account.ts';
-import { placeOf } from '../../../shared/domain/queue/parked-message.ts';
 import type { Secret } from '../../../shared/domain/secret.ts';
 import type { createPartnerClient } from '../../../shared/partner-api/client.ts';
 import type { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
@@ -21,8 +19,8 @@ import type { createPartnerReaders } from '../../../shared/partner-api/readers.t
 import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accounts.ts';
 import type { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
 import type { Delivery, Settler } from '../../../shared/ports/deliveries.ts';
+import { heldIdOf } from '../../../shared/state/aside.ts';
 import { createPartnerAccounts, type PartnerAccounts } from '../../../shared/state/partner-accounts.ts';
-import { neverUnreadable } from '../../fakes/parking-lot.ts';
 import { between, hashOf, type Random } from '../model/random.ts';
 import { epochMs } from '../model/scheduler.ts';
 import { type BridgePorts, createBridgePorts } from './bridge-ports.ts';
@@ -42,7 +40,6 @@ export interface UseCases {
   readonly createRateLimiter: typeof createRateLimiter;
   readonly createPartnerClient: typeof createPartnerClient;
   readonly pollFeed: typeof pollFeed;
-  readonly createParking: typeof createParking;
   readonly audit: typeof audit;
   /** The command `history`, which does not run in a process of the bridge. */
   readonly readHistory: typeof readHistory;
@@ -148,32 +145,18 @@ export function createStages(world: SimWorld, wiring: Wiring) {
 
   type Started = ReturnType<typeof start>;
 
-  const parkingOf = ({ ports, clock }: Started) =>
-    useCases.createParking({
-      lot: ports.parkingLot,
-      send: ports.sendParked,
-      deadLetter: neverUnreadable,
-      clock,
-      // A step is up to 75 s late, each account has a mark, the messages follow the marks, and clocks differ.
-      keepMarkMs: 80_000 * (plan.accounts.length + 1),
-    });
-
-  /** As on AWS: a message is parked safely before it leaves the queue. */
-  function settlerOf(started: Started): Settler {
-    const { settler } = started.ports;
+  /** As on AWS: a message is aside before it leaves the queue. */
+  function settlerOf({ ports: { settler, aside } }: Started): Settler {
     return {
       async settle(settlements) {
-        const parked = settlements.flatMap(({ delivery: { message, position }, verdict }) =>
-          message && verdict.kind === 'park' ? [{ place: placeOf(position, message), message }] : [],
+        const held = settlements.flatMap(({ delivery: { message, position }, verdict }) =>
+          message && verdict.kind === 'hold' ? [{ id: heldIdOf(position, message), message }] : [],
         );
-        if (parked.length === 0) return settler.settle(settlements);
-        const isSafe = await parkingOf(started)
-          .park(parked)
-          .then(
-            () => true,
-            () => false,
-          );
-        await settler.settle(settlements.filter(({ verdict }) => isSafe || verdict.kind !== 'park'));
+        const isSafe = await aside.hold(held).then(
+          () => true,
+          () => false,
+        );
+        await settler.settle(settlements.filter(({ verdict }) => isSafe || verdict.kind !== 'hold'));
       },
     };
   }
@@ -260,7 +243,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       feedStates,
       queue,
       deadLetters,
-      parked: parkingOf(started),
+      aside: ports.aside,
       bridgePausedUntil: ports.bridgePausedUntil,
       reader: readersOf(started, accounts),
       observer,

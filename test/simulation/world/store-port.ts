@@ -1,4 +1,5 @@
 /** The store as one process sees it: every call may go wrong, and what it writes is shown to the model. */
+import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
 import type { Kind } from '../../../shared/contract/tables.ts';
 import type { HistoryOwner } from '../../../shared/domain/history-key.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
@@ -86,6 +87,12 @@ export function createStorePort(
     users.fetchWritten(owner, fetch);
   }
 
+  /** Tells the model how a row of a message aside changes the listed counts. */
+  const counting = <T>({ kind }: Key, value: unknown, work: () => Promise<T>): Promise<T> =>
+    kind === 'aside' && value !== undefined
+      ? world.counted([(value as { readonly message: ChangedAdvert }).message], work)
+      : work();
+
   return {
     get: (key) =>
       call('get', key, reads, async () => {
@@ -112,7 +119,7 @@ export function createStorePort(
         const before = await store.get(key);
         // A client that repeats its call recognizes its own success.
         if (written && 'etag' in written && before?.etag === written.etag) return written;
-        written = await store.put(key, value, expected);
+        written = await counting(key, value, () => store.put(key, value, expected));
         const isWritten = 'etag' in written;
         if (key.kind === 'history') historyPut(ownerOf(key), rowOf(value), isWritten, fetch);
         else if (isWritten) wasPut(key, value, before?.value);
@@ -130,7 +137,8 @@ export function createStorePort(
           const row = await shared.get(key);
           if (row) history.forgets(name, (row.value as PartnerAccount).generation);
         }
-        const isGone = await storeOf(kind).remove(key, expected);
+        const held = kind === 'aside' ? (await shared.get(key))?.value : undefined;
+        const isGone = await counting(key, held, () => storeOf(kind).remove(key, expected));
         if (kind === 'account') {
           world.operator.ended(name);
           users.removed(name);

@@ -11,7 +11,7 @@ import { createPeople } from './people.ts';
 import type { Process } from './process.ts';
 import type { SimWorld } from './sim-world.ts';
 import type { Stages } from './stages.ts';
-import { watchParked } from './watch-parked.ts';
+import { watchAside } from './watch-aside.ts';
 
 export function createSupervisor(world: SimWorld, stages: Stages) {
   const { plan, scheduler, log, phase, service, state, users, commanded } = world;
@@ -225,19 +225,19 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     for (const name of ['worker-calm-1', 'worker-calm-2']) quietly(stages.work(name, () => over));
     let drains = 0;
     every(10_000, () => quietly(stages.drain(`drain-calm-${++drains}`)));
-    every(10_000, () => void watchParked(world));
+    every(10_000, () => void watchAside(world));
     every(20_000, () => {
       for (const account of unconnected) if (account !== plan.lostAccount) quietly(connect(account));
     });
   }
 
   /** Messages of an account that nobody connects any more wait for ever, and must not delay others. */
-  const parkedOf = async (account: string | undefined): Promise<number> =>
-    account === undefined ? 0 : (await state.parkingLot.oldest(account, Number.POSITIVE_INFINITY)).length;
+  const heldOf = async (account: string | undefined): Promise<number> =>
+    account === undefined ? 0 : (await state.aside.list(account)).length;
 
   async function isIdle(): Promise<boolean> {
     const { waiting } = await state.bookKeeper.queue();
-    if (waiting > (await parkedOf(plan.lostAccount))) return false;
+    if (waiting > (await heldOf(plan.lostAccount))) return false;
     if ([...unconnected].some((account) => account !== plan.lostAccount)) return false;
     const feeds = await state.feedStates.list();
     return feeds.every(

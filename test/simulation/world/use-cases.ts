@@ -5,7 +5,6 @@ import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
 import { audit } from '../../../operations/audit.ts';
 import { readHistory } from '../../../operations/history/read-history.ts';
-import { createParking } from '../../../shared/aws/parking/parking.ts';
 import { createPartnerClient } from '../../../shared/partner-api/client.ts';
 import { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
@@ -21,7 +20,6 @@ export const realUseCases: UseCases = {
   createRefreshToken,
   createRateLimiter,
   createPartnerClient,
-  createParking,
   createPartnerReaders,
   createTokenSource,
   readHistory,

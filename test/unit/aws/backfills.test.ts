@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBackfills } from '../../../shared/aws/backfills.ts';
 import { booksItemKey, createBookKeeper, createBooksWriter } from '../../../shared/aws/books.ts';
 import { readItem } from '../../../shared/aws/dynamodb/conditional-write.ts';
+import { createStore } from '../../../shared/aws/store.ts';
+import { createAside } from '../../../shared/state/aside.ts';
 import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
 
 const key = { partnerAccount: 'main', generation: 7 };
@@ -29,6 +31,7 @@ describe('the progress of backfills on DynamoDB', () => {
     const books = createBooksWriter(table);
     const bookKeeper = createBookKeeper({
       table,
+      aside: createAside(createStore({ feedState: table })),
       queue: sqs.createQueue(),
       deadLetterQueue: sqs.createQueue(),
     });

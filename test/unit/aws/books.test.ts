@@ -2,7 +2,8 @@ import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { booksItemKey, createBookKeeper, createBooksWriter } from '../../../shared/aws/books.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
-import { createParkingLot } from '../../../shared/aws/parking/parking-lot.ts';
+import { createStore } from '../../../shared/aws/store.ts';
+import { createAside } from '../../../shared/state/aside.ts';
 import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
 import { changedAdvert } from '../../helpers/records.ts';
 
@@ -19,12 +20,14 @@ describe('the books on DynamoDB', () => {
 
   async function make() {
     const table = await dynamo.feedStateTable();
+    const aside = createAside(createStore({ feedState: table }));
     const bookKeeper = createBookKeeper({
       table,
+      aside,
       queue: sqs.createQueue(),
       deadLetterQueue: sqs.createQueue(),
     });
-    return { table, bookKeeper, books: createBooksWriter(table), feedStates: createFeedStates(table) };
+    return { table, aside, bookKeeper, books: createBooksWriter(table), feedStates: createFeedStates(table) };
   }
 
   it('balance: what is in flight is what was listed and has no outcome yet', async () => {
@@ -83,19 +86,17 @@ describe('the books on DynamoDB', () => {
     expect(await bookKeeper.queue()).toEqual({ waiting: 0, deadLetters: 0 });
   });
 
-  it('count what is parked outside the queue as waiting, of every partner account', async () => {
-    const { bookKeeper, table } = await make();
-    const parked = ['main', 'main', 'other'].map((partnerAccount, index) => ({
-      place: String(index),
-      message: changedAdvert({ partnerAccount, listedAt: `2026-11-20T12:0${index}:00.000Z` }),
-    }));
-    const lot = createParkingLot(table);
-    for (const partnerAccount of ['main', 'other']) await lot.mark(partnerAccount, 5);
-    await lot.put(parked);
+  it('count the messages aside of every partner account as waiting', async () => {
+    const { bookKeeper, aside } = await make();
+    await aside.hold(
+      ['main', 'main', 'other'].map((partnerAccount, index) => ({
+        id: String(index),
+        message: changedAdvert({ partnerAccount, listedAt: `2026-11-20T12:0${index}:00.000Z` }),
+      })),
+    );
+
     expect(await bookKeeper.queue()).toEqual({
-      waiting: 3,
-      deadLetters: 0,
-      oldestListedAt: '2026-11-20T12:00:00.000Z',
+      ...{ waiting: 3, deadLetters: 0, oldestListedAt: '2026-11-20T12:00:00.000Z' },
     });
   });
 });

@@ -7,7 +7,6 @@ import { createRefreshToken } from '../../../functions/refresh-token/refresh-tok
 import { createApplicationSecret } from '../../../shared/aws/application-secret.ts';
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
-import { createParkedMessages } from '../../../shared/aws/parked-messages.ts';
 import { createStore } from '../../../shared/aws/store.ts';
 import { createTokenReader, createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
@@ -16,6 +15,7 @@ import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
 import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accounts.ts';
 import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
 import { drainLimits, refreshLimits } from '../../../shared/runtime/limits.ts';
+import { createAside } from '../../../shared/state/aside.ts';
 import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
 import { aReadersPolicy, fakeSecretsManager } from '../../helpers/aws/fake-secrets-manager.ts';
@@ -101,7 +101,7 @@ describe('the calls of a run over 25 partner accounts', () => {
     const newId = () => `id-${++ids}`;
     const drain = createDrain({
       accounts,
-      parked: createParkedMessages({ table, queue, deadLetterQueue: queue, observer, ...edges }),
+      aside: createAside(createStore({ feedState: table })),
       bridgePausedUntil: async () => 0,
       feedStates,
       reader: createPartnerReaders({ client, tokens }),

@@ -16,12 +16,12 @@ function make() {
   const books = { add: vi.fn(async () => {}) };
   const { observer, lines } = anObserver();
   const clock = aClock(100_000);
-  const parking = { park: vi.fn(async () => {}) };
+  const aside = { hold: vi.fn(async () => {}) };
   return {
-    settler: new BatchSettler({ queue, deadLetterQueue, books, observer, clock, parking }),
+    settler: new BatchSettler({ queue, deadLetterQueue, books, observer, clock, aside }),
     books,
     lines,
-    parking,
+    aside,
   };
 }
 
@@ -113,14 +113,14 @@ describe('settling a batch', () => {
     expect(lines.map(({ level }) => level)).toEqual(['warn']);
   });
 
-  it('parks messages at their places, and takes them out of the queue, uncounted', async () => {
-    const { settler, books, parking } = make();
-    const batch = aBatch([{ kind: 'park' }, { kind: 'park' }, done]);
+  it('puts messages aside in the order of the queue, and takes them out of it, uncounted', async () => {
+    const { settler, books, aside } = make();
+    const batch = aBatch([{ kind: 'hold' }, { kind: 'hold' }, done]);
     expect(await settler.settle(batch)).toEqual(failing());
-    expect(parking.park.mock.calls).toEqual([
+    expect(aside.hold.mock.calls).toEqual([
       [
         ['0', '1'].map((id) => ({
-          place: `${id.padStart(20, '0')}:${aMessage(id).key}`,
+          id: `${id.padStart(20, '0')}:${aMessage(id).key}`,
           message: aMessage(id),
         })),
       ],
@@ -128,10 +128,10 @@ describe('settling a batch', () => {
     expect(books.add.mock.calls).toEqual([['main', aMessage().generation, { events: 1 }]]);
   });
 
-  it('takes messages back that could not be parked, and says so', async () => {
-    const { settler, parking, lines } = make();
-    parking.park.mockRejectedValue(new Error('throttled'));
-    expect(await settler.settle(aBatch([{ kind: 'park' }, done]))).toEqual(failing('id-0'));
+  it('takes messages back that could not be put aside, and says so', async () => {
+    const { settler, aside, lines } = make();
+    aside.hold.mockRejectedValue(new Error('throttled'));
+    expect(await settler.settle(aBatch([{ kind: 'hold' }, done]))).toEqual(failing('id-0'));
     expect(lines.map(({ level }) => level)).toEqual(['warn']);
   });
 
@@ -175,9 +175,9 @@ describe('settling a batch', () => {
   });
 
   it('asks nothing of a queue when there is nothing to say to it', async () => {
-    const { settler, books, parking, lines } = make();
+    const { settler, books, aside, lines } = make();
     expect(await settler.settle(aBatch([undefined]))).toEqual(failing('id-0'));
-    expect([sqs.calls(), books.add.mock.calls, parking.park.mock.calls, lines]).toEqual([[], [], [], []]);
+    expect([sqs.calls(), books.add.mock.calls, aside.hold.mock.calls, lines]).toEqual([[], [], [], []]);
   });
 
   it('says that a delay could not be set', async () => {
@@ -214,12 +214,12 @@ describe('settling a batch', () => {
     expect(books.add).not.toHaveBeenCalled();
   });
 
-  it('has no place in the parking lot for what is no message: it comes back', async () => {
-    const { settler, parking } = make();
+  it('puts nothing aside that is no message: it comes back', async () => {
+    const { settler, aside } = make();
     const { records, receivedAt } = aBatch([done]);
     const delivery = deliveryOf({ ...records[0], body: 'no message' } as (typeof records)[0]);
-    const settlements = [{ delivery, verdict: { kind: 'park' } as const }];
+    const settlements = [{ delivery, verdict: { kind: 'hold' } as const }];
     expect(await settler.settle({ records, settlements, receivedAt })).toEqual(failing('id-0'));
-    expect(parking.park).not.toHaveBeenCalled();
+    expect(aside.hold).not.toHaveBeenCalled();
   });
 });

@@ -72,7 +72,7 @@ async function setUp(all: readonly string[], maxRequestsPerSecond = 10) {
       reader: reader(),
       queue: state.queue,
       deadLetters: state.queue,
-      parked: state.parked,
+      aside: state.aside,
       bridgePausedUntil: async () => 0,
       observer,
       clock,

@@ -77,7 +77,7 @@ async function createCrowd(accounts: readonly string[], pages = 3) {
     reader,
     queue: state.queue,
     deadLetters: state.queue,
-    parked: state.parked,
+    aside: state.aside,
     bridgePausedUntil: async () => 0,
     observer,
     clock,

@@ -35,8 +35,8 @@ interface Kept {
 /** The functions over other tables: what a deployment with feedStateTable or advertStatusTable makes of them. */
 function over(world: World, { feedState, advertStatus, queue = world.state.queue }: Kept) {
   const accounts = feedState.partnerAccounts;
-  const { feedStates, parked } = feedState;
-  const drain = createDrain({ ...world.drainDeps, accounts, feedStates, queue, deadLetters: queue, parked });
+  const { feedStates, aside } = feedState;
+  const drain = createDrain({ ...world.drainDeps, accounts, feedStates, queue, deadLetters: queue, aside });
   const fanOut = createFanOut({
     ...world.fanOutDeps,
     accounts: new CachedAccounts(accounts, world.clock),

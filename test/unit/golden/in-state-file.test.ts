@@ -15,7 +15,7 @@ import { scratchFolders } from '../../helpers/scratch-folder.ts';
 import { createWorld } from '../../helpers/world.ts';
 
 const newFolder = scratchFolders();
-const tables = ['feeds', 'books', 'messages', 'parked', 'dead_letters', 'rows', 'events'];
+const tables = ['feeds', 'books', 'messages', 'dead_letters', 'rows', 'events'];
 
 it('rows, messages and events of adverts are what they were', async () => {
   const { clock, service, drainDeps, fanOutDeps, events } = await createWorld();
@@ -24,7 +24,7 @@ it('rows, messages and events of adverts are what they were', async () => {
   const { queue, partnerAccounts: accounts, eventLog } = state;
   const drain = createDrain({
     ...{ ...drainDeps, accounts, queue, deadLetters: state.deadLetters },
-    ...{ feedStates: state.feedStates, parked: state.parked },
+    ...{ feedStates: state.feedStates, aside: state.aside },
   });
   const fanOut = createFanOut({
     ...{ ...fanOutDeps, histories: state.advertHistories },

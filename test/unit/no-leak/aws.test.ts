@@ -16,7 +16,6 @@ import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-q
 import { createDeadLetters } from '../../../shared/aws/dead-letters.ts';
 import { createEventPublisher } from '../../../shared/aws/event-publisher.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
-import { createParkedMessages } from '../../../shared/aws/parked-messages.ts';
 import { BatchSettler } from '../../../shared/aws/settler.ts';
 import { createStore } from '../../../shared/aws/store.ts';
 import { createStoredLetters } from '../../../shared/aws/stored-letters.ts';
@@ -29,6 +28,7 @@ import { createTokenSource } from '../../../shared/partner-api/tokens/token-sour
 import { drainLimits, fanOutLimits, refreshLimits } from '../../../shared/runtime/limits.ts';
 import { createTelemetry } from '../../../shared/runtime/observer.ts';
 import { createAdvertHistories } from '../../../shared/state/advert-histories.ts';
+import { createAside } from '../../../shared/state/aside.ts';
 import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
 import { aReadersPolicy, fakeSecretsManager } from '../../helpers/aws/fake-secrets-manager.ts';
@@ -116,13 +116,13 @@ async function startBridge() {
     clock,
   });
   const reader = createPartnerReaders({ client, tokens });
-  const parking = createParkedMessages({ table, queue, deadLetterQueue, observer });
+  const aside = createAside(createStore({ feedState: table }));
   const bridgePausedUntil = async () => 0;
   const drain = createDrain({
     ...{ ...edges, accounts, feedStates, reader, observer, holder: 'drain' },
     queue: createChangedAdvertsQueue({ queue }),
     deadLetters: createDeadLetters({ queue: deadLetterQueue }),
-    parked: parking,
+    aside,
     bridgePausedUntil,
     settings: { ...drainLimits, overlapSeconds: 300, pollSeconds: 60 },
   });
@@ -131,7 +131,7 @@ async function startBridge() {
     accounts: new CachedAccounts(accounts, clock),
     settings: { bridge: 'AdvertBridge', ...fanOutLimits, advertTries: 1, confirmUnavailableSeconds: 0 },
   });
-  const inbox = sqsInbox(queue, new BatchSettler({ queue, deadLetterQueue, books, observer, parking }));
+  const inbox = sqsInbox(queue, new BatchSettler({ queue, deadLetterQueue, books, observer, aside }));
   const letters = createStoredLetters({ queue, deadLetterQueue, books });
 
   /** A round of the drain, then what it queued. */

@@ -3,7 +3,7 @@ import { type HistoryPorts, readHistory } from '../../../operations/history/read
 import type { DeadLetter } from '../../../shared/contract/messages.ts';
 import { advertEvent } from '../../../shared/domain/advert-event.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
-import type { WaitingMessage } from '../../../shared/ports/parked-messages.ts';
+import type { WaitingMessage } from '../../../shared/ports/waiting-messages.ts';
 import type { AdvertRow } from '../../../shared/state/advert-histories.ts';
 import { changedAdvert, deadLetter, feedState, partnerAccount } from '../../helpers/records.ts';
 
@@ -28,7 +28,7 @@ const active: AdvertRow = {
 };
 const noEvent: AdvertRow = { sequence: 0, status: null, pending: false, etag: 'absent' };
 const queued: WaitingMessage = { message, place: 'queue', receives: 0 };
-const parked: WaitingMessage = { message, place: 'parked', receives: 0 };
+const parked: WaitingMessage = { message, place: 'aside', receives: 0 };
 const letter = deadLetter({ message, at: '2026-11-20T12:01:00.000Z', reason: 'the answer has no status' });
 const stopped = { stop: { reason: 'refresh-token-rejected', tokenVersion: '1', at: '2026-11-20T12:02:00Z' } };
 
@@ -129,17 +129,17 @@ describe('the answer of history', () => {
       'Advert 123 was listed at 2026-11-20T12:00:00.000Z, but the partner service said at 2026-11-20T12:04:50.000Z that it does not know it: it is asked once more before an event says that the advert is unavailable.',
     ],
     [
-      'parked',
+      'aside',
       { waiting: [parked], account: stopped },
       'Advert 123 was listed at 2026-11-20T12:00:00.000Z and waits outside the queue because partner account main has been stopped since 2026-11-20T12:02:00Z (refresh-token-rejected); its first event follows.',
     ],
     [
-      'parked',
+      'aside',
       { waiting: [parked] },
       'Advert 123 was listed at 2026-11-20T12:00:00.000Z and waits outside the queue, from where it is put back within a minute; its first event follows.',
     ],
     [
-      'parked',
+      'aside',
       { waiting: [parked], account: { operatorPause: { who: 'ana', since: noon, reason: 'migration' } } },
       'Advert 123 was listed at 2026-11-20T12:00:00.000Z and waits outside the queue because partner account main is paused until it is resumed (by ana since 2026-11-20T12:00:00.000Z: migration); its first event follows.',
     ],

@@ -5,7 +5,6 @@ import { createDeadLetters } from '../../../shared/sqlite/dead-letters.ts';
 import { stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
 import { openStateFile } from '../../../shared/sqlite/file/state-file.ts';
 import { createStore } from '../../../shared/sqlite/file/store.ts';
-import { createParkedMessages } from '../../../shared/sqlite/parked-messages.ts';
 import { createRowStore } from '../../../shared/sqlite/store.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
 
@@ -30,9 +29,8 @@ describe('the plans of queries', () => {
     };
     const books = createBooks(listening);
     const deadLetters = createDeadLetters(listening, books, Date);
-    const parked = createParkedMessages(listening, Date);
-    createChangedAdvertsQueue({ store: listening, books, deadLetters, parked, clock: Date });
-    createRowStore(listening);
+    const rows = createRowStore(listening);
+    createChangedAdvertsQueue({ store: listening, books, deadLetters, rows, clock: Date });
 
     const costly = [...asked].flatMap((sql) =>
       db

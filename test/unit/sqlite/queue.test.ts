@@ -104,19 +104,19 @@ describe('the queue in the state file', () => {
     after.close();
   });
 
-  it('keeps what is parked when the file is opened again, and whoever has it open may release it', async () => {
+  it('keeps what is aside when the file is opened again, and whoever has it open may release it', async () => {
     const clock = createManualClock();
     const dir = folder();
     const before = openEmbeddedState(dir, { clock });
     await before.queue.send(['1', '2'].map((advertId) => changedAdvert({ advertId })));
     const deliveries = await before.queue.receive(many);
-    await before.queue.settle(deliveries.map((delivery) => settlement(delivery, { kind: 'park' })));
+    await before.queue.settle(deliveries.map((delivery) => settlement(delivery, { kind: 'hold' })));
     before.close();
 
     const running = openEmbeddedState(dir, { clock });
     expect(advertsOf(await running.queue.receive(many))).toEqual([]);
     const other = openEmbeddedState(dir, { clock });
-    await other.parked.release('main', { most: 10, deadlineMs: clock.now() + 1_000 });
+    await other.queue.sendAgain(await other.aside.list('main'));
 
     expect(advertsOf(await running.queue.receive(many))).toEqual([
       ['1', 1],

@@ -5,6 +5,7 @@ import { sendDeadLetters } from '../../../../shared/aws/dead-letters.ts';
 import type { Table } from '../../../../shared/aws/dynamodb/conditional-write.ts';
 import { createStore } from '../../../../shared/aws/store.ts';
 import { outputs } from '../../../../shared/contract/names.ts';
+import { createAside } from '../../../../shared/state/aside.ts';
 import { createPartnerAccounts } from '../../../../shared/state/partner-accounts.ts';
 import { startDynamo, startSqs } from '../../../helpers/aws/emulators.ts';
 import { aLetter, aMessage } from '../../../helpers/aws/fixtures.ts';
@@ -56,7 +57,14 @@ beforeEach(async () => {
 });
 
 const deadLettered = async () =>
-  (await createBookKeeper({ table, queue, deadLetterQueue }).read(name, generation)).deadLettered;
+  (
+    await createBookKeeper({
+      table,
+      aside: createAside(createStore({ feedState: table })),
+      queue,
+      deadLetterQueue,
+    }).read(name, generation)
+  ).deadLettered;
 
 describe('dead-letters of a stack', () => {
   it('are listed by their MessageId, and shown by it', async () => {

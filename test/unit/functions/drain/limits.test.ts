@@ -8,6 +8,7 @@ import { metrics } from '../../../../shared/contract/names.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import type { CallOptions, FeedReader } from '../../../../shared/ports/feed-reader.ts';
+import { changedAdvert } from '../../../helpers/records.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
 const minuteMs = 60_000;
@@ -297,63 +298,68 @@ describe('a poll', () => {
   });
 });
 
-describe('parked messages', () => {
-  const release = (change: Partial<DrainDeps['parked']>, deps: Partial<DrainDeps> = {}) =>
-    drainWith({
+describe('messages aside', () => {
+  const message = changedAdvert();
+  /** The accounts' messages, of which `sendAgain` refuses those of `refused`. */
+  function release(names: readonly string[], refused: readonly string[] = [], deps: Partial<DrainDeps> = {}) {
+    const aside = new Map(
+      names.map((name) => [name, [{ id: `1:${name}`, message: { ...message, partnerAccount: name } }]]),
+    );
+    const sent: string[] = [];
+    const drain = drainWith({
       ...deps,
-      parked: { accounts: async () => ['main'], release: async () => 0, ...change },
-    }).release(world.clock.now() + minuteMs);
-
-  it('are put back with a line in the log, as many as may wait, until the deadline', async () => {
-    const asked: unknown[] = [];
-    await release({
-      release: async (...call) => {
-        asked.push(call);
-        return 3;
+      aside: {
+        accounts: async () => names,
+        list: async (name) => aside.get(name) ?? [],
+        remove: async (held) => held.forEach((one) => void aside.delete(one.message.partnerAccount)),
+      },
+      queue: {
+        ...world.state.queue,
+        async sendAgain(held) {
+          sent.push(...held.map(({ id }) => id));
+          return new Set(held.map(({ id }) => id).filter((id) => refused.includes(id)));
+        },
       },
     });
-    await release({});
+    return drain.release(world.clock.now() + minuteMs).then(() => ({ sent, left: [...aside.keys()] }));
+  }
 
-    expect(asked).toEqual([['main', { most: 20_000, deadlineMs: world.clock.now() + minuteMs }]]);
+  it('are put back, with a line in the log', async () => {
+    expect(await release(['main'])).toEqual({ sent: ['1:main'], left: [] });
     expect(world.observer.lines).toMatchObject([
-      { level: 'info', fields: { partnerAccount: 'main', count: 3 } },
+      { level: 'info', fields: { partnerAccount: 'main', count: 1 } },
     ]);
+  });
+
+  it('stay when the queue does not accept them', async () => {
+    expect(await release(['main', 'other'], ['1:main'])).toMatchObject({ left: ['main'] });
   });
 
   it.each([
     [0, 1],
     [1, 0],
   ])('are put back when the bridge is paused for %i ms more: %i times', async (forMs, times) => {
-    let released = 0;
     const bridgePausedUntil = async () => world.clock.now() + forMs;
-    await release({ release: async () => (released += 1) }, { bridgePausedUntil });
 
-    expect(released).toBe(times);
+    expect((await release(['main'], [], { bridgePausedUntil })).sent).toHaveLength(times);
   });
 
   it('of which there are none cost no look at the rate budget', async () => {
     let looks = 0;
-    await release({ accounts: async () => [] }, { bridgePausedUntil: async () => (looks += 1) });
+    await release([], [], { bridgePausedUntil: async () => (looks += 1) });
     expect(looks).toBe(0);
   });
 
-  it('that could not be put back are told of, by their account where it is known, and keep nobody', async () => {
+  it('of one account do not keep those of another when they cannot be put back', async () => {
     const error = new Error('throttled');
-    const released: string[] = [];
-    await release({
-      accounts: async () => ['main', 'other'],
-      async release(name) {
-        if (name === 'main') throw error;
-        released.push(name);
-        return 0;
-      },
-    });
-    expect(released).toEqual(['other']);
-    await release({ accounts: () => Promise.reject(error) });
+    const accounts = {
+      ...world.accounts,
+      read: (name: string) => (name === 'main' ? Promise.reject(error) : world.accounts.read(name)),
+    };
 
-    expect(world.observer.lines).toEqual([
-      { level: 'warn', message: expect.any(String), fields: { partnerAccount: 'main', error } },
-      { level: 'warn', message: expect.any(String), fields: { partnerAccount: undefined, error } },
-    ]);
+    expect((await release(['main', 'other'], [], { accounts })).left).toEqual(['main']);
+    expect(world.observer.lines).toContainEqual({
+      ...{ level: 'warn', message: expect.any(String), fields: { partnerAccount: 'main', error } },
+    });
   });
 });

@@ -63,7 +63,7 @@ async function setUp(cursor: string | null = 'old') {
     reader: createPartnerReaders({ client, tokens }),
     queue: state.queue,
     deadLetters: state.queue,
-    parked: state.parked,
+    aside: state.aside,
     bridgePausedUntil: async () => 0,
     observer,
     clock,

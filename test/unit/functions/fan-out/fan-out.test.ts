@@ -490,7 +490,7 @@ describe('fan-out', () => {
     await changed('1', 'active');
     await world.connect.disconnect('main');
 
-    expect(await verdicts()).toEqual([{ kind: 'park' }]);
+    expect(await verdicts()).toEqual([{ kind: 'hold' }]);
     expect(world.service.fetched).toEqual([]);
   });
 

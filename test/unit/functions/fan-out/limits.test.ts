@@ -493,13 +493,13 @@ describe('a partner account', () => {
     state.account = partnerAccount({ pause: pause(minuteMs) });
     expect((await handle(delivery()))[0]?.kind).toBe('done');
     state.account = partnerAccount({ pause: pause(minuteMs + 1) });
-    expect((await handle(delivery()))[0]?.kind).toBe('park');
-    expect(world.observer.counted(metrics.parked)).toBe(1);
+    expect((await handle(delivery()))[0]?.kind).toBe('hold');
+    expect(world.observer.counted(metrics.held)).toBe(1);
   });
 
   it.each<[string, Partial<PartnerAccount> | undefined, string]>([
     ['goes on', {}, 'retry'],
-    ['is stopped', { stop: { reason: 'revoked', tokenVersion: '1', at: '' } }, 'park'],
+    ['is stopped', { stop: { reason: 'revoked', tokenVersion: '1', at: '' } }, 'hold'],
     [
       'is stopped in another generation',
       { generation: 1, stop: { reason: 'x', tokenVersion: '1', at: '' } },
@@ -519,11 +519,11 @@ describe('a partner account', () => {
   });
 
   it.each<[FaultKind, number | undefined, number, string]>([
-    ['paused', 60_001, 60_001, 'park'],
+    ['paused', 60_001, 60_001, 'hold'],
     ['paused', 60_000, 60_001, 'retry'],
     ['paused', 60_001, 60_000, 'retry'],
     ['paused', undefined, 60_001, 'retry'],
-    ['rate-limited', 90_000, 90_000, 'park'],
+    ['rate-limited', 90_000, 90_000, 'hold'],
   ])(
     'has no say in a %s fault that asks for %s ms while the bridge is paused for %i',
     async (code, retryAfterMs, pausedMs, kind) => {
@@ -623,8 +623,8 @@ describe('messages that are to wait outside the queue', () => {
 
   it('leave it without a write of the row', async () => {
     expect(await world.handle(world.delivery(), world.delivery())).toEqual([
-      { kind: 'park' },
-      { kind: 'park' },
+      { kind: 'hold' },
+      { kind: 'hold' },
     ]);
     expect(world.state.writes).toBe(0);
   });

@@ -117,7 +117,7 @@ describe('a message that fails for a day', () => {
     for (let at = 0; at < dayMs; at += 10 * minuteMs) {
       await world.round();
       const settlements = await world.handleBatch();
-      expect(settlements.map(({ verdict }) => verdict.kind)).toEqual(at === 0 ? ['park'] : []);
+      expect(settlements.map(({ verdict }) => verdict.kind)).toEqual(at === 0 ? ['hold'] : []);
       world.clock.advance(10 * minuteMs);
     }
     expect(await world.state.deadLetters.count()).toBe(0);

@@ -1,5 +1,5 @@
 /**
- * Checks `nobody-delays-another`: parked messages are back within a minute after the end of their wait. Called
+ * Checks `nobody-delays-another`: messages aside are back in the queue within a minute after the end of their wait. Called
  * repeatedly.
  */
 import { operatorPauseOf } from '../../../shared/domain/operator-pause.ts';
@@ -11,7 +11,7 @@ import type { SimWorld } from './sim-world.ts';
 const maxMs = 60_000;
 const since = new WeakMap<SimWorld, Map<string, number>>();
 
-export async function watchParked(world: SimWorld): Promise<void> {
+export async function watchAside(world: SimWorld): Promise<void> {
   const { scheduler, state, history, plan } = world;
   const now = scheduler.now();
   const freeSince = since.get(world) ?? new Map<string, number>();
@@ -21,7 +21,7 @@ export async function watchParked(world: SimWorld): Promise<void> {
     const row = await state.partnerAccounts.read(account);
     const isResting =
       isBridgePaused || (row && (stopOf(row) || pauseOf(row, now) || operatorPauseOf(row, now)));
-    const [first] = await state.parkingLot.oldest(account, 1);
+    const [first] = await state.aside.list(account, 1);
     if (isResting || !first) {
       freeSince.delete(account);
       continue;
@@ -29,7 +29,7 @@ export async function watchParked(world: SimWorld): Promise<void> {
     const from = freeSince.get(account) ?? now;
     freeSince.set(account, from);
     if (now - from <= maxMs) continue;
-    const message = `${first.message.key} of ${account} is parked ${now - from} ms after nothing kept it from coming back`;
+    const message = `${first.message.key} of ${account} is aside ${now - from} ms after nothing kept it from coming back`;
     history.violated({ invariant: 'nobody-delays-another', message });
   }
 }

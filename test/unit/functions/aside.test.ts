@@ -54,7 +54,7 @@ describe('messages that wait outside the queue', () => {
 
   it('are those of a stopped partner account, until it is connected again', async () => {
     await world.connect.disconnect('main');
-    expect(await kinds()).toEqual(['park']);
+    expect(await kinds()).toEqual(['hold']);
     world.clock.advance(2 * 24 * 60 * minuteMs);
     await world.round();
     expect(await kinds()).toEqual([]);
@@ -69,7 +69,7 @@ describe('messages that wait outside the queue', () => {
 
   it('are those of an account that is paused for longer than a minute, until somebody ends that', async () => {
     await rest(30 * minuteMs);
-    expect(await kinds()).toEqual(['park']);
+    expect(await kinds()).toEqual(['hold']);
     await endRest();
     await world.round();
     expect(await kinds()).toEqual(['done']);
@@ -91,7 +91,7 @@ describe('messages that wait outside the queue', () => {
           throw new PartnerError('operator-paused', 'paused by ann', { retryAfterMs: 2_000 });
       };
 
-      expect(await kinds()).toEqual(['park']);
+      expect(await kinds()).toEqual(['hold']);
       await world.drain.release(world.clock.now() + minuteMs);
       expect(await kinds()).toEqual([]);
       world.clock.advance(1_000);
@@ -116,7 +116,7 @@ describe('messages that wait outside the queue', () => {
 
   it('are those that meet a pause of the whole bridge, until that ends, be it early', async () => {
     await block(30 * minuteMs);
-    expect(await kinds()).toEqual(['park']);
+    expect(await kinds()).toEqual(['hold']);
     await world.drain.release(world.clock.now() + minuteMs);
     expect(await kinds()).toEqual([]);
 
@@ -167,7 +167,7 @@ describe('messages that wait outside the queue', () => {
     const batch = await world.state.queue.receive(many);
     const fanOut = createFanOut({ ...world.fanOutDeps, adverts: { readAdvert } });
     const [settlement] = await fanOut.handle(batch, world.options());
-    expect(settlement?.verdict.kind).toBe('park');
+    expect(settlement?.verdict.kind).toBe('hold');
   });
 
   it('are as young after that as a new one', async () => {
@@ -190,7 +190,7 @@ describe('messages that wait outside the queue', () => {
     expect(await kinds()).toEqual(['forgotten']);
     world.clock.advance(10 * minuteMs);
     await world.round();
-    expect(await world.state.parked.accounts()).toEqual([]);
+    expect(await world.state.aside.accounts()).toEqual([]);
     expect(await world.state.bookKeeper.queue()).toEqual({ waiting: 0, deadLetters: 0 });
   });
 
@@ -202,7 +202,7 @@ describe('messages that wait outside the queue', () => {
     await createDrain({ ...world.drainDeps, accounts }).release(world.clock.now() + minuteMs);
     expect(await kinds()).toEqual([]);
     expect(world.observer.lines.map(({ message }) => message)).toContain(
-      'parked messages could not be put back: the next run tries again',
+      'messages aside could not be put back: the next run tries again',
     );
   });
 });
@@ -221,7 +221,7 @@ describe('what is believed of a partner account', () => {
   it('is not a stop that was over before the message was put back', async () => {
     await changed('active');
     await world.connect.disconnect('main');
-    expect(await kinds()).toEqual(['park']);
+    expect(await kinds()).toEqual(['hold']);
     world.clock.advance(500);
     await world.connect.connect(
       { partnerAccount: 'main', refreshToken: new Secret('refresh-0'), sameUser: true },
@@ -276,7 +276,7 @@ describe('what is believed of a partner account', () => {
 
     expect(settlement?.verdict.kind).toBe('done');
     releaseLate?.();
-    expect((await late).map(({ verdict }) => verdict.kind)).toEqual(['park']);
+    expect((await late).map(({ verdict }) => verdict.kind)).toEqual(['hold']);
   });
 
   it('is not another generation, though the queue dates the message before the look at that', async () => {

@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queue.ts';
+import { BatchSettler } from '../../shared/aws/settler.ts';
+import { createStore } from '../../shared/aws/store.ts';
+import { createAside } from '../../shared/state/aside.ts';
+import { startDynamo, startSqs } from '../helpers/aws/emulators.ts';
+import { anObserver } from '../helpers/aws/fixtures.ts';
+import { sqsInbox } from '../helpers/aws/sqs-inbox.ts';
+import { changedAdvert } from '../helpers/records.ts';
+import { asideSuite } from './aside.suite.ts';
+
+let sqs: Awaited<ReturnType<typeof startSqs>>;
+let dynamo: Awaited<ReturnType<typeof startDynamo>>;
+
+beforeAll(async () => {
+  [sqs, dynamo] = await Promise.all([startSqs(), startDynamo()]);
+});
+afterAll(() => Promise.all([sqs.stop(), dynamo.stop()]));
+
+const emptyStore = async () => createStore({ feedState: await dynamo.feedStateTable() });
+
+asideSuite('DynamoDB and SQS (dynalite, fauxqs)', async () => {
+  const aside = createAside(await emptyStore());
+  const queue = sqs.createQueue();
+  const { observer } = anObserver();
+  const books = { add: async () => {} };
+  const settler = new BatchSettler({ queue, deadLetterQueue: sqs.createQueue(), books, aside, observer });
+  return { queue: { ...createChangedAdvertsQueue({ queue }), ...sqsInbox(queue, settler) }, aside };
+});
+
+it('an unreadable message aside stays, is named, and keeps no others', async () => {
+  const store = await emptyStore();
+  const unreadable: string[] = [];
+  const aside = createAside(store, ({ message }) => unreadable.push(message));
+  await store.put({ kind: 'aside', name: 'main/1:k' }, { message: { key: 'k' } }, 'absent');
+  await aside.hold([{ id: '2:k', message: changedAdvert() }]);
+
+  expect((await aside.list('main')).map(({ id }) => id)).toEqual(['2:k']);
+  expect(unreadable).toEqual([expect.stringContaining('message aside main/1:k: ')]);
+});
