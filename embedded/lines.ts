@@ -1,9 +1,9 @@
 import type { Writable } from 'node:stream';
 import type { Clock } from '../shared/domain/clock.ts';
+import { type Loop, startLoop } from '../shared/domain/loop.ts';
 import { linesOf } from '../shared/domain/text/printable.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 import type { EventLog } from '../shared/sqlite/event-log.ts';
-import { type Loop, startLoop } from './loop.ts';
 
 export interface LinesDeps {
   readonly log: Pick<EventLog, 'after' | 'advance'>;

@@ -1,12 +1,12 @@
 import type { Writable } from 'node:stream';
 import type { Clock } from '../shared/domain/clock.ts';
+import { startLoop } from '../shared/domain/loop.ts';
 import { shownUrl } from '../shared/domain/text/shown-url.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
 import type { WebhookStatus } from '../shared/sqlite/webhooks.ts';
 import { linesReader, startLines } from './lines.ts';
-import { startLoop } from './loop.ts';
 import { startDelivery, type Webhook } from './webhooks/delivery.ts';
 import { sendToWebhook } from './webhooks/request.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../shared/domain/clock.ts';
+import type { Clock } from './clock.ts';
 
 export interface Loop {
   /** Begins the next turn at once. */
