@@ -1,9 +1,48 @@
-import { Duration } from 'aws-cdk-lib';
-import { EventBus as Bus, type IEventBus } from 'aws-cdk-lib/aws-events';
+import { Duration, Stack } from 'aws-cdk-lib';
+import { EventBus as Bus, CfnEventBusPolicy, type IEventBus } from 'aws-cdk-lib/aws-events';
+import {
+  AccountPrincipal,
+  AnyPrincipal,
+  type Conditions,
+  type IPrincipal,
+  PolicyStatement,
+} from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
-import { eventSource } from '../../shared/contract/names.ts';
+import { detailTypes, eventSource } from '../../shared/contract/names.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
-import { SubscriberPolicy } from './subscriber-policy.ts';
+
+type Settings = Pick<BridgeConfig, 'bus' | 'busName' | 'subscriberAccounts' | 'organizationId'>;
+
+/** An AWS account may change only its own rules. (A rule that does not exist yet has no creator: `IfExists` below.) */
+// biome-ignore lint/suspicious/noTemplateCurlyInString: an IAM variable, not a template literal.
+const ownRules = { 'events:creatorAccount': '${aws:PrincipalAccount}' };
+/** Its rules send to its own resources: only `PutTargets` has this condition key. */
+const ownTargets = (partition: string): Conditions => ({
+  'ForAllValues:ArnLike': { 'events:TargetArn': `arn:${partition}:*:*:\${aws:PrincipalAccount}:*` },
+});
+/** A rule must name the bridge as its source, and only detail types of the bridge. */
+const bridgeEvents: Conditions = {
+  'ForAllValues:StringEquals': {
+    'events:source': [eventSource],
+    'events:detail-type': Object.values(detailTypes),
+  },
+  // `ForAllValues` is also true if there are no values.
+  Null: { 'events:source': 'false', 'events:detail-type': 'false' },
+};
+
+/** Of these actions, `PutTargets` alone has targets; `PutRule` has already checked what the rule matches. */
+const managing = [
+  'PutTargets',
+  'DeleteRule',
+  'RemoveTargets',
+  'DescribeRule',
+  'ListTargetsByRule',
+  'EnableRule',
+  'DisableRule',
+  'TagResource',
+  'UntagResource',
+  'ListTagsForResource',
+].map((action) => `events:${action}`);
 
 /**
  * A team that notices within a quarter that it has handled events wrongly can replay them. The archive costs some cents
@@ -15,11 +54,7 @@ const archivedFor = Duration.days(90);
 export class EventBus extends Construct {
   readonly bus: IEventBus;
 
-  constructor(
-    scope: Construct,
-    id: string,
-    settings: Pick<BridgeConfig, 'bus' | 'busName' | 'subscriberAccounts' | 'organizationId'>,
-  ) {
+  constructor(scope: Construct, id: string, settings: Settings) {
     super(scope, id);
     if (settings.bus) {
       // The bridge creates no resource on a bus that it does not own.
@@ -35,7 +70,40 @@ export class EventBus extends Construct {
       eventPattern: { source: [eventSource] },
       retention: archivedFor,
     });
-    new SubscriberPolicy(this, 'Subscribers', { ...settings, bus });
+    allowSubscribers(bus, settings);
     this.bus = bus;
+  }
+}
+
+/**
+ * Allows other AWS accounts (the listed ones and those of the organization) to manage their own rules on the bus.
+ * AdvertSubscription (advert-subscription.ts) creates such a rule.
+ *
+ * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-event-bus-perms.html
+ * @see https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazoneventbridge.html
+ */
+function allowSubscribers(bus: Bus, { subscriberAccounts, organizationId }: Settings): void {
+  const scope = new Construct(bus.node.scope ?? bus, 'Subscribers');
+  const { partition, region, account } = Stack.of(scope);
+  const resources = [`arn:${partition}:events:${region}:${account}:rule/${bus.eventBusName}/*`];
+  const allow = (sid: string, actions: string[], principals: IPrincipal[], conditions: Conditions) => {
+    const own = { StringEqualsIfExists: ownRules };
+    const props = { sid, actions, principals, resources, conditions: { ...conditions, ...own } };
+    new CfnEventBusPolicy(scope, sid, {
+      eventBusName: bus.eventBusName,
+      statementId: sid,
+      statement: new PolicyStatement(props).toStatementJson(),
+    });
+  };
+  const allowRules = (who: string, principals: IPrincipal[], conditions: Conditions) => {
+    allow(`${who}MakeRules`, ['events:PutRule'], principals, { ...conditions, ...bridgeEvents });
+    allow(`${who}ManageRules`, managing, principals, { ...conditions, ...ownTargets(partition) });
+  };
+
+  const accounts = [...new Set(subscriberAccounts)].map((id) => new AccountPrincipal(id));
+  if (accounts.length > 0) allowRules('Accounts', accounts, {});
+  if (organizationId !== undefined) {
+    const members = { StringEquals: { 'aws:PrincipalOrgID': organizationId } };
+    allowRules('Organization', [new AnyPrincipal()], members);
   }
 }

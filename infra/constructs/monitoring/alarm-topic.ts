@@ -1,6 +1,6 @@
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import type { IAlarm } from 'aws-cdk-lib/aws-cloudwatch';
-import { type IPrincipal, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
@@ -22,7 +22,7 @@ export class AlarmTopic extends Construct {
   ) {
     super(scope, id);
     const ours = { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } };
-    const cloudWatch: IPrincipal = new ServicePrincipal('cloudwatch.amazonaws.com');
+    const principals = [new ServicePrincipal('cloudwatch.amazonaws.com')];
     const key = new Key(this, 'Key', {
       description: 'Alarms of the advert bridge on their way to a mailbox',
       enableKeyRotation: true,
@@ -31,27 +31,19 @@ export class AlarmTopic extends Construct {
     });
     key.addToResourcePolicy(
       new PolicyStatement({
-        sid: 'Alarms',
-        principals: [cloudWatch],
-        actions: ['kms:Decrypt', 'kms:GenerateDataKey*'],
+        ...{ sid: 'Alarms', principals, actions: ['kms:Decrypt', 'kms:GenerateDataKey*'], conditions: ours },
         resources: ['*'], // In the policy of a key: this key.
-        conditions: ours,
       }),
     );
     this.topic = new Topic(this, 'Topic', { masterKey: key, enforceSSL: true });
+    // Full names instead of a prefix: a bridge `Shop-2` in the same AWS account also has alarms whose names begin with
+    // `Shop-`.
+    const ownAlarms = { ArnEquals: { 'aws:SourceArn': alarms.map(({ alarmArn }) => alarmArn) } };
     // This policy replaces the default one, which lets the AWS account's alarms publish.
     this.topic.addToResourcePolicy(
       new PolicyStatement({
-        sid: 'Alarms',
-        principals: [cloudWatch],
-        actions: ['sns:Publish'],
+        ...{ sid: 'Alarms', principals, actions: ['sns:Publish'], conditions: { ...ours, ...ownAlarms } },
         resources: [this.topic.topicArn],
-        conditions: {
-          ...ours,
-          // Full names instead of a prefix: a bridge `Shop-2` in the same AWS account also has alarms whose names begin
-          // with `Shop-`.
-          ArnEquals: { 'aws:SourceArn': alarms.map(({ alarmArn }) => alarmArn) },
-        },
       }),
     );
     this.topic.addSubscription(new EmailSubscription(email));

@@ -13,7 +13,7 @@ import type { Facts } from './facts.ts';
 
 /** Number of concurrent requests about rules. */
 const rulesAtOnce = 5;
-/** Statements of infra/constructs/subscriber-policy.ts. */
+/** Statements of infra/constructs/event-bus.ts. */
 const ownStatements = /^(Accounts|Organization)(Make|Manage)Rules$/;
 
 export const busChecks = ({ clients: { events }, bridge }: Facts) => [
