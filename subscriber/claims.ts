@@ -65,9 +65,7 @@ export async function claimAdvert<A extends { readonly event: AdvertEvent }>(
     async confirm(lastApplied) {
       if (!(await store.confirm(key, owner, positionOf(lastApplied)))) throw new ClaimLostError(key);
     },
-    async release() {
-      if (answer.kind === 'granted') await store.release(key, owner);
-    },
+    release: () => store.release(key, owner),
   };
 }
 

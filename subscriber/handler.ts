@@ -181,9 +181,8 @@ async function applyAdvert(invocation: Invocation, arrivals: readonly Arrival<Ad
     if (last) await held.confirm(last.event);
     else await held.release();
   } catch (error) {
-    // Events whose position could not be stored are delivered again, like events that were not applied. A remaining
-    // claim expires by itself.
-    await failures.add('positions', error, last ? toApply.slice(0, count) : toApply);
+    // All are delivered again, like events that were not applied. A remaining claim expires by itself.
+    await failures.add('positions', error, toApply);
   }
 }
 

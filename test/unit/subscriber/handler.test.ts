@@ -153,6 +153,15 @@ describe('advertEventHandler', () => {
     expect(await lambda(aLambdaEvent(['nonsense', nth(1)]))).toEqual(failed('message-1'));
   });
 
+  it('gives back a record without a body, and spoils no other', async () => {
+    const { lambda, seen } = subscriber();
+    const { Records } = aLambdaEvent([nth(1), nth(2)]);
+
+    expect(await lambda({ Records: [{ messageId: 'message-9' }, ...Records] })).toEqual(failed('message-9'));
+
+    expect(seen).toEqual(['1 apply', '2 apply']);
+  });
+
   it('takes an empty batch', async () => {
     const { lambda } = subscriber();
 
@@ -195,6 +204,7 @@ describe('advertEventHandler', () => {
 
     expect(await lambda(aLambdaEvent([nth(1)]))).toEqual(failed('message-1'));
 
+    expect(console.warn).toHaveBeenCalledOnce();
     expect(printed).toEqual([
       [
         expect.stringMatching(
@@ -239,7 +249,7 @@ describe('advertEventHandler', () => {
 
   it('prints IDs without characters that a terminal obeys', async () => {
     const event = anAdvertStatusChanged();
-    const eventId = 'main/1\u001b[2J\u202e\nforged';
+    const eventId = 'main/1\u001b[2J\u202e\ufff9\nforged';
     const hostile = {
       ...event,
       detail: { ...event.detail, metadata: { ...event.detail.metadata, eventId } },
@@ -252,7 +262,7 @@ describe('advertEventHandler', () => {
       .flat()
       .map(String)
       .filter((text) => text.includes('forged'));
-    expect(line).toContain('main/1\\u{1b}[2J\\u{202e}\\u{a}forged');
+    expect(line).toContain('main/1\\u{1b}[2J\\u{202e}\\u{fff9}\\u{a}forged');
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these must not be there.
     expect(line).not.toMatch(/[\u0000-\u001f\u202e]/);
   });
@@ -264,7 +274,13 @@ describe('advertEventHandler', () => {
       account,
     });
 
-    await lambda(aLambdaEvent([from('111111111111', 1), from('222222222222', 1, 'Shop')]));
+    await lambda(
+      aLambdaEvent([
+        { ...nth(1, { advertId: '9' }), account: undefined },
+        from('111111111111', 1),
+        from('222222222222', 1, 'Shop'),
+      ]),
+    );
     expect(printed).toEqual([]);
     await lambda(aLambdaEvent([from('222222222222', 2), from('222222222222', 3)]));
 
@@ -613,6 +629,21 @@ describe('options', () => {
     expect(made(() => sendToDeadLetters({ sqs: anything({}), queueUrl: '' }))).toMatch(
       /sqs: expected a client.+\n {2}queueUrl: expected the URL/,
     );
+  });
+});
+
+describe('applyIfNewer', () => {
+  it('lets the next worker go on at once when applying fails', async () => {
+    const options = { positions: createInMemoryPositions() };
+
+    await expect(applyIfNewer(nth(1), options, denied)).rejects.toThrow('not authorized');
+    expect(await applyIfNewer(nth(1), options, () => {})).toEqual({ outcome: 'apply', missing: 0 });
+  });
+
+  it('throws what applying threw when the claim cannot be released either', async () => {
+    const positions = { ...createInMemoryPositions(), release: () => Promise.reject(new Error('throttled')) };
+
+    await expect(applyIfNewer(nth(1), { positions }, denied)).rejects.toThrow('not authorized');
   });
 });
 

@@ -40,6 +40,18 @@ describe('the DynamoDB store', () => {
     expect(Item).toEqual({ pk: { S: 'position#main/1' }, generation: { N: '1' }, sequence: { N: '2' } });
   });
 
+  it('takes its own confirmation for granted when the SDK sends it twice', async () => {
+    const { name: tableName } = await server.positionsTable();
+    const store = createDynamoDbPositions({ dynamodb, tableName });
+    const position = { generation: 1, sequence: 2 };
+
+    await store.claim('main/1', { position, owner: 'a', until: 10 }, 0);
+
+    expect(await store.confirm('main/1', 'a', position)).toBe(true);
+    expect(await store.confirm('main/1', 'a', position)).toBe(true);
+    expect(await store.confirm('main/1', 'a', { ...position, sequence: 3 })).toBe(false);
+  });
+
   it('lets faults of DynamoDB through', async () => {
     const store = createDynamoDbPositions({ dynamodb, tableName: 'missing' });
 
