@@ -1,5 +1,11 @@
 import type { ChangedAdvert } from '../contract/messages.ts';
-import type { HeldMessage } from '../state/aside.ts';
+
+/** A message that waits outside the queue, or returns to it. */
+export interface HeldMessage {
+  /** Sorts the messages of an account in queue order; the same for every delivery of one message. */
+  readonly id: string;
+  readonly message: ChangedAdvert;
+}
 
 export interface ChangedAdvertsQueue {
   /**

@@ -8,14 +8,9 @@
 import { checked, type OnUnreadable, readRows } from '../contract/checks.ts';
 import { type ChangedAdvert, changedAdvert } from '../contract/messages.ts';
 import type { Position } from '../domain/queue/position.ts';
+import type { HeldMessage } from '../ports/changed-adverts-queue.ts';
 import type { Row, Store } from '../ports/store.ts';
 import type { WaitingMessage, WaitingMessages } from '../ports/waiting-messages.ts';
-
-export interface HeldMessage {
-  /** Sorts the messages of an account in queue order; the same for every delivery of one message. */
-  readonly id: string;
-  readonly message: ChangedAdvert;
-}
 
 export interface Aside {
   /** Stores messages; one that is stored already stays unchanged. */

@@ -4,7 +4,7 @@ import { MessageGroups, messageGroupOf, type Queued } from '../../shared/domain/
 import { positionOf } from '../../shared/domain/queue/position.ts';
 import { movedLetter } from '../../shared/domain/queue/receive-limit.ts';
 import type { BookKeeper } from '../../shared/ports/books.ts';
-import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
+import type { ChangedAdvertsQueue, HeldMessage } from '../../shared/ports/changed-adverts-queue.ts';
 import type { DeadLetters } from '../../shared/ports/dead-letters.ts';
 import type {
   Delivery,
@@ -15,7 +15,7 @@ import type {
   Verdict,
 } from '../../shared/ports/deliveries.ts';
 import type { WaitingMessages } from '../../shared/ports/waiting-messages.ts';
-import { type Aside, type HeldMessage, heldIdOf, waitingAside } from '../../shared/state/aside.ts';
+import { type Aside, heldIdOf, waitingAside } from '../../shared/state/aside.ts';
 import { createInMemoryBooks, type InMemoryBooks } from './books.ts';
 import { createLetterStore } from './dead-letters.ts';
 
