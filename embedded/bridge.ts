@@ -15,9 +15,9 @@ import { stackName } from '../shared/contract/names.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { systemClock } from '../shared/domain/clock.ts';
 import type { PartnerError } from '../shared/domain/faults.ts';
-import { operatorPauseOf } from '../shared/domain/operator-pause.ts';
+import { heldBy } from '../shared/domain/holds.ts';
 import { stopOf } from '../shared/domain/partner-account.ts';
-import { quietUntil } from '../shared/domain/rate-budget.ts';
+import { heldUntil } from '../shared/domain/rate-budget.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 import { newRunId } from '../shared/sqlite/file/run-lock.ts';
@@ -65,7 +65,7 @@ const releaseMs = 5_000;
 export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise<PartnerError | undefined> {
   const { state, baseUrl, settings, concurrency, advertTries, events, observer, signal, untilIdle } = options;
   const clock = systemClock;
-  const bridgePausedUntil = async () => quietUntil(await state.budgetStore.read());
+  const bridgePausedUntil = async () => heldUntil(await state.budgetStore.read(), clock.now());
 
   const partner = createLocalPartner({
     ...{ state, baseUrl, settings, concurrency, events, observer, stopped: signal },
@@ -144,7 +144,7 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
           {
             ...poller,
             bookKeeper: state.bookKeeper,
-            pausedUntil: async () => (await state.budgetStore.read()).pausedUntilMs,
+            pausedUntil: bridgePausedUntil,
             waitingForPerson: () => messagesOnHold(state, clock.now()),
             delayMs: longestDelayMs(settings),
           },
@@ -165,9 +165,9 @@ async function messagesOnHold(
   nowMs: number,
 ): Promise<number> {
   const accounts = await partnerAccounts.list(() => undefined);
-  const isBridgePaused = operatorPauseOf(await budgetStore.read(), nowMs) !== undefined;
+  const isBridgePaused = heldBy(await budgetStore.read(), 'operator', nowMs) !== undefined;
   const depths = accounts
-    .filter((account) => isBridgePaused || stopOf(account) || operatorPauseOf(account, nowMs))
+    .filter((account) => isBridgePaused || stopOf(account) || heldBy(account, 'operator', nowMs))
     .map(({ name }) => queue.depth(name));
   return (await Promise.all(depths)).reduce((sum, depth) => sum + depth, 0);
 }

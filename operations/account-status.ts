@@ -4,10 +4,10 @@ import { maxLagSeconds } from '../shared/contract/names.ts';
 import type { Books } from '../shared/domain/books.ts';
 import { toInstant } from '../shared/domain/clock.ts';
 import type { FaultKind } from '../shared/domain/faults.ts';
+import { type Hold, heldBy, holdOf, withoutHolds } from '../shared/domain/holds.ts';
 import { knownSuccess } from '../shared/domain/last-success.ts';
-import { type OperatorPause, operatorPauseOf } from '../shared/domain/operator-pause.ts';
 import type { PartnerAccount } from '../shared/domain/partner-account.ts';
-import { isDying, pauseOf, refreshTokenLifetimeMs, stopOf } from '../shared/domain/partner-account.ts';
+import { isDying, refreshTokenLifetimeMs, stopOf } from '../shared/domain/partner-account.ts';
 import type { FeedState } from '../shared/ports/feed-states.ts';
 
 export function accountStatus(
@@ -31,7 +31,7 @@ export function accountStatus(
     name,
     generation,
     ...whereabouts,
-    paused: shownPause(operatorPauseOf(account, nowMs)),
+    paused: shownPause(heldBy(account, 'operator', nowMs)),
     lagSeconds,
     lastSuccess: lastSuccess === null ? null : toInstant(lastSuccess),
     tokenExpiresAt: token ? toInstant(token.expiresAt) : null,
@@ -49,20 +49,20 @@ function stateOf(
 ): Pick<AccountStatus, 'state' | 'reason'> {
   const stop = stopOf(account);
   if (stop) return { state: 'stopped', reason: stop.reason };
-  const wanted = operatorPauseOf(account, nowMs);
+  const wanted = heldBy(account, 'operator', nowMs);
   if (wanted) return { state: 'paused', reason: wanted.reason ?? `paused by ${wanted.who}` };
-  const pause = pauseOf(account, nowMs);
-  if (pause) return { state: 'paused', reason: pause.reason };
+  const hold = holdOf(undefined, account, nowMs);
+  if (hold) return { state: 'paused', reason: hold.reason ?? hold.kind };
   const stuck = feeds.find(({ pausedUntil = 0 }) => pausedUntil > nowMs);
   if (stuck) return { state: 'paused', reason: stuck.fault ?? null };
   return { state: 'polling', reason: feeds.find(({ fault }) => fault !== undefined)?.fault ?? null };
 }
 
-export function shownPause(pause: OperatorPause): ShownPause;
-export function shownPause(pause: OperatorPause | undefined): ShownPause | null;
-export function shownPause(pause: OperatorPause | undefined): ShownPause | null {
+export function shownPause(pause: Omit<Hold, 'kind'>): ShownPause;
+export function shownPause(pause: Omit<Hold, 'kind'> | undefined): ShownPause | null;
+export function shownPause(pause: Omit<Hold, 'kind'> | undefined): ShownPause | null {
   if (pause === undefined) return null;
-  const { who, since, until, reason = null } = pause;
+  const { who = 'unknown', since, until, reason = null } = pause;
   return { who, since: toInstant(since), until: until === undefined ? null : toInstant(until), reason };
 }
 
@@ -72,8 +72,6 @@ function oldestSuccess(feeds: readonly FeedState[], nowMs: number): number | nul
   return Math.min(...(successes as number[]));
 }
 
-/** A pause for this reason ends by itself. */
-const transientPause = 'token-rejected-again';
 /** Faults that end when the token is replaced. */
 const tokenFaults: readonly string[] = [
   'account-stopped',
@@ -104,10 +102,15 @@ function attentionOf(
 ): string[] {
   const stop = stopOf(account);
   if (stop) return stop.reason === 'disconnected' ? [] : [stop.reason];
-  const pause = pauseOf(account, nowMs);
-  const causes: string[] = operatorPauseOf(account, nowMs) ? ['operator-paused'] : [];
-  if (pause && pause.reason !== transientPause) causes.push(pause.reason);
-  if (!pause && causes.length === 0 && state === 'paused') causes.push('feed-stuck');
+  const hold = holdOf(
+    undefined,
+    withoutHolds(account, ({ kind }) => kind === 'operator'),
+    nowMs,
+  );
+  const causes: string[] = heldBy(account, 'operator', nowMs) ? ['operator-paused'] : [];
+  // A hold because of the service's answers ends by itself.
+  if (hold && hold.fault === undefined) causes.push(hold.reason ?? hold.kind);
+  if (!hold && causes.length === 0 && state === 'paused') causes.push('feed-stuck');
   if (feeds.length === 0 && nowMs - Date.parse(account.connectedAt) >= feedMissingMs)
     causes.push('feed-missing');
   if (state === 'polling') {

@@ -1,6 +1,14 @@
 /** Begins and ends an operator's pause, during which no requests are sent to the partner service. */
 import { toInstant } from '../shared/domain/clock.ts';
-import { type OperatorPause, operatorPauseOf } from '../shared/domain/operator-pause.ts';
+import {
+  endOfHold,
+  type Hold,
+  type Holder,
+  heldBy,
+  holdOf,
+  withHold,
+  withoutHolds,
+} from '../shared/domain/holds.ts';
 import type { PartnerAccount } from '../shared/domain/partner-account.ts';
 import type { BudgetStore } from '../shared/state/budget.ts';
 import type { PartnerAccounts } from '../shared/state/partner-accounts.ts';
@@ -22,10 +30,13 @@ export interface PausePorts {
 export async function pause(
   { accounts, budgetStore }: PausePorts,
   name: string | undefined,
-  operatorPause: OperatorPause,
+  wanted: Omit<Hold, 'kind'>,
 ): Promise<void> {
-  if (name === undefined) await budgetStore.setOperatorPause(operatorPause);
-  else await changeKnown(accounts, name, (account) => ({ ...account, operatorPause }));
+  const { since, until } = wanted;
+  const forMs = until === undefined ? {} : { forMs: until - since };
+  const hold = { ...wanted, ...forMs, kind: 'operator' } as const;
+  if (name === undefined) await budgetStore.change((state) => ({ state: withHold(state, hold) }));
+  else await changeKnown(accounts, name, (account) => withHold(account, hold));
 }
 
 export interface ResumeOptions {
@@ -56,23 +67,30 @@ export async function resume(
   nowMs: number,
 ): Promise<Resumed> {
   const budget = await budgetStore.read();
-  let ended = operatorPauseOf(budget, nowMs);
-  if (name === undefined) await budgetStore.setOperatorPause();
-  else {
+  const everywhere = heldBy(budget, 'operator', nowMs);
+  const service = holdOf(withoutHolds(budget, isOperators), undefined, nowMs);
+  let ended = everywhere;
+  const resumed = <T extends Holder>(holder: T): T =>
+    withoutHolds(holder, (hold) => early || isOperators(hold));
+  if (name !== undefined) {
     await changeKnown(accounts, name, (account) => {
-      const { operatorPause: _wanted, pause: own, ...rest } = account;
-      ended = operatorPauseOf(account, nowMs);
-      return !early && own ? { ...rest, pause: own } : rest;
+      ended = heldBy(account, 'operator', nowMs);
+      return resumed(account);
     });
   }
-  if (early) await budgetStore.endPause();
+  await budgetStore.change((state) => ({
+    state: name === undefined ? resumed(state) : early ? withoutHolds(state, isServices) : state,
+  }));
   return {
     ended: shownPause(ended),
-    servicePauseUntil: early && budget.pausedUntilMs > nowMs ? toInstant(budget.pausedUntilMs) : null,
-    circuitEnded: early && budget.pauseReason === 'circuit',
-    stillPaused: name === undefined ? null : shownPause(operatorPauseOf(budget, nowMs)),
+    servicePauseUntil: early && service ? toInstant(endOfHold(service)) : null,
+    circuitEnded: early && budget.holds?.some(({ kind }) => kind === 'circuit') === true,
+    stillPaused: name === undefined ? null : shownPause(everywhere),
   };
 }
+
+const isOperators = ({ kind }: Hold): boolean => kind === 'operator';
+const isServices = (hold: Hold): boolean => !isOperators(hold);
 
 async function changeKnown(
   accounts: PartnerAccounts,

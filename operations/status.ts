@@ -3,8 +3,7 @@ import { feedPlace } from '../shared/contract/rows.ts';
 import type { Books } from '../shared/domain/books.ts';
 import { toInstant } from '../shared/domain/clock.ts';
 import { forEachConcurrent } from '../shared/domain/for-each-concurrent.ts';
-import { operatorPauseOf } from '../shared/domain/operator-pause.ts';
-import type { PauseReason } from '../shared/domain/rate-budget.ts';
+import { endOfHold, heldBy, holdOf, withoutHolds } from '../shared/domain/holds.ts';
 import { shownUrl } from '../shared/domain/text/shown-url.ts';
 import type { BookKeeper } from '../shared/ports/books.ts';
 import type { FeedState, FeedStates } from '../shared/ports/feed-states.ts';
@@ -69,9 +68,11 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     };
   });
   const { waiting, deadLetters, oldestListedAt } = queue;
-  const { pausedUntilMs, pauseReason, nextSlotMs } = budget;
-  const isPaused = pausedUntilMs > nowMs;
-  const circuit = pauseReason === 'circuit';
+  const { nextSlotMs } = budget;
+  const ofService = withoutHolds(budget, ({ kind }) => kind === 'operator');
+  const hold = holdOf(ofService, undefined, nowMs);
+  const circuit = ofService.holds?.some(({ kind }) => kind === 'circuit') === true;
+  const pauseReason: Status['pauseReason'] = circuit ? 'circuit' : 'rate-limited';
   const heldFor = oldestListedAt === undefined ? 0 : (nowMs - Date.parse(oldestListedAt)) / 1000;
   const oldest = Math.max(0, heldFor, stack?.oldestMessageSeconds ?? 0);
   const isOldestKnown = oldestListedAt !== undefined || (stack?.oldestMessageSeconds ?? null) !== null;
@@ -81,10 +82,10 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     oldestWaitingSeconds: waiting > 0 && isOldestKnown ? oldest : null,
     lastDrain: lastPollOf(states),
     budget: { reservedSeconds: Math.max(0, nextSlotMs - nowMs) / 1000 },
-    pausedUntil: isPaused ? toInstant(pausedUntilMs) : null,
-    pauseReason: isPaused || circuit ? (pauseReason ?? null) : null,
+    pausedUntil: hold ? toInstant(endOfHold(hold)) : null,
+    pauseReason: hold || circuit ? pauseReason : null,
     circuit,
-    paused: shownPause(operatorPauseOf(budget, nowMs)),
+    paused: shownPause(heldBy(budget, 'operator', nowMs)),
     unreadable,
     ...(ports.webhooks && { webhooks: ports.webhooks.list().map((webhook) => shownWebhook(webhook, nowMs)) }),
     ...shownStack(stack),
@@ -184,7 +185,7 @@ export interface Status extends ShownStack {
   readonly budget: { readonly reservedSeconds: number };
   /** The whole bridge sends nothing until then: the service asked for it, or the circuit is open. */
   readonly pausedUntil: string | null;
-  readonly pauseReason: PauseReason | null;
+  readonly pauseReason: 'rate-limited' | 'circuit' | null;
   /** The service seems to block this address: after the pause, single trial requests are sent. */
   readonly circuit: boolean;
   /** An operator's pause of the whole bridge. */

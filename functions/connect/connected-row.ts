@@ -1,6 +1,7 @@
 /** The row of a partner account during `connect`: first a generation that waits for its token, then with the token. */
 import { type Clock, toInstant } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
+import { withoutHolds } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { TokenPair } from '../../shared/domain/token-pair.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
@@ -41,7 +42,10 @@ export function createConnectedRow({ accounts, clock, settings }: ConnectedRowDe
       now.refreshing?.holder === holder && now.generation !== generation
         ? // An operator's pause belongs to the name, not to the user.
           // Planted fault: pause-lost-by-connect
-          { ...waiting, ...(now.operatorPause && { operatorPause: now.operatorPause }) }
+          withoutHolds(
+            { ...waiting, ...(now.holds && { holds: now.holds }) },
+            ({ kind }) => kind !== 'operator',
+          )
         : undefined,
     );
     if (account?.refreshing?.holder !== holder) throw connectedElsewhere(name);
@@ -63,7 +67,11 @@ export function createConnectedRow({ accounts, clock, settings }: ConnectedRowDe
     const account = await accounts.change(name, (now) =>
       isOurs(now)
         ? {
-            ...restored(now, version, { bridge: settings.bridge, observedAt: clock.now() }),
+            ...restored(
+              withoutHolds(now, ({ kind }) => kind !== 'operator'),
+              version,
+              { bridge: settings.bridge, observedAt: clock.now() },
+            ),
             generation,
             token,
           }

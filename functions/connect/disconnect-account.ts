@@ -1,5 +1,6 @@
 import { type Clock, toInstant } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
+import { withoutHolds } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { rowMaxAgeMs } from '../../shared/partner-api/tokens/cached-accounts.ts';
 import type { FeedStates } from '../../shared/ports/feed-states.ts';
@@ -111,7 +112,7 @@ export function createDisconnect(deps: DisconnectDeps) {
  * followed by `PartnerAuthorizationRestored`.
  */
 function disconnected(account: PartnerAccount, nowMs: number, isForgetting: boolean): PartnerAccount {
-  const { token, pause: _pause, stop, ...rest } = account;
+  const { token, stop, ...rest } = withoutHolds(account, ({ kind }) => kind !== 'operator');
   const tokenVersion = token?.version ?? stop?.tokenVersion ?? '';
   const at = toInstant(nowMs);
   // Planted fault: disconnect-forgets-stop

@@ -4,8 +4,8 @@ import type { ConnectedAccount } from '../../shared/contract/connect.ts';
 import { advertsFeed, pageLimit } from '../../shared/contract/feeds.ts';
 import { type Clock, toInstant } from '../../shared/domain/clock.ts';
 import { asPartnerError, PartnerError } from '../../shared/domain/faults.ts';
+import { heldBy, heldFault } from '../../shared/domain/holds.ts';
 import { knownSuccess } from '../../shared/domain/last-success.ts';
-import { operatorPausedFault, operatorPauseOf } from '../../shared/domain/operator-pause.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { Secret } from '../../shared/domain/secret.ts';
 import type { BookKeeper } from '../../shared/ports/books.ts';
@@ -55,8 +55,8 @@ export function createUserVerification(deps: UserVerificationDeps) {
   /** @throws {PartnerError} */
   async function pageSince(since: string, { partnerAccount, token, deadlineMs }: Look) {
     const lookUntilMs = Math.min(deadlineMs, clock.now() + maxMs + slotsMs);
-    const pause = operatorPauseOf((await accounts.read(partnerAccount)) ?? {}, clock.now());
-    if (pause) throw operatorPausedFault(partnerAccount, pause, clock.now());
+    const hold = heldBy(await accounts.read(partnerAccount), 'operator', clock.now());
+    if (hold) throw heldFault(hold, partnerAccount, clock.now());
     return feedProbe.feedPage(
       token,
       { feed: advertsFeed, since, limit: pageLimit },

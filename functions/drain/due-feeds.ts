@@ -2,8 +2,8 @@ import type { ShapeError } from '../../shared/contract/checks.ts';
 import { type Feed, feedNamed } from '../../shared/contract/feeds.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
-import { endOfPause, operatorPauseOf } from '../../shared/domain/operator-pause.ts';
-import { type PartnerAccount, pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
+import { endOfHold, holdOf } from '../../shared/domain/holds.ts';
+import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
 import type { FeedState, FeedStates } from '../../shared/ports/feed-states.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
@@ -77,17 +77,14 @@ export async function sortFeeds(deps: SortDeps, only?: string): Promise<SortedFe
     registered.add(account);
     const feed = feedNamed(state.feed);
     if (stopOf(account) || !feed) continue;
-    const wanted = operatorPauseOf(account, now);
-    const pause = pauseOf(account, now);
-    if (wanted)
+    const hold = holdOf(undefined, account, now);
+    if (hold)
       paused.push({
         partnerAccount,
-        kind: 'operator',
-        reason: `paused by ${wanted.who}`,
-        untilMs: endOfPause(wanted),
+        kind: hold.kind === 'operator' ? 'operator' : 'partner-account',
+        reason: hold.kind === 'operator' ? `paused by ${hold.who}` : (hold.reason ?? hold.kind),
+        untilMs: endOfHold(hold),
       });
-    else if (pause)
-      paused.push({ partnerAccount, kind: 'partner-account', reason: pause.reason, untilMs: pause.until });
     else if (pausedUntil > now)
       paused.push({ partnerAccount, kind: 'feed', reason: fault, untilMs: pausedUntil });
     else

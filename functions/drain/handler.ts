@@ -9,7 +9,7 @@ import { createProgress } from '../../shared/aws/progress.ts';
 import { createStore } from '../../shared/aws/store.ts';
 import { pollEvent } from '../../shared/contract/poll.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
-import { quietUntil } from '../../shared/domain/rate-budget.ts';
+import { heldUntil } from '../../shared/domain/rate-budget.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
 import { askedPollMs, drainLimits, scheduleMs } from '../../shared/runtime/limits.ts';
 import { withRuntime } from '../../shared/runtime/middleware.ts';
@@ -50,7 +50,7 @@ const drain = createDrain({
   aside: createAside(store, ({ message }) =>
     observer.warn('a message aside cannot be read', { reason: message }),
   ),
-  bridgePausedUntil: async () => quietUntil(await budget.read()),
+  bridgePausedUntil: async () => heldUntil(await budget.read(), systemClock.now()),
   ...(config.auditSample > 0 && {
     sendAuditShare: createAuditShare({
       ...enqueuing,

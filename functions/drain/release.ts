@@ -1,7 +1,7 @@
 import type { Clock } from '../../shared/domain/clock.ts';
 import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
-import { operatorPauseOf } from '../../shared/domain/operator-pause.ts';
-import { pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
+import { holdOf } from '../../shared/domain/holds.ts';
+import { stopOf } from '../../shared/domain/partner-account.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { Aside } from '../../shared/state/aside.ts';
@@ -11,7 +11,7 @@ export interface ReleaseDeps {
   readonly accounts: Pick<PartnerAccounts, 'read'>;
   readonly aside: Pick<Aside, 'accounts' | 'list' | 'remove'>;
   readonly queue: Pick<ChangedAdvertsQueue, 'sendAgain'>;
-  /** `quietUntil` of the shared rate budget as it is now. */
+  /** `heldUntil` of the shared rate budget as it is now. */
   readonly bridgePausedUntil: () => Promise<number>;
   readonly observer: Observer;
   readonly clock: Clock;
@@ -42,7 +42,7 @@ export async function releaseHeld(deps: ReleaseDeps, deadlineMs: number): Promis
   async function releaseOf(partnerAccount: string): Promise<void> {
     const account = await accounts.read(partnerAccount);
     const now = clock.now();
-    if (account && (stopOf(account) || pauseOf(account, now) || operatorPauseOf(account, now))) return;
+    if (account && (stopOf(account) || holdOf(undefined, account, now))) return;
     let released = 0;
     while (released < settings.maxWaiting && clock.now() < deadlineMs) {
       const held = await aside.list(partnerAccount, messagesAtOnce);

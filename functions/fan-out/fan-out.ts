@@ -6,8 +6,8 @@
  */
 import { lateAfterSeconds, metrics } from '../../shared/contract/names.ts';
 import { asPartnerError, PartnerError } from '../../shared/domain/faults.ts';
-import { operatorPauseOf } from '../../shared/domain/operator-pause.ts';
-import { type PartnerAccount, pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
+import { endOfHold, holdMeanings, holdOf } from '../../shared/domain/holds.ts';
+import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
 import type { CachedAccounts } from '../../shared/partner-api/tokens/cached-accounts.ts';
 import type { Delivery, Outcome, Settlement } from '../../shared/ports/deliveries.ts';
 import type { AdvertDeps, Group } from './advert.ts';
@@ -21,7 +21,7 @@ import { settleAdvert } from './settle-advert.ts';
 
 export interface FanOutDeps extends AdvertDeps {
   readonly accounts: Pick<CachedAccounts, 'read' | 'peek'>;
-  /** `quietUntil` of the shared rate budget as it is now. */
+  /** `heldUntil` of the shared rate budget as it is now. */
   readonly bridgePausedUntil: () => Promise<number>;
   readonly settings: AdvertDeps['settings'] & {
     /** Maximum difference between the queue's clock, which sets `sentAt`, and this process's clock, ms. Default 1,000. */
@@ -92,32 +92,38 @@ export function createFanOut(given: FanOutDeps) {
 
   const isLong = (untilMs: number): boolean => untilMs - clock.now() > longestHiddenMs;
 
-  /** Whether the account's messages must wait aside. */
-  function rests(account: PartnerAccount): boolean {
-    const now = clock.now();
-    const pause = pauseOf(account, now);
-    // Even a short operator's pause counts: it may be ended at any moment, and messages must not grow old during it.
+  /** Until when the account is on hold, ms since 1970; 0: it is not. */
+  function heldUntil(account: PartnerAccount): number {
+    const hold = holdOf(undefined, account, clock.now());
+    // What only a person ends may end at any moment, and messages must not grow old during it.
     // Planted fault: aged-while-paused
-    const mayBeResumed = operatorPauseOf(account, now) !== undefined;
-    return stopOf(account) !== undefined || mayBeResumed || (pause !== undefined && isLong(pause.until));
+    if (stopOf(account) || (hold && holdMeanings[hold.kind].setsAside)) return Number.POSITIVE_INFINITY;
+    return hold ? endOfHold(hold) : 0;
   }
 
   /**
    * Where messages go after the fault: they go aside if they have to wait for manual action or for the end of a long
-   * pause, discarded (`gone`) if their generation has ended, and otherwise stay in the queue. The drain decides from
-   * the same rows; otherwise it would release again and again what fan-out puts aside.
+   * hold, discarded (`gone`) if their generation has ended, go back until the end of a short hold (`later`), and otherwise
+   * stay in the queue. The drain decides from the same rows; otherwise it would release again and again what fan-out puts aside.
    */
-  async function placeOf({ message }: Group[0], fault: PartnerError): Promise<'aside' | 'gone' | 'queue'> {
+  async function placeOf(
+    { message }: Group[0],
+    fault: PartnerError,
+  ): Promise<'aside' | 'gone' | 'queue' | { readonly later: number }> {
     // Planted fault: aged-while-paused
     if (fault.code === 'operator-paused') return 'aside';
-    if (fault.policy.blames !== 'partner-account') {
-      const waits = (fault.retryAfterMs ?? 0) > longestHiddenMs && isLong(await bridgePausedUntil());
-      return waits ? 'aside' : 'queue';
-    }
+    const { blames } = fault.policy;
+    if (blames === 'service' && (fault.retryAfterMs ?? 0) <= longestHiddenMs) return 'queue';
+    const bridgeMs = blames === 'partner-account' ? 0 : await bridgePausedUntil();
+    if (blames === 'service') return isLong(bridgeMs) ? 'aside' : 'queue';
     const account = await accounts.read(message.partnerAccount);
     if (!account) return 'queue';
     if (isOver(account, message.generation)) return 'gone';
-    return account.generation === message.generation && rests(account) ? 'aside' : 'queue';
+    const ownMs = account.generation === message.generation ? heldUntil(account) : 0;
+    const untilMs = Math.max(bridgeMs, ownMs);
+    if (isLong(untilMs)) return 'aside';
+    // Rule: no-dead-letter-on-hold
+    return untilMs > clock.now() ? { later: untilMs - clock.now() } : 'queue';
   }
 
   /** Settles the messages of one advert together. Never rejects: the verdicts contain the faults. */
@@ -138,13 +144,14 @@ export function createFanOut(given: FanOutDeps) {
         throw new PartnerError('transient', message, { retryAfterMs: generationAheadMs });
       }
       // Planted fault: hidden-while-paused
-      if (rests(account)) return hold(group);
+      if (isLong(heldUntil(account))) return hold(group);
       return await settleAdvert(deps, group, deadlineMs);
     } catch (error) {
       const fault = asPartnerError(error);
       // If the account cannot be read, the messages stay in the queue and the next delivery decides.
       const place = await placeOf(head, fault).catch(() => 'queue');
       if (place === 'gone') return forgotten(group);
+      if (typeof place === 'object') return sendBack(group, place.later, random);
       return place === 'aside' ? hold(group) : afterFault(deps, group, fault);
     }
   }

@@ -7,7 +7,7 @@ import { deliveryOf } from '../../shared/aws/sqs/deliveries.ts';
 import { createStore } from '../../shared/aws/store.ts';
 import { bridgeNameOf } from '../../shared/contract/names.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
-import { quietUntil } from '../../shared/domain/rate-budget.ts';
+import { heldUntil } from '../../shared/domain/rate-budget.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
 import { fanOutLimits } from '../../shared/runtime/limits.ts';
 import { withRuntime } from '../../shared/runtime/middleware.ts';
@@ -35,7 +35,7 @@ const fanOut = createFanOut({
   histories: createAdvertHistories(store),
   adverts: partner,
   events: createEventPublisher({ client: eventBridgeClient(), busName: config.eventBusName }),
-  bridgePausedUntil: async () => quietUntil(await budget.read()),
+  bridgePausedUntil: async () => heldUntil(await budget.read(), systemClock.now()),
   observer,
   clock: systemClock,
   random: Math.random,

@@ -70,14 +70,19 @@ export function isGivenUp(
   }
 }
 
+/** The longest that SQS hides a message is twelve hours. */
+const longestWaitMs = 6 * 3_600_000;
+/** The service asked to wait in its answer about this advert. */
+const isOwnWait = ({ code, status }: PartnerError): boolean => code === 'transient' && status !== undefined;
+
 export interface DelayOptions {
   readonly longestHiddenMs?: number;
   readonly random: () => number;
 }
 
 /**
- * Delay after a fault, ms. It is at least as long as the service asked for, but that minimum is capped at
- * `longestHiddenMs`.
+ * Delay after a fault, ms, and at least the time to wait. Where the account or the bridge waits, an operator may end that
+ * early, so that minimum is capped at `longestHiddenMs`. Where the service named a time for this advert alone, it is not.
  */
 export function delayAfter(
   fault: PartnerError,
@@ -88,7 +93,10 @@ export function delayAfter(
   // Only half of the delay is random, so that the tries are not used up within a moment.
   const waitMs = backoffMs(countsTries ? tries : receives, { ...backoff, random: () => 0.5 + random() / 2 });
   // Planted fault: delay-does-not-grow
-  return Math.max(waitMs, Math.min(fault.retryAfterMs ?? 0, longestHiddenMs));
+  return Math.max(
+    waitMs,
+    Math.min(fault.retryAfterMs ?? 0, isOwnWait(fault) ? longestWaitMs : longestHiddenMs),
+  );
 }
 
 /**

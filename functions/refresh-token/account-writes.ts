@@ -5,6 +5,7 @@
 import type { StopReason } from '../../shared/contract/events.ts';
 import { type AuthorizationChange, authorizationEvent } from '../../shared/domain/advert-event.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
+import { type Hold, withoutHolds } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { stopOf } from '../../shared/domain/partner-account.ts';
 import type { TokenPair } from '../../shared/domain/token-pair.ts';
@@ -25,13 +26,16 @@ export function stopped(
   return owing({ ...account, stop }, 'required', { ...moment, reason, tokenVersion });
 }
 
+/** The hold of an account for which the token endpoint returned no usable token. */
+export const isTokenHold = ({ kind, fault }: Hold): boolean => kind === 'token' && fault === undefined;
+
 /**
  * Ends the stop, and adds the owed event if an earlier event announced the stop. Does nothing for the version that was
  * rejected: such a write is a retry of an earlier write that had succeeded although its answer was an error.
  */
 export function restored(account: PartnerAccount, tokenVersion: string, moment: Moment): PartnerAccount {
   if (account.stop?.tokenVersion === tokenVersion) return account;
-  const { stop, pause: _pause, ...rest } = account;
+  const { stop, ...rest } = withoutHolds(account, isTokenHold);
   if (!isUnanswered(stop)) return rest;
   return owing(rest, 'restored', { ...moment, reason: 'connected-again', tokenVersion });
 }

@@ -6,12 +6,11 @@
 
 import { metrics } from '../../shared/contract/names.ts';
 import type { RefreshOutcome } from '../../shared/contract/refresh-token.ts';
-import { backoffMs } from '../../shared/domain/backoff.ts';
 import { asPartnerError, type PartnerError } from '../../shared/domain/faults.ts';
-import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
-import { pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
+import { endOfHold, type Hold, heldBy, withHold } from '../../shared/domain/holds.ts';
+import { stopOf } from '../../shared/domain/partner-account.ts';
 import type { TokenPair } from '../../shared/domain/token-pair.ts';
-import { publishOwedEvents, stopped, withToken } from './account-writes.ts';
+import { isTokenHold, publishOwedEvents, stopped, withToken } from './account-writes.ts';
 import { busy, withRefreshLock } from './refresh-lock.ts';
 import type { CallOptions, RefreshDeps, TokenRefresh } from './refresh-request.ts';
 import { storePair } from './store-pair.ts';
@@ -20,21 +19,27 @@ import { createTokenRequests } from './token-requests.ts';
 import { missingScopes, pairOf, warnOfOddAnswer } from './tokens.ts';
 
 const busyMs = 500;
-/** The first pause is short: the service may only be slow to distribute a new token internally. */
-const pauseBackoff = { baseMs: 5_000, capMs: 3_600_000 };
+/** The first hold is short: the service may only be slow to distribute a new token internally. */
+const firstHoldMs = 5_000;
+const longestHoldMs = 3_600_000;
 /** The answer contains no usable access token, and an immediate retry would get the same answer. */
 const brokenAnswer = 'token-answer-broken';
-const sameAnswer = 'token-rejected-again';
 /**
  * An access token that arrives with less time left than this counts as expired. A refresh shortly before the expiry
  * returns the same token (partner-api.md §5.3, refresh_token rule 2), and the next refresh a new one. If that one has
- * no time left either, the account is paused, because each refresh stores a version of the secret, and Secrets Manager
+ * no time left either, the account is on hold, because each refresh stores a version of the secret, and Secrets Manager
  * allows about 100 versions a day.
  *
  * @see https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_PutSecretValue.html
  */
 const spentMs = 5_000;
 const isSpent = ({ expiresAt, obtainedAt }: TokenPair): boolean => expiresAt - obtainedAt < spentMs;
+
+const pausedOutcome = (hold: Hold): RefreshOutcome => ({
+  kind: 'paused',
+  untilMs: endOfHold(hold),
+  reason: hold.reason ?? hold.kind,
+});
 
 export function createRefreshToken(deps: RefreshDeps) {
   const { accounts, vault, observer, clock, settings } = deps;
@@ -65,10 +70,9 @@ export function createRefreshToken(deps: RefreshDeps) {
     if (account.token?.version !== rejectedVersion && (await storedVersion(name)) !== rejectedVersion) {
       return { kind: 'renewed' };
     }
-    const pause = pauseOf(account, clock.now());
+    const hold = heldBy(account, 'token', clock.now());
     // A paused account is not polled, so its refresh token would expire during the pause.
-    if (pause && request.because !== 'unused')
-      return { kind: 'paused', untilMs: pause.until, reason: pause.reason };
+    if (hold && !hold.fault && request.because !== 'unused') return pausedOutcome(hold);
 
     const outcome = await withRefreshLock(deps, name, () => refreshLocked(request, options));
     return outcome === busy ? { kind: 'busy', retryAfterMs: busyMs } : outcome;
@@ -101,16 +105,10 @@ export function createRefreshToken(deps: RefreshDeps) {
     const version = await storePair(deps, name, pair, options);
     warnOfOddAnswer(received, name, observer);
     const isSame = pair.accessToken.equals(current.pair.accessToken);
-    const hasRunOutAgain = isSpent(pair) && isSpent(current.pair);
-    return judge(name, version, pair, {
-      // A token that has expired only by our clock may come back with a short time left, because the service has not
-      // rejected it.
-      ...((because === 'token-rejected' || hasRunOutAgain) && isSame ? { pauseFor: sameAnswer } : {}),
-      ...(received.answer.access_token === undefined || (hasRunOutAgain && !isSame)
-        ? { pauseFor: brokenAnswer }
-        : {}),
-      keepsPause: because === 'unused' && isSame,
-    });
+    // A token that has expired only by our clock may come back with a short time left, because the service has not
+    // rejected it.
+    const isBroken = received.answer.access_token === undefined || (isSpent(pair) && isSpent(current.pair));
+    return judge(name, version, pair, { isBroken, isUnchanged: because === 'unused' && isSame });
   }
 
   /** Judges the new pair. */
@@ -118,14 +116,15 @@ export function createRefreshToken(deps: RefreshDeps) {
     name: string,
     version: string,
     pair: TokenPair,
-    { pauseFor, keepsPause }: { readonly pauseFor?: string; readonly keepsPause: boolean },
+    { isBroken, isUnchanged }: { readonly isBroken: boolean; readonly isUnchanged: boolean },
   ): Promise<RefreshOutcome> {
     const missing = missingScopes(pair.scope, settings.requiredScope);
-    const account = await accounts.change(name, (now) => {
-      const told = withToken(now, version, pair, moment());
-      if (missing.length > 0) return stopped(told, 'scope-insufficient', version, moment());
-      if (pauseFor) return paused(told, pauseFor, now.pause?.attempts ?? 0);
-      return keepsPause && now.pause ? { ...told, pause: now.pause } : told;
+    const account = await accounts.change(name, (current) => {
+      const before = current.holds?.find(isTokenHold);
+      const changed = withToken(current, version, pair, moment());
+      if (missing.length > 0) return stopped(changed, 'scope-insufficient', version, moment());
+      if (isBroken) return withHold(changed, tokenHold(before));
+      return isUnchanged && before ? withHold(changed, before) : changed;
     });
     if (account) await publishOwedEvents(deps, account);
     if (missing.length > 0) {
@@ -135,35 +134,24 @@ export function createRefreshToken(deps: RefreshDeps) {
       );
       return { kind: 'stopped', reason: 'scope-insufficient' };
     }
-    if (pauseFor && account?.pause) {
-      logPause(name, pauseFor);
-      return { kind: 'paused', untilMs: account.pause.until, reason: account.pause.reason };
+    const hold = account?.holds?.find(isTokenHold);
+    if (isBroken && hold) {
+      observer.count(metrics.needsAttention, 1);
+      observer.error(
+        'the token endpoint returned no usable access token: the account pauses, its refresh token is stored',
+        { partnerAccount: name, fault: 'contract-broken' },
+      );
+      return pausedOutcome(hold);
     }
     observer.info('token refreshed', { partnerAccount: name, tokenVersion: version });
     return { kind: 'renewed' };
   }
 
-  function logPause(name: string, reason: string): void {
-    if (reason === sameAnswer) {
-      observer.warn('the service returned the very token that it rejects: the account pauses', {
-        partnerAccount: name,
-      });
-      return;
-    }
-    observer.count(metrics.needsAttention, 1);
-    observer.error(
-      'the token endpoint returned no usable access token: the account pauses, its refresh token is stored',
-      {
-        partnerAccount: name,
-        fault: 'contract-broken',
-      },
-    );
-  }
-
-  function paused(account: PartnerAccount, reason: string, earlierAttempts: number): PartnerAccount {
-    const attempts = earlierAttempts + 1;
-    const waitMs = pauseBackoff.baseMs / 2 + backoffMs(attempts, { ...pauseBackoff, random: deps.random });
-    return { ...account, pause: { until: clock.now() + waitMs, reason, attempts } };
+  /** Twice as long as the one before. */
+  function tokenHold(before: Hold | undefined): Hold {
+    const since = clock.now();
+    const forMs = Math.min(before?.forMs ? 2 * before.forMs : firstHoldMs, longestHoldMs);
+    return { kind: 'token', since, until: since + forMs, forMs, reason: brokenAnswer };
   }
 
   async function refused(name: string, version: string, fault: PartnerError): Promise<RefreshOutcome> {

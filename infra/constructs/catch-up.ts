@@ -47,7 +47,7 @@ export class CatchUp extends Grantee {
     });
     grantFeedState(this, feedState, {
       ...rateBudget,
-      account: ['GetItem', 'Query'],
+      account: ['GetItem', 'PutItem', 'Query'],
       feed: ['Query', 'UpdateItem'],
       // The progress of a backfill or an audit is stored next to the item of the books.
       books: ['GetItem', 'UpdateItem'],

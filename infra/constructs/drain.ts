@@ -37,7 +37,7 @@ export class Drain extends BridgeFunction {
     });
     grantFeedState(this, feedState, {
       ...rateBudget,
-      account: ['GetItem', 'Query'],
+      account: ['GetItem', 'PutItem', 'Query'],
       feed: ['GetItem', 'Query', 'UpdateItem'],
       // The progress of the daily audit is stored next to the item of the books.
       books: ['GetItem', ...(settings.auditSample > 0 ? (['UpdateItem'] as const) : [])],

@@ -38,7 +38,7 @@ export class FanOut extends BridgeFunction {
     grantAdvertStatus(this, advertStatus, 'GetItem', 'PutItem');
     grantFeedState(this, feedState, {
       ...rateBudget,
-      account: ['GetItem'],
+      account: ['GetItem', 'PutItem'],
       books: ['UpdateItem'],
       aside: ['PutItem'],
     });

@@ -2,9 +2,9 @@
 import type { AdvertEvent } from '../../shared/contract/events.ts';
 import type { DeadLetter } from '../../shared/contract/messages.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
+import { endOfHold, type Hold, holdOf } from '../../shared/domain/holds.ts';
 import { knownSuccess } from '../../shared/domain/last-success.ts';
-import { type OperatorPause, operatorPauseOf } from '../../shared/domain/operator-pause.ts';
-import { type PartnerAccount, pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
+import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
 import type { PublishedEvents } from '../../shared/domain/published-events.ts';
 import type { BudgetState } from '../../shared/domain/rate-budget.ts';
 import { printableLine as printable } from '../../shared/domain/text/printable.ts';
@@ -166,24 +166,22 @@ function unreadText(known: Known): string {
 function hindrance({ account, budget, isAtWork, nowMs }: Known): string | undefined {
   const stop = stopOf(account);
   if (stop) return `partner account ${account.name} has been stopped since ${stop.at} (${stop.reason})`;
-  const wanted = operatorPauseOf(account, nowMs);
-  if (wanted) return pausedText(`partner account ${account.name}`, wanted);
-  const everywhere = operatorPauseOf(budget, nowMs);
-  if (everywhere) return pausedText('the bridge', everywhere);
-  const pause = pauseOf(account, nowMs);
-  if (pause)
-    return `partner account ${account.name} is paused until ${toInstant(pause.until)} (${pause.reason})`;
-  if (budget.pausedUntilMs <= nowMs) return isAtWork ? undefined : 'no `run` is at work on this bridge';
-  const until = toInstant(budget.pausedUntilMs);
-  return budget.pauseReason === 'circuit'
+  const own = holdOf(undefined, account, nowMs);
+  if (own) return holdText(`partner account ${account.name}`, own);
+  const everywhere = holdOf(budget, undefined, nowMs);
+  if (!everywhere) return isAtWork ? undefined : 'no `run` is at work on this bridge';
+  if (everywhere.kind === 'operator') return holdText('the bridge', everywhere);
+  const until = toInstant(endOfHold(everywhere));
+  return everywhere.kind === 'circuit'
     ? `the partner service blocks this address, and nothing is asked of it until ${until}`
     : `the partner service asked for a pause until ${until}`;
 }
 
-function pausedText(what: string, { who, since, until, reason }: OperatorPause): string {
+function holdText(what: string, { kind, who = 'unknown', since, until, reason }: Hold): string {
   const end = until === undefined ? 'until it is resumed' : `until ${toInstant(until)}`;
-  const why = reason === undefined ? '' : `: ${printable(reason)}`;
-  return `${what} is paused ${end} (by ${printable(who)} since ${toInstant(since)}${why})`;
+  const why = reason === undefined ? '' : printable(reason);
+  if (kind !== 'operator') return `${what} is paused ${end} (${why})`;
+  return `${what} is paused ${end} (by ${printable(who)} since ${toInstant(since)}${why && `: ${why}`})`;
 }
 
 function waitText(known: Known): string {

@@ -47,13 +47,18 @@ export const feedState = v.looseObject({
   needsPerson: v.exactOptional(v.boolean()),
 });
 
-/** An operator's pause; described in shared/domain/operator-pause.ts. */
-const operatorPause = v.looseObject({
-  who: text,
+/** A hold; described in shared/domain/holds.ts. */
+const hold = v.looseObject({
+  kind: v.picklist(['authorization', 'operator', 'service', 'circuit', 'token']),
   since: moment,
   until: v.exactOptional(moment),
+  forMs: v.exactOptional(v.number()),
   reason: v.exactOptional(text),
+  who: v.exactOptional(text),
+  fault: v.exactOptional(text),
+  blamed: v.exactOptional(v.array(text)),
 });
+const holds = v.exactOptional(v.array(hold));
 
 /**
  * A partner account without its secret; described in shared/domain/partner-account.ts. Fields that a newer bridge added
@@ -73,8 +78,7 @@ export const partnerAccountRow = v.looseObject({
       forgetting: v.exactOptional(v.boolean()),
     }),
   ),
-  pause: v.exactOptional(v.looseObject({ until: moment, reason: text, attempts: wholeNumber(0) })),
-  operatorPause: v.exactOptional(operatorPause),
+  holds,
   refreshing: v.exactOptional(v.looseObject({ holder: text, startedAt: moment, until: moment })),
   token: v.exactOptional(v.looseObject({ version: text, expiresAt: moment, usedAt: moment })),
   owedEvents: v.exactOptional(v.array(text)),
@@ -85,8 +89,5 @@ export const budgetRow = v.looseObject({
   form,
   nextSlotMs: moment,
   clockMs: v.exactOptional(moment),
-  pausedUntilMs: moment,
-  pauseReason: v.exactOptional(v.picklist(['rate-limited', 'circuit'])),
-  suspect: v.exactOptional(text),
-  operatorPause: v.exactOptional(operatorPause),
+  holds,
 });

@@ -69,8 +69,8 @@ export const faultPolicies: Readonly<Record<FaultKind, FaultPolicy>> = {
   paused: policy('service', 'by-age'),
   /** 403 without a known code: one forbidden advert, or the first sign of an address block. */
   forbidden: policy('advert', 'by-tries'),
-  /** 401: the access token has expired. */
-  'token-rejected': policy('partner-account', 'by-age'),
+  /** 401, also after the token was renewed. If several adverts of the account get it, the account is held (blame.ts). */
+  'token-rejected': policy('advert', 'by-tries'),
   'scope-insufficient': policy('partner-account', 'by-age', { needsAttention: true }),
   /** 400 or 422, or 409 with a code such as validation_error: our request is wrong, so it is never sent again unchanged. */
   'invalid-request': policy('advert', 'at-once'),

@@ -1,4 +1,4 @@
-import type { OperatorPause } from './operator-pause.ts';
+import type { Holder } from './holds.ts';
 
 const dayMs = 86_400_000;
 /** A refresh token expires if it was not used for this long (partner-api.md §8). */
@@ -15,13 +15,8 @@ export function stopOf({ stop, token }: PartnerAccount): PartnerAccount['stop'] 
   return stop && (!token || token.version === stop.tokenVersion) ? stop : undefined;
 }
 
-/** The pause in force at `nowMs`. */
-export function pauseOf({ pause }: PartnerAccount, nowMs: number): PartnerAccount['pause'] {
-  return pause && pause.until > nowMs ? pause : undefined;
-}
-
 /** The row of a partner account. Written as a whole, under optimistic locking. */
-export interface PartnerAccount {
+export interface PartnerAccount extends Holder {
   readonly name: string;
   /** Seconds since 1970. A greater generation begins a new history of the partner account. */
   readonly generation: number;
@@ -38,10 +33,6 @@ export interface PartnerAccount {
     /** Its cursor and history are being removed: connecting the name again begins a new generation. */
     readonly forgetting?: boolean;
   };
-  /** No request is sent for the account until this moment. */
-  readonly pause?: { readonly until: number; readonly reason: string; readonly attempts: number };
-  /** An operator's pause: no request is sent for the account, except for tokens. */
-  readonly operatorPause?: OperatorPause;
   /** A refresh is running: only one at a time, across all functions and processes. */
   readonly refreshing?: { readonly holder: string; readonly startedAt: number; readonly until: number };
   /** Facts about the token pair that can be read without the secret. */

@@ -7,6 +7,7 @@ import type { Clock } from '../domain/clock.ts';
 import { PartnerError } from '../domain/faults.ts';
 import { Secret } from '../domain/secret.ts';
 import { type Asked, faultOfAnswer, faultOfSilence } from './errors/classify.ts';
+import type { HoldKeeper } from './holds/hold-keeper.ts';
 import { createConnections } from './http/connections.ts';
 import type { RetryPolicy } from './http/retry-policy.ts';
 import { type Answer, NoAnswerError, type Transport, type WireRequest } from './http/transport.ts';
@@ -15,6 +16,7 @@ import type { RateLimiter } from './rate-limit/rate-limiter.ts';
 export interface CallerDeps {
   readonly transport: Transport;
   readonly rateLimiter: RateLimiter;
+  readonly holds: Pick<HoldKeeper, 'answered' | 'isFailing'>;
   readonly clock: Clock;
   readonly random: () => number;
   readonly concurrency: number;
@@ -26,17 +28,16 @@ export interface CallerDeps {
 export interface CallRequest extends Omit<Asked, 'secrets'> {
   readonly wire: (token: Secret) => WireRequest;
   /** Absent for a token request, which has its secrets in the body. */
-  readonly token?: () => Secret | Promise<Secret>;
+  readonly token?: (resource: string) => Secret | Promise<Secret>;
   /** Secrets besides the token. Default: none. */
   readonly secrets?: readonly Secret[];
-  /** Name of the requested resource for the rate limiter. */
+  /** Owner of the token. */
+  readonly account?: string | undefined;
+  /** Name of the requested resource. */
   readonly resource: string;
   readonly deadlineMs: number;
-  /**
-   * Whether a fault may be caused only by the cursor. The rate limiter then waits for the result of the next request,
-   * which has no cursor.
-   */
-  readonly isUndecided?: (fault: PartnerError) => boolean;
+  /** Whether a fault may be caused only by the cursor or the token: then the next request for the resource decides. */
+  readonly isUndecided?: ((fault: PartnerError) => boolean) | undefined;
 }
 
 export interface Times {
@@ -48,6 +49,13 @@ export interface Times {
 interface Exchange extends Times {
   readonly answer: Answer;
   readonly token: Secret;
+  readonly fault: undefined;
+}
+
+/** There was no answer. */
+interface Silence {
+  readonly sentAt: number;
+  readonly fault: PartnerError;
 }
 
 type Read<T> = (answer: Answer, times: Times) => T;
@@ -56,7 +64,7 @@ type Read<T> = (answer: Answer, times: Times) => T;
 const noToken = new Secret('');
 
 export function createCaller(deps: CallerDeps) {
-  const { transport, rateLimiter, clock, random, concurrency, attemptTimeoutMs, maxPauseMs } = deps;
+  const { transport, rateLimiter, holds, clock, random, concurrency, attemptTimeoutMs, maxPauseMs } = deps;
   const connections = createConnections(concurrency);
 
   const outOfTime = ({ what }: CallRequest) =>
@@ -69,7 +77,7 @@ export function createCaller(deps: CallerDeps) {
   async function turnOf({ resource, deadlineMs, token }: CallRequest): Promise<Secret> {
     for (;;) {
       const untilMs = await rateLimiter.enter(resource, deadlineMs, token === undefined);
-      const taken = token?.() ?? noToken;
+      const taken = token?.(resource) ?? noToken;
       if (!(taken instanceof Promise)) return taken;
       const secret = await taken;
       if (clock.now() <= untilMs) return secret;
@@ -80,7 +88,7 @@ export function createCaller(deps: CallerDeps) {
    * Waits for its turn and sends. If the service had closed an idle socket, a GET takes another slot; this does not
    * count as an attempt.
    */
-  async function exchange(request: CallRequest): Promise<Exchange | PartnerError> {
+  async function exchange(request: CallRequest): Promise<Exchange | Silence> {
     for (let secondSocket = false; ; secondSocket = true) {
       const token = await turnOf(request);
       const sentAt = clock.now();
@@ -88,10 +96,10 @@ export function createCaller(deps: CallerDeps) {
       if (leftMs <= 0) throw outOfTime(request);
       try {
         const answer = await transport.send(request.wire(token), Math.min(leftMs, attemptTimeoutMs));
-        return { answer, token, sentAt, receivedAt: clock.now() };
+        return { answer, token, sentAt, receivedAt: clock.now(), fault: undefined };
       } catch (error) {
         if (!(error instanceof NoAnswerError)) throw error;
-        if (!error.wasStale || secondSocket) return faultOfSilence(error, request.what);
+        if (!error.wasStale || secondSocket) return { fault: faultOfSilence(error, request.what), sentAt };
       }
     }
   }
@@ -101,21 +109,24 @@ export function createCaller(deps: CallerDeps) {
     const leftMs = request.deadlineMs - clock.now();
     if (leftMs <= 0) throw outOfTime(request);
     // A renewal must not occupy a connection. Nor does a token request take one, for which the others may wait.
-    const ready = request.token?.();
+    const ready = request.token?.(request.resource);
     if (ready instanceof Promise) await ready;
     const isPooled = request.token !== undefined;
     if (isPooled && !connections.take() && !(await connections.wait(leftMs))) throw outOfTime(request);
-    let exchanged: Exchange | PartnerError;
+    let exchanged: Exchange | Silence;
     try {
       exchanged = await exchange(request);
     } finally {
       if (isPooled) connections.release();
     }
-    if (exchanged instanceof PartnerError) return exchanged;
-    const outcome = judge(exchanged, request, read, maxPauseMs);
+    const { account, resource, isUndecided } = request;
+    const { sentAt } = exchanged;
+    const outcome = exchanged.fault ?? judge(exchanged, request, read, maxPauseMs);
     const fault = outcome instanceof PartnerError ? outcome : undefined;
-    const isUndecided = fault !== undefined && request.isUndecided?.(fault) === true;
-    const noted = rateLimiter.answered(request.resource, fault, exchanged.sentAt, isUndecided);
+    const noted = holds.answered(
+      { account, resource, fault, sentAt },
+      fault !== undefined && isUndecided?.(fault) === true,
+    );
     // This is done before the caller gets the answer, because the Lambda function may be frozen right after that.
     if (noted) await noted;
     return outcome;
@@ -127,10 +138,12 @@ export function createCaller(deps: CallerDeps) {
    * @throws {PartnerError} the fault of the last attempt
    */
   return async function call<T>(request: CallRequest, policy: RetryPolicy, read: Read<T>): Promise<T> {
+    // Where the last answer was a fault, the queue or the next run repeats, with growing delays.
+    const maxAttempts = holds.isFailing(request.resource) ? 1 : policy.maxAttempts;
     for (let made = 1; ; made += 1) {
       const outcome = await attempt(request, read);
       if (!(outcome instanceof PartnerError)) return outcome;
-      if (made >= policy.maxAttempts || !policy.covers(outcome)) throw outcome;
+      if (made >= maxAttempts || !policy.covers(outcome)) throw outcome;
       const waitMs = waitBefore(outcome, made, { ...policy, random });
       if (clock.now() + waitMs >= request.deadlineMs) throw outcome;
       await clock.sleep(waitMs);

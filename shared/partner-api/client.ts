@@ -7,6 +7,7 @@ import { checked } from '../contract/checks.ts';
 import type { Feed } from '../contract/feeds.ts';
 import { partnerBaseUrl } from '../contract/settings.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
+import type { PartnerError } from '../domain/faults.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { ObservedAdvert } from '../ports/advert-reader.ts';
 import type { FeedQuery, ReceivedPage } from '../ports/feed-reader.ts';
@@ -15,6 +16,7 @@ import type { ConsentPage, Grant, TokenEndpoint } from '../ports/token-endpoint.
 import { type AdvertList, advertIn, listIn, pageIn, tokensIn } from './answers.ts';
 import { createCaller } from './call.ts';
 import { mayBeCursorRejection } from './errors/classify.ts';
+import { createHoldKeeper, type HoldKeeper } from './holds/hold-keeper.ts';
 import { getPolicy, tokenPolicy } from './http/retry-policy.ts';
 import { claimedDate, createServiceClock } from './http/service-clock.ts';
 import { createTransport, type Transport } from './http/transport.ts';
@@ -30,6 +32,8 @@ export interface PartnerClientOptions {
   readonly concurrency?: number;
   /** The rate limiter for all requests. */
   readonly rateLimiter: RateLimiter;
+  /** What makes holds of the service's answers. Default: only holds of the whole bridge. */
+  readonly holds?: HoldKeeper;
   readonly clock?: Clock;
   readonly random?: () => number;
   /** Time limit of one attempt, from connecting to the last byte. Default 10,000. */
@@ -45,15 +49,17 @@ export interface PartnerClientOptions {
 export interface CallOptions {
   /** Milliseconds since 1970: no attempt begins after this moment. */
   readonly deadlineMs: number;
-  /** Owner of the token. It distinguishes the resources of partner accounts when an address block is suspected. */
+  /** Owner of the token: bad answers about several of its adverts put it on hold. */
   readonly partnerAccount?: string;
+  /** Whether the caller repeats the request after this fault, so that the fault decides nothing. Default: no. */
+  readonly isUndecided?: (fault: PartnerError) => boolean;
 }
 
 /**
  * An access token, or what returns it. It is asked before a request waits for its connection and its slot, so that a
  * token is renewed before that, and again when the request is about to be sent. If it throws, nothing is sent.
  */
-export type AccessTokenOf = Secret | (() => Secret | Promise<Secret>);
+export type AccessTokenOf = Secret | ((resource: string) => Secret | Promise<Secret>);
 
 /** Paging of the advert list. Assumed, because §4.2 does not show it. */
 export interface ListQuery {
@@ -95,22 +101,26 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
   const headers = createHeaders(origin.host, acceptLanguage);
   const transport = options.transport ?? createTransport({ origin, concurrency, maxAnswerBytes });
   const maxPauseMs = maxPauseSeconds * 1000;
+  const { observer, holds = createHoldKeeper({ rateLimiter, circuitSeconds: 1800, clock, observer }) } =
+    options;
   const call = createCaller({
-    ...{ transport, rateLimiter, clock, random, concurrency, attemptTimeoutMs, maxPauseMs },
+    ...{ transport, rateLimiter, holds, clock, random, concurrency, attemptTimeoutMs, maxPauseMs },
   });
   const serviceTimeOf = createServiceClock(options.observer);
 
   /** A GET under /api/partner. Faults and the rate limiter use `path` without the query as its name. */
   function get(token: AccessTokenOf, path: string, query: string, options: CallOptions) {
-    const { partnerAccount, deadlineMs } = options;
+    const { partnerAccount, deadlineMs, isUndecided } = options;
     const wirePath = prefix + path + query;
     return {
       wire: (secret: Secret) => ({ method: 'GET', path: wirePath, headers: headers.of(secret) }) as const,
       token: typeof token === 'function' ? token : () => token,
+      account: partnerAccount,
       resource: partnerAccount === undefined ? path : `${partnerAccount} ${path}`,
       what: `GET ${path}`,
       endpoint: 'api',
       deadlineMs,
+      isUndecided,
     } as const;
   }
 
@@ -118,8 +128,9 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
     async feedPage(token, query, callOptions) {
       const request = get(token, query.feed.path, feedQuery(query), callOptions);
       // The drain repeats the request without the cursor, and that answer counts.
-      const isUndecided = query.cursor === undefined ? {} : { isUndecided: mayBeCursorRejection };
-      return call({ ...request, ...isUndecided }, getPolicy, (answer, { receivedAt }) => ({
+      const isUndecided = (fault: PartnerError) =>
+        request.isUndecided?.(fault) === true || (query.cursor !== undefined && mayBeCursorRejection(fault));
+      return call({ ...request, isUndecided }, getPolicy, (answer, { receivedAt }) => ({
         page: pageIn(answer, request.what, query.limit),
         receivedAt,
         serviceTime: serviceTimeOf(answer.head.headers.date, receivedAt),

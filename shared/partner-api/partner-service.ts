@@ -1,14 +1,14 @@
 /** Creates the client of the partner service, for functions, commands and the embedded bridge. */
 import type { BridgeSettings } from '../contract/settings.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
-import { PartnerError } from '../domain/faults.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { RefreshRequester } from '../ports/refresh-requester.ts';
 import type { TokenReader } from '../ports/token-vault.ts';
 import type { BudgetStore } from '../state/budget.ts';
 import type { PartnerAccounts } from '../state/partner-accounts.ts';
 import { createPartnerClient, type PartnerClient } from './client.ts';
-import { createRateLimiter, type RateLimiter } from './rate-limit/rate-limiter.ts';
+import { createHoldKeeper } from './holds/hold-keeper.ts';
+import { createRateLimiter } from './rate-limit/rate-limiter.ts';
 import { createPartnerReaders } from './readers.ts';
 import { CachedAccounts } from './tokens/cached-accounts.ts';
 import { createTokenSource } from './tokens/token-source.ts';
@@ -31,30 +31,23 @@ export interface LimitedClientOptions {
 }
 
 export interface PartnerServiceOptions extends LimitedClientOptions {
-  readonly accounts: Pick<PartnerAccounts, 'list' | 'read'>;
+  readonly accounts: Pick<PartnerAccounts, 'list' | 'read' | 'change'>;
   readonly tokenReader: TokenReader;
   readonly requester: RefreshRequester;
 }
 
 /** Creates the client of the partner service with the bridge's rate limiter, for callers that have their own tokens. */
-export function createLimitedClient(options: LimitedClientOptions): PartnerClient {
-  const { baseUrl, settings, budgetStore, observer, concurrency = 1, stopped } = options;
+export const createLimitedClient = (options: LimitedClientOptions): PartnerClient => limited(options).client;
+
+/** @returns also what makes holds of the service's answers */
+function limited(options: LimitedClientOptions, accounts?: CachedAccounts) {
+  const { baseUrl, settings, budgetStore: store, observer, concurrency = 1, stopped } = options;
   const edges = { clock: options.clock ?? systemClock, random: options.random ?? Math.random, observer };
   const { maxRequestsPerSecond, circuitSeconds, maxPauseSeconds, acceptLanguage } = settings;
-  const rateLimiter = createRateLimiter({
-    ...edges,
-    store: budgetStore,
-    maxRequestsPerSecond,
-    circuitSeconds,
-  });
-  return createPartnerClient({
-    ...edges,
-    baseUrl,
-    acceptLanguage,
-    concurrency,
-    rateLimiter: stopped ? untilStopped(rateLimiter, stopped) : rateLimiter,
-    maxPauseSeconds,
-  });
+  const rateLimiter = createRateLimiter({ ...edges, store, maxRequestsPerSecond, stopped });
+  const holds = createHoldKeeper({ ...edges, rateLimiter, accounts, circuitSeconds });
+  const limits = { concurrency, rateLimiter, holds, maxPauseSeconds };
+  return { client: createPartnerClient({ ...edges, ...limits, baseUrl, acceptLanguage }), holds };
 }
 
 /**
@@ -65,17 +58,8 @@ export function createLimitedClient(options: LimitedClientOptions): PartnerClien
  */
 export function createPartnerService(options: PartnerServiceOptions) {
   const { tokenReader: reader, requester, clock = systemClock } = options;
-  const client = createLimitedClient(options);
   const accounts = new CachedAccounts(options.accounts, clock);
-  const tokens = createTokenSource({ reader, requester, accounts, clock });
+  const { client, holds } = limited(options, accounts);
+  const tokens = createTokenSource({ reader, requester, accounts, holds, clock });
   return { client, accounts, ...createPartnerReaders({ client, tokens }) };
 }
-
-/** Makes no further attempts after a stop, so that a hanging service does not delay the end of the bridge. */
-const untilStopped = (rateLimiter: RateLimiter, stopped: AbortSignal): RateLimiter => ({
-  answered: (...answer) => rateLimiter.answered(...answer),
-  enter: (resource, ...rest) =>
-    stopped.aborted
-      ? Promise.reject(new PartnerError('paused', `not sent (${resource}): the bridge is stopping`))
-      : rateLimiter.enter(resource, ...rest),
-});

@@ -36,6 +36,9 @@ interface Whose {
   readonly deadlineMs: number;
 }
 
+/** More resources than this are not remembered; then one of them is renewed for once more. */
+const maxRenewedFor = 10_000;
+
 type Send<T> = (token: AccessTokenOf, options: CallOptions) => Promise<T>;
 type WithToken = <T>(whose: Whose, send: Send<T>) => Promise<T>;
 
@@ -45,28 +48,41 @@ type WithToken = <T>(whose: Whose, send: Send<T>) => Promise<T>;
  * a refresh cannot widen a scope.
  */
 function sendWith(tokens: TokenSource): WithToken {
+  /** The version that was the renewed one when the resource rejected that, too. */
+  const renewedFor = new Map<string, string>();
+
   return async ({ partnerAccount, generation, deadlineMs }, send) => {
-    const current = () => tokens.current(partnerAccount, generation, deadlineMs);
-    let version = '';
-    const taken = (found: AccessToken) => {
-      version = found.version;
-      return found.token;
-    };
-    const token = () => {
-      const found = current();
+    let used = { version: '', resource: '' };
+    const token = (resource: string) => {
+      const taken = (found: AccessToken) => {
+        used = { version: found.version, resource };
+        return found.token;
+      };
+      const found = tokens.current(partnerAccount, generation, deadlineMs, resource);
       return found instanceof Promise ? found.then(taken) : taken(found);
     };
-    for (let isRepeated = false; ; isRepeated = true) {
+    let isRepeated = false;
+    // Rule: one-renewal-for-an-advert
+    const isUndecided = ({ code }: PartnerError) =>
+      code === 'token-rejected' && !isRepeated && renewedFor.get(used.resource) !== used.version;
+    for (;;) {
       try {
-        return await send(token, { partnerAccount, deadlineMs });
+        return await send(token, { partnerAccount, deadlineMs, isUndecided });
       } catch (fault) {
         if (!(fault instanceof PartnerError)) throw fault;
+        const { version, resource } = used;
         if (fault.code === 'scope-insufficient') {
           tokens.reject(partnerAccount, version, fault.code);
           // The request has failed, whatever the result of reporting the token.
-          await (async () => current())().catch(() => undefined);
+          await (async () => token(resource))().catch(() => undefined);
         }
-        if (fault.code !== 'token-rejected' || isRepeated) throw fault;
+        if (fault.code !== 'token-rejected') throw fault;
+        if (!isUndecided(fault)) {
+          if (renewedFor.size >= maxRenewedFor) renewedFor.clear();
+          renewedFor.set(resource, version);
+          throw fault;
+        }
+        isRepeated = true;
         tokens.reject(partnerAccount, version, fault.code);
       }
     }

@@ -3,7 +3,7 @@ import { createDrain } from '../../functions/drain/drain.ts';
 import { createFanOut } from '../../functions/fan-out/fan-out.ts';
 import { createRefreshToken } from '../../functions/refresh-token/refresh-token.ts';
 import type { AdvertEvent, Envelope } from '../../shared/contract/events.ts';
-import { quietUntil } from '../../shared/domain/rate-budget.ts';
+import { heldUntil } from '../../shared/domain/rate-budget.ts';
 import { Secret } from '../../shared/domain/secret.ts';
 import { CachedAccounts } from '../../shared/partner-api/tokens/cached-accounts.ts';
 import { createInMemoryEvents } from '../fakes/event-publisher.ts';
@@ -27,7 +27,7 @@ export async function createWorld() {
   const accounts = state.partnerAccounts;
   await state.applicationSecret.write({ clientId: new Secret('client'), clientSecret: new Secret('hush') });
 
-  const bridgePausedUntil = async () => quietUntil(await state.budgetStore.read());
+  const bridgePausedUntil = async () => heldUntil(await state.budgetStore.read(), clock.now());
   const settings = {
     overlapSeconds: 300,
     leaseMs: 90_000,

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { pollAnswerOf } from '../../../functions/drain/poll-answer.ts';
-import { quietUntil } from '../../../shared/domain/rate-budget.ts';
+import { heldUntil } from '../../../shared/domain/rate-budget.ts';
 import type { Pauses, Polls } from '../ports/pauses.ts';
 import type { LocalBridge } from './bridge.ts';
 import { localCatchUp } from './catch-up.ts';
@@ -35,7 +35,7 @@ export async function localPolls(bridge: LocalBridge): Promise<Polls> {
     accounts,
     aside: state.aside,
     queue: state.queue,
-    bridgePausedUntil: async () => quietUntil(await state.budgetStore.read()),
+    bridgePausedUntil: async () => heldUntil(await state.budgetStore.read(), poll.clock.now()),
     settings: { ...poll.settings, pollSeconds: 60, feedsAtOnce: 10 },
   });
   return {

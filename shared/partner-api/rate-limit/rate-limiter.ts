@@ -6,23 +6,19 @@
  */
 import { type Clock, isYoung, systemClock } from '../../domain/clock.ts';
 import { asPartnerError, PartnerError } from '../../domain/faults.ts';
-import { operatorPausedFault, operatorPauseOf } from '../../domain/operator-pause.ts';
-import { type BudgetState, freeSlotMs } from '../../domain/rate-budget.ts';
+import { heldBy, heldFault } from '../../domain/holds.ts';
+import { type BudgetState, freeSlotMs, freshBudget, reserveSlots, waitOf } from '../../domain/rate-budget.ts';
 import type { Observer } from '../../ports/observer.ts';
 import type { BudgetStore } from '../../state/budget.ts';
-import { Feedback } from './feedback.ts';
 
 export interface RateLimiterOptions {
   readonly store: BudgetStore;
   /** Request rate of the whole bridge. */
   readonly maxRequestsPerSecond: number;
-  /** How long the circuit breaker stays open after the service has blocked this address; nothing is sent meanwhile. */
-  readonly circuitSeconds: number;
   readonly clock?: Clock;
-  readonly random?: () => number;
   readonly observer?: Observer;
-  /** How long all other requests wait for the result of a trial. Default 30,000. */
-  readonly trialMs?: number;
+  /** When aborted, no new request begins, so that a hanging service does not delay the end of the bridge. Default: never. */
+  readonly stopped?: AbortSignal | undefined;
 }
 
 export interface RateLimiter {
@@ -31,26 +27,16 @@ export interface RateLimiter {
    * another slot.
    *
    * @param isForTokens whether this is a token request, which is sent even during an operator's pause. Default false
-   * @throws {PartnerError} `paused`, with `retryAfterMs`: the service asked for a pause, or there is no slot before
-   * `deadlineMs`; `operator-paused`: an operator has paused the whole bridge; `transient` when the store cannot be reached
+   * @throws {PartnerError} `paused`, with `retryAfterMs`: the bridge is on hold, or there is no slot before `deadlineMs`;
+   * `operator-paused`: an operator has paused the whole bridge; `transient` when the store cannot be reached
    */
   enter(resource: string, deadlineMs: number, isForTokens?: boolean): Promise<number>;
-  /**
-   * Evaluates the service's answer. A pause that it asks for applies to the whole bridge.
-   *
-   * @param fault undefined after a success
-   * @param startedAtMs when the request was sent
-   * @param isUndecided the fault may be caused only by the request's cursor and says nothing about the address. The
-   * caller then sends a request with the same name without the cursor, and that one decides. Default false
-   * @returns undefined if other processes need not know the result; otherwise a promise that resolves when they can see
-   * it
-   */
-  answered(
-    resource: string,
-    fault: PartnerError | undefined,
-    startedAtMs: number,
-    isUndecided?: boolean,
-  ): Promise<void> | undefined;
+  /** The resource of the request that this process sends to try the service after a hold of the bridge. */
+  readonly trial: string | undefined;
+  /** Ends the trial: its answer has decided. */
+  trialEnded(): void;
+  /** Applies a change of the bridge's holds here at once, and stores it for the other processes. Never rejects. */
+  change(rule: (state: BudgetState) => BudgetState): Promise<void>;
 }
 
 interface Asking {
@@ -72,7 +58,7 @@ const earlyMs = 1;
 /** A longer delay of the store or of a timer means that the process was stalled, which does not predict the next delay. */
 const maxDelayMs = 500;
 /**
- * Maximum time until this process learns of a pause that another function has met, even while it has reserved slots. If
+ * Maximum time until this process learns of a hold that another function has made, even while it has reserved slots. If
  * requests wait longer than this for their slots, it costs a read of the store.
  */
 const stateMaxAgeMs = 1_000;
@@ -88,12 +74,16 @@ class SharedRateLimiter implements RateLimiter {
   readonly #lateMs: number;
   readonly #store: BudgetStore;
   readonly #clock: Clock;
-  readonly #feedback: Feedback;
-  readonly #trialMs: number;
+  readonly #observer: Observer | undefined;
+  readonly #stopped: AbortSignal | undefined;
   readonly #intervalMs: number;
   readonly #waiters: Waiter[] = [];
   #isServing = false;
+  /** The shared budget at its last read or write by this process. */
+  #state: BudgetState = freshBudget;
   #stateAtMs = Number.NEGATIVE_INFINITY;
+  /** Number of times that this process has changed a hold: a read that began before does not contain it. */
+  #changes = 0;
   /** Reserved slots that are not used yet: the first one and their number. */
   #firstSlotMs = 0;
   #slots = 0;
@@ -104,18 +94,24 @@ class SharedRateLimiter implements RateLimiter {
   #timerMs = 0;
   /** How far this process's clock is from the one by which slots are given. */
   #offsetMs = 0;
-  /** The request that is sent although the circuit is open, to try the service. */
   #trial: string | undefined;
 
-  constructor({ store, maxRequestsPerSecond, trialMs = 30_000, ...options }: RateLimiterOptions) {
-    const { clock = systemClock, random = Math.random, circuitSeconds, observer } = options;
+  constructor({ store, maxRequestsPerSecond, clock = systemClock, ...options }: RateLimiterOptions) {
     this.#store = store;
     this.#clock = clock;
-    this.#trialMs = trialMs;
+    this.#observer = options.observer;
+    this.#stopped = options.stopped;
     this.#intervalMs = (1000 / maxRequestsPerSecond) * spread;
     // At low rates the slots are further apart.
     this.#lateMs = lateMs * Math.max(1, 1 / maxRequestsPerSecond);
-    this.#feedback = new Feedback({ store, clock, random, circuitSeconds, observer });
+  }
+
+  get trial(): string | undefined {
+    return this.#trial;
+  }
+
+  trialEnded(): void {
+    this.#trial = undefined;
   }
 
   enter(resource: string, deadlineMs: number, isForTokens = false): Promise<number> {
@@ -136,17 +132,19 @@ class SharedRateLimiter implements RateLimiter {
     });
   }
 
-  answered(...[resource, fault, startedAtMs, isUndecided]: Parameters<RateLimiter['answered']>) {
-    // Planted fault: cursor-403-counted
-    if (!isUndecided) return this.#feedback.answered(resource, fault, startedAtMs);
-    // The trial goes on with the next request for this resource.
-    if (this.#feedback.isTrial(startedAtMs)) this.#trial = resource;
-    return undefined;
-  }
-
-  /** The shared budget at its last read or write by this process, with the pauses that this process has met since. */
-  get #state(): BudgetState {
-    return this.#feedback.state;
+  async change(rule: (state: BudgetState) => BudgetState): Promise<void> {
+    this.#changes += 1;
+    this.#state = rule(this.#state);
+    try {
+      // Planted fault: pause-not-shared
+      const { state } = await this.#store.change((stored) => ({ state: rule(stored) }));
+      this.#changes += 1;
+      this.#state = state;
+    } catch (error) {
+      this.#observer?.warn('a hold of the bridge could not be stored: other functions may go on sending', {
+        error,
+      });
+    }
   }
 
   /** The time of the clock by which slots are given. */
@@ -174,8 +172,8 @@ class SharedRateLimiter implements RateLimiter {
 
   async #serveNext(): Promise<void> {
     this.#dropLate(this.#now());
-    // During a pause that may have ended early, and before a slot that was reserved long ago.
-    if (!this.#isFresh() && (this.#slots > 0 || this.#isPaused())) await this.#look();
+    // During a hold that may have ended early, and before a slot that was reserved long ago.
+    if (!this.#isFresh() && (this.#slots > 0 || this.#state.holds)) await this.#look();
     const now = this.#now();
     this.#refuse((waiter, place) => this.#refusal(waiter, place, now));
     while (this.#waiters.length > 0) {
@@ -199,16 +197,12 @@ class SharedRateLimiter implements RateLimiter {
     }
   }
 
-  #isPaused(): boolean {
-    return this.#state.pausedUntilMs > this.#clock.now() || this.#state.operatorPause !== undefined;
-  }
-
-  /** During an operator's pause, only token requests are sent. */
+  /** During an operator's hold, only token requests are sent. */
   #heldBack({ isForTokens }: Asking): PartnerError | undefined {
     const now = this.#clock.now();
-    const pause = operatorPauseOf(this.#state, now);
+    const hold = heldBy(this.#state, 'operator', now);
     // Planted fault: tokens-held-back
-    return pause && !isForTokens ? operatorPausedFault(undefined, pause, now) : undefined;
+    return hold && !isForTokens ? heldFault(hold, undefined, now) : undefined;
   }
 
   /**
@@ -221,9 +215,10 @@ class SharedRateLimiter implements RateLimiter {
     const clockMs = this.#clock.now();
     const heldBack = this.#heldBack(waiter);
     if (heldBack) return heldBack;
-    const { pausedUntilMs } = this.#state;
-    if (pausedUntilMs > clockMs && this.#trial !== resource)
-      return notSent(resource, 'the service asked for a pause', pausedUntilMs - clockMs);
+    if (this.#stopped?.aborted) return notSent(resource, 'the bridge is stopping', 0);
+    const waiting = this.#trial === resource ? undefined : waitOf(this.#state, resource, clockMs);
+    if (waiting)
+      return notSent(resource, waiting.hold.reason ?? waiting.hold.kind, waiting.untilMs - clockMs);
     const firstMs = place < this.#slots ? this.#firstSlotMs : freeSlotMs(this.#state, now);
     const before = place < this.#slots ? place : place - this.#slots;
     const waitMs = firstMs + before * this.#intervalMs - now;
@@ -252,34 +247,42 @@ class SharedRateLimiter implements RateLimiter {
   }
 
   async #look(): Promise<void> {
-    const askedAtMs = this.#clock.now();
-    this.#update(await this.#store.read(), askedAtMs);
+    const changes = this.#changes;
+    this.#update(await this.#store.read(), changes);
   }
 
-  /** Takes over the stored state, including an early end of a pause, unless this process has met a pause meanwhile. */
-  #update(state: BudgetState, askedAtMs: number): void {
-    this.#feedback.update(state, askedAtMs);
+  /** Takes over the stored state, including an early end of a hold. */
+  #update(state: BudgetState, changes: number): void {
+    const { holds: _stored, ...rest } = state;
+    const { holds } = this.#state;
+    // Planted fault: pause-unseen-by-warm-process
+    this.#state = changes === this.#changes ? state : { ...rest, ...(holds && { holds }) };
     this.#stateAtMs = this.#clock.now();
   }
 
   async #reserve(): Promise<void> {
     const askedAtMs = this.#clock.now();
+    const changes = this.#changes;
     const follower = this.#waiters.find(({ resource }) => resource === this.#trial);
-    if (follower) this.#trial = undefined;
-    const { granted, firstSlotMs, state, isTrial, offsetMs } = await this.#store.reserve({
-      count: follower ? 1 : this.#batch(),
+    const [first] = this.#waiters;
+    const request = {
+      count: this.#batch(),
       intervalMs: this.#intervalMs,
       nowMs: askedAtMs + this.#storeMs,
       offsetMs: this.#offsetMs,
       lastClockMs: this.#state.clockMs,
-      trialMs: this.#trialMs,
+      resource: (follower ?? first)?.resource ?? '',
       followsTrial: follower !== undefined,
-    });
+    };
+    // If the trial cannot go on, its request waits like all others.
+    if (follower) this.#trial = undefined;
+    const reservation = await this.#store.change((state) => reserveSlots(state, request));
+    const { granted, firstSlotMs, state, isTrial, offsetMs } = reservation;
     this.#usedSinceReserving = 0;
     this.#offsetMs = offsetMs;
     this.#storeMs = delayOf(this.#clock.now() - askedAtMs);
-    this.#update(state, askedAtMs);
-    if (isTrial) return this.#startTrial(follower, firstSlotMs);
+    this.#update(state, changes);
+    if (isTrial) return this.#startTrial(follower ?? first, firstSlotMs);
     this.#firstSlotMs = firstSlotMs;
     this.#slots = granted;
   }
@@ -298,14 +301,15 @@ class SharedRateLimiter implements RateLimiter {
   }
 
   /** The slot is for one request only; all others wait for its result. */
-  #startTrial(follower: Waiter | undefined, slotMs: number): void {
+  #startTrial(trial: Waiter | undefined, slotMs: number): void {
     this.#refuse((waiter) => this.#heldBack(waiter));
-    const trial = follower ?? this.#waiters[0];
     if (!trial || !this.#waiters.includes(trial)) return;
     this.#waiters.splice(this.#waiters.indexOf(trial), 1);
-    void this.#clock
-      .sleep(Math.max(0, slotMs - this.#now()))
-      .then(() => trial.start(this.#clock.now() + this.#lateMs));
+    this.#trial = trial.resource;
+    const untilMs = slotMs + this.#lateMs - this.#offsetMs;
+    const waitMs = slotMs - this.#now();
+    if (waitMs <= 0) trial.start(untilMs);
+    else void this.#clock.sleep(waitMs).then(() => trial.start(untilMs));
   }
 }
 

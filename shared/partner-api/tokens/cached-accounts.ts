@@ -13,17 +13,19 @@ export interface CachedAccount {
   readonly readAt: number;
 }
 
+type Accounts = Pick<PartnerAccounts, 'list' | 'read' | 'change'>;
+
 /**
  * The rows of partner accounts, each cached for five seconds; one per process. What drain and fan-out read through it,
  * the token source need not read again.
  */
-export class CachedAccounts implements Pick<PartnerAccounts, 'list' | 'read'> {
-  readonly #accounts: Pick<PartnerAccounts, 'list' | 'read'>;
+export class CachedAccounts implements Accounts {
+  readonly #accounts: Accounts;
   readonly #clock: Clock;
   readonly #cached = new Map<string, CachedAccount>();
   readonly #reading = new Map<string, Promise<PartnerAccount | undefined>>();
 
-  constructor(accounts: Pick<PartnerAccounts, 'list' | 'read'>, clock: Clock = systemClock) {
+  constructor(accounts: Accounts, clock: Clock = systemClock) {
     this.#accounts = accounts;
     this.#clock = clock;
   }
@@ -40,6 +42,13 @@ export class CachedAccounts implements Pick<PartnerAccounts, 'list' | 'read'> {
     const listed = await this.#accounts.list(onUnreadable);
     for (const account of listed) this.#keep(account.name, { account, readAt });
     return listed;
+  }
+
+  async change(...[name, change]: Parameters<PartnerAccounts['change']>) {
+    const readAt = this.#clock.now();
+    const account = await this.#accounts.change(name, change);
+    this.#keep(name, { account, readAt });
+    return account;
   }
 
   /** The cached row, without reading; undefined if it is too old. */

@@ -1,11 +1,11 @@
 import type { RefreshOutcome, Rejection } from '../../contract/refresh-token.ts';
 import { type Clock, systemClock } from '../../domain/clock.ts';
 import { asPartnerError, faultKinds, faultPolicies, PartnerError } from '../../domain/faults.ts';
-import { operatorPausedFault, operatorPauseOf } from '../../domain/operator-pause.ts';
-import { type PartnerAccount, pauseOf, stopOf } from '../../domain/partner-account.ts';
+import { type PartnerAccount, stopOf } from '../../domain/partner-account.ts';
 import type { RefreshRequester } from '../../ports/refresh-requester.ts';
 import type { AccessToken, TokenSource } from '../../ports/token-source.ts';
 import type { TokenReader } from '../../ports/token-vault.ts';
+import type { HoldKeeper } from '../holds/hold-keeper.ts';
 import type { CachedAccounts } from './cached-accounts.ts';
 
 export interface TokenSourceOptions {
@@ -13,6 +13,8 @@ export interface TokenSourceOptions {
   readonly requester: RefreshRequester;
   /** The rows of partner accounts: they name the valid token version and generation, and contain stops and pauses. */
   readonly accounts: Pick<CachedAccounts, 'peek' | 'get'>;
+  /** Says whether an account is on hold. */
+  readonly holds: Pick<HoldKeeper, 'admit'>;
   readonly clock?: Clock;
 }
 
@@ -57,16 +59,20 @@ class SharedTokenSource implements TokenSource {
     this.#clock = options.clock ?? systemClock;
   }
 
-  current(name: string, generation: number, deadlineMs: number): AccessToken | Promise<AccessToken> {
+  current(...asked: Parameters<TokenSource['current']>): AccessToken | Promise<AccessToken> {
+    const [name, generation, , resource] = asked;
     const cached = this.#options.accounts.peek(name);
     // A row of another generation may be older than the caller's data.
     if (cached?.account?.generation === generation) {
       const { token } = this.#usable(name, generation, cached.account);
       const known = this.#tokens.get(name);
       // Planted fault: version-not-compared
-      if (known && known.version === token?.version && this.#isGood(name, known)) return known;
+      if (known && known.version === token?.version && this.#isGood(name, known)) {
+        const admission = this.#options.holds.admit(cached.account, resource);
+        return admission ? admission.then(() => known) : known;
+      }
     }
-    return this.#fetched(name, generation, deadlineMs).catch((error: unknown) => {
+    return this.#fetched(...asked).catch((error: unknown) => {
       throw asPartnerError(error);
     });
   }
@@ -83,27 +89,24 @@ class SharedTokenSource implements TokenSource {
   #usable(name: string, generation: number, account: PartnerAccount | undefined): PartnerAccount {
     // Planted fault: generation-not-compared
     if (account?.generation !== generation) throw generationOver(name, generation);
-    const now = this.#clock.now();
     const stop = stopOf(account);
     if (stop) throw stopped(name, stop.reason);
-    const pause = operatorPauseOf(account, now);
-    // Planted fault: pause-not-asked-for
-    if (pause) throw operatorPausedFault(name, pause, now);
     return account;
   }
 
   /** Reads the row and the secret, and has the token renewed until there is a good one or a fault explains why not. */
-  async #fetched(name: string, generation: number, deadlineMs: number): Promise<AccessToken> {
-    const { accounts } = this.#options;
+  async #fetched(...asked: Parameters<TokenSource['current']>): Promise<AccessToken> {
+    const [name, generation, deadlineMs, resource] = asked;
+    const { accounts, holds } = this.#options;
     let row = accounts.peek(name)?.account;
     let isCached = row?.generation === generation;
     for (let wasRenewed = false; ; isCached = false) {
       if (!isCached) row = await accounts.get(name);
-      const { token, ...account } = this.#usable(name, generation, row);
+      const account = this.#usable(name, generation, row);
+      const { token } = account;
+      await holds.admit(account, resource);
       const found = await this.#tokenOf(name, token?.version);
       if (found && this.#isGood(name, found)) return found;
-      const pause = pauseOf(account, this.#clock.now());
-      if (pause) throw paused(name, pause.reason, pause.until - this.#clock.now());
       // Another process may have renewed the token since the row was cached.
       if (isCached) continue;
       let waitMs = lookMs;

@@ -13,21 +13,19 @@ export const application = {
 export const feed = advertsFeed;
 export const query = { feed, since: '2026-11-20T12:00:00Z', limit: 1000 };
 
-/** A rate limiter that delays no request and records its calls. */
+/** A rate limiter that delays no request and records the resources. */
 export function createOpenRateLimiter() {
   const entered: string[] = [];
-  const told: { resource: string; fault: PartnerError | undefined }[] = [];
   const rateLimiter: RateLimiter = {
+    trial: undefined,
     async enter(resource) {
       entered.push(resource);
       return Number.POSITIVE_INFINITY;
     },
-    answered(resource, fault) {
-      told.push({ resource, fault });
-      return undefined;
-    },
+    trialEnded: () => undefined,
+    change: async () => undefined,
   };
-  return { ...rateLimiter, entered, told };
+  return { ...rateLimiter, entered };
 }
 
 /** The machine's clock with sleeps that end immediately, so that backoffs take no time. */

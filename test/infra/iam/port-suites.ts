@@ -8,7 +8,6 @@ import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { BatchSettler } from '../../../shared/aws/settler.ts';
 import { createStore } from '../../../shared/aws/store.ts';
 import { createTokenReader, createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
-import type { FunctionName } from '../../../shared/contract/environment.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
 import type { Kind } from '../../../shared/contract/tables.ts';
 import type { Store } from '../../../shared/ports/store.ts';
@@ -32,19 +31,17 @@ const everything = ['drain', 'fanOut', 'refreshToken', 'connect'] as const;
  *
  * @param make the adapter for a caller
  */
-function partly<P extends object>(
-  make: (caller: Caller) => P,
-  by: FunctionName,
-  used: readonly (keyof P)[],
-): P {
+function partly<P extends object>(make: (caller: Caller) => P, by: Caller, used: readonly (keyof P)[]): P {
   const own = make(by);
   return { ...make('harness'), ...Object.fromEntries(used.map((method) => [method, own[method]])) };
 }
 
 /** The kinds of rows that each function uses, and how. */
-const rows: readonly (readonly [FunctionName, Kind, readonly (keyof Store)[]])[] = [
-  ['drain', 'account', ['list', 'get']],
-  ['fanOut', 'account', ['get']],
+const rows: readonly (readonly [Caller, Kind, readonly (keyof Store)[]])[] = [
+  ['drain', 'account', ['list', 'get', 'put']],
+  ['fanOut', 'account', ['get', 'put']],
+  // Backfills and audits put an account on hold, too.
+  ['catchUp', 'account', ['list', 'get', 'put']],
   ['refreshToken', 'account', ['list', 'get', 'put']],
   ['connect', 'account', ['get', 'put', 'remove']],
   ['fanOut', 'history', ['get', 'put']],

@@ -76,7 +76,7 @@ const expectedOccurrences: readonly string[] = [
     'not-listed',
   ),
   ...named('audit', 'all as published', 'differs', 'unsettled', 'stuck', 'fails'),
-  ...named('budget', 'rate-limited', 'circuit', 'trial', 'recovered'),
+  ...named('budget', 'rate-limited', 'forbidden', 'transient', 'trial', 'recovered'),
 ];
 
 export function createCoverage() {

@@ -95,13 +95,6 @@ export const worldNames = Object.keys(worlds) as WorldName[];
  * removes the entry, and from then on seeds draw the world.
  */
 const notYetHeld: readonly (readonly [WorldName, string])[] = [
-  [
-    'ill-advert',
-    '27 A1, seed 24: 401; the changes beside it are published after 244 s (p99), otherwise 61 s',
-  ],
-  ['ill-adverts', '27 A1, seed 1: hang; 272 s instead of 12 s'],
-  ['ill-account', '27 A1, seed 4: 503 with Retry-After 600; 652 s instead of 61 s'],
-  ['ill-feed', '27 A1, seed 4: 503 with Retry-After 50; 154 s instead of 60 s'],
   ['stuck-feed', '27 A3, F7, seed 1: a feed of empty pages is asked 5,008 times in ten minutes'],
   ['stale-secrets', '27 F1, seed 22: an account is stopped for a token that had been replaced'],
   ['frozen', '27 F2, seed 10: a generation gets the token of the user before'],

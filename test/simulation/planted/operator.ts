@@ -10,22 +10,22 @@ export const plantedByOperator: readonly PlantedFault[] = [
       ...limiter,
       replacements: [
         {
-          file: 'feedback.ts',
-          from: 'paused(stored, pausedUntilMs, pauseReason) : stored;',
-          to: '{ ...stored } : { ...stored };\n    if (this.#state !== freshBudget) Object.assign(state, { operatorPause: this.#state.operatorPause });',
+          file: limiter.entry,
+          from: 'changes === this.#changes ? state :',
+          to: 'changes === this.#changes && this.#state === freshBudget ? state :',
         },
       ],
     },
   ]),
   plantedSource('pause-not-asked-for', [
     {
-      folder: 'shared/partner-api/tokens',
-      entry: 'token-source.ts',
+      folder: 'shared/partner-api/holds',
+      entry: 'hold-keeper.ts',
       replacements: [
         {
-          file: 'token-source.ts',
-          from: 'if (pause) throw operatorPausedFault(name, pause, now);',
-          to: 'if (pause && now < 0) throw operatorPausedFault(name, pause, now);',
+          file: 'hold-keeper.ts',
+          from: 'if (hold && !isTrial) throw',
+          to: "if (hold && !isTrial && hold.kind !== 'operator') throw",
         },
       ],
     },
@@ -36,8 +36,8 @@ export const plantedByOperator: readonly PlantedFault[] = [
       replacements: [
         {
           file: fanOut.entry,
-          from: 'stopOf(account) !== undefined || mayBeResumed ||',
-          to: 'stopOf(account) !== undefined || (mayBeResumed && now < 0) ||',
+          from: 'if (stopOf(account) || (hold && holdMeanings[hold.kind].setsAside)) return',
+          to: "if (hold?.kind === 'operator') return 0;\n    if (stopOf(account)) return",
         },
         { file: fanOut.entry, from: "if (fault.code === 'operator-paused') return 'aside';", to: '' },
       ],
@@ -49,10 +49,10 @@ export const plantedByOperator: readonly PlantedFault[] = [
       replacements: [
         {
           file: fanOut.entry,
-          from: 'if (rests(account)) return hold(group);',
-          to: `const wanted = operatorPauseOf(account, clock.now());
-      if (wanted) return sendBack(group, Math.min(300_000, (wanted.until ?? 1e15) - clock.now()), random);
-      if (rests(account)) return hold(group);`,
+          from: 'if (isLong(heldUntil(account))) return hold(group);',
+          to: `const wanted = holdOf(undefined, account, clock.now());
+      if (wanted?.kind === 'operator') return sendBack(group, Math.min(300_000, (wanted.until ?? 1e15) - clock.now()), random);
+      if (isLong(heldUntil(account))) return hold(group);`,
         },
       ],
     },
@@ -63,8 +63,8 @@ export const plantedByOperator: readonly PlantedFault[] = [
       replacements: [
         {
           file: limiter.entry,
-          from: 'return pause && !isForTokens ?',
-          to: 'return pause ?',
+          from: 'return hold && !isForTokens ?',
+          to: 'return hold ?',
         },
       ],
     },
@@ -76,8 +76,8 @@ export const plantedByOperator: readonly PlantedFault[] = [
       replacements: [
         {
           file: 'connected-row.ts',
-          from: '...(now.operatorPause && { operatorPause: now.operatorPause })',
-          to: '',
+          from: '{ ...waiting, ...(now.holds && { holds: now.holds }) },',
+          to: 'waiting,',
         },
       ],
     },

@@ -39,7 +39,7 @@ export const plantedRules: Readonly<Record<string, string>> = {
   'budget-per-process': 'all functions together share one rate budget',
   'pause-not-shared': 'a pause that the service asks for applies to all functions',
   'cursor-403-counted': 'a 403 for a cursor is judged by the next request, which has no cursor',
-  'one-403-opens-circuit': 'the circuit opens only when two different resources answer 403',
+  'one-403-opens-circuit': 'the circuit opens only when two different accounts answer 403',
   'delay-does-not-grow':
     'the delay of a message grows with each receive, even if the service asks for a shorter one',
   'no-giving-up': 'fan-out gives a message up before the queue dead-letters it',

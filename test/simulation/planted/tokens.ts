@@ -7,12 +7,12 @@ const inTokens = (name: string, replacement: Replacement) =>
   plantedSource(name, [
     { folder: 'functions/refresh-token', entry: 'refresh-token.ts', replacements: [replacement] },
   ]);
-const inRateLimiter = (name: string, from: string, to: string) =>
+const inHoldKeeper = (name: string, from: string, to: string) =>
   plantedSource(name, [
     {
-      folder: 'shared/partner-api/rate-limit',
-      entry: 'rate-limiter.ts',
-      replacements: [{ file: 'feedback.ts', from, to }],
+      folder: 'shared/partner-api/holds',
+      entry: 'hold-keeper.ts',
+      replacements: [{ file: 'hold-keeper.ts', from, to }],
     },
   ]);
 
@@ -132,27 +132,23 @@ export const plantedInTokens: readonly PlantedFault[] = [
     },
   ]),
   plantedWiring('budget-per-process', { isBudgetOwn: true }),
-  inRateLimiter(
-    'pause-not-shared',
-    'this.#stored(store.pause(untilMs, reason))',
-    'this.#stored(Promise.resolve())',
-  ),
-  plantedSource('cursor-403-counted', [
+  plantedSource('pause-not-shared', [
     {
       folder: 'shared/partner-api/rate-limit',
       entry: 'rate-limiter.ts',
       replacements: [
         {
           file: 'rate-limiter.ts',
-          from: 'if (!isUndecided) return this.#feedback',
-          to: 'return this.#feedback',
+          from: 'const { state } = await this.#store.change((stored) => ({ state: rule(stored) }));',
+          to: 'const { state } = { state: this.#state };',
         },
       ],
     },
   ]),
-  inRateLimiter(
+  inHoldKeeper('cursor-403-counted', 'if (isUndecided) return undefined;', ''),
+  inHoldKeeper(
     'one-403-opens-circuit',
-    'const differs = before.suspect !== undefined && before.suspect !== resource;',
-    'const differs = true;',
+    'const verdict = this.#blame.answered(evidence, now);',
+    "if (fault?.code === 'forbidden') this.#blame.answered({ ...evidence, account: 'other' }, now);\n    const verdict = this.#blame.answered(evidence, now);",
   ),
 ];

@@ -19,7 +19,7 @@ export const plantedInWaiting: readonly PlantedFault[] = [
       replacements: [
         {
           file: 'redelivery.ts',
-          from: 'return Math.max(waitMs, Math.min(fault.retryAfterMs ?? 0, longestHiddenMs));',
+          from: 'return Math.max(\n    waitMs,\n    Math.min(fault.retryAfterMs ?? 0, isOwnWait(fault) ? longestWaitMs : longestHiddenMs),\n  );',
           to: 'return fault.retryAfterMs ?? waitMs;',
         },
         {

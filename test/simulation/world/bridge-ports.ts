@@ -1,7 +1,7 @@
 /** The bridge's ports as one process sees them: every call may go wrong, and performed calls are observed. */
 
 import type { HistoryOwner } from '../../../shared/domain/history-key.ts';
-import { quietUntil } from '../../../shared/domain/rate-budget.ts';
+import { heldUntil } from '../../../shared/domain/rate-budget.ts';
 import type { ApplicationSecret } from '../../../shared/ports/application-secret.ts';
 import type { ChangedAdvertsQueue } from '../../../shared/ports/changed-adverts-queue.ts';
 import type { DeadLetters } from '../../../shared/ports/dead-letters.ts';
@@ -216,7 +216,7 @@ export function createBridgePorts(
     },
     events: { publish: call('events.publish', writes, publish) },
     aside: createAside(store),
-    bridgePausedUntil: async () => quietUntil(await budget.read()),
+    bridgePausedUntil: async () => heldUntil(await budget.read(), process.clock.now()),
     vault: {
       read: call('vault.read', reads, state.vault.readLate),
       remove: call('vault.remove', writes, state.vault.remove),
@@ -233,24 +233,14 @@ export function createBridgePorts(
     },
     application: { read: call('application.read', reads, state.applicationSecret.read) },
     budget: {
-      ...budget,
-      async reserve(request) {
-        const reservation = await budget.reserve(request);
-        const isTrial = reservation.granted === 1 && reservation.state.pauseReason === 'circuit';
-        if (isTrial) coverage.count(request.followsTrial ? 'budget: trial goes on' : 'budget: trial');
-        return reservation;
-      },
-      recover() {
-        coverage.count('budget: recovered');
-        return budget.recover();
-      },
-      async pause(untilMs, reason) {
-        coverage.count(`budget: ${reason}`);
-        if (reason === 'circuit') traffic.circuitOpened();
-        await budget.pause(untilMs, reason).catch((error: unknown) => {
+      read: budget.read,
+      async change(rule) {
+        const changed = await budget.change(rule).catch((error: unknown) => {
           traffic.pauseNotStored(process);
           throw error;
         });
+        if ('isTrial' in changed && changed.isTrial) coverage.count('budget: trial');
+        return changed;
       },
     },
   };

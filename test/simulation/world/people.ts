@@ -5,7 +5,8 @@
 import { pause, resume } from '../../../operations/pause.ts';
 import { toInstant } from '../../../shared/domain/clock.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
-import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
+import { endOfHold, type Hold, withHold, withoutHolds } from '../../../shared/domain/holds.ts';
+import { blamingHold } from '../../../shared/domain/rate-budget.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import type { Random } from '../model/random.ts';
 import type { Auditor } from './auditor.ts';
@@ -197,13 +198,12 @@ export function createPeople({ world, stages, auditor, random }: PeopleDeps) {
     log.trace('service', () => `takes a scope of ${account} back`);
   }
 
-  async function rests(account: string, ownPause: PartnerAccount['pause']): Promise<void> {
-    log.trace('a person', () => (ownPause ? `pauses ${account}` : `resumes ${account}`));
-    world.coverage.count(`person: ${ownPause ? 'pauses' : 'resumes'}`);
-    await state.partnerAccounts.change(account, ({ pause: _before, ...rest }) => ({
-      ...rest,
-      ...(ownPause ? { pause: ownPause } : {}),
-    }));
+  async function rests(account: string, own: Hold | undefined): Promise<void> {
+    log.trace('a person', () => (own ? `pauses ${account}` : `resumes ${account}`));
+    world.coverage.count(`person: ${own ? 'pauses' : 'resumes'}`);
+    await state.partnerAccounts.change(account, (row) =>
+      own ? withHold(row, own) : withoutHolds(row, ({ kind }) => kind === 'token'),
+    );
   }
 
   const pausePorts = { accounts: state.partnerAccounts, budgetStore: state.budgetStore };
@@ -230,9 +230,9 @@ export function createPeople({ world, stages, auditor, random }: PeopleDeps) {
 
   /** A person knows that the service is ready, although it asked to wait or the circuit is open. */
   async function resumeEarly(): Promise<void> {
-    const { pausedUntilMs, pauseReason } = await state.budgetStore.read();
-    if (pausedUntilMs <= scheduler.now()) return;
-    if (pauseReason === 'circuit') world.coverage.count('person: ends the circuit');
+    const hold = blamingHold(await state.budgetStore.read());
+    if (!hold || endOfHold(hold) <= scheduler.now()) return;
+    if (hold.kind === 'circuit') world.coverage.count('person: ends the circuit');
     await resumeByOperator(undefined, true);
   }
 

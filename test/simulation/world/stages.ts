@@ -14,6 +14,7 @@ import type { RefreshOutcome } from '../../../shared/contract/refresh-token.ts';
 import { type PartnerAccount, stopOf } from '../../../shared/domain/partner-account.ts';
 import type { Secret } from '../../../shared/domain/secret.ts';
 import type { createPartnerClient } from '../../../shared/partner-api/client.ts';
+import type { createHoldKeeper } from '../../../shared/partner-api/holds/hold-keeper.ts';
 import type { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
 import type { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
 import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accounts.ts';
@@ -38,6 +39,7 @@ export interface UseCases {
   readonly createTokenSource: typeof createTokenSource;
   readonly createPartnerReaders: typeof createPartnerReaders;
   readonly createRateLimiter: typeof createRateLimiter;
+  readonly createHoldKeeper: typeof createHoldKeeper;
   readonly createPartnerClient: typeof createPartnerClient;
   readonly pollFeed: typeof pollFeed;
   readonly audit: typeof audit;
@@ -125,10 +127,15 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     const rateLimiter = useCases.createRateLimiter({
       store: ports.budget,
       maxRequestsPerSecond: plan.requestsPerSecond,
-      circuitSeconds: plan.circuitSeconds,
-      trialMs: 10_000,
       clock,
-      random,
+      observer,
+    });
+    const accounts = new CachedAccounts(ports.accounts, clock);
+    const holds = useCases.createHoldKeeper({
+      rateLimiter,
+      accounts,
+      circuitSeconds: plan.circuitSeconds,
+      clock,
       observer,
     });
     const client = useCases.createPartnerClient({
@@ -137,10 +144,11 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       attemptTimeoutMs: limits.attemptMs,
       maxPauseSeconds: plan.maxPauseSeconds,
       rateLimiter,
+      holds,
       clock,
       random,
     });
-    return { process, ports, clock, random, observer, client };
+    return { process, ports, clock, random, observer, client, accounts, holds };
   }
 
   type Started = ReturnType<typeof start>;
@@ -161,10 +169,11 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     };
   }
 
-  function readersOf({ process, ports, clock, client }: Started, accounts: CachedAccounts) {
+  function readersOf({ process, ports, clock, client, accounts, holds }: Started) {
     const tokens = useCases.createTokenSource({
       reader: ports.vault,
       accounts,
+      holds,
       clock,
       requester: {
         refresh: (request, { deadlineMs }) =>
@@ -235,9 +244,8 @@ export function createStages(world: SimWorld, wiring: Wiring) {
   }
 
   function pollDepsOf(started: Started) {
-    const { process, ports, clock, observer } = started;
+    const { process, ports, clock, observer, accounts } = started;
     const { feedStates, queue, deadLetters } = ports;
-    const accounts = new CachedAccounts(ports.accounts, clock);
     return {
       accounts,
       feedStates,
@@ -245,7 +253,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       deadLetters,
       aside: ports.aside,
       bridgePausedUntil: ports.bridgePausedUntil,
-      reader: readersOf(started, accounts),
+      reader: readersOf(started),
       observer,
       clock,
       newId: process.newId,
@@ -348,15 +356,14 @@ export function createStages(world: SimWorld, wiring: Wiring) {
   /** Handles batch after batch, as a Lambda instance does, until it dies. */
   async function work(name: string, isOver: () => boolean): Promise<Process> {
     const started = start(name);
-    const { process, ports, clock, random, observer } = started;
+    const { process, ports, clock, random, observer, accounts } = started;
     const { histories, events, inbox, bridgePausedUntil } = ports;
-    const accounts = new CachedAccounts(ports.accounts, clock);
     const settler = settlerOf(started);
     const { handle } = useCases.createFanOut({
       accounts,
       histories,
       events,
-      adverts: readersOf(started, accounts),
+      adverts: readersOf(started),
       bridgePausedUntil,
       observer,
       clock,

@@ -4,7 +4,7 @@ import type { Kind } from '../../../shared/contract/tables.ts';
 import type { HistoryOwner } from '../../../shared/domain/history-key.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { isPublished } from '../../../shared/domain/published-events.ts';
-import type { BudgetState } from '../../../shared/domain/rate-budget.ts';
+import { type BudgetState, blamingHold } from '../../../shared/domain/rate-budget.ts';
 import type { Key, Put, Store } from '../../../shared/ports/store.ts';
 import type { AdvertRow } from '../../../shared/state/advert-histories.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
@@ -62,8 +62,11 @@ export function createStorePort(
         return;
       }
       case 'bridge': {
-        const wasOpen = (before as BudgetState | undefined)?.pauseReason === 'circuit';
-        if (wasOpen && (value as BudgetState).pauseReason !== 'circuit') traffic.circuitClosed();
+        const [was, is] = [before, value].map((state) => blamingHold((state ?? {}) as BudgetState));
+        if (was && !is) traffic.circuitClosed();
+        if (was && !is) world.coverage.count('budget: recovered');
+        if (is && is.fault !== was?.fault) world.coverage.count(`budget: ${is.fault}`);
+        if (is?.kind === 'circuit' && was?.kind !== 'circuit') traffic.circuitOpened();
       }
     }
   }

@@ -192,7 +192,8 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
       plan.pauses,
       ({ account, forMs }) => `a person pauses ${account} for ${forMs / 1000} s`,
       ({ account, forMs, endsMs }) => {
-        void people.rests(account, { until: scheduler.now() + forMs, reason: 'a person', attempts: 0 });
+        const since = scheduler.now();
+        void people.rests(account, { kind: 'token', since, until: since + forMs, forMs, reason: 'a person' });
         // Before its end, or exactly at it.
         scheduler.after(endsMs, () => void people.rests(account, undefined));
       },

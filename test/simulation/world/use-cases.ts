@@ -6,6 +6,7 @@ import { createRefreshToken } from '../../../functions/refresh-token/refresh-tok
 import { audit } from '../../../operations/audit.ts';
 import { readHistory } from '../../../operations/history/read-history.ts';
 import { createPartnerClient } from '../../../shared/partner-api/client.ts';
+import { createHoldKeeper } from '../../../shared/partner-api/holds/hold-keeper.ts';
 import { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
 import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
@@ -18,6 +19,7 @@ export const realUseCases: UseCases = {
   createFanOut,
   createConnect,
   createRefreshToken,
+  createHoldKeeper,
   createRateLimiter,
   createPartnerClient,
   createPartnerReaders,

@@ -2,9 +2,9 @@
  * Checks `nobody-delays-another`: messages aside are back in the queue within a minute after the end of their wait. Called
  * repeatedly.
  */
-import { operatorPauseOf } from '../../../shared/domain/operator-pause.ts';
-import { pauseOf, stopOf } from '../../../shared/domain/partner-account.ts';
-import { quietUntil } from '../../../shared/domain/rate-budget.ts';
+import { holdOf } from '../../../shared/domain/holds.ts';
+import { stopOf } from '../../../shared/domain/partner-account.ts';
+import { heldUntil } from '../../../shared/domain/rate-budget.ts';
 import type { SimWorld } from './sim-world.ts';
 
 /** The drain runs every ten seconds by then; a late answer of the chaos phase may still be under way at first. */
@@ -16,11 +16,10 @@ export async function watchAside(world: SimWorld): Promise<void> {
   const now = scheduler.now();
   const freeSince = since.get(world) ?? new Map<string, number>();
   since.set(world, freeSince);
-  const isBridgePaused = quietUntil(await state.budgetStore.read()) > now;
+  const isBridgePaused = heldUntil(await state.budgetStore.read(), now) > now;
   for (const account of plan.accounts) {
     const row = await state.partnerAccounts.read(account);
-    const isResting =
-      isBridgePaused || (row && (stopOf(row) || pauseOf(row, now) || operatorPauseOf(row, now)));
+    const isResting = isBridgePaused || (row && (stopOf(row) || holdOf(undefined, row, now)));
     const [first] = await state.aside.list(account, 1);
     if (isResting || !first) {
       freeSince.delete(account);

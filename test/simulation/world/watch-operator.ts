@@ -2,8 +2,6 @@
  * Checks `operator-pause-kept`: from 5 seconds after the start of an operator's pause, no request except token
  * requests is sent for it, no message is dead-lettered because of it, and none is hidden for longer than a minute.
  */
-import type { OperatorPause } from '../../../shared/domain/operator-pause.ts';
-import { endOfPause } from '../../../shared/domain/operator-pause.ts';
 import type { WireRequest } from '../../../shared/partner-api/http/transport.ts';
 import type { Settlement } from '../../../shared/ports/deliveries.ts';
 import type { History } from '../model/history.ts';
@@ -50,9 +48,12 @@ export function createOperatorWatch({ plan, scheduler, service, history }: Opera
   return {
     /** All pauses, with the times at which they really ended. */
     pauses: pauses as readonly Standing[],
-    paused(account: string | undefined, pause: OperatorPause): void {
+    paused(
+      account: string | undefined,
+      { until = Number.POSITIVE_INFINITY }: { readonly until?: number },
+    ): void {
       end(account);
-      pauses.push({ account, fromMs: scheduler.now(), untilMs: endOfPause(pause) });
+      pauses.push({ account, fromMs: scheduler.now(), untilMs: until });
     },
     /** Ended by a person, or because the account was forgotten. */
     ended: end,

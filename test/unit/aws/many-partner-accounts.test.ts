@@ -20,6 +20,7 @@ import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts
 import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
 import { aReadersPolicy, fakeSecretsManager } from '../../helpers/aws/fake-secrets-manager.ts';
 import { createFakeService } from '../../helpers/fake-service.ts';
+import { freeHolds } from '../../helpers/holds.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 import { feedState, partnerAccount, tokenPair } from '../../helpers/records.ts';
@@ -84,6 +85,7 @@ describe('the calls of a run over 25 partner accounts', () => {
     );
     const edges = { clock, random: () => 0.5 };
     const tokens = createTokenSource({
+      holds: freeHolds,
       reader: createTokenReader(secrets, secretNames),
       requester: { refresh: () => Promise.reject(new Error('nothing has run out')) },
       accounts,
@@ -91,7 +93,7 @@ describe('the calls of a run over 25 partner accounts', () => {
     });
     const client = {
       async feedPage(token: AccessTokenOf) {
-        if (typeof token === 'function') await token();
+        if (typeof token === 'function') await token('feed');
         return service.readPage('', { since: '' } as never, { deadlineMs: 0, generation: 0 });
       },
       advert: () => Promise.reject(new Error('nothing changed')),

@@ -25,6 +25,7 @@ async function readFrom(body: string) {
       close: () => undefined,
     },
     rateLimiter: createOpenRateLimiter(),
+    holds: { answered: () => undefined, isFailing: () => false },
     clock: { ...sleepless, now: () => 0 },
     random: () => 0,
     concurrency: 1,

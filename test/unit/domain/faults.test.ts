@@ -31,14 +31,14 @@ describe('what is done about faults', () => {
 
   it('lets nobody else suffer from what one advert or one partner account met', () => {
     expect(kindsWhere(({ blames }) => blames === 'advert')).toEqual([
-      ...['forbidden', 'invalid-request', 'request-refused', 'not-found', 'contract-broken'],
-      'delivered-too-often',
+      ...['forbidden', 'token-rejected', 'invalid-request', 'request-refused', 'not-found'],
+      ...['contract-broken', 'delivered-too-often'],
     ]);
     expect(kindsWhere(({ blames }) => blames === 'service')).toEqual(['transient', 'rate-limited', 'paused']);
     expect(kindsWhere(({ blames }) => blames === 'bridge')).toEqual([
       ...['wrong-path', 'client-rejected', 'operator-paused', 'malformed-state'],
     ]);
-    expect(kindsWhere(({ blames }) => blames === 'partner-account')).toHaveLength(9);
+    expect(kindsWhere(({ blames }) => blames === 'partner-account')).toHaveLength(8);
   });
 
   it('calls for a person where it does not end by itself', () => {

@@ -1,15 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  freshBudget,
-  paused,
-  recovered,
-  reserveSlots,
-  suspected,
-} from '../../../shared/domain/rate-budget.ts';
+import { trialMs, withHold } from '../../../shared/domain/holds.ts';
+import { freshBudget, reserveSlots } from '../../../shared/domain/rate-budget.ts';
+import { serviceHold } from '../../helpers/holds.ts';
 
 const nowMs = 1_000_000;
-const request = { count: 3, intervalMs: 100, nowMs, trialMs: 30_000 };
+const request = { count: 3, intervalMs: 100, nowMs, resource: 'a' };
 
 describe('reserveSlots', () => {
   it('gives the first slot now when nothing is reserved', () => {
@@ -50,26 +46,8 @@ describe('reserveSlots', () => {
     );
   });
 
-  it('grants the request that follows a trial, and has everybody else wait for it', () => {
-    const circuit = paused(freshBudget, nowMs, 'circuit');
-    const trial = reserveSlots(circuit, request);
-    const next = { ...request, count: 1, nowMs: nowMs + 50 };
-
-    expect(reserveSlots(trial.state, next)).toMatchObject({ granted: 0 });
-    const second = reserveSlots(trial.state, { ...next, followsTrial: true });
-
-    expect(second).toMatchObject({ granted: 1, firstSlotMs: nowMs + 100 });
-    expect(second.state.pausedUntilMs).toBe(nowMs + 100 + 30_000);
-  });
-
-  it('grants no request because of a trial while the service has asked for a pause', () => {
-    const state = paused(freshBudget, nowMs + 1, 'rate-limited');
-
-    expect(reserveSlots(state, { ...request, followsTrial: true })).toMatchObject({ granted: 0 });
-  });
-
-  it('grants nothing while a pause lasts, and leaves the state as it is', () => {
-    const state = paused(freshBudget, nowMs + 1, 'rate-limited');
+  it('gives no slots during a hold, and leaves the state as it is', () => {
+    const state = withHold(freshBudget, serviceHold('service', nowMs + 1));
 
     const reservation = reserveSlots(state, request);
 
@@ -77,57 +55,41 @@ describe('reserveSlots', () => {
     expect(reservation.state).toBe(state);
   });
 
-  it('lets one through as a trial after a circuit pause, and pauses everybody else meanwhile', () => {
-    const state = paused(freshBudget, nowMs, 'circuit');
+  it("gives slots during an operator's hold, for tokens", () => {
+    const state = withHold(freshBudget, { kind: 'operator', since: 0 });
+
+    expect(reserveSlots(state, request)).toMatchObject({ granted: 3, isTrial: false });
+  });
+
+  it('gives one slot for a trial after a hold, while all others wait', () => {
+    const state = withHold(freshBudget, serviceHold('circuit', nowMs));
 
     const trial = reserveSlots(state, request);
     const other = reserveSlots(trial.state, request);
 
-    expect(trial).toMatchObject({ granted: 1, firstSlotMs: nowMs });
-    expect(other).toMatchObject({ granted: 0, firstSlotMs: nowMs + 30_000 });
+    expect(trial).toMatchObject({ granted: 1, isTrial: true, firstSlotMs: nowMs });
+    expect(other).toMatchObject({ granted: 0, firstSlotMs: nowMs + trialMs });
   });
 
-  it('lets another trial through when the first one was never heard of again', () => {
-    const { state } = reserveSlots(paused(freshBudget, nowMs, 'circuit'), request);
+  it('gives one more slot to the request that goes on with the trial', () => {
+    const trial = reserveSlots(withHold(freshBudget, serviceHold('circuit', nowMs)), request);
 
-    expect(reserveSlots(state, { ...request, nowMs: nowMs + 30_000 }).granted).toBe(1);
-  });
-});
+    const second = reserveSlots(trial.state, { ...request, nowMs: nowMs + 50, followsTrial: true });
 
-describe('paused', () => {
-  it('never shortens a pause', () => {
-    const state = paused(paused(freshBudget, 500, 'rate-limited'), 200, 'rate-limited');
-
-    expect(state).toMatchObject({ pausedUntilMs: 500, pauseReason: 'rate-limited' });
+    expect(second).toMatchObject({ granted: 1, isTrial: true, firstSlotMs: nowMs + 100 });
   });
 
-  it('keeps the circuit when a longer pause is asked for', () => {
-    const state = paused(paused(freshBudget, 500, 'circuit'), 800, 'rate-limited');
+  it('gives another trial when the first one was never heard of again', () => {
+    const { state } = reserveSlots(withHold(freshBudget, serviceHold('circuit', nowMs)), request);
 
-    expect(state).toMatchObject({ pausedUntilMs: 800, pauseReason: 'circuit' });
+    expect(reserveSlots(state, { ...request, nowMs: nowMs + trialMs })).toMatchObject({ isTrial: true });
   });
 
-  it('opens the circuit within a longer pause', () => {
-    const state = paused(paused(freshBudget, 800, 'rate-limited'), 500, 'circuit');
+  it('gives the trial to a blamed resource only when nothing else asks for a minute', () => {
+    const state = withHold(freshBudget, { ...serviceHold('circuit', nowMs), blamed: ['a'] });
 
-    expect(state).toMatchObject({ pausedUntilMs: 800, pauseReason: 'circuit' });
-  });
-});
-
-describe('recovered', () => {
-  it('ends the circuit and the suspicion, and keeps the slots', () => {
-    const state = { ...suspected(paused(freshBudget, 500, 'circuit'), 'a'), nextSlotMs: 77 };
-
-    expect(recovered(state)).toEqual({ nextSlotMs: 77, pausedUntilMs: 0 });
-  });
-
-  it('keeps a pause that the service asked for', () => {
-    const state = recovered(suspected(paused(freshBudget, 500, 'rate-limited'), 'a'));
-
-    expect(state).toEqual({ nextSlotMs: 0, pausedUntilMs: 500, pauseReason: 'rate-limited' });
-  });
-
-  it('changes nothing when there is nothing to end', () => {
-    expect(recovered(freshBudget)).toBe(freshBudget);
+    expect(reserveSlots(state, request)).toMatchObject({ granted: 0, firstSlotMs: nowMs + 60_000 });
+    expect(reserveSlots(state, { ...request, resource: 'b' })).toMatchObject({ isTrial: true });
+    expect(reserveSlots(state, { ...request, nowMs: nowMs + 60_000 })).toMatchObject({ isTrial: true });
   });
 });

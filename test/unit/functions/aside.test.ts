@@ -7,6 +7,7 @@ import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accounts.ts';
 import type { Delivery } from '../../../shared/ports/deliveries.ts';
+import { freeBridge, holdBridge, serviceHold, tokenHold } from '../../helpers/holds.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
 
 const minuteMs = 60_000;
@@ -24,10 +25,10 @@ describe('messages that wait outside the queue', () => {
   const rest = (forMs: number) =>
     world.accounts.change('main', (account) => ({
       ...account,
-      pause: { until: world.clock.now() + forMs, reason: 'tired', attempts: 1 },
+      holds: [tokenHold(world.clock.now() + forMs)],
     }));
   const endRest = () =>
-    world.accounts.change('main', ({ pause: _over, ...account }): PartnerAccount => account);
+    world.accounts.change('main', ({ holds: _over, ...account }): PartnerAccount => account);
   const connect = () =>
     world.connect.connect(
       { partnerAccount: 'main', refreshToken: new Secret('refresh-0'), sameUser: true },
@@ -38,11 +39,11 @@ describe('messages that wait outside the queue', () => {
       const retryAfterMs = forMs;
       throw new PartnerError('paused', 'not sent', { retryAfterMs });
     };
-    return world.state.budgetStore.pause(world.clock.now() + forMs, 'circuit');
+    return holdBridge(world.state.budgetStore, serviceHold('circuit', world.clock.now() + forMs));
   };
   const unblock = () => {
     world.service.state.beforeAdvert = () => undefined;
-    return world.state.budgetStore.recover();
+    return freeBridge(world.state.budgetStore);
   };
   const rows = () =>
     world.state.advertHistories.read({

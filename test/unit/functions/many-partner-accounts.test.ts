@@ -26,9 +26,9 @@ async function setUp(all: readonly string[], maxRequestsPerSecond = 10) {
   let reservations = 0;
   const store: BudgetStore = {
     ...inner,
-    reserve: (request) => {
+    change: (rule) => {
       reservations += 1;
-      return inner.reserve(request);
+      return inner.change(rule);
     },
   };
   const observer = createRecordingObserver();
@@ -37,8 +37,7 @@ async function setUp(all: readonly string[], maxRequestsPerSecond = 10) {
     await state.partnerAccounts.add(partnerAccount({ name, connectedAt: '2026-11-20T12:00:00Z' }));
     await state.feedStates.register(feedState({ partnerAccount: name }));
   }
-  const newRateLimiter = () =>
-    createRateLimiter({ store, clock, random: () => 0.5, maxRequestsPerSecond, circuitSeconds: 1800 });
+  const newRateLimiter = () => createRateLimiter({ store, clock, maxRequestsPerSecond });
   /** When each feed was asked for a page, ms from the beginning. */
   const asked = new Map<string, number[]>(all.map((name) => [name, []]));
   /** Number of pages of a feed; all other feeds have one page without an ID. */

@@ -43,8 +43,8 @@ async function setUp() {
     baseUrl: 'https://service.example',
     clock,
     rateLimiter: createRateLimiter({
-      ...{ store: state.budgetStore, clock, observer, random: () => 0 },
-      ...{ maxRequestsPerSecond: 1000, circuitSeconds: 1800 },
+      ...{ store: state.budgetStore, clock, observer },
+      ...{ maxRequestsPerSecond: 1000 },
     }),
     transport: {
       async send({ path }) {

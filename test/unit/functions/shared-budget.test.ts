@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PartnerError } from '../../../shared/domain/faults.ts';
+import { type Hold, withHold } from '../../../shared/domain/holds.ts';
 import { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
 import { createBudgetStore } from '../../../shared/state/budget.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
@@ -10,9 +11,11 @@ describe('feeds and adverts on one rate budget', () => {
   const setUp = () => {
     const clock = createVirtualClock();
     const store = createBudgetStore(createInMemoryStore());
-    const rateLimiter = () =>
-      createRateLimiter({ store, clock, random: () => 0, maxRequestsPerSecond: 10, circuitSeconds: 1800 });
-    return { clock, store, rateLimiter };
+    const rateLimiter = () => createRateLimiter({ store, clock, maxRequestsPerSecond: 10 });
+    const pauseFor = (forMs: number): Hold => ({
+      ...{ kind: 'service', since: clock.now(), until: clock.now() + forMs, forMs },
+    });
+    return { clock, store, rateLimiter, pauseFor };
   };
   const codeOf = (entering: Promise<unknown>) =>
     entering.then(
@@ -72,12 +75,11 @@ describe('feeds and adverts on one rate budget', () => {
   );
 
   it('a pause that one was told of holds for the other, and for a rateLimiter made later', async () => {
-    const { clock, rateLimiter } = setUp();
+    const { clock, rateLimiter, pauseFor } = setUp();
     const [fanOut, drain] = [rateLimiter(), rateLimiter()];
-    const rateLimited = new PartnerError('rate-limited', 'slow down', { status: 429, retryAfterMs: 90_000 });
     const untilMs = clock.now() + farMs;
 
-    await fanOut.answered('advert 1', rateLimited, clock.now());
+    await fanOut.change((state) => withHold(state, pauseFor(90_000)));
 
     const made = [fanOut, drain, rateLimiter()];
     const during = made.map((one) => codeOf(one.enter('feed', untilMs)));
@@ -90,16 +92,12 @@ describe('feeds and adverts on one rate budget', () => {
   });
 
   it('a pause refuses those that wait for their slots already', async () => {
-    const { clock, rateLimiter } = setUp();
+    const { clock, rateLimiter, pauseFor } = setUp();
     const one = rateLimiter();
     const entering = Array.from({ length: 20 }, () => codeOf(one.enter('advert', clock.now() + farMs)));
     await clock.run(clock.now() + 300);
 
-    await one.answered(
-      'advert',
-      new PartnerError('rate-limited', '429', { retryAfterMs: 60_000 }),
-      clock.now(),
-    );
+    await one.change((state) => withHold(state, pauseFor(60_000)));
     await clock.run();
 
     const codes = await Promise.all(entering);

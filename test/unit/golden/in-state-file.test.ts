@@ -10,6 +10,7 @@ import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accounts.ts';
 import { stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
+import { tokenHold } from '../../helpers/holds.ts';
 import { feedState, partnerAccount } from '../../helpers/records.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
 import { createWorld } from '../../helpers/world.ts';
@@ -51,8 +52,8 @@ it('rows, messages and events of adverts are what they were', async () => {
   await round();
   service.change('7', 'sold');
   await drain.round({ deadlineMs: clock.now() + 60_000 });
-  const pause = { until: clock.now() + 600_000, reason: 'token-rejected-again', attempts: 1 };
-  await accounts.change('main', () => partnerAccount({ pause }));
+  const holds = [tokenHold(clock.now() + 600_000)];
+  await accounts.change('main', () => partnerAccount({ holds }));
   await round();
   for (const event of events.accepted) await eventLog.append(event);
   await state.close();

@@ -34,6 +34,7 @@ import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
 import { aReadersPolicy, fakeSecretsManager } from '../../helpers/aws/fake-secrets-manager.ts';
 import { mockClient } from '../../helpers/aws/mock-client.ts';
 import { sqsInbox } from '../../helpers/aws/sqs-inbox.ts';
+import { freeHolds } from '../../helpers/holds.ts';
 import { echoesOf, leaksIn, type Place } from '../../helpers/leaks.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 import { clientOf } from '../../helpers/partner-api/fixtures.ts';
@@ -108,6 +109,7 @@ async function startBridge() {
   const ask = async (event: object) =>
     kept('answer of connect', await answerConnect(connecting, event, options()));
   const tokens = createTokenSource({
+    holds: freeHolds,
     reader: vault,
     requester: {
       refresh: async (request) => (await askRefresh({ action: 'refresh', ...request })) as never,

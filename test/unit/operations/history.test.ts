@@ -5,6 +5,7 @@ import { advertEvent } from '../../../shared/domain/advert-event.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import type { WaitingMessage } from '../../../shared/ports/waiting-messages.ts';
 import type { AdvertRow } from '../../../shared/state/advert-histories.ts';
+import { serviceHold } from '../../helpers/holds.ts';
 import { changedAdvert, deadLetter, feedState, partnerAccount } from '../../helpers/records.ts';
 
 const noon = Date.parse('2026-11-20T12:00:00Z');
@@ -120,7 +121,7 @@ describe('the answer of history', () => {
     ],
     [
       'waits-in-queue',
-      { waiting: [queued], budget: { nextSlotMs: 0, pausedUntilMs: noon + 600_000, pauseReason: 'circuit' } },
+      { waiting: [queued], budget: { nextSlotMs: 0, holds: [serviceHold('circuit', noon + 600_000)] } },
       'Advert 123 was listed at 2026-11-20T12:00:00.000Z and waits in the queue because the partner service blocks this address, and nothing is asked of it until 2026-11-20T12:10:00.000Z; its first event follows.',
     ],
     [
@@ -140,7 +141,10 @@ describe('the answer of history', () => {
     ],
     [
       'aside',
-      { waiting: [parked], account: { operatorPause: { who: 'ana', since: noon, reason: 'migration' } } },
+      {
+        waiting: [parked],
+        account: { holds: [{ kind: 'operator', who: 'ana', since: noon, reason: 'migration' }] },
+      },
       'Advert 123 was listed at 2026-11-20T12:00:00.000Z and waits outside the queue because partner account main is paused until it is resumed (by ana since 2026-11-20T12:00:00.000Z: migration); its first event follows.',
     ],
     [

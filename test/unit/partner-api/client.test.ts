@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Secret } from '../../../shared/domain/secret.ts';
 import type { PartnerClient } from '../../../shared/partner-api/client.ts';
+import { createHoldKeeper } from '../../../shared/partner-api/holds/hold-keeper.ts';
 import { clientVersion } from '../../../shared/partner-api/requests.ts';
 import {
   application,
@@ -10,6 +11,7 @@ import {
   faultOf,
   feed,
   query,
+  sleepless,
   soon,
   token,
 } from '../../helpers/partner-api/fixtures.ts';
@@ -81,16 +83,21 @@ describe('every request', () => {
     }
   });
 
-  it('goes through the rateLimiter, which hears what came of it', async () => {
+  it('goes through the rate limiter, and its answer is evaluated', async () => {
     const rateLimiter = createOpenRateLimiter();
-    const gated = clientOf(service.url, { rateLimiter });
+    const holds = createHoldKeeper({ rateLimiter, circuitSeconds: 1, clock: sleepless });
+    const answered = vi.spyOn(holds, 'answered');
+    const gated = clientOf(service.url, { rateLimiter, holds });
     service.next({ body: { data: { id: 1, status: 'new' } } }, { status: 403 });
 
     await gated.advert(token, feed, '1', { ...soon(), partnerAccount: 'main' });
     await faultOf(gated.advert(token, feed, '2', soon()));
 
     expect(rateLimiter.entered).toEqual(['main /api/partner/adverts/1', '/api/partner/adverts/2']);
-    expect(rateLimiter.told).toMatchObject([{ fault: undefined }, { fault: { code: 'forbidden' } }]);
+    expect(answered.mock.calls.map(([answer]) => answer)).toMatchObject([
+      { account: 'main', fault: undefined },
+      { account: undefined, fault: { code: 'forbidden' } },
+    ]);
     gated.close();
   });
 

@@ -14,7 +14,7 @@ function setUp(answers: Record<string, FaultKind>) {
   const rejections: string[] = [];
   let version = 1;
   const answer = async (tokenOf: AccessTokenOf, what: string) => {
-    const token = typeof tokenOf === 'function' ? await tokenOf() : tokenOf;
+    const token = typeof tokenOf === 'function' ? await tokenOf(what) : tokenOf;
     sent.push(`${what} ${token.reveal()}`);
     const kind = answers[token.reveal()];
     if (kind) throw new PartnerError(kind, kind);

@@ -10,6 +10,7 @@ import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accoun
 import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
 import { createBudgetStore } from '../../../shared/state/budget.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
+import { freeHolds } from '../../helpers/holds.ts';
 import { faultOf, query, soon } from '../../helpers/partner-api/fixtures.ts';
 import { partnerAccount } from '../../helpers/records.ts';
 
@@ -20,7 +21,7 @@ let client: PartnerClient;
 beforeEach(async () => {
   sandbox = await startSandbox({ visibilityDelayMs: 0, adverts: 3, firstAdvertId: '9007199254740993' });
   const store = createBudgetStore(createInMemoryStore());
-  const rateLimiter = createRateLimiter({ store, maxRequestsPerSecond: 1_000, circuitSeconds: 60 });
+  const rateLimiter = createRateLimiter({ store, maxRequestsPerSecond: 1_000 });
   client = createPartnerClient({ baseUrl: sandbox.url, rateLimiter });
 });
 afterEach(async () => {
@@ -46,8 +47,10 @@ function tokensOf() {
   const accounts = new CachedAccounts({
     read: async () => row(),
     list: async () => [row()],
+    change: async () => row(),
   });
   return createTokenSource({
+    holds: freeHolds,
     accounts,
     reader: { read: async () => ({ pair, version: String(version) }) },
     requester: {

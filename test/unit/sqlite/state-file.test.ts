@@ -24,6 +24,7 @@ import {
 import { busyTimeoutMs, openStateFile } from '../../../shared/sqlite/file/state-file.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { childProcesses } from '../../helpers/child-process.ts';
+import { holdBridge, serviceHold } from '../../helpers/holds.ts';
 import { changedAdvert } from '../../helpers/records.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
 
@@ -100,11 +101,12 @@ describe('the state file', () => {
   it('keeps the pause that the service asked for over a restart', async () => {
     const dir = folder();
     const before = openEmbeddedState(dir);
-    await before.budgetStore.pause(5_000_000, 'rate-limited');
+    const hold = serviceHold('service', 5_000_000);
+    await holdBridge(before.budgetStore, hold);
     before.close();
 
     const after = openEmbeddedState(dir);
-    expect(await after.budgetStore.read()).toMatchObject({ pausedUntilMs: 5_000_000 });
+    expect(await after.budgetStore.read()).toMatchObject({ holds: [hold] });
     after.close();
   });
 

@@ -2,12 +2,18 @@ import { describe, expect, it } from 'vitest';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
+import { tokenHold } from '../../helpers/holds.ts';
 import { partnerAccount } from '../../helpers/records.ts';
 
 const complete: PartnerAccount = partnerAccount({
   stop: { reason: 'disconnected', tokenVersion: '7', at: '2026-11-20T12:00:00Z', unanswered: true },
-  pause: { until: 1_763_640_100_000, reason: 'the same token came back', attempts: 2 },
-  operatorPause: { who: 'ann', since: 1_763_640_000_000, until: 1_763_640_100_000, reason: 'a migration' },
+  holds: [
+    tokenHold(1_763_640_100_000),
+    {
+      ...{ kind: 'operator', who: 'ann', reason: 'a migration' },
+      ...{ since: 1_763_640_000_000, until: 1_763_640_100_000, forMs: 100_000 },
+    },
+  ],
   refreshing: { holder: 'run-1', startedAt: 1_763_640_000_000, until: 1_763_640_090_000 },
   token: { version: '7', expiresAt: 1_763_643_600_000, usedAt: 1_763_640_000_000 },
   owedEvents: ['{"source":"advert-bridge"}', '{"ü":"\\""}'],
@@ -60,19 +66,19 @@ describe('partner accounts', () => {
   it('are changed from the newest row when another process writes in between', async () => {
     const { store, accounts } = make();
     await accounts.add(partnerAccount());
-    const pause = { until: 5, reason: 'slow', attempts: 1 };
+    const holds = [tokenHold(7)];
     const racing = createPartnerAccounts({
       ...store,
       async get(key) {
         const row = await store.get(key);
-        await accounts.change('main', (account) => ({ ...account, pause }));
+        await accounts.change('main', (account) => ({ ...account, holds }));
         return row;
       },
     });
 
     const changed = await racing.change('main', (account) => ({ ...account, connectedAt: 'later' }));
 
-    expect(changed).toEqual(partnerAccount({ pause, connectedAt: 'later' }));
+    expect(changed).toEqual(partnerAccount({ holds, connectedAt: 'later' }));
     expect(await accounts.read('main')).toEqual(changed);
   });
 

@@ -2,7 +2,6 @@
 import { createLocalConnect } from '../../../../embedded/connect.ts';
 import { SkippedError } from '../../../../operations/doctor.ts';
 import { readStatus } from '../../../../operations/status.ts';
-import { reserveSlots } from '../../../../shared/domain/rate-budget.ts';
 import { type EmbeddedState, openEmbeddedStateToRead } from '../../../../shared/sqlite/state.ts';
 import type { BudgetStore } from '../../../../shared/state/budget.ts';
 import { silentObserver } from '../../../shared/silent-observer.ts';
@@ -61,9 +60,6 @@ export function localExamined({ target, place, onClose }: Opening<LocalTarget>):
  * not know about it.
  */
 const unstored = (store: BudgetStore): BudgetStore => ({
-  ...store,
-  reserve: async (request) => reserveSlots(await store.read(), request),
-  pause: async () => undefined,
-  suspect: store.read,
-  recover: async () => undefined,
+  read: store.read,
+  change: async (rule) => rule(await store.read()),
 });

@@ -3,9 +3,10 @@ import { statusText } from '../../../../cli/commands/status/text.ts';
 import { needsPerson, readStatus, type StatusPorts } from '../../../../operations/status.ts';
 import { ShapeError } from '../../../../shared/contract/checks.ts';
 import { emptyBooks } from '../../../../shared/domain/books.ts';
+import type { Hold } from '../../../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
-import type { PauseReason } from '../../../../shared/domain/rate-budget.ts';
 import type { FeedState } from '../../../../shared/ports/feed-states.ts';
+import { serviceHold, tokenHold } from '../../../helpers/holds.ts';
 import { feedState, partnerAccount } from '../../../helpers/records.ts';
 
 const nowMs = Date.parse('2026-11-20T12:00:00.000Z');
@@ -14,12 +15,11 @@ const books = { ...emptyBooks, events: 1, listed: 1 };
 interface Given {
   readonly account?: Partial<PartnerAccount>;
   readonly feed?: Partial<FeedState>;
-  readonly pausedUntilMs?: number;
-  readonly pauseReason?: PauseReason;
+  readonly hold?: Hold;
   readonly redelivered?: number;
 }
 
-function statusOf({ account, feed, pausedUntilMs = 0, pauseReason, redelivered }: Given) {
+function statusOf({ account, feed, hold, redelivered }: Given) {
   const ports: StatusPorts = {
     partnerAccounts: { list: async () => [partnerAccount(account)] },
     feedStates: { list: async () => [feedState(feed)] },
@@ -28,7 +28,7 @@ function statusOf({ account, feed, pausedUntilMs = 0, pauseReason, redelivered }
       queue: async () => ({ waiting: 0, deadLetters: 0 }),
     },
     budgetStore: {
-      read: async () => ({ nextSlotMs: 0, pausedUntilMs, ...(pauseReason ? { pauseReason } : {}) }),
+      read: async () => ({ nextSlotMs: 0, ...(hold && { holds: [hold] }) }),
     },
   };
   return readStatus(ports, nowMs);
@@ -43,7 +43,7 @@ describe('the status of the bridge', () => {
     partnerAccounts: { list: async () => [partnerAccount({ connectedAt: new Date(nowMs).toISOString() })] },
     feedStates: { list: async () => [feedState({ lastPolled: nowMs - 12_000 })] },
     bookKeeper: { read: async () => books, queue: async () => ({ waiting: 0, deadLetters: 0 }) },
-    budgetStore: { read: async () => ({ nextSlotMs: nowMs + 4_000, pausedUntilMs: 0 }) },
+    budgetStore: { read: async () => ({ nextSlotMs: nowMs + 4_000 }) },
     ...given,
   });
   const unreadable = (place: string) => ({
@@ -169,8 +169,8 @@ describe('the status of a partner account', () => {
     ],
     [
       'is paused for a while',
-      { account: { pause: { until: nowMs + 1, reason: 'token-rejected-again', attempts: 1 } } },
-      { state: 'paused', reason: 'token-rejected-again' },
+      { account: { holds: [{ ...tokenHold(nowMs + 1, 'no token'), fault: 'token-rejected' }] } },
+      { state: 'paused', reason: 'no token' },
       false,
     ],
     [
@@ -212,11 +212,11 @@ it('keeps repeated deliveries out of the sum, and says what they mean', async ()
 });
 
 it('says until when the service wants to be left alone', async () => {
-  const status = await statusOf({ pausedUntilMs: nowMs + 30_000 });
+  const status = await statusOf({ hold: serviceHold('service', nowMs + 30_000) });
 
   expect(status.pausedUntil).toBe('2026-11-20T12:00:30.000Z');
   expect(statusText(status, { kind: 'local', dir: 'x' }, nowMs)).toContain('2026-11-20T12:00:30.000Z (30 s)');
-  expect((await statusOf({ pausedUntilMs: nowMs })).pausedUntil).toBeNull();
+  expect((await statusOf({ hold: serviceHold('service', nowMs) })).pausedUntil).toBeNull();
 });
 
 it('says when a refresh token that is not used will die', async () => {
@@ -314,7 +314,7 @@ describe('what needs a person is told in a sentence of its own, with the command
     ],
     [
       'an answer that cannot be sent',
-      { account: { pause: { until: nowMs + 1, reason: 'token-answer-broken', attempts: 1 } } },
+      { account: { holds: [tokenHold(nowMs + 1, 'token-answer-broken')] } },
       'token-answer-broken',
       /cannot be sent/,
       connectAgain,
@@ -359,9 +359,9 @@ describe('what needs a person is told in a sentence of its own, with the command
 });
 
 it('calls an open circuit that, and has a person look at it', async () => {
-  const open = await statusOf({ pausedUntilMs: nowMs + 60_000, pauseReason: 'circuit' });
-  const onTrial = await statusOf({ pausedUntilMs: nowMs - 1, pauseReason: 'circuit' });
-  const asked = await statusOf({ pausedUntilMs: nowMs + 60_000, pauseReason: 'rate-limited' });
+  const open = await statusOf({ hold: serviceHold('circuit', nowMs + 60_000) });
+  const onTrial = await statusOf({ hold: serviceHold('circuit', nowMs - 1) });
+  const asked = await statusOf({ hold: serviceHold('service', nowMs + 60_000) });
 
   expect([open, onTrial, asked].map(needsPerson)).toEqual([true, true, false]);
   expect(statusText(open, local, nowMs)).toMatch(/circuit is open.+until 2026-11-20T12:01:00.000Z \(60 s\)/);
@@ -383,7 +383,7 @@ describe('the status of a thousand partner accounts', () => {
             token,
             ...(stopped.includes(name) ? { stop } : {}),
             ...(paused.includes(name)
-              ? { pause: { until: nowMs + 1, reason: 'token-rejected-again', attempts: 1 } }
+              ? { holds: [{ ...tokenHold(nowMs + 1, 'no token'), fault: 'token-rejected' }] }
               : {}),
           }),
         ),
@@ -399,7 +399,7 @@ describe('the status of a thousand partner accounts', () => {
       },
       queue: async () => ({ waiting: 5, deadLetters: 0 }),
     },
-    budgetStore: { read: async () => ({ nextSlotMs: 0, pausedUntilMs: 0 }) },
+    budgetStore: { read: async () => ({ nextSlotMs: 0 }) },
   };
 
   it('is a page for a person: those that need one first, the rest summed up', async () => {
@@ -409,9 +409,7 @@ describe('the status of a thousand partner accounts', () => {
     expect(lines[0]).toBe('1,000 partner accounts: 985 polling, 1 paused, 14 stopped');
     expect(lines[1]).toBe('14 of them need manual action:');
     expect(lines[2]).toBe('  user-1069: stopped (refresh-token-rejected)');
-    expect(text).toContain(
-      '  and 4 more\n1 wait or fail for now:\n  user-1003: paused (token-rejected-again)',
-    );
+    expect(text).toContain('  and 4 more\n1 wait or fail for now:\n  user-1003: paused (no token)');
     expect(text).toContain('furthest behind: user-1999, 100 s');
     expect(text).toContain('3,000 listed = 2,000 events');
     expect(lines.length).toBeLessThan(40);

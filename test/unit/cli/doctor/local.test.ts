@@ -19,6 +19,7 @@ import type { PartnerAccount } from '../../../../shared/domain/partner-account.t
 import { Secret } from '../../../../shared/domain/secret.ts';
 import { type EmbeddedState, openEmbeddedState } from '../../../../shared/sqlite/state.ts';
 import { childProcesses } from '../../../helpers/child-process.ts';
+import { holdBridge, serviceHold } from '../../../helpers/holds.ts';
 import { deadLetter } from '../../../helpers/records.ts';
 import { type Local, startLocal } from '../local-bridge.ts';
 import { badIn, type Expected, expectFound, resultsIn } from './results.ts';
@@ -273,7 +274,9 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
   {
     is: 'a pause that the service asked for',
     plant: (local) =>
-      change(local, ({ budgetStore }) => budgetStore.pause(Date.now() + 600_000, 'rate-limited')),
+      change(local, ({ budgetStore }) =>
+        holdBridge(budgetStore, serviceHold('service', Date.now() + 600_000)),
+      ),
     check: 'pause',
     result: 'warning',
     says: 'the partner service asked for a pause until',
@@ -283,7 +286,9 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
     is: "an operator's pause of the whole bridge",
     plant: (local) =>
       change(local, ({ budgetStore }) =>
-        budgetStore.setOperatorPause({ who: 'ada', since: Date.now(), reason: 'they migrate' }),
+        holdBridge(budgetStore, {
+          ...{ kind: 'operator', who: 'ada', since: Date.now(), reason: 'they migrate' },
+        }),
       ),
     check: 'pause',
     result: 'warning',
@@ -292,7 +297,8 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
   },
   {
     is: 'an open circuit',
-    plant: (local) => change(local, ({ budgetStore }) => budgetStore.pause(Date.now() - 1, 'circuit')),
+    plant: (local) =>
+      change(local, ({ budgetStore }) => holdBridge(budgetStore, serviceHold('circuit', Date.now() - 1))),
     check: 'pause',
     result: 'warning',
     says: 'the circuit is open',
@@ -338,7 +344,9 @@ describe('doctor --local', () => {
 
   it('asks nothing of a service that wants to be left alone', async () => {
     const local = await healthy();
-    await change(local, ({ budgetStore }) => budgetStore.pause(Date.now() + 600_000, 'rate-limited'));
+    await change(local, ({ budgetStore }) =>
+      holdBridge(budgetStore, serviceHold('service', Date.now() + 600_000)),
+    );
     local.sandbox.control.journal.clear();
 
     const checks = resultsIn(await doctor(local));

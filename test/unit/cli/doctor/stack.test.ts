@@ -10,6 +10,7 @@ import {
 import { GetScheduleCommand } from '@aws-sdk/client-scheduler';
 import { CreateQueueCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { serviceHold } from '../../../helpers/holds.ts';
 import { cli } from '../run-cli.ts';
 import { anAlarm, aSecret, type PlayedStack, startPlayedStack } from './played-stack.ts';
 import { badIn, type Expected, expectFound, resultsIn } from './results.ts';
@@ -399,7 +400,7 @@ const planted: (Expected & { readonly is: string; readonly plant: (stack: Played
   },
   {
     is: 'an open circuit',
-    plant: ({ put }) => put(pausedBudget('circuit')),
+    plant: ({ put }) => put(heldBudget('circuit')),
     check: 'pause',
     result: 'warning',
     says: 'the circuit is open',
@@ -407,8 +408,8 @@ const planted: (Expected & { readonly is: string; readonly plant: (stack: Played
   },
 ];
 
-function pausedBudget(pauseReason: string) {
-  const value = { nextSlotMs: 0, pausedUntilMs: Date.now() + 600_000, pauseReason };
+function heldBudget(kind: 'service' | 'circuit') {
+  const value = { nextSlotMs: 0, holds: [serviceHold(kind, Date.now() + 600_000)] };
   return { pk: { S: 'bridge' }, sk: { S: 'budget' }, etag: { S: 'e' }, value: { S: JSON.stringify(value) } };
 }
 
@@ -455,7 +456,7 @@ describe('doctor of a stack', () => {
   });
 
   it('asks nothing of the service while it is to be left alone', async () => {
-    await stack.put(pausedBudget('rate-limited'));
+    await stack.put(heldBudget('service'));
 
     await doctor();
 

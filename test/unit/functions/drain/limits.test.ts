@@ -8,6 +8,7 @@ import { metrics } from '../../../../shared/contract/names.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import type { CallOptions, FeedReader } from '../../../../shared/ports/feed-reader.ts';
+import { tokenHold } from '../../../helpers/holds.ts';
 import { changedAdvert } from '../../../helpers/records.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
@@ -84,14 +85,14 @@ describe('a round of the drain', () => {
     const until = world.clock.now() + minuteMs;
     await world.accounts.change('main', (account) => ({
       ...account,
-      pause: { until, reason: 'tired', attempts: 1 },
+      holds: [tokenHold(until)],
     }));
     expect(await world.round()).toMatchObject({
       ...{ polls: [], stopped: [], lagSeconds: 0 },
       paused: [{ partnerAccount: 'main', kind: 'partner-account', reason: 'tired', untilMs: until }],
     });
 
-    await world.accounts.change('main', ({ pause: _over, ...account }): PartnerAccount => account);
+    await world.accounts.change('main', ({ holds: _over, ...account }): PartnerAccount => account);
     const lease = await world.state.feedStates.acquire(key, 'other', world.clock.now(), minuteMs);
     if (!lease || !('fence' in lease)) throw new Error('no lease');
     await world.state.feedStates.release(key, lease.fence, { pausedUntil: until }, world.clock.now());

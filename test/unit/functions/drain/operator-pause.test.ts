@@ -5,6 +5,7 @@ import { metrics } from '../../../../shared/contract/names.ts';
 import { toInstant } from '../../../../shared/domain/clock.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
+import { holdOf } from '../../../helpers/holds.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
 const hourMs = 3_600_000;
@@ -76,9 +77,9 @@ describe('what an operator has paused', () => {
     );
 
     expect(connected.feed).toMatchObject({ kind: 'failed', fault: 'operator-paused' });
-    expect((await world.account())?.operatorPause).toMatchObject({ who: 'ann' });
+    expect(holdOf(await world.account(), 'operator')).toMatchObject({ who: 'ann' });
     await world.connect.disconnect('main');
-    expect((await world.account())?.operatorPause).toMatchObject({ who: 'ann' });
+    expect(holdOf(await world.account(), 'operator')).toMatchObject({ who: 'ann' });
   });
 
   it('is told apart from what is polled: one partner account alone may be asked, which says nothing of the lag', async () => {

@@ -13,6 +13,7 @@ import type { Delivery } from '../../../../shared/ports/deliveries.ts';
 import type { AdvertRow } from '../../../../shared/state/advert-histories.ts';
 import type { PartnerAccounts } from '../../../../shared/state/partner-accounts.ts';
 import { createInMemoryEvents } from '../../../fakes/event-publisher.ts';
+import { tokenHold } from '../../../helpers/holds.ts';
 import { createManualClock } from '../../../helpers/manual-clock.ts';
 import { createRecordingObserver } from '../../../helpers/recording-observer.ts';
 import { changedAdvert, partnerAccount } from '../../../helpers/records.ts';
@@ -489,10 +490,10 @@ describe('a partner account', () => {
 
   it('that is paused for a minute keeps its messages in the queue, for longer outside', async () => {
     const { state, clock, handle, delivery } = world;
-    const pause = (ms: number) => ({ until: clock.now() + ms, reason: 'tired', attempts: 1 });
-    state.account = partnerAccount({ pause: pause(minuteMs) });
+    const holds = (ms: number) => [tokenHold(clock.now() + ms)];
+    state.account = partnerAccount({ holds: holds(minuteMs) });
     expect((await handle(delivery()))[0]?.kind).toBe('done');
-    state.account = partnerAccount({ pause: pause(minuteMs + 1) });
+    state.account = partnerAccount({ holds: holds(minuteMs + 1) });
     expect((await handle(delivery()))[0]?.kind).toBe('hold');
     expect(world.observer.counted(metrics.held)).toBe(1);
   });

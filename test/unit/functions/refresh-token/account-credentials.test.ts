@@ -6,8 +6,10 @@ import { createRefreshToken } from '../../../../functions/refresh-token/refresh-
 import { ShapeError } from '../../../../shared/contract/checks.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
+import { endOfHold } from '../../../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
+import { holdOf, tokenHold } from '../../../helpers/holds.ts';
 import { partnerAccount } from '../../../helpers/records.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
@@ -344,45 +346,28 @@ describe('a refresh', () => {
     });
   });
 
-  it('pauses an account for the same token again, twice as long the second time, and warns', async () => {
-    answer({ access_token: 'access-1' });
-
-    expect(await refresh()).toMatchObject({
-      untilMs: world.clock.now() + 5_000,
-      reason: 'token-rejected-again',
-    });
-    expect(lines().at(-1)).toEqual({ level: 'warn', fields: { partnerAccount: 'main' } });
-    expect(world.observer.counted(metrics.needsAttention)).toBe(0);
-    world.clock.advance(5_000);
-    expect(await refresh()).toMatchObject({ kind: 'paused', untilMs: world.clock.now() + 7_500 });
-    answer({});
-    world.clock.advance(7_500);
-    expect(await refresh()).toEqual({ kind: 'renewed' });
-    expect(await world.account()).not.toHaveProperty('pause');
-  });
-
   it.each([
     ['with another token ends a pause', 'access-new', false],
     ['with the same token leaves a pause as it is', 'access-1', true],
   ] as const)('only so that the refresh token lives on, %s', async (_case, access_token, stays) => {
-    const pause = { until: world.clock.now() + 60_000, reason: 'token-rejected-again', attempts: 3 };
-    await change('main', (account) => ({ ...account, pause }));
+    const hold = tokenHold(world.clock.now() + 60_000);
+    await change('main', (account) => ({ ...account, holds: [hold] }));
     answer({ access_token });
 
     expect(await refresh({ because: 'unused' })).toEqual({ kind: 'renewed' });
 
-    expect((await world.account())?.pause).toEqual(stays ? pause : undefined);
+    expect(holdOf(await world.account(), 'token')).toEqual(stays ? hold : undefined);
   });
 
   it('of a paused account is put off for any other reason, until the very end of the pause', async () => {
-    const pause = { until: world.clock.now() + 60_000, reason: 'token-rejected-again', attempts: 3 };
-    await change('main', (account) => ({ ...account, pause }));
+    const hold = tokenHold(world.clock.now() + 60_000);
+    await change('main', (account) => ({ ...account, holds: [hold] }));
 
     for (const because of ['token-rejected', 'expired'] as const)
       expect(await refresh({ because })).toEqual({
         kind: 'paused',
-        untilMs: pause.until,
-        reason: 'token-rejected-again',
+        untilMs: endOfHold(hold),
+        reason: 'tired',
       });
     expect(world.service.grants).toEqual([]);
     world.clock.advance(60_000);

@@ -378,22 +378,12 @@ describe('refresh-token', () => {
     },
   );
 
-  it('pauses an account whose token the service rejects and returns again, longer each time', async () => {
+  it('leaves it to the answers whether a token is bad that the service rejects and returns again', async () => {
     const current = (await stored()).access;
     answer({ access_token: current });
 
-    const first = await refresh();
-    expect(first).toMatchObject({ kind: 'paused', reason: 'token-rejected-again' });
-    expect(await refresh()).toMatchObject({ kind: 'paused' });
-    expect(world.service.grants).toHaveLength(1);
-    expect(await world.round()).toMatchObject({ polls: [], stopped: [] });
-
-    const firstMs = first.kind === 'paused' ? first.untilMs - world.clock.now() : 0;
-    world.clock.advance(firstMs);
-    const startedAt = world.clock.now();
-    const second = await refresh();
-    const secondMs = second.kind === 'paused' ? second.untilMs - startedAt : 0;
-    expect(secondMs).toBeGreaterThan(firstMs);
+    expect(await refresh()).toEqual({ kind: 'renewed' });
+    expect((await world.accounts.read('main'))?.holds).toBeUndefined();
   });
 
   it('does not pause an account whose token has run out by its own clock alone', async () => {

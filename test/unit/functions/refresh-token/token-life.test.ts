@@ -3,6 +3,7 @@ import { createConnect } from '../../../../functions/connect/connect.ts';
 import { createRefreshToken } from '../../../../functions/refresh-token/refresh-token.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
+import { holdOf, tokenHold } from '../../../helpers/holds.ts';
 import { createTokenWorld } from '../../../helpers/token-world.ts';
 
 const dayMs = 86_400_000;
@@ -120,15 +121,15 @@ describe('a refresh token that nothing asks for', () => {
   it('of a paused account is used too, and the pause stays', async () => {
     const world = await createTokenWorld(monthAlive);
     const { clock, state } = world;
-    const pause = { until: clock.now() + 90 * dayMs, reason: 'token-rejected-again', attempts: 3 };
-    await state.partnerAccounts.change('main', (account) => ({ ...account, pause }));
+    const hold = tokenHold(clock.now() + 90 * dayMs);
+    await state.partnerAccounts.change('main', (account) => ({ ...account, holds: [hold] }));
 
     for (let day = 0; day < 45; day += 1) {
       clock.advance(dayMs);
       await world.stage.sweep(world.options());
     }
 
-    expect((await world.account())?.pause).toEqual(pause);
+    expect(holdOf(await world.account(), 'token')).toEqual(hold);
     expect((await world.account())?.token?.usedAt).toBeGreaterThan(clock.now() - 8 * dayMs);
     expect((await world.account())?.stop).toBeUndefined();
   });

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../../../shared/domain/clock.ts';
-import { type FaultKind, PartnerError } from '../../../../shared/domain/faults.ts';
-import type { SlotRequest } from '../../../../shared/domain/rate-budget.ts';
+import { withHold, withoutHolds } from '../../../../shared/domain/holds.ts';
 import {
   createRateLimiter,
   type RateLimiter,
@@ -11,6 +10,7 @@ import {
 import type { BudgetStore } from '../../../../shared/state/budget.ts';
 import { createBudgetStore } from '../../../../shared/state/budget.ts';
 import { createInMemoryStore } from '../../../fakes/store.ts';
+import { freeBridge, holdBridge, serviceHold } from '../../../helpers/holds.ts';
 import { faultOf } from '../../../helpers/partner-api/fixtures.ts';
 import {
   createVirtualClock,
@@ -19,27 +19,23 @@ import {
 } from '../../../helpers/partner-api/virtual-clock.ts';
 import { createRecordingObserver } from '../../../helpers/recording-observer.ts';
 
-const faultWith = (kind: FaultKind, retryAfterMs?: number) =>
-  new PartnerError(kind, kind, retryAfterMs === undefined ? {} : { retryAfterMs });
-
 function setUp(options: Partial<RateLimiterOptions> = {}) {
   const clock = createVirtualClock();
   const inner = createBudgetStore(createInMemoryStore());
-  const reserved: SlotRequest[] = [];
+  const reserved: { readonly count: number }[] = [];
   const store: BudgetStore = {
     ...inner,
-    reserve: (request) => {
-      reserved.push(request);
-      return inner.reserve(request);
+    change: async (rule) => {
+      const changed = await inner.change(rule);
+      if ('granted' in changed) reserved.push({ count: Number(changed.granted) });
+      return changed;
     },
   };
   const make = () =>
     createRateLimiter({
       store,
       clock,
-      random: () => 0,
       maxRequestsPerSecond: 10,
-      circuitSeconds: 1800,
       ...options,
     });
   return { clock, store, reserved, rateLimiter: make(), other: make() };
@@ -79,7 +75,7 @@ describe('the rate', () => {
   it('keeps the slots of others when one process has a clock that is ahead', async () => {
     const { clock, store, rateLimiter } = setUp();
     const ahead: Clock = { ...clock, now: () => clock.now() + 15_000 };
-    const early = createRateLimiter({ store, clock: ahead, maxRequestsPerSecond: 10, circuitSeconds: 1 });
+    const early = createRateLimiter({ store, clock: ahead, maxRequestsPerSecond: 10 });
     const times: number[] = [];
     const ask = async (limiter: RateLimiter, deadlineMs: number) => {
       await limiter.enter('a', deadlineMs);
@@ -103,7 +99,7 @@ describe('the rate', () => {
     const { clock, store, rateLimiter } = setUp();
     await starts(clock, () => rateLimiter.enter('a', farMs), 1);
     clock.advance(-5 * 3_600_000);
-    await store.setOperatorPause({ who: 'me', since: clock.now() });
+    await holdBridge(store, { kind: 'operator', who: 'me', since: clock.now() });
 
     const fault = faultOf(rateLimiter.enter('a', clock.now() + 10_000));
     await clock.run();
@@ -125,13 +121,14 @@ describe('the rate', () => {
     const counts: number[] = [];
     const store: BudgetStore = {
       ...slow,
-      async reserve(request) {
-        counts.push(request.count);
+      async change(rule) {
         await clock.sleep(20);
-        return slow.reserve(request);
+        const changed = await slow.change(rule);
+        if ('granted' in changed) counts.push(Number(changed.granted));
+        return changed;
       },
     };
-    const rateLimiter = createRateLimiter({ store, clock, maxRequestsPerSecond: 10, circuitSeconds: 1 });
+    const rateLimiter = createRateLimiter({ store, clock, maxRequestsPerSecond: 10 });
 
     const first = rateLimiter.enter('a', farMs);
     await clock.run(clock.now() + 5);
@@ -170,14 +167,14 @@ describe('the rate', () => {
         const inner = createBudgetStore(createInMemoryStore());
         const store: BudgetStore = {
           ...inner,
-          async reserve(request) {
-            const reservation = await inner.reserve(request);
+          async change(rule) {
+            const changed = await inner.change(rule);
             await clock.sleep(delay());
-            return reservation;
+            return changed;
           },
         };
         const all = Array.from({ length: rateLimiters }, () =>
-          createRateLimiter({ store, clock, maxRequestsPerSecond: rate, circuitSeconds: 1 }),
+          createRateLimiter({ store, clock, maxRequestsPerSecond: rate }),
         );
         const times: number[] = [];
 
@@ -206,7 +203,6 @@ describe('the rate', () => {
       store: createBudgetStore(createInMemoryStore()),
       clock,
       maxRequestsPerSecond: 10,
-      circuitSeconds: 1,
     });
 
     const times = await starts(clock, () => rateLimiter.enter('a', farMs), 20);
@@ -275,449 +271,151 @@ describe('the rate', () => {
 
   it('is a passing fault when the store cannot be reached, and goes on when it can be again', async () => {
     const { clock, rateLimiter, store } = setUp();
-    const { reserve } = store;
-    store.reserve = () => Promise.reject(new Error('table gone'));
+    const { change } = store;
+    store.change = () => Promise.reject(new Error('table gone'));
 
     const fault = await faultOf(rateLimiter.enter('a', farMs));
-    store.reserve = reserve;
+    store.change = change;
 
     expect(fault).toMatchObject({ code: 'transient' });
     expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toEqual([0]);
   });
 });
 
-describe('a pause', () => {
-  it('that a person ends early is over for everybody a second later', async () => {
-    const { clock, store, rateLimiter, other } = setUp();
-    await rateLimiter.answered('a', faultWith('forbidden'), clock.now());
-    await rateLimiter.answered('b', faultWith('forbidden'), clock.now());
-    expect((await faultOf(rateLimiter.enter('a', farMs))).code).toBe('paused');
-    expect((await faultOf(other.enter('b', farMs))).code).toBe('paused');
+describe('a hold of the bridge', () => {
+  const hold = (until: number) => serviceHold('service', until);
 
-    await store.recover();
-    clock.advance(1_100);
-
-    expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toHaveLength(1);
-    expect(await starts(clock, () => other.enter('b', farMs), 1)).toHaveLength(1);
-  });
-
-  it('that was found out here stands while a look at the store is on its way that began before', async () => {
-    const { clock, store, rateLimiter } = setUp();
-    await starts(clock, () => rateLimiter.enter('a', farMs), 1);
-    clock.advance(1_100);
-    await rateLimiter.answered('a', faultWith('rate-limited', 60_000), clock.now());
-    clock.advance(1_100);
-    // The read is answered with the state from before the pause was stored.
-    const stale = { nextSlotMs: 0, pausedUntilMs: 0 };
-    store.read = async () => {
-      await rateLimiter.answered('a', faultWith('rate-limited', 90_000), clock.now());
-      return stale;
-    };
-    expect((await faultOf(rateLimiter.enter('a', farMs))).code).toBe('paused');
-  });
-
-  it('asked for with a time holds for that time, for every gate', async () => {
-    const { clock, rateLimiter, other } = setUp();
-
-    await rateLimiter.answered('a', faultWith('rate-limited', 7_000), clock.now());
-
-    expect(await faultOf(rateLimiter.enter('a', farMs))).toMatchObject({
-      code: 'paused',
-      retryAfterMs: 7_000,
-    });
-    expect(await faultOf(other.enter('b', farMs))).toMatchObject({ code: 'paused', retryAfterMs: 7_000 });
-    clock.advance(7_000);
-    expect(await starts(clock, () => other.enter('b', farMs), 1)).toEqual([0]);
-  });
-
-  it('holds here at once, also when the store cannot be told', async () => {
-    const { clock, rateLimiter, store } = setUp();
-    store.pause = () => Promise.reject(new Error('table gone'));
-
-    await rateLimiter.answered('a', faultWith('rate-limited', 7_000), clock.now());
-
-    expect((await faultOf(rateLimiter.enter('a', farMs))).code).toBe('paused');
-  });
-
-  it('that the store cannot be told of is told in the log', async () => {
-    const observer = createRecordingObserver();
-    const { clock, rateLimiter, store } = setUp({ observer });
-    const error = new Error('table gone');
-    store.pause = () => Promise.reject(error);
-
-    await rateLimiter.answered('a', faultWith('rate-limited', 7_000), clock.now());
-
-    expect(observer.lines).toMatchObject([{ level: 'warn', fields: { error } }]);
-  });
-
-  it('is told to the store only where it is longer than the one that holds', async () => {
-    const { clock, rateLimiter, store } = setUp();
-    const told: unknown[] = [];
-    store.pause = async (untilMs, reason) => void told.push([untilMs - startMs, reason]);
-
-    for (const waitMs of [7_000, 7_000, 6_999, 7_001]) {
-      await rateLimiter.answered('a', faultWith('rate-limited', waitMs), clock.now());
-    }
-
-    expect(told).toEqual([
-      [7_000, 'rate-limited'],
-      [7_001, 'rate-limited'],
-    ]);
-  });
-
-  it('goes with a 503 that names a time, not with one that does not', async () => {
-    const { clock, rateLimiter } = setUp();
-
-    expect(rateLimiter.answered('a', faultWith('transient'), clock.now())).toBeUndefined();
-    await rateLimiter.answered('a', faultWith('transient', 3_000), clock.now());
-
-    expect(await faultOf(rateLimiter.enter('a', farMs))).toMatchObject({ retryAfterMs: 3_000 });
-  });
-
-  it('grows with each 429 that names no time, to a minute at most, until one is answered well', async () => {
-    const { clock, rateLimiter } = setUp({ random: () => 1 });
-    const waits: number[] = [];
-    const rateLimited = async () => {
-      await rateLimiter.answered('a', faultWith('rate-limited'), clock.now());
-      const { retryAfterMs = 0 } = await faultOf(rateLimiter.enter('a', farMs));
-      waits.push(retryAfterMs);
-      clock.advance(retryAfterMs);
-    };
-
-    for (let i = 0; i < 8; i += 1) await rateLimited();
-    await rateLimiter.answered('a', undefined, clock.now());
-    await rateLimited();
-
-    expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 1_000]);
-  });
-
-  it('does not grow by the 429 of requests that were on their way already', async () => {
-    const { clock, rateLimiter } = setUp({ random: () => 1 });
-    const sentAt = clock.now();
-    clock.advance(20);
-
-    for (let i = 0; i < 10; i += 1) await rateLimiter.answered('a', faultWith('rate-limited'), sentAt);
-
-    expect(await faultOf(rateLimiter.enter('a', farMs))).toMatchObject({ retryAfterMs: 1_000 });
-  });
-
-  it('stops those who wait for their slot', async () => {
-    const { clock, rateLimiter } = setUp();
-    const calls = Promise.allSettled(Array.from({ length: 5 }, () => rateLimiter.enter('a', farMs)));
-    await clock.run(startMs + 150);
-
-    await rateLimiter.answered('a', faultWith('rate-limited', 60_000), clock.now());
-    await clock.run();
-
-    expect((await calls).map(({ status }) => status)).toEqual([
-      'fulfilled',
-      'fulfilled',
-      'rejected',
-      'rejected',
-      'rejected',
-    ]);
-  });
-
-  it('that another rateLimiter was told of is known within a second, also while slots of before last', async () => {
+  it('stops every process within a second, also while slots of before last', async () => {
     const { clock, rateLimiter, other } = setUp({ maxRequestsPerSecond: 1 });
     const calls = Promise.allSettled(Array.from({ length: 4 }, () => rateLimiter.enter('a', farMs)));
     await clock.run(startMs + 10);
 
-    await other.answered('a', faultWith('rate-limited', 60_000), clock.now());
+    await other.change((state) => withHold(state, hold(startMs + 60_000)));
     await clock.run();
 
     expect((await calls).map(({ status }) => status)).toEqual([
       'fulfilled',
-      'rejected',
-      'rejected',
-      'rejected',
+      ...['rejected', 'rejected', 'rejected'],
     ]);
+    expect(await faultOf(rateLimiter.enter('a', farMs))).toMatchObject({ code: 'paused' });
   });
-});
 
-describe('the circuit', () => {
-  const observed = () => {
-    const counted: string[] = [];
-    const ignore = () => undefined;
-    const count = (metric: string) => counted.push(metric);
-    return {
-      counted,
-      observer: { info: ignore, warn: ignore, error: (text: string) => counted.push(text), count },
+  it('that is ended early is over for every process a second later', async () => {
+    const { clock, store, rateLimiter, other } = setUp();
+    await rateLimiter.change((state) => withHold(state, hold(startMs + 60_000)));
+    expect((await faultOf(other.enter('b', farMs))).code).toBe('paused');
+
+    await freeBridge(store);
+    clock.advance(1_100);
+
+    for (const each of [rateLimiter, other])
+      expect(await starts(clock, () => each.enter('a', farMs), 1)).toHaveLength(1);
+  });
+
+  it('that was made here stands while a read of the store began before it', async () => {
+    const { clock, store, rateLimiter } = setUp();
+    await starts(clock, () => rateLimiter.enter('a', farMs), 1);
+    await rateLimiter.change((state) => withHold(state, hold(clock.now() + 60_000)));
+    clock.advance(1_100);
+    store.read = async () => {
+      await rateLimiter.change((state) => withHold(state, hold(clock.now() + 90_000)));
+      return { nextSlotMs: 0 };
     };
-  };
-  const forbidden = faultWith('forbidden');
-
-  it('stays closed for one forbidden resource, however often', async () => {
-    const { clock, rateLimiter } = setUp();
-
-    for (let i = 0; i < 5; i += 1) await rateLimiter.answered('a', forbidden, clock.now());
-
-    expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toEqual([0]);
-  });
-
-  it('opens although a longer pause holds, and says for what', async () => {
-    const observer = createRecordingObserver();
-    const { clock, rateLimiter, store } = setUp({ observer });
-    await rateLimiter.answered('a', faultWith('rate-limited', 3_600_000), clock.now());
-
-    await rateLimiter.answered('a', forbidden, clock.now());
-    await rateLimiter.answered('b', forbidden, clock.now());
-
-    expect(await store.read()).toMatchObject({ pausedUntilMs: startMs + 3_600_000, pauseReason: 'circuit' });
-    expect(observer.lines).toMatchObject([
-      { level: 'error', fields: { resource: 'b', circuitSeconds: 1800 } },
-    ]);
-  });
-
-  it('opens for everybody when two resources are forbidden in a row, and says so', async () => {
-    const { counted, observer } = observed();
-    const { clock, rateLimiter, other } = setUp({ observer });
-
-    await rateLimiter.answered('a', forbidden, clock.now());
-    await other.answered('b', forbidden, clock.now());
-
-    expect(await faultOf(rateLimiter.enter('c', farMs))).toMatchObject({
-      code: 'paused',
-      retryAfterMs: 1_800_000,
-    });
-    expect(await faultOf(other.enter('c', farMs))).toMatchObject({ code: 'paused' });
-    expect(counted).toEqual(['CircuitOpened', expect.stringContaining('403')]);
-  });
-
-  it.each([
-    ['a success', undefined],
-    ['a 404 of the service itself', faultWith('not-found')],
-  ])('stays closed when there was %s in between', async (_what, between) => {
-    const { clock, rateLimiter } = setUp();
-
-    await rateLimiter.answered('a', forbidden, clock.now());
-    await rateLimiter.answered('b', between, clock.now());
-    await rateLimiter.answered('c', forbidden, clock.now());
-
-    expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toEqual([0]);
-  });
-
-  it('opens once for many that are forbidden at the same time', async () => {
-    const { counted, observer } = observed();
-    const { clock, rateLimiter } = setUp({ observer });
-
-    await Promise.all(['a', 'b', 'c', 'd'].map((one) => rateLimiter.answered(one, forbidden, clock.now())));
-
-    expect(counted.filter((metric) => metric === 'CircuitOpened')).toHaveLength(1);
-  });
-
-  async function open() {
-    const set = setUp();
-    await set.rateLimiter.answered('a', forbidden, set.clock.now());
-    await set.rateLimiter.answered('b', forbidden, set.clock.now());
-    set.clock.advance(1_800_000);
-    return set;
-  }
-
-  it('lets one request through as a trial, and everybody when that goes well', async () => {
-    const { clock, rateLimiter, other } = await open();
-
-    const calls = Promise.allSettled([rateLimiter, rateLimiter, other].map((one) => one.enter('a', farMs)));
-    await clock.run();
-    expect((await calls).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
-    await rateLimiter.answered('a', undefined, clock.now());
-
-    expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toHaveLength(1);
-    clock.advance(30_000);
-    expect(await starts(clock, () => other.enter('a', farMs), 1)).toHaveLength(1);
-  });
-
-  it('opens again when the trial is forbidden, too', async () => {
-    const { clock, rateLimiter, other } = await open();
-    const trial = rateLimiter.enter('a', farMs);
-    await clock.run();
-    await trial;
-
-    await rateLimiter.answered('a', forbidden, clock.now());
-
-    expect(await faultOf(other.enter('a', farMs))).toMatchObject({ retryAfterMs: 1_800_000 });
-  });
-
-  it('lets another trial through when the first one brought nothing', async () => {
-    const { clock, rateLimiter, other } = await open();
-    const trial = rateLimiter.enter('a', farMs);
-    await clock.run();
-    await trial;
-    clock.advance(30_000);
-
-    expect(await starts(clock, () => other.enter('a', farMs), 1)).toEqual([0]);
-  });
-
-  describe('and an answer that may mean a rejected cursor', () => {
-    const undecided = true;
-
-    it('stays closed for any number of them', async () => {
-      const { clock, rateLimiter } = setUp();
-
-      for (const feed of ['a', 'b', 'c']) await rateLimiter.answered(feed, forbidden, clock.now(), undecided);
-
-      expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toEqual([0]);
-    });
-
-    it('neither ends a suspicion nor counts against it', async () => {
-      const { clock, rateLimiter } = setUp();
-
-      await rateLimiter.answered('a', forbidden, clock.now());
-      await rateLimiter.answered('b', faultWith('not-found'), clock.now(), undecided);
-      await rateLimiter.answered('c', forbidden, clock.now());
-
-      expect(await faultOf(rateLimiter.enter('d', farMs))).toMatchObject({ code: 'paused' });
-    });
-
-    async function trialUndecided() {
-      const set = await open();
-      const trial = set.rateLimiter.enter('a', farMs);
-      await set.clock.run();
-      await trial;
-      await set.rateLimiter.answered('a', forbidden, set.clock.now(), undecided);
-      return set;
-    }
-
-    it('lets the next request of the trial through, and nobody else', async () => {
-      const { clock, rateLimiter, other } = await trialUndecided();
-
-      expect(await faultOf(rateLimiter.enter('b', farMs))).toMatchObject({ code: 'paused' });
-      expect(await faultOf(other.enter('a', farMs))).toMatchObject({ code: 'paused' });
-      expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toEqual([105]);
-      expect(await faultOf(rateLimiter.enter('a', farMs))).toMatchObject({ code: 'paused' });
-    });
-
-    it('ends the circuit when that request is answered well', async () => {
-      const { clock, rateLimiter } = await trialUndecided();
-      await starts(clock, () => rateLimiter.enter('a', farMs), 1);
-
-      await rateLimiter.answered('a', undefined, clock.now());
-
-      expect(await starts(clock, () => rateLimiter.enter('b', farMs), 1)).toHaveLength(1);
-    });
-
-    it('opens the circuit again when that request is forbidden, too', async () => {
-      const { clock, rateLimiter, other } = await trialUndecided();
-      await starts(clock, () => rateLimiter.enter('a', farMs), 1);
-
-      await rateLimiter.answered('a', forbidden, clock.now());
-
-      expect(await faultOf(other.enter('b', farMs))).toMatchObject({ retryAfterMs: 1_800_000 });
-    });
-
-    it('leaves the trial to somebody else when that request never comes', async () => {
-      const { clock, other } = await trialUndecided();
-      clock.advance(30_000);
-
-      expect(await starts(clock, () => other.enter('b', farMs), 1)).toHaveLength(1);
-    });
-
-    it('refuses that request when the store cannot be reached', async () => {
-      const { rateLimiter, store } = await trialUndecided();
-      store.reserve = () => Promise.reject(new Error('table gone'));
-
-      const fault = await faultOf(rateLimiter.enter('a', farMs));
-      expect(fault).toMatchObject({ code: 'transient' });
-      expect(fault.message).toContain('cannot be reached');
-      expect((await faultOf(rateLimiter.enter('a', farMs))).code).toBe('paused');
-    });
-
-    it('lets that request wait for the pause that somebody has asked for meanwhile', async () => {
-      const { rateLimiter, store, clock } = await trialUndecided();
-      store.reserve = async () => ({
-        ...{ granted: 0, firstSlotMs: 0, isTrial: false, offsetMs: 0 },
-        state: { nextSlotMs: 0, pausedUntilMs: clock.now() + 60_000 },
-      });
-
-      expect(await faultOf(rateLimiter.enter('a', farMs))).toMatchObject({
-        ...{ code: 'paused', retryAfterMs: 60_000, message: expect.stringContaining('(a)') },
-      });
-    });
-
-    it('refuses that request when it has no slot in time', async () => {
-      const { clock, rateLimiter } = await trialUndecided();
-
-      expect(await faultOf(rateLimiter.enter('a', clock.now() + 50))).toMatchObject({ code: 'paused' });
-    });
-  });
-
-  it('does not close for a request that was sent before it opened', async () => {
-    const { clock, rateLimiter } = setUp();
-    const sentAt = clock.now();
-    clock.advance(10);
-    await rateLimiter.answered('a', forbidden, clock.now());
-    await rateLimiter.answered('b', forbidden, clock.now());
-
-    await rateLimiter.answered('c', undefined, sentAt);
 
     expect((await faultOf(rateLimiter.enter('a', farMs))).code).toBe('paused');
   });
+
+  it('holds here even if it cannot be stored, which is logged', async () => {
+    const observer = createRecordingObserver();
+    const { clock, rateLimiter, store } = setUp({ observer });
+    await starts(clock, () => rateLimiter.enter('a', farMs), 1);
+    const error = new Error('table gone');
+    store.change = () => Promise.reject(error);
+
+    await rateLimiter.change((state) => withHold(state, hold(startMs + 60_000)));
+
+    expect((await faultOf(rateLimiter.enter('a', farMs))).code).toBe('paused');
+    expect(observer.lines).toMatchObject([{ level: 'warn', fields: { error } }]);
+  });
+
+  it('is followed by a trial of one request, and by all when that succeeds', async () => {
+    const { clock, rateLimiter, other } = setUp();
+    await rateLimiter.change((state) => withHold(state, hold(startMs - 1)));
+
+    const [trial, second] = [rateLimiter.enter('a', farMs), faultOf(rateLimiter.enter('b', farMs))];
+    await clock.run(startMs + 1);
+    await trial;
+    expect((await second).code).toBe('paused');
+    expect((await faultOf(other.enter('c', farMs))).code).toBe('paused');
+    expect(rateLimiter.trial).toBe('a');
+
+    rateLimiter.trialEnded();
+    await rateLimiter.change((state) => withoutHolds(state, () => true));
+    clock.advance(1_100);
+    for (const each of [rateLimiter, other])
+      expect(await starts(clock, () => each.enter('b', farMs), 1)).toHaveLength(1);
+  });
+
+  it('lets the request go on whose trial is undecided, and nobody else', async () => {
+    const { clock, rateLimiter } = setUp();
+    await rateLimiter.change((state) => withHold(state, hold(startMs - 1)));
+    await starts(clock, () => rateLimiter.enter('a', farMs), 1);
+
+    expect((await faultOf(rateLimiter.enter('b', farMs))).code).toBe('paused');
+    expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toHaveLength(1);
+  });
+
+  it('does not outlast a clock that is set back', async () => {
+    const { clock, rateLimiter } = setUp();
+    const until = clock.now() + 60_000;
+    await rateLimiter.change((state) => withHold(state, { ...hold(until), forMs: 60_000 }));
+    clock.advance(-5 * 3_600_000);
+    await freeBridge(createBudgetStore(createInMemoryStore()));
+
+    expect(await starts(clock, () => rateLimiter.enter('a', clock.now() + 10_000), 1)).toHaveLength(1);
+  });
 });
 
-describe('a pause that an operator wants', () => {
-  const wanted = { who: 'ann', since: startMs, reason: 'a migration' };
+describe("an operator's hold", () => {
+  const wanted = { kind: 'operator', who: 'ann', since: startMs } as const;
 
-  it('holds back everything but requests for tokens, in a process that had looked a moment before', async () => {
+  it('stops all requests but those for tokens, in a process that has just looked', async () => {
     const { clock, store, rateLimiter } = setUp();
-    await starts(clock, () => rateLimiter.enter('a', farMs), 2);
-    await store.setOperatorPause(wanted);
-    clock.advance(5_000);
+    await starts(clock, () => rateLimiter.enter('a', farMs), 1);
+    await holdBridge(store, wanted);
+    clock.advance(1_001);
 
-    const refused = faultOf(rateLimiter.enter('a', farMs));
+    const fault = faultOf(rateLimiter.enter('a', farMs));
     const forTokens = rateLimiter.enter('token', farMs, true);
     await clock.run();
 
+    expect(await fault).toMatchObject({ code: 'operator-paused', retryAfterMs: undefined });
     await forTokens;
-    expect(await refused).toMatchObject({
-      code: 'operator-paused',
-      message: 'the whole bridge is paused by ann (a migration)',
-      retryAfterMs: undefined,
-    });
   });
 
-  it('is noticed by those that wait for their turn', async () => {
-    const { clock, store, rateLimiter } = setUp({ maxRequestsPerSecond: 1 });
-    const refused: Promise<unknown>[] = [];
-    for (let i = 0; i < 10; i += 1)
-      refused.push(
-        rateLimiter.enter('a', farMs).then(
-          () => clock.now(),
-          (fault) => fault,
-        ),
-      );
-    await clock.run(startMs + 500);
-    await store.setOperatorPause(wanted);
+  it('stops a trial, too', async () => {
+    const { clock, store, rateLimiter } = setUp();
+    await holdBridge(store, serviceHold('circuit', startMs - 1));
+    await holdBridge(store, wanted);
+
+    const fault = faultOf(rateLimiter.enter('a', farMs));
     await clock.run();
 
-    const sent = (await Promise.all(refused)).filter((one) => typeof one === 'number');
-
-    expect(Math.max(...sent)).toBeLessThanOrEqual(startMs + 2_500);
+    expect((await fault).code).toBe('operator-paused');
   });
 
   it('ends by itself, and when it is taken back', async () => {
-    const { clock, store, rateLimiter, other } = setUp();
-    await store.setOperatorPause({ ...wanted, until: startMs + 10_000 });
-    const refused = faultOf(rateLimiter.enter('a', farMs));
-    await clock.run();
-    expect(await refused).toMatchObject({ code: 'operator-paused', retryAfterMs: 10_000 });
+    const { clock, store, rateLimiter } = setUp();
+    await holdBridge(store, { ...wanted, until: startMs + 2_000 });
+    expect(await faultOf(rateLimiter.enter('a', farMs))).toMatchObject({ retryAfterMs: 2_000 });
+    clock.advance(2_001);
+    expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toHaveLength(1);
 
-    clock.advance(10_001);
-    await starts(clock, () => rateLimiter.enter('a', farMs), 1);
-    await store.setOperatorPause(wanted);
-    await store.setOperatorPause();
-    await starts(clock, () => other.enter('a', farMs), 1);
+    await holdBridge(store, wanted);
+    clock.advance(1_001);
+    expect((await faultOf(rateLimiter.enter('a', farMs))).code).toBe('operator-paused');
+    await freeBridge(store);
+    clock.advance(1_001);
+    expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toHaveLength(1);
   });
-});
-
-it('goes on at once when somebody ends what the service asked for, an open circuit with it', async () => {
-  const { clock, store, rateLimiter } = setUp();
-  await store.pause(startMs + 1_800_000, 'circuit');
-  const refused = faultOf(rateLimiter.enter('a', farMs));
-  await clock.run();
-  expect(await refused).toMatchObject({ code: 'paused' });
-
-  await store.endPause();
-  clock.advance(1_001);
-
-  expect(await starts(clock, () => rateLimiter.enter('a', farMs), 3)).toHaveLength(3);
 });

@@ -4,6 +4,7 @@ import { faultPolicies, PartnerError } from '../../../../shared/domain/faults.ts
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import { createTokenSource } from '../../../../shared/partner-api/tokens/token-source.ts';
+import { freeHolds } from '../../../helpers/holds.ts';
 import { faultOf } from '../../../helpers/partner-api/fixtures.ts';
 import { createVirtualClock, startMs } from '../../../helpers/partner-api/virtual-clock.ts';
 import { partnerAccount, tokenPair } from '../../../helpers/records.ts';
@@ -29,6 +30,7 @@ function setUp() {
       token: { version: state.row ?? state.version, expiresAt: 0, usedAt: 0 },
     });
   const tokens = createTokenSource({
+    holds: freeHolds,
     clock,
     accounts: {
       async get() {
@@ -61,7 +63,7 @@ function setUp() {
     return { kind: 'renewed' };
   };
   const source = {
-    current: async (deadlineMs: number) => tokens.current('main', 1, deadlineMs),
+    current: async (deadlineMs: number) => tokens.current('main', 1, deadlineMs, 'a'),
     renewed(version: string, because: Rejection, deadlineMs: number) {
       tokens.reject('main', version, because);
       return this.current(deadlineMs);

@@ -4,13 +4,14 @@ import type { RefreshOutcome, Rejection } from '../../../../shared/contract/refr
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import type { TokenPair } from '../../../../shared/domain/token-pair.ts';
+import { createHoldKeeper } from '../../../../shared/partner-api/holds/hold-keeper.ts';
 import { CachedAccounts } from '../../../../shared/partner-api/tokens/cached-accounts.ts';
 import {
   createTokenSource,
   type TokenSourceOptions,
 } from '../../../../shared/partner-api/tokens/token-source.ts';
-import type { TokenSource } from '../../../../shared/ports/token-source.ts';
-import { faultOf } from '../../../helpers/partner-api/fixtures.ts';
+import { tokenHold } from '../../../helpers/holds.ts';
+import { createOpenRateLimiter, faultOf } from '../../../helpers/partner-api/fixtures.ts';
 import { createVirtualClock, startMs } from '../../../helpers/partner-api/virtual-clock.ts';
 
 const deadlineMs = startMs + 30_000;
@@ -43,6 +44,7 @@ function setUp(options: Partial<TokenSourceOptions> = {}) {
         return rowOf(name);
       },
       list: async () => [rowOf('main')],
+      change: () => Promise.reject(new Error('nothing is to be written')),
     },
     clock,
   );
@@ -58,7 +60,9 @@ function setUp(options: Partial<TokenSourceOptions> = {}) {
     state.lifetimeMs += 3_600_000;
     return { kind: 'renewed' };
   };
+  const holds = createHoldKeeper({ rateLimiter: createOpenRateLimiter(), circuitSeconds: 1, clock });
   const tokens = createTokenSource({
+    holds,
     reader: {
       async read() {
         state.reads += 1;
@@ -76,8 +80,8 @@ function setUp(options: Partial<TokenSourceOptions> = {}) {
     clock,
     ...options,
   });
-  const current = async (...[name, generation, untilMs]: Parameters<TokenSource['current']>) =>
-    tokens.current(name, generation, untilMs);
+  const current = async (name: string, generation: number, untilMs: number) =>
+    tokens.current(name, generation, untilMs, 'a');
   const source = {
     current,
     /** What a request does whose token was rejected. */
@@ -234,7 +238,11 @@ describe('a token at the moment of sending', () => {
       { row: { stop: { reason: 'disconnected', tokenVersion: '1', at: '' } } },
       'account-stopped',
     ],
-    ['an operator paused it', { row: { operatorPause: { who: 'ann', since: startMs } } }, 'operator-paused'],
+    [
+      'an operator paused it',
+      { row: { holds: [{ kind: 'operator', who: 'ann', since: startMs }] } },
+      'operator-paused',
+    ],
   ])('is refused when %s more than five seconds ago', async (_case, change, code) => {
     const { source, state, clock } = setUp();
     await source.current('main', 1, deadlineMs);
@@ -248,7 +256,7 @@ describe('a token at the moment of sending', () => {
     const { tokens, source } = setUp();
     await source.current('main', 1, deadlineMs);
 
-    expect(tokens.current('main', 1, deadlineMs)).toMatchObject({ version: '1' });
+    expect(tokens.current('main', 1, deadlineMs, 'a')).toMatchObject({ version: '1' });
   });
 
   it('is refused when reading the row takes longer than it may be old', async () => {
@@ -431,7 +439,7 @@ describe('a rejected token', () => {
     const stopped = setUp();
     stopped.state.row = { stop };
     const paused = setUp();
-    paused.state.row = { pause: { until: startMs + 9_000, reason: 'x', attempts: 1 } };
+    paused.state.row = { holds: [tokenHold(startMs + 9_000)] };
 
     const faults = await Promise.all(
       [stopped, paused].map(({ source }) =>
@@ -448,7 +456,7 @@ describe('a rejected token', () => {
 
   it('of an account that is known to wait is not looked up again by every message', async () => {
     const { source, state } = setUp();
-    state.row = { pause: { until: startMs + 9_000, reason: 'x', attempts: 1 } };
+    state.row = { holds: [tokenHold(startMs + 9_000)] };
     const ask = () => faultOf(source.renewed('main', 1, '1', 'token-rejected', deadlineMs));
 
     for (let message = 0; message < 10; message += 1) await ask();
@@ -459,7 +467,7 @@ describe('a rejected token', () => {
   it('of an account that has begun to wait since it was looked at is not asked about either', async () => {
     const { source, state, asked, revealed } = setUp();
     await revealed(source.current('main', 1, deadlineMs));
-    state.row = { pause: { until: startMs + 9_000, reason: 'x', attempts: 1 } };
+    state.row = { holds: [tokenHold(startMs + 9_000)] };
 
     const fault = await faultOf(source.renewed('main', 1, '1', 'token-rejected', deadlineMs));
 

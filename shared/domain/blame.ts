@@ -1,0 +1,176 @@
+/**
+ * An answer of the service holds the smallest thing that explains it: the advert alone, then (several different adverts
+ * of an account, no success of it between) the account, then (several accounts, no success between) the bridge. A success
+ * narrows it again. The evidence is kept in the memory of a process; what it shows becomes a hold (holds.ts), which is
+ * stored.
+ */
+import type { FaultKind } from './faults.ts';
+import { endOfHold, type Hold, type HoldKind } from './holds.ts';
+
+interface BlameRule {
+  readonly kind: HoldKind;
+  readonly reason: string;
+  /** So many different resources of an account hold the account. */
+  readonly account: number;
+  /** So many of at least two accounts hold the bridge. */
+  readonly bridge: number;
+  /** Length of the first hold, and the longest that repeated faults make it. */
+  readonly firstMs: number;
+  readonly maxMs: number;
+}
+
+const [secondMs, minuteMs] = [1_000, 60_000];
+/** All requests would get the same answer: no more messages may be dead-lettered for it, and one a minute tries it. */
+const permanent: BlameRule = {
+  ...{ kind: 'service', reason: 'the service refuses all requests alike' },
+  ...{ account: 20, bridge: 20, firstMs: minuteMs, maxMs: minuteMs },
+};
+
+/** Other faults are no evidence: the service has judged that request, so they count as a success. */
+const rules: Readonly<Partial<Record<FaultKind, BlameRule>>> = {
+  transient: {
+    ...{ kind: 'service', reason: 'the service does not answer, or with errors' },
+    ...{ account: 3, bridge: 4, firstMs: 5 * secondMs, maxMs: 10 * minuteMs },
+  },
+  /** The limit is the application's, so one answer holds the bridge. */
+  'rate-limited': {
+    ...{ kind: 'service', reason: 'the service asked for a pause' },
+    ...{ account: 1, bridge: 1, firstMs: secondMs, maxMs: minuteMs },
+  },
+  forbidden: {
+    ...{ kind: 'circuit', reason: 'the service answers 403 to different requests' },
+    ...{ account: 3, bridge: 2, firstMs: minuteMs, maxMs: 60 * minuteMs },
+  },
+  'token-rejected': {
+    ...{ kind: 'token', reason: 'the service rejects the token in different requests' },
+    ...{ account: 3, bridge: 6, firstMs: 5 * secondMs, maxMs: 60 * minuteMs },
+  },
+  'invalid-request': permanent,
+  'request-refused': permanent,
+  'wrong-path': permanent,
+  'contract-broken': permanent,
+};
+
+export const isEvidence = (fault: FaultKind): boolean => rules[fault] !== undefined;
+
+/** An answer, as evidence for or against a resource. */
+export interface Evidence {
+  /** Undefined for a token request. */
+  readonly account: string | undefined;
+  readonly resource: string;
+  /** Undefined after a success. */
+  readonly fault: FaultKind | undefined;
+  /** The wait that the service asked for. */
+  readonly retryAfterMs?: number | undefined;
+  /** When the request was sent, ms since 1970. */
+  readonly sentAt: number;
+}
+
+export interface Verdict {
+  /** Undefined: the whole bridge. */
+  readonly account: string | undefined;
+  readonly hold: Hold;
+}
+
+/** A fault that {@link Blame} counts as evidence. */
+interface Bad extends Evidence {
+  readonly fault: FaultKind;
+}
+
+/** The suspected resources of each account. */
+type Suspects = Map<string, Set<string>>;
+
+/** A hold that begins within this time after another of the same fault is twice as long. */
+const againMs = 2 * minuteMs;
+const maxBlamed = 20;
+
+/** The hold after an answer: as long as the service asked for, and otherwise `forMs`. */
+function holdAfter({ fault, retryAfterMs = 0 }: Bad, forMs: number, now: number): Hold {
+  const { kind, reason } = rules[fault] ?? permanent;
+  const length = Math.max(retryAfterMs, forMs);
+  return { kind, fault, reason, since: now, until: now + length, forMs: length };
+}
+
+/**
+ * The hold after a trial that has failed: twice as long, at most as long as its rule allows. If it has failed with another
+ * fault, another trial decides.
+ */
+export function afterTrial(hold: Hold, { fault, ...evidence }: Evidence, now: number): Hold {
+  if (fault === undefined || fault !== hold.fault) return hold;
+  const { forMs = 0, since, blamed = [] } = hold;
+  const longestMs = Math.max(forMs, rules[fault]?.maxMs ?? 0);
+  const next = holdAfter({ ...evidence, fault }, Math.min(2 * forMs, longestMs), now);
+  return { ...next, since, blamed: [...new Set([...blamed, evidence.resource])].slice(-maxBlamed) };
+}
+
+export class Blame {
+  readonly #circuitMs: number;
+  /** No success of the account since. */
+  readonly #ofAccounts = new Map<FaultKind, Suspects>();
+  /** No success of any account since. */
+  readonly #ofBridge = new Map<FaultKind, Suspects>();
+  /** The last hold of each account that this process made; without a name: of the bridge. */
+  readonly #last = new Map<string | undefined, Hold>();
+
+  /** @param circuitMs length of the bridge's first hold because of 403 */
+  constructor(circuitMs: number) {
+    this.#circuitMs = circuitMs;
+  }
+
+  /** @returns the hold that is necessary after this answer, together with those before it */
+  answered(evidence: Evidence, now: number): Verdict | undefined {
+    const { account, resource, fault } = evidence;
+    const rule = fault && rules[fault];
+    if (!fault || !rule) return this.#succeeded(account);
+    const bad = { ...evidence, fault };
+    // What was sent before a hold began gives no new information.
+    if (this.#isBeforeHold(undefined, bad)) return undefined;
+    if (fault === 'rate-limited') return this.#verdict(undefined, bad, [], now);
+    if (account === undefined || this.#isBeforeHold(account, bad)) return undefined;
+    const all = noted(this.#ofBridge, bad, account);
+    const blamed = [...all.values()].flatMap((resources) => [...resources]);
+    // Rule: blame-several-accounts
+    if (all.size > 1 && blamed.length >= rule.bridge) return this.#verdict(undefined, bad, blamed, now);
+    const own = noted(this.#ofAccounts, bad, account).get(account) ?? new Set([resource]);
+    // Rule: blame-several-adverts
+    return own.size >= rule.account ? this.#verdict(account, bad, [...own], now) : undefined;
+  }
+
+  #isBeforeHold(account: string | undefined, { sentAt }: Bad): boolean {
+    const last = this.#last.get(account);
+    return last !== undefined && sentAt <= last.since;
+  }
+
+  /** A success of an account clears its own suspects, and no accounts are suspected together any more. */
+  #succeeded(account: string | undefined): undefined {
+    if (this.#ofBridge.size > 0) this.#ofBridge.clear();
+    if (this.#ofAccounts.size === 0 || account === undefined) return;
+    for (const [fault, suspects] of this.#ofAccounts)
+      if (suspects.delete(account) && suspects.size === 0) this.#ofAccounts.delete(fault);
+  }
+
+  #verdict(account: string | undefined, bad: Bad, blamed: readonly string[], now: number): Verdict {
+    const { fault } = bad;
+    const before = this.#last.get(account);
+    const isAgain = before?.fault === fault && now - endOfHold(before) < againMs;
+    const hold = isAgain ? afterTrial(before, bad, now) : this.#firstHold(account, bad, now);
+    const made = { ...hold, since: now, blamed: blamed.slice(-maxBlamed) };
+    if (account === undefined) this.#ofBridge.delete(fault);
+    else this.#ofAccounts.get(fault)?.delete(account);
+    this.#last.set(account, made);
+    return { account, hold: made };
+  }
+
+  #firstHold(account: string | undefined, bad: Bad, now: number): Hold {
+    const isAddress = account === undefined && bad.fault === 'forbidden';
+    return holdAfter(bad, isAddress ? this.#circuitMs : (rules[bad.fault]?.firstMs ?? 0), now);
+  }
+}
+
+/** Notes a suspected resource. @returns all suspects of the fault */
+function noted(evidence: Map<FaultKind, Suspects>, { fault, resource }: Bad, account: string): Suspects {
+  const suspects: Suspects = evidence.get(fault) ?? new Map();
+  evidence.set(fault, suspects);
+  suspects.set(account, (suspects.get(account) ?? new Set()).add(resource));
+  return suspects;
+}

@@ -1,0 +1,136 @@
+/**
+ * "Not now" has one shape, on a partner account or on the whole bridge: a hold. This file has the only rules about holds;
+ * blame.ts decides when the service's answers make one.
+ */
+import { type FaultKind, PartnerError } from './faults.ts';
+
+export type HoldKind = 'authorization' | 'operator' | 'service' | 'circuit' | 'token';
+
+export interface Hold {
+  readonly kind: HoldKind;
+  /** When it began, ms since 1970. */
+  readonly since: number;
+  /** When it ends; absent: when somebody ends it. */
+  readonly until?: number;
+  /** Its length. An end that is much further away was written before a clock was set back, and does not count. */
+  readonly forMs?: number;
+  readonly reason?: string;
+  /** Of an operator's hold: on a stack the caller's ARN, on an embedded bridge the user of the machine. */
+  readonly who?: string;
+  /**
+   * The fault of the answers that made the hold. At the end of such a hold, one request at a time tries the service: a
+   * success ends the hold, the same fault makes it twice as long.
+   */
+  readonly fault?: string;
+  /** The resources that gave these answers; they are not the first to try it. */
+  readonly blamed?: readonly string[];
+}
+
+/** The row of a partner account, or of the whole bridge. */
+export interface Holder {
+  /** At most one of each kind. */
+  readonly holds?: readonly Hold[];
+}
+
+interface HoldMeaning {
+  /** The fault of a request that is not sent because of it. */
+  readonly account: FaultKind;
+  readonly bridge: FaultKind;
+  /** Requests for tokens are sent nevertheless, so that no credential dies. */
+  readonly sendsTokens: boolean;
+  /** Messages leave the queue even if its end is near, because a person decides about the end. */
+  readonly setsAside: boolean;
+}
+
+/** During every hold, only requests for tokens may be sent. */
+export const holdMeanings: Readonly<Record<HoldKind, HoldMeaning>> = {
+  /** The user has to authorize again. */
+  authorization: {
+    ...{ account: 'account-stopped', bridge: 'account-stopped', sendsTokens: false, setsAside: true },
+  },
+  operator: {
+    ...{ account: 'operator-paused', bridge: 'operator-paused', sendsTokens: true, setsAside: true },
+  },
+  /** The service asked to wait, or answers nothing well. */
+  service: { account: 'account-paused', bridge: 'paused', sendsTokens: false, setsAside: false },
+  /** The service refuses the address, or the account: the circuit is open. */
+  circuit: { account: 'account-paused', bridge: 'paused', sendsTokens: false, setsAside: false },
+  /** There is no token that the service accepts. */
+  token: { account: 'account-paused', bridge: 'paused', sendsTokens: false, setsAside: false },
+};
+
+/** More than the clocks of two processes differ. */
+const clockToleranceMs = 60_000;
+/** How long all others wait for the result of a trial; the process that makes it may crash. */
+export const trialMs = 30_000;
+/** If nothing else asks for so long after the end, even a blamed resource may try the service. */
+const onlyBlamedMs = 60_000;
+
+/** When the hold ends, ms since 1970; Infinity if somebody has to end it. */
+export const endOfHold = ({ until = Number.POSITIVE_INFINITY }: Hold): number => until;
+
+function isInForce({ until, forMs = Number.POSITIVE_INFINITY }: Hold, now: number): boolean {
+  if (until === undefined) return true;
+  // Rule: hold-has-a-length
+  return until > now && until - now <= Math.max(forMs, trialMs) + clockToleranceMs;
+}
+
+/** The hold of this kind that is in force. */
+export const heldBy = (holder: Holder | undefined, kind: HoldKind, now: number): Hold | undefined =>
+  holder?.holds?.find((hold) => hold.kind === kind && isInForce(hold, now));
+
+/** The hold in force, of the bridge or of the account: an operator's, or else the one that ends last. */
+export function holdOf(
+  bridge: Holder | undefined,
+  account: Holder | undefined,
+  now: number,
+): Hold | undefined {
+  let found: Hold | undefined;
+  for (const hold of [...(account?.holds ?? []), ...(bridge?.holds ?? [])]) {
+    const isLater = !found || (found.kind !== 'operator' && endOfHold(hold) > endOfHold(found));
+    if (isInForce(hold, now) && (hold.kind === 'operator' || isLater)) found = hold;
+  }
+  return found;
+}
+
+/** The hold that has ended, while no request has succeeded since. */
+export const untriedHold = (holder: Holder | undefined, now: number): Hold | undefined =>
+  holder?.holds?.find((hold) => hold.fault !== undefined && !isInForce(hold, now));
+
+/** When a request for `resource` may be the one that tries the service after the hold, ms since 1970. */
+export function trialAt(hold: Hold, resource: string, now: number): number {
+  // Rule: trial-not-of-the-blamed
+  const isBlamed = hold.blamed?.includes(resource) === true;
+  return isBlamed ? Math.min(endOfHold(hold), now) + onlyBlamedMs : now;
+}
+
+/** All but the request that tries the service see the hold a little longer. */
+export const whileTried = (hold: Hold, now: number): Hold => ({ ...hold, until: now + trialMs });
+
+export const withHold = <T extends Holder>(holder: T, hold: Hold): T => ({
+  ...holder,
+  holds: [...(holder.holds ?? []).filter(({ kind }) => kind !== hold.kind), hold],
+});
+
+/** @returns the same object if there is no such hold */
+export function withoutHolds<T extends Holder>(holder: T, isOver: (hold: Hold) => boolean): T {
+  const { holds = [], ...rest } = holder;
+  const left = holds.filter((hold) => !isOver(hold));
+  if (left.length === holds.length) return holder;
+  return (left.length > 0 ? { ...rest, holds: left } : rest) as T;
+}
+
+/** The fault of a request that is not sent. @param account undefined: the whole bridge is on hold */
+export function heldFault(hold: Hold, account: string | undefined, nowMs: number): PartnerError {
+  const { kind, reason, who } = hold;
+  const untilMs = endOfHold(hold);
+  const whose = account === undefined ? 'the whole bridge' : `partner account ${account}`;
+  const by = who === undefined ? '' : ` by ${who}`;
+  const why = reason === undefined ? '' : ` (${reason})`;
+  const meaning = holdMeanings[kind];
+  const fault = account === undefined ? meaning.bridge : meaning.account;
+  const verb = kind === 'authorization' ? 'is stopped' : 'is paused';
+  return new PartnerError(fault, `${whose} ${verb}${by}${why}`, {
+    ...(Number.isFinite(untilMs) && { retryAfterMs: Math.max(1, untilMs - nowMs) }),
+  });
+}

@@ -1,0 +1,31 @@
+import type { Hold } from '../../shared/domain/holds.ts';
+import { withHold, withoutHolds } from '../../shared/domain/holds.ts';
+import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
+import type { HoldKeeper } from '../../shared/partner-api/holds/hold-keeper.ts';
+import type { BudgetStore } from '../../shared/state/budget.ts';
+
+/** The hold of an account that has no usable token. */
+export const tokenHold = (until: number, reason = 'tired'): Hold => ({
+  kind: 'token',
+  since: 0,
+  until,
+  reason,
+});
+
+/** The hold that is open because of 403, or that the service asked for. */
+export const serviceHold = (kind: 'service' | 'circuit', until: number): Hold => ({
+  ...{ kind, since: 0, until, reason: 'the service asked for a pause' },
+  fault: kind === 'circuit' ? 'forbidden' : 'rate-limited',
+});
+
+export const holdBridge = (store: BudgetStore, hold: Hold) =>
+  store.change((state) => ({ state: withHold(state, hold) }));
+
+export const freeBridge = (store: BudgetStore) =>
+  store.change((state) => ({ state: withoutHolds(state, () => true) }));
+
+export const holdOf = (account: PartnerAccount | undefined, kind: Hold['kind']): Hold | undefined =>
+  account?.holds?.find((hold) => hold.kind === kind);
+
+/** Nothing is on hold. */
+export const freeHolds: Pick<HoldKeeper, 'admit'> = { admit: () => undefined };

@@ -1,0 +1,160 @@
+import { describe, expect, it } from 'vitest';
+import { afterTrial, Blame } from '../../../shared/domain/blame.ts';
+import type { FaultKind } from '../../../shared/domain/faults.ts';
+
+const startMs = 1_000_000;
+const circuitMs = 1_800_000;
+
+function setUp() {
+  const blame = new Blame(circuitMs);
+  let now = startMs;
+  /** The answers of `account` about the adverts with these numbers. */
+  const answered = (
+    account: string,
+    adverts: readonly number[],
+    fault?: FaultKind,
+    retryAfterMs?: number,
+  ) => {
+    const verdicts = adverts.map((advert) => {
+      const sentAt = now;
+      now += 10;
+      return blame.answered({ account, resource: `${account} ${advert}`, fault, retryAfterMs, sentAt }, now);
+    });
+    return verdicts.at(-1);
+  };
+  return { blame, answered, now: () => now, pass: (ms: number) => (now += ms) };
+}
+
+const passing: readonly FaultKind[] = ['transient', 'forbidden', 'token-rejected'];
+
+describe('blame', () => {
+  it.each(passing)('holds nothing when one advert answers %s again and again', (fault) => {
+    const { answered } = setUp();
+
+    expect(answered('main', [1, 1, 1, 1, 1, 1, 2, 2, 2], fault)).toBeUndefined();
+  });
+
+  it.each(passing)('holds the account when three of its adverts answer %s', (fault) => {
+    const { answered } = setUp();
+
+    expect(answered('main', [1, 2, 3], fault)).toMatchObject({
+      account: 'main',
+      hold: { fault, blamed: ['main 1', 'main 2', 'main 3'] },
+    });
+  });
+
+  it.each(passing)('holds nothing for %s when the account succeeded in between', (fault) => {
+    const { answered } = setUp();
+    answered('main', [1, 2], fault);
+    answered('main', [9]);
+
+    expect(answered('main', [3, 4], fault)).toBeUndefined();
+    expect(answered('main', [5], fault)).toBeDefined();
+  });
+
+  it('does not take the success of another account for one of this', () => {
+    const { answered } = setUp();
+    answered('main', [1, 2], 'transient');
+    answered('shop', [9]);
+
+    expect(answered('main', [3], 'transient')).toMatchObject({ account: 'main' });
+  });
+
+  it('holds the bridge when two accounts answer 403 with no success between', () => {
+    const { answered, now } = setUp();
+    answered('main', [1], 'forbidden');
+
+    expect(answered('shop', [1], 'forbidden')).toMatchObject({
+      account: undefined,
+      hold: { kind: 'circuit', forMs: circuitMs, until: now() + circuitMs },
+    });
+  });
+
+  it('holds no bridge when anybody succeeded between the faults of two accounts', () => {
+    const { answered } = setUp();
+    answered('main', [1, 2], 'forbidden');
+    answered('beta', [7]);
+
+    expect(answered('shop', [1, 2], 'forbidden')).toBeUndefined();
+  });
+
+  it('holds the bridge at once for 429, and for the time that the service named', () => {
+    const { answered } = setUp();
+
+    expect(answered('main', [1], 'rate-limited', 7_000)).toMatchObject({
+      account: undefined,
+      hold: { kind: 'service', forMs: 7_000 },
+    });
+  });
+
+  it('doubles a hold that follows another, up to a limit', () => {
+    const { answered, pass } = setUp();
+    const lengths: (number | undefined)[] = [];
+    for (let turn = 0; turn < 8; turn += 1) {
+      const length = answered('main', [1], 'rate-limited')?.hold.forMs;
+      lengths.push(length);
+      pass((length ?? 0) + 1);
+    }
+
+    expect(lengths).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
+    pass(200_000);
+    expect(answered('main', [1], 'rate-limited')?.hold.forMs).toBe(1_000);
+  });
+
+  it('ignores answers to requests that were sent before the hold began', () => {
+    const { blame, answered, now } = setUp();
+    const sentAt = now();
+    answered('main', [1, 2, 3], 'transient');
+
+    const late = [4, 5, 6].map((advert) =>
+      blame.answered({ account: 'main', resource: `main ${advert}`, fault: 'transient', sentAt }, now()),
+    );
+    expect(late).toEqual([undefined, undefined, undefined]);
+  });
+
+  it.each<FaultKind>(['invalid-request', 'request-refused', 'wrong-path', 'contract-broken'])(
+    'holds the bridge when twenty adverts in a row got %s, and tries one a minute',
+    (fault) => {
+      const { answered } = setUp();
+      const adverts = Array.from({ length: 10 }, (_, index) => index);
+      expect(answered('main', adverts, fault)).toBeUndefined();
+      expect(answered('shop', adverts.slice(1), fault)).toBeUndefined();
+
+      const verdict = answered('shop', [77], fault);
+
+      expect(verdict).toMatchObject({ account: undefined, hold: { fault, forMs: 60_000 } });
+      const { hold } = verdict ?? { hold: undefined };
+      const evidence = { account: 'main', resource: 'main 1', fault, sentAt: startMs };
+      expect(hold && afterTrial(hold, evidence, 5_000_000)).toMatchObject({
+        forMs: 60_000,
+        until: 5_060_000,
+      });
+    },
+  );
+});
+
+describe('a trial', () => {
+  const hold = {
+    kind: 'circuit',
+    since: 1,
+    until: 9,
+    forMs: circuitMs,
+    reason: '',
+    fault: 'forbidden',
+  } as const;
+  const evidence = { account: 'main', resource: 'main 1', sentAt: 10 };
+
+  it('doubles the hold when it ends with the same fault, and is blamed too', () => {
+    const account = { ...hold, forMs: 60_000 };
+
+    expect(afterTrial(account, { ...evidence, fault: 'forbidden' }, 1_000)).toEqual({
+      ...account,
+      reason: expect.any(String),
+      ...{ forMs: 120_000, until: 121_000, blamed: ['main 1'] },
+    });
+  });
+
+  it('leaves the hold as it is when it ends with another fault', () => {
+    expect(afterTrial(hold, { ...evidence, fault: 'transient' }, 1_000)).toBe(hold);
+  });
+});

@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest';
+import { type FaultKind, PartnerError } from '../../../shared/domain/faults.ts';
+import { createHoldKeeper } from '../../../shared/partner-api/holds/hold-keeper.ts';
+import { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
+import { createInMemoryState } from '../../fakes/state.ts';
+import { holdOf } from '../../helpers/holds.ts';
+import { createVirtualClock, startMs } from '../../helpers/partner-api/virtual-clock.ts';
+import { partnerAccount } from '../../helpers/records.ts';
+
+const farMs = startMs + 3_600_000;
+
+/** Two processes with one state, and two partner accounts. */
+async function setUp() {
+  const clock = createVirtualClock();
+  const { partnerAccounts: accounts, budgetStore: store } = createInMemoryState({ clock });
+  await accounts.add(partnerAccount());
+  await accounts.add(partnerAccount({ name: 'shop' }));
+  const start = () => {
+    const rateLimiter = createRateLimiter({ store, clock, maxRequestsPerSecond: 100_000 });
+    const holds = createHoldKeeper({ rateLimiter, accounts, circuitSeconds: 1_800, clock });
+    const answered = async (account: string, advert: number, kind?: FaultKind, retryAfterMs?: number) => {
+      const fault = kind && new PartnerError(kind, kind, retryAfterMs === undefined ? {} : { retryAfterMs });
+      const sentAt = clock.now();
+      clock.advance(1);
+      await holds.answered({ account, resource: `${account} ${advert}`, fault, sentAt }, false);
+    };
+    const admit = async (resource: string) => {
+      const row = await accounts.read('main');
+      if (!row) throw new Error('no account');
+      return (async () => holds.admit(row, resource))().then(
+        () => 'admitted',
+        (error: PartnerError) => error.code,
+      );
+    };
+    return { rateLimiter, holds, answered, admit };
+  };
+  const main = async () => accounts.read('main');
+  return { clock, store, main, first: start(), second: start() };
+}
+
+describe('holds because of answers', () => {
+  it('are none when one advert fails, however often', async () => {
+    const { main, store, first } = await setUp();
+    for (let time = 0; time < 20; time += 1) await first.answered('main', 1, 'transient', 600_000);
+
+    expect((await main())?.holds).toBeUndefined();
+    expect(await store.read()).not.toHaveProperty('holds');
+  });
+
+  it('are of the account when three of its adverts fail, for every process', async () => {
+    const { main, first, second } = await setUp();
+    for (const advert of [1, 2, 3]) await first.answered('main', advert, 'transient');
+
+    expect(holdOf(await main(), 'service')).toMatchObject({ fault: 'transient', forMs: 5_000 });
+    expect(await second.admit('main 9')).toBe('account-paused');
+  });
+
+  it('last as long as the service asked for', async () => {
+    const { main, first } = await setUp();
+    for (const advert of [1, 2, 3]) await first.answered('main', advert, 'transient', 600_000);
+
+    expect(holdOf(await main(), 'service')?.forMs).toBe(600_000);
+  });
+
+  it('are of the bridge when two accounts answer 403, and at once for 429', async () => {
+    const { store, first, second } = await setUp();
+    await first.answered('main', 1, 'forbidden');
+    await first.answered('shop', 1, 'forbidden');
+    await second.answered('main', 2, 'rate-limited', 3_000);
+
+    expect((await store.read()).holds).toMatchObject([
+      { kind: 'circuit', forMs: 1_800_000 },
+      { kind: 'service', forMs: 3_000 },
+    ]);
+    await expect(first.rateLimiter.enter('shop 2', farMs)).rejects.toMatchObject({ code: 'paused' });
+  });
+
+  it('end with the success of one trial, which is claimed once and not by a blamed advert', async () => {
+    const { clock, main, first, second } = await setUp();
+    for (const advert of [1, 2, 3]) await first.answered('main', advert, 'token-rejected');
+    clock.advance(5_000);
+
+    expect(await second.admit('main 1')).toBe('account-paused');
+    expect(await second.admit('main 9')).toBe('admitted');
+    expect(await second.admit('main 9')).toBe('admitted');
+    expect(await first.admit('main 8')).toBe('account-paused');
+
+    await second.answered('main', 9);
+    expect((await main())?.holds).toBeUndefined();
+  });
+
+  it('are twice as long after a trial with the same fault, and tried by a blamed advert if nothing else asks', async () => {
+    const { clock, main, first } = await setUp();
+    for (const advert of [1, 2, 3]) await first.answered('main', advert, 'transient');
+    clock.advance(5_000 + 60_000);
+    expect(await first.admit('main 1')).toBe('admitted');
+
+    await first.answered('main', 1, 'transient');
+
+    expect(holdOf(await main(), 'service')).toMatchObject({ forMs: 10_000, until: clock.now() + 10_000 });
+  });
+
+  it('are left to another trial when the first one is never heard of again', async () => {
+    const { clock, first, second } = await setUp();
+    for (const advert of [1, 2, 3]) await first.answered('main', advert, 'transient');
+    clock.advance(5_000);
+    expect(await first.admit('main 8')).toBe('admitted');
+    clock.advance(30_000);
+
+    expect(await second.admit('main 9')).toBe('admitted');
+  });
+
+  it('count no answer that the next request for the advert decides', async () => {
+    const { clock, main, first } = await setUp();
+    const fault = new PartnerError('token-rejected', '401');
+    for (const advert of [1, 2, 3]) {
+      const answer = { account: 'main', resource: `main ${advert}`, fault, sentAt: clock.now() };
+      expect(first.holds.answered(answer, true)).toBeUndefined();
+    }
+
+    expect((await main())?.holds).toBeUndefined();
+  });
+});
