@@ -2,8 +2,9 @@
 import { auditBatch } from '../functions/drain/audit-share.ts';
 import { idsOf } from '../functions/drain/page-ids.ts';
 import type { Clock } from '../shared/domain/clock.ts';
-import type { AdvertSource, BackfillKey } from '../shared/ports/backfills.ts';
+import type { AdvertSource } from '../shared/ports/backfills.ts';
 import type { AdvertHistories, PublishedAdverts } from '../shared/state/advert-histories.ts';
+import type { BackfillKey } from '../shared/state/progress.ts';
 import { neverTheSame } from './list-pages.ts';
 import { once } from './once.ts';
 

@@ -4,8 +4,9 @@
  */
 import { auditPaceMs } from '../functions/drain/audit-share.ts';
 import type { AdvertEvent } from '../shared/contract/events.ts';
-import type { AdvertSource, AuditProgress, BackfillKey } from '../shared/ports/backfills.ts';
+import type { AdvertSource, AuditProgress } from '../shared/ports/backfills.ts';
 import type { AdvertHistories, AdvertRow } from '../shared/state/advert-histories.ts';
+import type { BackfillKey } from '../shared/state/progress.ts';
 import { type Look, type Walk, type WalkDeps, type WalkOptions, type WalkResult, walk } from './walk.ts';
 
 export interface AuditDeps extends WalkDeps<AuditProgress> {

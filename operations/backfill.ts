@@ -1,5 +1,6 @@
 /** A backfill: every advert of a list is fetched once, and gets an event if it has none or if its latest one differs. */
-import type { AdvertSource, BackfillKey, BackfillProgress } from '../shared/ports/backfills.ts';
+import type { AdvertSource, BackfillProgress } from '../shared/ports/backfills.ts';
+import type { BackfillKey } from '../shared/state/progress.ts';
 import { neverTheSame } from './list-pages.ts';
 import { type Walk, type WalkDeps, type WalkOptions, type WalkResult, walk } from './walk.ts';
 

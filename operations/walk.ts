@@ -8,7 +8,8 @@ import { idsOf } from '../functions/drain/page-ids.ts';
 import type { Cause } from '../shared/contract/events.ts';
 import type { ChangedAdvert } from '../shared/contract/messages.ts';
 import { type Clock, toInstant } from '../shared/domain/clock.ts';
-import type { AdvertSource, BackfillKey, BackfillProgress, Progresses } from '../shared/ports/backfills.ts';
+import type { AdvertSource, BackfillProgress } from '../shared/ports/backfills.ts';
+import type { BackfillKey, Progresses, StoredProgress } from '../shared/state/progress.ts';
 
 export interface WalkDeps<P extends BackfillProgress> extends EnqueueDeps {
   readonly progresses: Progresses<P>;
@@ -61,7 +62,7 @@ interface Run<P extends BackfillProgress> {
   readonly deps: WalkDeps<P>;
   readonly key: BackfillKey;
   progress: P;
-  version: number;
+  stored: StoredProgress<P>;
 }
 
 /**
@@ -110,7 +111,7 @@ async function pages<P extends BackfillProgress>(
       await deps.clock.sleep(deps.lookMs);
       // The walk may be paused while it waits.
       const stored = await deps.progresses.read(key);
-      if (stored && stored.version !== run.version) return endOf(stored.value, progress);
+      if (stored && stored.etag !== run.stored.etag) return endOf(stored.value, progress);
       continue;
     }
     if (isThrough) {
@@ -145,7 +146,7 @@ async function begin<P extends BackfillProgress>(
   key: BackfillKey,
   source: AdvertSource,
   restart: boolean,
-): Promise<Pick<Run<P>, 'progress' | 'version'> | WalkResult<P>> {
+): Promise<Pick<Run<P>, 'progress' | 'stored'> | WalkResult<P>> {
   for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
     const stored = await progresses.read(key);
     const unfinished = stored && stored.value.state !== 'done' && !restart ? stored.value : undefined;
@@ -165,8 +166,8 @@ async function begin<P extends BackfillProgress>(
             startedAt: toInstant(clock.now()),
             ...(total !== undefined && { total }),
           });
-    const version = stored?.version ?? 0;
-    if (await progresses.write(key, progress, version, 0)) return { progress, version: version + 1 };
+    const written = await progresses.write(key, progress, stored, 0);
+    if (written) return { progress, stored: written };
   }
   throw new Error('too many others write this progress');
 }
@@ -179,23 +180,25 @@ async function store<P extends BackfillProgress>(
 ): Promise<WalkResult<P> | undefined> {
   const { progresses } = run.deps;
   const { position } = run.progress;
-  if (await progresses.write(run.key, next, run.version, listed)) {
+  const written = await progresses.write(run.key, next, run.stored, listed);
+  if (written) {
     run.progress = next;
-    run.version += 1;
+    run.stored = written;
     return undefined;
   }
   for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
     const stored = await progresses.read(run.key);
     if (!stored) break;
-    const { value, version } = stored;
+    const { value } = stored;
     const isOurs = value.id === run.progress.id && value.position === position;
     // A pause keeps the position of the page that was just sent; the progress of another process stays unchanged.
     const merged = isOurs ? { ...next, state: next.state === 'done' ? next.state : value.state } : value;
-    if (!(await progresses.write(run.key, merged, version, listed))) continue;
+    const mergedStored = await progresses.write(run.key, merged, stored, listed);
+    if (!mergedStored) continue;
     if (!isOurs || merged.state !== 'running') return endOf(merged, next);
     // Another process has started to continue from the same position; it stops when it sees that this one is ahead.
     run.progress = merged;
-    run.version = version + 1;
+    run.stored = mergedStored;
     return undefined;
   }
   return { end: 'taken-over', progress: next };
@@ -215,7 +218,7 @@ export async function pauseWalk<P extends BackfillProgress>(
     const stored = await progresses.read(key);
     if (stored?.value.state !== 'running') return stored?.value.state === 'paused' ? stored.value : undefined;
     const paused: P = { ...stored.value, state: 'paused' };
-    if (await progresses.write(key, paused, stored.version, 0)) return paused;
+    if (await progresses.write(key, paused, stored, 0)) return paused;
   }
   throw new Error('too many others write this progress');
 }

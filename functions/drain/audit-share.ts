@@ -4,8 +4,9 @@
  */
 import type { Clock } from '../../shared/domain/clock.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
-import type { AuditShare, BackfillKey, Progresses } from '../../shared/ports/backfills.ts';
+import type { AuditShare } from '../../shared/ports/backfills.ts';
 import type { PublishedAdverts } from '../../shared/state/advert-histories.ts';
+import type { BackfillKey, Progresses } from '../../shared/state/progress.ts';
 import { type EnqueueDeps, enqueuePage } from './enqueue-page.ts';
 
 export interface AuditShareDeps extends EnqueueDeps {
@@ -62,7 +63,7 @@ export function createAuditShare(deps: AuditShareDeps): (key: BackfillKey) => Pr
       const sent = isThrough ? auditSample : share.sent + ids.length;
       const after = { ...share, sent, ...(next !== undefined && { from: next }) };
       // After a conflict with another round both have sent adverts, which does no harm.
-      await shares.write(key, after, stored?.version ?? 0, ids.length);
+      await shares.write(key, after, stored, ids.length);
       share.sent = sent;
     }
     const isDone = share.sent >= auditSample;

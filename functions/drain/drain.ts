@@ -8,9 +8,9 @@
 import { metrics } from '../../shared/contract/names.ts';
 import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
 import { knownSuccess } from '../../shared/domain/last-success.ts';
-import type { BackfillKey } from '../../shared/ports/backfills.ts';
 import type { FeedState } from '../../shared/ports/feed-states.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
+import type { BackfillKey } from '../../shared/state/progress.ts';
 import { type DueFeed, type SortedFeeds, sortFeeds } from './due-feeds.ts';
 import { type PollDeps, type PollReport, pollFeed } from './poll-feed.ts';
 import { type ReleaseDeps, releaseHeld } from './release.ts';

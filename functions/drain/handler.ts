@@ -5,7 +5,6 @@ import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queu
 import { dynamoDbClient, sqsClient } from '../../shared/aws/clients.ts';
 import { createDeadLetters } from '../../shared/aws/dead-letters.ts';
 import { createFeedStates } from '../../shared/aws/feed-states.ts';
-import { createProgress } from '../../shared/aws/progress.ts';
 import { createStore } from '../../shared/aws/store.ts';
 import { pollEvent } from '../../shared/contract/poll.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
@@ -18,6 +17,7 @@ import { partnerService } from '../../shared/runtime/partner.ts';
 import { createAdvertHistories } from '../../shared/state/advert-histories.ts';
 import { createAside } from '../../shared/state/aside.ts';
 import { createBudgetStore } from '../../shared/state/budget.ts';
+import { createProgress } from '../../shared/state/progress.ts';
 import { createAuditShare } from './audit-share.ts';
 import { createDrain } from './drain.ts';
 import { pollAnswerOf } from './poll-answer.ts';
@@ -55,7 +55,7 @@ const drain = createDrain({
     sendAuditShare: createAuditShare({
       ...enqueuing,
       publishedAdverts: createAdvertHistories(store),
-      shares: createProgress(table, 'audit-share'),
+      shares: createProgress(store, 'audit-share', { countsListed: true }),
       settings: config,
     }),
   }),

@@ -44,7 +44,7 @@ const fanOut = createFanOut({
 const settler = new BatchSettler({
   queue,
   deadLetterQueue,
-  books: createBooksWriter(table),
+  books: createBooksWriter(store),
   aside: createAside(store),
   observer,
 });

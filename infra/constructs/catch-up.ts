@@ -49,8 +49,7 @@ export class CatchUp extends Grantee {
       ...rateBudget,
       account: ['GetItem', 'PutItem', 'Query'],
       feed: ['Query', 'UpdateItem'],
-      // The progress of a backfill or an audit is stored next to the item of the books.
-      books: ['GetItem', 'UpdateItem'],
+      progress: ['GetItem', 'PutItem'],
     });
     grantAdvertStatus(this, advertStatus, 'GetItem', 'Query');
     grantTokens(this, refreshToken);

@@ -29,6 +29,7 @@ export class Connect extends BridgeFunction {
       account: ['DeleteItem', 'GetItem', 'PutItem'],
       feed: ['BatchWriteItem', 'GetItem', 'PutItem', 'Query'],
       books: ['BatchWriteItem', 'GetItem', 'Query'],
+      progress: ['BatchWriteItem', 'Query'],
     });
     // To check by its published adverts whether a partner account still belongs to the same user.
     grantAdvertStatus(this, advertStatus, 'GetItem');

@@ -39,8 +39,8 @@ export class Drain extends BridgeFunction {
       ...rateBudget,
       account: ['GetItem', 'PutItem', 'Query'],
       feed: ['GetItem', 'Query', 'UpdateItem'],
-      // The progress of the daily audit is stored next to the item of the books.
-      books: ['GetItem', ...(settings.auditSample > 0 ? (['UpdateItem'] as const) : [])],
+      books: ['GetItem'],
+      progress: ['Query', ...(settings.auditSample > 0 ? (['GetItem', 'PutItem'] as const) : [])],
       aside: ['DeleteItem', 'Query'],
     });
     this.addEnvironment('advertStatusTable', advertStatus.tableName);

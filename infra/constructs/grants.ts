@@ -11,6 +11,7 @@ const itemKeys = {
   account: 'account',
   feed: 'feed',
   books: 'books',
+  progress: 'progress',
   bridge: 'bridge',
   aside: 'aside',
 } as const;

@@ -1,13 +1,15 @@
 import { feedNames } from '../contract/feeds.ts';
-import { feedStateTable } from '../contract/tables.ts';
 import type { Books } from '../domain/books.ts';
 import type { BookKeeper } from '../ports/books.ts';
+import type { Counters, Key, Store } from '../ports/store.ts';
 import type { Aside } from '../state/aside.ts';
-import { readItem, type Table, updateItem } from './dynamodb/conditional-write.ts';
-import { type Item, numberIn } from './dynamodb/values.ts';
+import { listedByOperations } from '../state/progress.ts';
+import { readItem, type Table } from './dynamodb/conditional-write.ts';
+import { numberIn } from './dynamodb/values.ts';
 import { feedItemKey } from './feed-states.ts';
 import { countMessages } from './sqs/queue-counts.ts';
 import type { Queue } from './sqs/send-batches.ts';
+import { createStore } from './store.ts';
 
 /**
  * Numbers to add to the books (negative for a redrive). `redelivered`: how many of these outcomes came from repeated
@@ -19,19 +21,18 @@ export interface BooksWriter {
   add(partnerAccount: string, generation: number, entry: Entry): Promise<void>;
 }
 
-/** Key of the item that counts the outcomes of listed IDs for a generation. */
-export const booksItemKey = (partnerAccount: string, generation: number): Item => ({
-  [feedStateTable.partitionKey]: { S: 'books' },
-  [feedStateTable.sortKey]: { S: `${partnerAccount}/${generation}` },
+/** Key of the sums of outcomes of listed IDs for a generation. */
+const booksKey = (partnerAccount: string, generation: number): Key => ({
+  kind: 'books',
+  name: `${partnerAccount}/${generation}`,
 });
 
-/** Counts outcomes for a generation of a partner account in the feed-state table: one write per call. */
-export function createBooksWriter(table: Table): BooksWriter {
+/** Counts outcomes for a generation of a partner account: one write per call. */
+export function createBooksWriter(store: Pick<Store, 'add'>): BooksWriter {
   return {
     async add(partnerAccount, generation, entry) {
-      const add = Object.fromEntries(Object.entries(entry).filter(([, count]) => count));
-      if (Object.keys(add).length > 0)
-        await updateItem(table, booksItemKey(partnerAccount, generation), { add });
+      const counters = Object.fromEntries(Object.entries(entry).filter(([, count]) => count));
+      if (Object.keys(counters).length > 0) await store.add(booksKey(partnerAccount, generation), counters);
     },
   };
 }
@@ -42,31 +43,34 @@ export function createBooksWriter(table: Table): BooksWriter {
  * `redelivered` is the maximum number of such outcomes.
  */
 export async function readBooks(table: Table, partnerAccount: string, generation: number): Promise<Books> {
-  // One call per kind of item: a function's permissions are per kind, and a call over two kinds would be refused.
-  const [outcomes, ...found] = await Promise.all([
-    readItem(table, booksItemKey(partnerAccount, generation)),
+  const store = createStore({ feedState: table });
+  const [row, listedBeside, ...found] = await Promise.all([
+    store.get(booksKey(partnerAccount, generation)),
+    listedByOperations(store, { partnerAccount, generation }),
     ...feedNames.map((feed) => readItem(table, feedItemKey({ partnerAccount, feed }))),
   ]);
+  const outcomes = (row?.value ?? {}) as Counters;
+  const outcome = (figure: string) => outcomes[figure] ?? 0;
   const states = found.filter((state) => numberIn(state, 'generation') === generation);
   const sumOf = (figure: string) => states.reduce((sum, state) => sum + numberIn(state, figure), 0);
 
-  // A backfill has no cursor, so its count is stored with the outcomes.
-  const listed = sumOf('listed') + numberIn(outcomes, 'listed');
+  // A backfill and an audit have no cursor: their counts are stored with their progress.
+  const listed = sumOf('listed') + listedBeside;
   const counted = {
-    events: numberIn(outcomes, 'events'),
-    unchanged: numberIn(outcomes, 'unchanged'),
+    events: outcome('events'),
+    unchanged: outcome('unchanged'),
     // Repeated IDs of a page are coalesced before they reach the queue.
-    coalesced: numberIn(outcomes, 'coalesced') + sumOf('repeated'),
-    unavailable: numberIn(outcomes, 'unavailable'),
+    coalesced: outcome('coalesced') + sumOf('repeated'),
+    unavailable: outcome('unavailable'),
     // Malformed IDs never reach the queue.
-    deadLettered: numberIn(outcomes, 'deadLettered') + sumOf('malformed'),
+    deadLettered: outcome('deadLettered') + sumOf('malformed'),
   };
   const settled = Object.values(counted).reduce((total, count) => total + count, 0);
   return {
     listed,
     ...counted,
     inFlight: Math.max(0, listed - settled),
-    redelivered: numberIn(outcomes, 'redelivered'),
+    redelivered: outcome('redelivered'),
   };
 }
 

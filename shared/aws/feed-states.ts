@@ -92,9 +92,9 @@ export function createFeedStates(table: Table): FeedStates {
     },
 
     async remove(partnerAccount) {
-      // The books of all generations are removed with the feeds. Each kind of item is removed in a separate call,
+      // The books of all generations, and the progress of operations, are removed with the feeds. Each kind of item is removed in a separate call,
       // because the functions' permissions are per kind.
-      for (const kind of ['feed', 'books']) {
+      for (const kind of ['feed', 'books', 'progress']) {
         const items = await queryAll(table, kind, `${partnerAccount}/`);
         await deleteAll(
           table,

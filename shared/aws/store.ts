@@ -7,6 +7,7 @@ import {
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { type Kind, storeKeys, type TableName, tableOfKind } from '../contract/tables.ts';
+import { systemClock } from '../domain/clock.ts';
 import { type Key, newEtag, type Row, type Store } from '../ports/store.ts';
 import type { Table } from './dynamodb/conditional-write.ts';
 import type { Item } from './dynamodb/values.ts';
@@ -20,13 +21,13 @@ const afterAll = '\uffff';
 const isAbsent = 'attribute_not_exists(#pk)';
 const isExpected = '#etag = :expected';
 
-/** Attributes of sums, and the marks of the calls that have counted recently, with their time. */
+/** Prefixes of sums, and of the marks of the calls that have counted recently, with their time in seconds. */
 const sum = 'sum.';
-const mark = 'mark.';
+const mark = 'm.';
 /** How long a mark is kept: longer than the SDK repeats a call (shared/aws/clients.ts: 4 times 5 s). */
-const keepMarkMs = 30_000;
-/** So many old marks are removed at once: every further write costs as much as a count. */
-const marksAtOnce = 20;
+const keepMarkSeconds = 30;
+/** So many old marks are removed at once: with them, an item of a batch a second is smaller than 1 KB, a write unit. */
+const marksAtOnce = 10;
 
 /**
  * The rows in two DynamoDB tables. An item has the value as JSON text, or sums as numbers. A conditional write that
@@ -36,7 +37,7 @@ const marksAtOnce = 20;
  */
 export function createStore(
   tables: Readonly<Partial<Record<TableName, Table>>>,
-  clock: { now(): number } = Date,
+  clock: { now(): number } = systemClock,
 ): Store {
   function tableOf(kind: Kind): Table {
     const table = tables[tableOfKind[kind]];
@@ -132,7 +133,7 @@ export function createStore(
       const { client, name } = tableOf(key.kind);
       const etag = newEtag();
       const entries = Object.entries(counters);
-      const now = clock.now();
+      const now = Math.floor(clock.now() / 1_000);
       try {
         const { Attributes = {} } = await client.send(
           new UpdateItemCommand({
@@ -142,7 +143,7 @@ export function createStore(
             ConditionExpression: 'attribute_not_exists(#mark)',
             ExpressionAttributeNames: {
               '#etag': 'etag',
-              '#mark': mark + etag,
+              '#mark': mark + etag.slice(0, 8),
               ...Object.fromEntries(entries.map(([counter], i) => [`#c${i}`, sum + counter])),
             },
             ExpressionAttributeValues: {
@@ -154,7 +155,8 @@ export function createStore(
           }),
         );
         const old = Object.keys(Attributes).filter(
-          (attribute) => attribute.startsWith(mark) && Number(Attributes[attribute]?.N) < now - keepMarkMs,
+          (attribute) =>
+            attribute.startsWith(mark) && Number(Attributes[attribute]?.N) < now - keepMarkSeconds,
         );
         if (old.length < marksAtOnce) return;
         await client.send(

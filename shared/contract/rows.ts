@@ -3,7 +3,7 @@
  * the round of all accounts.
  */
 import * as v from 'valibot';
-import { form, partnerAccountName, status, wholeNumber } from './checks.ts';
+import { form, ofKnownForm, partnerAccountName, status, wholeNumber } from './checks.ts';
 import { generation } from './events.ts';
 
 /** Name of a partner account's row in messages: the place of its {@link ShapeError}. */
@@ -91,3 +91,6 @@ export const budgetRow = v.looseObject({
   clockMs: v.exactOptional(moment),
   holds,
 });
+
+/** The progress of an operation, and how many IDs were listed by all operations of its kind. */
+export const progressRow = v.object({ value: ofKnownForm, counted: wholeNumber(0) });

@@ -1,14 +1,3 @@
-export interface Versioned<T> {
-  readonly value: T;
-  /** Increased by every write. */
-  readonly version: number;
-}
-
-export interface BackfillKey {
-  readonly partnerAccount: string;
-  readonly generation: number;
-}
-
 /** Progress of a backfill. The latest backfill of each partner account and generation is kept. */
 export interface BackfillProgress {
   /** New for each backfill, kept when a backfill is continued. */
@@ -56,25 +45,6 @@ export interface AuditShare {
   /** Where the listing of published adverts goes on, also on the next day; absent: at its beginning. */
   readonly from?: string;
 }
-
-/** The latest operation of one kind, for each partner account and generation. */
-export interface Progresses<T> {
-  /** Strongly consistent. */
-  read(key: BackfillKey): Promise<Versioned<T> | undefined>;
-  /**
-   * @param expected the version read; 0 where there was none
-   * @param listed number of IDs of the page, for the books. Ignored by adapters whose queue counts the messages that it
-   * accepts
-   * @returns false when another process wrote first: nothing is written then
-   */
-  write(key: BackfillKey, progress: T, expected: number, listed: number): Promise<boolean>;
-}
-
-export type Backfills = Progresses<BackfillProgress>;
-
-/** Names of the stored operations. */
-export type ProgressKind = 'backfill' | AuditKind;
-export type AuditKind = 'audit' | 'audit-share';
 
 export interface SourcePage {
   /** The IDs as received: not validated, and possibly repeated. */

@@ -3,6 +3,7 @@ import { createAdvertHistories } from '../state/advert-histories.ts';
 import { createAside } from '../state/aside.ts';
 import { createBudgetStore } from '../state/budget.ts';
 import { createPartnerAccounts } from '../state/partner-accounts.ts';
+import { createProgress } from '../state/progress.ts';
 import { createApplicationSecret } from './application-secret.ts';
 import { createBooks } from './books.ts';
 import { createChangedAdvertsQueue } from './changed-adverts-queue.ts';
@@ -11,7 +12,6 @@ import { createEventLog } from './event-log.ts';
 import { createFeedStates } from './feed-states.ts';
 import { createDocuments } from './file/documents.ts';
 import { stateFileIn } from './file/private-folder.ts';
-import { createProgress } from './file/progress.ts';
 import type { StateError } from './file/state-error.ts';
 import { openStateFile, openStateFileToRead } from './file/state-file.ts';
 import { createStore, type Store } from './file/store.ts';
@@ -48,6 +48,9 @@ export const openEmbeddedState = (dir: string, { clock = Date, onFault }: Embedd
 export const openEmbeddedStateToRead = (dir: string): EmbeddedState =>
   stateOver(createStore(openStateFileToRead(dir), stateFileIn(dir)), Date);
 
+/** The queue counts the messages that it accepts. */
+const uncounted = { countsListed: false };
+
 /** All ports on one database. */
 export function stateOver(store: Store, clock: { now(): number }) {
   const rowStore = createRowStore(store);
@@ -69,9 +72,9 @@ export function stateOver(store: Store, clock: { now(): number }) {
     waitingMessages: createWaitingMessages(store, aside),
     deadLetters,
     bookKeeper: books.keeper,
-    audits: createProgress<AuditProgress>(store, documents, 'audit'),
-    auditShares: createProgress<AuditShare>(store, documents, 'audit-share'),
-    backfills: createProgress<BackfillProgress>(store, documents, 'backfill'),
+    audits: createProgress<AuditProgress>(rows, 'audit', uncounted),
+    auditShares: createProgress<AuditShare>(rows, 'audit-share', uncounted),
+    backfills: createProgress<BackfillProgress>(rows, 'backfill', uncounted),
     publishedAdverts: advertHistories,
     eventLog,
     webhooks: createWebhooks(store, eventLog),

@@ -5,10 +5,10 @@ import { createAdvertHistories } from '../../shared/state/advert-histories.ts';
 import { createAside } from '../../shared/state/aside.ts';
 import { createBudgetStore } from '../../shared/state/budget.ts';
 import { createPartnerAccounts } from '../../shared/state/partner-accounts.ts';
+import { createProgress } from '../../shared/state/progress.ts';
 import { createInMemoryBooks, type InMemoryBooks } from './books.ts';
 import { createInMemoryQueue, type InMemoryQueueOptions } from './changed-adverts-queue.ts';
 import { createInMemoryFeedStates } from './feed-states.ts';
-import { createInMemoryProgress } from './progress.ts';
 import { createInMemoryStore } from './store.ts';
 import { createInMemoryApplicationSecret, createInMemoryVault } from './token-vault.ts';
 
@@ -25,8 +25,8 @@ export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'books' 
     partnerAccounts: createPartnerAccounts(store),
     advertHistories,
     publishedAdverts: advertHistories,
-    audits: createInMemoryProgress<AuditProgress>(),
-    auditShares: createInMemoryProgress<AuditShare>(),
+    audits: createProgress<AuditProgress>(store, 'audit', { countsListed: false }),
+    auditShares: createProgress<AuditShare>(store, 'audit-share', { countsListed: false }),
     queue,
     aside,
     deadLetters: queue.deadLetters,

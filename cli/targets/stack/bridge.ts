@@ -43,6 +43,7 @@ export async function openStackBridge(opening: Opening<StackTarget>) {
     secretNames,
     /** Prefix of its alarms' names. */
     name: outputs.bridgeName ?? target.stack,
+    store,
     feedStateTable,
     advertStatusTable,
     /** The same ports under the same names as in the state of an embedded bridge. */

@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
-import { createBackfills } from '../../../shared/aws/backfills.ts';
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
 import { createDeadLetters } from '../../../shared/aws/dead-letters.ts';
-import { createProgress } from '../../../shared/aws/progress.ts';
 import { createRefreshRequester } from '../../../shared/aws/refresh-requester.ts';
 import { createTokenReader } from '../../../shared/aws/token-vault.ts';
 import { secretNamesOf } from '../../../shared/contract/names.ts';
@@ -11,13 +9,14 @@ import { systemClock } from '../../../shared/domain/clock.ts';
 import { createPartnerService } from '../../../shared/partner-api/partner-service.ts';
 import { functionConfig } from '../../../shared/runtime/config.ts';
 import { drainLimits } from '../../../shared/runtime/limits.ts';
+import { createProgress } from '../../../shared/state/progress.ts';
 import { silentObserver } from '../../shared/silent-observer.ts';
 import { type CatchUp, concurrency } from '../ports/catch-up.ts';
 import type { StackBridge } from './bridge.ts';
 
 /** Catching up on a stack, with its drain's settings and within its rate budget. */
 export async function stackCatchUp(bridge: StackBridge): Promise<CatchUp> {
-  const { clients, outputs, state, feedStateTable: table, queue, deadLetterQueue, place, onClose } = bridge;
+  const { clients, outputs, state, store, queue, deadLetterQueue, place, onClose } = bridge;
   place.catchUpRoleArn = outputs.catchUpRoleArn;
   const { Environment } = await clients.lambda.send(
     new GetFunctionConfigurationCommand({ FunctionName: outputs.drainFunctionName }),
@@ -41,8 +40,8 @@ export async function stackCatchUp(bridge: StackBridge): Promise<CatchUp> {
   const { accounts } = partner;
   return {
     accounts,
-    backfills: createBackfills(table),
-    audits: createProgress(table, 'audit'),
+    backfills: createProgress(store, 'backfill', { countsListed: true }),
+    audits: createProgress(store, 'audit', { countsListed: true }),
     histories: state.advertHistories,
     publishedAdverts: state.advertHistories,
     lister: partner,

@@ -142,7 +142,7 @@ export function recordedPortSuites(world: () => RecordedWorld): void {
       observer: anObserver().observer,
     };
     const settler = new BatchSettler({
-      books: createBooksWriter(table.of('fanOut')),
+      books: createBooksWriter(createStore({ feedState: table.of('fanOut') })),
       ...fanOut,
       aside: createAside(createStore({ feedState: table.of('fanOut') })),
     });
@@ -170,7 +170,7 @@ export function recordedPortSuites(world: () => RecordedWorld): void {
     const table = await world().table('FeedState');
     const asideOf = (by: 'drain' | 'fanOut') => createAside(createStore({ feedState: table.of(by) }));
     const settler = new BatchSettler({
-      books: createBooksWriter(table.of('fanOut')),
+      books: createBooksWriter(createStore({ feedState: table.of('fanOut') })),
       aside: asideOf('fanOut'),
       ...{ queue: queue.of('fanOut'), deadLetterQueue, observer: anObserver().observer },
     });

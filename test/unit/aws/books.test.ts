@@ -1,9 +1,9 @@
-import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { booksItemKey, createBookKeeper, createBooksWriter } from '../../../shared/aws/books.ts';
+import { createBookKeeper, createBooksWriter } from '../../../shared/aws/books.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createStore } from '../../../shared/aws/store.ts';
 import { createAside } from '../../../shared/state/aside.ts';
+import { createProgress } from '../../../shared/state/progress.ts';
 import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
 import { changedAdvert } from '../../helpers/records.ts';
 
@@ -27,7 +27,13 @@ describe('the books on DynamoDB', () => {
       queue: sqs.createQueue(),
       deadLetterQueue: sqs.createQueue(),
     });
-    return { table, aside, bookKeeper, books: createBooksWriter(table), feedStates: createFeedStates(table) };
+    return {
+      table,
+      aside,
+      bookKeeper,
+      books: createBooksWriter(createStore({ feedState: table })),
+      feedStates: createFeedStates(table),
+    };
   }
 
   it('balance: what is in flight is what was listed and has no outcome yet', async () => {
@@ -59,6 +65,21 @@ describe('the books on DynamoDB', () => {
     expect(await bookKeeper.read('main', 8)).toMatchObject({ listed: 0, events: 0, inFlight: 0 });
   });
 
+  it('contain what backfills and audits have listed', async () => {
+    const { table, bookKeeper, books } = await make();
+    const store = createStore({ feedState: table });
+    for (const kind of ['backfill', 'audit'] as const)
+      await createProgress(store, kind, { countsListed: true }).write(
+        { partnerAccount: 'main', generation: 7 },
+        {},
+        undefined,
+        50,
+      );
+    await books.add('main', 7, { events: 60, unchanged: 30 });
+
+    expect(await bookKeeper.read('main', 7)).toMatchObject({ listed: 100, events: 60, inFlight: 10 });
+  });
+
   it('go with the feeds of a partner account that is forgotten', async () => {
     const { bookKeeper, books, feedStates } = await make();
     await books.add('main', 7, { events: 8 });
@@ -75,10 +96,8 @@ describe('the books on DynamoDB', () => {
     await books.add('main', 7, { deadLettered: 0 });
     expect(sent).not.toHaveBeenCalled();
     await books.add('main', 7, { deadLettered: 0, events: 1 });
-    const { Item } = await table.client.send(
-      new GetItemCommand({ TableName: table.name, Key: booksItemKey('main', 7) }),
-    );
-    expect(Object.keys(Item ?? {}).sort()).toEqual(['events', 'pk', 'sk', 'writeMark']);
+    const row = await createStore({ feedState: table }).get({ kind: 'books', name: 'main/7' });
+    expect(row?.value).toEqual({ events: 1 });
   });
 
   it('count both queues', async () => {

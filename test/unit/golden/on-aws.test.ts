@@ -39,6 +39,7 @@ const steady = (line: string): string =>
     .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '<time>')
     .replace(/"(TableName|QueueUrl)":"[^"]*"/g, '"$1":"…"')
     .replace(/"(:mark|writeMark|:set_cursor|cursor|etag|:etag|:expected)":\{"S":"[^"]*"\}/g, '"$1":{"S":"…"}')
+    .replace(/"m\.[A-Za-z0-9+/]{8}"/g, '"m.…"')
     .replace(/"[0-9a-f]{64}"/g, '"<hash>"')
     .replace(/\b\d{20}\b/g, '<position>')
     .replace(/\b\d{16}(\.\d+)?\b/g, '<fence>')

@@ -76,7 +76,7 @@ async function startBridge() {
   const edges = { clock, random: () => 0.5, newId: () => `id-${++ids}` };
   const accounts = createPartnerAccounts(createStore({ feedState: table }));
   const feedStates = createFeedStates(table);
-  const books = createBooksWriter(table);
+  const books = createBooksWriter(createStore({ feedState: table }));
   const histories = createAdvertHistories(createStore({ advertStatus: statusTable }));
   const vault = createTokenVault(secretsManager, secretNames, aReadersPolicy);
   const application = createApplicationSecret(secretsManager, secretNames);

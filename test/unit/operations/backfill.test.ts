@@ -3,13 +3,9 @@ import { type BackfillDeps, backfill } from '../../../operations/backfill.ts';
 import { pauseWalk, type WalkOptions } from '../../../operations/walk.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
-import type {
-  AdvertSource,
-  BackfillProgress,
-  Backfills,
-  SourcePage,
-  Versioned,
-} from '../../../shared/ports/backfills.ts';
+import type { AdvertSource, BackfillProgress, SourcePage } from '../../../shared/ports/backfills.ts';
+import { newEtag } from '../../../shared/ports/store.ts';
+import type { Progresses, StoredProgress } from '../../../shared/state/progress.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 
@@ -17,17 +13,17 @@ const key = { partnerAccount: 'main', generation: 7 };
 
 /** One backfill's progress, with what was counted for the books, and a place to interfere before each write. */
 function createStoredProgress() {
-  let stored: Versioned<BackfillProgress> | undefined;
+  let stored: StoredProgress<BackfillProgress> | undefined;
   let counted = 0;
   const interference: (() => void)[] = [];
-  const backfills: Backfills = {
+  const backfills: Progresses<BackfillProgress> = {
     read: async () => stored,
     async write(_key, value, expected, listed) {
       interference.shift()?.();
-      if ((stored?.version ?? 0) !== expected) return false;
-      stored = { value, version: expected + 1 };
+      if (stored?.etag !== expected?.etag) return undefined;
+      stored = { value, counted: 0, etag: newEtag() };
       counted += listed;
-      return true;
+      return stored;
     },
   };
   return {
@@ -37,7 +33,7 @@ function createStoredProgress() {
     /** Stores a changed progress, as if by another process. */
     change(change: Partial<BackfillProgress> = {}) {
       if (!stored) throw new Error('nothing is stored');
-      stored = { value: { ...stored.value, ...change }, version: stored.version + 1 };
+      stored = { value: { ...stored.value, ...change }, counted: 0, etag: newEtag() };
     },
     erase() {
       stored = undefined;

@@ -1,23 +1,20 @@
 import { expect, it } from 'vitest';
 import { backfill } from '../../../operations/backfill.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
-import type {
-  AdvertSource,
-  BackfillProgress,
-  Backfills,
-  Versioned,
-} from '../../../shared/ports/backfills.ts';
+import type { AdvertSource, BackfillProgress } from '../../../shared/ports/backfills.ts';
+import { newEtag } from '../../../shared/ports/store.ts';
+import type { Progresses, StoredProgress } from '../../../shared/state/progress.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 
 it('a backfill that another process continues is continued by one of the two, to its end', async () => {
-  let stored: Versioned<BackfillProgress> | undefined;
-  const backfills: Backfills = {
+  let stored: StoredProgress<BackfillProgress> | undefined;
+  const backfills: Progresses<BackfillProgress> = {
     read: async () => stored,
     async write(_key, value, expected) {
-      if ((stored?.version ?? 0) !== expected) return false;
-      stored = { value, version: expected + 1 };
-      return true;
+      if (stored?.etag !== expected?.etag) return undefined;
+      stored = { value, counted: 0, etag: newEtag() };
+      return stored;
     },
   };
   const pages = 4;

@@ -44,7 +44,7 @@ beforeEach(async () => {
   cloudFormation.reset();
   cloudFormation.on(DescribeStacksCommand).resolves({ Stacks: [describedStack(values)] });
   await createPartnerAccounts(createStore({ feedState: table })).add(partnerAccount());
-  await createBooksWriter(table).add(name, generation, { deadLettered: 2 });
+  await createBooksWriter(createStore({ feedState: table })).add(name, generation, { deadLettered: 2 });
   const letters = [
     aLetter({ advertId: '11', message: aMessage('11') }),
     aLetter({ advertId: 'x', fault: 'malformed-id', message: null, at: '2026-11-20T13:00:00.000Z' }),
