@@ -71,7 +71,8 @@ export function createBridgePorts(
   const sendAll = async (messages: Parameters<ChangedAdvertsQueue['send']>[0]) => {
     const refused = await queue.send(messages);
     for (const message of messages) {
-      const page = pageWith(message);
+      // The drain's own audit takes its adverts from the histories, and not from a page.
+      const page = message.cause === 'audit' ? undefined : pageWith(message);
       history.accepted(message, page);
       users.listed(message, page);
     }
