@@ -28,7 +28,6 @@ const quick = [
   'pause-not-shared',
   'cursor-403-counted',
   'one-403-opens-circuit',
-  'delay-does-not-grow',
   'stopped-wait-in-queue',
   'removed-before-sent',
   'history-ignores-pending',
