@@ -90,6 +90,8 @@ describe('settings, nearly right', () => {
   it('come to a function as they were given, or are refused before', () => {
     fc.assert(
       fc.property(nearlyRight(right), (given) => {
+        // A context is always an object.
+        fc.pre(typeof given === 'object' && given !== null);
         const result = v.safeParse(schema, typed(given as Record<string, unknown>));
         if (!result.success) return;
         const received = v.parse(functionSettings, JSON.parse(JSON.stringify(result.output)));
