@@ -3,7 +3,7 @@ import { endLeases, type Traffic, waitingMessages } from './scene.ts';
 import { type Answer, ask, pollsOf } from './stir.ts';
 
 /** The last backoff of a message that was received eight times is two minutes. */
-const maxToSettleMs = 240_000;
+const maxToSettleMs = 480_000;
 /** After this time, every event on its way to the subscriber has arrived. */
 const silenceMs = 2_000;
 
