@@ -124,12 +124,11 @@ async function publishPending(
 }
 
 /** Whether the row's event was written for one of these messages, in an earlier delivery. */
-const isEventOf = ({ envelope }: AdvertRow, group: Group): boolean =>
-  envelope !== undefined &&
-  group.some(
-    ({ message }) =>
-      message.correlationId === (JSON.parse(envelope) as AdvertEvent).detail.metadata.correlationId,
-  );
+function isEventOf({ envelope }: AdvertRow, group: Group): boolean {
+  if (envelope === undefined) return false;
+  const { correlationId } = (JSON.parse(envelope) as AdvertEvent).detail.metadata;
+  return group.some(({ message }) => message.correlationId === correlationId);
+}
 
 /** A history must not begin again within its generation, because it would assign its sequence numbers twice. */
 const historyRemoved = () =>

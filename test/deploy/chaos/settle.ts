@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { endLeases, type Traffic, waitingMessages } from './scene.ts';
 import { type Answer, ask, pollsOf } from './stir.ts';
 
-/** The last backoff of a message that was received eight times is two minutes. */
+/** Longer than the longest delay after passing faults, 5 min (`retryPolicies` in functions/fan-out/redelivery.ts). */
 const maxToSettleMs = 480_000;
 /** After this time, every event on its way to the subscriber has arrived. */
 const silenceMs = 2_000;
