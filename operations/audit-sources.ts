@@ -5,7 +5,7 @@ import type { Clock } from '../shared/domain/clock.ts';
 import type { AdvertSource } from '../shared/ports/backfills.ts';
 import type { AdvertHistories, PublishedAdverts } from '../shared/state/advert-histories.ts';
 import type { BackfillKey } from '../shared/state/progress.ts';
-import { neverTheSame } from './list-pages.ts';
+import { neverTheSame } from './backfill.ts';
 import { once } from './once.ts';
 
 export interface AuditSourceDeps {

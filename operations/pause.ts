@@ -1,5 +1,5 @@
 /** Begins and ends an operator's pause, during which no requests are sent to the partner service. */
-import { toInstant } from '../shared/domain/clock.ts';
+import { type Clock, toInstant } from '../shared/domain/clock.ts';
 import {
   endOfHold,
   type Hold,
@@ -10,14 +10,19 @@ import {
   withoutHolds,
 } from '../shared/domain/holds.ts';
 import type { PartnerAccount } from '../shared/domain/partner-account.ts';
-import type { BudgetStore } from '../shared/state/budget.ts';
 import type { PartnerAccounts } from '../shared/state/partner-accounts.ts';
 import { type ShownPause, shownPause } from './account-status.ts';
+import type { Bridge } from './bridge.ts';
 import { accountsBeside, unknownAccount } from './unknown-account.ts';
 
-export interface PausePorts {
-  readonly accounts: PartnerAccounts;
-  readonly budgetStore: BudgetStore;
+type PausedBridge = Pick<Bridge, 'partnerAccounts' | 'budgetStore'> & {
+  readonly clock: Pick<Clock, 'now'>;
+};
+
+interface PauseOptions {
+  /** Default: until `resume`. */
+  readonly forMs?: number | undefined;
+  readonly reason?: string | undefined;
 }
 
 /**
@@ -28,15 +33,19 @@ export interface PausePorts {
  * @throws {UsageError} for an unknown name
  */
 export async function pause(
-  { accounts, budgetStore }: PausePorts,
+  { partnerAccounts, budgetStore, clock, who }: PausedBridge & Pick<Bridge, 'who'>,
   name: string | undefined,
-  wanted: Omit<Hold, 'kind'>,
-): Promise<void> {
-  const { since, until } = wanted;
-  const forMs = until === undefined ? {} : { forMs: until - since };
-  const hold = { ...wanted, ...forMs, kind: 'operator' } as const;
+  { forMs, reason }: PauseOptions,
+): Promise<ShownPause> {
+  const since = clock.now();
+  const hold: Hold = {
+    ...{ kind: 'operator', who: await who(), since },
+    ...(forMs !== undefined && { forMs, until: since + forMs }),
+    ...(reason !== undefined && { reason }),
+  };
   if (name === undefined) await budgetStore.change((state) => ({ state: withHold(state, hold) }));
-  else await changeKnown(accounts, name, (account) => withHold(account, hold));
+  else await changeKnown(partnerAccounts, name, (account) => withHold(account, hold));
+  return shownPause(hold);
 }
 
 export interface ResumeOptions {
@@ -61,11 +70,11 @@ export interface Resumed {
  * @throws {UsageError} for an unknown name
  */
 export async function resume(
-  { accounts, budgetStore }: PausePorts,
+  { partnerAccounts, budgetStore, clock }: PausedBridge,
   name: string | undefined,
   { early }: ResumeOptions,
-  nowMs: number,
 ): Promise<Resumed> {
+  const nowMs = clock.now();
   const budget = await budgetStore.read();
   const everywhere = heldBy(budget, 'operator', nowMs);
   const service = holdOf(withoutHolds(budget, isOperators), undefined, nowMs);
@@ -73,7 +82,7 @@ export async function resume(
   const resumed = <T extends Holder>(holder: T): T =>
     withoutHolds(holder, (hold) => early || isOperators(hold));
   if (name !== undefined) {
-    await changeKnown(accounts, name, (account) => {
+    await changeKnown(partnerAccounts, name, (account) => {
       ended = heldBy(account, 'operator', nowMs);
       return resumed(account);
     });

@@ -1,9 +1,10 @@
 /** Reads a feed again from a given time, in the same way as the drain. */
-import { type PollDeps, pollFeed } from '../functions/drain/poll-feed.ts';
+import { pollFeed } from '../functions/drain/poll-feed.ts';
 import { unreadSince } from '../functions/drain/unread-since.ts';
 import { advertsFeed } from '../shared/contract/feeds.ts';
 import { earlierOf } from '../shared/domain/clock.ts';
 import { CommandError } from './errors.ts';
+import { type PolledBridge, pollDepsOf } from './poll-deps.ts';
 
 export interface ResyncOptions {
   /** Stops after the current page. */
@@ -35,12 +36,13 @@ const pollMs = 10 * 60_000;
  * @throws {CommandError} when the feed is unknown, or the bridge does not stop reading it
  */
 export async function resync(
-  poll: PollDeps,
+  bridge: PolledBridge,
   partnerAccount: string,
   requested: string,
   { signal, onProgress }: ResyncOptions,
 ): Promise<Resynced> {
-  const { clock } = poll;
+  const { clock } = bridge;
+  const poll = await pollDepsOf(bridge, 'resync');
   // The first page replaces the cursor: without this, changes that were still unread before `requested` would be
   // lost.
   const unread = await unreadSince(poll, partnerAccount);

@@ -21,10 +21,8 @@ export interface SnapshotOptions {
 /** The parts of a stack that a snapshot reads. */
 export interface SnapshotSource {
   readonly outputs: StackOutputs;
-  readonly state: {
-    readonly partnerAccounts: Pick<PartnerAccounts, 'list'>;
-    readonly advertHistories: PublishedAdverts;
-  };
+  readonly partnerAccounts: Pick<PartnerAccounts, 'list'>;
+  readonly advertHistories: PublishedAdverts;
 }
 
 /** The current generation of each selected partner account: events of earlier generations are not sent. */
@@ -59,15 +57,15 @@ async function* latestEvents(
  * @returns how many were sent
  */
 export async function snapshotStack(
-  { outputs, state }: SnapshotSource,
+  { outputs, partnerAccounts, advertHistories }: SnapshotSource,
   to: string,
   { name, signal, onSent }: SnapshotOptions,
 ): Promise<number> {
   const target = await openTarget(to, outputs);
   try {
-    const generations = await generationsOf(state.partnerAccounts, name);
+    const generations = await generationsOf(partnerAccounts, name);
     let sent = 0;
-    for await (const events of latestEvents(state.advertHistories, generations)) {
+    for await (const events of latestEvents(advertHistories, generations)) {
       if (signal.aborted) break;
       const refused = await target.send(events);
       if (refused > 0) {

@@ -22,7 +22,7 @@ export function stackArnOf(scope: Construct): string {
 }
 
 /**
- * The role for people who run `backfill`, `resync` and `audit` (cli/targets/stack/catch-up.ts). These commands send
+ * The role for people who run `backfill`, `resync` and `audit` (cli/bridge/open-stack.ts). These commands send
  * requests to the partner service themselves, so they read tokens, and the secrets deny that to every role outside the
  * path of token readers. The role has only the permissions that these commands need. The AWS account's own policies
  * decide who may assume it.

@@ -22,11 +22,11 @@ export interface HistoryPorts {
   readonly budgetStore: Pick<BudgetStore, 'read'>;
   readonly advertHistories: Pick<AdvertHistories, 'read'>;
   readonly waitingMessages: WaitingMessages;
-  readonly letters: Pick<StoredLetters, 'list'>;
+  readonly deadLetters: Pick<StoredLetters, 'list'>;
   /** The settings that limit which events are published. */
-  readonly publishedEvents: () => Promise<PublishedEvents>;
-  /** Whether a run is active now; absent for a bridge on AWS, which runs by itself. */
-  readonly isAtWork?: () => boolean;
+  settings(): Promise<PublishedEvents>;
+  /** Whether a consumer is currently taking messages from the queue. */
+  isDelivering(): boolean;
   /** Set if the queue cannot be inspected. */
   readonly hiddenQueue?: HiddenQueue;
 }
@@ -63,14 +63,14 @@ export async function readHistory(
   const { generation } = account;
   // Read in the order in which a message moves: if it moves in the meantime, it is seen twice rather than not at all.
   const visible = await ports.waitingMessages.ofAdvert(partnerAccount, advertId);
-  const { letters, unseen } = await ports.letters.list({ partnerAccount });
+  const { letters, unseen } = await ports.deadLetters.list({ partnerAccount });
   const feed = advertsFeed.name;
   const key = { partnerAccount, generation, feed, advertId };
   const [row, feedStates, budget, published] = await Promise.all([
     ports.advertHistories.read(key),
     feedsOfAccount(ports.feedStates, partnerAccount),
     ports.budgetStore.read(),
-    ports.publishedEvents(),
+    ports.settings(),
   ]);
   const latest = row?.envelope === undefined ? undefined : (JSON.parse(row.envelope) as AdvertEvent);
   const own = letters.filter(({ letter }) => letter.advertId === objectKeyOf(key));
@@ -86,7 +86,7 @@ export async function readHistory(
   const isFeed = (state: FeedState) => state.generation === generation && state.feed === feed;
   const known: Known = {
     ...{ account, budget, row, latest, published, advertId, nowMs },
-    isAtWork: ports.isAtWork?.() ?? true,
+    isAtWork: ports.isDelivering(),
     feed: feedStates.find(isFeed),
     waiting: [...seen, ...(hidden?.waiting ?? [])],
     givenUp: givenUp(own, generation, latest),

@@ -1,12 +1,12 @@
 import * as v from 'valibot';
 import { CommandError, UsageError } from '../../../operations/errors.ts';
 import { partnerBaseUrl } from '../../../shared/contract/settings.ts';
+import { withBridge } from '../../bridge/open.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { explained } from '../../shared/explain.ts';
 import { exitCodes } from '../../shared/io.ts';
 import { checkedOptions, flag, option, text } from '../../shared/options.ts';
 import { readSecret } from '../../shared/secret-input.ts';
-import { applications, withBridge } from '../../targets/open.ts';
 import { more, storedLines } from './text.ts';
 
 const clientId = v.pipe(
@@ -54,11 +54,10 @@ export const addApplication = defineCommand(
     });
     await withBridge(
       target,
-      applications,
-      async (application, place) => {
-        await application.store({ ...given, clientSecret });
+      async ({ functions }, place) => {
+        await functions.storeApplication({ ...given, clientSecret });
         if (options.check) {
-          await application.check().catch((error: unknown) => {
+          await functions.checkApplication().catch((error: unknown) => {
             throw sayingStored(explained(error, place));
           });
         }

@@ -1,16 +1,17 @@
 import { type AuditDeps, audit } from '../../../operations/audit.ts';
 import { fullSource, idsSource, sampleSource } from '../../../operations/audit-sources.ts';
 import { UsageError } from '../../../operations/errors.ts';
+import { pollDepsOf } from '../../../operations/poll-deps.ts';
 import type { WalkResult } from '../../../operations/walk.ts';
 import type { AuditProgress, Difference } from '../../../shared/ports/backfills.ts';
+import { connectedAccount } from '../../bridge/connected-account.ts';
+import { withBridge } from '../../bridge/open.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes, say } from '../../shared/io.ts';
 import { flag, nameArgument, optionalNumber, text } from '../../shared/options.ts';
 import { withProgress } from '../../shared/progress.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
 import { are, count, duration } from '../../shared/wording.ts';
-import { connectedAccount } from '../../targets/connected-account.ts';
-import { catchUp, withBridge } from '../../targets/open.ts';
 import { fileSource, listSource } from '../backfill/advert-sources.ts';
 import { pagingOptions } from '../backfill/paging-options.ts';
 
@@ -56,27 +57,32 @@ export const addAudit = defineCommand(
     }
     const fromFile = ids === undefined ? undefined : await fileSource(io, ids);
     const signal = io.untilStopped();
-    const result = await withBridge(target, catchUp, async (bridge) => {
-      const { generation } = await connectedAccount(bridge.accounts, partnerAccount, target);
-      const key = { partnerAccount, generation };
-      const { maxRequestsPerSecond = 10 } = bridge.poll.settings;
-      return withProgress(io, async (show) => {
-        const deps: AuditDeps = {
-          ...bridge.poll,
-          ...{ progresses: bridge.audits, histories: bridge.histories, isDelivering: bridge.isDelivering },
-          ...{ maxRequestsPerSecond, depthLagMs: bridge.depthLagMs, lookMs },
-          onProgress: (progress) => show(progressText(progress, maxRequestsPerSecond)),
-        };
-        const sources = { ...deps, publishedAdverts: bridge.publishedAdverts, random: Math.random };
-        const list = listSource(bridge, key, { style: paging, ...parameters });
-        const source = fromFile
-          ? idsSource(sources, fromFile.name, async () => fromFile.ids)
-          : full
-            ? fullSource(sources, key, list)
-            : sampleSource(sources, key, sample ?? defaultSample);
-        return audit(deps, key, source, { signal, restart: false });
-      });
-    });
+    const result = await withBridge(
+      target,
+      async (bridge) => {
+        const { generation } = await connectedAccount(bridge, partnerAccount, target);
+        const key = { partnerAccount, generation };
+        const { maxRequestsPerSecond } = await bridge.settings();
+        return withProgress(io, async (show) => {
+          const deps: AuditDeps = {
+            ...(await pollDepsOf(bridge, 'audit')),
+            ...{ progresses: bridge.audits, histories: bridge.advertHistories },
+            isDelivering: () => bridge.isDelivering(),
+            ...{ maxRequestsPerSecond, depthLagMs: bridge.depthLagMs, lookMs },
+            onProgress: (progress) => show(progressText(progress, maxRequestsPerSecond)),
+          };
+          const sources = { ...deps, publishedAdverts: bridge.advertHistories, random: Math.random };
+          const list = listSource(bridge, key, { style: paging, ...parameters });
+          const source = fromFile
+            ? idsSource(sources, fromFile.name, async () => fromFile.ids)
+            : full
+              ? fullSource(sources, key, list)
+              : sampleSource(sources, key, sample ?? defaultSample);
+          return audit(deps, key, source, { signal, restart: false });
+        });
+      },
+      { isCatchUp: true },
+    );
     const { equal, differing, neverPublished, waiting, unsettled } = result.progress;
     const checked = equal + differing.length + neverPublished.length;
     answer(

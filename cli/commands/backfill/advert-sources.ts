@@ -1,13 +1,13 @@
 /** Where a backfill's IDs come from. */
 import { createHash } from 'node:crypto';
 import { text as textOf } from 'node:stream/consumers';
+import type { Bridge } from '../../../operations/bridge.ts';
 import { CommandError } from '../../../operations/errors.ts';
 import { advertIdPattern } from '../../../shared/contract/checks.ts';
 import type { AdvertSource } from '../../../shared/ports/backfills.ts';
 import type { BackfillKey } from '../../../shared/state/progress.ts';
 import type { Io } from '../../shared/io.ts';
 import { readTextFile } from '../../shared/secret-input.ts';
-import type { CatchUp } from '../../targets/ports/catch-up.ts';
 
 export interface ListPaging {
   /**
@@ -28,7 +28,7 @@ const pageMs = 5 * 60_000;
  * (docs/partner-api.md). A page may be shorter than requested, so only an empty page ends the list.
  */
 export function listSource(
-  { lister, poll }: Pick<CatchUp, 'lister' | 'poll'>,
+  bridge: Pick<Bridge, 'service' | 'clock'>,
   { partnerAccount, generation }: BackfillKey,
   { style, pageSize, positionParameter = style, limitParameter }: ListPaging,
 ): AdvertSource {
@@ -36,7 +36,7 @@ export function listSource(
     name: `list ${style}`,
     async page(position) {
       if (style === 'none' && position > 0) return undefined;
-      const { data } = await lister.listAdverts(
+      const { data } = await (await bridge.service()).listAdverts(
         partnerAccount,
         {
           position: style === 'page' ? position + 1 : position,
@@ -44,7 +44,7 @@ export function listSource(
           positionParameter: style === 'none' ? 'page' : positionParameter,
           ...(limitParameter === undefined ? {} : { limitParameter }),
         },
-        { generation, deadlineMs: poll.clock.now() + pageMs },
+        { generation, deadlineMs: bridge.clock.now() + pageMs },
       );
       if (data.length === 0) return undefined;
       return { data, next: position + (style === 'offset' ? data.length : 1) };

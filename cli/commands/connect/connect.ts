@@ -1,7 +1,9 @@
 import * as v from 'valibot';
+import type { Bridge, UserChoice } from '../../../operations/bridge.ts';
 import { UsageError } from '../../../operations/errors.ts';
 import type { ConnectedAccount } from '../../../shared/contract/connect.ts';
 import { bridgeSettings } from '../../../shared/contract/settings.ts';
+import { withBridge } from '../../bridge/open.ts';
 import { defineCommand } from '../../shared/command.ts';
 import type { Place } from '../../shared/explain.ts';
 import { exitCodes, type Io, say } from '../../shared/io.ts';
@@ -18,8 +20,6 @@ import {
   text,
 } from '../../shared/options.ts';
 import { readSecret } from '../../shared/secret-input.ts';
-import { connections, withBridge } from '../../targets/open.ts';
-import type { Connections, UserChoice } from '../../targets/ports/connections.ts';
 import { defaultPort, listenAt, loopbackRedirect, redirectUrl } from './authorize/redirect-uri.ts';
 import { connectedLines, futureText, leftLines, more, redrivenText } from './text.ts';
 
@@ -113,7 +113,7 @@ export const addConnect = defineCommand(
     const connect = isByBrowser ? await byBrowser(io, user, given) : await byRefreshToken(io, user, given);
     if (since !== undefined && Date.parse(since) > Date.now()) say(io, futureText(since));
 
-    return withBridge(target, connections(given), async (bridge, place) => {
+    const work = async (bridge: Bridge, place: Place) => {
       const account = await connect(bridge, place);
       report(account, ...connectedLines(target, account, since));
       for (const line of leftLines(target, account)) say(io, line);
@@ -123,11 +123,12 @@ export const addConnect = defineCommand(
         if (done.length > 0) say(io, redrivenText(done.length));
       }
       return account.feed.kind === 'read' ? exitCodes.done : exitCodes.needsPerson;
-    });
+    };
+    return withBridge(target, work, { settings: given });
   },
 );
 
-type Connect = (bridge: Connections, place: Place) => Promise<ConnectedAccount>;
+type Connect = (bridge: Bridge, place: Place) => Promise<ConnectedAccount>;
 
 async function byRefreshToken(io: Io, user: UserChoice, given: ConnectOptions): Promise<Connect> {
   const stray = givenOf(browserOptions, given);
@@ -139,7 +140,7 @@ async function byRefreshToken(io: Io, user: UserChoice, given: ConnectOptions): 
   const { refreshTokenStdin: fromStdin, refreshTokenFile: file } = given;
   const source = { what: 'refresh token', option: '--refresh-token', fromStdin, file };
   const refreshToken = await readSecret(io, source);
-  return (bridge) => bridge.connect({ ...user, refreshToken });
+  return (bridge) => bridge.functions.connect({ ...user, refreshToken });
 }
 
 async function byBrowser(

@@ -1,12 +1,12 @@
 /** Which dead letters a command line selects. */
 
+import type { Bridge } from '../../../operations/bridge.ts';
 import { UsageError } from '../../../operations/errors.ts';
 import { accountsBeside, unknownAccount } from '../../../operations/unknown-account.ts';
 import { partnerAccountName } from '../../../shared/contract/checks.ts';
 import type { LetterChoice } from '../../../shared/ports/dead-letters.ts';
 import { checkedOptions } from '../../shared/options.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
-import type { LettersAndAccounts } from '../../targets/open.ts';
 
 /** An ID: the number of a row in an embedded bridge, or an SQS MessageId. */
 const idPattern = /^([1-9]\d{0,14}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
@@ -29,7 +29,7 @@ export function idsOf(words: readonly string[], target: Target): readonly string
  * @throws {UsageError} for a NAME that neither the bridge nor any dead letter contains
  */
 export async function chooseLetters(
-  { letters, accounts }: LettersAndAccounts,
+  { deadLetters, partnerAccounts }: Bridge,
   given: { readonly words: readonly string[] } | { readonly name: string },
   target: Target,
 ): Promise<LetterChoice> {
@@ -37,11 +37,11 @@ export async function chooseLetters(
   if (words.length > 1 || words.some((word) => idPattern.test(word))) return { ids: idsOf(words, target) };
   const named = 'name' in given ? given.name : words[0];
   const { name } = checkedOptions({ name: partnerAccountName }, { name: named }, { name: 'NAME' });
-  const known = await accountsBeside(accounts, name);
+  const known = await accountsBeside(partnerAccounts, name);
   // Dead letters remain after an account is forgotten.
   const isKnown =
     known.some((account) => account.name === name) ||
-    (await letters.list({ partnerAccount: name })).letters.length > 0;
+    (await deadLetters.list({ partnerAccount: name })).letters.length > 0;
   if (isKnown) return { partnerAccount: name };
   const unknown = unknownAccount(known);
   if ('name' in given) throw unknown;

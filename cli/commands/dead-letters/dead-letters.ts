@@ -1,11 +1,11 @@
 import * as v from 'valibot';
 import { CommandError, UsageError } from '../../../operations/errors.ts';
 import type { LetterChoice, LetterOutcome } from '../../../shared/ports/dead-letters.ts';
+import { withBridge } from '../../bridge/open.ts';
 import { type AddCommand, defineCommand } from '../../shared/command.ts';
 import { confirm, requireTerminal } from '../../shared/confirm.ts';
 import { exitCodes } from '../../shared/io.ts';
 import { flag, optionalName } from '../../shared/options.ts';
-import { deadLetters, withBridge } from '../../targets/open.ts';
 import { chooseLetters, idsOf } from './choice.ts';
 import { lettersText, letterText, more, redrivenLines, unknownLettersText, wereText } from './text.ts';
 
@@ -30,8 +30,8 @@ const addList = defineCommand(
     args: { name: optionalName('only those of this partner account') },
   },
   async ({ target, args: { name }, answer }) => {
-    const found = await withBridge(target, deadLetters, async (bridge) =>
-      bridge.letters.list(name === undefined ? {} : await chooseLetters(bridge, { name }, target)),
+    const found = await withBridge(target, async (bridge) =>
+      bridge.deadLetters.list(name === undefined ? {} : await chooseLetters(bridge, { name }, target)),
     );
     const { letters, unseen } = found;
     answer(
@@ -52,9 +52,7 @@ const addShow = defineCommand(
   },
   async ({ target, args: { word }, answer }) => {
     const ids = idsOf([word], target);
-    const { letters, unseen } = await withBridge(target, deadLetters, (bridge) =>
-      bridge.letters.list({ ids }),
-    );
+    const { letters, unseen } = await withBridge(target, (bridge) => bridge.deadLetters.list({ ids }));
     const [found] = letters;
     if (!found) throw new CommandError(unknownLettersText(ids, target, unseen));
     answer({ id: found.id, ...found.letter }, letterText(found, target));
@@ -85,9 +83,9 @@ const addRedrive = defineCommand(
         'say which dead letters: one or more IDs, one NAME of a partner account, or --all',
       );
     }
-    const [choice, outcome] = await withBridge(target, deadLetters, async (bridge) => {
+    const [choice, outcome] = await withBridge(target, async (bridge) => {
       const chosen = all ? {} : await chooseLetters(bridge, { words }, target);
-      return [chosen, await bridge.letters.redrive(chosen)] as const;
+      return [chosen, await bridge.deadLetters.redrive(chosen)] as const;
     });
     const { done: redriven, nothingToSend, refused } = outcome;
     const unknown = missing(choice, outcome);
@@ -111,7 +109,7 @@ const addDrop = defineCommand(
   async ({ io, target, args: { words }, options: { yes }, report }) => {
     const ids = idsOf(words, target);
     if (!yes) requireTerminal(io, 'drop');
-    const outcome = await withBridge(target, deadLetters, async ({ letters }) => {
+    const outcome = await withBridge(target, async ({ deadLetters: letters }) => {
       const known = yes ? [] : (await letters.list({ ids })).letters;
       if (known.length > 0) {
         const which = known.map(({ id }) => id).join(', ');

@@ -5,10 +5,10 @@ import { readStatus } from '../../../operations/status.ts';
 import { type Sandbox, startSandbox } from '../../../sandbox/server.ts';
 import { systemClock } from '../../../shared/domain/clock.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
+import { withBridge } from '../../bridge/open.ts';
 import { type ExitCode, exitCodes, type Io, say } from '../../shared/io.ts';
 import { checkedOptions, schemasOf } from '../../shared/options.ts';
 import type { LocalTarget } from '../../shared/target.ts';
-import { applications, connections, statusPorts, withBridge } from '../../targets/open.ts';
 import { runOptions } from '../run/options.ts';
 import { runBridge } from '../run/run-bridge.ts';
 import { endText, startText, stoppedText } from './text.ts';
@@ -53,9 +53,11 @@ export async function runDemo(io: Io, changes: number | undefined): Promise<Exit
 async function connectTo({ url: baseUrl, application, users }: Sandbox, target: LocalTarget): Promise<void> {
   const { clientId, clientSecret } = application;
   const stored = { clientId, clientSecret: new Secret(clientSecret), baseUrl };
-  await withBridge(target, applications, ({ store }) => store(stored), { create: true });
+  await withBridge(target, ({ functions }) => functions.storeApplication(stored), { create: true });
   const refreshToken = new Secret(users[0]?.refreshToken ?? '');
-  await withBridge(target, connections(settings), ({ connect }) => connect({ partnerAccount, refreshToken }));
+  await withBridge(target, ({ functions }) => functions.connect({ partnerAccount, refreshToken }), {
+    settings,
+  });
 }
 
 const run = ({ io, target }: Demo, untilIdle: boolean) =>
@@ -94,7 +96,7 @@ async function makeChanges(demo: Demo, changes: number): Promise<ExitCode> {
  * @returns 0 if the books balance
  */
 async function report({ io, target }: Demo, changes?: number): Promise<ExitCode> {
-  const { partnerAccounts } = await withBridge(target, statusPorts, (ports) => readStatus(ports, Date.now()));
+  const { partnerAccounts } = await withBridge(target, (bridge) => readStatus(bridge, Date.now()));
   const books = partnerAccounts[0]?.books;
   if (!books) return exitCodes.fault;
   const { listed, events, unchanged, coalesced, unavailable, deadLettered, inFlight } = books;

@@ -1,9 +1,9 @@
 import { accountsBeside, requireKnown, unknownAccount } from '../../../operations/unknown-account.ts';
+import { withBridge } from '../../bridge/open.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { confirm, requireTerminal } from '../../shared/confirm.ts';
 import { exitCodes } from '../../shared/io.ts';
 import { flag, nameArgument } from '../../shared/options.ts';
-import { disconnections, withBridge } from '../../targets/open.ts';
 import { disconnectedLines, forgetQuestion, more } from './text.ts';
 
 export const addDisconnect = defineCommand(
@@ -23,10 +23,11 @@ export const addDisconnect = defineCommand(
   async ({ io, target, args: { name }, options: { forget, yes }, report }) => {
     const asks = forget && !yes;
     if (asks) requireTerminal(io, '--forget');
-    await withBridge(target, disconnections, async ({ accounts, disconnect }) => {
+    await withBridge(target, async ({ partnerAccounts: accounts, functions }) => {
       await requireKnown(accounts, name);
       if (asks) await confirm(io, forgetQuestion(name));
-      if (!(await disconnect(name, { forget }))) throw unknownAccount(await accountsBeside(accounts, name));
+      if (!(await functions.disconnect(name, { forget })))
+        throw unknownAccount(await accountsBeside(accounts, name));
     });
     report(
       { partnerAccount: name, disconnected: true, forgotten: forget },

@@ -1,7 +1,7 @@
 import { examine } from '../../../operations/doctor.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes } from '../../shared/io.ts';
-import { withExamined } from '../../targets/open.ts';
+import { withExamined } from '../../targets/examined.ts';
 import { commonChecks } from './common-checks.ts';
 import { findingFor } from './failed-check.ts';
 import { doctorText, more } from './text.ts';

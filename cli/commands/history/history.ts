@@ -1,9 +1,9 @@
 import { readHistory } from '../../../operations/history/read-history.ts';
 import { advertId } from '../../../shared/contract/checks.ts';
+import { withBridge } from '../../bridge/open.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes, say } from '../../shared/io.ts';
 import { nameArgument } from '../../shared/options.ts';
-import { histories, withBridge } from '../../targets/open.ts';
 import { historyText, more, nextText } from './text.ts';
 
 export const addHistory = defineCommand(
@@ -21,7 +21,7 @@ export const addHistory = defineCommand(
     options: {},
   },
   async ({ io, target, args, json, answer }) => {
-    const history = await withBridge(target, histories, (ports) => readHistory(ports, args, Date.now()));
+    const history = await withBridge(target, (bridge) => readHistory(bridge, args, Date.now()));
     answer(history, historyText(history));
     const next = nextText(history, target);
     if (next !== undefined && !json) say(io, next);

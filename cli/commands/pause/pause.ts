@@ -1,10 +1,9 @@
 import * as v from 'valibot';
-import { shownPause } from '../../../operations/account-status.ts';
 import { pause } from '../../../operations/pause.ts';
+import { withBridge } from '../../bridge/open.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes } from '../../shared/io.ts';
 import { durationOption, option, optionalName } from '../../shared/options.ts';
-import { pauses, withBridge } from '../../targets/open.ts';
 import { more, pausedLines } from './text.ts';
 
 const expectedReason = 'expected a text of 1 to 200 characters';
@@ -32,16 +31,7 @@ export const addPause = defineCommand(
     },
   },
   async ({ target, args: { name }, options: { for: forMs, reason }, report }) => {
-    const stored = await withBridge(target, pauses, async (ports) => {
-      const since = Date.now();
-      const wanted = {
-        ...{ who: await ports.who(), since },
-        ...(forMs !== undefined && { until: since + forMs }),
-        ...(reason !== undefined && { reason }),
-      };
-      await pause(ports, name, wanted);
-      return shownPause(wanted);
-    });
+    const stored = await withBridge(target, (bridge) => pause(bridge, name, { forMs, reason }));
     report({ partnerAccount: name ?? null, paused: stored }, ...pausedLines(target, name, stored));
     return exitCodes.done;
   },

@@ -1,9 +1,9 @@
 import { requireKnown } from '../../../operations/unknown-account.ts';
 import type { PollAnswer } from '../../../shared/contract/poll.ts';
+import { withBridge } from '../../bridge/open.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { type ExitCode, exitCodes } from '../../shared/io.ts';
 import { optionalName } from '../../shared/options.ts';
-import { polls, withBridge } from '../../targets/open.ts';
 import { more, pollLines } from './text.ts';
 
 export const addPoll = defineCommand(
@@ -15,9 +15,9 @@ export const addPoll = defineCommand(
     args: { name: optionalName('only this partner account') },
   },
   async ({ target, args: { name }, answer }) => {
-    const { found, isDelivering } = await withBridge(target, polls, async (bridge) => {
-      await requireKnown(bridge.accounts, name);
-      return { found: await bridge.poll(name), isDelivering: bridge.isDelivering() };
+    const { found, isDelivering } = await withBridge(target, async (bridge) => {
+      await requireKnown(bridge.partnerAccounts, name);
+      return { found: await bridge.functions.poll(name), isDelivering: bridge.isDelivering() };
     });
     answer(found, ...pollLines(target, name, found, isDelivering));
     return exitCodeOf(found);

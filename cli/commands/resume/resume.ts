@@ -1,8 +1,8 @@
 import { resume } from '../../../operations/pause.ts';
+import { withBridge } from '../../bridge/open.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes } from '../../shared/io.ts';
 import { flag, optionalName } from '../../shared/options.ts';
-import { pauses, withBridge } from '../../targets/open.ts';
 import { more, resumedLines } from './text.ts';
 
 export const addResume = defineCommand(
@@ -16,7 +16,7 @@ export const addResume = defineCommand(
     options: { early: flag('end also a pause that the service asked for, and an open circuit') },
   },
   async ({ target, args: { name }, options: { early }, report }) => {
-    const resumed = await withBridge(target, pauses, (ports) => resume(ports, name, { early }, Date.now()));
+    const resumed = await withBridge(target, (bridge) => resume(bridge, name, { early }));
     report({ partnerAccount: name ?? null, ...resumed }, ...resumedLines(target, name, resumed));
     return resumed.stillPaused ? exitCodes.needsPerson : exitCodes.done;
   },

@@ -1,11 +1,11 @@
 import { UsageError } from '../../../operations/errors.ts';
 import { resync } from '../../../operations/resync.ts';
+import { connectedAccount } from '../../bridge/connected-account.ts';
+import { withBridge } from '../../bridge/open.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes } from '../../shared/io.ts';
 import { momentOption, nameArgument, option } from '../../shared/options.ts';
 import { withProgress } from '../../shared/progress.ts';
-import { connectedAccount } from '../../targets/connected-account.ts';
-import { catchUp, withBridge } from '../../targets/open.ts';
 import { more, progressText, resyncedLines } from './text.ts';
 
 export const addResync = defineCommand(
@@ -25,15 +25,19 @@ export const addResync = defineCommand(
       throw new UsageError(`--since: ${options.since} is in the future by this machine's clock`);
     }
     const signal = io.untilStopped();
-    const result = await withBridge(target, catchUp, async ({ accounts, poll }) => {
-      await connectedAccount(accounts, name, target);
-      return withProgress(io, (show) =>
-        resync(poll, name, options.since, {
-          signal,
-          onProgress: (listed, waitsFor) => show(progressText(listed, waitsFor)),
-        }),
-      );
-    });
+    const result = await withBridge(
+      target,
+      async (bridge) => {
+        await connectedAccount(bridge, name, target);
+        return withProgress(io, (show) =>
+          resync(bridge, name, options.since, {
+            signal,
+            onProgress: (listed, waitsFor) => show(progressText(listed, waitsFor)),
+          }),
+        );
+      },
+      { isCatchUp: true },
+    );
     report({ partnerAccount: name, ...result }, ...resyncedLines(target, name, result));
     return result.finished ? exitCodes.done : exitCodes.needsPerson;
   },

@@ -8,13 +8,13 @@ import { systemClock, toInstant } from '../../../shared/domain/clock.ts';
 import { exposureOf } from '../../../shared/sqlite/file/private-folder.ts';
 import { takeRunLock } from '../../../shared/sqlite/file/run-lock.ts';
 import type { EmbeddedState } from '../../../shared/sqlite/state.ts';
+import type { FolderBridge } from '../../bridge/folder.ts';
+import { withLocal } from '../../bridge/open.ts';
+import { storeRunSettings } from '../../bridge/run-settings.ts';
 import { type Io, say } from '../../shared/io.ts';
 import type { Checked } from '../../shared/options.ts';
 import { startProgress } from '../../shared/progress.ts';
 import { commandFor, type LocalTarget } from '../../shared/target.ts';
-import { baseUrlOf, type LocalBridge } from '../../targets/local/bridge.ts';
-import { storeRunSettings } from '../../targets/local/run-settings.ts';
-import { withLocal } from '../../targets/open.ts';
 import type { runOptions } from './options.ts';
 import { withoutRepeats } from './repeats.ts';
 import { dryRunText, nobodyConnectedText, summaryText, type Totals, undeliveredText } from './text.ts';
@@ -39,9 +39,9 @@ export function runBridge(io: Io, target: LocalTarget, options: RunOptions): Pro
   // Another process's lock ends by itself. A full disk or a damaged file does not, and ends the run.
   const onFault = (fault: { readonly code: string }) => fault.code !== 'state-in-use' && broken.abort(fault);
   // Opened before the lock is taken: a folder without a bridge gets no lock file either.
-  const work = async (bridge: LocalBridge) => {
+  const work = async (bridge: FolderBridge) => {
     if (exposure) say(io, `Warning: ${exposure.says}. ${exposure.mend}`);
-    const baseUrl = baseUrlOf(bridge);
+    const baseUrl = bridge.baseUrl();
     await bridge.state.applicationSecret.read();
     const inFiles = await Promise.all(options.webhookFile.map((file) => webhookIn(io, file)));
     const urls = [...new Set([...options.webhook, ...inFiles])];
@@ -61,7 +61,7 @@ export function runBridge(io: Io, target: LocalTarget, options: RunOptions): Pro
 }
 
 /** Runs the bridge with a state that stores almost nothing. */
-function dryBridge(bridge: LocalBridge): LocalBridge {
+function dryBridge(bridge: FolderBridge): FolderBridge {
   const state = createDryState(bridge.state, bridge.target.dir);
   bridge.onClose(() => state.close());
   return { ...bridge, state };
@@ -76,7 +76,7 @@ interface Opened {
 
 async function runLocked(
   io: Io,
-  { state, target }: LocalBridge,
+  { state, target }: FolderBridge,
   options: RunOptions,
   { baseUrl, webhooks, broken }: Opened,
 ): Promise<EndedRun> {

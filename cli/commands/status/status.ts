@@ -2,10 +2,10 @@ import { needsPerson, readStatus, type StatusPorts } from '../../../operations/s
 import { unknownAccount } from '../../../operations/unknown-account.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { systemClock } from '../../../shared/domain/clock.ts';
+import { withBridge } from '../../bridge/open.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes } from '../../shared/io.ts';
 import { flag, optionalName } from '../../shared/options.ts';
-import { statusPorts, withBridge } from '../../targets/open.ts';
 import { more, statusText } from './text.ts';
 import { watch } from './watch.ts';
 
@@ -21,7 +21,7 @@ export const addStatus = defineCommand(
     options: { watch: flag('again every five seconds, until Ctrl-C') },
   },
   ({ io, target, args: { name }, options, json, answer }) =>
-    withBridge(target, statusPorts, (ports) => {
+    withBridge(target, (ports) => {
       const clock = systemClock;
       const version = { deployed: ports.stack?.version ?? null, command: packageJson.version };
       const report = async (clear = () => {}) => {

@@ -26,13 +26,14 @@ export async function checkHistories(world: SimWorld, options: HistoriesOptions)
   const ports = {
     ...state,
     budgetStore: state.budgetStore,
-    letters: {
+    deadLetters: {
       list: async ({ partnerAccount }: { readonly partnerAccount: string }) => ({
         letters: await state.deadLetters.list(partnerAccount),
         unseen: 0,
       }),
     },
-    publishedEvents: async () => plan.publishedEvents,
+    settings: async () => plan.publishedEvents,
+    isDelivering: () => true,
   };
   const blind = world.isLogKept && { ...ports, ...(await asOnAws(world)) };
   for (const account of await state.partnerAccounts.list()) {

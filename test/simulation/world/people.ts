@@ -206,14 +206,14 @@ export function createPeople({ world, stages, auditor, random }: PeopleDeps) {
     );
   }
 
-  const pausePorts = { accounts: state.partnerAccounts, budgetStore: state.budgetStore };
+  const bridge = { ...state, clock: scheduler, who: async () => 'operator' };
 
   async function pauseByOperator(account: string | undefined, forMs?: number): Promise<void> {
     const since = scheduler.now();
     const wanted = { who: 'operator', since, ...(forMs === undefined ? {} : { until: since + forMs }) };
     log.trace('an operator', () => `pauses ${account ?? 'the bridge'}`);
     // A forgotten name is unknown.
-    await pause(pausePorts, account, wanted);
+    await pause(bridge, account, { forMs });
     world.operator.paused(account, wanted);
     world.coverage.count(`operator: pauses ${account ? 'an account' : 'the bridge'}`);
   }
@@ -221,7 +221,7 @@ export function createPeople({ world, stages, auditor, random }: PeopleDeps) {
   async function resumeByOperator(account: string | undefined, early: boolean): Promise<void> {
     log.trace('an operator', () => `resumes ${account ?? 'the bridge'}${early ? ', early' : ''}`);
     world.operator.ended(account);
-    const { servicePauseUntil, circuitEnded } = await resume(pausePorts, account, { early }, scheduler.now());
+    const { servicePauseUntil, circuitEnded } = await resume(bridge, account, { early });
     if (early) world.traffic.circuitEndedByPerson();
     world.coverage.count('operator: resumes');
     if (servicePauseUntil !== undefined || circuitEnded)

@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { LocalBridge } from '../../../cli/targets/local/bridge.ts';
-import { localCatchUp } from '../../../cli/targets/local/catch-up.ts';
-import { withLocal } from '../../../cli/targets/open.ts';
+import { withLocal } from '../../../cli/bridge/open.ts';
 import { startLocal } from './local-bridge.ts';
 
 describe('the settings of the latest run', () => {
@@ -10,9 +8,8 @@ describe('the settings of the latest run', () => {
     await application();
     await connect();
     const settingsOf = () =>
-      withLocal({ kind: 'local', dir }, async (bridge: LocalBridge) => {
-        const { poll } = await localCatchUp(bridge);
-        const { maxRequestsPerSecond, overlapSeconds } = poll.settings;
+      withLocal({ kind: 'local', dir }, async (bridge) => {
+        const { maxRequestsPerSecond, overlapSeconds } = await bridge.settings();
         return { maxRequestsPerSecond, overlapSeconds };
       });
 

@@ -82,10 +82,9 @@ describe('messages that wait outside the queue', () => {
   ])(
     'are those of what an operator has paused (%s), however old they are and however short it is',
     async (_what, name) => {
-      const ports = { accounts: world.accounts, budgetStore: world.state.budgetStore };
+      const bridge = { ...world.state, clock: world.clock, who: async () => 'ann' };
       world.clock.advance(3 * 24 * 60 * minuteMs);
-      const since = world.clock.now();
-      await pause(ports, name, { who: 'ann', since, until: since + 2_000 });
+      await pause(bridge, name, { forMs: 2_000 });
       // The rate limiter says so of the whole bridge.
       world.service.state.beforeAdvert = () => {
         if (name === undefined)
@@ -96,7 +95,7 @@ describe('messages that wait outside the queue', () => {
       await world.drain.release(world.clock.now() + minuteMs);
       expect(await kinds()).toEqual([]);
       world.clock.advance(1_000);
-      await resume(ports, name, { early: false }, world.clock.now());
+      await resume(bridge, name, { early: false });
       world.service.state.beforeAdvert = () => undefined;
       await world.drain.release(world.clock.now() + minuteMs);
 

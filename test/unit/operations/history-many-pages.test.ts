@@ -22,7 +22,7 @@ const lines: RawLine[] = Array.from({ length: 30 }, (_, n): RawLine[] => {
   ];
 }).flat();
 
-/** As Logs Insights answers (cli/targets/stack/log-lines.ts): newest first. */
+/** As Logs Insights answers (cli/bridge/log-lines.ts): newest first. */
 const readLog = async ({ words, fromMs }: { readonly words: readonly string[]; readonly fromMs: number }) =>
   lines
     .filter(({ atMs, text }) => atMs >= fromMs && words.some((word) => text.includes(`"${word}"`)))

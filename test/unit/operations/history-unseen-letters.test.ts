@@ -18,8 +18,9 @@ it('history does not say that a dead letter was dropped, while SQS does not show
       read: async () => ({ sequence: 0, status: null, pending: true, etag: 'absent' }),
     },
     waitingMessages: { ofAdvert: async () => [] },
-    letters: { list: async () => found },
-    publishedEvents: async () => ({}),
+    deadLetters: { list: async () => found },
+    settings: async () => ({}),
+    isDelivering: () => true,
     hiddenQueue: { length: async () => 0, readLog: async () => [] },
   };
 

@@ -41,7 +41,7 @@ interface Knowledge {
   readonly budget?: Awaited<ReturnType<HistoryPorts['budgetStore']['read']>>;
   readonly hiddenQueue?: HistoryPorts['hiddenQueue'];
   readonly isAtWork?: boolean;
-  readonly published?: Awaited<ReturnType<HistoryPorts['publishedEvents']>>;
+  readonly published?: Awaited<ReturnType<HistoryPorts['settings']>>;
 }
 
 /** The answer of `history` five minutes after noon. */
@@ -64,15 +64,15 @@ function historyOf({
     budgetStore: { read: async () => budget ?? { nextSlotMs: 0, pausedUntilMs: 0 } },
     advertHistories: { read: async () => row },
     waitingMessages: { ofAdvert: async () => waiting },
-    letters: {
+    deadLetters: {
       list: async () => ({
         letters: letters.map((one, index) => ({ id: String(index), letter: one })),
         unseen: 0,
       }),
     },
-    publishedEvents: async () => published,
+    settings: async () => published,
     ...(hiddenQueue && { hiddenQueue }),
-    isAtWork: () => isAtWork,
+    isDelivering: () => isAtWork,
   };
   return readHistory(ports, { partnerAccount: 'main', advertId: '123' }, noon + 300_000);
 }

@@ -5,65 +5,65 @@ import { holdBridge, holdOf, serviceHold, tokenHold } from '../../helpers/holds.
 import { partnerAccount } from '../../helpers/records.ts';
 
 const nowMs = Date.parse('2026-11-20T12:00:00Z');
-const wanted = { who: 'ann', since: nowMs };
 
 async function setUp() {
-  const { partnerAccounts: accounts, budgetStore } = createInMemoryState({ clock: { now: () => nowMs } });
+  const clock = { now: () => nowMs };
+  const { partnerAccounts, budgetStore } = createInMemoryState({ clock });
   const own = tokenHold(nowMs + 60_000);
-  await accounts.add(partnerAccount({ holds: [own] }));
-  await accounts.add(partnerAccount({ name: 'shop' }));
-  const row = async () => await accounts.read('main');
-  return { ports: { accounts, budgetStore }, own, row };
+  await partnerAccounts.add(partnerAccount({ holds: [own] }));
+  await partnerAccounts.add(partnerAccount({ name: 'shop' }));
+  const row = async () => await partnerAccounts.read('main');
+  return { bridge: { partnerAccounts, budgetStore, clock, who: async () => 'ann' }, own, row };
 }
 
 describe('pause', () => {
   it('is kept with its partner account, the later one in place of the earlier', async () => {
-    const { ports, row } = await setUp();
-    await pause(ports, 'main', { ...wanted, until: nowMs + 1 });
-    await pause(ports, 'main', { ...wanted, who: 'bob' });
+    const { bridge, row } = await setUp();
+    await pause(bridge, 'main', { forMs: 1 });
+    await pause({ ...bridge, who: async () => 'bob' }, 'main', {});
     expect(holdOf(await row(), 'operator')).toEqual({ kind: 'operator', who: 'bob', since: nowMs });
-    expect(await ports.accounts.read('shop')).not.toHaveProperty('holds');
-    expect(await ports.budgetStore.read()).not.toHaveProperty('holds');
+    expect(await bridge.partnerAccounts.read('shop')).not.toHaveProperty('holds');
+    expect(await bridge.budgetStore.read()).not.toHaveProperty('holds');
   });
 
   it('and resume name the partner accounts that are known, where the name is none of them', async () => {
-    const { ports } = await setUp();
-    await expect(pause(ports, 'other', wanted)).rejects.toThrow('Known: main, shop');
-    await expect(resume(ports, 'other', { early: true }, nowMs)).rejects.toThrow('Known: main, shop');
+    const { bridge } = await setUp();
+    await expect(pause(bridge, 'other', {})).rejects.toThrow('Known: main, shop');
+    await expect(resume(bridge, 'other', { early: true })).rejects.toThrow('Known: main, shop');
   });
 });
 
 describe('resume', () => {
   it('ends the pause that it names, and tells of the other', async () => {
-    const { ports, own, row } = await setUp();
-    await pause(ports, undefined, wanted);
-    await pause(ports, 'main', { ...wanted, reason: 'a migration' });
+    const { bridge, own, row } = await setUp();
+    await pause(bridge, undefined, {});
+    await pause(bridge, 'main', { reason: 'a migration' });
 
-    const ofAccount = await resume(ports, 'main', { early: false }, nowMs);
+    const ofAccount = await resume(bridge, 'main', { early: false });
 
     expect(ofAccount).toMatchObject({ ended: { reason: 'a migration' }, stillPaused: { who: 'ann' } });
     expect(await row()).toEqual(partnerAccount({ holds: [own] }));
-    expect(await resume(ports, undefined, { early: false }, nowMs)).toMatchObject({
+    expect(await resume(bridge, undefined, { early: false })).toMatchObject({
       ended: { who: 'ann' },
       stillPaused: null,
     });
-    expect(await ports.budgetStore.read()).not.toHaveProperty('holds');
+    expect(await bridge.budgetStore.read()).not.toHaveProperty('holds');
   });
 
   it('ends what the service asked for only when that is wanted', async () => {
-    const { ports, row } = await setUp();
+    const { bridge, row } = await setUp();
     const circuit = serviceHold('circuit', nowMs + 60_000);
-    await holdBridge(ports.budgetStore, circuit);
+    await holdBridge(bridge.budgetStore, circuit);
 
-    expect(await resume(ports, 'main', { early: false }, nowMs)).toMatchObject({ circuitEnded: false });
-    expect((await ports.budgetStore.read()).holds).toEqual([circuit]);
+    expect(await resume(bridge, 'main', { early: false })).toMatchObject({ circuitEnded: false });
+    expect((await bridge.budgetStore.read()).holds).toEqual([circuit]);
 
-    expect(await resume(ports, 'main', { early: true }, nowMs)).toMatchObject({
+    expect(await resume(bridge, 'main', { early: true })).toMatchObject({
       ended: null,
       circuitEnded: true,
       servicePauseUntil: '2026-11-20T12:01:00.000Z',
     });
-    expect(await ports.budgetStore.read()).toEqual({ nextSlotMs: 0 });
+    expect(await bridge.budgetStore.read()).toEqual({ nextSlotMs: 0 });
     expect(await row()).toEqual(partnerAccount());
   });
 });

@@ -1,11 +1,11 @@
 /** The interactive part of the authorization-code flow (docs/partner-api.md, grant authorization_code). */
+import type { Bridge, UserChoice } from '../../../../operations/bridge.ts';
 import { CommandError } from '../../../../operations/errors.ts';
 import type { ConnectedAccount } from '../../../../shared/contract/connect.ts';
 import { type Clock, systemClock } from '../../../../shared/domain/clock.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
 import { explained, type Place } from '../../../shared/explain.ts';
 import { type Io, say } from '../../../shared/io.ts';
-import type { Connections, UserChoice } from '../../../targets/ports/connections.ts';
 import { codeIn, isAnswerTo, newState } from './answer.ts';
 import { type CallbackGuard, listenForCallback } from './listener.ts';
 import { openBrowser } from './open-browser.ts';
@@ -38,7 +38,7 @@ export interface Authorization {
  */
 export async function connectByCode(
   io: Io,
-  { bridge, place }: { readonly bridge: Connections; readonly place: Place },
+  { bridge, place }: { readonly bridge: Pick<Bridge, 'functions'>; readonly place: Place },
   authorization: Authorization,
   clock: Clock = systemClock,
 ): Promise<ConnectedAccount> {
@@ -48,7 +48,7 @@ export async function connectByCode(
     'listen' in way ? await listenForCallback(way.listen, clock, guardOf(io, state)) : undefined;
   const redirectUri = listener?.redirectUri ?? ('paste' in way ? way.paste.redirectUri : '');
   try {
-    const url = await bridge.authorizeUrl({ state, redirectUri });
+    const url = await bridge.functions.authorizeUrl({ state, redirectUri });
     const { partnerAccount } = user;
     say(io, startText({ partnerAccount, url, redirectUri, timeoutSeconds, isPasted: !listener }));
     if (authorization.openBrowser && !(await openBrowser(url, io.env))) say(io, noBrowserText);
@@ -57,7 +57,7 @@ export async function connectByCode(
     );
     const code = codeIn(answer, state);
     say(io, answerArrivedText);
-    const account = await bridge.connect({ ...user, code, redirectUri });
+    const account = await bridge.functions.connect({ ...user, code, redirectUri });
     await listener?.finish(connectedPage(account));
     return account;
   } catch (error) {

@@ -1,14 +1,16 @@
 /** What `doctor` looks at on an embedded bridge. Its folder is only read: not even SQLite's own files in it change. */
+import * as v from 'valibot';
 import { createLocalConnect } from '../../../../embedded/connect.ts';
 import { SkippedError } from '../../../../operations/doctor.ts';
+import { silentObserver } from '../../../../operations/poll-deps.ts';
 import { readStatus } from '../../../../operations/status.ts';
+import { bridgeSettingsSchema } from '../../../../shared/contract/settings.ts';
 import { type EmbeddedState, openEmbeddedStateToRead } from '../../../../shared/sqlite/state.ts';
 import type { BudgetStore } from '../../../../shared/state/budget.ts';
-import { silentObserver } from '../../../shared/silent-observer.ts';
+import { baseUrlSetting } from '../../../bridge/folder.ts';
+import type { Opening } from '../../../bridge/opening.ts';
 import type { LocalTarget } from '../../../shared/target.ts';
 import type { Examined } from '../../ports/examined.ts';
-import type { Opening } from '../../ports/opening.ts';
-import { baseUrlSetting, settingsWith } from '../bridge.ts';
 import { folderChecks } from './folder.ts';
 import { nodeCheck } from './node.ts';
 import { stateChecks, withoutRest } from './state.ts';
@@ -46,7 +48,7 @@ export function localExamined({ target, place, onClose }: Opening<LocalTarget>):
       const connect = createLocalConnect({
         state: { settings, ...ports, budgetStore: unstored(ports.budgetStore) },
         baseUrl: place.baseUrl,
-        settings: settingsWith(),
+        settings: v.parse(bridgeSettingsSchema, {}),
         observer: silentObserver,
       });
       onClose(() => connect.close());

@@ -17,10 +17,10 @@ import { isRunning } from '../../../../shared/sqlite/file/run-lock.ts';
 import { StateError } from '../../../../shared/sqlite/file/state-error.ts';
 import { openStateFileToRead } from '../../../../shared/sqlite/file/state-file.ts';
 import type { EmbeddedState } from '../../../../shared/sqlite/state.ts';
+import { baseUrlSetting } from '../../../bridge/folder.ts';
+import { readRunSettings } from '../../../bridge/run-settings.ts';
 import { applicationCommand, connectCommand } from '../../../shared/explain.ts';
 import { commandFor, type LocalTarget } from '../../../shared/target.ts';
-import { baseUrlSetting } from '../bridge.ts';
-import { readRunSettings } from '../run-settings.ts';
 import { isThere } from './folder.ts';
 
 /** Cause of attention (operations/account-status.ts): the feed was last read to its end longer ago than the alarm allows. */

@@ -1,10 +1,8 @@
 import { once } from '../../../../operations/once.ts';
 import { readStatus } from '../../../../operations/status.ts';
+import type { Opening } from '../../../bridge/opening.ts';
 import type { StackTarget } from '../../../shared/target.ts';
 import type { Examined } from '../../ports/examined.ts';
-import type { Opening } from '../../ports/opening.ts';
-import { stackApplications } from '../connections.ts';
-import { stackStatusPorts } from '../status.ts';
 import { alarmChecks } from './alarms.ts';
 import { busChecks } from './bus.ts';
 import { readFacts } from './facts.ts';
@@ -34,9 +32,9 @@ export function stackExamined(opening: Opening<StackTarget>): Examined {
     ],
     status: once(async () => {
       // Resources that AWS runs have their own checks.
-      const { stack: _stack, ...ports } = stackStatusPorts(await facts.bridge());
+      const { stack: _stack, ...ports } = await facts.bridge();
       return readStatus(ports, Date.now());
     }),
-    askService: async () => stackApplications(await facts.bridge()).check(),
+    askService: async () => (await facts.bridge()).functions.checkApplication(),
   };
 }

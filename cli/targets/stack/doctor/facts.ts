@@ -12,15 +12,15 @@ import { SkippedError } from '../../../../operations/doctor.ts';
 import { once } from '../../../../operations/once.ts';
 import { eventBridgeClient } from '../../../../shared/aws/clients.ts';
 import { alarmOfBridge } from '../../../../shared/contract/names.ts';
+import { openStack, type StackBridge } from '../../../bridge/open-stack.ts';
+import type { Opening } from '../../../bridge/opening.ts';
 import type { StackTarget } from '../../../shared/target.ts';
-import type { Opening } from '../../ports/opening.ts';
-import { openStackBridge, type StackBridge } from '../bridge.ts';
 
 /** Facts that several checks of a stack need. The first check that needs a fact requests it. */
 export interface Facts {
   readonly target: StackTarget;
   readonly clients: ReturnType<typeof newClients>;
-  /** @throws {CommandError} like {@link openStackBridge}, for the check of the stack itself */
+  /** @throws {CommandError} like {@link openStack}, for the check of the stack itself */
   readonly opened: () => Promise<StackBridge>;
   /** @throws {SkippedError} if the stack cannot be used */
   readonly bridge: () => Promise<StackBridge>;
@@ -52,7 +52,7 @@ export function readFacts(opening: Opening<StackTarget>): Facts {
   onClose(() => {
     for (const client of Object.values(clients)) client.destroy();
   });
-  const opened = once(() => openStackBridge(opening));
+  const opened = once(() => openStack(opening));
 
   const bridge = () =>
     opened().catch((cause: unknown) => {

@@ -8,8 +8,8 @@ import {
 import { GetScheduleCommand, type GetScheduleCommandOutput } from '@aws-sdk/client-scheduler';
 import { check, type Finding, fault, ok, together } from '../../../../operations/doctor.ts';
 import { settingsKey } from '../../../../shared/contract/environment.ts';
+import type { StackBridge } from '../../../bridge/open-stack.ts';
 import { makeAgain } from '../../../shared/explain-aws.ts';
-import type { StackBridge } from '../bridge.ts';
 import type { Facts } from './facts.ts';
 
 /** A deployment only compares templates: with the same template, it does not undo changes that were made by hand. */

@@ -14,7 +14,7 @@ import { partnerSecrets } from './secrets.ts';
 export const leftoversCheck = ({ target, bridge, resources }: Facts) =>
   check('leftovers', async () => {
     const opened = await bridge();
-    const { clients, state } = opened;
+    const { clients, partnerAccounts } = opened;
     const [ownTables, ownQueues, tables, queues, accounts, secrets] = await Promise.all([
       resources('AWS::DynamoDB::Table'),
       resources('AWS::SQS::Queue'),
@@ -26,7 +26,7 @@ export const leftoversCheck = ({ target, bridge, resources }: Facts) =>
         ),
         ({ QueueUrls }) => QueueUrls,
       ),
-      state.partnerAccounts.list(() => undefined),
+      partnerAccounts.list(() => undefined),
       partnerSecrets(opened),
     ]);
     const known = new Set(accounts.map(({ name }) => name));

@@ -12,7 +12,7 @@ type Attributes = Readonly<Record<string, string>>;
 
 export const queueCheck = ({ bridge }: Facts) =>
   check('queues', async () => {
-    const { queue, deadLetterQueue } = await bridge();
+    const { changedAdverts: queue, deadLetterQueue } = await bridge();
     const [main, dead] = await Promise.all([attributesOf(queue), attributesOf(deadLetterQueue)]);
     const set = (url: string, name: string, value: unknown) =>
       `\`aws sqs set-queue-attributes --queue-url ${url} --attributes '${JSON.stringify({ [name]: value })}'\``;

@@ -7,9 +7,9 @@ import {
 import { allPages } from '../../../../operations/all-pages.ts';
 import { check, type Finding, fault, ok, together, warning } from '../../../../operations/doctor.ts';
 import { type PartnerAccount, stopOf } from '../../../../shared/domain/partner-account.ts';
+import type { StackBridge } from '../../../bridge/open-stack.ts';
 import { applicationCommand, connectCommand } from '../../../shared/explain.ts';
 import type { StackTarget } from '../../../shared/target.ts';
-import type { StackBridge } from '../bridge.ts';
 import type { Facts } from './facts.ts';
 
 const currentStage = 'AWSCURRENT';
@@ -21,7 +21,7 @@ export const secretChecks = ({ target, bridge }: Facts) => [
   check('token-secrets', async () => {
     const opened = await bridge();
     const [accounts, secrets] = await Promise.all([
-      opened.state.partnerAccounts.list(() => undefined),
+      opened.partnerAccounts.list(() => undefined),
       partnerSecrets(opened),
     ]);
     const polled = accounts.filter((account) => !stopOf(account));

@@ -18,13 +18,8 @@ describe('what an operator has paused', () => {
   });
 
   const pauseFor = (name: string | undefined, forMs?: number) => {
-    const since = world.clock.now();
-    const ports = { accounts: world.accounts, budgetStore: world.state.budgetStore };
-    return pause(ports, name, {
-      who: 'ann',
-      since,
-      ...(forMs === undefined ? {} : { until: since + forMs }),
-    });
+    const bridge = { ...world.state, clock: world.clock, who: async () => 'ann' };
+    return pause(bridge, name, { forMs });
   };
   const answer = async (only?: string) =>
     pollAnswerOf(await world.drain.round({ ...world.options(), ...(only !== undefined && { only }) }));

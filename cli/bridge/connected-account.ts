@@ -1,7 +1,7 @@
+import type { Bridge } from '../../operations/bridge.ts';
 import { CommandError } from '../../operations/errors.ts';
 import { accountsBeside, unknownAccount } from '../../operations/unknown-account.ts';
 import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
-import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import { commandFor, type Target } from '../shared/target.ts';
 
 /**
@@ -9,7 +9,7 @@ import { commandFor, type Target } from '../shared/target.ts';
  * @throws {CommandError} for an account whose feed and adverts cannot be read now
  */
 export async function connectedAccount(
-  accounts: Pick<PartnerAccounts, 'read' | 'list'>,
+  { partnerAccounts: accounts }: Pick<Bridge, 'partnerAccounts'>,
   name: string,
   target: Target,
 ): Promise<PartnerAccount> {

@@ -1,10 +1,8 @@
-import type { LetterChoice, StoredLetters } from '../../../shared/ports/dead-letters.ts';
-import type { LocalBridge } from './bridge.ts';
+import type { LetterChoice, StoredLetters } from '../../shared/ports/dead-letters.ts';
+import type { EmbeddedState } from '../../shared/sqlite/state.ts';
 
 /** The dead letters in an embedded bridge's state. */
-export function localLetters({ state }: Pick<LocalBridge, 'state'>): StoredLetters {
-  const { deadLetters } = state;
-
+export function folderLetters({ deadLetters }: Pick<EmbeddedState, 'deadLetters'>): StoredLetters {
   async function list({ ids, partnerAccount }: LetterChoice) {
     const all = await deadLetters.list(ids === undefined ? partnerAccount : undefined);
     const wanted = ids && new Set(ids);

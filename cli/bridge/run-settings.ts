@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { checkedJson } from '../../../shared/contract/checks.ts';
-import { type BridgeSettings, bridgeSettingsSchema } from '../../../shared/contract/settings.ts';
-import type { EmbeddedState } from '../../../shared/sqlite/state.ts';
+import { checkedJson } from '../../shared/contract/checks.ts';
+import { type BridgeSettings, bridgeSettingsSchema } from '../../shared/contract/settings.ts';
+import type { EmbeddedState } from '../../shared/sqlite/state.ts';
 
 /** Name of the latest `run`'s settings in the stored settings. */
 const name = 'published-events';

@@ -5,7 +5,7 @@ import {
   type QueryStatus,
   StartQueryCommand,
 } from '@aws-sdk/client-cloudwatch-logs';
-import { CommandError } from '../../../operations/errors.ts';
+import { CommandError } from '../../operations/errors.ts';
 
 export interface GroupedLine {
   /** Ms since 1970. */

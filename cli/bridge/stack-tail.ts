@@ -17,11 +17,11 @@ import {
   type SQSClient,
   TagQueueCommand,
 } from '@aws-sdk/client-sqs';
-import { CommandError } from '../../../operations/errors.ts';
-import { eventBridgeClient } from '../../../shared/aws/clients.ts';
-import { eventSource } from '../../../shared/contract/names.ts';
-import type { EventTail } from '../ports/tail.ts';
-import type { StackBridge } from './bridge.ts';
+import type { Bridge } from '../../operations/bridge.ts';
+import { CommandError } from '../../operations/errors.ts';
+import type { StackOutputs } from '../../operations/stack-outputs.ts';
+import { eventBridgeClient } from '../../shared/aws/clients.ts';
+import { eventSource } from '../../shared/contract/names.ts';
 
 /** Prefix of the names of all tails' rules and queues. The rule and the queue of one tail have the same name. */
 const prefix = 'advert-bridge-tail-';
@@ -38,28 +38,32 @@ interface Clients {
   readonly events: EventBridgeClient;
 }
 
+interface WatchedBus {
+  readonly sqs: SQSClient;
+  readonly outputs: StackOutputs;
+  onClose(close: () => void): void;
+}
+
 /** Watches the bus of a stack through its own rule and queue. */
-export function stackTail(bridge: StackBridge): EventTail {
-  const { outputs, state, onClose } = bridge;
-  const clients = { sqs: bridge.clients.sqs, events: eventBridgeClient() };
+export async function* tailBus(
+  { sqs, outputs, onClose }: WatchedBus,
+  partnerAccount: Parameters<Bridge['events']>[0],
+  { signal, say }: Parameters<Bridge['events']>[1],
+): AsyncGenerator<readonly string[]> {
+  const clients = { sqs, events: eventBridgeClient() };
   onClose(() => clients.events.destroy());
-  return {
-    accounts: state.partnerAccounts,
-    async *events(partnerAccount, { signal, say }) {
-      await removeLeftovers(clients);
-      const name = `${prefix}${randomUUID().slice(0, 13)}`;
-      const bus = outputs.eventBusName;
-      const ruleArn = `${outputs.eventBusArn.replace(':event-bus/', ':rule/')}/${name}`;
-      const queueUrl = await createQueue(clients.sqs, { name, bus, ruleArn });
-      try {
-        await createRule(clients, { name, bus, queueUrl, partnerAccount });
-        say('Events appear here from now on. Ctrl-C ends it.');
-        yield* received(clients.sqs, queueUrl, signal);
-      } finally {
-        await removeTail(clients, { name, bus, queueUrl });
-      }
-    },
-  };
+  await removeLeftovers(clients);
+  const name = `${prefix}${randomUUID().slice(0, 13)}`;
+  const bus = outputs.eventBusName;
+  const ruleArn = `${outputs.eventBusArn.replace(':event-bus/', ':rule/')}/${name}`;
+  const queueUrl = await createQueue(sqs, { name, bus, ruleArn });
+  try {
+    await createRule(clients, { name, bus, queueUrl, partnerAccount });
+    say('Events appear here from now on. Ctrl-C ends it.');
+    yield* received(sqs, queueUrl, signal);
+  } finally {
+    await removeTail(clients, { name, bus, queueUrl });
+  }
 }
 
 /** The queue is created first, because a rule without a queue would not be found again. */

@@ -1,0 +1,129 @@
+/** Opens a deployed stack for a command. Loads the AWS SDK, so it is imported only when a stack is meant. */
+import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
+import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
+import type { Bridge } from '../../operations/bridge.ts';
+import { once } from '../../operations/once.ts';
+import { silentObserver } from '../../operations/poll-deps.ts';
+import { readStackOutputs } from '../../operations/stack-outputs.ts';
+import { readStackState } from '../../operations/stack-state.ts';
+import { createBookKeeper, createBooksWriter } from '../../shared/aws/books.ts';
+import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queue.ts';
+import { dynamoDbClient, lambdaClient, secretsManagerClient, sqsClient } from '../../shared/aws/clients.ts';
+import { createDeadLetters } from '../../shared/aws/dead-letters.ts';
+import { createFeedStates } from '../../shared/aws/feed-states.ts';
+import { createRefreshRequester } from '../../shared/aws/refresh-requester.ts';
+import { createStore } from '../../shared/aws/store.ts';
+import { createStoredLetters } from '../../shared/aws/stored-letters.ts';
+import { createTokenReader } from '../../shared/aws/token-vault.ts';
+import { namePrefixOf, secretNamesOf, stackName } from '../../shared/contract/names.ts';
+import { systemClock } from '../../shared/domain/clock.ts';
+import { createPartnerService } from '../../shared/partner-api/partner-service.ts';
+import type { AuditProgress, BackfillProgress } from '../../shared/ports/backfills.ts';
+import { functionConfig } from '../../shared/runtime/config.ts';
+import { createAdvertHistories } from '../../shared/state/advert-histories.ts';
+import { createAside, waitingAside } from '../../shared/state/aside.ts';
+import { createBudgetStore } from '../../shared/state/budget.ts';
+import { createPartnerAccounts } from '../../shared/state/partner-accounts.ts';
+import { createProgress } from '../../shared/state/progress.ts';
+import type { StackTarget } from '../shared/target.ts';
+import type { Opening } from './opening.ts';
+import { stackFunctions } from './stack-functions.ts';
+import { hiddenQueueOf } from './stack-history.ts';
+import { tailBus } from './stack-tail.ts';
+
+export type StackBridge = Awaited<ReturnType<typeof openStack>>;
+
+/** Number of connections to the partner service. */
+const concurrency = 2;
+
+/** @throws {CommandError} if the stack does not exist */
+export async function openStack({ target, place, onClose, isCatchUp }: Opening<StackTarget>) {
+  const outputs = await readStackOutputs(target);
+  if (isCatchUp) place.catchUpRoleArn = outputs.catchUpRoleArn;
+  const clients = {
+    dynamoDb: dynamoDbClient(),
+    sqs: sqsClient(),
+    secrets: secretsManagerClient(),
+    lambda: lambdaClient(),
+    sts: new STSClient({ maxAttempts: 3 }),
+  };
+  onClose(() => {
+    for (const client of Object.values(clients)) client.destroy();
+  });
+  const feedStateTable = { client: clients.dynamoDb, name: outputs.feedStateTableName };
+  const advertStatusTable = { client: clients.dynamoDb, name: outputs.advertStatusTableName };
+  const store = createStore({ feedState: feedStateTable, advertStatus: advertStatusTable });
+  const queue = { client: clients.sqs, url: outputs.queueUrl };
+  const deadLetterQueue = { client: clients.sqs, url: outputs.deadLetterQueueUrl };
+  // Before bridges had names, the names of their secrets were fixed.
+  const secretNames = secretNamesOf(namePrefixOf(outputs.bridgeName ?? stackName));
+  const name = outputs.bridgeName ?? target.stack;
+  const aside = createAside(store);
+  const budgetStore = createBudgetStore(store);
+  const partnerAccounts = createPartnerAccounts(store);
+  const advertHistories = createAdvertHistories(store);
+
+  /** The same for every function: those of the drain are read. */
+  const settings = once(async () => {
+    const { Environment } = await clients.lambda.send(
+      new GetFunctionConfigurationCommand({ FunctionName: outputs.drainFunctionName }),
+    );
+    const config = functionConfig('drain', Environment?.Variables ?? {});
+    place.baseUrl = config.partnerBaseUrl;
+    return config;
+  });
+
+  const service = once(async () => {
+    const config = await settings();
+    const { client, ...readers } = createPartnerService({
+      baseUrl: config.partnerBaseUrl,
+      settings: config,
+      concurrency,
+      budgetStore,
+      observer: silentObserver,
+      accounts: partnerAccounts,
+      tokenReader: createTokenReader(clients.secrets, secretNamesOf(config.namePrefix)),
+      requester: createRefreshRequester({
+        client: clients.lambda,
+        functionName: outputs.refreshTokenFunctionName,
+      }),
+    });
+    onClose(() => client.close());
+    return readers;
+  });
+
+  return {
+    ...{ target, outputs, clients, secretNames },
+    ...{ feedStateTable, advertStatusTable, deadLetterQueue, changedAdverts: queue },
+    kind: 'stack',
+    name,
+    clock: systemClock,
+    ...{ partnerAccounts, advertHistories, aside, budgetStore, settings, service },
+    feedStates: createFeedStates(feedStateTable),
+    backfills: createProgress<BackfillProgress>(store, 'backfill', { countsListed: true }),
+    audits: createProgress<AuditProgress>(store, 'audit', { countsListed: true }),
+    bookKeeper: createBookKeeper({ table: feedStateTable, aside, queue, deadLetterQueue }),
+    // The whole queue counts, not only the account's messages, because live changes have priority over an operator's.
+    queue: createChangedAdvertsQueue({ queue }),
+    waitingMessages: waitingAside(aside),
+    deadLetters: {
+      ...createDeadLetters({ queue: deadLetterQueue }),
+      ...createStoredLetters({ queue, deadLetterQueue, books: createBooksWriter(store) }),
+    },
+    stack: {
+      version: outputs.version,
+      read: (nowMs) => readStackState({ bridge: name, outputs, lambda: clients.lambda }, nowMs),
+    },
+    hiddenQueue: hiddenQueueOf(outputs, clients.lambda, queue),
+    functions: stackFunctions({ target, outputs, clients, secretNames, advertHistories }),
+    async who() {
+      // Every AWS identity may call this: https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html
+      const { Arn, UserId = 'unknown' } = await clients.sts.send(new GetCallerIdentityCommand());
+      return Arn ?? UserId;
+    },
+    isDelivering: () => true,
+    // SQS counts approximately, for about a minute after the last message was sent.
+    depthLagMs: 60_000,
+    events: (of, watch) => tailBus({ sqs: clients.sqs, outputs, onClose }, of, watch),
+  } satisfies Bridge & Record<string, unknown>;
+}

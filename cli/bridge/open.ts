@@ -1,0 +1,61 @@
+/** Opens the bridge that a command acts on. Only the modules of its kind are loaded: SQLite or the AWS SDK. */
+import type { Bridge } from '../../operations/bridge.ts';
+import { explained, type Place } from '../shared/explain.ts';
+import type { LocalTarget, StackTarget, Target } from '../shared/target.ts';
+import type { FolderBridge } from './folder.ts';
+import type { StackBridge } from './open-stack.ts';
+import type { Opening, OpenOptions } from './opening.ts';
+
+/**
+ * Calls `work` with the bridge, and closes everything afterwards.
+ *
+ * @throws {CommandError} with a message that says what to do
+ */
+export function withBridge<R>(
+  target: Target,
+  work: (bridge: Bridge, place: Place) => Promise<R>,
+  options?: OpenOptions,
+): Promise<R> {
+  return target.kind === 'local' ? withLocal(target, work, options) : withStack(target, work, options);
+}
+
+/** Like {@link withBridge}, for commands that only an embedded bridge supports. */
+export function withLocal<R>(
+  target: LocalTarget,
+  work: (bridge: FolderBridge, place: Place) => Promise<R>,
+  options?: OpenOptions,
+): Promise<R> {
+  return withOpening(target, options, async (opening) => {
+    const { openFolder } = await import('./open-folder.ts');
+    return work(await openFolder(opening), opening.place);
+  });
+}
+
+/** Like {@link withBridge}, for commands that only a stack supports. */
+export function withStack<R>(
+  target: StackTarget,
+  work: (bridge: StackBridge, place: Place) => Promise<R>,
+  options?: OpenOptions,
+): Promise<R> {
+  return withOpening(target, options, async (opening) => {
+    const { openStack } = await import('./open-stack.ts');
+    return work(await openStack(opening), opening.place);
+  });
+}
+
+/** Calls `work` in the context in which a bridge is opened; the bridge need not exist. Explains its errors. */
+export async function withOpening<T extends Target, R>(
+  target: T,
+  options: OpenOptions | undefined,
+  work: (opening: Opening<T>) => Promise<R>,
+): Promise<R> {
+  const place: Place = { target };
+  const closers: (() => void)[] = [];
+  try {
+    return await work({ ...options, target, place, onClose: (close) => closers.push(close) });
+  } catch (error) {
+    throw explained(error, place);
+  } finally {
+    for (const close of closers.reverse()) close();
+  }
+}

@@ -1,0 +1,25 @@
+import type { BridgeSettings } from '../../shared/contract/settings.ts';
+import type { EmbeddedStateOptions } from '../../shared/sqlite/state.ts';
+import type { Place } from '../shared/explain.ts';
+import type { Target } from '../shared/target.ts';
+
+export interface OpenOptions extends Pick<EmbeddedStateOptions, 'onFault'> {
+  /**
+   * Creates the folder if it does not exist. Default: a folder without a bridge is not changed, because its name may be
+   * a mistake.
+   */
+  readonly create?: boolean;
+  /** Given on the command line, only for an embedded bridge: a stack has its own. */
+  readonly settings?: Partial<BridgeSettings>;
+  /** The command is one of those for which a stack has a role: a denial names it. */
+  readonly isCatchUp?: boolean;
+}
+
+/** The context in which a bridge is opened. */
+export interface Opening<T extends Target> extends OpenOptions {
+  readonly target: T;
+  /** Facts about the bridge are added as they become known, for error messages. */
+  readonly place: Place;
+  /** Functions to call when the command ends, in reverse order. */
+  onClose(close: () => void): void;
+}

@@ -1,0 +1,104 @@
+/** A bridge as operators see it: the same for an embedded bridge in a folder and for a deployed stack. */
+import type { ConnectRequest } from '../functions/connect/connect-account.ts';
+import type { AcceptedApplication, ConnectedAccount } from '../shared/contract/connect.ts';
+import type { PollAnswer } from '../shared/contract/poll.ts';
+import type { BridgeSettings } from '../shared/contract/settings.ts';
+import type { Clock } from '../shared/domain/clock.ts';
+import type { Secret } from '../shared/domain/secret.ts';
+import type { AdvertLister } from '../shared/partner-api/readers.ts';
+import type { AuditProgress, BackfillProgress } from '../shared/ports/backfills.ts';
+import type { BookKeeper } from '../shared/ports/books.ts';
+import type { ChangedAdvertsQueue } from '../shared/ports/changed-adverts-queue.ts';
+import type { DeadLetters, StoredLetters } from '../shared/ports/dead-letters.ts';
+import type { FeedReader } from '../shared/ports/feed-reader.ts';
+import type { FeedStates } from '../shared/ports/feed-states.ts';
+import type { WaitingMessages } from '../shared/ports/waiting-messages.ts';
+import type { Webhooks } from '../shared/sqlite/webhooks.ts';
+import type { AdvertHistories } from '../shared/state/advert-histories.ts';
+import type { Aside } from '../shared/state/aside.ts';
+import type { BudgetStore } from '../shared/state/budget.ts';
+import type { PartnerAccounts } from '../shared/state/partner-accounts.ts';
+import type { Progresses } from '../shared/state/progress.ts';
+import type { StackState } from './stack-state.ts';
+
+/** What an operation acts on. Everything that costs a request is read on first use. */
+export interface Bridge {
+  readonly kind: 'local' | 'stack';
+  /** Prefix of the names of a stack's alarms; the folder of an embedded bridge. */
+  readonly name: string;
+  readonly clock: Clock;
+
+  readonly partnerAccounts: PartnerAccounts;
+  readonly feedStates: FeedStates;
+  readonly advertHistories: AdvertHistories;
+  readonly budgetStore: BudgetStore;
+  readonly aside: Aside;
+  readonly backfills: Progresses<BackfillProgress>;
+  readonly audits: Progresses<AuditProgress>;
+  readonly bookKeeper: BookKeeper;
+  readonly queue: ChangedAdvertsQueue;
+  /** SQS cannot be inspected: of a stack, only messages aside are found. */
+  readonly waitingMessages: WaitingMessages;
+  readonly deadLetters: DeadLetters & StoredLetters;
+  /** Only for an embedded bridge. */
+  readonly webhooks?: Pick<Webhooks, 'list'>;
+  /** Only for a stack: what AWS runs. */
+  readonly stack?: {
+    /** The deployed version. */
+    readonly version: string;
+    read(nowMs: number): Promise<StackState>;
+  };
+
+  /** The settings of the stack, or of the folder's latest run. */
+  settings(): Promise<BridgeSettings>;
+  /** The partner service, within the bridge's rate budget and with its tokens. */
+  service(): Promise<FeedReader & AdvertLister>;
+  readonly functions: BridgeFunctions;
+  /** The operator: for a stack the caller's ARN, for an embedded bridge the user of this machine. */
+  who(): Promise<string>;
+  /** Whether a consumer is currently taking messages from the queue. */
+  isDelivering(): boolean;
+  /** For so long the queue may say that it is empty although a message waits. */
+  readonly depthLagMs: number;
+  /**
+   * Yields the envelopes of published events in the order of arrival, from now until `signal` is aborted.
+   *
+   * @param name of one partner account; undefined: all
+   * @param say prints information that is not in the events
+   */
+  events(
+    name: string | undefined,
+    watch: { readonly signal: AbortSignal; readonly say: (text: string) => void },
+  ): AsyncGenerator<readonly string[]>;
+}
+
+/** What the bridge's functions do for an operator: a stack invokes them, an embedded bridge runs them in this process. */
+export interface BridgeFunctions {
+  /** @param application.baseUrl only for an embedded bridge: a stack has it as a setting */
+  storeApplication(application: {
+    readonly clientId: string;
+    readonly clientSecret: Secret;
+    readonly baseUrl?: string;
+  }): Promise<void>;
+  /**
+   * Requests a token of the application from the service.
+   *
+   * @throws if the service rejects the stored credentials
+   */
+  checkApplication(): Promise<AcceptedApplication>;
+  /** The page of the partner service where a user authorizes the application. */
+  authorizeUrl(request: { readonly state: string; readonly redirectUri: string }): Promise<string>;
+  connect(request: ConnectRequest): Promise<ConnectedAccount>;
+  /**
+   * Stops polling and removes the credentials; may be repeated.
+   *
+   * @param options.forget removes cursor, history and books too
+   * @returns whether the name was known; if not, nothing happens
+   */
+  disconnect(partnerAccount: string, options: { readonly forget: boolean }): Promise<boolean>;
+  /** Polls the feeds once. @param only this partner account; default: all */
+  poll(only: string | undefined): Promise<PollAnswer>;
+}
+
+/** Which user a partner account belongs to after connecting. */
+export type UserChoice = Omit<ConnectRequest, 'refreshToken' | 'code' | 'redirectUri'>;

@@ -1,0 +1,35 @@
+import { randomUUID } from 'node:crypto';
+import type { PollDeps } from '../functions/drain/poll-feed.ts';
+import type { Observer } from '../shared/ports/observer.ts';
+import type { Bridge } from './bridge.ts';
+
+export type PolledBridge = Pick<
+  Bridge,
+  'service' | 'settings' | 'feedStates' | 'queue' | 'deadLetters' | 'clock'
+>;
+
+/**
+ * For reading a feed as the drain does.
+ *
+ * @param command begins the name of the lease's holder
+ */
+export async function pollDepsOf(bridge: PolledBridge, command: string): Promise<PollDeps> {
+  const { feedStates, queue, deadLetters, clock } = bridge;
+  const { overlapSeconds, maxRequestsPerSecond } = await bridge.settings();
+  return {
+    ...{ feedStates, queue, deadLetters, clock },
+    reader: await bridge.service(),
+    observer: silentObserver,
+    newId: randomUUID,
+    holder: `${command} ${randomUUID()}`,
+    settings: { overlapSeconds, maxRequestsPerSecond, leaseMs: 90_000, maxWaiting: 10_000 },
+  };
+}
+
+/** An observer that logs nothing, for commands that report their outcome themselves. */
+export const silentObserver: Observer = {
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  count: () => undefined,
+};
