@@ -74,11 +74,15 @@ export function createRefreshToken(deps: RefreshDeps) {
     // A paused account is not polled, so its refresh token would expire during the pause.
     if (hold && !hold.fault && request.because !== 'unused') return pausedOutcome(hold);
 
-    const outcome = await withRefreshLock(deps, name, () => refreshLocked(request, options));
+    const outcome = await withRefreshLock(deps, name, (holder) => refreshLocked(request, holder, options));
     return outcome === busy ? { kind: 'busy', retryAfterMs: busyMs } : outcome;
   }
 
-  async function refreshLocked(request: TokenRefresh, options: CallOptions): Promise<RefreshOutcome> {
+  async function refreshLocked(
+    request: TokenRefresh,
+    holder: string,
+    options: CallOptions,
+  ): Promise<RefreshOutcome> {
     const { partnerAccount: name, rejectedVersion, because } = request;
     const current = await vault.read(name);
     if (!current) return stopAccount(name, 'refresh-token-rejected', rejectedVersion);
@@ -99,6 +103,10 @@ export function createRefreshToken(deps: RefreshDeps) {
     const received = await requestTokens(grant, options).catch(asPartnerError);
     if (received instanceof Error) return refused(name, current.version, received);
 
+    // A process that was frozen may go on when another one holds the lock: what that one stores is newer.
+    // Rule: no-write-without-the-lock
+    if (!(await mayHold(name, holder))) return { kind: 'renewed' };
+
     // The pair is stored first; it is judged only afterwards.
     const pair = pairOf(received, current.pair) as TokenPair;
     // Planted fault: told-before-stored
@@ -108,7 +116,13 @@ export function createRefreshToken(deps: RefreshDeps) {
     // A token that has expired only by our clock may come back with a short time left, because the service has not
     // rejected it.
     const isBroken = received.answer.access_token === undefined || (isSpent(pair) && isSpent(current.pair));
-    return judge(name, version, pair, { isBroken, isUnchanged: because === 'unused' && isSame });
+    return judge(name, version, pair, { holder, isBroken, isUnchanged: because === 'unused' && isSame });
+  }
+
+  /** If the row cannot be read, the pair is stored nevertheless: the service may not return it again. */
+  async function mayHold(name: string, holder: string): Promise<boolean> {
+    const isOurs = async () => (await accounts.read(name))?.refreshing?.holder === holder;
+    return isOurs().catch(() => true);
   }
 
   /** Judges the new pair. */
@@ -116,10 +130,15 @@ export function createRefreshToken(deps: RefreshDeps) {
     name: string,
     version: string,
     pair: TokenPair,
-    { isBroken, isUnchanged }: { readonly isBroken: boolean; readonly isUnchanged: boolean },
+    {
+      holder,
+      isBroken,
+      isUnchanged,
+    }: { readonly holder: string; readonly isBroken: boolean; readonly isUnchanged: boolean },
   ): Promise<RefreshOutcome> {
     const missing = missingScopes(pair.scope, settings.requiredScope);
     const account = await accounts.change(name, (current) => {
+      if (current.refreshing?.holder !== holder) return undefined;
       const before = current.holds?.find(isTokenHold);
       const changed = withToken(current, version, pair, moment());
       if (missing.length > 0) return stopped(changed, 'scope-insufficient', version, moment());

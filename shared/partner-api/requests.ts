@@ -87,6 +87,8 @@ export function authorizeUrl(baseUrl: string, query: AuthorizeQuery): string {
 /** @param host as in the URL, with the port unless it is the scheme's own */
 export function createHeaders(host: string, acceptLanguage: string | undefined) {
   const common = ['Host', host, 'Accept', 'application/json', 'Version', '2.0'];
+  // Without it, any content coding is allowed (RFC 9110 §12.5.3), and the bridge reads none.
+  common.push('Accept-Encoding', 'identity');
   common.push('User-Agent', `advert-bridge/${clientVersion}`);
   if (acceptLanguage !== undefined) common.push('Accept-Language', acceptLanguage);
   const kept = new WeakMap<Secret, readonly string[]>();

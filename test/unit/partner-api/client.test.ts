@@ -50,6 +50,7 @@ describe('every request', () => {
     expect(headers).toEqual({
       host: `127.0.0.1:${service.port}`,
       accept: 'application/json',
+      'accept-encoding': 'identity',
       version: '2.0',
       'user-agent': `advert-bridge/${clientVersion}`,
       authorization: `Bearer ${token.reveal()}`,
