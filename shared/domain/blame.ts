@@ -123,7 +123,7 @@ export class Blame {
     const rule = fault && rules[fault];
     if (!fault || !rule) return this.#succeeded(account);
     const bad = { ...evidence, fault };
-    // What was sent before a hold began gives no new information.
+    // What was sent before a hold began gives no new information, unless the service asks for a longer wait.
     if (this.#isBeforeHold(undefined, bad)) return undefined;
     if (fault === 'rate-limited') return this.#verdict(undefined, bad, [], now);
     if (account === undefined || this.#isBeforeHold(account, bad)) return undefined;
@@ -136,9 +136,9 @@ export class Blame {
     return own.size >= rule.account ? this.#verdict(account, bad, [...own], now) : undefined;
   }
 
-  #isBeforeHold(account: string | undefined, { sentAt }: Bad): boolean {
+  #isBeforeHold(account: string | undefined, { sentAt, retryAfterMs = 0 }: Bad): boolean {
     const last = this.#last.get(account);
-    return last !== undefined && sentAt <= last.since;
+    return last !== undefined && sentAt <= last.since && sentAt + retryAfterMs <= endOfHold(last);
   }
 
   /** A success of an account clears its own suspects, and no accounts are suspected together any more. */

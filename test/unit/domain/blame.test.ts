@@ -101,6 +101,16 @@ describe('blame', () => {
     expect(answered('main', [1], 'rate-limited')?.hold.forMs).toBe(1_000);
   });
 
+  it('holds longer when an answer of before the hold asks for a longer wait', () => {
+    const { blame, now } = setUp();
+    const sentAt = now();
+    const evidence = { account: 'main', fault: 'rate-limited', sentAt } as const;
+    blame.answered({ ...evidence, resource: 'main 1', retryAfterMs: 2_000 }, sentAt + 10);
+
+    const longer = { ...evidence, resource: 'main 2', retryAfterMs: 9_000 };
+    expect(blame.answered(longer, sentAt + 20)).toMatchObject({ hold: { until: sentAt + 9_020 } });
+  });
+
   it('ignores answers to requests that were sent before the hold began', () => {
     const { blame, answered, now } = setUp();
     const sentAt = now();
