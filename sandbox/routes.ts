@@ -9,57 +9,47 @@ import type { EndpointName } from './state/faults.ts';
 import type { PartnerAccount } from './state/partner-account.ts';
 import type { World } from './state/world.ts';
 
-type PartnerHandler = (world: World, account: PartnerAccount, request: ServiceRequest) => Answer;
+/** Answers a request according to the document. @throws {RefusedError} @see partner-api.md §4 */
+type Handler = (world: World, request: ServiceRequest) => Answer;
 
-const partnerHandlers: Readonly<Record<Exclude<EndpointName, 'token' | 'authorize'>, PartnerHandler>> = {
-  feed: serveFeed,
-  advert: serveAdvert,
-  adverts: serveAdverts,
-  'create-advert': createAdvert,
-  threads: serveThreads,
-};
+const forUser =
+  (serve: (world: World, account: PartnerAccount, request: ServiceRequest) => Answer): Handler =>
+  (world, request) =>
+    serve(world, admit(world, request), request);
 
 /** The paths of the document, most requested first. Any single path segment counts as an ID, digits or not. */
-const routes: readonly (readonly [path: RegExp, endpoints: Readonly<Record<string, EndpointName>>])[] = [
-  [/^\/api\/partner\/adverts\/([^/]+)$/, { GET: 'advert' }],
-  [/^\/api\/partner\/status\/adverts$/, { GET: 'feed' }],
-  [/^\/api\/partner\/adverts$/, { GET: 'adverts', POST: 'create-advert' }],
-  [/^\/api\/partner\/threads$/, { GET: 'threads' }],
-  [/^\/api\/open\/oauth\/token$/, { POST: 'token' }],
-  [/^\/oauth\/authorize\/?$/, { GET: 'authorize', POST: 'authorize' }],
+const routes: readonly (readonly [method: string, path: RegExp, endpoint: EndpointName, serve: Handler])[] = [
+  ['GET', /^\/api\/partner\/adverts\/([^/]+)$/, 'advert', forUser(serveAdvert)],
+  ['GET', /^\/api\/partner\/status\/adverts$/, 'feed', forUser(serveFeed)],
+  ['GET', /^\/api\/partner\/adverts$/, 'adverts', forUser(serveAdverts)],
+  ['POST', /^\/api\/partner\/adverts$/, 'create-advert', forUser(createAdvert)],
+  ['GET', /^\/api\/partner\/threads$/, 'threads', forUser(serveThreads)],
+  ['POST', /^\/api\/open\/oauth\/token$/, 'token', serveToken],
+  ['GET', /^\/oauth\/authorize\/?$/, 'authorize', serveAuthorize],
+  ['POST', /^\/oauth\/authorize\/?$/, 'authorize', serveAuthorize],
 ];
 
-/** Finds the endpoint of a request. */
-export function findTarget(
-  method: string,
-  path: string,
-): Pick<ServiceRequest, 'endpoint' | 'advertId' | 'methods'> {
-  for (const [pattern, endpoints] of routes) {
-    const match = pattern.exec(path);
-    if (match === null) continue;
-    const methods = Object.keys(endpoints);
-    return { endpoint: endpoints[method] ?? null, advertId: match[1] ?? null, methods };
-  }
-  return { endpoint: null, advertId: null, methods: [] };
+interface Route {
+  /** Null: unknown path or method. */
+  readonly endpoint: EndpointName | null;
+  /** The ID in the path of an advert, as sent. */
+  readonly advertId: string | null;
+  readonly serve: Handler;
 }
 
-/**
- * Answers a request according to the document.
- * @throws {RefusedError}
- * @see partner-api.md §4
- */
-export function answerRequest(world: World, request: ServiceRequest): Answer {
-  const { endpoint, methods } = request;
-  // Assumed: the web server answers an unknown path before the service does, so not in the service's error shape.
-  if (methods.length === 0) return html(404, '<html><body><h1>404 Not Found</h1></body></html>');
-  if (endpoint === null) {
-    const error = { status: 405, code: 'method_not_allowed', message: 'Not with this method.' };
-    throw new RefusedError('notFound', error, { allow: methods.join(', ') });
+/** Assumed: the web server answers an unknown path before the service does, so not in the service's error shape. */
+export function routeOf(method: string, path: string): Route {
+  const there = routes.filter(([, pattern]) => pattern.test(path));
+  const route = there.find(([supported]) => supported === method);
+  if (route !== undefined) {
+    const [, pattern, endpoint, serve] = route;
+    return { endpoint, advertId: pattern.exec(path)?.[1] ?? null, serve };
   }
-  if (request.body === undefined) {
-    throw new RefusedError('notFound', { status: 413, code: 'too_large', message: 'The body is too long.' });
-  }
-  if (endpoint === 'authorize') return serveAuthorize(world, request);
-  if (endpoint === 'token') return serveToken(world, request);
-  return partnerHandlers[endpoint](world, admit(world, request), request);
+  const headers = { allow: there.map(([supported]) => supported).join(', ') };
+  const serve = () => {
+    if (there.length === 0) return html(404, '<html><body><h1>404 Not Found</h1></body></html>');
+    const refusal = { status: 405, code: 'method_not_allowed', message: 'Not with this method.', headers };
+    throw new RefusedError({ group: 'notFound', ...refusal });
+  };
+  return { endpoint: null, advertId: null, serve };
 }

@@ -1,27 +1,18 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createControl, type SandboxControl } from './control/control.ts';
-import { controlPath, createControlListener } from './control/control-route.ts';
-import { createServiceListener } from './listener.ts';
+import { text } from 'node:stream/consumers';
+import { createControl, type SandboxControl, type UserOptions } from './control/control.ts';
+import { answerControl, controlPath } from './control/control-route.ts';
+import { createServiceListener, send } from './listener.ts';
 import type { Settings } from './state/settings.ts';
 import { createWorld, type WorldOptions } from './state/world.ts';
-
-export interface SandboxUser {
-  readonly name: string;
-  /** A refresh token that is valid from the start. Default: `sandbox-refresh-token-<name>`. */
-  readonly refreshToken?: string;
-  /** Default: the application's allowed scope. */
-  readonly scope?: string;
-  /** Default: the option `adverts`. */
-  readonly adverts?: number;
-}
 
 export interface SandboxOptions extends WorldOptions {
   /** Default 0: any free port. */
   readonly port?: number;
-  /** Default: one user, `main`. */
-  readonly users?: readonly SandboxUser[];
+  /** Default: one user, `main`. A user has `adverts` adverts by default. */
+  readonly users?: readonly ({ readonly name: string } & UserOptions)[];
   /** Number of adverts of each user before the feed begins; the feed lists them only once they change. Default 20. */
   readonly adverts?: number;
   /** Called with errors of the sandbox itself, which it answers with 500. Default: writes them to standard error. */
@@ -51,17 +42,13 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const { onFault = (error) => process.stderr.write(`sandbox: ${String(error)}\n`), ...state } = others;
   const world = createWorld(state);
   const control = createControl(world);
-  const users = wantedUsers.map(({ name, ...user }: SandboxUser) => {
-    const { refreshToken = `sandbox-refresh-token-${name}` } = user;
-    control.addUser(name, { refreshToken, scope: user.scope, adverts: user.adverts ?? adverts });
-    return { name, refreshToken };
-  });
+  const users = wantedUsers.map(({ name, ...user }) => control.addUser(name, { adverts, ...user }));
 
   const serve = createServiceListener(world, onFault);
-  const serveControl = createControlListener(control);
-  const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
-    if (request.url?.startsWith(controlPath)) serveControl(request, response);
-    else serve(request, response);
+  const server = createServer({ keepAliveTimeout: 65_000 }, async (request, response) => {
+    if (!request.url?.startsWith(controlPath)) return serve(request, response);
+    const body = await text(request).catch(() => '');
+    send(response, control.clock, answerControl(control, request, body));
   });
   server.listen(wantedPort, '127.0.0.1');
   await once(server, 'listening');

@@ -1,5 +1,5 @@
 import type { ServiceRequest } from '../http/request.ts';
-import { RefusedError } from '../state/answer.ts';
+import { invalid, RefusedError } from '../state/answer.ts';
 import type { PartnerAccount } from '../state/partner-account.ts';
 import { covers } from '../state/tokens.ts';
 import type { World } from '../state/world.ts';
@@ -12,32 +12,24 @@ import type { World } from '../state/world.ts';
  * @see partner-api.md §4, §5.1, §9
  */
 export function admit(world: World, request: ServiceRequest): PartnerAccount {
-  const token = request.accessToken;
-  if (request.headers.authorization === undefined) throw unauthorized('The access token is missing.');
-  if (token === undefined) throw unauthorized('The access token is not known.');
-  if (!world.tokens.isValid(token)) throw unauthorized('The access token has expired.');
+  const grant = world.tokens.grantOf(request.accessToken);
+  if (grant === undefined) {
+    const message = 'The access token is missing, not known or has expired.';
+    throw new RefusedError({ group: 'authorization', status: 401, code: 'invalid_token', message });
+  }
   checkVersion(world, request);
 
   const { requiredScopes } = world.settings.assumptions;
   const needed = request.method === 'GET' ? requiredScopes.read : requiredScopes.write;
-  const { user, scope } = token.grant;
-  if (user === null) throw forbidden('This needs the token of a user.');
-  if (!covers(scope, needed)) throw forbidden(`This needs the scope ${needed}.`);
-  const account = world.accounts.get(user);
-  if (account === undefined) throw unauthorized('The user of this access token is not known.');
-  return account;
+  const { user, scope } = grant;
+  const account = world.accounts.get(user ?? '');
+  if (account !== undefined && covers(scope, needed)) return account;
+  const message = `This needs the token of a user, with the scope ${needed}.`;
+  throw new RefusedError({ group: 'authorization', status: 403, code: 'insufficient_scope', message });
 }
 
-/** @throws {RefusedError} 400 when the header Version is missing or names an unsupported version */
+/** @throws {RefusedError} 400 when the header Version is missing or not supported (assumed) */
 export function checkVersion(world: World, { headers: { version } }: ServiceRequest): void {
-  if (typeof version === 'string' && world.settings.assumptions.acceptedVersions.includes(version)) return;
-  const message = `The header Version ${version === undefined ? 'is required' : 'names a version not served'}.`;
-  const error = { status: 400, code: 'validation_error', message, field: 'Version' };
-  throw new RefusedError('validation', error);
+  if (world.settings.assumptions.acceptedVersions.includes(String(version))) return;
+  throw invalid('Version', 'The header Version must name a supported version.');
 }
-
-const unauthorized = (message: string) =>
-  new RefusedError('authorization', { status: 401, code: 'invalid_token', message });
-
-const forbidden = (message: string) =>
-  new RefusedError('authorization', { status: 403, code: 'insufficient_scope', message });

@@ -1,18 +1,19 @@
 import { jsonFields, parameter, type ServiceRequest } from '../http/request.ts';
-import { type Answer, invalid, json, RefusedError } from '../state/answer.ts';
+import { type Answer, answerWith, invalid, RefusedError } from '../state/answer.ts';
 import type { Advert, PartnerAccount } from '../state/partner-account.ts';
-import { addAdvert, type World } from '../state/world.ts';
+import { addAdvert, presentAdverts, type World } from '../state/world.ts';
 
 /**
  * GET /api/partner/adverts/{id}. Unknown and foreign adverts: 404; removed ones 404 or 410 (all assumed).
  * @see partner-api.md §2.2, §4.3
  */
 export function serveAdvert(world: World, account: PartnerAccount, { advertId }: ServiceRequest): Answer {
-  const advert = account.adverts.get(advertId ?? '');
-  if (advert !== undefined && advert.status !== null)
-    return { status: 200, body: `{"data":${advertJson(advert)}}` };
-  const status = advert === undefined ? 404 : world.settings.assumptions.removedAdvertStatus;
-  throw new RefusedError('notFound', { status, code: 'not_found', message: 'There is no such advert.' });
+  const advert = world.adverts.get(advertId ?? '');
+  const isOwn = advert?.user === account.name;
+  if (isOwn && advert.status !== null) return answerWith(200, `{"data":${advertJson(advert)}}`);
+  const status = isOwn ? world.settings.assumptions.removedAdvertStatus : 404;
+  const message = 'There is no such advert.';
+  throw new RefusedError({ group: 'notFound', status, code: 'not_found', message });
 }
 
 /**
@@ -27,8 +28,8 @@ export function serveAdverts(world: World, account: PartnerAccount, request: Ser
 
   const size = Math.min(limit, paging.maximumLimit);
   const start = paging.style === 'page' ? (position - 1) * size : position;
-  const listed = account.inOrder.filter((advert) => advert.status !== null).slice(start, start + size);
-  return { status: 200, body: `{"data":[${listed.map(advertJson).join(',')}]}` };
+  const listed = presentAdverts(world, account).slice(start, start + size);
+  return answerWith(200, `{"data":[${listed.map(advertJson).join(',')}]}`);
 }
 
 /**
@@ -38,18 +39,18 @@ export function serveAdverts(world: World, account: PartnerAccount, request: Ser
  */
 export function createAdvert(world: World, account: PartnerAccount, request: ServiceRequest): Answer {
   const fields = jsonFields(request);
-  if (fields === undefined) throw invalid('body', 'is not a JSON object');
+  if (fields === undefined) throw invalid('body');
   const { title, price } = fields;
   if (title !== undefined && typeof title !== 'string') throw invalid('title');
   if (price !== undefined && typeof price !== 'number') throw invalid('price');
   const { status, answerStatus } = world.settings.assumptions.createdAdvert;
   const advert = addAdvert(world, account, { status, title, price });
-  return { status: answerStatus, body: `{"data":${advertJson(advert)}}` };
+  return answerWith(answerStatus, `{"data":${advertJson(advert)}}`);
 }
 
 /** GET /api/partner/threads: always empty, because nobody writes to the sandbox's users. Shape assumed. @see §4.5 */
 export function serveThreads(): Answer {
-  return json(200, { data: [] });
+  return answerWith(200, { data: [] });
 }
 
 /** Does not use JSON.stringify: an ID is a number in the answer, and JavaScript has no exact integers beyond 2^53. */

@@ -1,52 +1,32 @@
-import type { IncomingMessage, RequestListener } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { jsonObject } from '../http/request.ts';
-import { readBody, send } from '../http/wire.ts';
-import { type Answer, json } from '../state/answer.ts';
+import { type Answer, answerWith } from '../state/answer.ts';
 import type { SandboxControl } from './control.ts';
 
 export const controlPath = '/_sandbox';
 
-/** What can be called over HTTP: methods of {@link SandboxControl} and of its parts. */
-const calls = [
-  ...[
-    'truth',
-    'advert',
-    'changeCount',
-    'users',
-    'addUser',
-    'createAdverts',
-    'setStatus',
-    'remove',
-    'restore',
-  ],
-  ...['changeRandomly', 'listRaw', 'settings', 'change', 'invalidateCursors', 'expireAccessTokens', 'revoke'],
-  ...['issueRefreshToken', 'issueCode', 'replaceClientSecret', 'setConsent'],
-  ...['clock.now', 'clock.set', 'clock.advance', 'journal.list', 'journal.nextIndex', 'journal.clear'],
-  ...['faults.list', 'faults.add', 'faults.remove', 'faults.clear'],
-];
+/** What only the sandbox itself calls, or only its own process may read. */
+const notServed = ['journal.add', 'faults.strike', 'issuedTokens'];
 const example = { method: 'createAdverts', args: [3, { user: 'main', status: 'active' }] };
 
 /**
  * The control interface over HTTP, for other processes and for people with curl. POST /_sandbox/ with
- * `{"method", "args"}` answers with what the method returns; an answer of 400 has the reason in `error`. GET /_sandbox/
- * lists the methods.
+ * `{"method", "args"}` answers with what the method of {@link SandboxControl} or of one of its parts returns; an answer
+ * of 400 has the reason in `error`. GET /_sandbox/ lists the methods.
  */
-export function createControlListener(control: SandboxControl): RequestListener {
-  return async (incoming, response) => {
-    const body = await readBody(incoming).catch(() => undefined);
-    send(response, control.clock, answer(control, incoming, body));
-  };
-}
-
-function answer(control: SandboxControl, incoming: IncomingMessage, body: string | undefined): Answer {
-  if (!isOwnHost(incoming)) return json(403, { error: 'the control interface is for 127.0.0.1 only' });
+export function answerControl(control: SandboxControl, incoming: IncomingMessage, body: string): Answer {
+  if (!isOwnHost(incoming)) return answerWith(403, { error: 'the control interface is for 127.0.0.1 only' });
   if (incoming.url?.replace(/\/$/, '') !== controlPath)
-    return json(404, { error: `everything is at ${controlPath}/` });
-  if (incoming.method === 'GET') return json(200, { about: 'POST {method, args}', example, calls });
+    return answerWith(404, { error: `everything is at ${controlPath}/` });
+  const members = Object.entries(control).flatMap(([name, member]) =>
+    typeof member === 'function' ? [name] : Object.keys(member).map((part) => `${name}.${part}`),
+  );
+  const calls = members.filter((name) => !notServed.includes(name));
+  if (incoming.method === 'GET') return answerWith(200, { about: 'POST {method, args}', example, calls });
   try {
-    return json(200, call(control, jsonObject(body)) ?? null);
+    return answerWith(200, JSON.stringify(call(control, calls, jsonObject(body)) ?? null));
   } catch (error) {
-    return json(400, { error: error instanceof Error ? error.message : String(error) });
+    return answerWith(400, { error: error instanceof Error ? error.message : String(error) });
   }
 }
 
@@ -58,6 +38,7 @@ function isOwnHost({ headers: { host = '', origin }, socket: { localPort } }: In
 
 function call(
   control: SandboxControl,
+  calls: readonly string[],
   { method, args = [], ...others }: Record<string, unknown> = {},
 ): unknown {
   const [stray] = Object.keys(others);

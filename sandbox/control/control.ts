@@ -1,23 +1,21 @@
 import { isBasedOnCallback } from '../oauth/authorize.ts';
-import { type Advert, type HistoryEntry, PartnerAccount } from '../state/partner-account.ts';
+import { type Advert, PartnerAccount } from '../state/partner-account.ts';
 import { pick, type Random } from '../state/random.ts';
 import { changeSettings, type Settings, type SettingsPatch } from '../state/settings.ts';
 import { covers } from '../state/tokens.ts';
-import { accountOf, addAdvert, type ConsentMode, issueCode, type World } from '../state/world.ts';
+import { addAdvert, type ConsentMode, issueCode, presentAdverts, type World } from '../state/world.ts';
 
 /** An advert's real state in the service, regardless of what the feed has shown. */
-export interface AdvertTruth {
-  readonly id: string;
-  readonly user: string;
-  /** Null: removed. */
-  readonly status: string | null;
-  /** Oldest first; the last entry is the current status. */
-  readonly history: readonly HistoryEntry[];
-}
+export type AdvertTruth = Readonly<Advert>;
 
-const truthOf = (owner: PartnerAccount, { id, status, history }: Advert): AdvertTruth => {
-  return { id, user: owner.name, status, history: [...history] };
-};
+export interface UserOptions {
+  /** A refresh token that is valid from the start. Default: `sandbox-refresh-token-<name>`. */
+  readonly refreshToken?: string;
+  /** Default: the application's allowed scope. */
+  readonly scope?: string;
+  /** Number of adverts before the feed begins. Default 0. */
+  readonly adverts?: number;
+}
 
 export type SandboxControl = ReturnType<typeof createControl>;
 
@@ -27,16 +25,20 @@ export type SandboxControl = ReturnType<typeof createControl>;
  */
 export function createControl(world: World) {
   const { clock, journal, faults, settings, accounts, tokens, random } = world;
-  const account = (user = accounts.keys().next().value ?? '(none)') => accountOf(world, user);
+  const account = (user = accounts.keys().next().value ?? '(none)'): PartnerAccount => {
+    const found = accounts.get(user);
+    if (found === undefined) throw new RangeError(`there is no user named ${user}`);
+    return found;
+  };
   const some = (user?: string) => (user === undefined ? [...accounts.values()] : [account(user)]);
   const anyStatus = () => pick(random, settings.assumptions.statuses);
-  const find = (advertId: string, state: 'present' | 'removed'): [PartnerAccount, Advert] => {
-    const owner = world.owners.get(advertId);
-    const advert = owner?.adverts.get(advertId);
-    if (owner === undefined || advert === undefined) throw new RangeError(`there is no advert ${advertId}`);
-    if ((advert.status === null) !== (state === 'removed'))
-      throw new RangeError(`advert ${advertId} is not ${state}`);
-    return [owner, advert];
+  const change = (advert: Advert, status: string | null): void =>
+    account(advert.user).change(advert, status, clock.now());
+  const find = (advertId: string, state: 'present' | 'removed'): Advert => {
+    const advert = world.adverts.get(advertId);
+    if (advert === undefined) throw new RangeError(`there is no advert ${advertId}`);
+    if ((advert.status === null) === (state === 'removed')) return advert;
+    throw new RangeError(`advert ${advertId} is not ${state}`);
   };
   const allowedScope = (scope = settings.allowedScope): string => {
     if (!covers(settings.allowedScope, scope)) throw new RangeError('the scope is not allowed');
@@ -48,22 +50,22 @@ export function createControl(world: World) {
     journal,
     faults,
 
-    /** Adds a user. `refreshToken` is `sandbox-refresh-token-<name>` by default. */
-    addUser(name: string, options: { refreshToken?: string; scope?: string; adverts?: number } = {}): void {
+    /** @returns the user's name and refresh token */
+    addUser(name: string, options: UserOptions = {}) {
       const { refreshToken = `sandbox-refresh-token-${name}`, adverts = 0 } = options;
       if (name === '' || accounts.has(name)) throw new RangeError(`a user named ${name} cannot be added`);
-      if (tokens.ownerOfRefreshToken(refreshToken) !== undefined) throw new RangeError('the token is in use');
+      if (tokens.ownerOf(refreshToken) !== undefined) throw new RangeError('the token is in use');
       tokens.openGrant(name, allowedScope(options.scope), refreshToken);
       const added = new PartnerAccount(name);
       accounts.set(name, added);
       for (let index = 0; index < adverts; index += 1)
         addAdvert(world, added, { status: anyStatus() }, false);
+      return { name, refreshToken };
     },
     /** Every user, with the number of adverts that are not removed, and of feed entries. */
     users: () =>
-      some().map(({ name, inOrder, changeCount }) => {
-        const adverts = inOrder.filter(({ status }) => status !== null).length;
-        return { name, adverts, changes: changeCount };
+      [...accounts.values()].map((each) => {
+        return { name: each.name, adverts: presentAdverts(world, each).length, changes: each.changes.length };
       }),
 
     /** Creates adverts, with random statuses by default. @returns their IDs; each is a change in the feed */
@@ -73,48 +75,35 @@ export function createControl(world: World) {
       return Array.from({ length: count }, create);
     },
     /** Makes one change in the feed, even if the advert already has this status. It must not be removed. */
-    setStatus(advertId: string, status: string): void {
-      const [owner, advert] = find(advertId, 'present');
-      owner.change(advert, status, clock.now());
-    },
+    setStatus: (advertId: string, status: string): void => change(find(advertId, 'present'), status),
     /** Removes an advert, so that the service no longer knows it. Makes one change in the feed. */
-    remove(advertId: string): void {
-      const [owner, advert] = find(advertId, 'present');
-      owner.change(advert, null, clock.now());
-    },
+    remove: (advertId: string): void => change(find(advertId, 'present'), null),
     /** Restores a removed advert, by default with its last status. Makes one change in the feed. */
     restore(advertId: string, status?: string): void {
-      const [owner, advert] = find(advertId, 'removed');
-      const last = advert.history.findLast((entry) => entry.status !== null)?.status ?? 'active';
-      owner.change(advert, status ?? last, clock.now());
+      const advert = find(advertId, 'removed');
+      change(advert, status ?? advert.history.findLast((entry) => entry.status !== null)?.status ?? 'active');
     },
     /** Changes random adverts to random other statuses, `count` times. @returns the IDs in order, with repeats */
     changeRandomly(count: number, options: { user?: string; random?: Random } = {}): string[] {
-      const owner = account(options.user);
+      const present = presentAdverts(world, account(options.user));
       const source = options.random ?? random;
-      if (owner.inOrder.every(({ status }) => status === null)) throw new RangeError('no advert to change');
-      const changed: string[] = [];
-      while (changed.length < count) {
-        const advert = pick(source, owner.inOrder);
-        if (advert.status === null) continue;
+      return Array.from({ length: count }, () => {
+        const advert = pick(source, present);
         const others = settings.assumptions.statuses.filter((status) => status !== advert.status);
-        owner.change(advert, pick(source, others), clock.now());
-        changed.push(advert.id);
-      }
-      return changed;
+        change(advert, pick(source, others));
+        return advert.id;
+      });
     },
     /** Puts any string into the feed as an ID, to test how a client handles it. */
     listRaw: (id: string, user?: string): unknown => account(user).list(id, clock.now()),
-    advert(advertId: string): AdvertTruth | undefined {
-      const owner = world.owners.get(advertId);
-      const advert = owner?.adverts.get(advertId);
-      return owner && advert && truthOf(owner, advert);
-    },
+    advert: (advertId: string): AdvertTruth | undefined => structuredClone(world.adverts.get(advertId)),
     /** Every advert, including removed ones; of all users by default. */
     truth: (user?: string): AdvertTruth[] =>
-      some(user).flatMap((owner) => owner.inOrder.map((advert) => truthOf(owner, advert))),
+      structuredClone(
+        [...world.adverts.values()].filter((advert) => some(user).includes(account(advert.user))),
+      ),
     /** Number of feed entries; of all users by default. */
-    changeCount: (user?: string): number => some(user).reduce((sum, { changeCount }) => sum + changeCount, 0),
+    changeCount: (user?: string): number => some(user).flatMap(({ changes }) => changes).length,
 
     settings: (): Readonly<Settings> => ({ ...settings }),
     change: (patch: SettingsPatch): unknown => Object.assign(settings, changeSettings(settings, patch)),

@@ -1,37 +1,31 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { invalid } from '../state/answer.ts';
-import type { EndpointName } from '../state/faults.ts';
-import type { AccessToken } from '../state/tokens.ts';
+import { isObject } from '../state/settings.ts';
 
 /** A request as the handlers see it. */
 export interface ServiceRequest {
   readonly method: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
-  /** Undefined: longer than the service reads. */
-  readonly body: string | undefined;
-  readonly endpoint: EndpointName | null;
+  readonly body: string;
   /** The ID in the path of an advert, as sent. */
   readonly advertId: string | null;
-  /** The token that was sent, if the service ever issued it. */
-  readonly accessToken: AccessToken | undefined;
-  /** The supported methods of the path; none for an unknown path. */
-  readonly methods: readonly string[];
+  /** As sent; empty: none. */
+  readonly accessToken: string;
 }
 
-/** The value of a query parameter. @throws {RefusedError} when it was sent more than once */
+/** The value of a query parameter. @throws {RefusedError} when it was sent more than once (assumed) */
 export function parameter({ query }: ServiceRequest, name: string): string | undefined {
   const values = query.getAll(name);
-  if (values.length > 1) throw invalid(name, 'was sent more than once');
+  if (values.length > 1) throw invalid(name, `The parameter ${name} was sent more than once.`);
   return values[0];
 }
 
 /** @returns the object in a JSON body, or undefined if the body is not an object */
-export function jsonObject(body = ''): Record<string, unknown> | undefined {
+export function jsonObject(body: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(body);
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? (value as Record<string, unknown>) : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -1,9 +1,8 @@
 import { checkVersion } from '../api/access.ts';
 import { jsonFields, type ServiceRequest } from '../http/request.ts';
-import { type Answer, json, RefusedError } from '../state/answer.ts';
-import type { Grant } from '../state/tokens.ts';
-import { covers, scopeNames } from '../state/tokens.ts';
-import { take, type World } from '../state/world.ts';
+import { type Answer, answerWith, RefusedError } from '../state/answer.ts';
+import { covers, type Grant, scopeNames } from '../state/tokens.ts';
+import type { World } from '../state/world.ts';
 
 type Fields = ReadonlyMap<string, string>;
 
@@ -47,7 +46,9 @@ function grantFor(world: World, grantType: string, fields: Fields): Grant {
 function exchangeCode(world: World, fields: Fields): Grant {
   // Checks the scope first, so that a typing error in it does not use up the one-time code.
   requestedScope(fields, world.settings.allowedScope);
-  const issued = take(world.codes, required(fields, 'code'));
+  const code = required(fields, 'code');
+  const issued = world.codes.get(code);
+  world.codes.delete(code);
   const ageMs = world.clock.now() - (issued?.issuedAtMs ?? 0);
   if (issued === undefined || ageMs >= world.settings.assumptions.authorizationCodeLifetimeSeconds * 1000) {
     throw refused('invalid_grant', 'The code is not known, was used or has expired.');
@@ -60,23 +61,25 @@ function exchangeCode(world: World, fields: Fields): Grant {
 
 function tokenAnswer(world: World, grant: Grant, isRefresh: boolean): Answer {
   const { expiresInAsString, refreshOmits } = world.settings.assumptions;
-  const { access, refreshToken, refreshTokenIsNew } = world.tokens.pair(grant);
-  const remainingSeconds = Math.floor((access.expiresAtMs - world.clock.now()) / 1000);
+  const before = grant.refreshToken;
+  const { accessToken, accessTokenExpiresAtMs, refreshToken, scope } = world.tokens.renew(grant);
+  const remainingSeconds = Math.floor((accessTokenExpiresAtMs - world.clock.now()) / 1000);
   const body: Record<string, unknown> = {
-    access_token: access.value,
+    access_token: accessToken,
     expires_in: expiresInAsString ? String(remainingSeconds) : remainingSeconds,
     token_type: 'bearer',
-    scope: grant.scope,
+    scope,
     refresh_token: refreshToken,
   };
   if (isRefresh && refreshOmits.includes('scope')) delete body.scope;
-  if (isRefresh && refreshOmits.includes('refresh_token') && !refreshTokenIsNew) delete body.refresh_token;
-  return json(200, body, { 'cache-control': 'no-store' });
+  if (isRefresh && refreshOmits.includes('refresh_token') && refreshToken === before)
+    delete body.refresh_token;
+  return answerWith(200, body, { 'cache-control': 'no-store' });
 }
 
 /** The requested scope; by default the whole allowed scope. */
 function requestedScope(fields: Fields, allowed: string): string {
-  const scope = fields.get('scope') ?? allowed;
+  const scope = fields.get('scope') || allowed;
   const names = scopeNames(scope);
   if (names.length === 0 || !covers(allowed, scope))
     throw refused('invalid_scope', 'The scope is not allowed.');
@@ -85,17 +88,15 @@ function requestedScope(fields: Fields, allowed: string): string {
 
 function required(fields: Fields, name: string): string {
   const value = fields.get(name);
-  if (value === undefined) throw refused('invalid_request', `The field ${name} is required.`);
+  if (!value) throw refused('invalid_request', `The field ${name} is required.`);
   return value;
 }
 
-/** The fields that have a value; a number counts as its digits. */
+/** The fields that are strings or numbers, which count as their digits. */
 function fieldsOf(body: Record<string, unknown>): Fields {
-  const given = Object.entries(body).filter(([, value]) => value !== null && value !== '');
-  const stray = given.find(([, value]) => typeof value !== 'string' && typeof value !== 'number')?.[0];
-  if (stray !== undefined) throw refused('invalid_request', `The field ${stray} is not a string.`);
+  const given = Object.entries(body).filter(([, value]) => ['string', 'number'].includes(typeof value));
   return new Map(given.map(([name, value]) => [name, String(value)]));
 }
 
 const refused = (code: string, message: string, status = 400) =>
-  new RefusedError('token', { status, code, message });
+  new RefusedError({ group: 'token', status, code, message });

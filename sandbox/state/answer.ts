@@ -4,25 +4,26 @@ import type { Assumptions, ErrorShape } from './settings.ts';
 export interface Answer {
   readonly status: number;
   readonly body: string;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
-export function json(status: number, value: unknown, headers: Readonly<Record<string, string>> = {}): Answer {
-  return { status, body: JSON.stringify(value), headers };
+/** @param body a string is sent unchanged, anything else as JSON */
+export function answerWith(status: number, body: unknown, headers: Answer['headers'] = {}): Answer {
+  return { status, body: typeof body === 'string' ? body : (JSON.stringify(body) ?? ''), headers };
 }
 
-export function html(status: number, body: string): Answer {
-  const headers = {
+export const html = (status: number, body: string): Answer =>
+  answerWith(status, body, {
     'content-type': 'text/html; charset=utf-8',
     'cache-control': 'no-store',
     'referrer-policy': 'no-referrer',
     // Has no form-action: browsers would apply it to the redirect after the form, which leads to the application.
     'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
-  };
-  return { status, body, headers };
-}
+  });
 
-interface ServiceError {
+interface Refusal {
+  /** Each group of errors has an assumption of its own about their bodies. */
+  readonly group: keyof Assumptions['errorShapes'];
   readonly status: number;
   /** For programs, for example `invalid_token`. */
   readonly code: string;
@@ -30,36 +31,30 @@ interface ServiceError {
   readonly message: string;
   /** The invalid parameter or header. */
   readonly field?: string;
+  readonly headers?: Answer['headers'];
 }
-
-/** Each group of errors has an assumption of its own about their bodies. */
-type ErrorGroup = keyof Assumptions['errorShapes'];
 
 /** Thrown by handlers of the service, and answered by the listener. */
 export class RefusedError extends Error {
-  readonly group: ErrorGroup;
-  readonly error: ServiceError;
-  readonly headers: Answer['headers'];
+  readonly refusal: Refusal;
 
-  constructor(group: ErrorGroup, error: ServiceError, headers?: Answer['headers']) {
-    super(error.message);
-    this.group = group;
-    this.error = error;
-    this.headers = headers;
+  constructor(refusal: Refusal) {
+    super(refusal.message);
+    this.refusal = refusal;
   }
 }
 
 /** An invalid parameter, field or header. @see partner-api.md §7 */
-export function invalid(field: string, what = 'is not valid'): RefusedError {
-  const message = `The parameter ${field} ${what}.`;
-  return new RefusedError('validation', { status: 400, code: 'validation_error', message, field });
+export function invalid(field: string, message = `The parameter ${field} is not valid.`): RefusedError {
+  return new RefusedError({ group: 'validation', status: 400, code: 'validation_error', message, field });
 }
 
 /**
  * Writes an error in one of the shapes that are known from services of this kind.
  * @see partner-api.md §7, which shows only `validation_error` and its `message`
  */
-export function errorAnswer(shape: ErrorShape, { status, code, message, field }: ServiceError): Answer {
+export function errorAnswer(shape: ErrorShape, refusal: Refusal): Answer {
+  const { status, code, message, field, headers } = refusal;
   const validation = field === undefined ? [] : [{ field, title: code, detail: message }];
   const nested = { error: { status, title: code, detail: message, validation } };
   const bodies: Readonly<Record<ErrorShape, unknown>> = {
@@ -69,7 +64,7 @@ export function errorAnswer(shape: ErrorShape, { status, code, message, field }:
     nested,
     'nested-in-data': { data: nested },
     typed: { error: { type: code, message } },
-    none: undefined,
+    none: '',
   };
-  return { status, body: shape === 'none' ? '' : JSON.stringify(bodies[shape]) };
+  return answerWith(status, bodies[shape], headers);
 }

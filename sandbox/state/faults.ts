@@ -2,18 +2,10 @@ import * as v from 'valibot';
 import type { Random } from './random.ts';
 import { parseStrictly } from './settings.ts';
 
-const endpointNames = [
-  'feed',
-  'advert',
-  'adverts',
-  'create-advert',
-  'threads',
-  'token',
-  'authorize',
-] as const;
-export type EndpointName = (typeof endpointNames)[number];
+const endpoint = v.picklist(['feed', 'advert', 'adverts', 'create-advert', 'threads', 'token', 'authorize']);
+export type EndpointName = v.InferOutput<typeof endpoint>;
 
-const kinds = [
+const kind = v.picklist([
   /** Any status, with any body (a string unchanged, anything else as JSON) and headers. */
   'status',
   'html',
@@ -30,18 +22,18 @@ const kinds = [
   'cut-off',
   /** The request is processed; its answer arrives `delayMs` later. */
   'delay',
-] as const;
+]);
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 const faultSchema = v.pipe(
   v.strictObject({
-    kind: v.picklist(kinds),
+    kind,
     status: v.optional(v.pipe(count, v.minValue(200), v.maxValue(599))),
     body: v.optional(v.unknown()),
     headers: v.optional(v.record(v.string(), v.string())),
     delayMs: v.optional(count),
     // The requests that the fault applies to; an absent field means all.
-    endpoint: v.optional(v.picklist(endpointNames)),
+    endpoint: v.optional(endpoint),
     user: v.optional(v.string()),
     advertId: v.optional(v.string()),
     /** Feed requests with (true) or without (false) a cursor. */
@@ -65,7 +57,12 @@ export type StandingFault = Fault & {
   struck: number;
 };
 
-type FaultedRequest = { readonly [K in 'endpoint' | 'user' | 'advertId' | 'hasCursor']: Fault[K] | null };
+/** Whether the request is processed although its answer does not arrive completely or on time. */
+export const isCarriedOut = ({ kind }: Fault): boolean =>
+  kind === 'lost-answer' || kind === 'cut-off' || kind === 'delay';
+
+const criteria = ['endpoint', 'user', 'advertId', 'hasCursor'] as const;
+type FaultedRequest = { readonly [K in (typeof criteria)[number]]: Fault[K] | null };
 
 /** The faults that the sandbox plays. @see partner-api.md §7 */
 export function createFaultBook(random: Random) {
@@ -86,7 +83,7 @@ export function createFaultBook(random: Random) {
     /** The fault to play for this request: of the matching faults, the one added first. */
     strike(request: FaultedRequest): StandingFault | undefined {
       for (const fault of standing.values()) {
-        if (!matches(fault, request)) continue;
+        if (!criteria.every((name) => (fault[name] ?? request[name]) === request[name])) continue;
         fault.matched += 1;
         const maxCount = fault.count ?? (fault.nth === undefined ? Number.POSITIVE_INFINITY : 1);
         if (fault.matched < (fault.nth ?? 1) || fault.struck >= maxCount) continue;
@@ -98,9 +95,3 @@ export function createFaultBook(random: Random) {
     },
   };
 }
-
-const matches = (fault: Fault, request: FaultedRequest): boolean =>
-  (fault.endpoint ?? request.endpoint) === request.endpoint &&
-  (fault.user ?? request.user) === request.user &&
-  (fault.advertId ?? request.advertId) === request.advertId &&
-  (fault.hasCursor ?? request.hasCursor) === request.hasCursor;

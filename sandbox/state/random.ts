@@ -1,12 +1,7 @@
-import { randomBytes } from 'node:crypto';
-
 /** A number in [0, 1). */
 export type Random = () => number;
 
-const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
-
-/** Unpredictable numbers, for a sandbox without a seed. */
-export const systemRandom: Random = () => randomBytes(6).readUIntBE(0, 6) / 2 ** 48;
+const alphabet = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'];
 
 /** The same numbers for the same seed (mulberry32). */
 export function seededRandom(seed: number): Random {
@@ -19,11 +14,9 @@ export function seededRandom(seed: number): Random {
   };
 }
 
-/** A token, code or key of letters and digits. @param length default 40 */
-export function randomToken(random: Random, length = 40): string {
-  let token = '';
-  for (let index = 0; index < length; index += 1) token += alphabet[Math.floor(random() * alphabet.length)];
-  return token;
+/** A token, code or key: 40 letters and digits. */
+export function randomToken(random: Random): string {
+  return Array.from({ length: 40 }, () => pick(random, alphabet)).join('');
 }
 
 /** A random element of `values`. @throws {RangeError} when it is empty */

@@ -2,30 +2,14 @@ import * as v from 'valibot';
 
 /**
  * The settings of a sandbox, which can be changed while it runs. `assumptions` is everything that the sandbox does and
- * that partner-api.md does not describe; change one to test a client against another reading of the document.
- *
- * Further assumptions, without a setting; to get another answer, inject a fault (faults.ts):
- * - Authorization is checked before Version, Version before scope, scope before parameters.
- * - A missing or invalid access token answers 401 `invalid_token`; an insufficient scope and a client token answer
- *   403 `insufficient_scope`.
- * - An unknown path answers 404 with HTML, a wrong method 405; a repeated parameter is rejected.
- * - The token endpoint's codes are those of RFC 6749 §5.2, with 401 for `invalid_client`.
- * - "Based on a Callback URL" means the same origin and the same path or one below.
- * - A new authorization leaves the user's earlier grants valid.
- * - The adverts that a user starts with are not in the feed.
+ * that partner-api.md does not describe and that has more than one likely form; change one to test a client against
+ * another reading of the document. What else is assumed is labelled where it stands; to get another answer, inject a
+ * fault (faults.ts).
  */
 
 /** The error bodies known from services of this kind; `none` is an empty body. */
-const errorShape = v.picklist([
-  'flat-code',
-  'flat-error',
-  'oauth',
-  'nested',
-  'nested-in-data',
-  'typed',
-  'none',
-]);
-export type ErrorShape = v.InferOutput<typeof errorShape>;
+const shape = v.picklist(['flat-code', 'flat-error', 'oauth', 'nested', 'nested-in-data', 'typed', 'none']);
+export type ErrorShape = v.InferOutput<typeof shape>;
 
 /** One of several values, by default the first. */
 const oneOf = <const T extends readonly [string | number, ...(string | number)[]]>(...values: T) =>
@@ -49,13 +33,13 @@ const assumptions = v.strictObject({
   /** Assumed (§7 shows `validation_error` and a `message` for the feed, nothing else). */
   errorShapes: v.optional(
     v.strictObject({
-      validation: v.optional(errorShape, 'flat-code'),
+      validation: v.optional(shape, 'flat-code'),
       /** 401 and 403 of /api/partner. */
-      authorization: v.optional(errorShape, 'oauth'),
+      authorization: v.optional(shape, 'oauth'),
       /** 404 and 410 of an advert. */
-      notFound: v.optional(errorShape, 'nested'),
+      notFound: v.optional(shape, 'nested'),
       /** Every error of the token endpoint. */
-      token: v.optional(errorShape, 'oauth'),
+      token: v.optional(shape, 'oauth'),
     }),
     {},
   ),
@@ -152,7 +136,7 @@ function merged(before: unknown, patch: unknown): unknown {
   return { ...before, ...Object.fromEntries(fields) };
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
+export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** @returns what the schema makes of the value. @throws {RangeError} naming the field that does not fit */

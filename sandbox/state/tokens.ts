@@ -12,47 +12,51 @@ export interface Grant {
   /** Null: a client_credentials grant, which belongs to no user. */
   readonly user: string | null;
   readonly scope: string;
-  access: AccessToken | undefined;
+  accessToken?: string;
+  accessTokenExpiresAtMs: number;
   refreshToken: string;
   refreshTokenIssuedAtMs: number;
   lastUsedAtMs: number;
   revoked: boolean;
 }
 
-export interface AccessToken {
-  readonly value: string;
-  readonly grant: Grant;
-  expiresAtMs: number;
-}
-
 /** Access and refresh tokens by the rules of partner-api.md §5.3. */
 export function createTokenStore(clock: Clock, random: Random, settings: Settings) {
-  const accessTokens = new Map<string, AccessToken>();
-  /** Every refresh token ever issued; the current one of a grant was never superseded. */
-  const refreshTokens = new Map<string, { readonly grant: Grant; readonly supersededAtMs?: number }>();
-  const isValid = (token: AccessToken): boolean => !token.grant.revoked && token.expiresAtMs > clock.now();
+  /** By every access token ever issued. */
+  const byAccessToken = new Map<string, Grant>();
+  /** By every refresh token ever issued; the current one of a grant was never superseded. */
+  const byRefreshToken = new Map<string, { readonly grant: Grant; readonly supersededAtMs?: number }>();
   const isSameDay = (earlierMs: number, laterMs: number): boolean => {
     if (settings.assumptions.refreshTokenDay === 'rolling') return laterMs - earlierMs < dayMs;
     return Math.floor(earlierMs / dayMs) === Math.floor(laterMs / dayMs);
   };
+  const hasValidAccess = ({ revoked, accessTokenExpiresAtMs }: Grant): boolean =>
+    !revoked && accessTokenExpiresAtMs > clock.now();
   return {
-    isValid,
+    /** Earlier grants of the user stay valid (assumed). */
     openGrant(user: string | null, scope: string, refreshToken = randomToken(random)): Grant {
-      const times = { refreshTokenIssuedAtMs: clock.now(), lastUsedAtMs: clock.now() };
-      const grant = { user, scope, access: undefined, refreshToken, ...times, revoked: false };
-      refreshTokens.set(refreshToken, { grant });
+      const times = {
+        accessTokenExpiresAtMs: 0,
+        refreshTokenIssuedAtMs: clock.now(),
+        lastUsedAtMs: clock.now(),
+      };
+      const grant: Grant = { user, scope, refreshToken, ...times, revoked: false };
+      byRefreshToken.set(refreshToken, { grant });
       return grant;
     },
     /** Every access and refresh token ever issued. */
-    issued: (): string[] => [...accessTokens.keys(), ...refreshTokens.keys()],
-    /** The user of this refresh token, valid or not. */
-    ownerOfRefreshToken: (value: string) => refreshTokens.get(value)?.grant.user,
-    /** @returns the access token, even if expired; undefined if it was never issued */
-    accessToken: (value: string) => accessTokens.get(value),
+    issued: (): string[] => [...byAccessToken.keys(), ...byRefreshToken.keys()],
+    /** The user of this access or refresh token, valid or not. */
+    ownerOf: (token: string) => (byAccessToken.get(token) ?? byRefreshToken.get(token)?.grant)?.user,
+    /** The grant of a valid access token. */
+    grantOf(accessToken: string): Grant | undefined {
+      const grant = byAccessToken.get(accessToken);
+      return grant?.accessToken === accessToken && hasValidAccess(grant) ? grant : undefined;
+    },
 
     /** @returns the grant to answer with, or undefined: invalid_grant */
     useRefreshToken(value: string): Grant | undefined {
-      const { grant, supersededAtMs } = refreshTokens.get(value) ?? {};
+      const { grant, supersededAtMs } = byRefreshToken.get(value) ?? {};
       const nowMs = clock.now();
       if (!grant || grant.revoked || nowMs - grant.lastUsedAtMs >= refreshTokenIdleMs) return undefined;
       if (supersededAtMs === undefined) return grant;
@@ -62,37 +66,36 @@ export function createTokenStore(clock: Clock, random: Random, settings: Setting
     },
 
     /**
-     * The pair to answer with: the same access token while it is valid, otherwise a new one; the same refresh token on
-     * the day it was issued, otherwise a new one.
+     * Brings the pair of a grant up to date: the same access token while it is valid, otherwise a new one; the same
+     * refresh token on the day it was issued, otherwise a new one.
      */
-    pair(grant: Grant) {
+    renew(grant: Grant): Grant & { readonly accessToken: string } {
       const nowMs = clock.now();
       grant.lastUsedAtMs = nowMs;
-      const refreshTokenIsNew = !isSameDay(grant.refreshTokenIssuedAtMs, nowMs);
-      if (refreshTokenIsNew) {
-        refreshTokens.set(grant.refreshToken, { grant, supersededAtMs: nowMs });
+      if (!isSameDay(grant.refreshTokenIssuedAtMs, nowMs)) {
+        byRefreshToken.set(grant.refreshToken, { grant, supersededAtMs: nowMs });
         grant.refreshToken = randomToken(random);
         grant.refreshTokenIssuedAtMs = nowMs;
-        refreshTokens.set(grant.refreshToken, { grant });
+        byRefreshToken.set(grant.refreshToken, { grant });
       }
-      if (grant.access === undefined || !isValid(grant.access)) {
-        const expiresAtMs = nowMs + settings.accessTokenLifetimeSeconds * 1000;
-        grant.access = { value: randomToken(random), grant, expiresAtMs };
-        accessTokens.set(grant.access.value, grant.access);
+      if (grant.accessToken === undefined || !hasValidAccess(grant)) {
+        grant.accessToken = randomToken(random);
+        grant.accessTokenExpiresAtMs = nowMs + settings.accessTokenLifetimeSeconds * 1000;
+        byAccessToken.set(grant.accessToken, grant);
       }
-      return { access: grant.access, refreshToken: grant.refreshToken, refreshTokenIsNew };
+      return { ...grant, accessToken: grant.accessToken };
     },
 
     /** Lets access tokens expire now. @param user default: all users. @returns how many were still valid */
     expireAccessTokens(user?: string): number {
-      const isOurs = ({ grant }: AccessToken) => user === undefined || grant.user === user;
-      const valid = [...accessTokens.values()].filter((token) => isOurs(token) && isValid(token));
-      for (const token of valid) token.expiresAtMs = clock.now();
-      return valid.length;
+      const grants = [...new Set(byAccessToken.values())].filter(hasValidAccess);
+      const ours = grants.filter((grant) => user === undefined || grant.user === user);
+      for (const grant of ours) grant.accessTokenExpiresAtMs = clock.now();
+      return ours.length;
     },
     /** Revokes all grants of a user. @returns how many */
     revoke(user: string): number {
-      const grants = new Set([...refreshTokens.values()].map(({ grant }) => grant));
+      const grants = new Set([...byRefreshToken.values()].map(({ grant }) => grant));
       const revoked = [...grants].filter((grant) => grant.user === user && !grant.revoked);
       for (const grant of revoked) grant.revoked = true;
       return revoked.length;

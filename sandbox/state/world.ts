@@ -2,19 +2,9 @@ import { type Clock, createSandboxClock } from './clock.ts';
 import { createFaultBook } from './faults.ts';
 import { createJournal } from './journal.ts';
 import type { Advert, PartnerAccount } from './partner-account.ts';
-import { type Random, randomToken, systemRandom } from './random.ts';
-import { createRateLimiter } from './rate-limiter.ts';
-import { changeSettings, type SettingsPatch } from './settings.ts';
+import { type Random, randomToken } from './random.ts';
+import { changeSettings, type RateLimit, type SettingsPatch } from './settings.ts';
 import { createTokenStore } from './tokens.ts';
-
-/** An authorization request that passed every check. */
-export interface PendingConsent {
-  readonly scope: string;
-  readonly redirectUri: string;
-  /** Whether redirect_uri was sent, which makes it mandatory in the token request. */
-  readonly redirectUriWasSent: boolean;
-  readonly state: string | undefined;
-}
 
 interface IssuedCode {
   readonly user: string;
@@ -47,7 +37,7 @@ export type World = ReturnType<typeof createWorld>;
 
 /** @throws {RangeError} for an impossible setting */
 export function createWorld(options: WorldOptions) {
-  const { clock: base = { now: () => Date.now() }, random = systemRandom, ...others } = options;
+  const { clock: base = Date, random = Math.random, ...others } = options;
   const { firstAdvertId = 1001, journalLimit = 100_000, ...patch } = others;
   const clock = createSandboxClock(base);
   const settings = changeSettings({}, patch);
@@ -56,8 +46,8 @@ export function createWorld(options: WorldOptions) {
     clock,
     random,
     accounts: new Map<string, PartnerAccount>(),
-    /** The owner of every advert, by advert ID. */
-    owners: new Map<string, PartnerAccount>(),
+    /** The adverts of all users by ID, in the order of creation, including removed ones. */
+    adverts: new Map<string, Advert>(),
     nextAdvertId: BigInt(firstAdvertId),
     tokens: createTokenStore(clock, random, settings),
     cursorKey: randomToken(random),
@@ -65,11 +55,30 @@ export function createWorld(options: WorldOptions) {
     journal: createJournal(journalLimit),
     faults: createFaultBook(random),
     consentMode: { mode: 'ask' } as ConsentMode,
-    /** Authorization requests that wait for the user's decision, by the ID that the consent page sends back. */
-    pendingConsents: new Map<string, PendingConsent>(),
     /** One-time codes that were not exchanged yet. */
     codes: new Map<string, IssuedCode>(),
-    limitRate: createRateLimiter(),
+    rateLimiter: createRateLimiter(),
+  };
+}
+
+/** Uses the system clock, because a client really waits, whatever the service's clock shows. */
+export function createRateLimiter(clock: Clock = performance) {
+  let passed: number[] = [];
+  let blockedUntilMs = Number.NEGATIVE_INFINITY;
+  return {
+    /** @returns how long requests are refused from now on; undefined: this one is allowed. @see partner-api.md §8 */
+    waitMs({ requests, perMs, blockMs }: RateLimit): number | undefined {
+      const nowMs = clock.now();
+      if (nowMs < blockedUntilMs) return blockedUntilMs - nowMs;
+      passed = passed.filter((atMs) => atMs > nowMs - perMs);
+      if (passed.length < requests) {
+        passed.push(nowMs);
+        return undefined;
+      }
+      blockedUntilMs = nowMs + blockMs;
+      passed = [];
+      return blockMs;
+    },
   };
 }
 
@@ -80,21 +89,7 @@ export function issueCode(world: World, issued: Omit<IssuedCode, 'issuedAtMs'>):
   return code;
 }
 
-/** Gets and deletes a value. */
-export function take<V>(values: Map<string, V>, key: string): V | undefined {
-  const value = values.get(key);
-  values.delete(key);
-  return value;
-}
-
-/** @throws {RangeError} when there is no such user */
-export function accountOf(world: World, user: string): PartnerAccount {
-  const account = world.accounts.get(user);
-  if (account === undefined) throw new RangeError(`there is no user named ${user}`);
-  return account;
-}
-
-/** @param listed false: the advert existed before the feed began */
+/** @param listed false: the advert existed before the feed began (assumed of those that a user starts with) */
 export function addAdvert(
   world: World,
   account: PartnerAccount,
@@ -103,9 +98,16 @@ export function addAdvert(
 ): Advert {
   const id = String(world.nextAdvertId);
   world.nextAdvertId += 1n;
-  world.owners.set(id, account);
   const { status, title = `Advert ${id}`, price = 10 + Number(BigInt(id) % 990n) } = fields;
-  const advert = { id, status, title, price, history: [] };
-  account.add(advert, world.clock.now(), listed);
+  const advert: Advert = { id, user: account.name, status, title, price, history: [] };
+  world.adverts.set(id, advert);
+  const nowMs = world.clock.now();
+  if (listed) account.change(advert, status, nowMs);
+  else advert.history.push({ status, atMs: nowMs });
   return advert;
+}
+
+/** The adverts of a user that are not removed, in the order of creation. */
+export function presentAdverts({ adverts }: World, { name }: PartnerAccount): Advert[] {
+  return [...adverts.values()].filter(({ user, status }) => user === name && status !== null);
 }

@@ -79,11 +79,12 @@ describe('an unknown path', () => {
 
 describe('an error body', () => {
   const error = {
+    group: 'validation',
     status: 400,
     code: 'validation_error',
     message: 'The parameter since is bad.',
     field: 'since',
-  };
+  } as const;
   const { code, message } = error;
   const nested = {
     status: 400,

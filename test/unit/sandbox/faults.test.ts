@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../../sandbox/state/random.ts';
-import { createRateLimiter } from '../../../sandbox/state/rate-limiter.ts';
+import { createRateLimiter } from '../../../sandbox/state/world.ts';
 import { longAgo, start } from './start.ts';
 
 const advert = '/api/partner/adverts/1001';
@@ -193,24 +193,24 @@ describe('a rate limit', () => {
 
   it('refuses what is over it and all that follows until the block ends', () => {
     let nowMs = 0;
-    const limiter = createRateLimiter(() => nowMs);
+    const limiter = createRateLimiter({ now: () => nowMs });
     const at = (ms: number) => {
       nowMs = ms;
-      return limiter(limit)?.status;
+      return limiter.waitMs(limit);
     };
 
-    expect([0, 500, 600, 3000, 5599, 5600].map(at)).toEqual([undefined, undefined, 429, 429, 429, undefined]);
+    expect([0, 500, 600, 3000, 5599, 5600].map(at)).toEqual([undefined, undefined, 5000, 2600, 1, undefined]);
   });
 
   it('counts over a window that slides', () => {
     let nowMs = 0;
-    const limiter = createRateLimiter(() => nowMs);
+    const limiter = createRateLimiter({ now: () => nowMs });
     const at = (ms: number) => {
       nowMs = ms;
-      return limiter(limit)?.status;
+      return limiter.waitMs(limit);
     };
 
-    expect([0, 900, 1000, 1899, 1900].map(at)).toEqual([undefined, undefined, undefined, 429, 429]);
+    expect([0, 900, 1000, 1899, 1900].map(at)).toEqual([undefined, undefined, undefined, 5000, 4999]);
   });
 
   it('answers with Retry-After, or with a 403 without a code', async () => {
