@@ -15,11 +15,11 @@ const places = plantedFaults.flatMap(({ name, mutations }) =>
   ),
 );
 
-/** The names in `Planted fault: a` and `Planted faults: a, b`, which may go on in the next line of the comment. */
+/** The names in `Rule: a`, `Planted fault: a` and `Planted faults: a, b`, which may go on in the next line of the comment. */
 const namedIn = (text: string): string[] =>
-  [...text.matchAll(/\/\/ Planted faults?: ([a-z0-9, \n/-]+?)(?=\n(?!\s*\/\/ [a-z0-9]+-))/g)].flatMap(
-    ([, names = '']) => names.split(/[,\s/]+/).filter((name) => name !== ''),
-  );
+  [
+    ...text.matchAll(/\/\/ (?:Rule|Planted faults?): ([a-z0-9, \n/-]+?)(?=\n(?!\s*\/\/ [a-z0-9]+-))/g),
+  ].flatMap(([, names = '']) => names.split(/[,\s/]+/).filter((name) => name !== ''));
 
 describe('a line that a planted fault changes', () => {
   it.each(places.map(({ name, file, from }) => [name, file, from]))(
@@ -42,7 +42,7 @@ describe('a line that a planted fault changes', () => {
       .split('\n')
       .filter((file) => !file.startsWith('test/simulation/planted/'))
       .flatMap((file) =>
-        namedIn(textOf(file))
+        namedIn(textOf(file).replaceAll('// Rule:', '//'))
           .filter((name) => !places.some((place) => place.file === file && place.name === name))
           .map((name) => `${file}: ${name}`),
       );

@@ -120,7 +120,9 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
     const isNew = !registered.includes(generation);
     const userUnverified = known && !isNew && !sameUser ? await verifyUser(known, look) : undefined;
     if (isAnew) await row.begin(lock, generation);
-    const version = await storePair(deps, name, pair, { deadlineMs });
+    const follows = isAnew ? undefined : known?.token?.version;
+    const origin = { generation, ...(follows !== undefined && { follows }) };
+    const version = await storePair(deps, name, { ...pair, ...origin }, { deadlineMs });
     const since = wanted ?? recently;
     const beginning = { since, resets: 0, resetsInARow: 0 } as const;
     for (const { name: feed } of Object.values(feeds))

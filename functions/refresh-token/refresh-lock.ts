@@ -1,4 +1,5 @@
 import type { Clock } from '../../shared/domain/clock.ts';
+import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 
 export interface LockDeps {
@@ -16,13 +17,14 @@ export const busy = Symbol('busy');
 /**
  * Runs `work` under a lock, so that only one function or process at a time changes the partner account's tokens.
  *
- * @param work receives the holder's name, which stays in the account's row until another process takes the lock
+ * @param work receives the holder's name, which stays in the account's row until another process takes the lock, and the
+ * row as locked
  * @returns `busy` when another process holds the lock, or there is no such account
  */
 export async function withRefreshLock<T>(
   deps: LockDeps,
   name: string,
-  work: (holder: string) => Promise<T>,
+  work: (holder: string, account: PartnerAccount) => Promise<T>,
 ): Promise<T | typeof busy> {
   const { accounts, clock, settings } = deps;
   const holder = deps.newId();
@@ -36,7 +38,7 @@ export async function withRefreshLock<T>(
   });
   if (locked?.refreshing?.holder !== holder) return busy;
   try {
-    return await work(holder);
+    return await work(holder, locked);
   } finally {
     await releaseRefreshLock(accounts, name, holder);
   }

@@ -22,11 +22,8 @@ export interface RefreshDeps extends LockDeps {
 
 /** A request for a refresh, with the reasons that only the sweep uses. */
 export interface TokenRefresh extends Omit<RefreshRequest, 'because'> {
-  /**
-   * `unused`: the token is valid, but its refresh token must be used so that it does not expire. `stopped`: the token
-   * was rejected, but someone may have written another one into the secret manually.
-   */
-  readonly because: Rejection | 'unused' | 'stopped';
+  /** `unused`: the token is valid, but its refresh token must be used so that it does not expire. */
+  readonly because: Rejection | 'unused';
 }
 
 export interface CallOptions {

@@ -8,9 +8,10 @@ import { metrics } from '../../shared/contract/names.ts';
 import type { RefreshOutcome } from '../../shared/contract/refresh-token.ts';
 import { asPartnerError, type PartnerError } from '../../shared/domain/faults.ts';
 import { endOfHold, type Hold, heldBy, withHold } from '../../shared/domain/holds.ts';
-import { stopOf } from '../../shared/domain/partner-account.ts';
+import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
 import type { TokenPair } from '../../shared/domain/token-pair.ts';
 import { isTokenHold, publishOwedEvents, stopped, withToken } from './account-writes.ts';
+import { newestPair } from './newest-pair.ts';
 import { busy, withRefreshLock } from './refresh-lock.ts';
 import type { CallOptions, RefreshDeps, TokenRefresh } from './refresh-request.ts';
 import { storePair } from './store-pair.ts';
@@ -42,7 +43,7 @@ const pausedOutcome = (hold: Hold): RefreshOutcome => ({
 });
 
 export function createRefreshToken(deps: RefreshDeps) {
-  const { accounts, vault, observer, clock, settings } = deps;
+  const { accounts, observer, clock, settings } = deps;
   const requestTokens = createTokenRequests(deps);
   const moment = () => ({ bridge: settings.bridge, observedAt: clock.now() });
 
@@ -54,65 +55,57 @@ export function createRefreshToken(deps: RefreshDeps) {
     }
   }
 
-  const storedVersion = async (name: string) => (await vault.read(name))?.version;
-
   async function refreshOnce(request: TokenRefresh, options: CallOptions): Promise<RefreshOutcome> {
-    const { partnerAccount: name, rejectedVersion } = request;
+    const { partnerAccount: name, rejectedVersion, because } = request;
     const account = await accounts.read(name);
     if (!account) return { kind: 'stopped', reason: `partner account ${name} is not connected` };
     const stop = stopOf(account);
-    if (stop) {
-      const newer = request.because === 'stopped' ? await storedVersion(name) : undefined;
-      if (newer === undefined || newer === stop.tokenVersion) return { kind: 'stopped', reason: stop.reason };
-    }
-    // The secret is authoritative: after a crash between the two writes, the account's row does not name the newest
-    // version.
-    if (account.token?.version !== rejectedVersion && (await storedVersion(name)) !== rejectedVersion) {
-      return { kind: 'renewed' };
-    }
+    if (stop) return { kind: 'stopped', reason: stop.reason };
+    if (account.token?.version !== rejectedVersion) return { kind: 'renewed' };
     const hold = heldBy(account, 'token', clock.now());
     // A paused account is not polled, so its refresh token would expire during the pause.
-    if (hold && !hold.fault && request.because !== 'unused') return pausedOutcome(hold);
+    if (hold && !hold.fault && because !== 'unused') return pausedOutcome(hold);
 
-    const outcome = await withRefreshLock(deps, name, (holder) => refreshLocked(request, holder, options));
+    const outcome = await withRefreshLock(deps, name, (holder, locked) =>
+      refreshLocked(locked, holder, request, options),
+    );
     return outcome === busy ? { kind: 'busy', retryAfterMs: busyMs } : outcome;
   }
 
   async function refreshLocked(
-    request: TokenRefresh,
+    account: PartnerAccount,
     holder: string,
+    { because, rejectedVersion }: TokenRefresh,
     options: CallOptions,
   ): Promise<RefreshOutcome> {
-    const { partnerAccount: name, rejectedVersion, because } = request;
-    const current = await vault.read(name);
-    if (!current) return stopAccount(name, 'refresh-token-rejected', rejectedVersion);
-    // After a crash between the two writes, or a manual edit of the secret, write the newest version into the account's
-    // row.
-    const told = await accounts.change(name, (now) =>
-      now.token?.version === current.version
-        ? undefined
-        : withToken(now, current.version, current.pair, moment()),
-    );
-    if (told) await publishOwedEvents(deps, told);
-    // The account was disconnected or stopped after it was read.
-    const stop = told && stopOf(told);
+    const { name, generation, token } = account;
+    // The account was stopped, or its token renewed, after the row was read.
+    const stop = stopOf(account);
     if (stop) return { kind: 'stopped', reason: stop.reason };
-    if (current.version !== rejectedVersion) return { kind: 'renewed' };
-    if (because === 'scope-insufficient') return stopAccount(name, 'scope-insufficient', current.version);
+    if (token?.version !== rejectedVersion) return { kind: 'renewed' };
+    const current = await newestPair(deps, account, options);
+    if (!current) return stopAccount(account, holder, 'refresh-token-rejected');
+    if (current.version !== token.version) {
+      await changeLocked(name, holder, (now) => withToken(now, current.version, current.pair, moment()));
+      return { kind: 'renewed' };
+    }
+    if (because === 'scope-insufficient') return stopAccount(account, holder, because);
     const grant = { type: 'refresh_token', refreshToken: current.pair.refreshToken } as const;
     const received = await requestTokens(grant, options).catch(asPartnerError);
-    if (received instanceof Error) return refused(name, current.version, received);
-
-    // A process that was frozen may go on when another one holds the lock: what that one stores is newer.
-    // Rule: no-write-without-the-lock
+    if (received instanceof Error) {
+      if (received.code !== 'grant-rejected') return failed(name, received);
+      return stopAccount(account, holder, 'refresh-token-rejected');
+    }
+    // What this process stores after another one took the lock would be of no use, or of a disconnected account.
     if (!(await mayHold(name, holder))) return { kind: 'renewed' };
 
     // The pair is stored first; it is judged only afterwards.
-    const pair = pairOf(received, current.pair) as TokenPair;
+    const own = pairOf(received, current.pair) as TokenPair;
+    const pair = { ...own, generation, follows: current.version };
     // Planted fault: told-before-stored
     const version = await storePair(deps, name, pair, options);
     warnOfOddAnswer(received, name, observer);
-    const isSame = pair.accessToken.equals(current.pair.accessToken);
+    const isSame = own.accessToken.equals(current.pair.accessToken);
     // A token that has expired only by our clock may come back with a short time left, because the service has not
     // rejected it.
     const isBroken = received.answer.access_token === undefined || (isSpent(pair) && isSpent(current.pair));
@@ -137,15 +130,13 @@ export function createRefreshToken(deps: RefreshDeps) {
     }: { readonly holder: string; readonly isBroken: boolean; readonly isUnchanged: boolean },
   ): Promise<RefreshOutcome> {
     const missing = missingScopes(pair.scope, settings.requiredScope);
-    const account = await accounts.change(name, (current) => {
-      if (current.refreshing?.holder !== holder) return undefined;
+    const account = await changeLocked(name, holder, (current) => {
       const before = current.holds?.find(isTokenHold);
       const changed = withToken(current, version, pair, moment());
       if (missing.length > 0) return stopped(changed, 'scope-insufficient', version, moment());
       if (isBroken) return withHold(changed, tokenHold(before));
       return isUnchanged && before ? withHold(changed, before) : changed;
     });
-    if (account) await publishOwedEvents(deps, account);
     if (missing.length > 0) {
       observer.error(
         'the granted scope no longer suffices: the account is stopped until it is connected again',
@@ -173,28 +164,34 @@ export function createRefreshToken(deps: RefreshDeps) {
     return { kind: 'token', since, until: since + forMs, forMs, reason: brokenAnswer };
   }
 
-  async function refused(name: string, version: string, fault: PartnerError): Promise<RefreshOutcome> {
-    if (fault.code !== 'grant-rejected') return failed(name, fault);
-    // Read the secret again before accepting this: someone may have connected the account in the meantime.
-    const again = await vault.read(name);
-    // Planted fault: invalid-grant-believed
-    if (again && again.version !== version) return { kind: 'renewed' };
-    return stopAccount(name, 'refresh-token-rejected', version);
-  }
-
   async function stopAccount(
-    name: string,
+    { name, token }: PartnerAccount,
+    holder: string,
     reason: 'refresh-token-rejected' | 'scope-insufficient',
-    tokenVersion: string,
   ): Promise<RefreshOutcome> {
-    const account = await accounts.change(name, (now) => {
-      if (now.token && now.token.version !== tokenVersion) return undefined;
-      return stopped(now, reason, tokenVersion, moment());
-    });
+    const account = await changeLocked(name, holder, (current) =>
+      stopped(current, reason, token?.version ?? '', moment()),
+    );
     if (!account || !stopOf(account)) return { kind: 'renewed' };
     observer.error('the partner account is stopped: connect it again', { partnerAccount: name, reason });
-    await publishOwedEvents(deps, account);
     return { kind: 'stopped', reason };
+  }
+
+  /**
+   * Changes the row unless another process has taken the lock meanwhile: what that one writes is newer. Publishes the
+   * events that the change owes.
+   */
+  async function changeLocked(
+    name: string,
+    holder: string,
+    change: (account: PartnerAccount) => PartnerAccount,
+  ): Promise<PartnerAccount | undefined> {
+    const account = await accounts.change(name, (current) =>
+      // Rule: no-write-without-the-lock
+      current.refreshing?.holder === holder ? change(current) : undefined,
+    );
+    if (account) await publishOwedEvents(deps, account);
+    return account;
   }
 
   function failed(name: string, fault: PartnerError): RefreshOutcome {

@@ -1,6 +1,6 @@
 import { backoffMs } from '../../shared/domain/backoff.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
-import type { TokenPair } from '../../shared/domain/token-pair.ts';
+import type { StoredPair } from '../../shared/domain/token-pair.ts';
 import type { TokenVault } from '../../shared/ports/token-vault.ts';
 import type { CallOptions } from './refresh-request.ts';
 
@@ -18,7 +18,7 @@ const backoff = { baseMs: 500, capMs: 4_000, random: () => 1 };
 export async function storePair(
   { vault, clock }: { readonly vault: Pick<TokenVault, 'write'>; readonly clock: Clock },
   partnerAccount: string,
-  pair: TokenPair,
+  pair: StoredPair,
   { deadlineMs }: CallOptions,
 ): Promise<string> {
   const untilMs = Math.min(deadlineMs, clock.now() + longestMs);

@@ -46,9 +46,8 @@ export function createSweep(deps: RefreshDeps, refresh: Refresh) {
 
   /**
    * Publishes owed events. Refreshes every account whose access token has expired or whose refresh token was not used
-   * for a week, including paused accounts; the refresh token that was unused for the longest time comes first. A
-   * stopped account continues if someone has written another token into its secret. Work that does not fit into the
-   * time is left to the next sweep.
+   * for a week, including paused accounts; the refresh token that was unused for the longest time comes first. Work
+   * that does not fit into the time is left to the next sweep.
    */
   return async function sweep(options: CallOptions): Promise<SweepReport> {
     const report = { refreshed: [] as string[], failed: [] as string[] };
@@ -61,18 +60,15 @@ export function createSweep(deps: RefreshDeps, refresh: Refresh) {
     await forEachConcurrent(all, atOnce, async (account) => {
       const { name, token } = account;
       await publishOwedEvents(deps, account);
-      const isStopped = stopOf(account) !== undefined;
-      // Planted fault: stop-outlives-its-version
-      const because = isStopped ? 'stopped' : reasonFor(account);
+      const because = stopOf(account) ? undefined : reasonFor(account);
       if (!token || !because) return;
       const isTime = clock.now() + minMs <= options.deadlineMs;
       const outcome = isTime
         ? await refresh({ partnerAccount: name, rejectedVersion: token.version, because }, options)
         : undefined;
       if (!outcome) left += 1;
-      if (isStopped && outcome?.kind === 'stopped') return;
       if (outcome?.kind === 'renewed') report.refreshed.push(name);
-      else if (!isStopped) warnIfDying(account);
+      else warnIfDying(account);
       if (outcome?.kind === 'failed' || outcome?.kind === 'stopped') report.failed.push(name);
     });
     if (left > 0)

@@ -23,15 +23,19 @@ import type { TokenReader, TokenVault } from '../ports/token-vault.ts';
  */
 const recoveryWindowDays = 7;
 
-/** Reads the current token pairs. */
+/**
+ * Reads token pairs.
+ *
+ * @see https://docs.aws.amazon.com/secretsmanager/latest/userguide/troubleshoot.html for reads that lag behind writes
+ */
 export function createTokenReader(
   client: SecretsManagerClient,
   { partnerAccountPrefix }: SecretNames,
 ): TokenReader {
   return {
-    async read(partnerAccount) {
+    async read(partnerAccount, VersionId) {
       const SecretId = partnerAccountPrefix + partnerAccount;
-      const found = await unlessGone(client.send(new GetSecretValueCommand({ SecretId })));
+      const found = await unlessGone(client.send(new GetSecretValueCommand({ SecretId, VersionId })));
       if (!found) return undefined;
       return {
         pair: pairOfText(found.SecretString ?? '', SecretId),
@@ -114,7 +118,7 @@ export function createTokenVault(
   };
 }
 
-/** Undefined if there is no such secret, or if it waits for deletion. */
+/** Undefined if there is no such secret or version, or if the secret waits for deletion. */
 async function unlessGone<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;

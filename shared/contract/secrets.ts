@@ -4,6 +4,7 @@
  */
 import * as v from 'valibot';
 import { form, instant } from './checks.ts';
+import { generation } from './events.ts';
 
 const filled = v.pipe(v.string(), v.trim(), v.minLength(1, 'expected a non-empty string'));
 
@@ -27,5 +28,8 @@ export const partnerAccountSecret = v.object({
   expiresAt: instant,
   /** When the service returned this pair. */
   obtainedAt: instant,
+  /** Generation of the partner account, and the version that this one replaces. */
+  generation,
+  follows: v.exactOptional(filled),
 });
 export type PartnerAccountSecret = v.InferOutput<typeof partnerAccountSecret>;

@@ -3,15 +3,17 @@ import { checkedJson } from '../contract/checks.ts';
 import { applicationSecret, type PartnerAccountSecret, partnerAccountSecret } from '../contract/secrets.ts';
 import { toInstant } from './clock.ts';
 import { Secret } from './secret.ts';
-import type { TokenPair } from './token-pair.ts';
+import type { StoredPair } from './token-pair.ts';
 
-export function textOfPair(pair: TokenPair): string {
+export function textOfPair(pair: StoredPair): string {
   const stored: PartnerAccountSecret = {
     accessToken: pair.accessToken.reveal(),
     refreshToken: pair.refreshToken.reveal(),
     scope: pair.scope,
     expiresAt: toInstant(pair.expiresAt),
     obtainedAt: toInstant(pair.obtainedAt),
+    generation: pair.generation,
+    ...(pair.follows !== undefined && { follows: pair.follows }),
   };
   return JSON.stringify(stored);
 }
@@ -20,7 +22,7 @@ export function textOfPair(pair: TokenPair): string {
  * @param name name of the secret
  * @throws {ShapeError} naming the secret and the fault
  */
-export function pairOfText(text: string, name: string): TokenPair {
+export function pairOfText(text: string, name: string): StoredPair {
   const stored = checkedJson(partnerAccountSecret, text, `secret ${name}`);
   return {
     accessToken: new Secret(stored.accessToken),
@@ -28,6 +30,8 @@ export function pairOfText(text: string, name: string): TokenPair {
     scope: stored.scope,
     expiresAt: Date.parse(stored.expiresAt),
     obtainedAt: Date.parse(stored.obtainedAt),
+    generation: stored.generation,
+    ...(stored.follows !== undefined && { follows: stored.follows }),
   };
 }
 

@@ -10,25 +10,27 @@ import type { TokenVault } from '../../shared/ports/token-vault.ts';
 
 /** Token pairs in memory, in the text form that would be stored. */
 export function createInMemoryVault() {
-  const current = new Map<string, { readonly text: string; readonly version: string }>();
+  const versions = new Map<string, readonly { readonly text: string; readonly version: string }[]>();
   let lastVersion = 0;
 
   function put(partnerAccount: string, text: string): string {
     lastVersion += 1;
     const version = String(lastVersion);
-    current.set(partnerAccount, { text, version });
+    versions.set(partnerAccount, [...(versions.get(partnerAccount) ?? []), { text, version }]);
     return version;
   }
 
   const vault: TokenVault = {
-    async read(partnerAccount) {
-      const found = current.get(partnerAccount);
+    async read(partnerAccount, wanted) {
+      const found = versions
+        .get(partnerAccount)
+        ?.findLast(({ version }) => wanted === undefined || version === wanted);
       const secret = secretNames.partnerAccountPrefix + partnerAccount;
       return found && { pair: pairOfText(found.text, secret), version: found.version };
     },
     write: async (partnerAccount, pair) => put(partnerAccount, textOfPair(pair)),
     async remove(partnerAccount) {
-      current.delete(partnerAccount);
+      versions.delete(partnerAccount);
     },
   };
   return {

@@ -1,7 +1,7 @@
 import type { ChangedAdvert, DeadLetter } from '../../shared/contract/messages.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { Secret } from '../../shared/domain/secret.ts';
-import type { TokenPair } from '../../shared/domain/token-pair.ts';
+import type { StoredPair } from '../../shared/domain/token-pair.ts';
 import type { Delivery, Settlement, Verdict } from '../../shared/ports/deliveries.ts';
 import type { FeedState, Progress } from '../../shared/ports/feed-states.ts';
 
@@ -71,11 +71,12 @@ export const settlement = (delivery: Delivery | undefined, verdict: Verdict): Se
   return { delivery, verdict };
 };
 
-export const tokenPair = (change: Partial<TokenPair> = {}): TokenPair => ({
+export const tokenPair = (change: Partial<StoredPair> = {}): StoredPair => ({
   accessToken: new Secret('access-1'),
   refreshToken: new Secret('refresh-1'),
   scope: 'v2 read write',
   expiresAt: Date.parse('2026-11-20T13:00:00Z'),
   obtainedAt: Date.parse('2026-11-20T12:00:00Z'),
+  generation: 1_763_640_000,
   ...change,
 });

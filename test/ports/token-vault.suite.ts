@@ -12,7 +12,7 @@ export interface TokenVaultSubject extends Cleaned {
   readonly edit: (partnerAccount: string, text: string) => unknown;
 }
 
-const second: TokenPair = tokenPair({
+const second = tokenPair({
   accessToken: new Secret('access-2'),
   refreshToken: new Secret('refresh-2'),
 });
@@ -43,6 +43,18 @@ export function tokenVaultSuite(name: string, make: () => Promise<TokenVaultSubj
       const read = await vault.read('main');
       expect(read?.version).toBe(versions[1]);
       expect(revealed(read?.pair)).toEqual(revealed(second));
+    });
+
+    it('still shows the version before the latest, and none that was never written', async () => {
+      const { vault } = await subject();
+      const version = await vault.write('main', tokenPair());
+      const next = await vault.write('main', { ...second, follows: version });
+      expect(revealed((await vault.read('main', version))?.pair)).toEqual(revealed(tokenPair()));
+      expect(await vault.read('main', next)).toMatchObject({ version: next, pair: { follows: version } });
+      expect(await vault.read('main', '00000000-0000-4000-8000-000000000000')).toBeUndefined();
+      expect(await vault.read('other', version)).toBeUndefined();
+      await vault.remove('main');
+      expect(await vault.read('main', next)).toBeUndefined();
     });
 
     it('gives the same pair another version when it is written again', async () => {

@@ -49,7 +49,7 @@ class SharedTokenSource implements TokenSource {
   readonly #options: TokenSourceOptions;
   readonly #clock: Clock;
   readonly #tokens = new Map<string, CachedToken>();
-  readonly #reading = new Map<string, Promise<CachedToken>>();
+  readonly #reading = new Map<string, Promise<CachedToken | undefined>>();
   readonly #renewals = new Map<string, Renewal>();
   /** The last rejected version of each account and the reason; it is not sent again. */
   readonly #rejected = new Map<string, { readonly version: string; readonly because: Rejection }>();
@@ -111,7 +111,7 @@ class SharedTokenSource implements TokenSource {
       if (isCached) continue;
       let waitMs = lookMs;
       // Not twice in a row, because a renewed token may become visible only after a moment.
-      if (!wasRenewed) {
+      if (found && !wasRenewed) {
         const outcome = await this.#renewed(name, token?.version ?? '', deadlineMs);
         wasRenewed = outcome.kind === 'renewed';
         if (wasRenewed) continue;
@@ -126,29 +126,25 @@ class SharedTokenSource implements TokenSource {
   /**
    * The token of `version`; concurrent callers share one read of the secret.
    *
-   * @returns undefined if the secret has another version: another process is about to write the row or the secret, or
-   * has crashed before it could
+   * @returns undefined if the secret does not show that version yet
    */
   async #tokenOf(name: string, version: string | undefined): Promise<CachedToken | undefined> {
     const known = this.#tokens.get(name);
     // Planted fault: version-not-compared
     if (known && known.version === version) return known;
+    const key = `${name} ${version}`;
     const reading =
-      this.#reading.get(name) ?? this.#readSecret(name).finally(() => this.#reading.delete(name));
-    this.#reading.set(name, reading);
-    const found = await reading;
-    return found.version === version ? found : undefined;
+      this.#reading.get(key) ?? this.#readSecret(name, version).finally(() => this.#reading.delete(key));
+    this.#reading.set(key, reading);
+    return reading;
   }
 
-  async #readSecret(name: string): Promise<CachedToken> {
-    const found = await this.#options.reader.read(name);
-    const known = this.#tokens.get(name);
-    this.#tokens.delete(name);
-    if (!found) throw stopped(name, 'it has no credentials');
+  async #readSecret(name: string, wanted: string | undefined): Promise<CachedToken | undefined> {
+    const found = await this.#options.reader.read(name, wanted);
+    // Planted fault: version-not-compared
+    if (found?.version !== wanted || !found) return undefined;
     const { pair, version } = found;
-    // If it is the same token, the same object, because headers are cached by it.
-    const token = known?.version === version ? known.token : pair.accessToken;
-    const fresh = { token, version, expiresAt: pair.expiresAt };
+    const fresh = { token: pair.accessToken, version, expiresAt: pair.expiresAt };
     this.#tokens.set(name, fresh);
     return fresh;
   }

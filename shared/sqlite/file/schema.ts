@@ -12,7 +12,7 @@ CREATE TABLE documents (
 
 CREATE TABLE token_pairs (
   version INTEGER PRIMARY KEY AUTOINCREMENT,
-  partner_account TEXT NOT NULL UNIQUE,
+  partner_account TEXT NOT NULL,
   pair TEXT NOT NULL
 ) STRICT;
 

@@ -15,9 +15,15 @@ import { mockClient } from './mock-client.ts';
 
 export const aReadersPolicy = '{"Version":"2012-10-17","Statement":[]}';
 
+interface Version {
+  readonly version: string;
+  readonly text: string;
+}
+
 interface Stored {
   /** Absent: made without a value. */
-  current?: { readonly version: string; readonly text: string };
+  current?: Version;
+  readonly versions: Version[];
   scheduledForDeletion: boolean;
   policy?: string;
 }
@@ -43,13 +49,16 @@ export function fakeSecretsManager() {
   function start(): void {
     secrets = new Map();
     mock.reset();
-    mock.on(GetSecretValueCommand).callsFake(async ({ SecretId }) => {
-      const { current } = usable(SecretId);
+    mock.on(GetSecretValueCommand).callsFake(async ({ SecretId, VersionId }) => {
+      const { current: latest, versions } = usable(SecretId);
+      const current = VersionId ? versions.find(({ version }) => version === VersionId) : latest;
       if (!current) throw new ResourceNotFoundException({ message: 'no value', $metadata: {} });
       return { SecretString: current.text, VersionId: current.version };
     });
     mock.on(PutSecretValueCommand).callsFake(async ({ SecretId, SecretString, ClientRequestToken }) => {
-      usable(SecretId).current = { version: ClientRequestToken ?? randomUUID(), text: SecretString };
+      const stored = usable(SecretId);
+      stored.current = { version: ClientRequestToken ?? randomUUID(), text: SecretString };
+      stored.versions.push(stored.current);
       return {};
     });
     mock.on(CreateSecretCommand).callsFake(async ({ Name, SecretString, ClientRequestToken }) => {
@@ -58,6 +67,7 @@ export function fakeSecretsManager() {
         ...(SecretString === undefined
           ? {}
           : { current: { version: ClientRequestToken, text: SecretString } }),
+        versions: [],
         scheduledForDeletion: false,
       });
       return {};
@@ -85,7 +95,9 @@ export function fakeSecretsManager() {
     set(name: string, text: string | undefined, version: string = randomUUID()): void {
       secrets.set(name, {
         scheduledForDeletion: false,
-        ...(text === undefined ? {} : { current: { version, text } }),
+        ...(text === undefined
+          ? { versions: [] }
+          : { current: { version, text }, versions: [{ version, text }] }),
       });
     },
     /** Every secret that has a value, by its name. */

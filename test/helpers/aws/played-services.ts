@@ -4,13 +4,16 @@ import type { Answer } from './wire.ts';
 const json = (body: unknown, status = 200): Answer => ({ status, body: JSON.stringify(body) });
 const missing = json({ __type: 'ResourceNotFoundException' }, 400);
 
+interface Version {
+  readonly SecretString: string;
+  readonly VersionId: string;
+}
+
 /** Plays Secrets Manager, EventBridge and the Lambda that refreshes tokens, as far as the functions use them. */
 export function playServices(invokeRefreshToken: (event: unknown) => Promise<unknown>) {
   /** Undefined: made without a value. */
-  const secrets = new Map<
-    string,
-    { readonly SecretString: string; readonly VersionId: string } | undefined
-  >();
+  const secrets = new Map<string, Version | undefined>();
+  const versions = new Map<string, Version>();
   /** Waiting for their deletion. */
   const removed = new Set<string>();
   let published = 0;
@@ -19,6 +22,7 @@ export function playServices(invokeRefreshToken: (event: unknown) => Promise<unk
     secrets,
     forgetSecrets(): void {
       secrets.clear();
+      versions.clear();
       removed.clear();
     },
     /** Events accepted so far. */
@@ -27,7 +31,8 @@ export function playServices(invokeRefreshToken: (event: unknown) => Promise<unk
       const input = JSON.parse(body);
       switch (operation) {
         case 'secretsmanager GetSecretValue': {
-          const found = secrets.get(input.SecretId);
+          const { SecretId, VersionId } = input;
+          const found = VersionId ? versions.get(`${SecretId} ${VersionId}`) : secrets.get(SecretId);
           return found && !removed.has(input.SecretId) ? json(found) : missing;
         }
         case 'secretsmanager DeleteSecret':
@@ -46,7 +51,9 @@ export function playServices(invokeRefreshToken: (event: unknown) => Promise<unk
           const name = input.SecretId;
           if (!secrets.has(name)) return missing;
           const VersionId = input.ClientRequestToken ?? randomUUID();
-          secrets.set(name, { SecretString: input.SecretString, VersionId });
+          const version = { SecretString: input.SecretString, VersionId };
+          secrets.set(name, version);
+          versions.set(`${name} ${VersionId}`, version);
           return json({ VersionId });
         }
         case 'events PutEvents': {

@@ -23,8 +23,8 @@ export function checkDelays({ plan, history, service, operator }: SimWorld): voi
     plan.limits === shortLimits &&
     !plan.siege &&
     plan.rejections.length === 0 &&
-    !plan.revokesWhileStoring &&
-    !plan.editsSecrets;
+    !plan.freezes &&
+    !plan.revokesWhileStoring;
   if (!isOrdinary || plan.troubles.some(({ kind }) => ['outage', 'block', 'bus-down'].includes(kind))) return;
   const bad = new Set(
     [

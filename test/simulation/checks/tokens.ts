@@ -16,7 +16,8 @@ export async function checkTokens(
       continue;
     }
     if (stopped.includes(account)) violated(`${account} is stopped, although its authorization stands`);
-    const pair = await state.vault.read(account);
+    const row = await state.partnerAccounts.read(account);
+    const pair = await state.vault.read(account, row?.token?.version);
     if (!pair) violated(`the tokens of ${account} are gone`);
     else if (!service.tokens.opens(pair.pair.refreshToken.reveal())) {
       violated(`the refresh token kept for ${account} is dead, although its authorization stands`);

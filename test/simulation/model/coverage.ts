@@ -59,8 +59,6 @@ const expectedOccurrences: readonly string[] = [
     'another user refused',
     'another user unverified',
     'refused for another one at once',
-    'edits a secret',
-    'edits the secret of a stopped account',
   ),
   ...named(
     'history',

@@ -177,7 +177,6 @@ function planWithDefaults(seed: number, wanted?: Temper): Plan {
     // Runs that poll several times continue until the next run is due.
     pollSeconds: everyMs === 25_000 ? pick(random, [60, 5, 10]) : 60,
     revokesWhileStoring,
-    editsSecrets: !isOvertaken && random() < 0.15,
     // A blocked address would look the same as a rejection with 403.
     rejectionStyle: rejectedAtOnce.length > 0 ? 1 : between(random, 0, 6),
     sendsDate: random() < 0.7,

@@ -117,10 +117,6 @@ export interface Plan {
   readonly pollSeconds: number;
   /** The account is revoked and connected again just when a refresh is about to store its token pair. */
   readonly revokesWhileStoring: boolean;
-  /**
-   * A person gets new credentials and puts them into the secret by hand, just when a refresh has read the old ones.
-   */
-  readonly editsSecrets: boolean;
   readonly rejectionStyle: number;
   readonly sendsDate: boolean;
   readonly requestsPerSecond: number;

@@ -100,18 +100,6 @@ export function createTokenDesk({ scheduler, tokenLifeMs, rotationMs, idleMs }: 
   return {
     /** A user authorizes the application. @returns the refresh token for `connect` */
     authorize: (account: string, agedMs = 0): string => grantTo(account, agedMs).refresh.text,
-    /** A new token pair, as a person may get it for an account whose authorization was revoked. */
-    renew(account: string): {
-      readonly access: string;
-      readonly refresh: string;
-      readonly expiresAt: number;
-    } {
-      for (const grant of grants) if (grant.account === account) grant.isRevoked = true;
-      const grant = grantTo(account);
-      pairOf(grant);
-      const { access, refresh } = grant;
-      return { access: access?.text ?? '', refresh: refresh.text, expiresAt: access?.expiresAt ?? 0 };
-    },
     /** The same in the browser: a code that can be exchanged once. */
     code(account: string): string {
       const text = fresh('code', account);

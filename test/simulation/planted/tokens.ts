@@ -27,10 +27,15 @@ export const plantedInTokens: readonly PlantedFault[] = [
     from: 'answer.refresh_token ? new Secret(answer.refresh_token) : before.refreshToken',
     to: 'before.refreshToken ?? (answer.refresh_token ? new Secret(answer.refresh_token) : undefined)',
   }),
-  inTokens('invalid-grant-believed', {
+  inTokens('no-write-without-the-lock', {
     file: 'refresh-token.ts',
-    from: "if (again && again.version !== version) return { kind: 'renewed' };",
-    to: '',
+    from: 'current.refreshing?.holder === holder ? change(current) : undefined,',
+    to: 'change(current),',
+  }),
+  inTokens('only-the-next-pair', {
+    file: 'newest-pair.ts',
+    from: 'token !== undefined && pair.generation === generation && pair.follows === token.version',
+    to: 'token !== undefined && (pair.generation === generation || true)',
   }),
   inTokens('told-before-stored', {
     file: 'refresh-token.ts',
@@ -63,11 +68,6 @@ export const plantedInTokens: readonly PlantedFault[] = [
       ],
     },
   ]),
-  inTokens('stop-outlives-its-version', {
-    file: 'sweep.ts',
-    from: "const because = isStopped ? 'stopped' : reasonFor(account);",
-    to: 'const because = isStopped ? undefined : reasonFor(account);',
-  }),
   inTokens('sweep-leaves-expired', {
     file: 'sweep.ts',
     from: "return token.expiresAt <= clock.now() ? 'expired' : undefined;",
@@ -83,6 +83,7 @@ export const plantedInTokens: readonly PlantedFault[] = [
           from: 'if (known && known.version === version) return known;',
           to: 'if (known) return known;',
         },
+        { file: 'token-source.ts', from: 'if (found?.version !== wanted || !found)', to: 'if (!found)' },
         {
           file: 'token-source.ts',
           from: 'if (known && known.version === token?.version && this.#isGood',

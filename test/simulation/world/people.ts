@@ -10,7 +10,6 @@ import { blamingHold } from '../../../shared/domain/rate-budget.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import type { Random } from '../model/random.ts';
 import type { Auditor } from './auditor.ts';
-import { editsSecretOfStopped } from './secret-editor.ts';
 import type { SimWorld } from './sim-world.ts';
 import type { Stages } from './stages.ts';
 
@@ -148,12 +147,6 @@ export function createPeople({ world, stages, auditor, random }: PeopleDeps) {
       await forget(account);
     });
 
-  async function authorizeAgain(account: string): Promise<void> {
-    if (!handingOver.has(account) && (await editsSecretOfStopped(world, account)))
-      unconnected.delete(account);
-    else await connect(account);
-  }
-
   /** Starts no later than the position of reading, because a resync skips changes before its time. */
   async function readAgain(key: string, account: string, backMs: number): Promise<void> {
     const feeds = await state.feedStates.list();
@@ -242,7 +235,6 @@ export function createPeople({ world, stages, auditor, random }: PeopleDeps) {
     connectTwin,
     handOver,
     leave,
-    authorizeAgain,
     readAgain,
     redrive,
     dropDeadLetters,

@@ -2,7 +2,7 @@
 
 import type { RawLine } from '../../../operations/history/advert-log.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
-import type { TokenPair } from '../../../shared/domain/token-pair.ts';
+import type { StoredPair } from '../../../shared/domain/token-pair.ts';
 import type { WireRequest } from '../../../shared/partner-api/http/transport.ts';
 import { createInMemoryEvents } from '../../fakes/event-publisher.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
@@ -54,28 +54,29 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
   /** What each secret held from when on, newest last. */
   const secrets = new Map<
     string,
-    { readonly fromMs: number; readonly pair: ReturnType<typeof state.vault.read> }[]
+    { readonly fromMs: number; readonly stored: Awaited<ReturnType<typeof state.vault.read>> }[]
   >();
   const lag = streamOf(hashOf('lag', plan.seed));
-  function keepSecret(account: string): void {
-    const pair = state.vault.read(account);
-    secrets.set(account, [...(secrets.get(account) ?? []), { fromMs: scheduler.now(), pair }]);
+  async function keepSecret(account: string): Promise<void> {
+    const stored = await state.vault.read(account);
+    secrets.set(account, [...(secrets.get(account) ?? []), { fromMs: scheduler.now(), stored }]);
   }
   const vault = {
     ...state.vault,
     /** Reads of Secrets Manager may lag behind its writes. */
-    async readLate(account: string) {
+    async readLate(account: string, version?: string) {
       const atMs = scheduler.now() - (phase.chaos ? between(lag, 0, plan.secretLagMs ?? 0) : 0);
-      const read = secrets.get(account)?.findLast(({ fromMs }) => fromMs <= atMs);
-      return read ? read.pair : state.vault.read(account);
+      const visible = (secrets.get(account) ?? []).filter(({ fromMs }) => fromMs <= atMs);
+      if (version === undefined) return visible.at(-1)?.stored;
+      return visible.findLast(({ stored }) => !stored || stored.version === version)?.stored;
     },
     async remove(account: string) {
       await state.vault.remove(account);
-      keepSecret(account);
+      await keepSecret(account);
     },
-    async write(account: string, pair: TokenPair) {
+    async write(account: string, pair: StoredPair) {
       const version = await state.vault.write(account, pair);
-      keepSecret(account);
+      await keepSecret(account);
       users.stored(version, pair);
       return version;
     },

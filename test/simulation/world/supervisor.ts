@@ -131,10 +131,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
       ({ account, backMs, isOfScope }) => {
         if (isOfScope) people.narrow(account);
         else revoke(account);
-        scheduler.after(
-          backMs,
-          () => account !== plan.lostAccount && quietly(people.authorizeAgain(account)),
-        );
+        scheduler.after(backMs, () => account !== plan.lostAccount && quietly(people.connect(account)));
       },
     );
     if (plan.revokesWhileStoring) {

@@ -12,7 +12,6 @@ import { type AnswerIncident, answerIncidents, drawIncident } from '../model/inc
 import { between, pick, type Random } from '../model/random.ts';
 import type { Page } from '../model/service.ts';
 import { never, type Process } from './process.ts';
-import { mayEditSecret } from './secret-editor.ts';
 import type { SimWorld } from './sim-world.ts';
 import { nameOf } from './users.ts';
 
@@ -206,7 +205,6 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
       if (incident) world.coverage.count(`request: ${incident}`);
       process.trace(() => `${what()}${incident ? `  [${incident}]` : ''}`);
       const beganTick = scheduler.tick();
-      mayEditSecret(world, process, wire);
       if (killsProcess(wire)) {
         process.die('over a killer advert');
         return never();

@@ -1,4 +1,5 @@
 /** Checks `credentials-kept`: one refresh at a time, the newest refresh token is kept, and a stop has a reason. */
+import type { VersionedPair } from '../../../functions/refresh-token/newest-pair.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import type { WireRequest } from '../../../shared/partner-api/http/transport.ts';
 import type { History } from '../model/history.ts';
@@ -61,12 +62,12 @@ export function createTokenWatch({ service, history }: TokenWatchDeps) {
     storing(process: Process, account: string): void {
       unstored.get(account)?.delete(process);
     },
-    stored(process: Process, account: string, version: string): void {
+    stored(process: Process, account: string, { version, pair }: VersionedPair): void {
       refreshing.get(account)?.delete(process);
-      becameCurrent(account, version);
+      // Another pair is of no use: its process had lost the lock.
+      if (pair.follows === undefined || pair.follows === current.get(account))
+        becameCurrent(account, version);
     },
-    /** Edited by a person. */
-    edited: becameCurrent,
     accountWritten(
       process: Process,
       { name, stop, refreshing: lock }: PartnerAccount,

@@ -22,6 +22,7 @@ const pair = {
   scope: 'v2 read write',
   expiresAt: 1_763_643_600_000,
   obtainedAt: 1_763_640_000_000,
+  generation: 1_763_640_000,
 };
 const asked = () => fake.mock.calls().map(({ args: [command] }) => command.constructor.name);
 

@@ -15,6 +15,7 @@ const rightPair = {
   scope: 'v2 read write',
   expiresAt: '2026-11-20T13:00:00.000Z',
   obtainedAt: '2026-11-20T12:00:00.000Z',
+  generation: 1_763_640_000,
 };
 const rightApplication = { clientId: `client-${marker}`, clientSecret: `hush-${marker}` };
 

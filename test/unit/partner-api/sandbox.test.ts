@@ -2,7 +2,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../../sandbox/server.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
-import type { TokenPair } from '../../../shared/domain/token-pair.ts';
 import { createPartnerClient, type PartnerClient } from '../../../shared/partner-api/client.ts';
 import { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
@@ -12,7 +11,7 @@ import { createBudgetStore } from '../../../shared/state/budget.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
 import { freeHolds } from '../../helpers/holds.ts';
 import { faultOf, query, soon } from '../../helpers/partner-api/fixtures.ts';
-import { partnerAccount } from '../../helpers/records.ts';
+import { partnerAccount, tokenPair } from '../../helpers/records.ts';
 
 const ofOne = () => ({ ...soon(), generation: 1 });
 
@@ -34,13 +33,13 @@ function tokensOf() {
   const { clientId, clientSecret } = sandbox.application;
   const application = { clientId: new Secret(clientId), clientSecret: new Secret(clientSecret) };
   const first = new Secret(sandbox.users[0]?.refreshToken ?? '');
-  let pair: TokenPair = {
+  let pair = tokenPair({
     accessToken: new Secret('unknown'),
     refreshToken: first,
     scope: '',
     expiresAt: Number.POSITIVE_INFINITY,
     obtainedAt: 0,
-  };
+  });
   let version = 1;
   const row = () =>
     partnerAccount({ generation: 1, token: { version: String(version), expiresAt: 0, usedAt: 0 } });

@@ -87,6 +87,7 @@ describe('the handlers, over emulated services', () => {
       scope: 'v2 read write',
       expiresAt: new Date(Date.now() + 3_600_000).toISOString(),
       obtainedAt: connectedAt,
+      generation,
     });
     cloud.adverts.set('/api/partner/adverts/123', {
       status: 200,

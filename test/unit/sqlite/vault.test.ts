@@ -6,16 +6,17 @@ import { stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
 import { openStateFile } from '../../../shared/sqlite/file/state-file.ts';
 import { createStore } from '../../../shared/sqlite/file/store.ts';
 import { createTokenVault } from '../../../shared/sqlite/token-vault.ts';
+import { tokenPair } from '../../helpers/records.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
 
 const folder = scratchFolders();
-const pair = {
+const pair = tokenPair({
   accessToken: new Secret('access'),
   refreshToken: new Secret('refresh'),
   scope: 'v2 read write',
   obtainedAt: 1,
   expiresAt: 2,
-};
+});
 /** `PRAGMA synchronous` of a commit that waits for the disk: https://sqlite.org/pragma.html#pragma_synchronous */
 const full = 2;
 

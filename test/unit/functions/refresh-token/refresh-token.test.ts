@@ -138,7 +138,7 @@ describe('refresh-token', () => {
     const rejected = await version();
     const pair = (await world.state.vault.read('main'))?.pair;
     if (!pair) throw new Error('no pair');
-    const newer = await world.state.vault.write('main', { ...pair, accessToken: new Secret('newer') });
+    const newer = await world.state.vault.write('main', { ...pair, follows: rejected });
 
     expect(await refresh(rejected)).toEqual({ kind: 'renewed' });
 
@@ -146,16 +146,50 @@ describe('refresh-token', () => {
     expect(world.service.grants).toHaveLength(0);
   });
 
-  it('refreshes the current pair even when the account was told of another', async () => {
-    const account = await world.accounts.read('main');
-    const current = await world.state.vault.read('main');
-    if (!account?.token || !current) throw new Error('not connected');
-    const stale = { ...account, token: { ...account.token, version: 'an older one' } };
-    await world.accounts.change('main', () => stale);
-    refuse('grant-rejected');
+  it('uses no pair that does not follow from the one that the row names', async () => {
+    const rejected = await version();
+    const pair = (await world.state.vault.read('main'))?.pair;
+    if (!pair) throw new Error('no pair');
+    await world.state.vault.write('main', { ...pair, follows: 'a version of before' });
+    await world.state.vault.write('main', { ...pair, follows: rejected, generation: pair.generation - 1 });
 
-    expect(await refresh(current.version)).toEqual({ kind: 'stopped', reason: 'refresh-token-rejected' });
-    expect(await world.round()).toMatchObject({ polls: [], stopped: ['main'] });
+    expect(await refresh(rejected)).toEqual({ kind: 'renewed' });
+
+    expect(world.service.grants).toMatchObject([{ refreshToken: pair.refreshToken }]);
+    const stored = await world.state.vault.read('main', await version());
+    expect(stored?.pair).toMatchObject({ follows: rejected, generation: pair.generation });
+  });
+
+  it('waits for a pair that reads do not show yet', async () => {
+    const { vault } = world.tokenDeps;
+    let missing = 3;
+    const read: typeof vault.read = async (...args) => (missing-- > 0 ? undefined : vault.read(...args));
+    const { createRefreshToken } = await import('../../../../functions/refresh-token/refresh-token.ts');
+    const stage = createRefreshToken({ ...world.tokenDeps, vault: { ...vault, read } });
+    const rejectedVersion = await version();
+
+    expect(
+      await stage.refresh({ partnerAccount: 'main', rejectedVersion, because: 'expired' }, world.options()),
+    ).toEqual({ kind: 'renewed' });
+  });
+
+  it('stores no pair of an account that was disconnected while its process stood still', async () => {
+    const requestTokens: typeof world.service.requestTokens = async (...call) => {
+      const received = await world.service.requestTokens(...call);
+      world.clock.advance(90_000);
+      await world.connect.disconnect('main');
+      return received;
+    };
+    const { createRefreshToken } = await import('../../../../functions/refresh-token/refresh-token.ts');
+    const stage = createRefreshToken({ ...world.tokenDeps, endpoint: { requestTokens } });
+    const rejectedVersion = await version();
+
+    await stage.refresh(
+      { partnerAccount: 'main', rejectedVersion, because: 'expired' },
+      { deadlineMs: world.clock.now() + 600_000 },
+    );
+
+    expect(await world.state.vault.read('main')).toBeUndefined();
   });
 
   describe('when the service rejects the refresh token', () => {
@@ -177,19 +211,16 @@ describe('refresh-token', () => {
       expect(await world.round()).toMatchObject({ polls: [], stopped: ['main'] });
     });
 
-    it('believes it only when the secret is still the same', async () => {
+    it('believes it only while it has the lock', async () => {
       const rejected = await version();
       world.service.state.tokens = () => {
         throw new PartnerError('grant-rejected', 'invalid_grant');
       };
       const endpoint = {
         requestTokens: async (...call: Parameters<typeof world.service.requestTokens>) => {
-          const pair = (await world.state.vault.read('main'))?.pair;
-          if (pair)
-            await world.state.vault.write('main', {
-              ...pair,
-              accessToken: new Secret('connected meanwhile'),
-            });
+          const until = world.clock.now() + 90_000;
+          const refreshing = { holder: 'another process', startedAt: world.clock.now(), until };
+          await world.accounts.change('main', (account) => ({ ...account, refreshing }));
           return world.service.requestTokens(...call);
         },
       };
@@ -290,78 +321,15 @@ describe('refresh-token', () => {
       });
     });
 
-    describe('and somebody puts another token into the secret by hand', () => {
-      const put = async (refreshToken: string) => {
-        const pair = (await world.state.vault.read('main'))?.pair;
-        if (!pair) throw new Error('no pair');
-        await world.state.vault.write('main', { ...pair, refreshToken: new Secret(refreshToken) });
-      };
-      const sweep = () => world.refreshToken.sweep(world.options());
+    it('asks the service for nothing while the account is stopped', async () => {
+      refuse('grant-rejected');
+      await refresh();
+      world.service.grants.length = 0;
 
-      beforeEach(async () => {
-        refuse('grant-rejected');
-        await refresh();
-        world.service.grants.length = 0;
-      });
+      expect(await world.refreshToken.sweep(world.options())).toEqual({ refreshed: [], failed: [] });
 
-      it('goes on at the next sweep, which tells so once', async () => {
-        await put('by hand');
-        answer({});
-
-        world.clock.advance(60_000);
-
-        expect(await sweep()).toEqual({ refreshed: ['main'], failed: [] });
-        expect(types()).toEqual(['PartnerAuthorizationRequired', 'PartnerAuthorizationRestored']);
-        await sweep();
-
-        expect(types()).toEqual(['PartnerAuthorizationRequired', 'PartnerAuthorizationRestored']);
-        expect(Date.parse(world.published()[1]?.time ?? '')).toBe(world.clock.now());
-        expect(await world.round()).toMatchObject({ stopped: [], polls: [{ end: 'up-to-date' }] });
-      });
-
-      it('stops again when that one is dead, too', async () => {
-        await put('dead as well');
-        await sweep();
-
-        expect(await refresh()).toEqual({ kind: 'stopped', reason: 'refresh-token-rejected' });
-
-        expect(types()).toEqual([
-          'PartnerAuthorizationRequired',
-          'PartnerAuthorizationRestored',
-          'PartnerAuthorizationRequired',
-        ]);
-        const ids = world.published().map(({ detail }) => (detail.metadata as { eventId?: string }).eventId);
-        expect(new Set(ids).size).toBe(3);
-      });
-
-      it('asks the service for nothing while the token that died is current', async () => {
-        expect(await sweep()).toEqual({ refreshed: [], failed: [] });
-        await world.state.vault.remove('main');
-        expect(await sweep()).toEqual({ refreshed: [], failed: [] });
-
-        expect(world.service.grants).toEqual([]);
-        expect((await world.account())?.stop).toBeDefined();
-      });
-
-      it('reports what cannot be read', async () => {
-        world.state.vault.edit('main', '{"accessToken": "x"');
-
-        expect(await sweep()).toEqual({ refreshed: [], failed: ['main'] });
-        expect(world.observer.counted(metrics.needsAttention)).toBe(1);
-      });
-
-      it('stays disconnected where that was what a person asked for', async () => {
-        await world.connect.disconnect('main');
-        const pair = { scope: '', expiresAt: 0, obtainedAt: 0 };
-        await world.state.vault.write('main', {
-          ...pair,
-          accessToken: new Secret('a'),
-          refreshToken: new Secret('r'),
-        });
-
-        expect(await sweep()).toEqual({ refreshed: [], failed: [] });
-        expect((await world.account())?.stop).toMatchObject({ reason: 'disconnected' });
-      });
+      expect(world.service.grants).toEqual([]);
+      expect((await world.account())?.stop).toBeDefined();
     });
   });
 

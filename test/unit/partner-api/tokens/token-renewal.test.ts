@@ -16,9 +16,6 @@ function setUp() {
   const clock = createVirtualClock();
   const state = {
     version: 'a',
-    secret: true,
-    /** Version in the row, where it differs from that of the secret. */
-    row: undefined as string | undefined,
     lifetimeMs: 3_600_000,
     viewFails: false,
     asked: [] as { version: string; because: string; deadlineMs: number; atMs: number }[],
@@ -27,7 +24,7 @@ function setUp() {
   const account = (): PartnerAccount =>
     partnerAccount({
       generation: 1,
-      token: { version: state.row ?? state.version, expiresAt: 0, usedAt: 0 },
+      token: { version: state.version, expiresAt: 0, usedAt: 0 },
     });
   const tokens = createTokenSource({
     holds: freeHolds,
@@ -40,16 +37,13 @@ function setUp() {
       peek: () => undefined,
     },
     reader: {
-      read: async () =>
-        state.secret
-          ? {
-              version: state.version,
-              pair: tokenPair({
-                accessToken: new Secret(`token-${state.version}`),
-                expiresAt: startMs + state.lifetimeMs,
-              }),
-            }
-          : undefined,
+      read: async () => ({
+        version: state.version,
+        pair: tokenPair({
+          accessToken: new Secret(`token-${state.version}`),
+          expiresAt: startMs + state.lifetimeMs,
+        }),
+      }),
     },
     requester: {
       refresh({ rejectedVersion: version, because }, { deadlineMs }) {
@@ -154,27 +148,8 @@ describe('a token that has run out', () => {
     ]);
   });
 
-  it('of a secret that the row does not name is asked for half a second later, until the two agree', async () => {
-    const { clock, state, source } = setUp();
-    state.row = 'old';
-    const found = source.current(farMs);
-    await clock.run(startMs + 700);
-    state.row = undefined;
-    await clock.run();
-
-    expect((await found).version).toBe('a');
-    expect(state.asked.map(({ version, because, atMs }) => `${version} ${because} ${atMs}`)).toEqual([
-      'old expired 0',
-      'old expired 500',
-    ]);
-  });
-
-  it('is not to be had where there are no credentials, nor where the row cannot be read', async () => {
+  it('is not to be had where the row cannot be read', async () => {
     const { state, source } = setUp();
-    state.secret = false;
-    const fault = await faultOf(source.current(farMs));
-    expect(fault).toMatchObject({ code: 'account-stopped' });
-    expect(fault.message).toContain('it has no credentials');
     state.viewFails = true;
     expect(await faultOf(source.current(farMs))).toMatchObject({ code: 'transient' });
   });

@@ -3,7 +3,6 @@ import { ShapeError } from '../../../../shared/contract/checks.ts';
 import type { RefreshOutcome, Rejection } from '../../../../shared/contract/refresh-token.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
-import type { TokenPair } from '../../../../shared/domain/token-pair.ts';
 import { createHoldKeeper } from '../../../../shared/partner-api/holds/hold-keeper.ts';
 import { CachedAccounts } from '../../../../shared/partner-api/tokens/cached-accounts.ts';
 import {
@@ -13,6 +12,7 @@ import {
 import { tokenHold } from '../../../helpers/holds.ts';
 import { createOpenRateLimiter, faultOf } from '../../../helpers/partner-api/fixtures.ts';
 import { createVirtualClock, startMs } from '../../../helpers/partner-api/virtual-clock.ts';
+import { tokenPair } from '../../../helpers/records.ts';
 
 const deadlineMs = startMs + 30_000;
 
@@ -48,13 +48,14 @@ function setUp(options: Partial<TokenSourceOptions> = {}) {
     },
     clock,
   );
-  const pair = (): TokenPair => ({
-    accessToken: new Secret(`access-${state.version}`),
-    refreshToken: new Secret(`refresh-${state.version}`),
-    scope: 'v2 read write',
-    expiresAt: startMs + state.lifetimeMs,
-    obtainedAt: startMs,
-  });
+  const pair = () =>
+    tokenPair({
+      accessToken: new Secret(`access-${state.version}`),
+      refreshToken: new Secret(`refresh-${state.version}`),
+      scope: 'v2 read write',
+      expiresAt: startMs + state.lifetimeMs,
+      obtainedAt: startMs,
+    });
   const renew = (): RefreshOutcome => {
     state.version += 1;
     state.lifetimeMs += 3_600_000;
@@ -175,16 +176,17 @@ describe('the current token', () => {
     expect(asked).toEqual([]);
   });
 
-  it('of a secret that its row does not name is not used: the stage brings the two together first', async () => {
-    const { source, state, asked, outcomes, revealed } = setUp();
-    state.row = { token: { version: '0', expiresAt: 0, usedAt: 0 } };
-    outcomes.push(async () => {
-      state.row = {};
-      return { kind: 'renewed' };
-    });
+  it('is used only when the secret shows the version that the row names', async () => {
+    const { source, state, asked, clock, revealed } = setUp();
+    state.row = { token: { version: '2', expiresAt: 0, usedAt: 0 } };
 
-    expect(await revealed(source.current('main', 1, deadlineMs))).toBe('access-1');
-    expect(asked).toEqual(['0 expired']);
+    const token = revealed(source.current('main', 1, deadlineMs));
+    await clock.run(startMs + 700);
+    state.version = 2;
+    await clock.run();
+
+    expect(await token).toBe('access-2');
+    expect(asked).toEqual([]);
   });
 
   it('stays the very same object while its version does', async () => {
@@ -213,11 +215,13 @@ describe('the current token', () => {
     expect(asked).toEqual([]);
   });
 
-  it('is a stop of the account where there are no credentials', async () => {
-    const { source, state } = setUp();
+  it('is waited for until the deadline where there are no credentials', async () => {
+    const { source, state, clock } = setUp();
     state.isThere = false;
 
-    expect((await faultOf(source.current('main', 1, deadlineMs))).code).toBe('account-stopped');
+    const fault = faultOf(source.current('main', 1, deadlineMs));
+    await clock.run();
+    expect((await fault).code).toBe('transient');
   });
 
   it('is a fault of the state where the secret is half-written', async () => {
