@@ -12,7 +12,6 @@ import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { type MetricName, metrics, outputs } from '../shared/contract/names.ts';
-import { storeKeys } from '../shared/contract/tables.ts';
 import { CatchUp, stackArnOf } from './constructs/catch-up.ts';
 import { ChangedAdverts } from './constructs/changed-adverts.ts';
 import { Connect } from './constructs/connect.ts';
@@ -25,7 +24,6 @@ import { Dashboard } from './constructs/monitoring/dashboard.ts';
 import { bridgeMetric } from './constructs/monitoring/metrics.ts';
 import { withSecurityGroup } from './constructs/network.ts';
 import { ownPackage } from './constructs/own-package.ts';
-import type { Parts } from './constructs/parts.ts';
 import type { AdvertBridgeProps } from './constructs/props/advert-bridge-props.ts';
 import { checkedConfig } from './constructs/props/bridge-config.ts';
 import { RefreshToken } from './constructs/refresh-token.ts';
@@ -95,22 +93,25 @@ export class AdvertBridge extends Construct {
   constructor(scope: Construct, id: string, props: AdvertBridgeProps) {
     super(scope, id);
     const settings = withSecurityGroup(this, checkedConfig(this, props));
-    const feedState = durableTable(this, 'FeedState', storeKeys, settings, settings.feedStateTable);
-    const advertStatus = durableTable(
-      ...([this, 'AdvertStatus', storeKeys, settings, settings.advertStatusTable] as const),
-    );
+    const feedState = durableTable(this, 'FeedState', settings, settings.feedStateTable);
+    const advertStatus = durableTable(this, 'AdvertStatus', settings, settings.advertStatusTable);
     const changedAdverts = new ChangedAdverts(this, 'ChangedAdverts', settings);
     const { bus } = new EventBus(this, 'Events', settings);
     new SchemaRegistry(this, 'Schemas', settings);
-    const refreshToken = new RefreshToken(this, 'RefreshToken', { settings, feedState, bus });
-    const parts: Parts = { settings, feedState, advertStatus, changedAdverts, bus, refreshToken };
-    const fanOut = new FanOut(this, 'FanOut', parts);
-    const connect = new Connect(this, 'Connect', parts);
+    const parts = { settings, feedState, advertStatus, changedAdverts, bus };
+    const refreshToken = new RefreshToken(this, parts);
+    const fanOut = new FanOut(this, parts, refreshToken.lambda);
+    const connect = new Connect(this, parts);
     applicationSecret(refreshToken, settings, [refreshToken, connect]);
-    const drain = new Drain(this, 'Drain', parts);
-    const catchUp = new CatchUp(this, 'CatchUp', { ...parts, drain });
-    const functions = { drain, 'fan-out': fanOut, 'refresh-token': refreshToken, connect };
-    const alarms = new Alarms(this, 'Alarms', { settings, changedAdverts, fanOut, refreshToken });
+    const drain = new Drain(this, parts, refreshToken.lambda);
+    const functions = {
+      drain: drain.lambda,
+      fanOut: fanOut.lambda,
+      refreshToken: refreshToken.lambda,
+      connect: connect.lambda,
+    };
+    const catchUp = new CatchUp(this, parts, functions);
+    const alarms = new Alarms(this, 'Alarms', { settings, changedAdverts, ...functions });
     if (settings.dashboard) {
       new Dashboard(this, 'Glance', { settings, alarms: alarms.all, changedAdverts, functions });
     }
@@ -119,12 +120,7 @@ export class AdvertBridge extends Construct {
     this.bus = bus;
     this.tables = { feedState, advertStatus };
     this.queues = { changedAdverts: changedAdverts.queue, deadLetters: changedAdverts.deadLetters };
-    this.functions = {
-      drain: drain.lambda,
-      fanOut: fanOut.lambda,
-      refreshToken: refreshToken.lambda,
-      connect: connect.lambda,
-    };
+    this.functions = functions;
     this.alarms = alarms.all;
     this.metrics = metricsOf(settings);
     this.catchUpRole = catchUp.role;
@@ -160,28 +156,16 @@ export class AdvertBridge extends Construct {
 
   /** Allows `grantee` what `advert-bridge status` needs: docs/operate/deploy.md#what-status-has-to-be-allowed. */
   grantRead(grantee: IGrantable): Grant {
-    const { feedState } = this.tables;
-    const grant = (resourceArns: string[], ...actions: string[]) =>
+    const grant = (actions: string[], resourceArns: string[]) =>
       Grant.addToPrincipal({ grantee, resourceArns, actions });
+    const queues = Object.values(this.queues).map(({ queueArn }) => queueArn);
+    const schedules = this.#schedules.map(({ scheduleArn }) => scheduleArn);
     this.#encryptionKey?.grantDecrypt(grantee);
-    return [
-      grant([stackArnOf(this)], 'cloudformation:DescribeStacks'),
-      grant(
-        Object.values(this.queues).map(({ queueArn }) => queueArn),
-        'sqs:GetQueueAttributes',
-      ),
-      grant(
-        this.#schedules.map(({ scheduleArn }) => scheduleArn),
-        'scheduler:GetSchedule',
-      ),
-      grant(
-        ['*'],
-        ...['lambda:ListEventSourceMappings', 'cloudwatch:DescribeAlarms', 'cloudwatch:GetMetricData'],
-      ),
-    ].reduce(
-      (all, each) => all.combine(each),
-      feedState.grant(grantee, 'dynamodb:Query', 'dynamodb:GetItem'),
-    );
+    return grant(['cloudformation:DescribeStacks'], [stackArnOf(this)])
+      .combine(grant(['sqs:GetQueueAttributes'], queues))
+      .combine(grant(['scheduler:GetSchedule'], schedules))
+      .combine(grant(unnamed, ['*']))
+      .combine(this.tables.feedState.grant(grantee, 'dynamodb:Query', 'dynamodb:GetItem'));
   }
 
   /**
@@ -218,6 +202,9 @@ export class AdvertBridge extends Construct {
     }
   }
 }
+
+/** What `status` asks of services that name no resource in their permissions. */
+const unnamed = ['lambda:ListEventSourceMappings', 'cloudwatch:DescribeAlarms', 'cloudwatch:GetMetricData'];
 
 const maxima: readonly MetricName[] = [
   metrics.feedLagSeconds,

@@ -2,7 +2,7 @@ import type { Node } from 'constructs';
 import * as v from 'valibot';
 import { didYouMean } from '../shared/contract/near-miss.ts';
 import { fromText, type StackSettings, schemasOf, stackSettings } from '../shared/contract/settings.ts';
-import { FaultsError, faultsByPlace } from './constructs/props/faults.ts';
+import { asLines, FaultsError, faultsByPlace } from './constructs/props/faults.ts';
 
 const names = Object.keys(stackSettings);
 
@@ -36,7 +36,7 @@ export function readSettings(node: Node): StackSettings {
   if (!result.success || faults.size > 0) {
     throw new SettingsError(
       'Some settings are wrong. Give them as -c name=value, or under "context" in cdk.json:',
-      faults,
+      asLines(faults),
     );
   }
   return result.output;

@@ -17,10 +17,9 @@ import {
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { type FunctionName, type ResourceName, resourceKeys } from '../../shared/contract/environment.ts';
-import { Grantee } from './grantee.ts';
+import { Grantee, type Parts, tokenReaderPathOf } from './grantee.ts';
 import { handlerCode, stageOf } from './handler-code.ts';
 import { grantNetwork } from './network.ts';
-import type { BridgeConfig } from './props/bridge-config.ts';
 import { environmentOf } from './props/environment.ts';
 
 export interface BridgeFunctionProps {
@@ -29,30 +28,27 @@ export interface BridgeFunctionProps {
   readonly description: string;
   readonly timeout: Duration;
   /**
-   * Path of its role, for policies that name roles by path.
+   * Whether it may read the tokens of partner accounts.
    *
-   * @default /
+   * @default true
    */
-  readonly rolePath?: string;
-  readonly settings: BridgeConfig;
+  readonly readsTokens?: boolean;
 }
 
 /**
  * The function of a stage, with everything that all functions have in common. Its environment initially contains the
- * settings, and it may write its own logs. For each resource that it uses, call `addEnvironment` (the name of the
- * resource) together with `addStatement` (the grant). grants.ts contains the pairs that several functions need.
+ * settings, and it may write its own logs. For each resource that it uses, call a `grant…` of {@link Grantee}.
  */
 export class BridgeFunction extends Grantee {
   readonly lambda: LambdaFunction;
-  readonly settings: BridgeConfig;
   readonly role: IRole;
   readonly logGroup: LogGroup;
   #secrets: Policy | undefined;
 
-  constructor(scope: Construct, id: string, props: BridgeFunctionProps) {
-    super(scope, id);
-    const { name, description, timeout, rolePath, settings } = props;
-    this.settings = settings;
+  constructor(scope: Construct, parts: Parts, props: BridgeFunctionProps) {
+    const { name, description, timeout, readsTokens = true } = props;
+    super(scope, `${name[0]?.toUpperCase()}${name.slice(1)}`, parts);
+    const { settings } = parts;
     this.logGroup = new LogGroup(this, 'Logs', {
       retention: settings.logRetention,
       removalPolicy: settings.logRemovalPolicy,
@@ -60,7 +56,7 @@ export class BridgeFunction extends Grantee {
     // Not CDK's default role: it has AWS's managed policy, which allows writing to every log group.
     this.role = new Role(this, 'Role', {
       assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
-      ...(rolePath && { path: rolePath }),
+      ...(readsTokens && { path: tokenReaderPathOf(settings) }),
     });
     this.addStatement('Logs', {
       actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],

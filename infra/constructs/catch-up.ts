@@ -1,19 +1,8 @@
 import { Stack } from 'aws-cdk-lib';
 import { AccountRootPrincipal, Role } from 'aws-cdk-lib/aws-iam';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
-import type { BridgeFunction } from './bridge-function.ts';
-import { Grantee } from './grantee.ts';
-import {
-  grantAdvertStatus,
-  grantChangedAdverts,
-  grantDeadLetters,
-  grantFeedState,
-  grantTokens,
-  rateBudget,
-} from './grants.ts';
-import type { Parts } from './parts.ts';
-import type { BridgeConfig } from './props/bridge-config.ts';
-import { tokenReaderPathOf } from './secrets.ts';
+import { Grantee, type Parts, tokenReaderPathOf } from './grantee.ts';
 
 /** The stack that contains `scope`. The commands ask for it by its name, and its ARN ends in an ID. */
 export function stackArnOf(scope: Construct): string {
@@ -29,48 +18,42 @@ export function stackArnOf(scope: Construct): string {
  */
 export class CatchUp extends Grantee {
   readonly role: Role;
-  readonly settings: BridgeConfig;
 
-  constructor(scope: Construct, id: string, props: Omit<Parts, 'bus'> & { readonly drain: BridgeFunction }) {
-    super(scope, id);
-    this.settings = props.settings;
-    const { feedState, advertStatus, changedAdverts, drain, refreshToken } = props;
+  constructor(
+    scope: Construct,
+    parts: Parts,
+    { drain, refreshToken }: { readonly drain: IFunction; readonly refreshToken: IFunction },
+  ) {
+    super(scope, 'CatchUp', parts);
     this.role = new Role(this, 'Role', {
       description: 'For people: advert-bridge backfill, resync and audit',
-      path: tokenReaderPathOf(props.settings),
+      path: tokenReaderPathOf(parts.settings),
       assumedBy: new AccountRootPrincipal(),
     });
-    this.#readsTheStack();
-    this.addStatement('DrainSettings', {
-      actions: ['lambda:GetFunctionConfiguration'],
-      resources: [drain.lambda.functionArn],
-    });
-    grantFeedState(this, feedState, {
-      ...rateBudget,
-      account: ['GetItem', 'PutItem', 'Query'],
-      feed: ['Query', 'UpdateItem'],
-      progress: ['GetItem', 'PutItem'],
-    });
-    grantAdvertStatus(this, advertStatus, 'GetItem', 'Query');
-    grantTokens(this, refreshToken);
-    grantChangedAdverts(this, changedAdverts.queue, 'SendMessage', 'GetQueueAttributes');
-    grantDeadLetters(this, changedAdverts.deadLetters);
-    this.grantKey();
+    const stack = stackArnOf(this);
+    this.addStatement('Outputs', { actions: ['cloudformation:DescribeStacks'], resources: [stack] })
+      .acknowledgeWildcard(
+        stack,
+        'The commands ask for the stack by its name, and its ARN ends in an ID. A name has no slash: this is no other stack.',
+      )
+      .addStatement('DrainSettings', {
+        actions: ['lambda:GetFunctionConfiguration'],
+        resources: [drain.functionArn],
+      })
+      .grantFeedState({
+        account: ['GetItem', 'PutItem', 'Query'],
+        feed: ['Query', 'UpdateItem'],
+        progress: ['GetItem', 'PutItem'],
+      })
+      .grantAdvertStatus('GetItem', 'Query')
+      .grantTokens(refreshToken)
+      .grantChangedAdverts('SendMessage', 'GetQueueAttributes')
+      .grantDeadLetters()
+      .grantKey();
   }
 
   /** Nothing to set: the commands read every name from the stack's outputs. */
   addEnvironment(): this {
     return this;
-  }
-
-  #readsTheStack(): void {
-    const stack = stackArnOf(this);
-    this.addStatement('Outputs', {
-      actions: ['cloudformation:DescribeStacks'],
-      resources: [stack],
-    }).acknowledgeWildcard(
-      stack,
-      'The commands ask for the stack by its name, and its ARN ends in an ID. A name has no slash: this is no other stack.',
-    );
   }
 }

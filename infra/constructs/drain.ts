@@ -1,17 +1,9 @@
 import { Duration } from 'aws-cdk-lib';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import { BridgeFunction } from './bridge-function.ts';
-import {
-  grantAdvertStatus,
-  grantChangedAdverts,
-  grantDeadLetters,
-  grantFeedState,
-  grantTokens,
-  rateBudget,
-} from './grants.ts';
-import type { Parts } from './parts.ts';
+import type { Parts } from './grantee.ts';
 import { schedule } from './schedule.ts';
-import { tokenReaderPathOf } from './secrets.ts';
 
 /** EventBridge Scheduler's shortest interval. With `pollSeconds` below 60, one run polls several times. */
 const every = Duration.minutes(1);
@@ -26,27 +18,24 @@ const timeout = Duration.seconds(90);
 export class Drain extends BridgeFunction {
   readonly schedule = schedule(this, 'Reads the change feeds', every);
 
-  constructor(scope: Construct, id: string, props: Omit<Parts, 'bus'>) {
-    const { settings, feedState, advertStatus, changedAdverts, refreshToken } = props;
-    super(scope, id, {
+  constructor(scope: Construct, parts: Parts, refreshToken: IFunction) {
+    super(scope, parts, {
       name: 'drain',
       description: 'Reads the change feed of every partner account and queues the adverts that changed',
       timeout,
-      rolePath: tokenReaderPathOf(settings),
-      settings,
     });
-    grantFeedState(this, feedState, {
-      ...rateBudget,
+    const { auditSample } = parts.settings;
+    this.grantFeedState({
       account: ['GetItem', 'PutItem', 'Query'],
       feed: ['GetItem', 'Query', 'UpdateItem'],
       books: ['GetItem'],
-      progress: ['Query', ...(settings.auditSample > 0 ? (['GetItem', 'PutItem'] as const) : [])],
+      progress: ['Query', ...(auditSample > 0 ? (['GetItem', 'PutItem'] as const) : [])],
       aside: ['DeleteItem', 'Query'],
     });
-    this.addEnvironment('advertStatusTable', advertStatus.tableName);
-    if (settings.auditSample > 0) grantAdvertStatus(this, advertStatus, 'Query');
-    grantTokens(this, refreshToken);
-    grantChangedAdverts(this, changedAdverts.queue, 'SendMessage', 'GetQueueAttributes');
-    grantDeadLetters(this, changedAdverts.deadLetters);
+    this.addEnvironment('advertStatusTable', parts.advertStatus.tableName);
+    if (auditSample > 0) this.grantAdvertStatus('Query');
+    this.grantTokens(refreshToken)
+      .grantChangedAdverts('SendMessage', 'GetQueueAttributes')
+      .grantDeadLetters();
   }
 }

@@ -1,12 +1,8 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
 import { AttributeType, BillingMode, type ITable, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
+import { storeKeys } from '../../shared/contract/tables.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
-
-export interface DurableTableKeys {
-  readonly partitionKey: string;
-  readonly sortKey?: string;
-}
 
 /**
  * A table that must not be lost. It can be restored to any second of the last 35 days, is kept when the stack is
@@ -18,14 +14,13 @@ export interface DurableTableKeys {
 export function durableTable(
   scope: Construct,
   id: string,
-  { partitionKey, sortKey }: DurableTableKeys,
   { encryptionKey, removalPolicy }: BridgeConfig,
   existing?: string,
 ): ITable {
   if (existing !== undefined) return Table.fromTableName(scope, id, existing);
   return new Table(scope, id, {
-    partitionKey: { name: partitionKey, type: AttributeType.STRING },
-    sortKey: sortKey === undefined ? undefined : { name: sortKey, type: AttributeType.STRING },
+    partitionKey: { name: storeKeys.partitionKey, type: AttributeType.STRING },
+    sortKey: { name: storeKeys.sortKey, type: AttributeType.STRING },
     billingMode: BillingMode.PAY_PER_REQUEST,
     ...(encryptionKey
       ? { encryption: TableEncryption.CUSTOMER_MANAGED, encryptionKey }

@@ -1,18 +1,8 @@
-import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
+import { EventSourceMapping, type IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import { BridgeFunction } from './bridge-function.ts';
 import { fanOutTimeout } from './changed-adverts.ts';
-import {
-  grantAdvertStatus,
-  grantChangedAdverts,
-  grantDeadLetters,
-  grantFeedState,
-  grantPublish,
-  grantTokens,
-  rateBudget,
-} from './grants.ts';
-import type { Parts } from './parts.ts';
-import { tokenReaderPathOf } from './secrets.ts';
+import type { Parts } from './grantee.ts';
 
 /** The maximum batch size for a FIFO queue. */
 const batchSize = 10;
@@ -26,33 +16,24 @@ const maxAtOnce = 100;
 
 /** Fetches each changed advert and publishes its events. */
 export class FanOut extends BridgeFunction {
-  constructor(scope: Construct, id: string, props: Parts) {
-    const { settings, feedState, advertStatus, changedAdverts, refreshToken, bus } = props;
-    super(scope, id, {
+  constructor(scope: Construct, parts: Parts, refreshToken: IFunction) {
+    const { settings, changedAdverts } = parts;
+    super(scope, parts, {
       name: 'fanOut',
       description: 'Fetches adverts that changed and publishes their statuses',
       timeout: fanOutTimeout,
-      rolePath: tokenReaderPathOf(settings),
-      settings,
     });
-    grantAdvertStatus(this, advertStatus, 'GetItem', 'PutItem');
-    grantFeedState(this, feedState, {
-      ...rateBudget,
-      account: ['GetItem', 'PutItem'],
-      books: ['UpdateItem'],
-      aside: ['PutItem'],
-    });
-    grantTokens(this, refreshToken);
-    grantPublish(this, bus);
-    grantDeadLetters(this, changedAdverts.deadLetters);
-    grantChangedAdverts(
-      this,
-      changedAdverts.queue,
-      'ReceiveMessage',
-      'DeleteMessage',
-      'GetQueueAttributes',
-      'ChangeMessageVisibility',
-    );
+    this.grantAdvertStatus('GetItem', 'PutItem')
+      .grantFeedState({ account: ['GetItem', 'PutItem'], books: ['UpdateItem'], aside: ['PutItem'] })
+      .grantTokens(refreshToken)
+      .grantPublish()
+      .grantDeadLetters()
+      .grantChangedAdverts(
+        'ReceiveMessage',
+        'DeleteMessage',
+        'GetQueueAttributes',
+        'ChangeMessageVisibility',
+      );
     // Enough if each batch takes a second; more batches would only wait for the rate budget.
     const needed = Math.ceil(settings.maxRequestsPerSecond / batchSize);
     const mapping = new EventSourceMapping(this, 'ChangedAdverts', {

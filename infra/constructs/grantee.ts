@@ -1,26 +1,59 @@
 import { Stack, Validations } from 'aws-cdk-lib';
-import { type IRole, PolicyStatement, type PolicyStatementProps } from 'aws-cdk-lib/aws-iam';
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
+import type { IEventBus } from 'aws-cdk-lib/aws-events';
+import { type Conditions, type IRole, PolicyStatement, type PolicyStatementProps } from 'aws-cdk-lib/aws-iam';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import type { ResourceName } from '../../shared/contract/environment.ts';
+import { secretNamesOf } from '../../shared/contract/names.ts';
+import type { ChangedAdverts } from './changed-adverts.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
 
-/** The receiver of grants: a function, or a role for people. */
+/** What the stages of a bridge share. */
+export interface Parts {
+  readonly settings: BridgeConfig;
+  readonly feedState: ITable;
+  readonly advertStatus: ITable;
+  readonly changedAdverts: ChangedAdverts;
+  readonly bus: IEventBus;
+}
+
+/** Partition keys of the feed-state table (shared/contract/tables.ts). */
+type ItemKind = 'account' | 'feed' | 'books' | 'progress' | 'bridge' | 'aside';
+type TableAction = 'BatchWriteItem' | 'DeleteItem' | 'GetItem' | 'PutItem' | 'Query' | 'UpdateItem';
+type Statement = Omit<PolicyStatementProps, 'sid'>;
+
+/**
+ * Path of the roles that may read tokens: drain, fan-out, refresh-token, and people who catch up. The secrets' policy
+ * names the path instead of roles: a deployment may replace a role, but it cannot change the policies of secrets that
+ * were created at run time.
+ */
+export const tokenReaderPathOf = ({ namePrefix }: BridgeConfig): string => `/${namePrefix}/token-readers/`;
+
+/**
+ * The receiver of grants: a function, or a role for people. Each `grant…` adds a statement to the role's policy,
+ * together with the environment variable that names the resource.
+ */
 export abstract class Grantee extends Construct {
   abstract readonly role: IRole;
-  /** Settings of the bridge that it belongs to. */
-  abstract readonly settings: BridgeConfig;
+  readonly parts: Parts;
+
+  constructor(scope: Construct, id: string, parts: Parts) {
+    super(scope, id);
+    this.parts = parts;
+  }
 
   /** Receives the name of a resource. */
   abstract addEnvironment(key: ResourceName, value: string): this;
 
   /** Adds a statement to the role's policy; `sid` says for what. */
-  addStatement(sid: string, statement: Omit<PolicyStatementProps, 'sid'>): this {
+  addStatement(sid: string, statement: Statement): this {
     this.role.addToPrincipalPolicy(new PolicyStatement({ sid, ...statement }));
     return this;
   }
 
   /** Adds a statement about secrets. */
-  addSecretStatement(sid: string, statement: Omit<PolicyStatementProps, 'sid'>): this {
+  addSecretStatement(sid: string, statement: Statement): this {
     return this.addStatement(sid, statement);
   }
 
@@ -32,13 +65,85 @@ export abstract class Grantee extends Construct {
   }
 
   /**
+   * Allows the given actions for each kind of item, and those of the rate budget, from which every function takes slots
+   * before it sends requests. IAM refuses a call for items of two kinds, because one statement must allow all its items.
+   */
+  grantFeedState(actions: Readonly<Partial<Record<ItemKind, readonly TableAction[]>>>): this {
+    const { feedState } = this.parts;
+    const all = { bridge: ['GetItem', 'PutItem'], ...actions };
+    for (const [kind, allowed] of Object.entries(all)) {
+      this.#grantItems(`FeedState${kind[0]?.toUpperCase()}${kind.slice(1)}`, feedState, kind, allowed);
+    }
+    return this.addEnvironment('feedStateTable', feedState.tableName);
+  }
+
+  grantAdvertStatus(...actions: readonly TableAction[]): this {
+    const { advertStatus } = this.parts;
+    this.#grantItems('AdvertStatus', advertStatus, 'history', actions);
+    return this.addEnvironment('advertStatusTable', advertStatus.tableName);
+  }
+
+  #grantItems(sid: string, table: ITable, kind: string, actions: readonly string[]): void {
+    this.addStatement(sid, {
+      actions: actions.map((action) => `dynamodb:${action}`),
+      resources: [table.tableArn],
+      conditions: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [kind] } },
+    });
+  }
+
+  grantChangedAdverts(...actions: readonly string[]): this {
+    const { queueUrl, queueArn } = this.parts.changedAdverts.queue;
+    return this.addEnvironment('queueUrl', queueUrl).addStatement('ChangedAdverts', {
+      actions: actions.map((action) => `sqs:${action}`),
+      resources: [queueArn],
+    });
+  }
+
+  grantDeadLetters(): this {
+    const { queueUrl, queueArn } = this.parts.changedAdverts.deadLetters;
+    const statement = { actions: ['sqs:SendMessage'], resources: [queueArn] };
+    return this.addEnvironment('deadLetterQueueUrl', queueUrl).addStatement('DeadLetters', statement);
+  }
+
+  grantPublish(): this {
+    const { bus, settings } = this.parts;
+    const statement = { actions: ['events:PutEvents'], resources: [bus.eventBusArn] };
+    // A name means a bus in the bridge's own AWS account. The ARN also finds an existing bus in another one.
+    const name = settings.bus ? bus.eventBusArn : bus.eventBusName;
+    return this.addEnvironment('eventBusName', name).addStatement('Events', statement);
+  }
+
+  /** Reads the tokens of partner accounts, and invokes `refreshToken` to refresh expired ones. */
+  grantTokens({ functionArn, functionName }: IFunction): this {
+    const statement = { actions: ['lambda:InvokeFunction'], resources: [functionArn] };
+    return this.grantPartnerSecrets('Read', ['GetSecretValue'])
+      .addEnvironment('refreshTokenFunction', functionName)
+      .addStatement('RefreshToken', statement);
+  }
+
+  /** The secrets of partner accounts are created at run time, so only their prefix is known here. */
+  grantPartnerSecrets(what: string, actions: readonly string[], conditions?: Conditions): this {
+    const { partition, region, account } = Stack.of(this);
+    const { partnerAccountPrefix } = secretNamesOf(this.parts.settings.namePrefix);
+    const secrets = `arn:${partition}:secretsmanager:${region}:${account}:secret:${partnerAccountPrefix}*`;
+    return this.addSecretStatement(`PartnerAccountSecrets${what}`, {
+      actions: actions.map((action) => `secretsmanager:${action}`),
+      resources: [secrets],
+      ...(conditions && { conditions }),
+    }).acknowledgeWildcard(
+      secrets,
+      'Partner accounts are added at run time. Their secrets share a prefix that nothing else uses.',
+    );
+  }
+
+  /**
    * Allows it to use the bridge's KMS key, if there is one. The services call KMS on its behalf: DynamoDB and SQS to
    * read and write, Secrets Manager with each value.
    *
    * @see https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-key-management.html
    */
   protected grantKey(): void {
-    const { encryptionKey } = this.settings;
+    const { encryptionKey } = this.parts.settings;
     if (!encryptionKey) return;
     this.addStatement('Key', {
       actions: ['kms:Decrypt', 'kms:GenerateDataKey'],

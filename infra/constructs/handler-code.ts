@@ -3,11 +3,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
-import type { FunctionName } from '../../shared/contract/environment.ts';
 import { packageRoot } from './own-package.ts';
 
 /** The handler's folder in functions/. */
-export const stageOf = (name: FunctionName): string =>
+export const stageOf = (name: string): string =>
   name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 /** Exists only in the repository, not in the package. */

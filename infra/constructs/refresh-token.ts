@@ -1,10 +1,8 @@
 import { Duration } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { BridgeFunction } from './bridge-function.ts';
-import { grantFeedState, grantPublish, rateBudget } from './grants.ts';
-import type { Parts } from './parts.ts';
+import type { Parts } from './grantee.ts';
 import { schedule } from './schedule.ts';
-import { grantRefreshPartnerSecrets, tokenReaderPathOf } from './secrets.ts';
 
 /**
  * Drain and fan-out request a refresh when they find a token expired; this schedule refreshes the others well before
@@ -23,17 +21,16 @@ const timeout = Duration.minutes(1);
 export class RefreshToken extends BridgeFunction {
   readonly schedule = schedule(this, 'Refreshes tokens that have run out', every);
 
-  constructor(scope: Construct, id: string, props: Pick<Parts, 'settings' | 'feedState' | 'bus'>) {
-    const { settings, feedState, bus } = props;
-    super(scope, id, {
+  constructor(scope: Construct, parts: Parts) {
+    super(scope, parts, {
       name: 'refreshToken',
       description: 'Refreshes the tokens of partner accounts',
-      rolePath: tokenReaderPathOf(settings),
       timeout,
-      settings,
     });
-    grantFeedState(this, feedState, { ...rateBudget, account: ['GetItem', 'PutItem', 'Query'] });
-    grantRefreshPartnerSecrets(this);
-    grantPublish(this, bus);
+    this.grantFeedState({ account: ['GetItem', 'PutItem', 'Query'] })
+      // Not creating or deleting secrets.
+      .grantPartnerSecrets('Read', ['GetSecretValue'])
+      .grantPartnerSecrets('Write', ['PutSecretValue'])
+      .grantPublish();
   }
 }

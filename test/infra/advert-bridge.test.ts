@@ -331,7 +331,7 @@ describe('faults of the properties', () => {
     [
       'too little for a queue',
       { reservedConcurrency: { fanOut: 1 } },
-      'reservedConcurrency.fanOut: expected a whole number of executions from 2',
+      'reservedConcurrency.fanOut: expected a whole number from 2',
     ],
     ['no key', { encryptionKey: 'alias/x' as never }, 'encryptionKey: expected a KMS key'],
     [

@@ -454,7 +454,7 @@ describe('a subscription that could never match or work', () => {
       'target: expected a queue or a function; for anything else, send to a queue',
       'visibilityTimeout: expected a Duration from 1 second to 12 hours',
       'maxReceiveCount: expected a whole number from 1 to 1000',
-      'status: expected no such property: did you mean statuses?',
+      'status: there is no such property: did you mean statuses?',
     ]);
   });
 

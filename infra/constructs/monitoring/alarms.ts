@@ -1,9 +1,9 @@
 import { Duration } from 'aws-cdk-lib';
 import { Alarm, ComparisonOperator, type IMetric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import { alarms, lateAfterSeconds, maxLagSeconds, metrics } from '../../../shared/contract/names.ts';
-import type { BridgeFunction } from '../bridge-function.ts';
 import type { ChangedAdverts } from '../changed-adverts.ts';
 import type { BridgeConfig } from '../props/bridge-config.ts';
 import { AlarmTopic } from './alarm-topic.ts';
@@ -12,8 +12,8 @@ import { bridgeMetric, period } from './metrics.ts';
 export interface AlarmsProps {
   readonly settings: BridgeConfig;
   readonly changedAdverts: ChangedAdverts;
-  readonly fanOut: BridgeFunction;
-  readonly refreshToken: BridgeFunction;
+  readonly fanOut: IFunction;
+  readonly refreshToken: IFunction;
 }
 
 interface Watch {
@@ -145,17 +145,17 @@ function watchesOf({
     [`${alarms.functionErrors}-FanOut`]: {
       ...failing,
       says: 'Fan-out ends with an error again and again. Its messages come back; if this stays, events are late.',
-      metric: fanOut.lambda.metricErrors({ period, statistic: SUM }),
+      metric: fanOut.metricErrors({ period, statistic: SUM }),
     },
     [`${alarms.functionErrors}-Throttled`]: {
       ...failing,
       says: 'Lambda throttles fan-out: the AWS account has no concurrency left. If this stays, events are late.',
-      metric: fanOut.lambda.metricThrottles({ period, statistic: SUM }),
+      metric: fanOut.metricThrottles({ period, statistic: SUM }),
     },
     [`${alarms.functionErrors}-RefreshToken`]: {
       ...failing,
       says: 'Refresh-token ends with an error again and again. If this stays, tokens run out, and feeds are not read.',
-      metric: refreshToken.lambda.metricErrors({ period, statistic: SUM }),
+      metric: refreshToken.metricErrors({ period, statistic: SUM }),
     },
   };
 }

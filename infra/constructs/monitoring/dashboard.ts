@@ -10,10 +10,12 @@ import {
   SingleValueWidget,
   Stats,
 } from 'aws-cdk-lib/aws-cloudwatch';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
+import type { FunctionName } from '../../../shared/contract/environment.ts';
 import { maxLagSeconds, metrics } from '../../../shared/contract/names.ts';
-import type { BridgeFunction } from '../bridge-function.ts';
 import type { ChangedAdverts } from '../changed-adverts.ts';
+import { stageOf } from '../handler-code.ts';
 import type { BridgeConfig } from '../props/bridge-config.ts';
 import { bridgeMetric, period } from './metrics.ts';
 
@@ -21,8 +23,7 @@ export interface DashboardProps {
   readonly settings: BridgeConfig;
   readonly alarms: readonly Alarm[];
   readonly changedAdverts: ChangedAdverts;
-  /** Functions by the name in the legend. */
-  readonly functions: Readonly<Record<string, BridgeFunction>>;
+  readonly functions: Readonly<Record<FunctionName, IFunction>>;
 }
 
 const { MAXIMUM, SUM } = Stats;
@@ -40,8 +41,8 @@ export class Dashboard extends Construct {
       statistic: string,
       what = '',
     ) =>
-      Object.entries(functions).map(([name, { lambda }]) =>
-        lambda[metric]({ period, statistic, label: `${name}${what}` }),
+      Object.entries(functions).map(([name, lambda]) =>
+        lambda[metric]({ period, statistic, label: `${stageOf(name)}${what}` }),
       );
     new CloudWatchDashboard(this, 'Dashboard', {
       dashboardName: settings.name,

@@ -7,27 +7,16 @@ import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
 import * as v from 'valibot';
 import { eventSource, namePrefixOf } from '../../../shared/contract/names.ts';
-import { didYouMean } from '../../../shared/contract/near-miss.ts';
 import { schemasOf, stackSettings } from '../../../shared/contract/settings.ts';
 import type { AdvertBridgeProps } from './advert-bridge-props.ts';
 import { environmentFaults } from './environment.ts';
-import { FaultsError, faultsByPlace } from './faults.ts';
+import { asLines, FaultsError, faultsByPlace, has, isObject, made, unknownIn, wholeFrom } from './faults.ts';
 
 /** Thrown for properties with which the bridge could not work or would share a name with another bridge. */
 export class AdvertBridgeError extends FaultsError {
   override readonly name = 'AdvertBridgeError';
   readonly code = 'wrong-props';
 }
-
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
-const has = (property: string) => (value: unknown) => isObject(value) && property in value;
-const made = <T>(property: string, expected: string) => v.optional(v.custom<T>(has(property), expected));
-const executions = (least: number) => {
-  const expected = `expected a whole number of executions from ${least} to 1000`;
-  return v.optional(
-    v.pipe(v.number(expected), v.integer(expected), v.minValue(least, expected), v.maxValue(1000, expected)),
-  );
-};
 
 const expectedName =
   'expected 1 to 64 letters, digits and hyphens, beginning with a letter (default: the name of the stack)';
@@ -51,16 +40,18 @@ const shape = v.object({
   vpcSubnets: v.optional(v.custom<SubnetSelection>(isObject, 'expected a selection of subnets')),
   securityGroups: v.optional(
     v.pipe(
-      v.array(v.custom<ISecurityGroup>(has('securityGroupId'), 'expected a security group')),
+      v.array(
+        v.custom<ISecurityGroup>((value) => has(value, 'securityGroupId'), 'expected a security group'),
+      ),
       v.minLength(1, 'expected at least one; omit the property for a new security group'),
     ),
   ),
   reservedConcurrency: v.optional(
     v.strictObject({
-      drain: executions(1),
-      fanOut: executions(2),
-      refreshToken: executions(1),
-      connect: executions(1),
+      drain: wholeFrom(1),
+      fanOut: wholeFrom(2),
+      refreshToken: wholeFrom(1),
+      connect: wholeFrom(1),
     }),
     {},
   ),
@@ -78,8 +69,6 @@ export interface BridgeConfig extends v.InferOutput<typeof shape> {
   readonly namePrefix: string;
 }
 
-const properties = Object.keys(shape.entries);
-
 /**
  * Checks everything that is known at synth.
  *
@@ -95,9 +84,7 @@ export function checkedConfig(scope: Construct, props: AdvertBridgeProps): Bridg
   const faults = faultsByPlace(issues);
   const config = success && { ...output, namePrefix: namePrefixOf(output.name) };
   for (const [place, fault] of [
-    ...Object.keys(given)
-      .filter((key) => !properties.includes(key))
-      .map((key) => [key, `there is no such property${didYouMean(key, properties)}`] as const),
+    ...unknownIn(given, Object.keys(shape.entries)),
     ...busFaults(scope, given),
     ...networkFaults(given),
     ...(config ? [...environmentFaults(config), ...collisions(scope, config)] : []),
@@ -105,7 +92,8 @@ export function checkedConfig(scope: Construct, props: AdvertBridgeProps): Bridg
     if (!faults.has(place)) faults.set(place, fault);
   }
   if (!config || faults.size > 0) {
-    throw new AdvertBridgeError(`The properties of the bridge ${scope.node.path} have faults.`, faults);
+    const heading = `The properties of the bridge ${scope.node.path} have faults.`;
+    throw new AdvertBridgeError(heading, asLines(faults));
   }
   return config;
 }

@@ -1,15 +1,15 @@
-import type * as v from 'valibot';
+import * as v from 'valibot';
 import { flawsOf } from '../../../shared/contract/checks.ts';
+import { didYouMean } from '../../../shared/contract/near-miss.ts';
 
 /** Thrown for wrong settings or properties. The message has a line for each fault. */
 export class FaultsError extends Error {
   /** One entry per fault: `<name>: <expected value>`. */
   readonly faults: readonly string[];
 
-  constructor(heading: string, faults: ReadonlyMap<string, string>) {
-    const lines = [...faults].map(([place, expected]) => `${place}: ${expected}`);
-    super([heading, ...lines.map((line) => `  ${line}`)].join('\n'));
-    this.faults = lines;
+  constructor(heading: string, faults: readonly string[]) {
+    super([heading, ...faults.map((fault) => `  ${fault}`)].join('\n'));
+    this.faults = faults;
   }
 }
 
@@ -20,4 +20,28 @@ export function faultsByPlace(issues: readonly v.BaseIssue<unknown>[] = []): Map
     if (!faults.has(path)) faults.set(path, expected);
   }
   return faults;
+}
+
+export const asLines = (faults: ReadonlyMap<string, string>): string[] =>
+  [...faults].map(([place, expected]) => `${place}: ${expected}`);
+
+/** The properties that do not exist, with what was probably meant. */
+export const unknownIn = (given: object, known: readonly string[]): [property: string, fault: string][] =>
+  Object.keys(given)
+    .filter((name) => !known.includes(name))
+    .map((name) => [name, `there is no such property${didYouMean(name, known)}`]);
+
+export const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+export const has = (value: unknown, property: string): boolean => isObject(value) && property in value;
+
+/** An optional construct, recognised by a property of its interface: an app may load CDK twice. */
+export const made = <T>(property: string, expected: string) =>
+  v.optional(v.custom<T>((value) => has(value, property), expected));
+
+/** An optional whole number from `least` to 1000. */
+export function wholeFrom(least: number) {
+  const expected = `expected a whole number from ${least} to 1000`;
+  return v.optional(
+    v.pipe(v.number(expected), v.integer(expected), v.minValue(least, expected), v.maxValue(1000, expected)),
+  );
 }

@@ -7,8 +7,8 @@ import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
 import { connectConsumer } from './subscription-consumer.ts';
 import { patternsOf } from './subscription-pattern.ts';
-import { type AdvertSubscriptionProps, arnOf, checkProps } from './subscription-props.ts';
-import { allowAccount, allowRules, allowSending, senderRoleOf } from './subscription-target.ts';
+import { type AdvertSubscriptionProps, arnOf, checkProps, isQueue } from './subscription-props.ts';
+import { allowAccount, allowCalling, allowSending, senderRoleOf } from './subscription-target.ts';
 
 /**
  * The maximum retention of SQS. The queue itself keeps messages for a shorter time, because a dead letter keeps the age
@@ -129,7 +129,9 @@ export class AdvertSubscription extends Construct {
           targets: [delivery],
         }),
     );
-    if (!role) allowRules(this, target, { rules, deadLetters });
+    if (isQueue(target)) {
+      if (!role) allowSending(target, rules);
+    } else if (!role) allowCalling(this, target, rules, deadLetters);
     allowSending(deadLetters, rules);
     return rules;
   }

@@ -8,7 +8,16 @@ import * as v from 'valibot';
 import { advertId, partnerAccountName, status } from '../../../shared/contract/checks.ts';
 import { detailTypes } from '../../../shared/contract/names.ts';
 import { didYouMean } from '../../../shared/contract/near-miss.ts';
-import { faultsByPlace } from '../props/faults.ts';
+import {
+  asLines,
+  FaultsError,
+  faultsByPlace,
+  has,
+  isObject,
+  made,
+  unknownIn,
+  wholeFrom,
+} from '../props/faults.ts';
 import { subscriptionOf } from './subscription-consumer.ts';
 import { type AdvertFilter, contradictionsOf } from './subscription-pattern.ts';
 
@@ -59,24 +68,12 @@ export type AdvertSubscriptionProps = AdvertFilter &
     readonly maxReceiveCount?: number;
   };
 
-/**
- * Thrown for properties with which the subscription could not work. The message has a line for each fault, with the
- * expected value.
- */
-export class SubscriptionError extends Error {
+/** Thrown for properties with which the subscription could not work. */
+export class SubscriptionError extends FaultsError {
   override readonly name = 'SubscriptionError';
   readonly code = 'wrong-subscription';
-  /** One entry per fault: `<property>: <expected value>`. */
-  readonly faults: readonly string[];
-
-  constructor(path: string, faults: readonly string[]) {
-    super([`The subscription ${path} has faults.`, ...faults.map((fault) => `  ${fault}`)].join('\n'));
-    this.faults = faults;
-  }
 }
 
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
-const has = (value: unknown, property: string): boolean => isObject(value) && property in value;
 export const isQueue = (value: unknown): value is IQueue => has(value, 'queueArn');
 const isFunction = (value: unknown): value is IFunction => has(value, 'functionArn');
 export const arnOf = (target: SubscriptionTarget): string =>
@@ -110,15 +107,9 @@ const listOf = <S extends v.GenericSchema<unknown, unknown>>(item: S, what: stri
   );
 const known = v.check((text: string) => isKnown(text), 'expected a value known at synth');
 const allDetailTypes = Object.values(detailTypes);
-const wholeFrom1 = 'expected a whole number from 1 to 1000';
 
 const entries = {
-  bus: v.optional(
-    v.custom<IEventBus>(
-      (value) => has(value, 'eventBusArn'),
-      'expected an event bus: EventBus.fromEventBusName(…)',
-    ),
-  ),
+  bus: made<IEventBus>('eventBusArn', 'expected an event bus: EventBus.fromEventBusName(…)'),
   bridgeAccount: v.optional(
     v.pipe(
       v.string('expected the ID of an AWS account, as text'),
@@ -158,14 +149,7 @@ const entries = {
   visibilityTimeout: v.optional(
     v.custom<Duration>(isVisibility, 'expected a Duration from 1 second to 12 hours'),
   ),
-  maxReceiveCount: v.optional(
-    v.pipe(
-      v.number(wholeFrom1),
-      v.integer(wholeFrom1),
-      v.minValue(1, wholeFrom1),
-      v.maxValue(1000, wholeFrom1),
-    ),
-  ),
+  maxReceiveCount: wholeFrom(1),
 };
 
 function isVisibility(value: unknown): boolean {
@@ -183,11 +167,7 @@ export function checkProps(scope: Construct, given: AdvertSubscriptionProps | un
   const props = given ?? ({} as AdvertSubscriptionProps);
   const { issues } = v.safeParse(v.object(entries), props);
   const wrong = faultsByPlace(issues);
-  const faults = [...wrong].map(([path, expected]) => `${path}: ${expected}`);
-  for (const name of Object.keys(props)) {
-    if (!(name in entries))
-      faults.push(`${name}: expected no such property${didYouMean(name, Object.keys(entries))}`);
-  }
+  const faults = asLines(new Map([...wrong, ...unknownIn(props, Object.keys(entries))]));
   // A property with a wrong type cannot be compared with the others.
   const isFine = (...names: string[]) =>
     ![...wrong.keys()].some((path) => names.includes(path.split('.')[0] ?? ''));
@@ -197,7 +177,8 @@ export function checkProps(scope: Construct, given: AdvertSubscriptionProps | un
   if (isFine('bus', 'bridgeAccount')) faults.push(...busFaults(scope, props));
   if (isFine('target')) faults.push(...targetFaults(scope, props));
   if (isFine('consumer', 'visibilityTimeout')) faults.push(...consumerFaults(props));
-  if (faults.length > 0) throw new SubscriptionError(scope.node.path, faults);
+  if (faults.length > 0)
+    throw new SubscriptionError(`The subscription ${scope.node.path} has faults.`, faults);
 }
 
 function busFaults(scope: Construct, { bus, bridgeAccount, ...props }: AdvertSubscriptionProps): string[] {

@@ -40,16 +40,6 @@ export function senderRoleOf(
   return role;
 }
 
-/** Allows only these rules, which are in the same AWS account, to send to the target. */
-export function allowRules(
-  scope: Construct,
-  target: SubscriptionTarget,
-  { rules, deadLetters }: { readonly rules: readonly CfnRule[]; readonly deadLetters: IQueue },
-): void {
-  if (isQueue(target)) allowSending(target, rules);
-  else allowCalling(scope, target, rules, deadLetters);
-}
-
 /** Allows the roles of subscriptions in the bridge's AWS account to send to a queue of this account. */
 export function allowAccount(queue: IQueue, account: string): void {
   const { partition } = Stack.of(queue);
@@ -94,7 +84,8 @@ export function allowSending(queue: IQueue, rules: readonly CfnRule[]): void {
   );
 }
 
-function allowCalling(
+/** Allows rules to invoke a function. What it fails to handle becomes a dead letter. */
+export function allowCalling(
   scope: Construct,
   target: IFunction,
   rules: readonly CfnRule[],
