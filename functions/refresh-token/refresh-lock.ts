@@ -2,6 +2,9 @@ import type { Clock } from '../../shared/domain/clock.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 
+/** More than the clocks of two processes differ. */
+const clockToleranceMs = 60_000;
+
 export interface LockDeps {
   readonly accounts: PartnerAccounts;
   readonly clock: Clock;
@@ -29,9 +32,11 @@ export async function withRefreshLock<T>(
   const { accounts, clock, settings } = deps;
   const holder = deps.newId();
   const locked = await accounts.change(name, (now) => {
-    // Planted fault: no-single-flight
-    const free = !now.refreshing || now.refreshing.until <= clock.now();
     const startedAt = clock.now();
+    const leftMs = (now.refreshing?.until ?? 0) - startedAt;
+    // A lock that lasts for longer was taken before a clock was set back.
+    // Planted fault: no-single-flight
+    const free = leftMs <= 0 || leftMs > settings.lockMs + clockToleranceMs;
     return free
       ? { ...now, refreshing: { holder, startedAt, until: startedAt + settings.lockMs } }
       : undefined;

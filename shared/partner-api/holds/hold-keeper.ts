@@ -110,6 +110,7 @@ export class HoldKeeper {
    */
   answered({ fault, ...answer }: Answered, isUndecided: boolean): Promise<unknown> | undefined {
     const { account, resource } = answer;
+    if (fault?.code === 'token-rejected' && isUndecided) return this.#tokenRejected(resource);
     // Planted fault: cursor-403-counted
     if (isUndecided) return undefined;
     const now = this.#clock.now();
@@ -132,11 +133,23 @@ export class HoldKeeper {
       this.#trials.delete(account);
       decided.push(this.#changeAccount(account, decide));
     }
-    if (isBad && decided.length > 0) return Promise.all(decided);
+    // A 429 holds the bridge, even if it answers the trial of an account.
+    if (isBad && fault.code !== 'rate-limited' && decided.length > 0) return Promise.all(decided);
     // Planted fault: one-403-opens-circuit
     const verdict = this.#blame.answered(evidence, now);
     if (verdict) decided.push(this.#holdBack(verdict.account, verdict.hold, fault));
     return decided.length > 0 ? Promise.all(decided) : undefined;
+  }
+
+  /**
+   * The token is renewed, in another process, whose request for it must not wait for this trial. What the service judges
+   * it does not refuse for the reason of the hold.
+   */
+  #tokenRejected(resource: string): Promise<unknown> | undefined {
+    const { rateLimiter } = this.#options;
+    if (rateLimiter.trial !== resource) return undefined;
+    const isOver = ({ fault }: Hold) => fault !== undefined && fault !== 'token-rejected';
+    return rateLimiter.change((state) => withoutHolds(state, isOver));
   }
 
   #holdBack(account: string | undefined, hold: Hold, fault: PartnerError | undefined): Promise<unknown> {

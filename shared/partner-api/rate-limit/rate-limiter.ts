@@ -268,7 +268,6 @@ class SharedRateLimiter implements RateLimiter {
     const request = {
       count: this.#batch(),
       intervalMs: this.#intervalMs,
-      nowMs: askedAtMs + this.#storeMs,
       offsetMs: this.#offsetMs,
       lastClockMs: this.#state.clockMs,
       resource: (follower ?? first)?.resource ?? '',
@@ -276,7 +275,10 @@ class SharedRateLimiter implements RateLimiter {
     };
     // If the trial cannot go on, its request waits like all others.
     if (follower) this.#trial = undefined;
-    const reservation = await this.#store.change((state) => reserveSlots(state, request));
+    const reservation = await this.#store.change((state) =>
+      // Not the time of an earlier attempt: the process may have stood still in between.
+      reserveSlots(state, { ...request, nowMs: this.#clock.now() + this.#storeMs }),
+    );
     const { granted, firstSlotMs, state, isTrial, offsetMs } = reservation;
     this.#usedSinceReserving = 0;
     this.#offsetMs = offsetMs;

@@ -19,7 +19,7 @@ const inHoldKeeper = (name: string, from: string, to: string) =>
 export const plantedInTokens: readonly PlantedFault[] = [
   inTokens('no-single-flight', {
     file: 'refresh-lock.ts',
-    from: 'const free = !now.refreshing || now.refreshing.until <= clock.now();',
+    from: 'const free = leftMs <= 0 || leftMs > settings.lockMs + clockToleranceMs;',
     to: 'const free = true;',
   }),
   inTokens('old-refresh-token-kept', {

@@ -121,3 +121,41 @@ describe('holds because of answers', () => {
     expect((await main())?.holds).toBeUndefined();
   });
 });
+
+describe('a rejected token in the request that tries the service', () => {
+  it.each([
+    ['ends a hold for another reason, so that the token can be renewed', 'rate-limited', undefined],
+    ['leaves a hold because of rejected tokens', 'token-rejected', 'token-rejected'],
+  ] as const)('%s', async (_title, held, left) => {
+    const { clock, store, first } = await setUp();
+    const hold = {
+      kind: 'service',
+      since: startMs,
+      until: startMs + 1_000,
+      forMs: 1_000,
+      fault: held,
+    } as const;
+    await store.change((state) => ({ state: { ...state, holds: [hold] } }));
+    clock.advance(2_000);
+    await first.rateLimiter.enter('main 1', farMs);
+
+    const fault = new PartnerError('token-rejected', 'token-rejected');
+    const answer = { account: 'main', resource: 'main 1', fault, sentAt: clock.now() };
+    await first.holds.answered(answer, true);
+
+    expect((await store.read()).holds?.[0]?.fault).toBe(left);
+  });
+});
+
+describe('a 429 for the request that tries an account', () => {
+  it('holds the whole bridge', async () => {
+    const { clock, store, first } = await setUp();
+    for (const advert of [1, 2, 3]) await first.answered('main', advert, 'transient');
+    clock.advance(10_000);
+    expect(await first.admit('main 4')).toBe('admitted');
+
+    await first.answered('main', 4, 'rate-limited', 9_000);
+
+    expect((await store.read()).holds).toMatchObject([{ fault: 'rate-limited', forMs: 9_000 }]);
+  });
+});

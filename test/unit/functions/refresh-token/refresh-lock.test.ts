@@ -28,6 +28,15 @@ describe('the lock of a refresh', () => {
     expect(await held()).toBeUndefined();
   });
 
+  it('is free when it was taken before the clock was set back', async () => {
+    const { clock, accounts, lockedBy } = await make();
+    const startedAt = clock.now() + 5 * 3_600_000;
+    const refreshing = { holder: 'first', startedAt, until: startedAt + lockMs };
+    await accounts.change('main', (account) => ({ ...account, refreshing }));
+
+    expect(await withRefreshLock(lockedBy('second'), 'main', async (holder) => holder)).toBe('second');
+  });
+
   it('is given back when the work fails, whose error is passed on', async () => {
     const { lockedBy, held } = await make();
     const failing = () => Promise.reject(new Error('on purpose'));
