@@ -1,54 +1,67 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../../sandbox/state/random.ts';
 import { createRateLimiter } from '../../../sandbox/state/world.ts';
-import { longAgo, start } from './start.ts';
+import { dayMs, longAgo, start } from './start.ts';
 
 const advert = '/api/partner/adverts/1001';
 
-describe('a fault', () => {
-  it('answers with any status, body and headers', async () => {
-    const { sandbox, get } = await start();
-    const headers = { 'Retry-After': '2' };
-    sandbox.control.faults.add({ kind: 'status', status: 429, headers, body: { message: 'slow down' } });
-
-    const answer = await get(advert, {});
-
-    expect(answer.status).toBe(429);
-    expect(answer.headers.get('retry-after')).toBe('2');
-    expect(answer.body).toEqual({ message: 'slow down' });
-  });
-
-  it('strikes from the nth matching request on, so many times', async () => {
-    const { sandbox, get, bearer } = await start();
-    const headers = await bearer();
-    sandbox.control.faults.add({ endpoint: 'advert', kind: 'status', status: 500, nth: 2, count: 2 });
-
-    const statuses: number[] = [];
-    for (let call = 0; call < 5; call += 1) {
-      await get('/api/partner/threads', headers);
-      statuses.push((await get(advert, headers)).status);
+/** A sandbox, and the statuses of `count` requests for an advert. */
+async function startAsking() {
+  const started = await start();
+  const headers = await started.bearer();
+  const statuses = async (count: number) => {
+    const seen: number[] = [];
+    for (let call = 0; call < count; call += 1) {
+      await started.get('/api/partner/threads', headers);
+      seen.push((await started.get(advert, headers)).status);
     }
+    return seen;
+  };
+  return { ...started, headers, statuses, faults: started.sandbox.control.faults };
+}
 
-    expect(statuses).toEqual([200, 500, 500, 200, 200]);
+describe('a fault', () => {
+  it.each([
+    [{ kind: 'status', status: 429, headers: { 'retry-after': '2' }, body: { a: 1 } }, 429, /^\{"a":1\}$/],
+    [{ kind: 'status', status: 403 }, 403, /^$/],
+    [{ kind: 'status', status: 503, body: 'busy' }, 503, /^busy$/],
+    [{ kind: 'html' }, 200, /^<html>/],
+    [{ kind: 'html', status: 502 }, 502, /^<html>/],
+    [{ kind: 'invalid-json' }, 200, /^\{"data":\[$/],
+    [{ kind: 'wrong-shape' }, 200, /unexpected/],
+    [{ kind: 'wrong-shape', body: { data: { id: 1001, status: null } } }, 200, /"status":null/],
+  ] as const)('answers %j', async (fault, status, text) => {
+    const { faults, get, headers } = await startAsking();
+    faults.add({ endpoint: 'advert', ...fault });
+
+    const answer = await get(advert, headers);
+
+    expect(answer.status).toBe(status);
+    expect(answer.text).toMatch(text);
+    expect(answer.headers.get('retry-after')).toBe(status === 429 ? '2' : null);
   });
 
-  it('strikes once with nth alone, and until removed without', async () => {
-    const { sandbox, get, bearer } = await start();
-    const headers = await bearer();
-    sandbox.control.faults.add({ kind: 'status', status: 500, nth: 1 });
-    const once = [(await get(advert, headers)).status, (await get(advert, headers)).status];
-    const id = sandbox.control.faults.add({ kind: 'status', status: 503 });
-    const standing = [(await get(advert, headers)).status, (await get(advert, headers)).status];
+  it.each([
+    [{ nth: 2, count: 2 }, [200, 500, 500, 200]],
+    [{ nth: 2 }, [200, 500, 200, 200]],
+    [{ count: 1 }, [500, 200, 200, 200]],
+    [{}, [500, 500, 500, 500]],
+    [{ probability: 0 }, [200, 200, 200, 200]],
+  ])('with %j is played for these of four requests: %j', async (when, expected) => {
+    const { faults, statuses } = await startAsking();
+    faults.add({ endpoint: 'advert', kind: 'status', status: 500, ...when });
 
-    const removed = sandbox.control.faults.remove(id);
-
-    expect(once).toEqual([500, 200]);
-    expect(standing).toEqual([503, 503]);
-    expect(removed).toBe(true);
-    expect((await get(advert, headers)).status).toBe(200);
+    expect(await statuses(4)).toEqual(expected);
   });
 
-  it('keeps to one advert, one user, or feed requests with a cursor', async () => {
+  it('is played until it is removed', async () => {
+    const { faults, statuses } = await startAsking();
+    const id = faults.add({ endpoint: 'advert', kind: 'status', status: 503 });
+
+    expect([await statuses(1), faults.remove(id), await statuses(1)]).toEqual([[503], true, [200]]);
+  });
+
+  it('applies to one advert, one user, or feed requests with a cursor', async () => {
     const { sandbox, get, feed, bearer, refresh } = await start({
       users: [{ name: 'main' }, { name: 'other' }],
     });
@@ -65,7 +78,7 @@ describe('a fault', () => {
     expect((await feed({ since: longAgo, cursor: 'any' })).status).toBe(503);
   });
 
-  it('strikes by chance, the same requests for the same seed', async () => {
+  it('is played at random, but the same for the same seed', async () => {
     const run = async () => {
       const { sandbox, get } = await start({ random: seededRandom(3) });
       sandbox.control.faults.add({ kind: 'status', status: 500, probability: 0.5 });
@@ -73,55 +86,36 @@ describe('a fault', () => {
       for (let call = 0; call < 20; call += 1) statuses.push((await get(advert, {})).status);
       return statuses;
     };
-
     const statuses = await run();
 
     expect(new Set(statuses)).toEqual(new Set([401, 500]));
     expect(await run()).toEqual(statuses);
   });
 
-  it.each([
-    [{ kind: 'html' }, 200, /^<html>/],
-    [{ kind: 'html', status: 502 }, 502, /^<html>/],
-    [{ kind: 'invalid-json' }, 200, /^\{"data":\[$/],
-    [{ kind: 'wrong-shape' }, 200, /unexpected/],
-    [{ kind: 'wrong-shape', body: { data: { id: 1001, status: null } } }, 200, /"status":null/],
-    [{ kind: 'status', status: 403 }, 403, /^$/],
-  ] as const)('answers %j', async (fault, status, text) => {
-    const { sandbox, get } = await start();
-    sandbox.control.faults.add({ endpoint: 'advert', ...fault });
-
-    const answer = await get(advert);
-
-    expect(answer.status).toBe(status);
-    expect(answer.text).toMatch(text);
-  });
-
-  it.each(['reset', 'lost-answer', 'cut-off'] as const)('breaks the connection off: %s', async (kind) => {
-    const { sandbox, get, bearer } = await start();
-    const headers = await bearer();
-    sandbox.control.faults.add({ endpoint: 'advert', kind, count: 1 });
+  it.each(['reset', 'lost-answer', 'cut-off'] as const)('can break the connection: %s', async (kind) => {
+    const { faults, get, headers } = await startAsking();
+    faults.add({ endpoint: 'advert', kind, count: 1 });
 
     await expect(get(advert, headers)).rejects.toThrow();
     expect((await get(advert, headers)).status).toBe(200);
   });
 
-  it('loses the answer to a refresh that was carried out', async () => {
+  it.each([
+    ['lost-answer', 'new', null],
+    ['reset', 'sandbox-refresh-token-main', null],
+    ['cut-off', 'new', 200],
+  ] as const)('%s: the refresh token is %s afterwards', async (kind, expected, status) => {
     const { sandbox, refresh } = await start();
-    sandbox.control.clock.advance(24 * 3_600_000);
-    sandbox.control.faults.add({ endpoint: 'token', kind: 'lost-answer', count: 1 });
+    sandbox.control.clock.advance(dayMs);
+    sandbox.control.faults.add({ endpoint: 'token', kind, count: 1 });
     await expect(refresh()).rejects.toThrow();
+    const current = sandbox.control.issuedTokens().length > 1 ? 'new' : 'sandbox-refresh-token-main';
 
-    const { body } = await refresh();
-
-    expect(body.refresh_token).not.toBe('sandbox-refresh-token-main');
-    expect(sandbox.control.journal.list().map(({ fault, status }) => [fault, status])).toEqual([
-      ['lost-answer', null],
-      [null, 200],
-    ]);
+    expect(current).toBe(expected);
+    expect(sandbox.control.journal.list()).toMatchObject([{ fault: kind, status }]);
   });
 
-  it('hangs until the client gives up, and does not hold the sandbox open', async () => {
+  it('hangs until the client gives up, and does not keep the sandbox from closing', async () => {
     const { sandbox, bearer } = await start();
     const headers = await bearer();
     sandbox.control.faults.add({ endpoint: 'threads', kind: 'hang' });
@@ -137,10 +131,9 @@ describe('a fault', () => {
     expect((await results).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   });
 
-  it('delays one answer without delaying the others', async () => {
-    const { sandbox, get, bearer } = await start();
-    const headers = await bearer();
-    sandbox.control.faults.add({ endpoint: 'advert', kind: 'delay', delayMs: 40 });
+  it('delays one answer and no other', async () => {
+    const { faults, get, headers } = await startAsking();
+    faults.add({ endpoint: 'advert', kind: 'delay', delayMs: 40 });
     const order: string[] = [];
 
     await Promise.all([
@@ -151,79 +144,75 @@ describe('a fault', () => {
     expect(order).toEqual(['prompt', 'late']);
   });
 
-  it('that cannot be sent answers 500 and tells of it', async () => {
-    const told: unknown[] = [];
-    const { sandbox, get } = await start({ onFault: (error) => told.push(error) });
+  it('that cannot be sent answers 500 and is reported', async () => {
+    const reported: unknown[] = [];
+    const { sandbox, get } = await start({ onFault: (error) => reported.push(error) });
     sandbox.control.faults.add({ kind: 'status', status: 200, headers: { 'x-broken': 'line\nbreak' } });
 
     expect((await get(advert, {})).status).toBe(500);
-    expect(told).toHaveLength(1);
+    expect(reported).toHaveLength(1);
   });
-});
 
-describe('a fault that cannot be', () => {
   it.each([
     [{ kind: 'explode' }, /kind/],
     [{ kind: 'status' }, /status/],
     [{ kind: 'delay' }, /delayMs/],
     [{ kind: 'hang', endpoint: 'moon' }, /endpoint/],
     [{ kind: 'hang', cuont: 3 }, /cuont/],
-  ])('is refused: %j', async (fault, reason) => {
+  ])('is rejected when it is impossible: %j', async (fault, reason) => {
     const { sandbox } = await start();
 
     expect(() => sandbox.control.faults.add(fault as never)).toThrow(reason);
   });
 });
 
-describe('latency', () => {
-  it('holds every answer back', async () => {
-    const { sandbox, get, bearer } = await start();
-    const headers = await bearer();
-    sandbox.control.change({ latencyMs: 30 });
-    const startedMs = performance.now();
+it('delays every answer by the latency', async () => {
+  const { sandbox, get, headers } = await startAsking();
+  sandbox.control.change({ latencyMs: 30 });
+  const startedMs = performance.now();
 
-    await get(advert, headers);
+  await get(advert, headers);
 
-    expect(performance.now() - startedMs).toBeGreaterThanOrEqual(29);
-  });
+  expect(performance.now() - startedMs).toBeGreaterThanOrEqual(29);
 });
 
 describe('a rate limit', () => {
-  const limit = { requests: 2, perMs: 1000, blockMs: 5000, status: 429 } as const;
-
-  it('refuses what is over it and all that follows until the block ends', () => {
+  it.each([
+    [
+      'blocks for a while once exceeded',
+      5000,
+      [0, 500, 600, 3000, 5599, 5600],
+      [undefined, undefined, 5000, 2600, 1, undefined],
+    ],
+    [
+      'counts over a sliding window',
+      5000,
+      [0, 900, 1000, 1899, 1900],
+      [undefined, undefined, undefined, 5000, 4999],
+    ],
+    ['counts anew after a block', 100, [0, 500, 600, 701], [undefined, undefined, 100, undefined]],
+  ])('%s', (_, blockMs, times, expected) => {
     let nowMs = 0;
     const limiter = createRateLimiter({ now: () => nowMs });
-    const at = (ms: number) => {
-      nowMs = ms;
-      return limiter.waitMs(limit);
-    };
 
-    expect([0, 500, 600, 3000, 5599, 5600].map(at)).toEqual([undefined, undefined, 5000, 2600, 1, undefined]);
+    const waits = times.map((atMs) => {
+      nowMs = atMs;
+      return limiter.waitMs({ requests: 2, perMs: 1000, blockMs, status: 429 });
+    });
+
+    expect(waits).toEqual([...expected]);
   });
 
-  it('counts over a window that slides', () => {
-    let nowMs = 0;
-    const limiter = createRateLimiter({ now: () => nowMs });
-    const at = (ms: number) => {
-      nowMs = ms;
-      return limiter.waitMs(limit);
-    };
+  it.each([
+    [429, '1800', /Too many/],
+    [403, null, /^<html>/],
+  ] as const)('answers %i', async (status, retryAfter, text) => {
+    const rateLimit = { requests: 0, perMs: 1000, blockMs: 1_800_000, status };
+    const { get } = await start({ assumptions: { rateLimit } });
 
-    expect([0, 900, 1000, 1899, 1900].map(at)).toEqual([undefined, undefined, undefined, 5000, 4999]);
-  });
+    const answer = await get(advert, {});
 
-  it('answers with Retry-After, or with a 403 without a code', async () => {
-    const rateLimit = { requests: 0, perMs: 1000, blockMs: 1_800_000, status: 429 } as const;
-    const { sandbox, get } = await start({ assumptions: { rateLimit } });
-
-    const rateLimited = await get(advert, {});
-    sandbox.control.change({ assumptions: { rateLimit: { ...rateLimit, status: 403 } } });
-    const blocked = await get(advert, {});
-
-    expect(rateLimited.status).toBe(429);
-    expect(rateLimited.headers.get('retry-after')).toBe('1800');
-    expect(blocked.status).toBe(403);
-    expect(blocked.text).toContain('<html>');
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([status, retryAfter]);
+    expect(answer.text).toMatch(text);
   });
 });

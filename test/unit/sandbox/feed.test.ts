@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { dayMs, longAgo, noonMs, start } from './start.ts';
+import { dayMs, type FeedPage, longAgo, noonMs, start } from './start.ts';
 
 const noon = new Date(noonMs).toISOString();
 
 describe('the change feed', () => {
-  it('is empty at first, with a cursor all the same', async () => {
+  it('is empty at first, and still has a cursor', async () => {
     const { feed } = await start();
 
     const { status, body } = await feed({ since: longAgo });
@@ -13,91 +13,49 @@ describe('the change feed', () => {
     expect(body).toEqual({ data: [], hasMore: false, nextCursor: expect.stringMatching(/^[\w-]{20,}$/) });
   });
 
-  it('lists changes oldest first, an advert as often as it changed', async () => {
+  it('lists changes page by page, oldest first, each once', async () => {
     const { sandbox, feed } = await start();
-    sandbox.control.setStatus('1003', 'active');
-    sandbox.control.setStatus('1001', 'outdated');
-    sandbox.control.setStatus('1003', 'limited');
+    const changed = sandbox.control.changeRandomly(20);
 
-    const { body } = await feed({ since: longAgo });
+    const first = (await feed({ since: longAgo, limit: '10' })).body;
+    const second = (await feed({ since: longAgo, limit: '10', cursor: first.nextCursor })).body;
+    const more = sandbox.control.changeRandomly(3);
+    const third = (await feed({ since: longAgo, cursor: second.nextCursor })).body;
 
-    expect(body.data).toEqual(['1003', '1001', '1003']);
+    expect([...first.data, ...second.data, ...third.data]).toEqual([...changed, ...more]);
+    expect([first, second, third].map(({ hasMore }) => hasMore)).toEqual([true, false, false]);
   });
 
-  it('leads through pages by cursor, without a hole or a repeat', async () => {
-    const { sandbox, feed } = await start();
-    const changed = sandbox.control.changeRandomly(25);
-
-    const listed: string[] = [];
-    let page = (await feed({ since: longAgo, limit: '10' })).body;
-    listed.push(...page.data);
-    while (page.hasMore) {
-      page = (await feed({ since: longAgo, limit: '10', cursor: page.nextCursor })).body;
-      listed.push(...page.data);
-    }
-
-    expect(listed).toEqual(changed);
-  });
-
-  it('says hasMore only when something waits, also at the end of a full page', async () => {
-    const { sandbox, feed } = await start();
-    sandbox.control.changeRandomly(10);
-
-    const { body } = await feed({ since: longAgo, limit: '10' });
-
-    expect(body.data).toHaveLength(10);
-    expect(body.hasMore).toBe(false);
-  });
-
-  it('goes on from a stored cursor with what changed afterwards', async () => {
-    const { sandbox, feed } = await start();
-    sandbox.control.changeRandomly(3);
-    const { nextCursor } = (await feed({ since: longAgo })).body;
-    sandbox.control.setStatus('1007', 'active');
-
-    const { body } = await feed({ since: longAgo, cursor: nextCursor });
-
-    expect(body.data).toEqual(['1007']);
-  });
-
-  it('counts from strictly after since, whatever its timezone', async () => {
+  it('lists what changed strictly after since, in any timezone', async () => {
     const { sandbox, feed } = await start();
     sandbox.control.setStatus('1001', 'active');
     sandbox.control.clock.advance(1);
     sandbox.control.setStatus('1002', 'active');
+    const listed = async (since: string) => (await feed({ since })).body.data;
 
-    const atNoon = await feed({ since: noon });
-    const elsewhere = await feed({ since: '2026-11-20T14:00:00.000+02:00' });
-    const before = await feed({ since: new Date(noonMs - 1).toISOString() });
-
-    expect(atNoon.body.data).toEqual(['1002']);
-    expect(elsewhere.body.data).toEqual(['1002']);
-    expect(before.body.data).toEqual(['1001', '1002']);
+    expect(await listed(noon)).toEqual(['1002']);
+    expect(await listed('2026-11-20T14:00:00.000+02:00')).toEqual(['1002']);
+    expect(await listed(new Date(noonMs - 1).toISOString())).toEqual(['1001', '1002']);
   });
 
   it('shows a change only after the visibility delay', async () => {
     const { sandbox, feed } = await start({ visibilityDelayMs: 3000 });
     sandbox.control.setStatus('1001', 'active');
     sandbox.control.clock.advance(2999);
-    const early = await feed({ since: longAgo });
+    const early = (await feed({ since: longAgo })).body;
     sandbox.control.clock.advance(1);
 
-    const late = await feed({ since: longAgo, cursor: early.body.nextCursor });
-
-    expect(early.body.data).toEqual([]);
-    expect(late.body.data).toEqual(['1001']);
+    expect(early.data).toEqual([]);
+    expect((await feed({ since: longAgo, cursor: early.nextCursor })).body.data).toEqual(['1001']);
   });
 
-  it('gives 100 IDs by default and never more than 1000', async () => {
+  it('has 100 IDs a page by default, and never more than 1000', async () => {
     const { sandbox, feed } = await start();
     sandbox.control.changeRandomly(1500);
 
-    const byDefault = await feed({ since: longAgo });
-    const many = await feed({ since: longAgo, limit: '5000' });
+    const sizes = [await feed({ since: longAgo }), await feed({ since: longAgo, limit: '5000' })];
 
-    expect(byDefault.body.data).toHaveLength(100);
-    expect(many.body.data).toHaveLength(1000);
-    expect(many.body.hasMore).toBe(true);
+    expect(sizes.map(({ body }) => body.data.length)).toEqual([100, 1000]);
   });
 
   it.each([
@@ -106,60 +64,138 @@ describe('the change feed', () => {
     ['since', { since: '2026-11-20' }],
     ['since', { since: '2026-11-20T12:00:00' }],
     ['since', { since: '2026-02-30T12:00:00Z' }],
+    // A bare plus in a query is a space.
+    ['since', { since: '2026-11-20T12:00:00 02:00' }],
     ['limit', { since: longAgo, limit: '0' }],
     ['limit', { since: longAgo, limit: '-5' }],
     ['limit', { since: longAgo, limit: 'ten' }],
-  ])('refuses a bad %s by name', async (parameter, query) => {
-    const { feed } = await start();
-
-    const { status, body } = await feed(query);
+  ])('rejects a bad %s by name: %j', async (parameter, query) => {
+    const { status, body } = await (await start()).feed(query as never);
 
     expect(status).toBe(400);
     expect(body).toEqual({ code: 'validation_error', message: expect.stringContaining(parameter) });
   });
 
-  it('reads a bare plus as the space that it is in a query', async () => {
-    const { get } = await start();
-
-    const bare = await get('/api/partner/status/adverts?since=2026-11-20T12:00:00+02:00');
-    const encoded = await get('/api/partner/status/adverts?since=2026-11-20T12:00:00%2B02:00');
-
-    expect(bare.status).toBe(400);
-    expect(bare.body.message).toContain('since');
-    expect(encoded.status).toBe(200);
-  });
-
-  it('reads a bad limit as the default where that is assumed', async () => {
+  it('takes a bad limit for the default when that is assumed', async () => {
     const { feed } = await start({ assumptions: { badLimit: 'default' } });
 
     expect((await feed({ since: longAgo, limit: 'ten' })).status).toBe(200);
   });
 
-  it('keeps IDs beyond 2^53 exact', async () => {
+  it('keeps IDs beyond 2^53 exact, and lists any string on demand', async () => {
     const { sandbox, feed, get } = await start({ firstAdvertId: 9007199254740993n });
     sandbox.control.setStatus('9007199254740993', 'active');
-
-    const { body } = await feed({ since: longAgo });
-    const advert = await get('/api/partner/adverts/9007199254740993');
-
-    expect(body.data).toEqual(['9007199254740993']);
-    expect(advert.text).toContain('"id":9007199254740993,');
-  });
-
-  it('lists any string as an ID when told to', async () => {
-    const { sandbox, feed } = await start();
     sandbox.control.listRaw('../"x"');
 
-    expect((await feed({ since: longAgo })).body.data).toEqual(['../"x"']);
+    expect((await feed({ since: longAgo })).body.data).toEqual(['9007199254740993', '../"x"']);
+    const { text } = await get('/api/partner/adverts/9007199254740993');
+    expect(text).toContain('"id":9007199254740993,');
   });
 
-  it('never goes back in time when the clock does', async () => {
+  it('stays in order when the clock is set back', async () => {
     const { sandbox, feed } = await start();
     sandbox.control.setStatus('1001', 'active');
     sandbox.control.clock.advance(-dayMs);
     sandbox.control.setStatus('1002', 'active');
     sandbox.control.clock.advance(dayMs);
 
-    expect((await feed({ since: longAgo })).body.data).toEqual(['1001', '1002']);
+    expect((await feed({ since: new Date(noonMs - 1).toISOString() })).body.data).toEqual(['1001', '1002']);
+  });
+});
+
+describe('a cursor', () => {
+  const rejected = { code: 'validation_error', message: 'The parameter cursor is not valid.' };
+
+  it.each([
+    ['shortened', (cursor: string) => cursor.slice(0, -1)],
+    ['lengthened', (cursor: string) => `${cursor}A`],
+    ['made up', () => 'abc'],
+    ['empty', () => ''],
+  ])('is rejected when it is %s', async (_, spoil) => {
+    const { feed } = await start();
+    const { nextCursor } = (await feed({ since: longAgo })).body;
+
+    const { status, body } = await feed({ since: longAgo, cursor: spoil(nextCursor) });
+
+    expect([status, body]).toEqual([400, rejected]);
+  });
+
+  it('is rejected with another since, from another user, or once invalidated', async () => {
+    const { sandbox, feed, get, bearer } = await start({ users: [{ name: 'main' }, { name: 'other' }] });
+    const cursor = (await feed({ since: longAgo })).body.nextCursor;
+    const query = new URLSearchParams({ since: longAgo, cursor });
+
+    const otherSince = await feed({ since: '2026-01-01T00:00:00.000Z', cursor });
+    const otherUser = await get(`/api/partner/status/adverts?${query}`, await bearer('other'));
+    const valid = await feed({ since: longAgo, cursor });
+    sandbox.control.invalidateCursors();
+    const invalidated = await feed({ since: longAgo, cursor });
+    const next = (await feed({ since: longAgo })).body.nextCursor;
+
+    expect([otherSince, otherUser, valid, invalidated].map(({ status }) => status)).toEqual([
+      400, 400, 200, 400,
+    ]);
+    expect((await feed({ since: longAgo, cursor: next })).status).toBe(200);
+  });
+
+  it('is rejected with the assumed answer', async () => {
+    const cursorRejection = { status: 410, body: { error: { type: 'GONE', message: 'no such bookmark' } } };
+    const { feed } = await start({ assumptions: { cursorRejection } });
+
+    const { status, body } = await feed({ since: longAgo, cursor: 'abc' });
+
+    expect({ status, body }).toEqual(cursorRejection);
+  });
+
+  it('can differ on every empty page, and stays valid', async () => {
+    const { feed } = await start({ assumptions: { cursorChangesOnEmptyPage: true } });
+    const first = (await feed({ since: longAgo })).body.nextCursor;
+    const second = (await feed({ since: longAgo, cursor: first })).body.nextCursor;
+
+    expect(second).not.toBe(first);
+    for (const cursor of [first, second]) expect((await feed({ since: longAgo, cursor })).status).toBe(200);
+  });
+
+  it('can have characters that must be encoded in a URL', async () => {
+    const { feed, get } = await start({ assumptions: { cursorAlphabet: 'reserved' } });
+    const { nextCursor } = (await feed({ since: longAgo })).body;
+
+    const bare = await get<FeedPage>(`/api/partner/status/adverts?since=${longAgo}&cursor=${nextCursor}`);
+
+    expect((await feed({ since: longAgo, cursor: nextCursor })).status).toBe(200);
+    expect(bare.status).toBe(400);
+  });
+});
+
+describe('retention', () => {
+  const recent = new Date(noonMs - dayMs).toISOString();
+  const retentionSeconds = 7 * 86_400;
+
+  it('rejects a since older than what the feed keeps', async () => {
+    const { feed } = await start({ retentionSeconds });
+
+    expect((await feed({ since: longAgo })).body).toMatchObject({
+      message: expect.stringContaining('since'),
+    });
+    expect((await feed({ since: recent })).status).toBe(200);
+  });
+
+  it.each([
+    ['keeps a cursor that has passed every deleted change', 'before', {}, 200],
+    ['rejects a cursor that has not', 'after', {}, 400],
+    ['can reject an old since with any', 'before', { sinceBeforeRetention: 'rejected-always' }, 400],
+  ] as const)('%s', async (_, when, assumptions, expected) => {
+    const { sandbox, feed } = await start({ retentionSeconds, assumptions });
+    const change = () => sandbox.control.setStatus('1001', 'active');
+    if (when === 'before') change();
+    const { nextCursor } = (await feed({ since: recent })).body;
+    if (when === 'after') change();
+    sandbox.control.clock.advance(30 * dayMs);
+    sandbox.control.setStatus('1002', 'active');
+
+    const { status, body } = await feed({ since: recent, cursor: nextCursor });
+
+    expect(status).toBe(expected);
+    if (expected === 200) expect(body.data).toEqual(['1002']);
   });
 });
