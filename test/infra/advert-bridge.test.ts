@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { App, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
-import { Template } from 'aws-cdk-lib/assertions';
+import { RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import { SecurityGroup, SubnetType, Vpc } from 'aws-cdk-lib/aws-ec2';
 import { EventBus } from 'aws-cdk-lib/aws-events';
 import { AccountRootPrincipal, ManagedPolicy, PermissionsBoundary, Role } from 'aws-cdk-lib/aws-iam';
@@ -26,28 +25,23 @@ function faultsOf(props: Partial<AdvertBridgeProps>): readonly string[] {
   return [];
 }
 
-describe('settings as long as they may be', () => {
+describe('settings beyond the environment of a function', () => {
   const paths = (count: number) =>
     Array.from({ length: count }, (_, index) => `${String(index).padStart(2, '0')}${'a'.repeat(38)}`);
+  const accounts = Array.from({ length: 60 }, (_, index) => `account-${index}`.padEnd(64, '0'));
 
-  it('are refused where they do not fit into the environment of a function', () => {
-    const accounts = Array.from({ length: 60 }, (_, index) => `account-${index}`.padEnd(64, '0'));
-
-    for (const [name, value] of [
-      ['eventFields', paths(50).map((path) => `${path}.${path}`)],
-      ['publishStatuses', [...paths(50), 'b'.repeat(1_000)]],
-      ['publishPartnerAccounts', accounts],
-      ['requiredScope', 'r'.repeat(3_000)],
-    ] as const) {
-      expect(faultsOf({ [name]: value })).toEqual([
-        expect.stringMatching(
-          new RegExp(`^${name}: expected less text: the settings of a function may have 2696 bytes`),
-        ),
-      ]);
-    }
+  it.each([
+    ['eventFields', paths(50).map((path) => `${path}.${path}`)],
+    ['publishStatuses', [...paths(50), 'b'.repeat(1_000)]],
+    ['publishPartnerAccounts', accounts],
+    ['requiredScope', 'r'.repeat(3_000)],
+  ])('are rejected: %s', (name, value) => {
+    expect(faultsOf({ [name]: value })).toEqual([
+      expect.stringMatching(`^${name}: expected less text: the settings of a function may have 2696 bytes`),
+    ]);
   });
 
-  it('fit with fifty paths of usual length', () => {
+  it('are more than fifty paths of usual length', () => {
     expect(faultsOf({ eventFields: paths(50) })).toEqual([]);
   });
 });
@@ -71,47 +65,42 @@ describe('a bridge with a base URL alone', () => {
     }
   });
 
-  it('is named like the stack that it stands in', () => {
-    expect(bridge.name).toBe('Shop');
-    expect(ofType('AWS::SecretsManager::Secret')[0]?.Properties.Name).toBe('Shop/application');
-  });
-
-  it('sets nothing on the stack: no tags, no protection, no parameters and rules', () => {
-    expect(
-      Object.keys(template).filter((section) => /Parameters|Rules|Conditions|Mappings/.test(section)),
-    ).toEqual(
-      // CDK's own, for the version of the bootstrap stack.
-      ['Parameters', 'Rules'],
-    );
+  it('sets nothing on the stack: no tags, protection, parameters or rules', () => {
+    const stack = Stack.of(bridge);
+    // CDK's own, for the version of the bootstrap stack.
     expect(Object.keys(template.Parameters)).toEqual(['BootstrapVersion']);
     expect(Object.keys(template.Rules)).toEqual(['CheckBootstrapVersion']);
-    expect(bridge.node.scope && Stack.of(bridge).terminationProtection).toBe(false);
-    expect(Stack.of(bridge).tags.hasTags()).toBe(false);
-    expect(Stack.of(bridge).templateOptions.description).toBeUndefined();
+    expect([template.Conditions, template.Mappings]).toEqual([undefined, undefined]);
+    expect(stack.terminationProtection).toBe(false);
+    expect(stack.tags.hasTags()).toBe(false);
+    expect(stack.templateOptions.description).toBeUndefined();
   });
 
-  it('has its outputs under its place in the stack', () => {
-    expect(Object.keys(template.Outputs).sort()).toEqual(
-      Object.values(outputs)
-        .map((name) => `Bridge${name}`)
-        .sort(),
-    );
+  it('has its outputs under its path in the stack, and the name of the stack', () => {
+    const wanted = Object.values(outputs).map((name) => `Bridge${name}`);
+    expect(Object.keys(template.Outputs).sort()).toEqual(wanted.sort());
+    expect(bridge.name).toBe('Shop');
+    expect(ofType('AWS::SecretsManager::Secret')[0]?.Properties.Name).toBe('Shop/application');
     expect(template.Outputs.BridgeBridgeName.Value).toBe('Shop');
     expect(template.Outputs.BridgeDoctor.Value).toBe('advert-bridge doctor --stack Shop/Shop');
   });
 
-  it('gives out what others need', () => {
+  it('gives its resources to the app', () => {
     const { bus, tables, queues, functions, alarms, catchUpRole } = bridge;
-    const resolve = (value: unknown) => Stack.of(bridge).resolve(value);
-    expect(resolve(bus.eventBusName)).toEqual(template.Outputs.BridgeEventBusName.Value);
-    expect(resolve(tables.feedState.tableName)).toEqual(template.Outputs.BridgeFeedStateTableName.Value);
-    expect(resolve(tables.advertStatus.tableName)).toEqual(
-      template.Outputs.BridgeAdvertStatusTableName.Value,
-    );
-    expect(resolve(queues.changedAdverts.queueUrl)).toEqual(template.Outputs.BridgeQueueUrl.Value);
-    expect(resolve(queues.deadLetters.queueUrl)).toEqual(template.Outputs.BridgeDeadLetterQueueUrl.Value);
-    expect(resolve(functions.fanOut.functionName)).toEqual(template.Outputs.BridgeFanOutFunctionName.Value);
-    expect(resolve(catchUpRole.roleArn)).toEqual(template.Outputs.BridgeCatchUpRoleArn.Value);
+    const given = {
+      EventBusName: bus.eventBusName,
+      FeedStateTableName: tables.feedState.tableName,
+      AdvertStatusTableName: tables.advertStatus.tableName,
+      QueueUrl: queues.changedAdverts.queueUrl,
+      DeadLetterQueueUrl: queues.deadLetters.queueUrl,
+      DrainFunctionName: functions.drain.functionName,
+      FanOutFunctionName: functions.fanOut.functionName,
+      RefreshTokenFunctionName: functions.refreshToken.functionName,
+      ConnectFunctionName: functions.connect.functionName,
+      CatchUpRoleArn: catchUpRole.roleArn,
+    };
+    for (const [output, value] of Object.entries(given))
+      expect(Stack.of(bridge).resolve(value)).toEqual(template.Outputs[`Bridge${output}`].Value);
     expect(alarms).toHaveLength(ofType('AWS::CloudWatch::Alarm').length);
     expect(Object.keys(bridge.metrics)).toEqual(Object.keys(metrics));
     expect(bridge.metrics.events).toMatchObject({ statistic: 'Sum', dimensions: { service: 'Shop' } });
@@ -144,32 +133,25 @@ describe('grants', () => {
   });
 });
 
-it('subscribe sends the alarm of the subscription to the alarm topic of the bridge', () => {
-  const stack = new Stack(new App({ analyticsReporting: false }), 'Search');
-  const alarmTopic = Topic.fromTopicArn(stack, 'Pager', 'arn:aws:sns:eu-central-1:111122223333:pager');
-  const bridge = new AdvertBridge(stack, 'Bridge', { partnerBaseUrl, alarmTopic });
-
-  bridge.subscribe(stack, 'Adverts');
-
-  const alarms = Template.fromStack(stack).findResources('AWS::CloudWatch::Alarm', {
-    Properties: { AlarmActions: [alarmTopic.topicArn], OKActions: [alarmTopic.topicArn] },
-  });
-  expect(Object.keys(alarms).filter((id) => id.startsWith('Adverts'))).toHaveLength(1);
-});
-
-it('subscribe makes a subscription to its bus, in another stack too', () => {
+it('subscribes to its own bus from another stack, with its own alarm topic', () => {
   const app = bareApp();
-  const bridge = new AdvertBridge(new Stack(app, 'Shop'), 'Bridge', { partnerBaseUrl });
-  const search = new Stack(app, 'Search');
+  const stack = new Stack(app, 'Shop', { env });
+  const alarmTopic = Topic.fromTopicArn(stack, 'Pager', topicArn);
+  const bridge = new AdvertBridge(stack, 'Bridge', { partnerBaseUrl, alarmTopic });
+  const search = new Stack(app, 'Search', { env });
 
   bridge.subscribe(search, 'Adverts', { statuses: ['sold'] });
 
-  const [rule] = templateOf(search).ofType('AWS::Events::Rule');
+  const { ofType } = templateOf(search);
+  const [rule] = ofType('AWS::Events::Rule');
   expect(rule?.Properties.EventPattern.source).toEqual(['advert-bridge']);
   expect(JSON.stringify(rule?.Properties.EventBusName)).toMatch(/BridgeEventsBus/);
+  expect(ofType('AWS::CloudWatch::Alarm')).toMatchObject([
+    { Properties: { AlarmActions: [topicArn], OKActions: [topicArn] } },
+  ]);
 });
 
-it('a name is in all that has a fixed name', () => {
+it('has its name in every fixed name', () => {
   const { ofType, bridge } = bridgeWith(() => ({ name: 'Partner-2', dashboard: true }));
 
   expect(bridge.name).toBe('Partner-2');
@@ -177,7 +159,7 @@ it('a name is in all that has a fixed name', () => {
   expect(ofType('AWS::EventSchemas::Registry')[0]?.Properties.RegistryName).toBe('Partner-2');
 });
 
-it('a bus that is there already is published on, and nothing is made on it', () => {
+it('publishes on an existing bus and creates nothing on it', () => {
   const { ofType, template } = bridgeWith((stack) => ({
     bus: EventBus.fromEventBusName(stack, 'Theirs', 'all'),
   }));
@@ -187,7 +169,7 @@ it('a bus that is there already is published on, and nothing is made on it', () 
   expect(template.Outputs.BridgeEventBusName.Value).toBe('all');
 });
 
-it('a bus of another AWS account is published on there, and not on one of the same name here', () => {
+it('publishes on a bus of another AWS account by its ARN', () => {
   const theirs = 'arn:aws:events:eu-central-1:444455556666:event-bus/all';
   const { ofType } = bridgeWith((stack) => ({ bus: EventBus.fromEventBusArn(stack, 'Theirs', theirs) }));
 
@@ -197,15 +179,7 @@ it('a bus of another AWS account is published on there, and not on one of the sa
   expect(new Set(buses)).toEqual(new Set([theirs]));
 });
 
-it('a topic that is there already gets every alarm and its end', () => {
-  const { ofType } = bridgeWith((stack) => ({ alarmTopic: Topic.fromTopicArn(stack, 'Pager', topicArn) }));
-
-  for (const { Properties } of ofType('AWS::CloudWatch::Alarm')) {
-    expect([Properties.AlarmActions, Properties.OKActions]).toEqual([[topicArn], [topicArn]]);
-  }
-});
-
-it('a key encrypts tables, queues and secrets, and every role may use it', () => {
+it('encrypts tables, queues and secrets with a key that every role may use', () => {
   const { ofType } = bridgeWith((stack) => ({ encryptionKey: Key.fromKeyArn(stack, 'Key', keyArn) }));
 
   for (const { Properties } of ofType('AWS::DynamoDB::Table')) {
@@ -223,7 +197,7 @@ it('a key encrypts tables, queues and secrets, and every role may use it', () =>
   expect(granted).toHaveLength(5);
 });
 
-it('a permissions boundary of CDK holds for every role', () => {
+it('gives every role the permissions boundary of CDK', () => {
   const stack = new Stack(bareApp(), 'Shop');
   const bridge = new AdvertBridge(stack, 'Bridge', { partnerBaseUrl });
   PermissionsBoundary.of(bridge).apply(ManagedPolicy.fromManagedPolicyName(stack, 'Boundary', 'team'));
@@ -239,7 +213,7 @@ it('a permissions boundary of CDK holds for every role', () => {
 describe('in a VPC', () => {
   const privateSubnets = { subnetType: SubnetType.PRIVATE_WITH_EGRESS };
 
-  it('every function is in its subnets, with a security group that lets out and nobody in', () => {
+  it('puts every function in its subnets, with outbound HTTPS only', () => {
     const { ofType } = bridgeWith((stack) => ({
       partnerBaseUrl: 'https://partner.example:8443',
       vpc: new Vpc(stack, 'Vpc', { maxAzs: 2 }),
@@ -263,7 +237,7 @@ describe('in a VPC', () => {
     expect(network.filter(({ Effect }) => Effect === 'Deny')).toHaveLength(4);
   });
 
-  it('security groups that are there already take the place of it', () => {
+  it('uses given security groups instead of a new one', () => {
     const { ofType } = bridgeWith((stack) => ({
       vpc: new Vpc(stack, 'Vpc', { maxAzs: 2 }),
       securityGroups: [SecurityGroup.fromSecurityGroupId(stack, 'Theirs', 'sg-1234')],
@@ -274,7 +248,7 @@ describe('in a VPC', () => {
   });
 });
 
-it('reserved concurrency bounds each function, and what fan-out asks the queue for', () => {
+it('limits each function, and the mapping of fan-out, by reserved concurrency', () => {
   const { ofType } = bridgeWith(() => ({
     maxRequestsPerSecond: 500,
     reservedConcurrency: { drain: 2, fanOut: 5, connect: 1 },
@@ -287,7 +261,7 @@ it('reserved concurrency bounds each function, and what fan-out asks the queue f
   expect(ofType('AWS::Lambda::EventSourceMapping')[0]?.Properties.ScalingConfig.MaximumConcurrency).toBe(5);
 });
 
-it('retention of logs and what becomes of all are as asked for', () => {
+it('keeps logs and data as the removal policies say', () => {
   const { ofType } = bridgeWith(() => ({
     logRetention: RetentionDays.ONE_YEAR,
     logRemovalPolicy: RemovalPolicy.RETAIN,
@@ -304,7 +278,7 @@ it('retention of logs and what becomes of all are as asked for', () => {
 });
 
 describe('faults of the properties', () => {
-  it('are told all at once, each with what it should be', () => {
+  it('are reported together, each with the expected value', () => {
     const wrong = { partnerBaseUrl: 'http://partner.example', pollSeconds: 0, name: 'a b', logRetention: 2 };
 
     expect(faultsOf(wrong as never)).toEqual([
@@ -315,76 +289,39 @@ describe('faults of the properties', () => {
     ]);
   });
 
-  it.each<[string, Partial<AdvertBridgeProps>, string]>([
-    ['the name of the bridges that had none', { name: 'advert-bridge' }, 'name: expected another name'],
+  const theirBus = { eventBusArn: 'x', eventBusName: 'y' };
+  it.each<[props: object, fault: string]>([
+    [{ name: 'advert-bridge' }, 'name: expected another name'],
+    [{ bus: theirBus, busName: 'b' }, 'busName: expected no bus with it'],
+    [{ bus: { ...theirBus, eventBusName: 'default' } }, 'bus: expected another one'],
     [
-      'what is only for a bus of its own',
-      { bus: { eventBusArn: 'x', eventBusName: 'y' } as never, busName: 'b' },
-      'busName: expected no bus with it',
+      { bus: { ...theirBus, env: { region: 'eu-west-1' } } },
+      'bus: expected a bus in eu-central-1, the region',
     ],
-    [
-      'a default bus',
-      { bus: { eventBusArn: 'x', eventBusName: 'default' } as never },
-      'bus: expected another one',
-    ],
-    ['subnets without a VPC', { vpcSubnets: {} }, 'vpcSubnets: expected a vpc with it'],
-    [
-      'too little for a queue',
-      { reservedConcurrency: { fanOut: 1 } },
-      'reservedConcurrency.fanOut: expected a whole number from 2',
-    ],
-    ['no key', { encryptionKey: 'alias/x' as never }, 'encryptionKey: expected a KMS key'],
-    [
-      'a misspelling',
-      { polSeconds: 5 } as never,
-      'polSeconds: there is no such property: did you mean pollS',
-    ],
-    [
-      'the setting of a stack',
-      { alarmTopicArn: 'x' } as never,
-      'alarmTopicArn: there is no such property: did you mean alarmTopic?',
-    ],
-    [
-      'a number as text',
-      { pollSeconds: '5' as never },
-      'pollSeconds: expected whole seconds from 1 to 60, as a number, not text',
-    ],
-    [
-      'text for a list',
-      { publishStatuses: 'sold' as never },
-      "publishStatuses: expected a list such as ['active', 'sold']",
-    ],
-    [
-      'a comma in an entry',
-      { publishStatuses: ['active,sold'] },
-      'publishStatuses.0: expected statuses, without a comma in one',
-    ],
-    [
-      'a bus of another region',
-      { bus: { eventBusArn: 'x', eventBusName: 'y', env: { region: 'eu-west-1' } } as never },
-      'bus: expected a bus in eu-central-1, the region of the stack',
-    ],
-    [
-      'a VPC without a way out',
-      { vpc: { vpcId: 'x', privateSubnets: [] } as never },
-      'vpc: expected one with a private subnet with egress',
-    ],
-  ])('%s', (_what, props, fault) => {
+    [{ vpcSubnets: {} }, 'vpcSubnets: expected a vpc with it'],
+    [{ vpc: { vpcId: 'x', privateSubnets: [] } }, 'vpc: expected one with a private subnet with egress'],
+    [{ reservedConcurrency: { fanOut: 1 } }, 'reservedConcurrency.fanOut: expected a whole number from 2'],
+    [{ encryptionKey: 'alias/x' }, 'encryptionKey: expected a KMS key'],
+    [{ polSeconds: 5 }, 'polSeconds: there is no such property: did you mean pollS'],
+    [{ alarmTopicArn: 'x' }, 'alarmTopicArn: there is no such property: did you mean alarmTopic?'],
+    [{ pollSeconds: '5' }, 'pollSeconds: expected whole seconds from 1 to 60, as a number, not text'],
+    [{ publishStatuses: 'sold' }, "publishStatuses: expected a list such as ['active', 'sold']"],
+    [{ publishStatuses: ['active,sold'] }, 'publishStatuses.0: expected statuses, without a comma in one'],
+  ])('are found in %j', (props, fault) => {
     expect(faultsOf(props)).toEqual([expect.stringContaining(fault)]);
   });
 
   it.each([
     ['no properties', undefined],
     ['a URL instead of properties', partnerBaseUrl],
-  ])('%s', (_what, props) => {
+  ])('are found in %s', (_what, props) => {
     expect(() => new AdvertBridge(new Stack(bareApp(), 'Shop'), 'Bridge', props as never)).toThrow(
       /Shop\/Bridge have faults\.\n {2}partnerBaseUrl: expected the https URL of the partner service/,
     );
   });
 
-  it('a name that is known only when deployed', () => {
-    const app = new App({ context: { 'aws:cdk:bundling-stacks': [] } });
-    const stack = new Stack(app, 'Shop');
+  it('are found in a name that is known only when deployed', () => {
+    const stack = new Stack(bareApp(), 'Shop');
     expect(() => new AdvertBridge(stack, 'Bridge', { partnerBaseUrl, name: stack.stackId })).toThrow(
       /name: expected a name known at synth/,
     );
@@ -392,9 +329,9 @@ describe('faults of the properties', () => {
 });
 
 it.each([
-  ['whose account and region are known when it is deployed', undefined],
-  ['whose account and region are known', env],
-])('cdk-nag finds nothing in a stack %s', (_what, place) => {
+  ['without account and region', undefined],
+  ['with account and region', env],
+])('has no findings of cdk-nag in a stack %s', (_what, place) => {
   const app = bareApp();
   const stack = new Stack(app, 'Shop', place && { env: place });
   const vpc = Vpc.fromVpcAttributes(stack, 'Vpc', {

@@ -9,6 +9,8 @@ import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it, vi } from 'vitest';
 import { AdvertSubscription, type AdvertSubscriptionProps, SubscriptionError } from '../../infra/cdk.ts';
+import { SearchStack } from '../docs/subscription.ts';
+import '../docs/subscription-elsewhere.ts';
 import { inShort, type Resource } from '../helpers/synthesized.ts';
 
 const ours = { account: '222222222222', region: 'eu-central-1' };
@@ -41,10 +43,6 @@ function faultsOf(props: Props, env: Environment = {}): readonly string[] {
   return [];
 }
 
-/** Faults in properties that only code without type checks could pass. */
-const faultsOfAny = (props: object): readonly string[] =>
-  faultsOf((stack) => ({ bus: bus(stack), ...props }) as unknown as AdvertSubscriptionProps);
-
 const aFunction = (stack: Stack, more: Partial<FunctionProps> = {}) =>
   new LambdaFunction(stack, 'Function', {
     ...more,
@@ -74,7 +72,7 @@ describe('a subscription', () => {
     ]);
   });
 
-  it('has queues that are encrypted, and that only its rule may send to, over TLS', () => {
+  it('has encrypted queues to which only its rule may send, over TLS', () => {
     expect(all('AWS::SQS::Queue', 'Adverts2Queue')).toEqual([
       {
         SqsManagedSseEnabled: true,
@@ -116,7 +114,7 @@ describe('a subscription', () => {
     ]);
   });
 
-  it('hands its queue to the function that reads it, with the visibility that the function needs', () => {
+  it('has a queue with the given visibility timeout and receive count', () => {
     const tuned = subscribed((stack) => ({
       bus: bus(stack),
       visibilityTimeout: Duration.minutes(30),
@@ -148,7 +146,7 @@ describe('a subscription', () => {
 });
 
 describe('a subscription with a target of its own', () => {
-  it('lets its rule alone send to a queue', () => {
+  it('allows only its rule to send to the queue', () => {
     const { all } = subscribed((stack) => ({ bus: bus(stack), target: new Queue(stack, 'Mine') }));
     expect(all('AWS::Events::Rule')).toMatchObject([{ Targets: [{ Arn: '${Mine.Arn}', ...undelivered }] }]);
     expect(JSON.stringify(all('AWS::SQS::QueuePolicy', 'Mine'))).toContain(
@@ -157,7 +155,7 @@ describe('a subscription with a target of its own', () => {
     expect(all('AWS::SQS::Queue', 'Adverts2Queue')).toEqual([]);
   });
 
-  it('warns where it cannot change the policy of a queue', () => {
+  it('warns when it cannot change the policy of the queue', () => {
     const { app } = subscribed((stack) => ({
       bus: bus(stack),
       target: Queue.fromQueueArn(stack, 'Mine', 'arn:aws:sqs:eu-central-1:222222222222:mine'),
@@ -168,7 +166,7 @@ describe('a subscription with a target of its own', () => {
     ]);
   });
 
-  it('lets its rule alone call a function, whose own failures become dead letters too', () => {
+  it('allows only its rule to invoke the function, whose failures become dead letters', () => {
     const { all } = subscribed((stack) => ({ bus: bus(stack), target: aFunction(stack) }));
     expect(all('AWS::Lambda::Permission')).toEqual([
       {
@@ -186,7 +184,7 @@ describe('a subscription with a target of its own', () => {
     ]);
   });
 
-  it('warns where it cannot take a function’s failures', () => {
+  it('warns when it cannot receive the failures of the function', () => {
     const { app } = subscribed((stack) => ({
       bus: bus(stack),
       target: LambdaFunction.fromFunctionAttributes(stack, 'Theirs', {
@@ -200,7 +198,7 @@ describe('a subscription with a target of its own', () => {
     ]);
   });
 
-  it('may share it with another: for more values than one pattern holds', () => {
+  it('shares it with another subscription', () => {
     const { all } = subscribed((stack) => {
       const both = { bus: bus(stack), target: new Queue(stack, 'Mine') };
       new AdvertSubscription(stack, 'More', { ...both, advertIds: ['2'] });
@@ -211,7 +209,7 @@ describe('a subscription with a target of its own', () => {
     expect(JSON.stringify(policy)).toMatch(/MoreRule\.Arn.*Adverts2Rule\.Arn/);
   });
 
-  it('leaves a function where its failures go already', () => {
+  it('keeps the destination that the function has for failures', () => {
     const { all } = subscribed((stack) => {
       const target = aFunction(stack);
       target.configureAsyncInvoke({ retryAttempts: 0 });
@@ -228,7 +226,7 @@ describe('a subscription to a bridge of another AWS account', () => {
   const bridgeSide = subscribed((stack) => ({ bus: bus(stack), target: target(stack) }), theirs);
   const subscriberSide = subscribed(() => ({ bridgeAccount: '111111111111' }), ours);
 
-  it('has a rule in the account of the bridge that sends to the queue with a role', () => {
+  it('has a rule in the account of the bridge, which sends with a role', () => {
     expect(bridgeSide.all('AWS::Events::Rule')).toMatchObject([
       {
         EventBusName: 'adverts',
@@ -258,7 +256,7 @@ describe('a subscription to a bridge of another AWS account', () => {
     expect(bridgeSide.app.synth().stacks[0]?.messages).toEqual([]);
   });
 
-  it('lets rules on the bus alone use the role', () => {
+  it('allows only rules on the bus to use the role', () => {
     const [role] = bridgeSide.all('AWS::IAM::Role', 'Adverts2Sender');
     expect(role).toMatchObject({
       Path: '/advert-bridge/',
@@ -278,7 +276,7 @@ describe('a subscription to a bridge of another AWS account', () => {
     });
   });
 
-  it('has no rule in the account of the subscriber, and a queue that takes from such roles alone', () => {
+  it('has no rule in the account of the subscriber, and a queue for such roles only', () => {
     expect(subscriberSide.all('AWS::Events::Rule')).toEqual([]);
     expect(subscriberSide.subscription.rules).toEqual([]);
     const [policy] = subscriberSide.all('AWS::SQS::QueuePolicy', 'Adverts2Queue') as unknown as {
@@ -296,20 +294,6 @@ describe('a subscription to a bridge of another AWS account', () => {
       },
     ]);
   });
-
-  it('stops synth when only the other account can have what it asks for', () => {
-    const there = { bridgeAccount: '111111111111', statuses: ['sold'], advertIds: ['1'] };
-    expect(faultsOf(() => there, ours)).toEqual([
-      expect.stringMatching(/^statuses: expected none with bridgeAccount/),
-      expect.stringMatching(/^advertIds: expected none with bridgeAccount/),
-    ]);
-    expect(faultsOf((stack) => ({ bus: EventBus.fromEventBusArn(stack, 'Bus', theirBus) }), ours)).toEqual([
-      expect.stringMatching(/^bus: expected a bus of .+ Use bridgeAccount: '111111111111'$/),
-    ]);
-    expect(faultsOfAny({ bus: undefined, bridgeAccount: 111111111111 })).toEqual([
-      'bridgeAccount: expected the ID of an AWS account, as text',
-    ]);
-  });
 });
 
 describe('a subscription with a consumer', () => {
@@ -320,7 +304,7 @@ describe('a subscription with a consumer', () => {
     );
   const { all, subscription, app } = consumed();
 
-  it('has the function read the queue, with partial failures and time enough', () => {
+  it('invokes the function with partial batch responses and enough time', () => {
     expect(all('AWS::Lambda::EventSourceMapping')).toEqual([
       {
         EventSourceArn: '${Adverts2Queue.Arn}',
@@ -331,7 +315,7 @@ describe('a subscription with a consumer', () => {
     expect(all('AWS::SQS::Queue', 'Adverts2Queue')).toMatchObject([{ VisibilityTimeout: 120 }]);
   });
 
-  it('has a table of positions, which outlives the stack, and tells the function of it', () => {
+  it('has a table of positions, kept with the stack gone, that the function knows', () => {
     expect(all('AWS::DynamoDB::Table')).toEqual([
       {
         AttributeDefinitions: [{ AttributeName: 'pk', AttributeType: 'S' }],
@@ -356,7 +340,7 @@ describe('a subscription with a consumer', () => {
     ]);
   });
 
-  it('lets the function do what the kit needs, and no more', () => {
+  it('grants the function exactly what the kit needs', () => {
     const [policy] = all('AWS::IAM::Policy', 'FunctionServiceRole') as unknown as {
       PolicyDocument: { Statement: { Action: string | string[]; Resource: string }[] };
     }[];
@@ -372,7 +356,7 @@ describe('a subscription with a consumer', () => {
     expect(Object.keys(byResource)).toHaveLength(3);
   });
 
-  it('takes a table of yours, or none', () => {
+  it('uses a given table of positions, or none', () => {
     const mine = subscribed((stack) => ({
       bus: bus(stack),
       consumer: aFunction(stack),
@@ -388,7 +372,7 @@ describe('a subscription with a consumer', () => {
     expect(JSON.stringify(own.all('AWS::IAM::Policy'))).not.toContain('dynamodb');
   });
 
-  it('may use the key of a table of yours', () => {
+  it('may use the key of a given table', () => {
     const mine = subscribed((stack) => ({
       bus: bus(stack),
       consumer: aFunction(stack),
@@ -399,131 +383,142 @@ describe('a subscription with a consumer', () => {
     }));
     expect(JSON.stringify(mine.all('AWS::IAM::Policy', 'FunctionServiceRole'))).toContain('kms:Decrypt');
   });
+});
 
-  it('stops synth where it could not work', () => {
-    expect(
-      faultsOf((stack) => ({
-        bus: bus(stack),
-        target: new Queue(stack, 'Mine'),
-        consumer: aFunction(stack),
-      })),
-    ).toEqual([expect.stringMatching(/^consumer: expected no target with it/)]);
-    expect(faultsOf((stack) => ({ bus: bus(stack), positions: 'own-write' }))).toEqual([
-      expect.stringMatching(/^positions: expected a consumer/),
-    ]);
-    expect(
-      faultsOf((stack) => ({
+describe('faults of the properties', () => {
+  const queueAt = (region: string) => (stack: Stack) =>
+    Queue.fromQueueArn(stack, 'Far', `arn:aws:sqs:${region}:222222222222:far`);
+  const busOfArn = (stack: Stack) => EventBus.fromEventBusArn(stack, 'Bus', theirBus);
+  const noBus = "bus: expected the bridge's bus, EventBus.fromEventBusName(…), or bridgeAccount for a bridge";
+  const there = { bridgeAccount: '111111111111', statuses: ['sold'], advertIds: ['1'] };
+
+  it.each<[what: string, props: (stack: Stack) => unknown, faults: readonly string[], env?: Environment]>([
+    ['no properties', () => undefined, [noBus]],
+    ['no bus', () => ({}), [noBus]],
+    ['a name as the bus', () => ({ bus: 'adverts' }), ['bus: expected an event bus: EventBus.from']],
+    [
+      'a bus of another region',
+      (stack) => ({ bus: busOfArn(stack) }),
+      ['bus: expected a stack in eu-central-1'],
+      { ...ours, region: 'eu-west-1' },
+    ],
+    [
+      'a bus of another account',
+      (stack) => ({ bus: busOfArn(stack) }),
+      ['bus: expected a bus of AWS account 222222222222'],
+      ours,
+    ],
+    [
+      'a default bus',
+      (stack) => ({ bus: EventBus.fromEventBusName(stack, 'Default', 'default') }),
+      ["bus: expected the bridge's bus: it never publishes on a default bus"],
+    ],
+    [
+      'a filter for a bridge of another account',
+      () => there,
+      ['statuses: expected none with bridgeAccount', 'advertIds: expected none with bridgeAccount'],
+      ours,
+    ],
+    [
+      'a number as an account',
+      () => ({ bridgeAccount: 111111111111 }),
+      ['bridgeAccount: expected the ID of an AWS account, as text'],
+    ],
+    [
+      'wrong lists and numbers',
+      (stack) => ({
+        ...{ bus: bus(stack), partnerAccounts: [], statuses: [''], advertIds: ['1001', '../2', 3] },
+        ...{ detailTypes: ['AdvertStatusChange'], status: ['sold'], maxReceiveCount: 0 },
+        ...{ visibilityTimeout: Duration.hours(13), target: 'queue' },
+      }),
+      [
+        'partnerAccounts: expected at least one; omit the property for all partner accounts',
+        'statuses.0: expected 1 to 256 characters',
+        'advertIds.1: expected 1 to 20 digits',
+        'advertIds.2: expected 1 to 20 digits, as text',
+        'detailTypes.0: expected one of AdvertStatusChanged, AdvertUnavailable',
+        'target: expected a queue or a function; for anything else, send to a queue',
+        'visibilityTimeout: expected a Duration from 1 second to 12 hours',
+        'maxReceiveCount: expected a whole number from 1 to 1000',
+        'status: there is no such property: did you mean statuses?',
+      ],
+    ],
+    [
+      'text instead of lists and numbers',
+      (stack) => ({ bus: bus(stack), statuses: 'active', partnerAccounts: ['a,b'], maxReceiveCount: '3' }),
+      [
+        'partnerAccounts.0: expected 1 to 64 letters',
+        "statuses: expected a list of statuses, such as ['active']",
+        'maxReceiveCount: expected a whole number from 1 to 1000',
+      ],
+    ],
+    [
+      'a comma in a list',
+      (stack) => ({ bus: bus(stack), statuses: ['active,sold'] }),
+      ["statuses.0: expected one value without a comma: a list is ['active', '…']"],
+    ],
+    [
+      'a FIFO queue',
+      (stack) => ({ bus: bus(stack), target: new Queue(stack, 'Fifo', { fifo: true }) }),
+      ['target: expected a standard queue'],
+    ],
+    [
+      'a target of another region',
+      (stack) => ({ bus: bus(stack), target: queueAt('eu-west-1')(stack) }),
+      ['target: expected one in eu-central-1, the region of the stack'],
+      ours,
+    ],
+    [
+      'properties of the own queue with a target',
+      (stack) => ({
+        ...{ bus: bus(stack), target: aFunction(stack), maxReceiveCount: 3 },
+        visibilityTimeout: Duration.minutes(1),
+      }),
+      ['visibilityTimeout: expected no target with it', 'maxReceiveCount: expected no target with it'],
+    ],
+    [
+      'a consumer with a target',
+      (stack) => ({ bus: bus(stack), target: new Queue(stack, 'Mine'), consumer: aFunction(stack) }),
+      ['consumer: expected no target with it'],
+    ],
+    [
+      'positions without a consumer',
+      (stack) => ({ bus: bus(stack), positions: 'own-write' }),
+      ['positions: expected a consumer'],
+    ],
+    [
+      'a visibility below the timeout of the consumer',
+      (stack) => ({
         bus: bus(stack),
         consumer: aFunction(stack, { timeout: Duration.minutes(2) }),
         visibilityTimeout: Duration.minutes(1),
-      })),
-    ).toEqual([expect.stringMatching(/^visibilityTimeout: expected at least 120 seconds/)]);
-    expect(
-      faultsOf((stack) => {
+      }),
+      ['visibilityTimeout: expected at least 120 seconds'],
+    ],
+    [
+      'a consumer of another subscription',
+      (stack) => {
         const both = { bus: bus(stack), consumer: aFunction(stack) };
         new AdvertSubscription(stack, 'First', both);
         return both;
-      }),
-    ).toEqual([expect.stringMatching(/^consumer: expected a function of its own: Search\/First has set/)]);
-    expect(faultsOfAny({ consumer: { functionArn: 'arn' }, positions: 'positions' })).toEqual([
-      'consumer: expected a Lambda function that is made in this app',
-      "positions: expected a table, or 'own-write'",
-    ]);
-  });
-});
-
-describe('a subscription that could never match or work', () => {
-  it('stops synth with every fault, each with what it should be', () => {
-    expect(
-      faultsOfAny({
-        partnerAccounts: [],
-        statuses: [''],
-        advertIds: ['1001', '../2', 3],
-        detailTypes: ['AdvertStatusChange'],
-        status: ['sold'],
-        maxReceiveCount: 0,
-        visibilityTimeout: Duration.hours(13),
-        target: 'queue',
-      }),
-    ).toEqual([
-      'partnerAccounts: expected at least one; omit the property for all partner accounts, because an empty list matches nothing',
-      'statuses.0: expected 1 to 256 characters',
-      'advertIds.1: expected 1 to 20 digits',
-      'advertIds.2: expected 1 to 20 digits, as text',
-      'detailTypes.0: expected one of AdvertStatusChanged, AdvertUnavailable, PartnerAuthorizationRequired, PartnerAuthorizationRestored: did you mean AdvertStatusChanged?',
-      'target: expected a queue or a function; for anything else, send to a queue',
-      'visibilityTimeout: expected a Duration from 1 second to 12 hours',
-      'maxReceiveCount: expected a whole number from 1 to 1000',
-      'status: there is no such property: did you mean statuses?',
-    ]);
-  });
-
-  it('tells of the bus', () => {
-    const none = "bus: expected the bridge's bus, EventBus.fromEventBusName(…), or bridgeAccount";
-    expect(faultsOf(() => ({}) as AdvertSubscriptionProps)).toEqual([expect.stringContaining(none)]);
-    expect(faultsOf(() => undefined as unknown as AdvertSubscriptionProps)).toEqual([
-      expect.stringContaining(none),
-    ]);
-    expect(faultsOfAny({ bus: 'adverts' })).toEqual([
-      'bus: expected an event bus: EventBus.fromEventBusName(…)',
-    ]);
-    expect(
-      faultsOf((stack) => ({ bus: EventBus.fromEventBusArn(stack, 'Bus', theirBus) }), {
-        ...ours,
-        region: 'eu-west-1',
-      }),
-    ).toEqual([expect.stringMatching(/^bus: expected a stack in eu-central-1/)]);
-    expect(faultsOf((stack) => ({ bus: EventBus.fromEventBusName(stack, 'Default', 'default') }))).toEqual([
-      expect.stringMatching(/default bus$/),
-    ]);
-  });
-
-  it('tells of lists and numbers that are written in another way', () => {
-    expect(
-      faultsOfAny({ statuses: 'active', partnerAccounts: ['main,second'], maxReceiveCount: '3' }),
-    ).toEqual([
-      'partnerAccounts.0: expected 1 to 64 letters, digits, ".", "_" or "-", beginning with a letter or digit',
-      "statuses: expected a list of statuses, such as ['active']",
-      'maxReceiveCount: expected a whole number from 1 to 1000',
-    ]);
-    expect(faultsOfAny({ statuses: ['active,sold'] })).toEqual([
-      "statuses.0: expected one value without a comma: a list is ['active', '…']",
-    ]);
-  });
-
-  it('tells of the target', () => {
-    expect(
-      faultsOf((stack) => ({ bus: bus(stack), target: new Queue(stack, 'Fifo', { fifo: true }) })),
-    ).toEqual([expect.stringMatching(/^target: expected a standard queue/)]);
-    expect(
-      faultsOf((stack) => ({
-        bus: bus(stack),
-        target: aFunction(stack),
-        maxReceiveCount: 3,
-        visibilityTimeout: Duration.minutes(1),
-      })),
-    ).toEqual([
-      expect.stringMatching(/^visibilityTimeout: expected no target with it/),
-      expect.stringMatching(/^maxReceiveCount: expected no target with it/),
-    ]);
-    expect(
-      faultsOf(
-        (stack) => ({
-          bus: bus(stack),
-          target: Queue.fromQueueArn(stack, 'Far', 'arn:aws:sqs:eu-west-1:222222222222:far'),
-        }),
-        ours,
-      ),
-    ).toEqual(['target: expected one in eu-central-1, the region of the stack']);
-  });
-
-  it('says so in a message that a person can act on', () => {
-    expect(() => subscribed((stack) => ({ bus: bus(stack), statuses: [], advertIds: ['x'] }))).toThrow(
+      },
+      ['consumer: expected a function of its own: Search/First has set'],
+    ],
+    [
+      'an ARN as a consumer and a name as positions',
+      (stack) => ({ bus: bus(stack), consumer: { functionArn: 'arn' }, positions: 'positions' }),
       [
-        'The subscription Search/Adverts2 has faults.',
-        '  statuses: expected at least one; omit the property for all statuses, because an empty list matches nothing',
-        '  advertIds.0: expected 1 to 20 digits',
-      ].join('\n'),
+        'consumer: expected a Lambda function that is made in this app',
+        "positions: expected a table, or 'own-write'",
+      ],
+    ],
+  ])('are found in %s', (_what, props, faults, env) => {
+    expect(faultsOf(props as Props, env)).toEqual(faults.map((fault) => expect.stringContaining(fault)));
+  });
+
+  it('are one message with the path of the subscription', () => {
+    expect(() => subscribed((stack) => ({ bus: bus(stack), statuses: [], advertIds: ['x'] }))).toThrow(
+      /^The subscription Search\/Adverts2 has faults\.\n {2}statuses: .+\n {2}advertIds\.0: expected 1 to 20 digits$/,
     );
   });
 });
@@ -573,4 +568,8 @@ describe('the checks of cdk-nag', () => {
 
     expect(() => app.synth({ force: true })).toThrow('AwsSolutions-IAM4');
   });
+});
+
+it('is used in docs/subscribe/cdk.md in a way that synthesizes', () => {
+  Template.fromStack(new SearchStack(new App(), 'Search')).resourceCountIs('AWS::Events::Rule', 1);
 });

@@ -1,5 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of CloudFormation and variables of IAM.
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { contradictionsOf, patternsOf } from '../../infra/constructs/subscription/subscription-pattern.ts';
+import { aFilter } from '../helpers/subscriptions.ts';
 import { inShort, type Synthesized, synthesized } from '../helpers/synthesized.ts';
 
 const alone = synthesized({ busName: 'marketplace' });
@@ -19,7 +22,7 @@ const rules = 'arn:${AWS::Partition}:events:${AWS::Region}:${AWS::AccountId}:rul
 const own = { 'events:creatorAccount': '${aws:PrincipalAccount}' };
 
 describe('the bus', () => {
-  it('has the name that is set, and an archive of all that the bridge publishes', () => {
+  it('has the set name, and an archive of everything the bridge publishes', () => {
     const bus = alone.one('AWS::Events::EventBus');
     expect(bus.Properties.Name).toBe('marketplace');
     expect(alone.one('AWS::Events::Archive').Properties).toMatchObject({
@@ -29,13 +32,13 @@ describe('the bus', () => {
     });
   });
 
-  it('is nobody else’s when no subscriber is set', () => {
+  it('has no policy when no subscriber is set', () => {
     expect(statements(alone)).toEqual([]);
   });
 });
 
 describe('the policy of the bus', () => {
-  it('lets the accounts named make rules for the events of the bridge, and for no others', () => {
+  it('allows the named accounts to create rules for events of the bridge only', () => {
     const make = statements(open).find(({ Sid }) => Sid === 'AccountsMakeRules');
     expect(inShort(make)).toEqual({
       Sid: 'AccountsMakeRules',
@@ -61,7 +64,7 @@ describe('the policy of the bus', () => {
     });
   });
 
-  it('lets the organization in by its ID only', () => {
+  it('allows the organization by its ID', () => {
     const ofOrganization = statements(open).filter(({ Sid }) => Sid.startsWith('Organization'));
     expect(ofOrganization).toHaveLength(2);
     for (const { Principal, Condition } of ofOrganization) {
@@ -70,7 +73,7 @@ describe('the policy of the bus', () => {
     }
   });
 
-  it('lets everybody touch rules of their own only, and publish nothing', () => {
+  it('allows everybody only rules of their own, and no publishing', () => {
     for (const statement of statements(open)) {
       expect(statement.Condition.StringEqualsIfExists).toEqual(own);
       expect(inShort(statement.Resource)).toBe(rules);
@@ -81,12 +84,26 @@ describe('the policy of the bus', () => {
       { 'events:TargetArn': 'arn:${AWS::Partition}:*:*:${aws:PrincipalAccount}:*' },
       { 'events:TargetArn': 'arn:${AWS::Partition}:*:*:${aws:PrincipalAccount}:*' },
     ]);
+    // What CloudFormation needs for a rule.
+    const ofRules = ['PutRule', 'DescribeRule', 'DeleteRule', 'TagResource', 'UntagResource'];
+    const ofTargets = ['PutTargets', 'RemoveTargets', 'ListTargetsByRule'];
     expect(statements(open).flatMap(({ Action }) => Action)).toEqual(
-      expect.arrayContaining(['events:PutTargets', 'events:DeleteRule', 'events:RemoveTargets']),
+      expect.arrayContaining([...ofRules, ...ofTargets].map((action) => `events:${action}`)),
     );
   });
 
-  it('is as short as EventBridge wants it, 10 KB, with as many accounts as a setting may name', () => {
+  it('allows the rules of any subscription of the construct', () => {
+    const [make] = statements(open);
+    const allowed = make.Condition['ForAllValues:StringEquals'];
+    const filters = fc.sample(aFilter, 60).filter((filter) => contradictionsOf(filter).length === 0);
+    for (const { source = [], 'detail-type': types } of filters.flatMap(patternsOf)) {
+      expect([source, types].every((values) => values.length > 0)).toBe(true);
+      expect(allowed['events:source']).toEqual(expect.arrayContaining([...source]));
+      expect(allowed['events:detail-type']).toEqual(expect.arrayContaining([...types]));
+    }
+  });
+
+  it('has at most 10 KB with the maximum number of accounts', () => {
     const policy = JSON.stringify(statements(crowded).map(inShort));
     const asDeployed = policy.replaceAll('${AWS::Partition}', 'aws-us-gov');
 

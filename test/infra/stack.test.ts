@@ -1,66 +1,260 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of CloudFormation in short.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { unknownToEmulator } from '../../infra/emulator.ts';
 import packageJson from '../../package.json' with { type: 'json' };
+import { stages } from '../../scripts/bundle-handlers.ts';
+import {
+  type FunctionName,
+  functionResources,
+  resourceKeys,
+  settingsKey,
+} from '../../shared/contract/environment.ts';
 import { outputs, stackName } from '../../shared/contract/names.ts';
-import { synthesized } from '../helpers/synthesized.ts';
+import { storeKeys } from '../../shared/contract/tables.ts';
+import { refreshLimits } from '../../shared/runtime/limits.ts';
+import { functions, inShort, repository, synthesized } from '../helpers/synthesized.ts';
 
-const bridge = synthesized();
+const bridge = synthesized({ auditSample: '299' });
+const { one, ofType } = bridge;
+const names = Object.keys(functions) as FunctionName[];
+const kept = { DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' };
+const table = {
+  ...kept,
+  Properties: {
+    KeySchema: [
+      { AttributeName: storeKeys.partitionKey, KeyType: 'HASH' },
+      { AttributeName: storeKeys.sortKey, KeyType: 'RANGE' },
+    ],
+    BillingMode: 'PAY_PER_REQUEST',
+    PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+    DeletionProtectionEnabled: true,
+  },
+};
+const queue = { FifoQueue: true, MessageRetentionPeriod: 1_209_600, SqsManagedSseEnabled: true };
+const scheduled = (id: string, rate: string) => ({
+  ScheduleExpression: rate,
+  FlexibleTimeWindow: { Mode: 'OFF' },
+  Target: {
+    Arn: `\${${id}Function.Arn}`,
+    RoleArn: `\${${id}ScheduleRole.Arn}`,
+    Input: '{}',
+    RetryPolicy: { MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 },
+  },
+});
+const forgetful = { MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 };
 
 describe('the stack', () => {
-  it('has exactly the outputs that others rely on', () => {
+  it.each<[what: string, type: string, id: string, expected: object]>([
+    ['keeps and can restore the feed states', 'DynamoDB::Table', 'FeedState', table],
+    ['keeps and can restore the histories', 'DynamoDB::Table', 'AdvertStatus', table],
+    [
+      'limits throughput by advert, and leaves dead-lettering to fan-out',
+      'SQS::Queue',
+      'ChangedAdvertsQueue',
+      {
+        Properties: {
+          ...queue,
+          DeduplicationScope: 'messageGroup',
+          FifoThroughputLimit: 'perMessageGroupId',
+          RedrivePolicy: { deadLetterTargetArn: '${ChangedAdvertsDeadLetters.Arn}', maxReceiveCount: 1000 },
+          RedriveAllowPolicy: { redrivePermission: 'denyAll' },
+        },
+      },
+    ],
+    ['keeps dead letters for 14 days', 'SQS::Queue', 'ChangedAdvertsDeadLetters', { Properties: queue }],
+    [
+      'keeps the secret of the application',
+      'SecretsManager::Secret',
+      '',
+      { ...kept, Properties: { Name: 'advert-bridge/application' } },
+    ],
+    [
+      'hands fan-out ten messages at a time, and takes single failures',
+      'Lambda::EventSourceMapping',
+      '',
+      {
+        Properties: {
+          EventSourceArn: '${ChangedAdvertsQueue.Arn}',
+          FunctionName: '${FanOutFunction}',
+          BatchSize: 10,
+          FunctionResponseTypes: ['ReportBatchItemFailures'],
+          ScalingConfig: { MaximumConcurrency: 2 },
+        },
+      },
+    ],
+    [
+      'runs drain every minute',
+      'Scheduler::Schedule',
+      'Drain',
+      { Properties: scheduled('Drain', 'rate(1 minute)') },
+    ],
+    [
+      'runs refresh-token every 15 minutes',
+      'Scheduler::Schedule',
+      'RefreshToken',
+      { Properties: scheduled('RefreshToken', 'rate(15 minutes)') },
+    ],
+    ['drops old runs of drain', 'Lambda::EventInvokeConfig', 'Drain', { Properties: forgetful }],
+    [
+      'drops old runs of refresh-token',
+      'Lambda::EventInvokeConfig',
+      'RefreshToken',
+      { Properties: forgetful },
+    ],
+  ])('%s', (_what, type, id, expected) => {
+    expect(inShort(one(`AWS::${type}`, id))).toMatchObject(expected);
+  });
+
+  it('creates the secret without a value, which a deployment would overwrite', () => {
+    const { Properties } = one('AWS::SecretsManager::Secret');
+    expect(Object.keys(Properties)).not.toContain('SecretString');
+    expect(Object.keys(Properties)).not.toContain('GenerateSecretString');
+  });
+
+  it('accepts messages over TLS only', () => {
+    const policies = ofType('AWS::SQS::QueuePolicy').map(([, { Properties }]) => inShort(Properties));
+    const Statement = [{ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } }];
+    expect(policies).toMatchObject([
+      { Queues: ['${ChangedAdvertsDeadLetters}'], PolicyDocument: { Statement } },
+      { Queues: ['${ChangedAdvertsQueue}'], PolicyDocument: { Statement } },
+    ]);
+  });
+
+  it('hides a message for six timeouts of fan-out, and returns it at most 200 times a day', () => {
+    const { Timeout } = one('AWS::Lambda::Function', functions.fanOut).Properties;
+    const { VisibilityTimeout, ContentBasedDeduplication } = one(
+      'AWS::SQS::Queue',
+      'ChangedAdvertsQueue',
+    ).Properties;
+    expect(ContentBasedDeduplication).toBeUndefined();
+    expect(VisibilityTimeout).toBeGreaterThanOrEqual(6 * Timeout);
+    expect(86_400 / VisibilityTimeout).toBeLessThanOrEqual(200);
+  });
+
+  it.each([
+    ['0.1', 2],
+    ['300', 30],
+    ['100000', 100],
+  ])('runs at %s requests a second at most %i batches at once', (maxRequestsPerSecond, most) => {
+    const { Properties } = synthesized({ maxRequestsPerSecond }).one('AWS::Lambda::EventSourceMapping');
+    expect(Properties.ScalingConfig.MaximumConcurrency).toBe(most);
+  });
+
+  it('uses restored tables instead of new ones when the settings name them', () => {
+    const restored = synthesized({ feedStateTable: 'restored-feeds', advertStatusTable: 'restored-adverts' });
+    const { Outputs } = restored.template.toJSON();
+    expect(restored.ofType('AWS::DynamoDB::Table')).toEqual([]);
+    expect([Outputs.FeedStateTableName.Value, Outputs.AdvertStatusTableName.Value]).toEqual([
+      'restored-feeds',
+      'restored-adverts',
+    ]);
+    for (const prefix of Object.values(functions)) {
+      const { Variables } = restored.one('AWS::Lambda::Function', prefix).Properties.Environment;
+      expect(Object.values(Variables)).toContain('restored-feeds');
+    }
+    const resources = restored
+      .ofType('AWS::IAM::Policy')
+      .flatMap(([, { Properties }]) => Properties.PolicyDocument.Statement)
+      .filter(({ Action }) => JSON.stringify(Action).includes('dynamodb:'))
+      .map(({ Resource }) => JSON.stringify(inShort(Resource)));
+    expect(resources.length).toBeGreaterThan(10);
+    for (const resource of resources) expect(resource).toMatch(/:table\/restored-(feeds|adverts)"$/);
+  });
+
+  it('has exactly the outputs of the contract', () => {
     const { Outputs } = bridge.template.toJSON();
     expect(bridge.stack.stackName).toBe(stackName);
     expect(Object.keys(Outputs).sort()).toEqual(Object.values(outputs).sort());
-    expect(Outputs.EventBusName.Value).toEqual({ Ref: bridge.one('AWS::Events::EventBus').id });
+    expect(Outputs.EventBusName.Value).toEqual({ Ref: one('AWS::Events::EventBus').id });
     expect(Outputs.Version.Value).toBe(packageJson.version);
     for (const name of ['Drain', 'RefreshToken']) {
-      const { id } = bridge.one('AWS::Scheduler::Schedule', name);
+      const { id } = one('AWS::Scheduler::Schedule', name);
       expect(Outputs[`${name}ScheduleName`].Value).toEqual({ Ref: id });
     }
   });
 
-  it('is protected from being taken away by mistake, on AWS', () => {
-    expect(bridge.stack.terminationProtection).toBe(true);
-    expect(synthesized({ target: 'emulator' }).stack.terminationProtection).toBe(false);
-  });
-
-  it('names only what the contract names', () => {
-    const named = Object.values(bridge.resources).flatMap(({ Properties }) =>
-      [
-        'BucketName',
-        'FunctionName',
-        'LogGroupName',
-        'Name',
-        'QueueName',
-        'RoleName',
-        'TableName',
-        'TopicName',
-      ]
-        .map((key) => Properties?.[key])
-        .filter((name) => typeof name === 'string'),
+  it('gives fixed names only to what the contract names', () => {
+    const fixed = /^(Bucket|Function|LogGroup|Queue|Role|Table|Topic)?Name$/;
+    const named = Object.values(synthesized().resources).flatMap(({ Type, Properties = {} }) =>
+      Object.entries(Properties).filter(
+        ([key, value]) =>
+          Type !== 'AWS::Lambda::EventSourceMapping' && fixed.test(key) && typeof value === 'string',
+      ),
     );
-    expect(named.sort()).toEqual(['advert-bridge/application', 'adverts']);
+    expect(named.map(([, name]) => name).sort()).toEqual(['advert-bridge/application', 'adverts']);
   });
 
-  // That each grant is needed, and all of them together suffice, is shown by the calls (iam/grants-used.test.ts).
-  it('grants nothing by a wildcard action, a policy of AWS or a policy within a role', () => {
-    const statements = bridge
-      .ofType('AWS::IAM::Policy')
-      .flatMap(([, { Properties }]) => Properties.PolicyDocument.Statement);
+  // That each grant is needed, and that all suffice, is shown by the calls (iam/grants-used.test.ts).
+  it('grants no wildcard action, no policy of AWS and no policy within a role', () => {
+    const statements = ofType('AWS::IAM::Policy').flatMap(
+      ([, { Properties }]) => Properties.PolicyDocument.Statement,
+    );
     const actions = statements.flatMap(({ Action }) => Action as string | string[]);
     expect(actions.length).toBeGreaterThan(40);
     expect(actions.filter((action) => action.includes('*'))).toEqual([]);
-    for (const [, { Properties }] of bridge.ofType('AWS::IAM::Role')) {
+    for (const [, { Properties }] of ofType('AWS::IAM::Role'))
       expect([Properties.ManagedPolicyArns, Properties.Policies]).toEqual([undefined, undefined]);
-    }
-    expect(bridge.ofType('AWS::IAM::ManagedPolicy')).toEqual([]);
+    expect(ofType('AWS::IAM::ManagedPolicy')).toEqual([]);
   });
 
-  it('gives tokens to functions that need them and to people who catch up, by the path of their roles', () => {
-    const readers = bridge
-      .ofType('AWS::IAM::Role')
-      .filter(([, { Properties }]) => Properties.Path === '/advert-bridge/token-readers/');
+  it('puts exactly the roles that may read tokens on the path of token readers', () => {
+    const readers = ofType('AWS::IAM::Role').filter(
+      ([, { Properties }]) => Properties.Path === '/advert-bridge/token-readers/',
+    );
     expect(readers.map(([id]) => id.slice(0, -8)).sort()).toEqual([
       ...['CatchUpRole', 'DrainRole', 'FanOutRole', 'RefreshTokenRole'],
     ]);
   });
+});
+
+describe.each(names)('the %s function', (name) => {
+  const { Properties } = one('AWS::Lambda::Function', functions[name]);
+
+  it('has exactly the environment of its contract', () => {
+    const wanted = (Object.keys(functionResources[name].entries) as (keyof typeof resourceKeys)[])
+      // Only with a KMS key: advert-bridge.test.ts.
+      .filter((key) => key !== 'partnerSecretKey');
+
+    expect(Object.keys(Properties.Environment.Variables).sort()).toEqual(
+      [settingsKey, ...wanted.map((key) => resourceKeys[key])].sort(),
+    );
+  });
+
+  it('runs on Node 24 and arm64, logs JSON for a month, and reserves and traces nothing', () => {
+    expect(Properties).toMatchObject({
+      Runtime: 'nodejs24.x',
+      Architectures: ['arm64'],
+      LoggingConfig: { LogFormat: 'JSON', ApplicationLogLevel: 'INFO' },
+    });
+    const { [Properties.LoggingConfig.LogGroup.Ref]: logGroup } = bridge.resources;
+    expect(logGroup?.Properties.RetentionInDays).toBe(30);
+    // A trace costs five times what its event does (docs/decisions/0006-own-code.md).
+    expect(Properties.TracingConfig).toBeUndefined();
+    expect(Properties.ReservedConcurrentExecutions).toBeUndefined();
+  });
+});
+
+it.each(['refreshToken', 'connect'] as const)('%s ends before its lock does', (name) => {
+  const { Timeout } = one('AWS::Lambda::Function', functions[name]).Properties;
+  expect(Timeout * 1000).toBeLessThan(refreshLimits.lockMs);
+});
+
+it('has four functions, each with a handler', () => {
+  expect(ofType('AWS::Lambda::Function')).toHaveLength(stages.length);
+  for (const stage of stages)
+    expect(existsSync(join(repository, 'functions', stage, 'handler.ts'))).toBe(true);
+});
+
+it('for the emulator is the stack for AWS without what the emulator rejects', () => {
+  const settings = { subscriberAccounts: '111111111111', alarmEmail: 'team@example.com' };
+  const aws = synthesized(settings);
+  const emulator = synthesized({ ...settings, target: 'emulator' });
+  const known = Object.entries(aws.resources).filter(([, { Type }]) => !unknownToEmulator.includes(Type));
+
+  expect(known.length).toBeLessThan(Object.keys(aws.resources).length);
+  expect(emulator.resources).toEqual(Object.fromEntries(known));
+  expect(emulator.template.toJSON().Outputs).toEqual(aws.template.toJSON().Outputs);
+  expect([aws, emulator].map(({ stack }) => stack.terminationProtection)).toEqual([true, false]);
 });

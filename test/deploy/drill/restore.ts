@@ -39,7 +39,7 @@ export const shortlyBefore = (): string => `${new Date(Date.now() - 60_000).toIS
 
 /**
  * Restores tables under other names, deploys with them, and loses tables, with the commands of
- * docs/operate/backup.md. test/infra/state.test.ts checks that the functions may use only these tables;
+ * docs/operate/backup.md. test/infra/stack.test.ts checks that the functions may use only these tables;
  * test/unit/functions/restored-tables.test.ts shows what would happen if sequence numbers were used twice.
  *
  * @returns the resulting deployment
