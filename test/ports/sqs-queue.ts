@@ -39,7 +39,7 @@ export function sqsQueue(queue: Queue, deadLetterQueue: Queue, bodies: () => Pro
 }
 
 /** A minute passes between two reads, so the queue's count is requested every time. */
-export function hurriedClock() {
+function hurriedClock() {
   let now = 0;
   return {
     now: () => {

@@ -2,22 +2,23 @@
  * Grants are proven, not restated: every call that the functions make is put to an IAM engine with the policies of the
  * synthesized template. None may be denied, and no grant may be without a call.
  *
- * A call that is new needs nothing here when a handler makes it in the journey, or when it is in a port's conformance suite
- * and port-suites.ts says which function uses the method.
+ * A call that is new needs nothing here when a handler makes it in the journey, or when `rows` names it.
  */
 import { PassThrough, Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { runCli } from '../../../cli/cli.ts';
+import { createStore } from '../../../shared/aws/store.ts';
 import type { FunctionName } from '../../../shared/contract/environment.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
+import type { Kind } from '../../../shared/contract/tables.ts';
+import type { Store } from '../../../shared/ports/store.ts';
 import { functions, synthesized } from '../../helpers/synthesized.ts';
 import { knownConditionKeys } from './aws-call.ts';
 import { awsMadeCalls } from './aws-made-calls.ts';
 import { decide, mayAssume } from './decide.ts';
 import { compare, distinctCalls, type RoleCall, summary } from './grants.ts';
 import { type Journey, startJourney, travel } from './handlers-journey.ts';
-import { recordedPortSuites } from './port-suites.ts';
-import { type RecordedWorld, startRecordedWorld } from './recorded-world.ts';
+import { type Caller, type RecordedWorld, startRecordedWorld } from './recorded-world.ts';
 import {
   awsAccount,
   policiesOf,
@@ -101,7 +102,39 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-recordedPortSuites(() => world);
+/** The rows that each function works on, and how, also on ways that the journey below does not take. */
+const rows: readonly (readonly [Caller, Kind, readonly (keyof Store)[]])[] = [
+  ['drain', 'account', ['list', 'get', 'put']],
+  ['drain', 'aside', ['list', 'remove']],
+  ['fanOut', 'account', ['get', 'put']],
+  ['fanOut', 'aside', ['put']],
+  ['fanOut', 'history', ['get', 'put']],
+  ['refreshToken', 'account', ['list', 'get', 'put']],
+  ['connect', 'account', ['get', 'put', 'remove']],
+  ['connect', 'history', ['get']],
+  // Backfills and audits put an account on hold, too.
+  ['catchUp', 'account', ['list', 'get', 'put']],
+  ...(['drain', 'fanOut', 'refreshToken', 'connect'] as const).map(
+    (by) => [by, 'bridge', ['get', 'put']] as const,
+  ),
+];
+it.each(rows)('%s works on rows of kind %s: %j', async (by, kind, used) => {
+  const tables = [await world.table('FeedState'), await world.table('AdvertStatus')] as const;
+  const storeOf = (caller: Caller) =>
+    createStore({ feedState: tables[0].of(caller), advertStatus: tables[1].of(caller) });
+  const own = storeOf(by);
+  const store: Store = {
+    ...storeOf('harness'),
+    ...Object.fromEntries(used.map((method) => [method, own[method]])),
+  };
+  const key = { kind, name: 'main' };
+
+  const put = await store.put(key, { a: 1 }, 'absent');
+  expect(await store.get(key)).toMatchObject({ value: { a: 1 } });
+  expect(await store.list(kind)).toHaveLength(1);
+  expect(await store.put(key, { a: 2 }, 'etag' in put ? put.etag : '')).toHaveProperty('etag');
+  expect(await store.remove(key)).toBe(true);
+});
 
 describe('the handlers', () => {
   it('take a partner account from connect to forget', async () => {
