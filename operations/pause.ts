@@ -80,7 +80,8 @@ export async function resume(
   const service = holdOf(withoutHolds(budget, isOperators), undefined, nowMs);
   let ended = everywhere;
   const resumed = <T extends Holder>(holder: T): T =>
-    withoutHolds(holder, (hold) => early || isOperators(hold));
+    // Only the user ends a stop.
+    withoutHolds(holder, (hold) => isOperators(hold) || (early && hold.kind !== 'authorization'));
   if (name !== undefined) {
     await changeKnown(partnerAccounts, name, (account) => {
       ended = heldBy(account, 'operator', nowMs);

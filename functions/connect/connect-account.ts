@@ -114,7 +114,7 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
     const last = Math.max(known?.generation ?? 0, ...registered);
     // A generation that is being forgotten cannot be continued: the rest of its data is about to be removed.
     // Planted fault: forgotten-while-connected
-    const isAnew = !known || newUser || known.stop?.forgetting;
+    const isAnew = !known || newUser || known.forgetting;
     // A generation is a number of seconds, and greater than all earlier ones of the same name.
     const generation = isAnew ? Math.max(Math.floor(clock.now() / 1000), last + 1) : last;
     const isNew = !registered.includes(generation);

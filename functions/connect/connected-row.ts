@@ -5,7 +5,7 @@ import { withoutHolds } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { TokenPair } from '../../shared/domain/token-pair.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
-import { restored } from '../refresh-token/account-writes.ts';
+import { restored, stopHold } from '../refresh-token/account-writes.ts';
 
 export interface ConnectedRowDeps {
   readonly accounts: PartnerAccounts;
@@ -28,12 +28,11 @@ export function createConnectedRow({ accounts, clock, settings }: ConnectedRowDe
    */
   async function begin({ name, holder, isKnown }: Lock, generation: number): Promise<void> {
     const startedAt = clock.now();
-    const at = toInstant(startedAt);
     const waiting: PartnerAccount = {
       name,
       generation,
-      connectedAt: at,
-      stop: { reason: 'disconnected', tokenVersion: '', at },
+      connectedAt: toInstant(startedAt),
+      holds: [stopHold('disconnected', startedAt)],
       refreshing: { holder, startedAt, until: startedAt + settings.lockMs },
     };
     if (!isKnown && (await accounts.add(waiting))) return;
@@ -42,10 +41,7 @@ export function createConnectedRow({ accounts, clock, settings }: ConnectedRowDe
       now.refreshing?.holder === holder && now.generation !== generation
         ? // An operator's pause belongs to the name, not to the user.
           // Planted fault: pause-lost-by-connect
-          withoutHolds(
-            { ...waiting, ...(now.holds && { holds: now.holds }) },
-            ({ kind }) => kind !== 'operator',
-          )
+          { ...waiting, holds: [...(waiting.holds ?? []), ...operatorHoldsOf(now)] }
         : undefined,
     );
     if (account?.refreshing?.holder !== holder) throw connectedElsewhere(name);
@@ -88,6 +84,8 @@ export function createConnectedRow({ accounts, clock, settings }: ConnectedRowDe
 
   return { begin, activate };
 }
+
+const operatorHoldsOf = ({ holds = [] }: PartnerAccount) => holds.filter(({ kind }) => kind === 'operator');
 
 export const connectedElsewhere = (name: string) =>
   new PartnerError(

@@ -1,11 +1,11 @@
-import { type Clock, toInstant } from '../../shared/domain/clock.ts';
+import type { Clock } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
-import { withoutHolds } from '../../shared/domain/holds.ts';
+import { withHold, withoutHolds } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { rowMaxAgeMs } from '../../shared/partner-api/tokens/cached-accounts.ts';
 import type { FeedStates } from '../../shared/ports/feed-states.ts';
 import type { TokenVault } from '../../shared/ports/token-vault.ts';
-import { isUnanswered } from '../refresh-token/account-writes.ts';
+import { stopHold } from '../refresh-token/account-writes.ts';
 import type { LockDeps } from '../refresh-token/refresh-lock.ts';
 import { exclusively } from './exclusive.ts';
 
@@ -31,15 +31,17 @@ export function createDisconnect(deps: DisconnectDeps) {
   const { accounts, vault, feedStates, clock, clockSkewMs = 5_000 } = deps;
 
   /** Does nothing if the name is unknown by then: someone may be connecting it right now. */
-  const whenKnown = <T>(name: string, work: () => Promise<T>): Promise<T | undefined> =>
+  const whenKnown = <T>(name: string, work: (holder: string) => Promise<T>): Promise<T | undefined> =>
     exclusively<T | undefined>(deps, name, { deadlineMs: clock.now() + waitMs }, work, async () => undefined);
 
   const removeCredentials = (name: string, isForgetting = false): Promise<PartnerAccount | undefined> =>
-    whenKnown(name, async () => {
+    whenKnown(name, async (holder) => {
+      const isOurs = (account?: PartnerAccount) => account?.refreshing?.holder === holder;
       const account = await accounts.change(name, (now) =>
-        disconnected(now, clock.now(), isForgetting || now.stop?.forgetting === true),
+        isOurs(now) ? disconnected(now, clock.now(), isForgetting || now.forgetting === true) : undefined,
       );
-      if (account) await vault.remove(name);
+      // A process that was frozen in between must not remove what was connected meanwhile.
+      if (account && isOurs(await accounts.read(name))) await vault.remove(name);
       return account;
     });
 
@@ -76,7 +78,7 @@ export function createDisconnect(deps: DisconnectDeps) {
     await whenKnown(name, async () => {
       const account = await accounts.read(name);
       // Planted fault: forgotten-while-connected
-      if (account && (account.generation !== generation || !account.stop?.forgetting)) {
+      if (account && (account.generation !== generation || !account.forgetting)) {
         throw new PartnerError(
           'account-busy',
           `${name} was connected again while it was being forgotten: its earlier data is gone, the new connection stays`,
@@ -112,11 +114,8 @@ export function createDisconnect(deps: DisconnectDeps) {
  * followed by `PartnerAuthorizationRestored`.
  */
 function disconnected(account: PartnerAccount, nowMs: number, isForgetting: boolean): PartnerAccount {
-  const { token, stop, ...rest } = withoutHolds(account, ({ kind }) => kind !== 'operator');
-  const tokenVersion = token?.version ?? stop?.tokenVersion ?? '';
-  const at = toInstant(nowMs);
   // Planted fault: disconnect-forgets-stop
-  const unanswered = isUnanswered(stop) ? { unanswered: true } : {};
-  const forgetting = isForgetting ? { forgetting: true } : {};
-  return { ...rest, stop: { reason: 'disconnected', tokenVersion, at, ...unanswered, ...forgetting } };
+  const { token: _token, ...rest } = withoutHolds(account, ({ kind }) => kind !== 'operator');
+  const held = withHold(rest, stopHold('disconnected', nowMs));
+  return isForgetting ? { ...held, forgetting: true } : held;
 }

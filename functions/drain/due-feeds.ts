@@ -76,8 +76,8 @@ export async function sortFeeds(deps: SortDeps, only?: string): Promise<SortedFe
     if (account?.generation !== state.generation) continue;
     registered.add(account);
     const feed = feedNamed(state.feed);
-    if (stopOf(account) || !feed) continue;
     const hold = holdOf(undefined, account, now);
+    if (hold?.kind === 'authorization' || !feed) continue;
     if (hold)
       paused.push({
         partnerAccount,
@@ -104,7 +104,7 @@ export async function sortFeeds(deps: SortDeps, only?: string): Promise<SortedFe
   const isStopped = (account: PartnerAccount) =>
     (stopOf(account)?.reason ?? 'disconnected') !== 'disconnected';
   const stops = known.filter(isStopped);
-  const recent = stops.filter(({ stop }) => stop && now - Date.parse(stop.at) < justNowMs).length;
+  const recent = stops.filter((account) => now - (stopOf(account)?.since ?? 0) < justNowMs).length;
   const furtherStops = recent < stops.length ? recent : 0;
   return { due, stopped: stops.map(({ name }) => name), furtherStops, paused };
 }

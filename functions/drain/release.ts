@@ -1,7 +1,6 @@
 import type { Clock } from '../../shared/domain/clock.ts';
 import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
 import { holdOf } from '../../shared/domain/holds.ts';
-import { stopOf } from '../../shared/domain/partner-account.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { Aside } from '../../shared/state/aside.ts';
@@ -42,7 +41,7 @@ export async function releaseHeld(deps: ReleaseDeps, deadlineMs: number): Promis
   async function releaseOf(partnerAccount: string): Promise<void> {
     const account = await accounts.read(partnerAccount);
     const now = clock.now();
-    if (account && (stopOf(account) || holdOf(undefined, account, now))) return;
+    if (account && holdOf(undefined, account, now)) return;
     let released = 0;
     while (released < settings.maxWaiting && clock.now() < deadlineMs) {
       const held = await aside.list(partnerAccount, messagesAtOnce);

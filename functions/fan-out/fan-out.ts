@@ -7,7 +7,7 @@
 import { lateAfterSeconds, metrics } from '../../shared/contract/names.ts';
 import { asPartnerError, PartnerError } from '../../shared/domain/faults.ts';
 import { endOfHold, holdMeanings, holdOf } from '../../shared/domain/holds.ts';
-import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
+import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { CachedAccounts } from '../../shared/partner-api/tokens/cached-accounts.ts';
 import type { Delivery, Outcome, Settlement } from '../../shared/ports/deliveries.ts';
 import type { AdvertDeps, Group } from './advert.ts';
@@ -51,7 +51,7 @@ type BatchAccounts = Map<string, Promise<PartnerAccount | undefined>>;
  * second time, and a late write of another worker could match the version of the new row.
  */
 const isOver = (account: PartnerAccount, generation: number): boolean =>
-  account.generation > generation || (account.generation === generation && account.stop?.forgetting === true);
+  account.generation > generation || (account.generation === generation && account.forgetting === true);
 
 /** Judged before any other work, because that work may be what crashes. */
 const deliveredTooOften = ({ receives }: Delivery): PartnerError =>
@@ -97,7 +97,7 @@ export function createFanOut(given: FanOutDeps) {
     const hold = holdOf(undefined, account, clock.now());
     // What only a person ends may end at any moment, and messages must not grow old during it.
     // Planted fault: aged-while-paused
-    if (stopOf(account) || (hold && holdMeanings[hold.kind].setsAside)) return Number.POSITIVE_INFINITY;
+    if (hold && holdMeanings[hold.kind].setsAside) return Number.POSITIVE_INFINITY;
     return hold ? endOfHold(hold) : 0;
   }
 

@@ -4,8 +4,7 @@
  */
 import type { StopReason } from '../../shared/contract/events.ts';
 import { type AuthorizationChange, authorizationEvent } from '../../shared/domain/advert-event.ts';
-import { toInstant } from '../../shared/domain/clock.ts';
-import { type Hold, withoutHolds } from '../../shared/domain/holds.ts';
+import { type Hold, withHold, withoutHolds } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { stopOf } from '../../shared/domain/partner-account.ts';
 import type { TokenPair } from '../../shared/domain/token-pair.ts';
@@ -22,22 +21,24 @@ export function stopped(
   moment: Moment,
 ): PartnerAccount {
   if (stopOf(account)) return account;
-  const stop = { reason, tokenVersion, at: toInstant(moment.observedAt) };
-  return owing({ ...account, stop }, 'required', { ...moment, reason, tokenVersion });
+  const held = withHold(account, stopHold(reason, moment.observedAt));
+  return owing({ ...held, unanswered: true }, 'required', { ...moment, reason, tokenVersion });
 }
+
+export const stopHold = (reason: StopReason, since: number): Hold => ({
+  kind: 'authorization',
+  since,
+  reason,
+});
 
 /** The hold of an account for which the token endpoint returned no usable token. */
 export const isTokenHold = ({ kind, fault }: Hold): boolean => kind === 'token' && fault === undefined;
 
-/**
- * Ends the stop, and adds the owed event if an earlier event announced the stop. Does nothing for the version that was
- * rejected: such a write is a retry of an earlier write that had succeeded although its answer was an error.
- */
+/** Ends the stop and its forgetting, and adds the owed event if an earlier event announced the stop. */
 export function restored(account: PartnerAccount, tokenVersion: string, moment: Moment): PartnerAccount {
-  if (account.stop?.tokenVersion === tokenVersion) return account;
-  const { stop, ...rest } = withoutHolds(account, isTokenHold);
-  if (!isUnanswered(stop)) return rest;
-  return owing(rest, 'restored', { ...moment, reason: 'connected-again', tokenVersion });
+  const isOver = (hold: Hold) => hold.kind === 'authorization' || isTokenHold(hold);
+  const { unanswered, forgetting: _forgetting, ...rest } = withoutHolds(account, isOver);
+  return unanswered ? owing(rest, 'restored', { ...moment, reason: 'connected-again', tokenVersion }) : rest;
 }
 
 /** Records a newer token, which ends a stop. A stop that a person asked for ends only with `connect`. */
@@ -47,14 +48,11 @@ export function withToken(
   pair: TokenPair,
   moment: Moment,
 ): PartnerAccount {
-  if (account.stop?.reason === 'disconnected') return account;
+  // The write of a retry, which had succeeded although its answer was an error, is not repeated.
+  if (stopOf(account)?.reason === 'disconnected' || account.token?.version === version) return account;
   const token = { version, expiresAt: pair.expiresAt, usedAt: pair.obtainedAt };
   return { ...restored(account, version, moment), token };
 }
-
-/** Whether an event has announced the stop and no event has announced its end yet. */
-export const isUnanswered = (stop: PartnerAccount['stop']): boolean =>
-  stop !== undefined && (stop.reason !== 'disconnected' || stop.unanswered === true);
 
 /** Adds the event of a change to the owed events, where it stays until the bus has accepted it. */
 function owing(

@@ -69,15 +69,8 @@ export const partnerAccountRow = v.looseObject({
   name: partnerAccountName,
   generation,
   connectedAt: text,
-  stop: v.exactOptional(
-    v.looseObject({
-      reason: text,
-      tokenVersion: v.string(),
-      at: text,
-      unanswered: v.exactOptional(v.boolean()),
-      forgetting: v.exactOptional(v.boolean()),
-    }),
-  ),
+  unanswered: v.exactOptional(v.literal(true)),
+  forgetting: v.exactOptional(v.literal(true)),
   holds,
   refreshing: v.exactOptional(v.looseObject({ holder: text, startedAt: moment, until: moment })),
   token: v.exactOptional(v.looseObject({ version: text, expiresAt: moment, usedAt: moment })),

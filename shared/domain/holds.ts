@@ -79,7 +79,16 @@ function isInForce({ until, forMs = Number.POSITIVE_INFINITY }: Hold, now: numbe
 export const heldBy = (holder: Holder | undefined, kind: HoldKind, now: number): Hold | undefined =>
   holder?.holds?.find((hold) => hold.kind === kind && isInForce(hold, now));
 
-/** The hold in force, of the bridge or of the account: an operator's, or else the one that ends last. */
+/** Whose end a person decides about is named before the others. */
+const ranks: Readonly<Partial<Record<HoldKind, number>>> = { authorization: 2, operator: 1 };
+
+/** Whether `hold` is named rather than `other`: by its kind, or because it ends later. */
+function isBefore(hold: Hold, other: Hold): boolean {
+  const [rank = 0, otherRank = 0] = [ranks[hold.kind], ranks[other.kind]];
+  return rank > otherRank || (rank === otherRank && endOfHold(hold) > endOfHold(other));
+}
+
+/** The hold in force, of the bridge or of the account: a stop, an operator's, or else the one that ends last. */
 export function holdOf(
   bridge: Holder | undefined,
   account: Holder | undefined,
@@ -87,8 +96,7 @@ export function holdOf(
 ): Hold | undefined {
   let found: Hold | undefined;
   for (const hold of [...(account?.holds ?? []), ...(bridge?.holds ?? [])]) {
-    const isLater = !found || (found.kind !== 'operator' && endOfHold(hold) > endOfHold(found));
-    if (isInForce(hold, now) && (hold.kind === 'operator' || isLater)) found = hold;
+    if (isInForce(hold, now) && (!found || isBefore(hold, found))) found = hold;
   }
   return found;
 }

@@ -1,4 +1,4 @@
-import type { Holder } from './holds.ts';
+import { type Hold, type Holder, heldBy } from './holds.ts';
 
 const dayMs = 86_400_000;
 /** A refresh token expires if it was not used for this long (partner-api.md §8). */
@@ -10,9 +10,10 @@ const refreshTokenAlarmMs = refreshTokenLifetimeMs - 7 * dayMs;
 export const isDying = ({ token }: PartnerAccount, nowMs: number): boolean =>
   token !== undefined && nowMs - token.usedAt >= refreshTokenAlarmMs;
 
-/** The stop in force. A stop for a token version that has been replaced is not in force. */
-export function stopOf({ stop, token }: PartnerAccount): PartnerAccount['stop'] {
-  return stop && (!token || token.version === stop.tokenVersion) ? stop : undefined;
+/** The hold of an account whose user has to authorize again; its reason is one of the contract's stop reasons. */
+export function stopOf(account: PartnerAccount): (Hold & { readonly reason: string }) | undefined {
+  const hold = heldBy(account, 'authorization', 0);
+  return hold && { ...hold, reason: hold.reason ?? 'unknown' };
 }
 
 /** The row of a partner account. Written as a whole, under optimistic locking. */
@@ -21,18 +22,10 @@ export interface PartnerAccount extends Holder {
   /** Seconds since 1970. A greater generation begins a new history of the partner account. */
   readonly generation: number;
   readonly connectedAt: string;
-  /** Set when the account needs manual reauthorization; no request is sent for it. */
-  readonly stop?: {
-    /** One of the contract's stop reasons. */
-    readonly reason: string;
-    /** The rejected token version: the stop is in force only while that version is current. */
-    readonly tokenVersion: string;
-    readonly at: string;
-    /** Disconnected after PartnerAuthorizationRequired was published: connecting it again publishes the Restored event. */
-    readonly unanswered?: boolean;
-    /** Its cursor and history are being removed: connecting the name again begins a new generation. */
-    readonly forgetting?: boolean;
-  };
+  /** PartnerAuthorizationRequired was published: connecting it again publishes PartnerAuthorizationRestored. */
+  readonly unanswered?: true;
+  /** Its cursor and history are being removed: connecting the name again begins a new generation. */
+  readonly forgetting?: true;
   /** A refresh is running: only one at a time, across all functions and processes. */
   readonly refreshing?: { readonly holder: string; readonly startedAt: number; readonly until: number };
   /** Facts about the token pair that can be read without the secret. */

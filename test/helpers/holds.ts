@@ -12,6 +12,11 @@ export const tokenHold = (until: number, reason = 'tired'): Hold => ({
   reason,
 });
 
+/** Part of the row of an account whose user has to authorize again. */
+export const stopped = (reason: string, since = Date.parse('2026-11-20T12:00:00Z')) => ({
+  holds: [{ kind: 'authorization', since, reason } satisfies Hold],
+});
+
 /** The hold that is open because of 403, or that the service asked for. */
 export const serviceHold = (kind: 'service' | 'circuit', until: number): Hold => ({
   ...{ kind, since: 0, until, reason: 'the service asked for a pause' },

@@ -1,7 +1,7 @@
 import type { RefreshOutcome, Rejection } from '../../contract/refresh-token.ts';
 import { type Clock, systemClock } from '../../domain/clock.ts';
 import { asPartnerError, faultKinds, faultPolicies, PartnerError } from '../../domain/faults.ts';
-import { type PartnerAccount, stopOf } from '../../domain/partner-account.ts';
+import type { PartnerAccount } from '../../domain/partner-account.ts';
 import type { RefreshRequester } from '../../ports/refresh-requester.ts';
 import type { AccessToken, TokenSource } from '../../ports/token-source.ts';
 import type { TokenReader } from '../../ports/token-vault.ts';
@@ -89,8 +89,6 @@ class SharedTokenSource implements TokenSource {
   #usable(name: string, generation: number, account: PartnerAccount | undefined): PartnerAccount {
     // Planted fault: generation-not-compared
     if (account?.generation !== generation) throw generationOver(name, generation);
-    const stop = stopOf(account);
-    if (stop) throw stopped(name, stop.reason);
     return account;
   }
 

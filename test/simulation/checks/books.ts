@@ -5,7 +5,7 @@ import type { SimWorld } from '../world/sim-world.ts';
 
 export async function checkBooks({ state, history, plan }: SimWorld): Promise<void> {
   const violated = (message: string) => history.violated({ invariant: 'books-balance', message });
-  for (const { name, generation, stop } of await state.partnerAccounts.list()) {
+  for (const { name, generation, forgetting } of await state.partnerAccounts.list()) {
     const books = await state.bookKeeper.read(name, generation);
     const { listed, events, unchanged, coalesced, unavailable, deadLettered, inFlight } = books;
     const sum = events + unchanged + coalesced + unavailable + deadLettered + inFlight;
@@ -13,7 +13,7 @@ export async function checkBooks({ state, history, plan }: SimWorld): Promise<vo
       violated(`books of ${name}: listed ${listed}, but ${sum} accounted for ${JSON.stringify(books)}`);
     const accepted = history.listed(name, generation);
     // While an account is being forgotten, its messages leave both the books and the queue.
-    if (listed !== accepted && !stop?.forgetting)
+    if (listed !== accepted && !forgetting)
       violated(`listed ${listed} of ${name}, but ${accepted} were accepted`);
   }
   const letters = await state.deadLetters.list();

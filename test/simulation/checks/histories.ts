@@ -39,7 +39,7 @@ export async function checkHistories(world: SimWorld, options: HistoriesOptions)
   for (const account of await state.partnerAccounts.list()) {
     const { name, generation } = account;
     // Its rows are being deleted, and its messages discarded.
-    if (account.stop?.forgetting || history.isForgotten({ account: name, generation })) continue;
+    if (account.forgetting || history.isForgotten({ account: name, generation })) continue;
     const listings = Map.groupBy(listingsOf.get(`${name}/${generation}`) ?? [], ({ advertId }) => advertId);
     let waiting = 0;
     for (const advertId of [...listings.keys(), strangerId]) {

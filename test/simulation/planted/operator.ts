@@ -36,8 +36,8 @@ export const plantedByOperator: readonly PlantedFault[] = [
       replacements: [
         {
           file: fanOut.entry,
-          from: 'if (stopOf(account) || (hold && holdMeanings[hold.kind].setsAside)) return',
-          to: "if (hold?.kind === 'operator') return 0;\n    if (stopOf(account)) return",
+          from: 'if (hold && holdMeanings[hold.kind].setsAside) return',
+          to: "if (hold?.kind === 'operator') return 0;\n    if (hold?.kind === 'authorization') return",
         },
         { file: fanOut.entry, from: "if (fault.code === 'operator-paused') return 'aside';", to: '' },
       ],
@@ -76,8 +76,8 @@ export const plantedByOperator: readonly PlantedFault[] = [
       replacements: [
         {
           file: 'connected-row.ts',
-          from: '{ ...waiting, ...(now.holds && { holds: now.holds }) },',
-          to: 'waiting,',
+          from: '{ ...waiting, holds: [...(waiting.holds ?? []), ...operatorHoldsOf(now)] }',
+          to: 'waiting',
         },
       ],
     },

@@ -49,8 +49,8 @@ export const plantedInTokens: readonly PlantedFault[] = [
       replacements: [
         {
           file: 'disconnect-account.ts',
-          from: 'const unanswered = isUnanswered(stop) ? { unanswered: true } : {};',
-          to: 'const unanswered = {};',
+          from: 'const { token: _token, ...rest } =',
+          to: 'const { token: _token, unanswered, ...rest } =',
         },
       ],
     },
@@ -125,10 +125,10 @@ export const plantedInTokens: readonly PlantedFault[] = [
       replacements: [
         {
           file: 'connect-account.ts',
-          from: 'const isAnew = !known || newUser || known.stop?.forgetting;',
+          from: 'const isAnew = !known || newUser || known.forgetting;',
           to: 'const isAnew = !known || newUser;',
         },
-        { file: 'disconnect-account.ts', from: ' || !account.stop?.forgetting', to: '' },
+        { file: 'disconnect-account.ts', from: ' || !account.forgetting', to: '' },
       ],
     },
   ]),

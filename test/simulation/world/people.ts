@@ -6,6 +6,7 @@ import { pause, resume } from '../../../operations/pause.ts';
 import { toInstant } from '../../../shared/domain/clock.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
 import { endOfHold, type Hold, withHold, withoutHolds } from '../../../shared/domain/holds.ts';
+import { stopOf } from '../../../shared/domain/partner-account.ts';
 import { blamingHold } from '../../../shared/domain/rate-budget.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import type { Random } from '../model/random.ts';
@@ -105,6 +106,7 @@ export function createPeople({ world, stages, auditor, random }: PeopleDeps) {
 
   /** The same user is connected by a second person, who does not know about the first one. */
   async function connectTwin(account: string): Promise<void> {
+    if (handingOver.has(account)) return;
     const refreshToken = new Secret(service.tokens.authorize(users.currentOf(account)));
     try {
       await stages.connect(named('connect-twin', account), account, { refreshToken });
@@ -134,8 +136,8 @@ export function createPeople({ world, stages, auditor, random }: PeopleDeps) {
     alone(account, async () => {
       unconnected.add(account);
       if (!forgets) {
-        const stop = (await state.partnerAccounts.read(account))?.stop;
-        if (stop && stop.reason !== 'disconnected')
+        const known = await state.partnerAccounts.read(account);
+        if (known && (stopOf(known)?.reason ?? 'disconnected') !== 'disconnected')
           world.coverage.count('person: disconnects what is stopped');
         await stages.disconnect(named('disconnect', account), account);
         return world.coverage.count('person: disconnects');

@@ -3,7 +3,6 @@
  * repeatedly.
  */
 import { holdOf } from '../../../shared/domain/holds.ts';
-import { stopOf } from '../../../shared/domain/partner-account.ts';
 import { heldUntil } from '../../../shared/domain/rate-budget.ts';
 import type { SimWorld } from './sim-world.ts';
 
@@ -19,7 +18,7 @@ export async function watchAside(world: SimWorld): Promise<void> {
   const isBridgePaused = heldUntil(await state.budgetStore.read(), now) > now;
   for (const account of plan.accounts) {
     const row = await state.partnerAccounts.read(account);
-    const isResting = isBridgePaused || (row && (stopOf(row) || holdOf(undefined, row, now)));
+    const isResting = isBridgePaused || (row && holdOf(undefined, row, now));
     const [first] = await state.aside.list(account, 1);
     if (isResting || !first) {
       freeSince.delete(account);

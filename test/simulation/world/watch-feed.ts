@@ -43,10 +43,10 @@ export function checkAdvance(world: SimWorld, process: Process, { key, progress,
 /** Checks `one-history`: a generation never returns, because its sequence numbers have been used. */
 export function checkGeneration(
   { history }: SimWorld,
-  { name: account, generation, stop }: PartnerAccount,
+  { name: account, generation, forgetting }: PartnerAccount,
   before: PartnerAccount | undefined,
 ): void {
-  if (before?.stop?.forgetting && before.generation === generation && !stop) {
+  if (before?.forgetting && before.generation === generation && !forgetting) {
     const message = `${account} was connected again in generation ${generation}, whose history is being removed`;
     history.violated({ invariant: 'one-history', subject: account, message });
   }

@@ -1,6 +1,6 @@
 /** Checks `credentials-kept`: one refresh at a time, the newest refresh token is kept, and a stop has a reason. */
 import type { VersionedPair } from '../../../functions/refresh-token/newest-pair.ts';
-import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
+import { type PartnerAccount, stopOf } from '../../../shared/domain/partner-account.ts';
 import type { WireRequest } from '../../../shared/partner-api/http/transport.ts';
 import type { History } from '../model/history.ts';
 import type { Service } from '../model/service.ts';
@@ -68,20 +68,17 @@ export function createTokenWatch({ service, history }: TokenWatchDeps) {
       if (pair.follows === undefined || pair.follows === current.get(account))
         becameCurrent(account, version);
     },
-    accountWritten(
-      process: Process,
-      { name, stop, refreshing: lock }: PartnerAccount,
-      before: PartnerAccount | undefined,
-    ): void {
+    accountWritten(process: Process, account: PartnerAccount, before: PartnerAccount | undefined): void {
+      const { name, token, refreshing: lock } = account;
+      const stop = stopOf(account);
       if (unstored.get(name)?.has(process)) {
         const message = `${process.name} wrote about ${name} before it stored the pair it was given`;
         history.violated({ invariant: 'credentials-kept', subject: name, message });
       }
       // The process released the lock: it received no pair, so there is nothing to store.
       if (!lock) refreshing.get(name)?.delete(process);
-      if (stop?.reason !== 'refresh-token-rejected' || before?.stop?.tokenVersion === stop.tokenVersion)
-        return;
-      const replacedAt = replaced.get(`${name} ${stop.tokenVersion}`);
+      if (stop?.reason !== 'refresh-token-rejected' || (before && stopOf(before))) return;
+      const replacedAt = replaced.get(`${name} ${token?.version}`);
       const rejectedAt = rejections.get(process);
       if (replacedAt === undefined || rejectedAt === undefined || replacedAt > rejectedAt) return;
       const message = `${process.name} stopped ${name} for a token that had been replaced before it was rejected`;

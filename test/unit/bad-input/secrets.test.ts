@@ -6,6 +6,7 @@ import { secretNames } from '../../../shared/contract/names.ts';
 import { refreshEvent } from '../../../shared/contract/refresh-token.ts';
 import { asPartnerError } from '../../../shared/domain/faults.ts';
 import { applicationOfText, pairOfText, textOfPair } from '../../../shared/domain/secret-text.ts';
+import { holdOf } from '../../helpers/holds.ts';
 import { createWorld } from '../../helpers/world.ts';
 import { errorOf, expectNoTrace, marker, nearlyRight, nearlyRightJson } from './nearly-right.ts';
 
@@ -68,7 +69,7 @@ describe('a secret, half-written or edited by hand', () => {
         expect(outcome).toMatchObject({ kind: 'failed', fault: 'malformed-state' });
         expect(JSON.stringify([outcome, world.observer.lines])).not.toContain(marker);
         expect((await errorOf(() => world.state.vault.read('main'))) instanceof ShapeError).toBe(true);
-        expect((await world.account())?.stop).toBeUndefined();
+        expect(holdOf(await world.account(), 'authorization')).toBeUndefined();
       }),
       { numRuns: 100 },
     );

@@ -7,6 +7,7 @@ import type { AdvertReader } from '../../../shared/ports/advert-reader.ts';
 import type { FeedReader } from '../../../shared/ports/feed-reader.ts';
 import { createInMemoryEvents } from '../../fakes/event-publisher.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
+import { stopped } from '../../helpers/holds.ts';
 import { createVirtualClock } from '../../helpers/partner-api/virtual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 import { feedState, partnerAccount } from '../../helpers/records.ts';
@@ -142,8 +143,8 @@ describe('twenty partner accounts, one revoked, one that hangs, one that answers
 
   beforeEach(async () => {
     crowd = await createCrowd(all);
-    const stop = { reason: 'refresh-token-rejected', tokenVersion: '1', at: '2026-11-20T12:00:00Z' };
-    await crowd.state.partnerAccounts.change(revoked, () => partnerAccount({ name: revoked, stop }));
+    const stop = stopped('refresh-token-rejected');
+    await crowd.state.partnerAccounts.change(revoked, () => partnerAccount({ name: revoked, ...stop }));
     crowd.sick.hanging.add(hanging);
     crowd.sick.failing.add(failing);
   });

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accounts.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
+import { stopped } from '../../helpers/holds.ts';
 import { createVirtualClock } from '../../helpers/partner-api/virtual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 import { changedAdvert, partnerAccount } from '../../helpers/records.ts';
@@ -10,7 +11,7 @@ const minutes = 10;
 /** Fan-out's concurrency at the default rate (infra/constructs/fan-out.ts). */
 const workers = 2;
 const messagesEach = 3_000;
-const stop = { reason: 'refresh-token-rejected', tokenVersion: '1', at: '2026-11-20T12:00:00Z' };
+const stop = stopped('refresh-token-rejected');
 
 /** Latencies (ms) of a live account that has a change a second, while so many others are stopped. */
 async function latenciesBeside(
@@ -21,7 +22,7 @@ async function latenciesBeside(
   const until = clock.now() + minutes * 60_000;
   await state.partnerAccounts.add(partnerAccount({ name: 'live' }));
   for (let number = 1; number <= stopped; number += 1) {
-    await state.partnerAccounts.add(partnerAccount({ name: `stopped-${number}`, stop }));
+    await state.partnerAccounts.add(partnerAccount({ name: `stopped-${number}`, ...stop }));
   }
   const publishedAt = new Map<string, number>();
   const sentAt = new Map<string, number>();

@@ -5,7 +5,7 @@ import { advertEvent } from '../../../shared/domain/advert-event.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import type { WaitingMessage } from '../../../shared/ports/waiting-messages.ts';
 import type { AdvertRow } from '../../../shared/state/advert-histories.ts';
-import { serviceHold } from '../../helpers/holds.ts';
+import { serviceHold, stopped } from '../../helpers/holds.ts';
 import { changedAdvert, deadLetter, feedState, partnerAccount } from '../../helpers/records.ts';
 
 const noon = Date.parse('2026-11-20T12:00:00Z');
@@ -31,7 +31,7 @@ const noEvent: AdvertRow = { sequence: 0, status: null, pending: false, etag: 'a
 const queued: WaitingMessage = { message, place: 'queue', receives: 0 };
 const parked: WaitingMessage = { message, place: 'aside', receives: 0 };
 const letter = deadLetter({ message, at: '2026-11-20T12:01:00.000Z', reason: 'the answer has no status' });
-const stopped = { stop: { reason: 'refresh-token-rejected', tokenVersion: '1', at: '2026-11-20T12:02:00Z' } };
+const stop = stopped('refresh-token-rejected', Date.parse('2026-11-20T12:02:00Z'));
 
 interface Knowledge {
   readonly account?: Partial<PartnerAccount>;
@@ -86,8 +86,8 @@ describe('the answer of history', () => {
     ],
     [
       'published',
-      { row: active, account: stopped },
-      'Event 3 of advert 123 (active, before: new), observed at 2026-11-20T12:00:00.000Z, was published, nothing of the advert waits, and the feed, read to its end at 2026-11-20T12:04:00.000Z, has named no later change, or none that is another status; what changed after that is not known, because partner account main has been stopped since 2026-11-20T12:02:00Z (refresh-token-rejected).',
+      { row: active, account: stop },
+      'Event 3 of advert 123 (active, before: new), observed at 2026-11-20T12:00:00.000Z, was published, nothing of the advert waits, and the feed, read to its end at 2026-11-20T12:04:00.000Z, has named no later change, or none that is another status; what changed after that is not known, because partner account main has been stopped since 2026-11-20T12:02:00.000Z (refresh-token-rejected).',
     ],
     [
       'kept-off',
@@ -131,8 +131,8 @@ describe('the answer of history', () => {
     ],
     [
       'aside',
-      { waiting: [parked], account: stopped },
-      'Advert 123 was listed at 2026-11-20T12:00:00.000Z and waits outside the queue because partner account main has been stopped since 2026-11-20T12:02:00Z (refresh-token-rejected); its first event follows.',
+      { waiting: [parked], account: stop },
+      'Advert 123 was listed at 2026-11-20T12:00:00.000Z and waits outside the queue because partner account main has been stopped since 2026-11-20T12:02:00.000Z (refresh-token-rejected); its first event follows.',
     ],
     [
       'aside',

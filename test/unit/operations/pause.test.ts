@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { pause, resume } from '../../../operations/pause.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
-import { holdBridge, holdOf, serviceHold, tokenHold } from '../../helpers/holds.ts';
+import { holdBridge, holdOf, serviceHold, stopped, tokenHold } from '../../helpers/holds.ts';
 import { partnerAccount } from '../../helpers/records.ts';
 
 const nowMs = Date.parse('2026-11-20T12:00:00Z');
@@ -65,5 +65,17 @@ describe('resume', () => {
     });
     expect(await bridge.budgetStore.read()).toEqual({ nextSlotMs: 0 });
     expect(await row()).toEqual(partnerAccount());
+  });
+
+  it('ends no stop: only the user ends that', async () => {
+    const { bridge, row } = await setUp();
+    await bridge.partnerAccounts.change('main', (account) => ({
+      ...account,
+      ...stopped('refresh-token-rejected'),
+    }));
+
+    await resume(bridge, 'main', { early: true });
+
+    expect(holdOf(await row(), 'authorization')).toBeDefined();
   });
 });

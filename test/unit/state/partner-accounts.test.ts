@@ -6,8 +6,10 @@ import { tokenHold } from '../../helpers/holds.ts';
 import { partnerAccount } from '../../helpers/records.ts';
 
 const complete: PartnerAccount = partnerAccount({
-  stop: { reason: 'disconnected', tokenVersion: '7', at: '2026-11-20T12:00:00Z', unanswered: true },
+  unanswered: true,
+  forgetting: true,
   holds: [
+    { kind: 'authorization', since: 1_763_640_000_000, reason: 'disconnected' },
     tokenHold(1_763_640_100_000),
     {
       ...{ kind: 'operator', who: 'ann', reason: 'a migration' },

@@ -6,7 +6,7 @@ import { emptyBooks } from '../../../../shared/domain/books.ts';
 import type { Hold } from '../../../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import type { FeedState } from '../../../../shared/ports/feed-states.ts';
-import { serviceHold, tokenHold } from '../../../helpers/holds.ts';
+import { serviceHold, stopped, tokenHold } from '../../../helpers/holds.ts';
 import { feedState, partnerAccount } from '../../../helpers/records.ts';
 
 const nowMs = Date.parse('2026-11-20T12:00:00.000Z');
@@ -34,7 +34,7 @@ function statusOf({ account, feed, hold, redelivered }: Given) {
   return readStatus(ports, nowMs);
 }
 
-const stop = { reason: 'refresh-token-rejected', tokenVersion: '1', at: '2026-11-20T11:00:00.000Z' };
+const stop = stopped('refresh-token-rejected');
 const token = { version: '1', expiresAt: nowMs, usedAt: nowMs };
 const dayMs = 86_400_000;
 
@@ -151,22 +151,11 @@ describe('the status of a partner account', () => {
     ['is never ahead', { feed: { lastSuccess: nowMs + 5 } }, { lagSeconds: 0 }, false],
     [
       'is stopped',
-      { account: { stop, token } },
+      { account: { ...stop, token } },
       { state: 'stopped', reason: 'refresh-token-rejected' },
       true,
     ],
-    [
-      'is stopped on purpose',
-      { account: { stop: { ...stop, reason: 'disconnected' } } },
-      { state: 'stopped' },
-      false,
-    ],
-    [
-      'is not stopped by the end of an older token',
-      { account: { stop, token: { ...token, version: '2' } } },
-      { state: 'polling', reason: null },
-      false,
-    ],
+    ['is stopped on purpose', { account: stopped('disconnected') }, { state: 'stopped' }, false],
     [
       'is paused for a while',
       { account: { holds: [{ ...tokenHold(nowMs + 1, 'no token'), fault: 'token-rejected' }] } },
@@ -230,7 +219,7 @@ it('says when a refresh token that is not used will die', async () => {
 it('does not promise a refresh to a partner account that is stopped', async () => {
   const target = { kind: 'local', dir: 'x' } as const;
   const polled = statusText(await statusOf({ account: { token } }), target, nowMs);
-  const ended = statusText(await statusOf({ account: { token, stop } }), target, nowMs);
+  const ended = statusText(await statusOf({ account: { token, ...stop } }), target, nowMs);
 
   expect(polled).toMatch(/token: until .+, then refreshed/);
   expect(ended).toContain('token: no longer used');
@@ -251,14 +240,14 @@ describe('what needs a person is told in a sentence of its own, with the command
   it.each<[string, Given, string, RegExp, string]>([
     [
       'a dead refresh token',
-      { account: { token, stop } },
+      { account: { token, ...stop } },
       'refresh-token-rejected',
       /no longer accepts its refresh token/,
       connectAgain,
     ],
     [
       'too small a scope',
-      { account: { token, stop: { ...stop, reason: 'scope-insufficient' } } },
+      { account: { token, ...stopped('scope-insufficient') } },
       'scope-insufficient',
       /granted less/,
       connectAgain,
@@ -381,7 +370,7 @@ describe('the status of a thousand partner accounts', () => {
           partnerAccount({
             name,
             token,
-            ...(stopped.includes(name) ? { stop } : {}),
+            ...(stopped.includes(name) ? stop : {}),
             ...(paused.includes(name)
               ? { holds: [{ ...tokenHold(nowMs + 1, 'no token'), fault: 'token-rejected' }] }
               : {}),

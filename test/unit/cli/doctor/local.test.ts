@@ -19,7 +19,7 @@ import type { PartnerAccount } from '../../../../shared/domain/partner-account.t
 import { Secret } from '../../../../shared/domain/secret.ts';
 import { type EmbeddedState, openEmbeddedState } from '../../../../shared/sqlite/state.ts';
 import { childProcesses } from '../../../helpers/child-process.ts';
-import { holdBridge, serviceHold } from '../../../helpers/holds.ts';
+import { holdBridge, serviceHold, stopped } from '../../../helpers/holds.ts';
 import { deadLetter } from '../../../helpers/records.ts';
 import { type Local, startLocal } from '../local-bridge.ts';
 import { badIn, type Expected, expectFound, resultsIn } from './results.ts';
@@ -208,11 +208,7 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
     plant: (local) =>
       changeAccount(local, (account) => ({
         ...account,
-        stop: {
-          reason: 'refresh-token-rejected',
-          tokenVersion: account.token?.version ?? '',
-          at: '2026-11-20T12:00:00Z',
-        },
+        ...stopped('refresh-token-rejected'),
       })),
     check: 'partner-accounts',
     result: 'fault',

@@ -10,7 +10,7 @@ import {
 import { GetScheduleCommand } from '@aws-sdk/client-scheduler';
 import { CreateQueueCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { serviceHold } from '../../../helpers/holds.ts';
+import { serviceHold, stopped } from '../../../helpers/holds.ts';
 import { cli } from '../run-cli.ts';
 import { anAlarm, aSecret, type PlayedStack, startPlayedStack } from './played-stack.ts';
 import { badIn, type Expected, expectFound, resultsIn } from './results.ts';
@@ -316,7 +316,7 @@ const planted: (Expected & { readonly is: string; readonly plant: (stack: Played
     is: 'a partner account that is stopped',
     plant: ({ changeAccount }) =>
       changeAccount({
-        stop: { reason: 'refresh-token-rejected', tokenVersion: 'v1', at: '2026-11-20T12:00:00Z' },
+        ...stopped('refresh-token-rejected'),
       }),
     check: 'partner-accounts',
     result: 'fault',

@@ -4,6 +4,7 @@ import type { ConnectRequest } from '../../../../functions/connect/connect-accou
 import { PartnerError } from '../../../../shared/domain/faults.ts';
 import { stopOf } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
+import { holdOf } from '../../../helpers/holds.ts';
 import { createTokenWorld } from '../../../helpers/token-world.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
@@ -71,7 +72,7 @@ describe('two first connects of one name at the same moment', () => {
     expect(outcomes).toContainEqual(
       expect.objectContaining({ generation: account?.generation, isNew: true }),
     );
-    expect(account?.stop).toBeUndefined();
+    expect(holdOf(account, 'authorization')).toBeUndefined();
     expect(account?.refreshing).toBeUndefined();
     await expectWhole(world, 'shop');
     world.service.change('1', 'active');
@@ -142,7 +143,7 @@ describe('connect for a new user under a known name', () => {
       { partnerAccount: 'main', rejectedVersion: before.token?.version ?? '', because: 'token-rejected' },
       world.options(),
     );
-    expect((await world.account())?.stop?.reason).toBe('refresh-token-rejected');
+    expect(holdOf(await world.account(), 'authorization')?.reason).toBe('refresh-token-rejected');
     world.events.refuse(() => false);
     world.service.state.tokens = () => ({
       ...{ access_token: 'access-other', refresh_token: 'refresh-other', expires_in: 86_400 },
@@ -151,7 +152,7 @@ describe('connect for a new user under a known name', () => {
 
     await connect();
 
-    expect(await world.account()).not.toHaveProperty('stop');
+    expect(await world.account()).not.toHaveProperty('holds');
     expect(await world.account()).not.toHaveProperty('owedEvents');
   });
 
@@ -194,7 +195,9 @@ describe('connect for a new user under a known name', () => {
 
       await expect(stage.connect(request, world.options())).rejects.toThrow('killed');
 
-      expect(await world.account()).toMatchObject({ stop: { reason: 'disconnected' } });
+      expect(await world.account()).toMatchObject({
+        holds: [{ kind: 'authorization', reason: 'disconnected' }],
+      });
       expect((await world.round()).polls).toEqual([]);
       // Without --new-user: the generation has begun.
       expect(await connect({ newUser: false })).toMatchObject({ isNew: true });

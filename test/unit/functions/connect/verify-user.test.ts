@@ -3,6 +3,7 @@ import { createConnect } from '../../../../functions/connect/connect.ts';
 import { firstRow } from '../../../../functions/fan-out/advert.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
+import { holdOf } from '../../../helpers/holds.ts';
 import { progress } from '../../../helpers/records.ts';
 import { createTokenWorld } from '../../../helpers/token-world.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
@@ -41,7 +42,7 @@ describe('connect on a known name', () => {
     });
 
     expect(await stored()).toBe(before);
-    expect((await world.account())?.stop).toBeUndefined();
+    expect(holdOf(await world.account(), 'authorization')).toBeUndefined();
   });
 
   it('refuses another user also where all that was published is that an advert is gone', async () => {

@@ -7,6 +7,7 @@ import { metrics } from '../../../../shared/contract/names.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import type { FeedReader } from '../../../../shared/ports/feed-reader.ts';
+import { stopped as stop } from '../../../helpers/holds.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
 describe('drain', () => {
@@ -244,10 +245,7 @@ describe('drain', () => {
   it('counts an account that stops while another one is stopped, for five minutes', async () => {
     const stopped = (name: string, ago: number) => ({
       ...{ name, generation: 1, connectedAt: new Date(0).toISOString() },
-      stop: {
-        ...{ reason: 'refresh-token-rejected', tokenVersion: 'v' },
-        at: new Date(world.clock.now() - ago).toISOString(),
-      },
+      ...stop('refresh-token-rejected', world.clock.now() - ago),
     });
     const counted = async () => {
       const before = world.observer.counted(metrics.furtherStops);

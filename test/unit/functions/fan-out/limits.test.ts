@@ -13,7 +13,7 @@ import type { Delivery } from '../../../../shared/ports/deliveries.ts';
 import type { AdvertRow } from '../../../../shared/state/advert-histories.ts';
 import type { PartnerAccounts } from '../../../../shared/state/partner-accounts.ts';
 import { createInMemoryEvents } from '../../../fakes/event-publisher.ts';
-import { tokenHold } from '../../../helpers/holds.ts';
+import { stopped, tokenHold } from '../../../helpers/holds.ts';
 import { createManualClock } from '../../../helpers/manual-clock.ts';
 import { createRecordingObserver } from '../../../helpers/recording-observer.ts';
 import { changedAdvert, partnerAccount } from '../../../helpers/records.ts';
@@ -500,12 +500,8 @@ describe('a partner account', () => {
 
   it.each<[string, Partial<PartnerAccount> | undefined, string]>([
     ['goes on', {}, 'retry'],
-    ['is stopped', { stop: { reason: 'revoked', tokenVersion: '1', at: '' } }, 'hold'],
-    [
-      'is stopped in another generation',
-      { generation: 1, stop: { reason: 'x', tokenVersion: '1', at: '' } },
-      'retry',
-    ],
+    ['is stopped', stopped('revoked'), 'hold'],
+    ['is stopped in another generation', { generation: 1, ...stopped('x') }, 'retry'],
     ['is forgotten', undefined, 'retry'],
   ])('decides after a fault of its own: it %s', async (_what, change, kind) => {
     const { state, handle, delivery, fail } = world;
@@ -617,9 +613,8 @@ describe('an advert whose event is pending', () => {
 });
 
 describe('messages that are to wait outside the queue', () => {
-  const stop = { reason: 'revoked', tokenVersion: '1', at: '' };
   beforeEach(() => {
-    world.state.account = partnerAccount({ stop });
+    world.state.account = partnerAccount(stopped('revoked'));
   });
 
   it('leave it without a write of the row', async () => {

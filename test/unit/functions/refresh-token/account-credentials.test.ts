@@ -9,7 +9,7 @@ import { PartnerError } from '../../../../shared/domain/faults.ts';
 import { endOfHold } from '../../../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
-import { holdOf, tokenHold } from '../../../helpers/holds.ts';
+import { holdOf, stopped, tokenHold } from '../../../helpers/holds.ts';
 import { partnerAccount } from '../../../helpers/records.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
@@ -174,6 +174,29 @@ describe('disconnect', () => {
     expect(await disconnect('main')).toBe(false);
     expect(removed).toEqual([]);
   });
+
+  it('removes nothing when the account was connected again while its process stood still', async () => {
+    let isFrozen = false;
+    const { accounts } = world.connectDeps;
+    const frozen: typeof accounts = {
+      ...accounts,
+      async read(name) {
+        const isStopped = holdOf(await accounts.read(name), 'authorization') !== undefined;
+        if (isStopped && !isFrozen) {
+          isFrozen = true;
+          world.clock.advance(90_000);
+          await connect({ partnerAccount: 'main' });
+        }
+        return accounts.read(name);
+      },
+    };
+
+    await createConnect({ ...world.connectDeps, accounts: frozen }).disconnect('main');
+
+    expect(isFrozen).toBe(true);
+    expect(await world.state.vault.read('main')).toBeDefined();
+    expect(holdOf(await world.account(), 'authorization')).toBeUndefined();
+  });
 });
 
 describe('forgetting', () => {
@@ -183,7 +206,7 @@ describe('forgetting', () => {
 
     expect(
       await world.connect.forget('main', async (upTo) => {
-        told.push(upTo, (await world.account())?.stop?.forgetting);
+        told.push(upTo, (await world.account())?.forgetting);
       }),
     ).toBe(true);
 
@@ -230,13 +253,13 @@ describe('forgetting', () => {
 
   it.each<[string, (account: PartnerAccount) => PartnerAccount]>([
     ['with a new generation', (account) => ({ ...account, generation: account.generation + 1 })],
-    ['and goes on', ({ stop: _stop, ...account }) => account],
+    [
+      'and goes on',
+      ({ holds: _holds, unanswered: _unanswered, forgetting: _forgetting, ...account }) => account,
+    ],
     [
       'and was disconnected',
-      (account) => ({
-        ...account,
-        stop: { reason: 'disconnected', tokenVersion: '', at: '2026-11-20T12:00:00Z' },
-      }),
+      ({ forgetting: _forgetting, ...account }) => ({ ...account, ...stopped('disconnected') }),
     ],
   ])('leaves an account alone that was connected again in between: %s', async (_case, connectedAgain) => {
     const generation = (await world.connect.beginForget('main')) ?? 0;
@@ -259,7 +282,7 @@ describe('forgetting', () => {
   it('stays begun when the account is disconnected again, and connecting begins a new generation', async () => {
     const generation = (await world.connect.beginForget('main')) ?? 0;
     await world.connect.disconnect('main');
-    expect((await world.account())?.stop).toMatchObject({ reason: 'disconnected', forgetting: true });
+    expect(await world.account()).toMatchObject({ forgetting: true, holds: [{ reason: 'disconnected' }] });
 
     const again = await connect({ partnerAccount: 'main' });
     expect(again).toMatchObject({ isNew: true });
@@ -303,12 +326,8 @@ describe('a refresh', () => {
         ...accounts,
         async read(name) {
           const account = await accounts.read(name);
-          const stop = {
-            reason: 'scope-insufficient',
-            tokenVersion: rejectedVersion,
-            at: '2026-11-20T12:00:00Z',
-          };
-          if (!isStopped) await change('main', (account) => ({ ...account, stop }));
+          const stop = stopped('scope-insufficient');
+          if (!isStopped) await change('main', (account) => ({ ...account, ...stop }));
           isStopped = true;
           return account;
         },

@@ -9,6 +9,7 @@ import { PartnerError } from '../../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import { createPartnerAccounts } from '../../../../shared/state/partner-accounts.ts';
+import { holdOf } from '../../../helpers/holds.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
 const dayMs = 86_400_000;
@@ -232,7 +233,7 @@ describe('refresh-token', () => {
       );
 
       expect(outcome).toEqual({ kind: 'renewed' });
-      expect((await world.account())?.stop).toBeUndefined();
+      expect(holdOf(await world.account(), 'authorization')).toBeUndefined();
     });
 
     it('publishes the event later when the bus refuses it now', async () => {
@@ -329,7 +330,7 @@ describe('refresh-token', () => {
       expect(await world.refreshToken.sweep(world.options())).toEqual({ refreshed: [], failed: [] });
 
       expect(world.service.grants).toEqual([]);
-      expect((await world.account())?.stop).toBeDefined();
+      expect(holdOf(await world.account(), 'authorization')).toBeDefined();
     });
   });
 
@@ -340,7 +341,7 @@ describe('refresh-token', () => {
 
       expect(await refresh()).toMatchObject({ kind: 'failed', fault: code });
 
-      expect((await world.account())?.stop).toBeUndefined();
+      expect(holdOf(await world.account(), 'authorization')).toBeUndefined();
       expect((await world.account())?.refreshing).toBeUndefined();
       expect(world.observer.counted(metrics.needsAttention)).toBe(code === 'client-rejected' ? 1 : 0);
     },
@@ -376,7 +377,7 @@ describe('refresh-token', () => {
       ...store,
       async put(key, value, expected) {
         const put = await store.put(key, value, expected);
-        if (!(value as PartnerAccount).stop) return put;
+        if (!holdOf(value as PartnerAccount, 'authorization')) return put;
         answered += 1;
         return answered > 1 ? put : { conflict: await store.get(key) };
       },

@@ -206,7 +206,7 @@ describe('an answer of the token endpoint', () => {
       outcome: { kind: 'stopped', reason: 'scope-insufficient' },
       scope: 'v2 read',
     });
-    expect((await world.account())?.stop).toMatchObject({ reason: 'scope-insufficient' });
+    expect(holdOf(await world.account(), 'authorization')).toMatchObject({ reason: 'scope-insufficient' });
   });
 
   it('with a scope too small connects nobody, and costs a known account nothing', async () => {
@@ -218,7 +218,7 @@ describe('an answer of the token endpoint', () => {
     });
 
     expect((await world.stored())?.refreshToken.reveal()).toBe('refresh-1');
-    expect((await world.account())?.stop).toBeUndefined();
+    expect(holdOf(await world.account(), 'authorization')).toBeUndefined();
   });
 
   it.each<[string, object]>([
@@ -284,7 +284,7 @@ describe('an answer of the token endpoint', () => {
       ...old,
       outcome: { kind: 'failed', fault },
     });
-    expect((await world.account())?.stop).toBeUndefined();
+    expect(holdOf(await world.account(), 'authorization')).toBeUndefined();
     expect((await world.account())?.refreshing).toBeUndefined();
   });
 

@@ -131,7 +131,7 @@ describe('a refresh token that nothing asks for', () => {
 
     expect(holdOf(await world.account(), 'token')).toEqual(hold);
     expect((await world.account())?.token?.usedAt).toBeGreaterThan(clock.now() - 8 * dayMs);
-    expect((await world.account())?.stop).toBeUndefined();
+    expect(holdOf(await world.account(), 'authorization')).toBeUndefined();
   });
 
   it('calls for a person from a week before its end, and not once it was used after all', async () => {
@@ -201,7 +201,7 @@ describe("the application's own secret", () => {
     world.sandbox.control.replaceClientSecret('the new one');
 
     expect(await world.refresh('expired')).toMatchObject({ kind: 'failed', fault: 'client-rejected' });
-    expect((await world.account())?.stop).toBeUndefined();
+    expect(holdOf(await world.account(), 'authorization')).toBeUndefined();
     expect(world.observer.counted(metrics.needsAttention)).toBe(1);
     await world.state.applicationSecret.write({
       clientId: new Secret('sandbox-client'),

@@ -9,7 +9,7 @@ import {
   createTokenSource,
   type TokenSourceOptions,
 } from '../../../../shared/partner-api/tokens/token-source.ts';
-import { tokenHold } from '../../../helpers/holds.ts';
+import { stopped, tokenHold } from '../../../helpers/holds.ts';
 import { createOpenRateLimiter, faultOf } from '../../../helpers/partner-api/fixtures.ts';
 import { createVirtualClock, startMs } from '../../../helpers/partner-api/virtual-clock.ts';
 import { tokenPair } from '../../../helpers/records.ts';
@@ -153,7 +153,7 @@ describe('the current token', () => {
   it('is not used any more from five seconds after the account was disconnected', async () => {
     const { source, state, clock } = setUp();
     await source.current('main', 1, deadlineMs);
-    state.row = { token: undefined, stop: { reason: 'disconnected', tokenVersion: '1', at: '' } } as never;
+    state.row = { token: undefined, ...stopped('disconnected') } as never;
     clock.advance(5_001);
 
     expect((await faultOf(source.current('main', 1, deadlineMs))).code).toBe('account-stopped');
@@ -237,11 +237,7 @@ describe('the current token', () => {
 describe('a token at the moment of sending', () => {
   it.each<[string, { version?: number; row?: Partial<PartnerAccount> }, string]>([
     ['the account was given to another user', { row: { generation: 2 } }, 'generation-over'],
-    [
-      'it was disconnected',
-      { row: { stop: { reason: 'disconnected', tokenVersion: '1', at: '' } } },
-      'account-stopped',
-    ],
+    ['it was disconnected', { row: stopped('disconnected') }, 'account-stopped'],
     [
       'an operator paused it',
       { row: { holds: [{ kind: 'operator', who: 'ann', since: startMs }] } },
@@ -418,7 +414,7 @@ describe('a rejected token', () => {
   it('of a stopped account is not asked about by every message', async () => {
     const { source, outcomes, asked, state } = setUp();
     outcomes.push(async () => {
-      state.row = { stop: { reason: 'refresh-token-rejected', tokenVersion: '1', at: '' } };
+      state.row = stopped('refresh-token-rejected');
       return { kind: 'stopped', reason: 'refresh-token-rejected' };
     });
     const meet = () => faultOf(source.renewed('main', 1, '1', 'token-rejected', deadlineMs));
@@ -439,14 +435,13 @@ describe('a rejected token', () => {
   });
 
   it('of an account that is known to wait is not asked about at all', async () => {
-    const stop = { reason: 'scope-insufficient', tokenVersion: '1', at: '' };
-    const stopped = setUp();
-    stopped.state.row = { stop };
+    const inNeed = setUp();
+    inNeed.state.row = stopped('scope-insufficient');
     const paused = setUp();
     paused.state.row = { holds: [tokenHold(startMs + 9_000)] };
 
     const faults = await Promise.all(
-      [stopped, paused].map(({ source }) =>
+      [inNeed, paused].map(({ source }) =>
         faultOf(source.renewed('main', 1, '1', 'token-rejected', deadlineMs)),
       ),
     );
@@ -455,7 +450,7 @@ describe('a rejected token', () => {
       { code: 'account-stopped' },
       { code: 'account-paused', retryAfterMs: 9_000 },
     ]);
-    expect([...stopped.asked, ...paused.asked]).toEqual([]);
+    expect([...inNeed.asked, ...paused.asked]).toEqual([]);
   });
 
   it('of an account that is known to wait is not looked up again by every message', async () => {
