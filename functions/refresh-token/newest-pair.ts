@@ -7,7 +7,7 @@ import type { CallOptions, RefreshDeps } from './refresh-request.ts';
 const lagMs = 12_000;
 const lookMs = 500;
 
-export interface VersionedPair {
+interface VersionedPair {
   readonly pair: StoredPair;
   readonly version: string;
 }

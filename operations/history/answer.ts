@@ -165,7 +165,8 @@ function unreadText(known: Known): string {
 /** What currently stops requests for the partner account. */
 function hindrance({ account, budget, isAtWork, nowMs }: Known): string | undefined {
   const stop = stopOf(account);
-  if (stop) return `partner account ${account.name} has been stopped since ${toInstant(stop.since)} (${stop.reason})`;
+  if (stop)
+    return `partner account ${account.name} has been stopped since ${toInstant(stop.since)} (${stop.reason})`;
   const own = holdOf(undefined, account, nowMs);
   if (own) return holdText(`partner account ${account.name}`, own);
   const everywhere = holdOf(budget, undefined, nowMs);

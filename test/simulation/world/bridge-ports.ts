@@ -226,7 +226,7 @@ export function createBridgePorts(
         for (const notify of world.storing) notify(process, account);
         const perform = async () => {
           const version = await state.vault.write(account, pair);
-          tokenWatch.stored(process, account, { version, pair });
+          tokenWatch.stored(process, account);
           return version;
         };
         return process.call({ name: 'vault.write', allowed: writes, perform, says: () => account });

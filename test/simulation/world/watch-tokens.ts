@@ -1,5 +1,4 @@
 /** Checks `credentials-kept`: one refresh at a time, the newest refresh token is kept, and a stop has a reason. */
-import type { VersionedPair } from '../../../functions/refresh-token/newest-pair.ts';
 import { type PartnerAccount, stopOf } from '../../../shared/domain/partner-account.ts';
 import type { WireRequest } from '../../../shared/partner-api/http/transport.ts';
 import type { History } from '../model/history.ts';
@@ -62,15 +61,11 @@ export function createTokenWatch({ service, history }: TokenWatchDeps) {
     storing(process: Process, account: string): void {
       unstored.get(account)?.delete(process);
     },
-    stored(process: Process, account: string, { version, pair }: VersionedPair): void {
-      refreshing.get(account)?.delete(process);
-      // Another pair is of no use: its process had lost the lock.
-      if (pair.follows === undefined || pair.follows === current.get(account))
-        becameCurrent(account, version);
-    },
+    stored: (process: Process, account: string): void => void refreshing.get(account)?.delete(process),
     accountWritten(process: Process, account: PartnerAccount, before: PartnerAccount | undefined): void {
       const { name, token, refreshing: lock } = account;
       const stop = stopOf(account);
+      if (token && token.version !== current.get(name)) becameCurrent(name, token.version);
       if (unstored.get(name)?.has(process)) {
         const message = `${process.name} wrote about ${name} before it stored the pair it was given`;
         history.violated({ invariant: 'credentials-kept', subject: name, message });
