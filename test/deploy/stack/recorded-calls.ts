@@ -3,11 +3,16 @@ import { DescribeStackResourcesCommand } from '@aws-sdk/client-cloudformation';
 import { GetFunctionConfigurationCommand, UpdateFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import { type FunctionName, resourceKeys } from '../../../shared/contract/environment.ts';
 import { secretNames, stackName } from '../../../shared/contract/names.ts';
+import {
+  type AwsCall,
+  type RecordingProxy,
+  type Service,
+  startRecordingProxy,
+} from '../../helpers/aws/recording-proxy.ts';
 import { functions, synthesized } from '../../helpers/synthesized.ts';
-import { type AwsCall, requestsOf, type Service } from '../../infra/iam/aws-call.ts';
+import { requestsOf } from '../../infra/iam/aws-call.ts';
 import { awsMadeCalls } from '../../infra/iam/aws-made-calls.ts';
 import { compare, functionCalls, type RoleCall, summary } from '../../infra/iam/grants.ts';
-import { type RecordingProxy, startRecordingProxy } from '../../infra/iam/recording-proxy.ts';
 import { policiesOf, secretArn } from '../../infra/iam/template-policies.ts';
 import type { Cloud } from '../emulator/cloud.ts';
 import type { Outputs } from './cdk.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Answer } from './wire.ts';
+import type { Answer } from './recording-proxy.ts';
 
 const json = (body: unknown, status = 200): Answer => ({ status, body: JSON.stringify(body) });
 const missing = json({ __type: 'ResourceNotFoundException' }, 400);

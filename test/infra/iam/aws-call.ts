@@ -1,16 +1,6 @@
 /** Converts a call of the SDK into the request that IAM decides about. */
 import { storeKeys } from '../../../shared/contract/tables.ts';
-
-export const services = ['cloudformation', 'dynamodb', 'events', 'lambda', 'secretsmanager', 'sqs'] as const;
-export type Service = (typeof services)[number];
-
-/** A call as it is made: of the AWS JSON protocol, `input` is the body. */
-export interface AwsCall {
-  readonly service: Service;
-  /** Such as `SendMessageBatch`. */
-  readonly operation: string;
-  readonly input: Readonly<Record<string, unknown>>;
-}
+import type { AwsCall, Service } from '../../helpers/aws/recording-proxy.ts';
 
 export type Context = Readonly<Record<string, string | readonly string[]>>;
 

@@ -10,10 +10,10 @@ import type { FunctionName } from '../../../shared/contract/environment.ts';
 import { secretNames, stackName } from '../../../shared/contract/names.ts';
 import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
 import { playServices } from '../../helpers/aws/played-services.ts';
+import { type AwsCall, startRecordingProxy } from '../../helpers/aws/recording-proxy.ts';
 import { functions } from '../../helpers/synthesized.ts';
-import { type AwsCall, requestsOf } from './aws-call.ts';
+import { requestsOf } from './aws-call.ts';
 import { type ArnOf, functionCalls, type RoleCall, roleCalls } from './grants.ts';
-import { startRecordingProxy } from './recording-proxy.ts';
 import { secretArn, stackArn, type TemplatePolicies } from './template-policies.ts';
 
 /** `catchUp`: an operator at the command line. `harness`: the test itself, whose calls need no permission. */
@@ -66,7 +66,7 @@ export async function startRecordedWorld(invoke: (event: unknown) => Promise<unk
       const record = (call: AwsCall) => {
         if (caller !== 'harness') recorded.push({ caller, call });
       };
-      const proxy = await startRecordingProxy({ upstream, record, fillsInItems: true });
+      const proxy = await startRecordingProxy({ upstream, record });
       const at = { ...options, endpoint: proxy.url };
       const clients = {
         dynamoDb: new DynamoDBClient(at),

@@ -1,7 +1,7 @@
 /** The policies of a synthesized template, with every reference resolved as CloudFormation would in one AWS account. */
 import { resourceKeys } from '../../../shared/contract/environment.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
-import type { Service } from './aws-call.ts';
+import type { Service } from '../../helpers/aws/recording-proxy.ts';
 
 export const awsAccount = '111122223333';
 export const region = 'eu-central-1';

@@ -1,3 +1,4 @@
+import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { BatchWriteItemCommand, DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { deleteAll, queryAll } from '../../../../shared/aws/dynamodb/query.ts';
@@ -6,7 +7,23 @@ import { createStore } from '../../../../shared/aws/store.ts';
 import { createPartnerAccounts } from '../../../../shared/state/partner-accounts.ts';
 import { aClock } from '../../../helpers/aws/fixtures.ts';
 import { mockClient } from '../../../helpers/aws/mock-client.ts';
-import { pagesOf } from '../../../helpers/aws/pages.ts';
+
+type Key = Record<string, AttributeValue>;
+
+/**
+ * Answers for a mocked query or scan, one a page, the last one again and again; `starts` has where each page began, noted
+ * as it was asked for, since the SDK's paginators go on with the same input object.
+ */
+function pagesOf<Page>(...pages: readonly Page[]) {
+  const starts: (Key | undefined)[] = [];
+  return {
+    starts,
+    async answer({ ExclusiveStartKey }: { readonly ExclusiveStartKey?: Key }) {
+      starts.push(ExclusiveStartKey);
+      return pages[Math.min(starts.length, pages.length) - 1];
+    },
+  };
+}
 
 const dynamo = mockClient(DynamoDBClient);
 const table = { client: new DynamoDBClient({}), name: 't' };

@@ -1,25 +1,32 @@
 /** A proxy between one function and AWS (or an emulator): forwards every call and reports it. */
 import { createServer, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { storeKeys } from '../../../shared/contract/tables.ts';
-import type { AwsCall, Service } from './aws-call.ts';
+
+export const services = ['cloudformation', 'dynamodb', 'events', 'lambda', 'secretsmanager', 'sqs'] as const;
+export type Service = (typeof services)[number];
+
+/** A call as it is made: of the AWS JSON protocol, `input` is the body. */
+export interface AwsCall {
+  readonly service: Service;
+  /** Such as `SendMessageBatch`. */
+  readonly operation: string;
+  readonly input: Readonly<Record<string, unknown>>;
+}
 
 export interface Answer {
   readonly status: number;
   readonly body: string;
 }
 
-/** A URL to hand the call on to, or an answer. */
-export type Upstream = string | ((call: AwsCall) => Promise<Answer>);
+/** Passes the call on to a URL, with another body if need be. */
+export type Forward = (base: string, body?: string) => Promise<Answer>;
+
+/** A URL to pass the call on to, or what answers it. */
+export type Upstream = string | ((call: AwsCall, forward: Forward) => Promise<Answer>);
 
 export interface RecordingProxyOptions {
   readonly upstream: Readonly<Record<Service, Upstream>>;
-  readonly record: (call: AwsCall) => void;
-  /**
-   * Sends along the item that a failed condition met, where `ReturnValuesOnConditionCheckFailure` asks for it: AWS does,
-   * dynalite does not, and a function that gets none looks for itself, by a call that it does not make on AWS.
-   */
-  readonly fillsInItems?: boolean;
+  readonly record?: (call: AwsCall) => void;
 }
 
 export interface RecordingProxy {
@@ -53,21 +60,16 @@ function callOf(headers: IncomingHttpHeaders, path: string, body: string): AwsCa
 }
 
 export async function startRecordingProxy(options: RecordingProxyOptions): Promise<RecordingProxy> {
-  const { upstream, record, fillsInItems = false } = options;
-
-  async function serve(headers: IncomingHttpHeaders, method: string, path: string, body: string) {
-    const call = callOf(headers, path, body);
-    record(call);
-    const to = upstream[call.service];
-    if (typeof to !== 'string') return to(call);
-    const answer = await pass(to, { method, path, headers }, body);
-    return fillsInItems && answer.status === 400 ? withItem(to, headers, call, answer) : answer;
-  }
-
+  const { upstream, record } = options;
   const server = createServer(async (request, response) => {
     try {
+      const { headers, method = '', url: path = '/' } = request;
       const text = await textOf(request);
-      const { status, body } = await serve(request.headers, request.method ?? '', request.url ?? '/', text);
+      const call = callOf(headers, path, text);
+      record?.(call);
+      const to = upstream[call.service];
+      const forward: Forward = (base, changed = text) => pass(base, { method, path, headers }, changed);
+      const { status, body } = typeof to === 'string' ? await forward(to) : await to(call, forward);
       response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0' }).end(body);
     } catch (error) {
       response.writeHead(500).end(String(error));
@@ -98,25 +100,6 @@ function pass(base: string, { method, path, headers }: Sent, body: string): Prom
     sent.on('error', reject);
     sent.end(body);
   });
-}
-
-const keyNames = Object.values(storeKeys);
-
-async function withItem(
-  base: string,
-  headers: IncomingHttpHeaders,
-  { input }: AwsCall,
-  answer: Answer,
-): Promise<Answer> {
-  const fault = JSON.parse(answer.body);
-  const isAsked = input.ReturnValuesOnConditionCheckFailure === 'ALL_OLD';
-  if (!isAsked || fault.Item || !/ConditionalCheckFailed/.test(fault.__type)) return answer;
-  const from = (input.Key ?? input.Item) as Readonly<Record<string, unknown>>;
-  const Key = Object.fromEntries(keyNames.filter((name) => from[name]).map((name) => [name, from[name]]));
-  const read = { ...headers, 'x-amz-target': 'DynamoDB_20120810.GetItem' };
-  const question = JSON.stringify({ TableName: input.TableName, Key, ConsistentRead: true });
-  const { body } = await pass(base, { method: 'POST', path: '/', headers: read }, question);
-  return { ...answer, body: JSON.stringify({ ...fault, Item: JSON.parse(body).Item }) };
 }
 
 async function textOf(stream: AsyncIterable<unknown>): Promise<string> {
