@@ -9,25 +9,25 @@ import { usageErrorOf } from './shared/usage.ts';
 
 /** The commands, in the order of the help. Only the requested command's module is loaded. */
 const commands: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
-  ['application', async () => (await import('./commands/application/application.ts')).addApplication],
-  ['connect', async () => (await import('./commands/connect/connect.ts')).addConnect],
-  ['run', async () => (await import('./commands/run/run.ts')).addRun],
-  ['webhook', async () => (await import('./commands/webhook/webhook.ts')).addWebhook],
-  ['backfill', async () => (await import('./commands/backfill/backfill.ts')).addBackfill],
-  ['resync', async () => (await import('./commands/resync/resync.ts')).addResync],
-  ['audit', async () => (await import('./commands/audit/audit.ts')).addAudit],
-  ['snapshot', async () => (await import('./commands/snapshot/snapshot.ts')).addSnapshot],
+  ['application', async () => (await import('./commands/application.ts')).addApplication],
+  ['connect', async () => (await import('./commands/connect.ts')).addConnect],
+  ['run', async () => (await import('./commands/run.ts')).addRun],
+  ['webhook', async () => (await import('./commands/webhook.ts')).addWebhook],
+  ['backfill', async () => (await import('./commands/backfill.ts')).addBackfill],
+  ['resync', async () => (await import('./commands/resync.ts')).addResync],
+  ['audit', async () => (await import('./commands/audit.ts')).addAudit],
+  ['snapshot', async () => (await import('./commands/snapshot.ts')).addSnapshot],
   ['status', async () => (await import('./commands/status/status.ts')).addStatus],
   ['doctor', async () => (await import('./commands/doctor/doctor.ts')).addDoctor],
   ['history', async () => (await import('./commands/history/history.ts')).addHistory],
-  ['tail', async () => (await import('./commands/tail/tail.ts')).addTail],
+  ['tail', async () => (await import('./commands/tail.ts')).addTail],
   ['dead-letters', async () => (await import('./commands/dead-letters/dead-letters.ts')).addDeadLetters],
-  ['pause', async () => (await import('./commands/pause/pause.ts')).addPause],
-  ['resume', async () => (await import('./commands/resume/resume.ts')).addResume],
-  ['poll', async () => (await import('./commands/poll/poll.ts')).addPoll],
-  ['disconnect', async () => (await import('./commands/disconnect/disconnect.ts')).addDisconnect],
-  ['sandbox', async () => (await import('./commands/sandbox/sandbox.ts')).addSandbox],
-  ['demo', async () => (await import('./commands/demo/demo.ts')).addDemo],
+  ['pause', async () => (await import('./commands/pause.ts')).addPause],
+  ['resume', async () => (await import('./commands/resume.ts')).addResume],
+  ['poll', async () => (await import('./commands/poll.ts')).addPoll],
+  ['disconnect', async () => (await import('./commands/disconnect.ts')).addDisconnect],
+  ['sandbox', async () => (await import('./commands/sandbox.ts')).addSandbox],
+  ['demo', async () => (await import('./commands/demo.ts')).addDemo],
 ]);
 
 /** The requested command; if it is unknown, all commands, for the help and for suggestions. */
@@ -79,7 +79,7 @@ async function dispatch(argv: readonly string[], io: Io): Promise<ExitCode> {
   }
   for (const command of withSubcommands(program)) {
     command
-      .option('--stack-trace', 'with an error, show where in the program it arose')
+      .option('--stack-trace', 'with an error, show where it arose')
       .configureOutput({
         writeOut: (text) => print(io.stdout, asCalled(text)),
         writeErr: (text) => print(io.stderr, asCalled(text)),

@@ -61,6 +61,8 @@ export interface Resumed {
   readonly circuitEnded: boolean;
   /** A pause of the whole bridge that is still in force, although the partner account's has ended. */
   readonly stillPaused: ShownPause | null;
+  /** Until when the bridge still waits for another reason, which only `--early` ends. */
+  readonly stillHeldUntil: string | null;
 }
 
 /**
@@ -96,6 +98,7 @@ export async function resume(
     servicePauseUntil: early && service ? toInstant(endOfHold(service)) : null,
     circuitEnded: early && budget.holds?.some(({ kind }) => kind === 'circuit') === true,
     stillPaused: name === undefined ? null : shownPause(everywhere),
+    stillHeldUntil: !early && service ? toInstant(endOfHold(service)) : null,
   };
 }
 

@@ -55,7 +55,7 @@ export interface WalkResult<P> {
   readonly end: 'done' | 'stopped' | 'stuck' | 'paused' | 'taken-over' | 'other-source';
 }
 
-/** More consecutive conflicts with `--pause` or another process cannot be a coincidence. */
+/** More consecutive conflicts with `--stop` or another process cannot be a coincidence. */
 const maxConflicts = 10;
 
 interface Run<P extends BackfillProgress> {

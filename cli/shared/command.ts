@@ -15,6 +15,9 @@ export type AddCommand = (program: Command, io: Io, end: (exitCode: ExitCode) =>
 type Where = 'any' | 'none' | { readonly localOnly: string };
 type TargetFor<W extends Where> = W extends 'any' ? Target : W extends 'none' ? undefined : LocalTarget;
 
+/** Where the list of commands shows a command. */
+export const helpGroups = { 'set up': 'Set up:', watch: 'Watch:', act: 'Act:', try: 'Try:' } as const;
+
 interface ArgumentSpec {
   /** `<NAME>` if it is required, `[NAME]` if it is optional, `<NAME...>` for several. */
   readonly syntax: string;
@@ -25,6 +28,8 @@ type ArgumentSpecs = Readonly<Record<string, ArgumentSpec>>;
 
 export interface CommandSpec<O extends OptionSpecs, W extends Where, A extends ArgumentSpecs> {
   readonly name: string;
+  /** Default: that of the command that it is part of. */
+  readonly group?: keyof typeof helpGroups;
   /** For the list of commands. */
   readonly summary: string;
   readonly description: string;
@@ -37,6 +42,8 @@ export interface CommandSpec<O extends OptionSpecs, W extends Where, A extends A
   readonly options?: O;
   /** Without the option --json. */
   readonly isWithoutJson?: boolean;
+  /** What --json does. Default: the result as JSON. */
+  readonly jsonHelp?: string;
 }
 
 /** A checked command line. */
@@ -75,10 +82,12 @@ export function defineCommand<
       .summary(spec.summary)
       .description(spec.description)
       .addHelpText('after', `\n${spec.more}`);
+    if (spec.group) command.helpGroup(helpGroups[spec.group]);
     for (const { syntax, help } of Object.values(args)) command.argument(syntax, help);
     addOptions(command, options);
     addTargetOptions(command, where);
-    if (!spec.isWithoutJson) addOptions(command, { json: flag('the result as JSON on standard output') });
+    if (!spec.isWithoutJson)
+      addOptions(command, { json: flag(spec.jsonHelp ?? 'the result as JSON on standard output') });
     return command.action(async (...given: unknown[]) => {
       const words = Object.fromEntries(Object.keys(args).map((name, index) => [name, given[index]]));
       const values: Readonly<Record<string, unknown>> = { ...command.opts(), ...words };
@@ -120,7 +129,7 @@ function addTargetOptions(command: Command, where: Where): void {
     .addOption(
       new Option(
         '--stack <NAME>',
-        `without --local: for the bridge deployed in this CloudFormation stack; STACK/BRIDGE where it has several (default: ${stackName})`,
+        `for the deployed stack; STACK/BRIDGE of several (default: ${stackName})`,
       ).conflicts('local'),
     );
 }

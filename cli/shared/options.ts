@@ -13,6 +13,8 @@ export interface OptionSpec<S extends v.GenericSchema = v.GenericSchema> {
   readonly value?: string;
   /** The option may be given several times: its value is a list. */
   readonly repeatable?: boolean;
+  /** Left out of the help of its command, which says where it is described. */
+  readonly isHidden?: boolean;
 }
 
 export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
@@ -36,7 +38,7 @@ type SettingOptions<S extends Settings> = {
   readonly [K in keyof S]: OptionSpec<v.GenericSchema<unknown, v.InferOutput<S[K]['schema']>>>;
 };
 
-/** An option for each setting, with its sentence, range and default. */
+/** An option for each setting, with its sentence, range and default; the help of the command leaves them out. */
 export const settingOptions = <const S extends Settings>(settings: S): SettingOptions<S> =>
   Object.fromEntries(
     Object.entries(settings).map(([name, setting]) => [name, settingOption(setting)]),
@@ -47,8 +49,8 @@ function settingOption(setting: Setting): OptionSpec {
   const help = (type === 'number' ? `${says}; ${range}` : says).replaceAll('`', '');
   const { default: standard } = setting.schema as { readonly default?: unknown };
   const schema = v.optional(settingSchema(setting), standard);
-  if (type === 'boolean') return { help, schema };
-  return { help, schema, value: { number: 'N', list: 'LIST', string: 'TEXT', target: 'TEXT' }[type] };
+  if (type === 'boolean') return hidden({ help, schema });
+  return hidden({ help, schema, value: { number: 'N', list: 'LIST', string: 'TEXT', target: 'TEXT' }[type] });
 }
 
 /** The schema of a setting that is given as text; missing: undefined. */
@@ -60,6 +62,12 @@ export const settingSchema = <S extends v.GenericSchema>(setting: Setting<S>) =>
       setting.schema,
     ) as v.GenericSchema<unknown, v.InferOutput<S>>,
   );
+
+/** An option that the help of the command leaves out. */
+export const hidden = <const O extends OptionSpec>(spec: O): O & { readonly isHidden: true } => ({
+  ...spec,
+  isHidden: true,
+});
 
 /** An option with any text as its value. */
 export const text = (value: string, help: string) => option(value, help, v.optional(v.string()));
@@ -82,7 +90,7 @@ export const schemasOf = <O extends Specs>(specs: O): Schemas<O> =>
   Object.fromEntries(Object.entries(specs).map(([name, { schema }]) => [name, schema])) as Schemas<O>;
 
 export function addOptions(command: Command, options: OptionSpecs): void {
-  for (const [key, { help, schema, value, repeatable }] of Object.entries(options)) {
+  for (const [key, { help, schema, value, repeatable, isHidden }] of Object.entries(options)) {
     const { default: standard } = schema as { readonly default?: unknown };
     const isShown = typeof standard === 'string' || typeof standard === 'number';
     const added = new Option(
@@ -91,6 +99,7 @@ export function addOptions(command: Command, options: OptionSpecs): void {
     );
     // Commander would store `--no-wait` as `wait: false`, under another key.
     added.negate = false;
+    added.hideHelp(isHidden ?? false);
     command.addOption(
       repeatable ? added.argParser((one: string, others: string[] = []) => [...others, one]) : added,
     );

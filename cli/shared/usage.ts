@@ -1,6 +1,7 @@
 /** Explains a wrong command line without repeating values, which may be secrets: commander's messages quote them. */
 import type { Command, CommanderError } from 'commander';
 import { UsageError } from '../../operations/errors.ts';
+import { didYouMean } from '../../shared/contract/near-miss.ts';
 
 const secretsHint =
   'A secret is never taken as an argument, where other users of the machine see it: give it on standard input or in a file';
@@ -47,7 +48,9 @@ function unknownOption(message: string, command: Command): string[] {
   if (command.commands.some(has)) {
     return [`option ${name} stands after the command: ${command.name()} COMMAND ${name} …`];
   }
-  return [says, ...suggestionIn(message)];
+  // Commander suggests only options that its help shows.
+  const known = command.options.flatMap(({ long }) => long ?? []);
+  return [`${says}${didYouMean(name, known)}`];
 }
 
 const suggestionIn = (message: string): string[] => /Did you mean [^)\n]*\?/.exec(message)?.slice(0, 1) ?? [];

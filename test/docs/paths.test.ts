@@ -19,7 +19,7 @@ const scripts = globSync(['package.json', 'examples/*/package.json']).flatMap((f
   Object.keys(JSON.parse(readFileSync(file, 'utf8')).scripts),
 );
 const partnerApi = 'docs/partner-api.md';
-const commands = globSync('cli/commands/*').map((folder) => path.basename(folder));
+const commands = globSync('cli/commands/*').map((file) => path.parse(file).name);
 const isPage = (file: string) => file.endsWith('.md');
 
 /** The anchors that GitHub makes of a page's headings. */
@@ -93,7 +93,7 @@ const deadScripts = (text: string): (string | undefined)[] =>
     scripts.includes(name) ? undefined : `there is no npm run ${name}`,
   );
 
-/** Commands of the command line; each has a folder of its name. */
+/** Commands of the command line; each has a file of its name. */
 const deadCommands = (text: string): (string | undefined)[] =>
   [
     ...text.matchAll(/(?:(?:^|`)(?:npx )?advert-bridge|npm run (?:--silent )?bridge --) +([a-z][a-z-]*)\b/gm),

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { Lazy } from 'aws-cdk-lib';
 import { describe, expect, it } from 'vitest';
-import { runOptions } from '../../cli/commands/run/options.ts';
+import { runOptions } from '../../cli/run/options.ts';
 import { readSettings, SettingsError } from '../../infra/config.ts';
 import { settingsInterface, withSettingsTable } from '../../scripts/contract/settings.ts';
 import { bridgeSettings, stackSettings } from '../../shared/contract/settings.ts';

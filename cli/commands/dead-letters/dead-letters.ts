@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { CommandError, UsageError } from '../../../operations/errors.ts';
 import type { LetterChoice, LetterOutcome } from '../../../shared/ports/dead-letters.ts';
 import { withBridge } from '../../bridge/open.ts';
-import { type AddCommand, defineCommand } from '../../shared/command.ts';
+import { type AddCommand, defineCommand, helpGroups } from '../../shared/command.ts';
 import { confirm, requireTerminal } from '../../shared/confirm.ts';
 import { exitCodes } from '../../shared/io.ts';
 import { flag, optionalName } from '../../shared/options.ts';
@@ -12,6 +12,7 @@ import { lettersText, letterText, more, redrivenLines, unknownLettersText, wereT
 export const addDeadLetters: AddCommand = (program, io, end) => {
   const letters = program
     .command('dead-letters')
+    .helpGroup(helpGroups.act)
     .summary('handle the messages that were given up')
     .description('Dead letters stand for changed adverts that the bridge gave up on, each with the reason.')
     .helpCommand(false)

@@ -9,6 +9,7 @@ import { historyText, more, nextText } from './text.ts';
 export const addHistory = defineCommand(
   {
     name: 'history',
+    group: 'watch',
     summary: 'explain why an event of an advert was published or not',
     description:
       'Shows when an advert was listed and by which page of the feed, its last event, its waiting messages and its dead ' +

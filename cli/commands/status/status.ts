@@ -12,6 +12,7 @@ import { watch } from './watch.ts';
 export const addStatus = defineCommand(
   {
     name: 'status',
+    group: 'watch',
     summary: 'show how the bridge is doing',
     description:
       'Shows lag, last success, token expiry, stops, books, the queue, dead letters, and what AWS runs; and for each problem ' +

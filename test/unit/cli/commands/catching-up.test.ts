@@ -96,14 +96,14 @@ describe('backfill', () => {
     sandbox.control.createAdverts(10);
 
     const stopped = await run('backfill main', { signal: AbortSignal.abort() });
-    const paused = await run('backfill main --pause');
+    const paused = await run('backfill main --stop');
     const { stdout } = await run('backfill main --json');
 
     expect(stopped.exitCode).toBe(3);
     expect(stopped.stderr).toContain('Stopped after 0 adverts. To continue: `advert-bridge backfill main');
     expect(paused.exitCode).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ end: 'done', listed: sandbox.control.truth().length });
-    expect(await run('backfill main --pause')).toMatchObject({
+    expect(await run('backfill main --stop')).toMatchObject({
       exitCode: 1,
       stderr: expect.stringContaining('no backfill of main is running'),
     });
@@ -134,7 +134,7 @@ describe('backfill', () => {
     ['main --ids /nowhere', '', 1, 'the file of the IDs (/nowhere) cannot be read (ENOENT)'],
     ['mian', '', 2, 'no such partner account. Known: main'],
     ['main --paging cursor', '', 2, '--paging: expected page, offset or none'],
-    ['main --pause --restart', '', 2, '--pause goes with no other option'],
+    ['main --stop --restart', '', 2, '--stop goes with no other option'],
   ])('refuses %s', async (args, stdin, exitCode, expected) => {
     const { run } = await startConnected();
 
@@ -201,7 +201,7 @@ describe('resync', () => {
   });
 
   it.each([
-    ['main', '--since: expected a time with its zone'],
+    ['main', '--since: expected how long ago'],
     ['main --since 2999-01-01T00:00:00Z', 'is in the future'],
   ])('refuses %s', async (args, expected) => {
     const { run } = await startConnected();

@@ -243,7 +243,7 @@ describe('dead-letters', () => {
     ['drop main --yes --local x', 'ID: expected the ID of a dead letter'],
     ['show ../x --local x', 'ID: expected the ID of a dead letter'],
     ['lsit', 'Did you mean list?'],
-    ['list --jsno', 'Did you mean --json?'],
+    ['list --jsno', 'did you mean --json?'],
     ['list --local', "option '--local <DIR>' argument missing"],
     ['--local x list', '--local stands after the command: dead-letters COMMAND'],
   ])('%s is wrong usage', async (args, message) => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { withoutRepeats } from '../../../../cli/commands/run/repeats.ts';
+import { withoutRepeats } from '../../../../cli/run/repeats.ts';
 import { createRecordingObserver } from '../../../helpers/recording-observer.ts';
 
 function observe(accountFaults: boolean) {

@@ -1,0 +1,91 @@
+import * as v from 'valibot';
+import { CommandError, UsageError } from '../../operations/errors.ts';
+import { textOfPlace } from '../../operations/stack-place.ts';
+import { partnerBaseUrl } from '../../shared/contract/settings.ts';
+import { withBridge } from '../bridge/open.ts';
+import { defineCommand } from '../shared/command.ts';
+import { explained } from '../shared/explain.ts';
+import { exitCodes } from '../shared/io.ts';
+import { checkedOptions, flag, option, text } from '../shared/options.ts';
+import { readSecret } from '../shared/secret-input.ts';
+import { commandFor } from '../shared/target.ts';
+
+const clientId = v.pipe(
+  v.string("expected the application's client ID"),
+  v.trim(),
+  v.regex(/^[\x21-\x7e]{1,256}$/, 'expected 1 to 256 visible characters'),
+);
+
+export const addApplication = defineCommand(
+  {
+    name: 'application',
+    group: 'set up',
+    summary: "store the application's credentials",
+    description:
+      'Stores the credentials that the partner service gave the application. Again: replaces them; partner accounts ' +
+      'stay connected, and a running bridge takes the new ones within five minutes.',
+    more: `Examples:
+  advert-bridge application --local .advert-bridge \\
+    --base-url https://partner.example --client-id my-client \\
+    --client-secret-stdin < client-secret.txt
+  advert-bridge application --client-id my-client \\
+    --client-secret-file client-secret.txt --check   (the deployed stack)`,
+    options: {
+      clientId: option('ID', "the application's client ID (required)", clientId),
+      clientSecretStdin: flag('read the client secret from standard input'),
+      clientSecretFile: text('FILE', 'read the client secret from FILE'),
+      baseUrl: option(
+        'URL',
+        'where the partner service is (required with --local; a stack has it as a setting)',
+        v.optional(partnerBaseUrl),
+      ),
+      check: flag('then ask the partner service whether it accepts the credentials'),
+    },
+  },
+  async ({ io, target, options, report }) => {
+    const isLocal = target.kind === 'local';
+    if (!isLocal && options.baseUrl !== undefined) {
+      throw new UsageError(
+        '--base-url is for --local DIR: a stack has it as its setting partnerBaseUrl (npx cdk deploy -c partnerBaseUrl=URL)',
+      );
+    }
+    const given = {
+      clientId: options.clientId,
+      ...(isLocal ? checkedOptions({ baseUrl: partnerBaseUrl }, options) : {}),
+    };
+    const clientSecret = await readSecret(io, {
+      what: 'client secret',
+      option: '--client-secret',
+      fromStdin: options.clientSecretStdin,
+      file: options.clientSecretFile,
+    });
+    await withBridge(
+      target,
+      async ({ functions }, place) => {
+        await functions.storeApplication({ ...given, clientSecret });
+        if (options.check) {
+          await functions.checkApplication().catch((error: unknown) => {
+            throw sayingStored(explained(error, place));
+          });
+        }
+      },
+      { create: true },
+    );
+    report(
+      { ...given, stored: true, ...(options.check ? { accepted: true } : {}) },
+      `Stored the application's credentials in ${isLocal ? target.dir : `stack ${textOfPlace(target)}`}.`,
+      ...(options.check ? ['The partner service accepts them.'] : []),
+      `Next: \`${commandFor(target, 'connect NAME')}\``,
+    );
+    return exitCodes.done;
+  },
+);
+
+/** The credentials were stored before the service was asked. */
+function sayingStored(error: Error): Error {
+  if (!(error instanceof CommandError)) return error;
+  return new CommandError(
+    `${error.message}. The given credentials are stored nevertheless, until you replace them.`,
+    { cause: error },
+  );
+}

@@ -1,0 +1,127 @@
+import { backfill } from '../../operations/backfill.ts';
+import { CommandError, UsageError } from '../../operations/errors.ts';
+import { pollDepsOf } from '../../operations/poll-deps.ts';
+import type { WalkResult } from '../../operations/walk.ts';
+import { pauseWalk } from '../../operations/walk.ts';
+import type { BackfillProgress } from '../../shared/ports/backfills.ts';
+import { connectedAccount } from '../bridge/connected-account.ts';
+import { withBridge } from '../bridge/open.ts';
+import { fileSource, listSource, pagingOptions } from '../shared/advert-sources.ts';
+import { defineCommand } from '../shared/command.ts';
+import { exitCodes, say } from '../shared/io.ts';
+import { flag, nameArgument, text } from '../shared/options.ts';
+import { withProgress } from '../shared/progress.ts';
+import { commandFor, nextLine, type Target } from '../shared/target.ts';
+import { count } from '../shared/wording.ts';
+
+/** Live changes wait behind at most this many messages and one page: about a minute at the default rate. */
+const maxWaiting = 500;
+const lookMs = 1_000;
+
+export const addBackfill = defineCommand(
+  {
+    name: 'backfill',
+    group: 'act',
+    summary: 'fetch every advert once',
+    description:
+      'Fetches every advert of a partner account once. An advert without events gets its first event, and an advert whose ' +
+      'status differs from its latest event gets the next one (cause "backfill").',
+    more: `Only while few messages wait, so that live changes are hardly delayed. Ctrl-C,
+or --stop from another terminal, stops after the current page; the same command
+goes on from there, also after a crash. Exit code 3: stopped before the end, or
+something in the list was no ID.
+
+Examples:
+  advert-bridge backfill main   (the deployed stack)
+  advert-bridge backfill main --ids adverts.txt --local .advert-bridge
+  advert-bridge backfill main --stop`,
+    args: { partnerAccount: nameArgument },
+    options: {
+      ids: text('FILE', 'fetch the adverts in FILE, one ID per line; - is standard input'),
+      restart: flag('abandon an unfinished backfill and start again'),
+      stop: flag('stop the backfill that is running elsewhere, after its current page'),
+      ...pagingOptions,
+    },
+  },
+  async ({ io, target, args: { partnerAccount }, options, report }) => {
+    const { ids, restart, stop, paging, ...parameters } = options;
+    if (stop && (ids !== undefined || restart)) {
+      throw new UsageError('--stop goes with no other option: it stops a backfill that is running');
+    }
+    const fromFile = ids === undefined || stop ? undefined : await fileSource(io, ids);
+    const signal = stop ? undefined : io.untilStopped();
+    return withBridge(
+      target,
+      async (bridge) => {
+        const { generation } = await connectedAccount(bridge, partnerAccount, target);
+        const key = { partnerAccount, generation };
+        if (!signal) {
+          const paused = await pauseWalk(bridge.backfills, key);
+          if (!paused) throw new CommandError(`no backfill of ${partnerAccount} is running`);
+          report({ partnerAccount, end: 'paused', ...paused }, pausedText(target, partnerAccount, paused));
+          return exitCodes.done;
+        }
+        const poll = await pollDepsOf(bridge, 'backfill');
+        const { end, progress } = await withProgress(io, (show) =>
+          backfill(
+            {
+              ...poll,
+              progresses: bridge.backfills,
+              // If nothing consumes the queue, no live change waits behind these messages.
+              maxWaiting: bridge.isDelivering() ? maxWaiting : Number.POSITIVE_INFINITY,
+              lookMs,
+              onProgress: ({ listed, total }, isWaiting) => show(progressText(listed, total, isWaiting)),
+            },
+            key,
+            fromFile ?? listSource(bridge, key, { style: paging, ...parameters }),
+            { signal, restart },
+          ),
+        );
+        if (end === 'other-source') throw new CommandError(otherSourceText(partnerAccount, progress));
+        const { listed, malformed, startedAt } = progress;
+        report(
+          { partnerAccount, end, listed, malformed, startedAt },
+          ...endedLines(target, partnerAccount, end, listed),
+        );
+        if (malformed > 0) say(io, malformedText(malformed));
+        return end === 'done' && malformed === 0 ? exitCodes.done : exitCodes.needsPerson;
+      },
+      { isCatchUp: true },
+    );
+  },
+);
+
+function progressText(listed: number, total: number | undefined, isWaiting: boolean): string {
+  const of = total === undefined ? '' : ` of ${count(total)}`;
+  return `${count(listed)}${of} adverts listed${isWaiting ? ', waiting for the queue to empty' : ''}`;
+}
+
+const pausedText = (target: Target, name: string, { listed }: BackfillProgress): string =>
+  `Paused after ${count(listed)} adverts. To continue: \`${commandFor(target, `backfill ${name}`)}\``;
+
+const otherSourceText = (name: string, { startedAt, source }: BackfillProgress): string =>
+  `an unfinished backfill of ${name}, started at ${startedAt}, takes its adverts from another source ` +
+  `(${source}). Finish it, or abandon it with --restart`;
+
+function endedLines(
+  target: Target,
+  name: string,
+  end: Exclude<WalkResult<BackfillProgress>['end'], 'other-source'>,
+  listed: number,
+): string[] {
+  if (end === 'done') {
+    return [
+      `${count(listed)} adverts are in the queue: each is fetched in its turn.`,
+      nextLine(target, name),
+    ];
+  }
+  if (end === 'taken-over') {
+    return [`Stopped: another process continues the backfill of ${name}, or has started it again.`];
+  }
+  return [
+    `Stopped after ${count(listed)} adverts. To continue: \`${commandFor(target, `backfill ${name}`)}\` with the same options.`,
+  ];
+}
+
+const malformedText = (malformed: number): string =>
+  `${count(malformed)} entries of the list have no advert ID and were skipped.`;

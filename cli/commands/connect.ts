@@ -1,0 +1,213 @@
+import * as v from 'valibot';
+import type { Bridge, UserChoice } from '../../operations/bridge.ts';
+import { UsageError } from '../../operations/errors.ts';
+import type { ConnectedAccount } from '../../shared/contract/connect.ts';
+import { bridgeSettings } from '../../shared/contract/settings.ts';
+import { printableLine } from '../../shared/domain/text/printable.ts';
+import { defaultPort, listenAt, loopbackRedirect, redirectUrl } from '../authorize/redirect-uri.ts';
+import { withBridge } from '../bridge/open.ts';
+import { defineCommand } from '../shared/command.ts';
+import type { Place } from '../shared/explain.ts';
+import { exitCodes, type Io, say } from '../shared/io.ts';
+import {
+  type Checked,
+  flag,
+  hidden,
+  momentOption,
+  nameArgument,
+  type OptionSpecs,
+  option,
+  optionalNumber,
+  optionOf,
+  settingSchema,
+  text,
+} from '../shared/options.ts';
+import { readSecret } from '../shared/secret-input.ts';
+import { commandFor, type Target } from '../shared/target.ts';
+
+const defaultTimeoutSeconds = 300;
+
+const { requiredScope, overlapSeconds, acceptLanguage } = bridgeSettings;
+/**
+ * Settings that a stack has itself. They have no defaults here, so that only options that were really given are
+ * rejected for a stack.
+ */
+const localSettings = {
+  requiredScope: hidden(option('SCOPES', 'scope that must be granted', settingSchema(requiredScope))),
+  overlapSeconds: hidden(option('N', 'seconds before now', settingSchema(overlapSeconds))),
+  acceptLanguage: hidden(option('LANGUAGE', 'language', settingSchema(acceptLanguage))),
+};
+
+const callbackUrl = loopbackRedirect(defaultPort);
+/** Options for connecting with a browser. They have no meaning together with a refresh token. */
+const browserOptions = {
+  open: flag('open the address in a browser here'),
+  port: optionalNumber(`where to listen; 0: any free port (default: ${defaultPort})`, 0, 65_535),
+  redirectUri: option('URL', 'the registered Callback URL, or one based on it', v.optional(redirectUrl)),
+  paste: flag('do not listen: paste the final address'),
+  timeoutSeconds: optionalNumber(
+    `how long to wait for the user (default: ${defaultTimeoutSeconds})`,
+    1,
+    86_400,
+  ),
+};
+
+const options = {
+  ...browserOptions,
+  sameUser: flag('for a known NAME: the user need not be verified'),
+  newUser: flag('for a known NAME: another user, a new history'),
+  refreshTokenStdin: flag('no browser: the token on standard input'),
+  refreshTokenFile: text('FILE', 'no browser: the token in FILE'),
+  since: option('TIME', 'for a new NAME or user: where reading begins', v.optional(momentOption)),
+  ...localSettings,
+};
+type ConnectOptions = Checked<typeof options>;
+
+export const addConnect = defineCommand(
+  {
+    name: 'connect',
+    group: 'set up',
+    summary: 'connect a partner account',
+    description:
+      'Lets the user of a partner account authorize the application, or reads a refresh token; stores the token pair, ' +
+      'and starts polling the feed. A known NAME gets new credentials of the same user, and keeps its cursor.',
+    more: `Register the Callback URL ${callbackUrl} for the
+application, or name the registered one. More: docs/operate/deploy.md
+
+Exit codes: 1 denied, refused or too late (nothing is stored); 3 connected, but
+the first request for the feed failed.
+
+Examples:
+  advert-bridge connect main --open   (the deployed stack)
+  advert-bridge connect main --local .advert-bridge --refresh-token-stdin < token.txt
+  advert-bridge connect main --paste --redirect-uri https://example.org/callback`,
+    args: { partnerAccount: { ...nameArgument, help: 'the name that the partner account has in events' } },
+    options,
+  },
+  async ({ io, target, args: { partnerAccount }, options: given, report }) => {
+    const setting = target.kind === 'stack' ? givenOf(localSettings, given) : undefined;
+    if (setting !== undefined) {
+      throw new UsageError(`${setting} is a setting of the stack: npx cdk deploy -c ${setting}=VALUE`);
+    }
+    const { since, sameUser, newUser, refreshTokenStdin, refreshTokenFile } = given;
+    if (sameUser && newUser) {
+      throw new UsageError('--same-user and --new-user contradict each other: leave one of them out');
+    }
+    const user: UserChoice = {
+      partnerAccount,
+      since,
+      sameUser: sameUser || undefined,
+      newUser: newUser || undefined,
+    };
+    const isByBrowser = !refreshTokenStdin && refreshTokenFile === undefined;
+    const connect = isByBrowser ? await byBrowser(io, user, given) : await byRefreshToken(io, user, given);
+    if (since !== undefined && Date.parse(since) > Date.now()) say(io, futureText(since));
+
+    const work = async (bridge: Bridge, place: Place) => {
+      const account = await connect(bridge, place);
+      report(account, ...connectedLines(target, account, since));
+      for (const line of leftLines(target, account)) say(io, line);
+      // Printed separately: the account is already connected, whatever happens next.
+      if (!account.isNew) {
+        const { done } = await bridge.deadLetters.redrive({ partnerAccount });
+        if (done.length > 0) say(io, redrivenText(done.length));
+      }
+      return account.feed.kind === 'read' ? exitCodes.done : exitCodes.needsPerson;
+    };
+    return withBridge(target, work, { settings: given });
+  },
+);
+
+type Connect = (bridge: Bridge, place: Place) => Promise<ConnectedAccount>;
+
+async function byRefreshToken(io: Io, user: UserChoice, given: ConnectOptions): Promise<Connect> {
+  const stray = givenOf(browserOptions, given);
+  if (stray !== undefined) {
+    throw new UsageError(
+      `${optionOf(stray)} is for connecting with a browser: leave it, or the refresh token, out`,
+    );
+  }
+  const { refreshTokenStdin: fromStdin, refreshTokenFile: file } = given;
+  const source = { what: 'refresh token', option: '--refresh-token', fromStdin, file };
+  const refreshToken = await readSecret(io, source);
+  return (bridge) => bridge.functions.connect({ ...user, refreshToken });
+}
+
+async function byBrowser(
+  io: Io,
+  user: UserChoice,
+  { port, redirectUri, paste, open, timeoutSeconds = defaultTimeoutSeconds }: ConnectOptions,
+): Promise<Connect> {
+  if (paste && port === 0) {
+    throw new UsageError('--port: with --paste nothing listens, so there is no free port to take');
+  }
+  const way = paste
+    ? { paste: { redirectUri: redirectUri ?? loopbackRedirect(port ?? defaultPort) } }
+    : { listen: listenAt(port, redirectUri) };
+  const { connectByCode } = await import('../authorize/authorize.ts');
+  return (bridge, place) =>
+    connectByCode(io, { bridge, place }, { user, way, openBrowser: open, timeoutSeconds });
+}
+
+/** The first of `options` that is set. */
+const givenOf = (options: OptionSpecs, given: Readonly<Record<string, unknown>>): string | undefined =>
+  Object.keys(options).find((name) => given[name] !== undefined && given[name] !== false);
+
+const futureText = (since: string): string =>
+  `Note: ${since} is in the future by this machine's clock; changes before that time will be missed.`;
+
+const redrivenText = (letters: number): string => `${letters} of its dead letters are back in the queue.`;
+
+/** The summary of a connected account. */
+
+function connectedLines(
+  target: Target,
+  { partnerAccount, scope, tokenExpiresAt, isNew, feed }: ConnectedAccount,
+  since: string | undefined,
+): string[] {
+  const detail = `scope ${scope === '' ? 'unknown' : printableLine(scope)}, token until ${tokenExpiresAt}`;
+  const lines = isNew
+    ? [`Connected ${partnerAccount} (${detail}).`]
+    : [`Connected ${partnerAccount} again (${detail}). Reading continues from the kept cursor.`];
+  if (!isNew && since !== undefined) {
+    lines.push(
+      '--since was ignored: it is for a new name. To start a new history, add --new-user, or run disconnect with --forget first.',
+    );
+  }
+  if (feed.kind === 'read') {
+    const changed = `${feed.listed}${feed.hasMore ? ' or more' : ''}`;
+    const adverts = feed.listed === 1 && !feed.hasMore ? 'advert has' : 'adverts have';
+    lines.push(
+      `Its feed answers: ${feed.listed === 0 ? 'no advert has' : `${changed} ${adverts}`} changed lately.`,
+    );
+  }
+  if (target.kind === 'local') lines.push(`Next: \`${commandFor(target, 'run')}\``);
+  lines.push(`To see whether all is right: \`${commandFor(target, 'doctor')}\``);
+  return lines;
+}
+
+/** What the operator should do next; also printed with --json. */
+
+function leftLines(
+  target: Target,
+  { partnerAccount, isNew, userUnverified, feed }: ConnectedAccount,
+): string[] {
+  const lines: string[] = [];
+  if (userUnverified !== undefined) {
+    lines.push(
+      `Note: the bridge could not verify that this is the same user as before: ${userUnverified}. If it is another user ` +
+        'by mistake, connect again as the right user. If it is another user on purpose, start a new history, so that no ' +
+        `data of the former user is used: \`${commandFor(target, `connect ${partnerAccount} --new-user`)}\``,
+    );
+  }
+  if (feed.kind === 'failed') {
+    lines.push(
+      feed.fault === 'operator-paused'
+        ? `Its feed was not polled: ${printableLine(feed.reason)}. To end the pause: \`${commandFor(target, 'resume [NAME]')}\``
+        : `The first request for its feed failed (${feed.fault}): ${printableLine(feed.reason)}. Its credentials are stored` +
+            `${isNew ? ' and its feed is registered' : ''}; polling tries again, and ` +
+            `\`${commandFor(target, `status ${partnerAccount}`)}\` shows how it goes.`,
+    );
+  }
+  return lines;
+}

@@ -1,0 +1,25 @@
+import { defineCommand } from '../shared/command.ts';
+import { optionalNumber } from '../shared/options.ts';
+
+export const addDemo = defineCommand(
+  {
+    name: 'demo',
+    group: 'try',
+    summary: 'watch an embedded bridge and the sandbox service at work',
+    description:
+      'Runs the sandbox partner service and an embedded bridge in one process: adverts change, and events appear, until ' +
+      'Ctrl-C. Everything is kept in a temporary folder and removed at the end.',
+    more: `Examples:
+  advert-bridge demo
+  advert-bridge demo --changes 200     (exit code 0 only if the books balance)`,
+    where: 'none',
+    options: {
+      changes: optionalNumber('make N changes, account for them and end', 1, 1_000_000),
+    },
+    jsonHelp: 'the events as JSON lines, on a terminal too',
+  },
+  async ({ io, options: { changes }, json }) => {
+    const { runDemo } = await import('../run/run-demo.ts');
+    return runDemo(io, changes, json);
+  },
+);

@@ -1,0 +1,47 @@
+import { accountsBeside, requireKnown, unknownAccount } from '../../operations/unknown-account.ts';
+import { withBridge } from '../bridge/open.ts';
+import { defineCommand } from '../shared/command.ts';
+import { confirm, requireTerminal } from '../shared/confirm.ts';
+import { connectCommand } from '../shared/explain.ts';
+import { exitCodes } from '../shared/io.ts';
+import { flag, nameArgument } from '../shared/options.ts';
+
+export const addDisconnect = defineCommand(
+  {
+    name: 'disconnect',
+    group: 'set up',
+    summary: 'stop polling for a partner account',
+    description:
+      'Stops polling and removes the credentials. Cursor and history stay, so that connecting again continues from ' +
+      'there; with --forget they are removed too, once the work on them has ended.',
+    more: `Examples:
+  advert-bridge disconnect main --local .advert-bridge
+  advert-bridge disconnect main --forget --yes   (the deployed stack)`,
+    args: { name: nameArgument },
+    options: {
+      forget: flag('remove cursor, history and books as well (asks first)'),
+      yes: flag('do not ask'),
+    },
+  },
+  async ({ io, target, args: { name }, options: { forget, yes }, report }) => {
+    const asks = forget && !yes;
+    if (asks) requireTerminal(io, '--forget');
+    await withBridge(target, async ({ partnerAccounts: accounts, functions }) => {
+      await requireKnown(accounts, name);
+      if (asks) {
+        await confirm(io, `Forget ${name}? Its cursor, history and books are removed permanently.`);
+      }
+      if (!(await functions.disconnect(name, { forget })))
+        throw unknownAccount(await accountsBeside(accounts, name));
+    });
+    const kept = [
+      `Disconnected ${name}: its credentials are removed, its cursor and history are kept.`,
+      `To connect it again: \`${connectCommand(target, name)}\``,
+    ];
+    report(
+      { partnerAccount: name, disconnected: true, forgotten: forget },
+      ...(forget ? [`Disconnected ${name}, and forgot its cursor, history and books.`] : kept),
+    );
+    return exitCodes.done;
+  },
+);

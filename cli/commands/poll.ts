@@ -1,0 +1,78 @@
+import { requireKnown } from '../../operations/unknown-account.ts';
+import type { PollAnswer } from '../../shared/contract/poll.ts';
+import { withBridge } from '../bridge/open.ts';
+import { defineCommand } from '../shared/command.ts';
+import { type ExitCode, exitCodes } from '../shared/io.ts';
+import { optionalName } from '../shared/options.ts';
+import { commandFor, type Target } from '../shared/target.ts';
+import { count } from '../shared/wording.ts';
+
+export const addPoll = defineCommand(
+  {
+    name: 'poll',
+    group: 'act',
+    summary: 'poll the feed now',
+    description:
+      'Polls the feed of NAME, or of every partner account, now, and tells how each poll ended. One that is stopped or ' +
+      'paused is not asked.',
+    more: `Exit code 1: a feed could not be read; 3: one was not asked.
+
+Examples:
+  advert-bridge poll main --local .advert-bridge
+  advert-bridge poll --json   (the deployed stack)`,
+    args: { name: optionalName('only this partner account') },
+  },
+  async ({ target, args: { name }, answer }) => {
+    const { found, isDelivering } = await withBridge(target, async (bridge) => {
+      await requireKnown(bridge.partnerAccounts, name);
+      return { found: await bridge.functions.poll(name), isDelivering: bridge.isDelivering() };
+    });
+    answer(found, ...pollLines(target, name, found, isDelivering));
+    return exitCodeOf(found);
+  },
+);
+
+/**
+ * A feed that could not be read is a fault. A feed that was not polled waits for an operator or for the end of a pause.
+ */
+function exitCodeOf({ polls: ended, notPolled }: PollAnswer): ExitCode {
+  if (ended.some(({ end, fault }) => end === 'fault' && fault !== 'operator-paused')) return exitCodes.fault;
+  const isAsked = ended.length > 0 && ended.every(({ end }) => end !== 'fault');
+  return isAsked && notPolled.length === 0 ? exitCodes.done : exitCodes.needsPerson;
+}
+
+type Poll = PollAnswer['polls'][number];
+
+const ends: Readonly<Record<string, (poll: Poll) => string>> = {
+  'up-to-date': () => 'read to its end',
+  'out-of-time': () => 'there is more, and the next poll continues',
+  'turn-over': () => 'there is more, and the next poll continues',
+  backlog: () => 'not read further, because too many of its messages wait in the queue',
+  'lease-lost': () => 'another poll has taken over',
+  'just-polled': () => 'another poll has just read it',
+  held: ({ by }) => `another poll is reading it now (${by})`,
+  'unknown-feed': () => 'the feed is gone: the partner account was just disconnected',
+  fault: ({ reason }) => `not read: ${reason}`,
+};
+
+function pollLines(
+  target: Target,
+  name: string | undefined,
+  { polls: ended, notPolled }: PollAnswer,
+  isDelivering: boolean,
+): string[] {
+  const lines = ended.map((poll) => {
+    const how = Object.hasOwn(ends, poll.end) ? ends[poll.end]?.(poll) : poll.end;
+    return `${poll.partnerAccount} (${poll.feed}): ${count(poll.listed)} adverts listed, ${how}`;
+  });
+  for (const { partnerAccount, reason, until } of notPolled) {
+    lines.push(`${partnerAccount}: not polled (${reason}${until === undefined ? '' : `, until ${until}`})`);
+  }
+  if (lines.length === 0) {
+    const command = commandFor(target, `connect ${name ?? 'NAME'}`);
+    return [`${name ?? 'No partner account'} is ${name ? 'not ' : ''}connected. Connect it: \`${command}\``];
+  }
+  const isListed = ended.some(({ listed }) => listed > 0);
+  if (isListed && !isDelivering) lines.push(`To publish what was listed: \`${commandFor(target, 'run')}\``);
+  return lines;
+}

@@ -1,0 +1,59 @@
+import { type Resumed, resume } from '../../operations/pause.ts';
+import { withBridge } from '../bridge/open.ts';
+import { defineCommand } from '../shared/command.ts';
+import { exitCodes } from '../shared/io.ts';
+import { flag, optionalName } from '../shared/options.ts';
+import { commandFor, type Target } from '../shared/target.ts';
+
+export const addResume = defineCommand(
+  {
+    name: 'resume',
+    group: 'act',
+    summary: 'end a pause',
+    description:
+      'Ends the pause of NAME, or without NAME that of the whole bridge. What waited is published within a minute.',
+    more: `--early is for when you know that the service is ready: if it is not, it asks
+for the next pause. Exit code 3: the whole bridge is still paused.
+
+Examples:
+  advert-bridge resume main --local .advert-bridge
+  advert-bridge resume --early   (the deployed stack)`,
+    args: { name: optionalName('only this partner account') },
+    options: {
+      early: flag(
+        'end also a pause that the service asked for, an open circuit, and a pause for a bad token',
+      ),
+    },
+  },
+  async ({ target, args: { name }, options: { early }, report }) => {
+    const resumed = await withBridge(target, (bridge) => resume(bridge, name, { early }));
+    report({ partnerAccount: name ?? null, ...resumed }, ...resumedLines(target, name, resumed));
+    return resumed.stillPaused ? exitCodes.needsPerson : exitCodes.done;
+  },
+);
+
+function resumedLines(target: Target, name: string | undefined, resumed: Resumed): string[] {
+  const { ended, servicePauseUntil, circuitEnded, stillPaused, stillHeldUntil } = resumed;
+  const what = name ?? 'The whole bridge';
+  const lines = [
+    ended
+      ? `${what} is resumed: ${ended.who} had paused it at ${ended.since}${ended.reason === null ? '' : ` (${ended.reason})`}.`
+      : `${what} was not paused by anybody.`,
+  ];
+  if (circuitEnded) lines.push('The circuit is closed.');
+  else if (servicePauseUntil) lines.push(`Ended the service's pause, which held until ${servicePauseUntil}.`);
+  if (stillPaused) {
+    lines.push(
+      `The whole bridge is still paused, by ${stillPaused.who} since ${stillPaused.since}. ` +
+        `To end that: \`${commandFor(target, 'resume')}\``,
+    );
+  }
+  if (stillHeldUntil) {
+    const command = commandFor(target, name === undefined ? 'resume --early' : `resume ${name} --early`);
+    lines.push(
+      `The bridge itself still waits, until ${stillHeldUntil}: the service asked for it, blocked the address or refused ` +
+        `a token. To end that too: \`${command}\``,
+    );
+  }
+  return lines;
+}

@@ -1,0 +1,70 @@
+import { once } from 'node:events';
+import type { Sandbox } from '../../sandbox/server.ts';
+import { defineCommand } from '../shared/command.ts';
+import { exitCodes, say } from '../shared/io.ts';
+import { listenError } from '../shared/listen-error.ts';
+import { number } from '../shared/options.ts';
+import { programName } from '../shared/program.ts';
+
+export const addSandbox = defineCommand(
+  {
+    name: 'sandbox',
+    group: 'try',
+    summary: 'run the sandbox partner service',
+    description:
+      'Runs a partner service to try the bridge against: the whole interface, and control over its faults. It listens ' +
+      'on 127.0.0.1 and keeps everything in memory.',
+    more: `Examples:
+  advert-bridge sandbox --port 4400
+  advert-bridge sandbox --port 0 --adverts 2500 --visibility-delay-ms 0 --json`,
+    where: 'none',
+    options: {
+      // Fixed, so that copied commands remain valid.
+      port: number('where it listens; 0: any free port', 0, 65_535, 4400),
+      adverts: number('how many adverts exist from the start', 0, 1_000_000, 20),
+      latencyMs: number('how long each answer takes', 0, 600_000, 0),
+      visibilityDelayMs: number('how long a change takes to show in the feed', 0, 86_400_000, 3000),
+      accessTokenSeconds: number('how long an access token is valid', 1, 31_536_000, 86400),
+    },
+  },
+  async ({ io, options: { accessTokenSeconds, ...options }, report }) => {
+    const { startSandbox } = await import('../../sandbox/server.ts');
+    const stopped = io.untilStopped();
+    const sandbox = await startSandbox({
+      ...options,
+      accessTokenLifetimeSeconds: accessTokenSeconds,
+      onFault: (error) => say(io, `sandbox: ${String(error)}`),
+    }).catch((cause: unknown) => {
+      throw listenError(cause, options.port, 'Choose another with --port, or any free one with --port 0');
+    });
+    const { url, port, application, users } = sandbox;
+    report({ url, port, application, users, control: `${url}/_sandbox/` }, sandboxText(sandbox));
+    if (!stopped.aborted) await once(stopped, 'abort');
+    await sandbox.close();
+    return exitCodes.done;
+  },
+);
+
+const folder = '.advert-bridge';
+
+/** How to use a running sandbox: its credentials, and commands to copy. */
+function sandboxText({ url, application, users }: Sandbox): string {
+  const { clientId, clientSecret } = application;
+  const bridge = programName();
+  const connects = users.map(
+    ({ name, refreshToken }) =>
+      `  printf %s ${refreshToken} | ${bridge} connect ${name} --local ${folder} --refresh-token-stdin`,
+  );
+  return `The sandbox partner service listens on ${url} (Ctrl-C ends it)
+Its control lists its calls: ${url}/_sandbox/
+
+In another terminal:
+
+  printf %s ${clientSecret} | ${bridge} application --local ${folder} --base-url ${url} \\
+    --client-id ${clientId} --client-secret-stdin
+${connects.join('\n')}
+  ${bridge} connect NAME --local ${folder} --open       (as a user: on the consent page, in a browser)
+  curl -s -d '{"method":"createAdverts","args":[5]}' ${url}/_sandbox/       (the feed shows them after some seconds)
+  ${bridge} run --local ${folder} --until-idle
+  ${bridge} status --local ${folder}`;
+}

@@ -1,0 +1,42 @@
+import { requireKnown } from '../../operations/unknown-account.ts';
+import { linesOf } from '../../shared/domain/text/printable.ts';
+import { withBridge } from '../bridge/open.ts';
+import { defineCommand } from '../shared/command.ts';
+import { eventOutput } from '../shared/event-output.ts';
+import { exitCodes, say, stream } from '../shared/io.ts';
+import { optionalName } from '../shared/options.ts';
+
+export const addTail = defineCommand(
+  {
+    name: 'tail',
+    group: 'watch',
+    summary: 'show events as they are published',
+    description:
+      'Shows events as they are published, until Ctrl-C: a line each for people on a terminal; JSON, as subscribers ' +
+      'get it, otherwise.',
+    more: `On a stack a rule and a queue of its own bring the events, out of order and
+twice at times, as to any subscriber. Both are removed at the end; what a
+killed tail left behind, the next one removes.
+
+Examples:
+  advert-bridge tail   (the deployed stack)
+  advert-bridge tail main --local .advert-bridge | head -1`,
+    args: { name: optionalName('only those of this partner account') },
+    jsonHelp: 'JSON lines, on a terminal too',
+  },
+  async ({ io, target, args: { name }, json }) => {
+    const readerGone = new AbortController();
+    io.stdout.once('error', () => readerGone.abort());
+    const signal = AbortSignal.any([io.untilStopped(), readerGone.signal]);
+    const output = eventOutput(io, json);
+    await withBridge(target, async (bridge) => {
+      await requireKnown(bridge.partnerAccounts, name);
+      if (!bridge.isDelivering())
+        say(io, `No bridge runs in ${bridge.name} now: its events appear here once it does.`);
+      for await (const events of bridge.events(name, { signal, say: (text) => say(io, text) })) {
+        if (events.length > 0) await stream(output, linesOf(events), signal);
+      }
+    });
+    return exitCodes.done;
+  },
+);

@@ -1,0 +1,131 @@
+import * as v from 'valibot';
+import { webhookSecret } from '../../embedded/webhooks/signature.ts';
+import { CommandError, UsageError } from '../../operations/errors.ts';
+import { toInstant } from '../../shared/domain/clock.ts';
+import { shownUrl } from '../../shared/domain/text/shown-url.ts';
+import { webhookFormats } from '../../shared/sqlite/webhooks.ts';
+import { withLocal } from '../bridge/open.ts';
+import { webhookUrl } from '../run/options.ts';
+import { noSecretText, webhookFrom } from '../run/webhooks.ts';
+import { defineCommand } from '../shared/command.ts';
+import { exitCodes } from '../shared/io.ts';
+import { flag, option, text } from '../shared/options.ts';
+import { readSecret } from '../shared/secret-input.ts';
+import type { Target } from '../shared/target.ts';
+import { webhookCommand } from '../shared/webhook-command.ts';
+import { count } from '../shared/wording.ts';
+
+export const addWebhook = defineCommand(
+  {
+    name: 'webhook',
+    group: 'set up',
+    summary: 'store the secret of a webhook, or show what waits for it',
+    description:
+      'Stores the secret that signs the events of a webhook. Without URL, shows what waits for each webhook. For an ' +
+      'embedded bridge: subscribers of a deployed stack put rules on its bus.',
+    more: `Events are signed by Standard Webhooks (https://www.standardwebhooks.com). The
+secret is whsec_ and 24 to 64 random bytes in Base64. To change it without a
+refused event: store the new one with --keep-old, give it to the subscriber, and
+end with --drop-old.
+
+Examples:
+  openssl rand -base64 32 > webhook-secret.txt
+  advert-bridge webhook https://example.org/adverts --local .advert-bridge --secret-file webhook-secret.txt
+  advert-bridge webhook --local .advert-bridge   (what waits for each)
+  advert-bridge webhook https://example.org/adverts --local .advert-bridge --forget`,
+    where: { localOnly: 'Subscribers of a deployed stack put rules on its bus' },
+    args: { url: { syntax: '[URL]', help: 'where the events go', schema: v.optional(webhookUrl) } },
+    options: {
+      secretStdin: flag('read the secret from standard input'),
+      secretFile: text('FILE', 'read the secret from FILE'),
+      keepOld: flag('sign with the secret before, too, while the subscriber changes to the new one'),
+      dropOld: flag('sign with the newest secret only'),
+      format: option(
+        'FORMAT',
+        'event, as it is on a bus (default), or cloudevents: structured mode of CloudEvents 1.0',
+        v.optional(v.picklist(webhookFormats, `expected ${webhookFormats.join(' or ')}`)),
+      ),
+      forget: flag('remove the secret, and what waits for the webhook'),
+      webhookFile: text('FILE', 'the URL is in FILE: for a URL that contains a secret'),
+    },
+  },
+  async ({ io, target, args, options, report, answer }) => {
+    const url = await webhookFrom(io, { url: args.url, file: options.webhookFile });
+    const webhook = url && shownUrl(url);
+    const { secretStdin: fromStdin, secretFile: file, forget, keepOld, dropOld, format } = options;
+    const givesSecret = fromStdin || file !== undefined;
+    const changes = keepOld || dropOld || format !== undefined;
+    if (keepOld && (dropOld || !givesSecret)) throw new UsageError('--keep-old goes with a new secret alone');
+    if (url === undefined) {
+      if (givesSecret || changes || forget) throw new UsageError('URL is missing: which webhook is meant');
+      const all = await withLocal(target, async ({ state: { webhooks } }) =>
+        webhooks.list().map(({ url: each, waiting, oldest, givenUp }) => {
+          const { secrets = [], format = 'event' } = webhooks.signing(each) ?? {};
+          const since = oldest === undefined ? null : toInstant(oldest);
+          return { url: shownUrl(each), waiting, oldest: since, givenUp, format, secrets: secrets.length };
+        }),
+      );
+      answer({ webhooks: all }, ...allLines(all));
+    } else if (forget) {
+      if (givesSecret || changes) throw new UsageError('--forget takes no secret and no other option');
+      const events = await withLocal(target, async ({ state }) => state.webhooks.forget(url));
+      report({ webhook, forgotten: true, events }, forgottenText(url, events));
+    } else if (!givesSecret && changes) {
+      await withLocal(target, async ({ state: { webhooks } }) => {
+        if (!webhooks.signing(url)) throw new CommandError(noSecretText(target, url));
+        if (dropOld) await webhooks.dropOldSecret(url);
+        if (format) await webhooks.writeFormat(url, format);
+      });
+      report({ webhook, stored: true }, changedText(url, { dropOld, format }));
+    } else {
+      const given = { what: 'webhook secret', option: '--secret', fromStdin, file };
+      const secret = webhookSecret(await readSecret(io, given));
+      if (!secret) {
+        throw new CommandError(
+          'the webhook secret has to be whsec_ and 24 to 64 random bytes in Base64, such as `openssl rand -base64 32` ' +
+            'gives. Nothing was stored',
+        );
+      }
+      await withLocal(target, async ({ state: { webhooks } }) => {
+        await webhooks.writeSecret(url, secret, { keepOld });
+        if (format) await webhooks.writeFormat(url, format);
+      });
+      report({ webhook, stored: true }, ...storedLines(target, url));
+    }
+    return exitCodes.done;
+  },
+);
+
+const storedLines = (target: Target, url: string): string[] => [
+  `Stored the secret of ${shownUrl(url)}.`,
+  `Next: ${webhookCommand(target, url, (shown) => `run --webhook ${shown}`)}`,
+];
+
+const changedText = (
+  url: string,
+  { dropOld, format }: { dropOld: boolean; format?: string | undefined },
+): string =>
+  [
+    ...(dropOld ? [`Events to ${shownUrl(url)} are signed with the newest secret only.`] : []),
+    ...(format ? [`Events to ${shownUrl(url)} are sent in the format ${format}.`] : []),
+  ].join(' ');
+
+const forgottenText = (url: string, events: number): string =>
+  `Forgot ${shownUrl(url)}, and ${count(events)} events that waited for it.`;
+
+interface Waiting {
+  readonly url: string;
+  readonly waiting: number;
+  readonly oldest: string | null;
+  readonly givenUp: number;
+  readonly format: string;
+  readonly secrets: number;
+}
+
+function allLines(webhooks: readonly Waiting[]): string[] {
+  if (webhooks.length === 0) return ['No webhook is known.'];
+  return webhooks.map(({ url, waiting, oldest, givenUp, format, secrets }) => {
+    const since = oldest === null ? '' : ` (the oldest since ${oldest})`;
+    return `${url}: ${count(waiting)} events wait${since}, ${count(givenUp)} were given up${format === 'event' ? '' : `, format ${format}`}${secrets > 1 ? ', signed with two secrets' : ''}`;
+  });
+}

@@ -1,0 +1,44 @@
+import * as v from 'valibot';
+import { bridgeSettings, isLoopback } from '../../shared/contract/settings.ts';
+import { flag, number, option, settingOptions } from '../shared/options.ts';
+
+/** A webhook's URL, in the normal form of the URL standard, so that each webhook has only one name. */
+export const webhookUrl = v.pipe(
+  v.string('expected the https URL that takes the events'),
+  v.check(isWebhook, 'expected an https URL without credentials in it (plain http only for loopback)'),
+  v.transform((text) => new URL(text).href),
+);
+
+function isWebhook(text: string): boolean {
+  const parsed = URL.parse(text);
+  if (!parsed || parsed.username || parsed.password) return false;
+  return parsed.protocol === 'https:' || (parsed.protocol === 'http:' && isLoopback(parsed.hostname));
+}
+
+/** The settings of an embedded bridge, then the options of `run` alone. */
+export const runOptions = {
+  ...settingOptions(bridgeSettings),
+  concurrency: number('adverts fetched at the same time, 1–1000', 1, 1000, 10),
+  advertTries: number('how often an advert is tried before its change is dead-lettered', 1, 100, 5),
+  webhook: {
+    ...option(
+      'URL',
+      'send each event there, signed, instead of to standard output',
+      v.optional(v.array(webhookUrl), []),
+    ),
+    repeatable: true,
+  },
+  webhookFile: {
+    ...option(
+      'FILE',
+      'the same, with the URL in FILE, as it may be a secret',
+      v.optional(v.array(v.string()), []),
+    ),
+    repeatable: true,
+  },
+  webhookRetentionHours: number('how long events wait for a webhook that is down', 1, 24 * 90, 72),
+  stdout: flag('with --webhook: events on standard output as well'),
+  untilIdle: flag('end when every feed is up to date and the queue is empty'),
+  dryRun: flag('only show the events: store and send nothing'),
+  verbose: flag('log what is done, not only what goes wrong'),
+};

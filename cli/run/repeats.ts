@@ -1,0 +1,36 @@
+import type { Fields, Observer } from '../../shared/ports/observer.ts';
+
+/** Interval after which the same warning is logged again. */
+const repeatMs = 60_000;
+
+export interface RepeatOptions {
+  /** Whether a feed that cannot be read, or a token that cannot be refreshed, is logged at all. */
+  readonly accountFaults: boolean;
+  readonly now?: () => number;
+}
+
+/** Logs a warning that repeats with every request only once a minute, with the number of omitted repeats. */
+export function withoutRepeats(
+  observer: Observer,
+  { accountFaults, now = Date.now }: RepeatOptions,
+): Observer {
+  const logged = new Map<string, { readonly at: number; leftOut: number }>();
+
+  const at =
+    (level: 'warn' | 'error') =>
+    (message: string, fields: Fields = {}) => {
+      if (!accountFaults && fields.fault !== undefined && fields.advertId === undefined) return;
+      // An error is about one advert; the same warning may occur for thousands.
+      const advertId = level === 'error' ? fields.advertId : '';
+      const key = [message, fields.partnerAccount, fields.fault, advertId].join('\n');
+      const before = logged.get(key);
+      if (before && now() - before.at < repeatMs) {
+        before.leftOut += 1;
+        return;
+      }
+      logged.set(key, { at: now(), leftOut: 0 });
+      observer[level](message, before?.leftOut ? { ...fields, repeatedSince: before.leftOut } : fields);
+    };
+
+  return { ...observer, warn: at('warn'), error: at('error') };
+}

@@ -1,0 +1,190 @@
+import { runEmbeddedBridge } from '../../embedded/bridge.ts';
+import { createDryState } from '../../embedded/dry-state.ts';
+import { openReaders } from '../../embedded/readers.ts';
+import { createTextObserver } from '../../embedded/text-observer.ts';
+import type { Webhook } from '../../embedded/webhooks/delivery.ts';
+import { needsPerson, readStatus } from '../../operations/status.ts';
+import { systemClock, toInstant } from '../../shared/domain/clock.ts';
+import { shownUrl } from '../../shared/domain/text/shown-url.ts';
+import { exposureOf } from '../../shared/sqlite/file/private-folder.ts';
+import { takeRunLock } from '../../shared/sqlite/file/run-lock.ts';
+import type { EmbeddedState } from '../../shared/sqlite/state.ts';
+import type { WebhookStatus } from '../../shared/sqlite/webhooks.ts';
+import type { FolderBridge } from '../bridge/folder.ts';
+import { withLocal } from '../bridge/open.ts';
+import { storeRunSettings } from '../bridge/run-settings.ts';
+import { connectCommand } from '../shared/explain.ts';
+import { type Io, say } from '../shared/io.ts';
+import type { Checked } from '../shared/options.ts';
+import { startProgress } from '../shared/progress.ts';
+import { commandFor, type LocalTarget, type Target } from '../shared/target.ts';
+import { count } from '../shared/wording.ts';
+import type { runOptions } from './options.ts';
+import { withoutRepeats } from './repeats.ts';
+import { secretsOf, webhookIn } from './webhooks.ts';
+
+type RunOptions = Checked<typeof runOptions>;
+
+export interface EndedRun {
+  readonly needsPerson: boolean;
+  /** Stopped by a signal, or because the reader of standard output has ended. */
+  readonly stopped: boolean;
+}
+
+/**
+ * Runs the embedded bridge of a folder until it is stopped or idle. Only one process runs a folder at a time.
+ *
+ * @throws {CommandError} with a message that says what to do
+ */
+export function runBridge(io: Io, target: LocalTarget, options: RunOptions): Promise<EndedRun> {
+  const exposure = exposureOf(target.dir);
+  const broken = new AbortController();
+  // Another process's lock ends by itself. A full disk or a damaged file does not, and ends the run.
+  const onFault = (fault: { readonly code: string }) => fault.code !== 'state-in-use' && broken.abort(fault);
+  // Opened before the lock is taken: a folder without a bridge gets no lock file either.
+  const work = async (bridge: FolderBridge) => {
+    if (exposure) say(io, `Warning: ${exposure.says}. ${exposure.mend}`);
+    const baseUrl = bridge.baseUrl();
+    await bridge.state.applicationSecret.read();
+    const inFiles = await Promise.all(options.webhookFile.map((file) => webhookIn(io, file)));
+    const urls = [...new Set([...options.webhook, ...inFiles])];
+    const webhooks = secretsOf(bridge.state.webhooks, urls, target);
+    const command = commandFor(target, 'run');
+    const startedAt = toInstant(systemClock.now());
+    const lock = takeRunLock(target.dir, options.dryRun ? 'dry-run' : { command, startedAt });
+    bridge.onClose(() => lock.release());
+    const result = await runLocked(io, options.dryRun ? dryBridge(bridge) : bridge, options, {
+      baseUrl,
+      webhooks,
+      broken: broken.signal,
+    });
+    return result;
+  };
+  return withLocal(target, work, { onFault });
+}
+
+/** Runs the bridge with a state that stores almost nothing. */
+function dryBridge(bridge: FolderBridge): FolderBridge {
+  const state = createDryState(bridge.state, bridge.target.dir);
+  bridge.onClose(() => state.close());
+  return { ...bridge, state };
+}
+
+interface Opened {
+  readonly baseUrl: string;
+  readonly webhooks: readonly Webhook[];
+  /** Aborted when the state can no longer be used; the reason is the fault. */
+  readonly broken: AbortSignal;
+}
+
+async function runLocked(
+  io: Io,
+  { state, target }: FolderBridge,
+  options: RunOptions,
+  { baseUrl, webhooks, broken }: Opened,
+): Promise<EndedRun> {
+  const { concurrency, advertTries, dryRun, stdout, untilIdle, verbose } = options;
+  const isShown = dryRun || stdout || webhooks.length === 0;
+  const readerGone = new AbortController();
+  const signal = AbortSignal.any([io.untilStopped(), readerGone.signal, broken]);
+  if (dryRun) say(io, dryRunText);
+  await storeRunSettings(state, options);
+  let unreadable = 0;
+  const readable = await state.partnerAccounts.list(() => {
+    unreadable += 1;
+  });
+  if (readable.length + unreadable === 0) say(io, nobodyConnectedText(target));
+  const begun = await totals(state);
+  const progress = startProgress(io, async () => summaryText(begun, await totals(state)));
+  // The run ends with a message that says everything.
+  broken.addEventListener('abort', () => progress.stop());
+  const onClosed = () => {
+    // The reader of standard output has ended, so faults during the stop are not reported.
+    progress.stop();
+    readerGone.abort();
+  };
+  const observer = withoutRepeats(createTextObserver(progress.output, verbose ? 'info' : 'warn'), {
+    // With --until-idle, a lasting fault is the message with which the run ends.
+    accountFaults: !untilIdle || verbose,
+  });
+  const readers = await openReaders({
+    state,
+    webhooks: dryRun ? [] : webhooks,
+    output: isShown ? io.stdout : undefined,
+    onClosed,
+    observer,
+    retentionHours: options.webhookRetentionHours,
+    clock: systemClock,
+  });
+  try {
+    const fault = await runEmbeddedBridge({
+      state,
+      baseUrl,
+      settings: dryRun ? { ...options, auditSample: 0 } : options,
+      concurrency,
+      advertTries,
+      events: readers.events,
+      observer,
+      signal,
+      untilIdle,
+    }).finally(() => broken.throwIfAborted());
+    if (untilIdle && !signal.aborted) await readers.untilDelivered(signal);
+    await readers.stop();
+    progress.stop();
+    if (!readerGone.signal.aborted && !fault) say(io, `${summaryText(begun, await totals(state))}.`);
+    const undelivered = readers.undelivered();
+    for (const webhook of undelivered) say(io, undeliveredText(webhook, options.webhookRetentionHours));
+    // A fault during the stop is caused by the stop.
+    if (fault && !signal.aborted) throw fault;
+    const isLeft = needsPerson(await readStatus(state, systemClock.now()));
+    return { needsPerson: isLeft || undelivered.length > 0, stopped: signal.aborted };
+  } finally {
+    await readers.stop();
+    progress.stop();
+  }
+}
+
+async function totals({ partnerAccounts, bookKeeper }: EmbeddedState): Promise<Totals> {
+  const accounts = await partnerAccounts.list(() => undefined);
+  const books = await Promise.all(accounts.map(({ name, generation }) => bookKeeper.read(name, generation)));
+  const sum = (pick: (entry: (typeof books)[number]) => number) =>
+    books.reduce((total, entry) => total + pick(entry), 0);
+  return {
+    events: sum(({ events, unavailable }) => events + unavailable),
+    others: sum(({ unchanged, coalesced }) => unchanged + coalesced),
+    ...(await bookKeeper.queue()),
+  };
+}
+
+const dryRunText = 'Dry run: nothing of this is stored or sent.';
+
+const nobodyConnectedText = (target: Target): string =>
+  `No partner account is connected. Connect one: \`${connectCommand(target, 'NAME')}\``;
+
+interface Totals {
+  readonly events: number;
+  /** Changes that needed no event. */
+  readonly others: number;
+  readonly waiting: number;
+  readonly deadLetters: number;
+}
+
+function summaryText(before: Totals, now: Totals): string {
+  // A difference is negative only if an account was forgotten in the meantime.
+  const since = (term: 'events' | 'others') => count(Math.max(0, now[term] - before[term]));
+  return (
+    `${since('events')} events, ${since('others')} changes that needed none, ` +
+    `${count(now.waiting)} waiting, ${count(now.deadLetters)} dead-lettered`
+  );
+}
+
+function undeliveredText(
+  { url, waiting, oldest = 0, trouble }: WebhookStatus,
+  retentionHours: number,
+): string {
+  const because = trouble ? ` (${trouble.reason})` : '';
+  return (
+    `${count(waiting)} events wait for webhook ${shownUrl(url)}${because}, the oldest since ${toInstant(oldest)}: kept for ` +
+    `${count(retentionHours)} hours, and sent by the next run with this webhook.`
+  );
+}
