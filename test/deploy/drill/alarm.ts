@@ -16,10 +16,8 @@ export interface AlarmDefinition {
   readonly name: string;
   /** The runbook heading that the alarm's description links to, in lower case. */
   readonly anchor: string;
-  readonly metrics: readonly { readonly id: string; readonly metric: MetricDefinition }[];
-  /** An expression with the metrics' IDs. */
-  readonly expression: string;
-  readonly comparison: string;
+  readonly metric: MetricDefinition;
+  /** The alarm is raised above it. */
   readonly threshold: number;
   readonly evaluationPeriods: number;
   readonly datapointsToAlarm: number;
@@ -34,7 +32,7 @@ export interface Point {
   readonly unit?: string | undefined;
 }
 
-export type AlarmState = 'OK' | 'ALARM' | 'INSUFFICIENT_DATA';
+export type AlarmState = 'OK' | 'ALARM';
 
 // biome-ignore lint/suspicious/noExplicitAny: CloudFormation's own shape.
 type Properties = any;
@@ -42,40 +40,38 @@ type Properties = any;
 /**
  * @param properties of the resource in the template
  * @param resolve returns a value of the template with references resolved
+ * @throws {Error} for an alarm of another kind than those of the stack
  */
 export function alarmOf(properties: Properties, resolve: (value: unknown) => string): AlarmDefinition {
-  const { Metrics, EvaluationPeriods: evaluationPeriods } = properties;
-  const single = { Id: 'm', MetricStat: { ...properties, Metric: properties, Stat: properties.Statistic } };
-  const parts: Properties[] = Metrics ?? [single];
-  const result = parts.find(({ ReturnData = true }) => ReturnData);
+  const { EvaluationPeriods: evaluationPeriods, ComparisonOperator, Statistic, MetricName } = properties;
+  const dimensions = (properties.Dimensions ?? []).map(({ Name, Value }: Properties) => [
+    Name,
+    resolve(Value),
+  ]);
+  if (ComparisonOperator !== 'GreaterThanThreshold' || !statistics[Statistic] || MetricName === undefined)
+    throw new Error(`the drill does not know the alarm ${JSON.stringify(properties)}`);
   return {
     name: resolve(properties.AlarmName).replace(/^[^-]+-/, ''),
     anchor: /#([\w-]+)$/.exec(resolve(properties.AlarmDescription))?.[1] ?? '',
-    metrics: parts.flatMap(({ Id: id, MetricStat: stat }) =>
-      stat === undefined ? [] : [{ id, metric: metricOf(stat, resolve) }],
-    ),
-    expression: result?.Expression ?? result?.Id ?? 'm',
-    comparison: properties.ComparisonOperator,
+    metric: {
+      namespace: properties.Namespace,
+      name: MetricName,
+      dimensions: Object.fromEntries(dimensions),
+      statistic: Statistic,
+      periodSeconds: properties.Period,
+    },
     threshold: Number(properties.Threshold),
     evaluationPeriods,
     datapointsToAlarm: properties.DatapointsToAlarm ?? evaluationPeriods,
-    missing: properties.TreatMissingData ?? 'missing',
+    missing: properties.TreatMissingData,
   };
 }
 
-function metricOf(
-  { Metric: metric, Stat: statistic, Period: periodSeconds }: Properties,
-  resolve: (value: unknown) => string,
-): MetricDefinition {
-  const dimensions = (metric.Dimensions ?? []).map(({ Name, Value }: Properties) => [Name, resolve(Value)]);
-  return {
-    namespace: metric.Namespace,
-    name: metric.MetricName,
-    dimensions: Object.fromEntries(dimensions),
-    statistic,
-    periodSeconds,
-  };
-}
+/** The statistics of the stack's alarms. */
+const statistics: Readonly<Record<string, (values: readonly number[]) => number>> = {
+  Sum: (values) => values.reduce((a, b) => a + b, 0),
+  Maximum: (values) => Math.max(...values),
+};
 
 /**
  * The alarm's state at `nowMs`, if time runs `factor` times faster than the clock: a period of 300 s lasts `300 /
@@ -85,67 +81,22 @@ function metricOf(
  * data
  */
 export function stateAt(
-  alarm: AlarmDefinition,
-  pointsOf: (metric: MetricDefinition) => readonly Point[],
+  { metric, threshold, evaluationPeriods, datapointsToAlarm, missing }: AlarmDefinition,
+  points: readonly Point[],
   nowMs: number,
   factor: number,
   before: AlarmState,
 ): AlarmState {
-  const { metrics, evaluationPeriods, datapointsToAlarm, missing } = alarm;
-  const periodMs = ((metrics[0]?.metric.periodSeconds ?? 0) * 1000) / factor;
+  const periodMs = (metric.periodSeconds * 1000) / factor;
   const values = Array.from({ length: evaluationPeriods }, (_, index) => {
     const until = nowMs - index * periodMs;
-    const inPeriod = new Map(
-      metrics.map(({ id, metric }) => {
-        const points = pointsOf(metric).filter(({ at }) => at > until - periodMs && at <= until);
-        return [id, statisticOf(metric.statistic, points, factor)] as const;
-      }),
-    );
-    return resultOf(alarm.expression, inPeriod);
+    return points
+      .filter(({ at }) => at > until - periodMs && at <= until)
+      .map(({ value, unit }) => (unit === 'Seconds' ? value * factor : value));
   });
-  const known = values.filter((value) => value !== undefined);
+  const known = values.filter(({ length }) => length > 0);
   const gaps = missing === 'breaching' ? values.length - known.length : 0;
   if (known.length === 0 && missing === 'ignore') return before;
-  if (known.length === 0 && missing === 'missing') return 'INSUFFICIENT_DATA';
-  const breaching = known.filter((value) => isBeyond(alarm, value)).length + gaps;
-  return breaching >= datapointsToAlarm ? 'ALARM' : 'OK';
-}
-
-function statisticOf(statistic: string, points: readonly Point[], factor: number): number | undefined {
-  if (points.length === 0) return undefined;
-  const values = points.map(({ value, unit }) => (unit === 'Seconds' ? value * factor : value));
-  const sum = values.reduce((a, b) => a + b, 0);
-  if (statistic === 'Sum') return sum;
-  if (statistic === 'Maximum') return Math.max(...values);
-  if (statistic === 'Minimum') return Math.min(...values);
-  if (statistic === 'Average') return sum / values.length;
-  if (statistic === 'SampleCount') return values.length;
-  throw new Error(`the drill does not know the statistic ${statistic}`);
-}
-
-const operators: Readonly<Record<string, (value: number, threshold: number) => boolean>> = {
-  GreaterThanThreshold: (value, threshold) => value > threshold,
-  GreaterThanOrEqualToThreshold: (value, threshold) => value >= threshold,
-  LessThanThreshold: (value, threshold) => value < threshold,
-  LessThanOrEqualToThreshold: (value, threshold) => value <= threshold,
-};
-
-function isBeyond({ comparison, threshold }: AlarmDefinition, value: number): boolean {
-  const operator = operators[comparison];
-  if (!operator) throw new Error(`the drill does not know the comparison ${comparison}`);
-  return operator(value, threshold);
-}
-
-const filled = /^FILL\((?<id>\w+), ?(?<fill>\d+)\)$/;
-
-/** The part of metric math that the stack's alarms use: a sum of metrics, each `m` or `FILL(m, number)`. */
-function resultOf(expression: string, values: ReadonlyMap<string, number | undefined>): number | undefined {
-  const terms = expression.split('+').map((text) => {
-    const term = text.trim();
-    const { id = term, fill } = filled.exec(term)?.groups ?? {};
-    if (!values.has(id)) throw new Error(`the drill does not know the expression ${expression}`);
-    return values.get(id) ?? (fill === undefined ? Number.NaN : Number(fill));
-  });
-  const sum = terms.reduce((a, b) => a + b, 0);
-  return Number.isNaN(sum) ? undefined : sum;
+  const breaching = known.filter((each) => (statistics[metric.statistic]?.(each) ?? 0) > threshold).length;
+  return breaching + gaps >= datapointsToAlarm ? 'ALARM' : 'OK';
 }

@@ -114,23 +114,16 @@ export async function play(scene: Scene, exercise: Exercise): Promise<Row> {
   }
   const alarm = alarms.get(name);
   if (!alarm) throw new Error(`there is no alarm ${name}`);
-  const longestMs = 1000 * Math.max(...alarm.metrics.map(({ metric }) => metric.periodSeconds));
-  const spanMs = (longestMs * alarm.evaluationPeriods) / factor;
+  const definition = alarm;
+  const periodMs = 1000 * alarm.metric.periodSeconds;
+  const spanMs = (periodMs * alarm.evaluationPeriods) / factor;
   let state: AlarmState = 'OK';
   let latest: Point | undefined;
 
   async function look(): Promise<AlarmState> {
-    const points = new Map<object, readonly Point[]>();
-    for (const { metric } of alarm?.metrics ?? [])
-      points.set(metric, await meter.pointsOf(metric, Date.now() - Math.max(longestMs, spanMs)));
-    latest = [...points.values()].flat().findLast(({ at }) => at > Date.now() - spanMs);
-    state = stateAt(
-      alarm as AlarmDefinition,
-      (metric) => points.get(metric) ?? [],
-      Date.now(),
-      factor,
-      state,
-    );
+    const points = await meter.pointsOf(definition.metric, Date.now() - Math.max(periodMs, spanMs));
+    latest = points.findLast(({ at }) => at > Date.now() - spanMs);
+    state = stateAt(definition, points, Date.now(), factor, state);
     return state;
   }
 
@@ -156,19 +149,18 @@ export async function play(scene: Scene, exercise: Exercise): Promise<Row> {
   await exercise.mend(scene);
   // An alarm over several periods may start and end depending on the boundaries of these periods; the wait covers all
   // of them.
-  await waitFor('OK', alarm.evaluationPeriods === 1 ? 0 : longestMs / factor);
+  await waitFor('OK', alarm.evaluationPeriods === 1 ? 0 : periodMs / factor);
   return row(seen);
 }
 
 function seenText(
-  { metrics, comparison, threshold, missing, evaluationPeriods, datapointsToAlarm }: AlarmDefinition,
+  { metric, threshold, missing, evaluationPeriods, datapointsToAlarm }: AlarmDefinition,
   latest: Point | undefined,
   factor: number,
   seconds: number,
 ): string {
-  const names = metrics.map(({ metric }) => `${metric.statistic} of ${metric.name}`).join(', ');
   const value =
     latest === undefined ? `no data (missing: ${missing})` : `last ${Math.round(latest.value * 10) / 10}`;
   const often = evaluationPeriods === 1 ? '' : ` in ${datapointsToAlarm} of ${evaluationPeriods} periods`;
-  return `${names} ${comparison.replace('Threshold', '')} ${threshold}${often}: ${value}; time × ${factor}, after ${seconds.toFixed(0)} s`;
+  return `${metric.statistic} of ${metric.name} > ${threshold}${often}: ${value}; time × ${factor}, after ${seconds.toFixed(0)} s`;
 }

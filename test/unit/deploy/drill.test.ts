@@ -81,7 +81,7 @@ describe("an alarm's state", () => {
     );
   const now = 1_000_000;
   const state = (definition: ReturnType<typeof alarm>, points: Point[], factor = 1) =>
-    stateAt(definition, () => points, now, factor, 'OK');
+    stateAt(definition, points, now, factor, 'OK');
   const point = (secondsAgo: number, value: number, unit?: string): Point => ({
     at: now - secondsAgo * 1000,
     value,
@@ -92,7 +92,7 @@ describe("an alarm's state", () => {
     expect(alarm()).toMatchObject({
       name: 'Lag-Long',
       anchor: 'faults',
-      metrics: [{ metric: { dimensions: { service: 'the-bridge' }, periodSeconds: 300 } }],
+      metric: { dimensions: { service: 'the-bridge' }, periodSeconds: 300 },
     });
   });
 
@@ -113,13 +113,12 @@ describe("an alarm's state", () => {
     ['breaching', 'ALARM'],
     ['notBreaching', 'OK'],
     ['ignore', 'OK'],
-    ['missing', 'INSUFFICIENT_DATA'],
   ])('is, with missing data taken as %s, %s', (missing, expected) => {
     expect(state(alarm({ TreatMissingData: missing }), [])).toBe(expected);
   });
 
   it('stays where missing data is ignored', () => {
-    const kept = stateAt(alarm({ TreatMissingData: 'ignore' }), () => [], now, 1, 'ALARM');
+    const kept = stateAt(alarm({ TreatMissingData: 'ignore' }), [], now, 1, 'ALARM');
 
     expect(kept).toBe('ALARM');
   });
@@ -131,29 +130,10 @@ describe("an alarm's state", () => {
     expect(state(twoOfThree, [point(10, 301), point(310, 0), point(610, 301)])).toBe('ALARM');
   });
 
-  it('is of a sum of metrics, where the alarm has one', () => {
-    const part = (Id: string) => ({
-      Id,
-      ReturnData: false,
-      MetricStat: { Metric: { Namespace: 'N', MetricName: Id }, Period: 300, Stat: 'Sum' },
-    });
-    const Metrics = [part('a'), part('b'), { Id: 'sum', Expression: 'FILL(a, 0) + b' }];
-    const definition = alarm({ Metrics, Threshold: 3 });
-    const ofName = (values: Record<string, number>) =>
-      stateAt(
-        definition,
-        ({ name }) => (name in values ? [point(1, values[name] ?? 0)] : []),
-        now,
-        1,
-        'ALARM',
-      );
-
-    expect(ofName({ a: 2, b: 2 })).toBe('ALARM');
-    expect(ofName({ b: 4 })).toBe('ALARM');
-    expect(ofName({ b: 3 })).toBe('OK');
-    expect(ofName({ a: 4 })).toBe('INSUFFICIENT_DATA');
-    expect(() => state(alarm({ Metrics: [part('a'), { Id: 'q', Expression: 'a / b' }] }), [])).toThrow(
-      'a / b',
-    );
-  });
+  it.each([{ Statistic: 'p99' }, { ComparisonOperator: 'LessThanThreshold' }, { MetricName: undefined }])(
+    'is not known of an alarm with %j',
+    (other) => {
+      expect(() => alarm(other)).toThrow('the drill does not know the alarm');
+    },
+  );
 });
