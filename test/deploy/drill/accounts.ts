@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict';
-import { invoke } from '../stack/functions.ts';
 import { deliver } from '../steps/delivery.ts';
-import type { Exercise, Scene } from './scene.ts';
-
-async function runDrain({ deployment: { cloud, outputs } }: Scene): Promise<void> {
-  await invoke(cloud, outputs.drainFunctionName).catch(() => undefined);
-}
+import { type Exercise, runDrain, type Scene } from './scene.ts';
 
 /** Checks after the repair that a change becomes an event again. */
 async function eventComes({ deployment, adverts }: Scene, status: string): Promise<void> {

@@ -1,21 +1,16 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GetScheduleCommand, UpdateScheduleCommand } from '@aws-sdk/client-scheduler';
-import { drain, invoke } from '../stack/functions.ts';
+import { drain } from '../stack/functions.ts';
 import type { Received } from '../stack/subscriber.ts';
 import { deliver } from '../steps/delivery.ts';
-import type { Exercise, Scene } from './scene.ts';
+import { type Exercise, runDrain, type Scene } from './scene.ts';
 
 /** How long until every function knows of a pause, as docs/operate/runbook.md states it. */
 const noticedAfterMs = 5_000;
 const noticedMs = 20_000;
 /** Waiting messages are published within a minute after a pause; more time for a busy machine. */
 const publishedMs = 90_000;
-
-/** Invokes the drain, as the schedule does once a minute; ignores the result. */
-async function runDrain({ deployment: { cloud, outputs } }: Scene): Promise<void> {
-  await invoke(cloud, outputs.drainFunctionName).catch(() => undefined);
-}
 
 /** Feeds are not read. */
 export const serviceDown: Exercise = {

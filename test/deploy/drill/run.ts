@@ -15,7 +15,6 @@ import { settled } from './held.ts';
 import { alarmsOf, Meter } from './meter.ts';
 import { type Around, type Exercise, play, type Row, type Scene, setScene } from './scene.ts';
 import { openShell, type Shell } from './shell.ts';
-import { tableOf } from './table.ts';
 
 const exercises: readonly Exercise[] = [
   deadLetters,
@@ -114,4 +113,16 @@ async function sceneOf(deployment: Deployment, around: Around, account: string):
     account,
     adverts: sandbox.control.truth(account).map(({ id }) => id),
   });
+}
+
+/** The drill's result for a person, as a Markdown table. */
+function tableOf(rows: readonly Row[]): string {
+  const lines = rows.map(({ alarm, provokedBy, seen, mendedBy, seconds }) =>
+    [alarm, provokedBy, seen, mendedBy, String(seconds)].join(' | '),
+  );
+  return [
+    '| alarm | provoked by | seen | mended by | seconds |',
+    '|---|---|---|---|---|',
+    ...lines.map((line) => `| ${line} |`),
+  ].join('\n');
 }
