@@ -23,7 +23,7 @@ import { Alarms } from './constructs/monitoring/alarms.ts';
 import { Dashboard } from './constructs/monitoring/dashboard.ts';
 import { bridgeMetric } from './constructs/monitoring/metrics.ts';
 import { withSecurityGroup } from './constructs/network.ts';
-import { ownPackage } from './constructs/own-package.ts';
+import { ownPackage } from './constructs/package-files.ts';
 import type { AdvertBridgeProps } from './constructs/props/advert-bridge-props.ts';
 import { checkedConfig } from './constructs/props/bridge-config.ts';
 import { RefreshToken } from './constructs/refresh-token.ts';

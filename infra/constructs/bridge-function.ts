@@ -18,8 +18,8 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { type FunctionName, type ResourceName, resourceKeys } from '../../shared/contract/environment.ts';
 import { Grantee, type Parts, tokenReaderPathOf } from './grantee.ts';
-import { handlerCode, stageOf } from './handler-code.ts';
 import { grantNetwork } from './network.ts';
+import { handlerCode, stageOf } from './package-files.ts';
 import { environmentOf } from './props/environment.ts';
 
 export interface BridgeFunctionProps {

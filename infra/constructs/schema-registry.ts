@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { CfnRegistry, CfnSchema } from 'aws-cdk-lib/aws-eventschemas';
 import { Construct } from 'constructs';
 import { detailTypes, eventSource } from '../../shared/contract/names.ts';
-import { packageRoot } from './own-package.ts';
+import { packageRoot } from './package-files.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
 
 const published = join(packageRoot, 'docs/schemas');

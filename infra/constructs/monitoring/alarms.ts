@@ -1,12 +1,15 @@
-import { Duration } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Alarm, ComparisonOperator, type IMetric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Key } from 'aws-cdk-lib/aws-kms';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import { alarms, lateAfterSeconds, maxLagSeconds, metrics } from '../../../shared/contract/names.ts';
 import type { ChangedAdverts } from '../changed-adverts.ts';
 import type { BridgeConfig } from '../props/bridge-config.ts';
-import { AlarmTopic } from './alarm-topic.ts';
 import { bridgeMetric, period } from './metrics.ts';
 
 export interface AlarmsProps {
@@ -51,7 +54,7 @@ export class Alarms extends Construct {
     const { settings } = props;
     this.all = Object.entries(watchesOf(props)).map(([name, watch]) => this.#alarm(settings, name, watch));
     const { alarmEmail: email, alarmTopic } = settings;
-    const mail = email === undefined ? [] : [new AlarmTopic(this, 'Mail', { alarms: this.all, email }).topic];
+    const mail = email === undefined ? [] : [mailTopic(this, this.all, email)];
     const actions = [...mail, ...(alarmTopic ? [alarmTopic] : [])].map((topic) => new SnsAction(topic));
     for (const alarm of this.all) {
       alarm.addAlarmAction(...actions);
@@ -166,3 +169,40 @@ function watchesOf({
  */
 const often = 3;
 const failing = { severity: 'medium', periodsInAnHour: often } as const;
+
+/**
+ * Sends alarms by email. CloudWatch may publish to an encrypted topic only if the key's policy allows it, and the
+ * policy of AWS's own key for SNS cannot be changed. So the topic has its own key, for a dollar a month.
+ *
+ * @see https://docs.aws.amazon.com/sns/latest/dg/sns-key-management.html#compatibility-with-aws-services
+ */
+function mailTopic(parent: Construct, alarms: readonly Alarm[], email: string): Topic {
+  const scope = new Construct(parent, 'Mail');
+  const ours = { StringEquals: { 'aws:SourceAccount': Stack.of(scope).account } };
+  const principals = [new ServicePrincipal('cloudwatch.amazonaws.com')];
+  const key = new Key(scope, 'Key', {
+    description: 'Alarms of the advert bridge on their way to a mailbox',
+    enableKeyRotation: true,
+    pendingWindow: Duration.days(7),
+    removalPolicy: RemovalPolicy.DESTROY,
+  });
+  key.addToResourcePolicy(
+    new PolicyStatement({
+      ...{ sid: 'Alarms', principals, actions: ['kms:Decrypt', 'kms:GenerateDataKey*'], conditions: ours },
+      resources: ['*'], // In the policy of a key: this key.
+    }),
+  );
+  const topic = new Topic(scope, 'Topic', { masterKey: key, enforceSSL: true });
+  // Full names instead of a prefix: a bridge `Shop-2` in the same AWS account also has alarms whose names begin with
+  // `Shop-`.
+  const ownAlarms = { ArnEquals: { 'aws:SourceArn': alarms.map(({ alarmArn }) => alarmArn) } };
+  // This policy replaces the default one, which lets the AWS account's alarms publish.
+  topic.addToResourcePolicy(
+    new PolicyStatement({
+      ...{ sid: 'Alarms', principals, actions: ['sns:Publish'], conditions: { ...ours, ...ownAlarms } },
+      resources: [topic.topicArn],
+    }),
+  );
+  topic.addSubscription(new EmailSubscription(email));
+  return topic;
+}

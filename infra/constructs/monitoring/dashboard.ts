@@ -15,7 +15,7 @@ import { Construct } from 'constructs';
 import type { FunctionName } from '../../../shared/contract/environment.ts';
 import { maxLagSeconds, metrics } from '../../../shared/contract/names.ts';
 import type { ChangedAdverts } from '../changed-adverts.ts';
-import { stageOf } from '../handler-code.ts';
+import { stageOf } from '../package-files.ts';
 import type { BridgeConfig } from '../props/bridge-config.ts';
 import { bridgeMetric, period } from './metrics.ts';
 
@@ -28,34 +28,35 @@ export interface DashboardProps {
 
 const { MAXIMUM, SUM } = Stats;
 const third = 8;
-const width = 3 * third;
 
 /** A dashboard of the bridge: freshness, throughput, waiting messages, failures. */
 export class Dashboard extends Construct {
   constructor(scope: Construct, id: string, { settings, alarms, changedAdverts, functions }: DashboardProps) {
     super(scope, id);
     const { queue, deadLetters } = changedAdverts;
+    const counts = (...names: readonly (keyof typeof metrics)[]): IMetric[] =>
+      names.map((name) => bridgeMetric(settings, metrics[name], SUM));
+    const maximum = (name: keyof typeof metrics) => bridgeMetric(settings, metrics[name], MAXIMUM);
     const greatest = (label: string) => ({ period, statistic: MAXIMUM, label });
-    const ofFunctions = (
-      metric: 'metricErrors' | 'metricThrottles' | 'metricDuration',
-      statistic: string,
-      what = '',
-    ) =>
+    const ofFunctions = (metric: 'metricErrors' | 'metricThrottles', what = ''): IMetric[] =>
       Object.entries(functions).map(([name, lambda]) =>
-        lambda[metric]({ period, statistic, label: `${stageOf(name)}${what}` }),
+        lambda[metric]({ period, statistic: SUM, label: `${stageOf(name)}${what}` }),
       );
+    const durations = Object.entries(functions).map(([name, lambda]) =>
+      lambda.metricDuration(greatest(stageOf(name))),
+    );
+    const attention = [
+      ...[maximum('stoppedPartnerAccounts'), maximum('furtherStops')],
+      ...counts('needsAttention', 'circuitOpened', 'pauseCapped', 'cursorResets', 'auditDifferences'),
+    ];
     new CloudWatchDashboard(this, 'Dashboard', {
       dashboardName: settings.name,
       defaultInterval: Duration.hours(12),
       widgets: [
-        [new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms], width, height: 4 })],
+        [new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms], width: 3 * third, height: 4 })],
         [
-          graph(
-            'How far behind the feeds are, s',
-            [bridgeMetric(settings, metrics.feedLagSeconds, MAXIMUM)],
-            maxLagSeconds,
-          ),
-          graph('Changes', counts(settings, 'listed', 'events', 'unchanged', 'coalesced', 'unavailable')),
+          graph('How far behind the feeds are, s', [maximum('feedLagSeconds')], maxLagSeconds),
+          graph('Changes', counts('listed', 'events', 'unchanged', 'coalesced', 'unavailable')),
           freshness(settings),
         ],
         [
@@ -68,31 +69,21 @@ export class Dashboard extends Construct {
           ]),
           graph('Given up, put aside, repeated', [
             deadLetters.metricApproximateNumberOfMessagesVisible(greatest('dead letters')),
-            ...counts(settings, 'deadLettered', 'held', 'redelivered'),
+            ...counts('deadLettered', 'held', 'redelivered'),
           ]),
         ],
         [
-          graph('Needs a person, or the service', [
-            bridgeMetric(settings, metrics.stoppedPartnerAccounts, MAXIMUM),
-            bridgeMetric(settings, metrics.furtherStops, MAXIMUM),
-            ...counts(settings, ...attention),
-          ]),
+          graph('Needs a person, or the service', attention),
           graph('Functions that failed or were throttled', [
-            ...ofFunctions('metricErrors', SUM),
-            ...ofFunctions('metricThrottles', SUM, ' throttled'),
+            ...ofFunctions('metricErrors'),
+            ...ofFunctions('metricThrottles', ' throttled'),
           ]),
-          graph('How long functions ran, ms', ofFunctions('metricDuration', MAXIMUM)),
+          graph('How long functions ran, ms', durations),
         ],
       ],
     });
   }
 }
-
-const attention = [
-  ...(['needsAttention', 'circuitOpened', 'pauseCapped', 'cursorResets', 'auditDifferences'] as const),
-];
-const counts = (settings: BridgeConfig, ...names: readonly (keyof typeof metrics)[]): IMetric[] =>
-  names.map((name) => bridgeMetric(settings, metrics[name], SUM));
 
 /** @param limit drawn as a line */
 const graph = (title: string, left: IMetric[], limit?: number): IWidget =>

@@ -1,4 +1,4 @@
-import { type Duration, Stack, Token } from 'aws-cdk-lib';
+import { type Duration, type IResource, Stack, Token } from 'aws-cdk-lib';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import type { IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
@@ -134,12 +134,7 @@ const entries = {
       'expected a queue or a function; for anything else, send to a queue',
     ),
   ),
-  consumer: v.optional(
-    v.custom<LambdaFunction>(
-      (value) => isFunction(value) && 'addEnvironment' in value,
-      'expected a Lambda function that is made in this app',
-    ),
-  ),
+  consumer: made<LambdaFunction>('addEnvironment', 'expected a Lambda function that is made in this app'),
   positions: v.optional(
     v.custom<ITable | 'own-write'>(
       (value) => value === 'own-write' || has(value, 'tableArn'),
@@ -182,50 +177,55 @@ export function checkProps(scope: Construct, given: AdvertSubscriptionProps | un
 }
 
 function busFaults(scope: Construct, { bus, bridgeAccount, ...props }: AdvertSubscriptionProps): string[] {
-  const { account, region } = Stack.of(scope);
   if (!bus) {
-    if (bridgeAccount === undefined) {
-      return [
-        "bus: expected the bridge's bus, EventBus.fromEventBusName(…), or bridgeAccount for a bridge of another AWS account",
-      ];
-    }
-    const ofRule = ['target', 'partnerAccounts', 'statuses', 'advertIds', 'detailTypes'] as const;
-    return ofRule
-      .filter((name) => props[name] !== undefined)
-      .map((name) => `${name}: expected none with bridgeAccount: the rule is in the bridge's account`);
+    const none =
+      "bus: expected the bridge's bus, EventBus.fromEventBusName(…), or bridgeAccount for a bridge of another";
+    if (bridgeAccount === undefined) return [`${none} AWS account`];
+    const why = "expected none with bridgeAccount: the rule is in the bridge's account";
+    return givenOf(props, ['target', 'partnerAccounts', 'statuses', 'advertIds', 'detailTypes'], why);
   }
   if (bridgeAccount !== undefined) return ['bridgeAccount: expected no bus with it'];
-  const at = bus.env;
   if (bus.eventBusName === 'default')
     return ["bus: expected the bridge's bus: it never publishes on a default bus"];
-  if (isKnown(region) && isKnown(at.region) && at.region !== region) {
+  const other = otherRegion(scope, bus);
+  if (other !== undefined) {
     return [
-      `bus: expected a stack in ${at.region}, the region of the bus: a rule must be in the region of its bus`,
+      `bus: expected a stack in ${other}, the region of the bus: a rule must be in the region of its bus`,
     ];
   }
-  if (isKnown(account) && isKnown(at.account) && at.account !== account) {
-    return [
-      `bus: expected a bus of AWS account ${account}: a rule of this account on a bus of ${at.account} could only send to another bus. Use bridgeAccount: '${at.account}'`,
-    ];
-  }
-  return [];
+  const { account } = Stack.of(scope);
+  const owner = bus.env.account;
+  if (account === owner || !isKnown(account) || !isKnown(owner)) return [];
+  return [
+    `bus: expected a bus of AWS account ${account}: a rule of this account on a bus of ${owner} could only send to another bus. Use bridgeAccount: '${owner}'`,
+  ];
 }
 
 function targetFaults(scope: Construct, { target, ...props }: AdvertSubscriptionProps): string[] {
   if (target === undefined) return [];
-  const faults = (['consumer', 'visibilityTimeout', 'maxReceiveCount'] as const)
-    .filter((name) => props[name] !== undefined)
-    .map((name) => `${name}: expected no target with it: it is for the queue that the subscription creates`);
+  const own = 'expected no target with it: it is for the queue that the subscription creates';
+  const faults = givenOf(props, ['consumer', 'visibilityTimeout', 'maxReceiveCount'], own);
   if (isQueue(target) && target.fifo) {
     faults.push(
       'target: expected a standard queue: EventBridge keeps no order, and sends to FIFO as one group',
     );
   }
-  const { region } = Stack.of(scope);
-  if (isKnown(region) && isKnown(target.env.region) && target.env.region !== region) {
-    faults.push(`target: expected one in ${region}, the region of the stack`);
-  }
+  if (otherRegion(scope, target) !== undefined)
+    faults.push(`target: expected one in ${Stack.of(scope).region}, the region of the stack`);
   return faults;
+}
+
+/** A fault for each of these properties that is given. */
+const givenOf = <P extends object>(
+  props: P,
+  names: readonly (keyof P & string)[],
+  expected: string,
+): string[] => names.filter((name) => props[name] !== undefined).map((name) => `${name}: ${expected}`);
+
+/** The region of a resource that is known to be in another one than the stack. */
+function otherRegion(scope: Construct, { env: { region: there } }: IResource): string | undefined {
+  const { region: here } = Stack.of(scope);
+  return isKnown(here) && isKnown(there) && here !== there ? there : undefined;
 }
 
 function consumerFaults({ consumer, positions, visibilityTimeout }: AdvertSubscriptionProps): string[] {
@@ -236,9 +236,8 @@ function consumerFaults({ consumer, positions, visibilityTimeout }: AdvertSubscr
       `consumer: expected a function of its own: ${other} has set the environment of this one. Create a second function with the same code`,
     ];
   }
-  const seconds = consumer.timeout?.toSeconds();
-  if (seconds === undefined || visibilityTimeout === undefined || visibilityTimeout.toSeconds() >= seconds)
-    return [];
+  const seconds = consumer.timeout?.toSeconds() ?? 0;
+  if ((visibilityTimeout?.toSeconds() ?? seconds) >= seconds) return [];
   return [
     `visibilityTimeout: expected at least ${seconds} seconds, the timeout of the consumer: otherwise a message is delivered again while it is being handled`,
   ];

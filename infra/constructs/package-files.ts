@@ -1,9 +1,29 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
-import { packageRoot } from './own-package.ts';
+
+/**
+ * The folder of package.json: the repository, or the installed package, in which this file is in `dist/esm` or
+ * `dist/cjs`.
+ */
+export const packageRoot = rootAbove(import.meta.dirname);
+
+export const ownPackage: { readonly version: string } = read(packageRoot);
+
+/**
+ * The nearest folder above with a package.json that has a name. Those in `dist` have none: they only set the module
+ * type.
+ */
+function rootAbove(folder: string): string {
+  return read(folder).name === undefined ? rootAbove(dirname(folder)) : folder;
+}
+
+function read(folder: string) {
+  const file = join(folder, 'package.json');
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+}
 
 /** The handler's folder in functions/. */
 export const stageOf = (name: string): string =>
