@@ -19,7 +19,7 @@ const commands: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ['snapshot', async () => (await import('./commands/snapshot.ts')).addSnapshot],
   ['status', async () => (await import('./commands/status/status.ts')).addStatus],
   ['doctor', async () => (await import('./commands/doctor/doctor.ts')).addDoctor],
-  ['history', async () => (await import('./commands/history/history.ts')).addHistory],
+  ['history', async () => (await import('./commands/history.ts')).addHistory],
   ['tail', async () => (await import('./commands/tail.ts')).addTail],
   ['dead-letters', async () => (await import('./commands/dead-letters/dead-letters.ts')).addDeadLetters],
   ['pause', async () => (await import('./commands/pause.ts')).addPause],

@@ -28,7 +28,6 @@ import { createProgress } from '../../shared/state/progress.ts';
 import type { StackTarget } from '../shared/target.ts';
 import type { Opening } from './opening.ts';
 import { stackFunctions } from './stack-functions.ts';
-import { hiddenQueueOf } from './stack-history.ts';
 import { tailBus } from './stack-tail.ts';
 
 export type StackBridge = Awaited<ReturnType<typeof openStack>>;
@@ -114,7 +113,6 @@ export async function openStack({ target, place, onClose, isCatchUp }: Opening<S
       version: outputs.version,
       read: (nowMs) => readStackState({ bridge: name, outputs, lambda: clients.lambda }, nowMs),
     },
-    hiddenQueue: hiddenQueueOf(outputs, clients.lambda, queue),
     functions: stackFunctions({ target, outputs, clients, secretNames, advertHistories }),
     async who() {
       // Every AWS identity may call this: https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html

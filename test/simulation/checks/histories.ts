@@ -1,5 +1,5 @@
 /** Checks `history-answers`: what the command `history` says about an advert agrees with what the model observed. */
-import type { AdvertHistory, readHistory } from '../../../operations/history/read-history.ts';
+import type { AdvertHistory, readHistory } from '../../../operations/history.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { type Listing, type Published, subjectOf } from '../model/history.ts';
 import type { SimWorld } from '../world/sim-world.ts';
@@ -23,9 +23,10 @@ export async function checkHistories(world: SimWorld, options: HistoriesOptions)
     history.listings.values(),
     ({ account, generation }) => `${account}/${generation}`,
   );
-  const ports = {
+  const bridge = {
     ...state,
-    budgetStore: state.budgetStore,
+    kind: 'local' as const,
+    clock: scheduler,
     deadLetters: {
       list: async ({ partnerAccount }: { readonly partnerAccount: string }) => ({
         letters: await state.deadLetters.list(partnerAccount),
@@ -35,7 +36,7 @@ export async function checkHistories(world: SimWorld, options: HistoriesOptions)
     settings: async () => plan.publishedEvents,
     isDelivering: () => true,
   };
-  const blind = world.isLogKept && { ...ports, ...(await asOnAws(world)) };
+  const blind = { ...bridge, ...(await asOnAws(world)) };
   for (const account of await state.partnerAccounts.list()) {
     const { name, generation } = account;
     // Its rows are being deleted, and its messages discarded.
@@ -44,13 +45,12 @@ export async function checkHistories(world: SimWorld, options: HistoriesOptions)
     let waiting = 0;
     for (const advertId of [...listings.keys(), strangerId]) {
       const key = { partnerAccount: name, advertId };
-      const answer = await options.readHistory(ports, key, scheduler.now());
+      const answer = await options.readHistory(bridge, key);
       waiting += answer.waiting.length;
       const subject = subjectOf({ account: name, advertId });
       const common = { account, subject, listings: listings.get(advertId) ?? [] };
       check(world, { ...common, answer, isOver: options.isOver });
-      if (blind)
-        checkBlind(world, { ...common, answer: await options.readHistory(blind, key, scheduler.now()) });
+      checkBlind(world, { ...common, answer: await options.readHistory(blind, key) });
     }
     const { inFlight } = await state.bookKeeper.read(name, generation);
     if (waiting === inFlight) continue;
@@ -59,8 +59,8 @@ export async function checkHistories(world: SimWorld, options: HistoriesOptions)
   }
 }
 
-/** Ports as on AWS: the queue cannot be inspected, and the log is available instead. */
-async function asOnAws({ state, logged }: SimWorld) {
+/** As on AWS: the queue cannot be inspected. */
+async function asOnAws({ state }: SimWorld) {
   const held = await state.aside.figures();
   const { waiting } = await state.bookKeeper.queue();
   return {
@@ -68,11 +68,8 @@ async function asOnAws({ state, logged }: SimWorld) {
       ofAdvert: async (...owner: Parameters<typeof state.waitingMessages.ofAdvert>) =>
         (await state.waitingMessages.ofAdvert(...owner)).filter(({ place }) => place === 'aside'),
     },
-    hiddenQueue: {
-      length: async () => waiting - held.waiting,
-      readLog: async ({ words }: { readonly words: readonly string[] }) =>
-        logged.filter(({ text }) => words.some((word) => text.includes(`"${word}"`))),
-    },
+    kind: 'stack' as const,
+    queue: { depth: async () => waiting - held.waiting },
   };
 }
 
@@ -147,11 +144,11 @@ function checkBlind(world: SimWorld, { account, subject, answer, listings }: Omi
     history.violated({
       invariant: 'history-answers',
       subject,
-      message: `advert ${subject}, by its log, "${answer.answer}": ${text}`,
+      message: `advert ${subject}, without its queue, "${answer.answer}": ${text}`,
     });
   const events = eventsOf(history.events.get(subject), account.generation);
   const accepted = events.find((event) => event.sequence === latest?.detail.metadata.sequence);
-  coverage.count(`history by the log: ${outcome}`);
+  coverage.count(`history without the queue: ${outcome}`);
   if (latestPublished && (!accepted || accepted.isKeptOff)) violated('the bus has not accepted that event');
   if (outcome === 'not-listed' && listings.some(({ key }) => history.judged.has(key)))
     violated('a message of it had an outcome');

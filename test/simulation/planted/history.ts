@@ -1,10 +1,10 @@
 /** Planted faults in `history`: facts that its answer must consider. */
 import { type PlantedFault, plantedSource } from './planted-fault.ts';
 
-const entry = 'read-history.ts';
+const entry = 'history.ts';
 
 const planted = (name: string, from: string, to: string): PlantedFault =>
-  plantedSource(name, [{ folder: 'operations/history', entry, replacements: [{ file: entry, from, to }] }]);
+  plantedSource(name, [{ folder: 'operations', entry, replacements: [{ file: entry, from, to }] }]);
 
 export const plantedInHistory: readonly PlantedFault[] = [
   planted('history-ignores-pending', 'return row.pending ? null : true;', 'return true;'),

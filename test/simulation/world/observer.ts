@@ -9,15 +9,9 @@ const everyNth = 8;
 
 /** Receives a process's log, and searches it for secrets (`credentials-kept`). */
 export function createWatchedObserver(world: SimWorld, process: Process): Observer {
-  const { plan, history, isLogKept, logged } = world;
+  const { plan, history } = world;
   const isWatched = plan.seed % everyNth === 0;
   const at = (level: string) => (message: string, fields?: object) => {
-    if (isLogKept)
-      logged.push({
-        atMs: process.clock.now(),
-        from: process.name.startsWith('worker') ? 'fan-out' : 'drain',
-        text: JSON.stringify({ level, message, ...fields }),
-      });
     process.trace(() => `${level}: ${message} ${inOneLine(fields)}`);
     if (!isWatched || !inspect([message, fields], { depth: 8 }).includes(secretMark)) return;
     history.violated({ invariant: 'credentials-kept', message: `${process.name} logs a secret: ${message}` });

@@ -1,6 +1,5 @@
 /** Everything that the processes of one run share: time, the service, the bridge's state, and the observers. */
 
-import type { RawLine } from '../../../operations/history/advert-log.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
 import type { StoredPair } from '../../../shared/domain/token-pair.ts';
 import type { WireRequest } from '../../../shared/partner-api/http/transport.ts';
@@ -161,10 +160,6 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
     storing: new Set<(process: Process, account: string) => void>(),
     /** Accounts for which a person is running a command. */
     commanded: new Set<string>(),
-    /** Searching the log takes as long as the rest of the run, so only some runs keep it. */
-    isLogKept: plan.seed % 8 === 1 && plan.backlogOf === undefined,
-    /** What the processes log, oldest first. */
-    logged: [] as RawLine[],
     coverage,
     rates: plan.rates,
     service,

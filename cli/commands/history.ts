@@ -1,0 +1,38 @@
+import { readHistory } from '../../operations/history.ts';
+import { advertId } from '../../shared/contract/checks.ts';
+import { withBridge } from '../bridge/open.ts';
+import { defineCommand } from '../shared/command.ts';
+import { exitCodes, say } from '../shared/io.ts';
+import { nameArgument } from '../shared/options.ts';
+import { commandFor } from '../shared/target.ts';
+
+const more = `Begin here when an event did not come. With --json, \`latest\` is the latest event as it was recorded. A page is named by the
+correlation ID that stands in the event and in the log lines.
+
+Examples:
+  advert-bridge history main 123 --local .advert-bridge
+  advert-bridge history main 123 --json   (the deployed stack)`;
+
+export const addHistory = defineCommand(
+  {
+    name: 'history',
+    group: 'watch',
+    summary: 'explain why an event of an advert was published or not',
+    description:
+      'Shows what the bridge knows about an advert, in order of time. The last sentence is the answer. Changes nothing.',
+    more,
+    args: {
+      partnerAccount: nameArgument,
+      advertId: { syntax: '<ADVERT>', help: 'the ID of the advert', schema: advertId },
+    },
+  },
+  async ({ io, target, args, json, answer }) => {
+    const history = await withBridge(target, (bridge) => readHistory(bridge, args));
+    answer(history, ...history.facts.map(({ at, says }) => `${at}  ${says}`), history.answer);
+    const letter = history.deadLetters.at(-1);
+    if (history.outcome === 'dead-lettered' && letter && !json) {
+      say(io, `When the cause is fixed: \`${commandFor(target, `dead-letters redrive ${letter.id}`)}\``);
+    }
+    return exitCodes.done;
+  },
+);

@@ -1,0 +1,297 @@
+/** Why an advert has an event or has none: what the bridge knows about the advert, in order of time, and one sentence. */
+import type { AdvertEvent } from '../shared/contract/events.ts';
+import { advertsFeed } from '../shared/contract/feeds.ts';
+import type { DeadLetter } from '../shared/contract/messages.ts';
+import { toInstant } from '../shared/domain/clock.ts';
+import { type HistoryOwner, objectKeyOf } from '../shared/domain/history-key.ts';
+import { endOfHold, heldFault, holdOf } from '../shared/domain/holds.ts';
+import { knownSuccess } from '../shared/domain/last-success.ts';
+import { type PartnerAccount, stopOf } from '../shared/domain/partner-account.ts';
+import { isPublished, type PublishedEvents } from '../shared/domain/published-events.ts';
+import type { BudgetState } from '../shared/domain/rate-budget.ts';
+import { printableLine as printable } from '../shared/domain/text/printable.ts';
+import { type FeedState, feedsOfAccount } from '../shared/ports/feed-states.ts';
+import type { WaitingMessage } from '../shared/ports/waiting-messages.ts';
+import type { AdvertRow } from '../shared/state/advert-histories.ts';
+import type { Bridge } from './bridge.ts';
+import { accountsBeside, unknownAccount } from './unknown-account.ts';
+
+type HistoryBridge = Pick<
+  Bridge,
+  'kind' | 'partnerAccounts' | 'feedStates' | 'advertHistories' | 'budgetStore' | 'waitingMessages'
+> & {
+  readonly queue: Pick<Bridge['queue'], 'depth'>;
+  readonly deadLetters: Pick<Bridge['deadLetters'], 'list'>;
+  readonly clock: Pick<Bridge['clock'], 'now'>;
+  settings(): Promise<PublishedEvents>;
+  isDelivering(): boolean;
+};
+
+/** The state of an advert. */
+export type HistoryOutcome =
+  /** Its latest event is on the bus, and no message of it is known to wait. */
+  | 'published'
+  /** Its latest event is recorded, and a setting keeps it from being published. */
+  | 'kept-off'
+  /** Its latest event is recorded, and the bus may not have accepted it. */
+  | 'not-accepted'
+  | 'waits-in-queue'
+  /** The service answered that it does not know the advert, and is asked again before an event is published. */
+  | 'unconfirmed'
+  /** A message waits outside the queue, for a person or the end of a hold. */
+  | 'aside'
+  | 'dead-lettered'
+  /** It has no event, and a person has deleted its dead letter. */
+  | 'dropped'
+  | 'not-listed';
+
+/** A message that has no outcome yet. Times are ISO 8601 in UTC. */
+interface Waiting {
+  readonly place: 'queue' | 'aside';
+  readonly key: string;
+  readonly listedAt: string;
+  readonly cause: string;
+  /** Identifies the page that listed the advert. */
+  readonly correlationId: string;
+  readonly receives: number;
+  /** The message is delayed until then; null if it is not delayed. */
+  readonly until: string | null;
+}
+
+/** As printed by `history --json`; times are ISO 8601 in UTC. */
+export interface AdvertHistory {
+  readonly partnerAccount: string;
+  readonly advertId: string;
+  /** The complete latest event as recorded; null when there is none. */
+  readonly latest: AdvertEvent | null;
+  /** Whether the bus has accepted it; null when this is uncertain, and when there is no event. */
+  readonly latestPublished: boolean | null;
+  readonly waiting: readonly Waiting[];
+  readonly deadLetters: readonly ({ readonly id: string } & DeadLetter)[];
+  /** What happened, oldest first. */
+  readonly facts: readonly Fact[];
+  readonly outcome: HistoryOutcome;
+  /** One sentence. */
+  readonly answer: string;
+}
+
+interface Fact {
+  readonly at: string;
+  readonly says: string;
+}
+
+interface Known extends Pick<AdvertHistory, 'advertId' | 'waiting' | 'deadLetters' | 'latestPublished'> {
+  readonly account: PartnerAccount;
+  readonly feed: FeedState | undefined;
+  readonly row: AdvertRow | undefined;
+  readonly latest: AdvertEvent | undefined;
+  /** Dead letters of the current generation, later than the latest event; newest first. */
+  readonly givenUp: readonly DeadLetter[];
+  readonly areLettersHidden: boolean;
+  /** Messages in a queue that cannot be inspected, of all adverts; 0 if it can. */
+  readonly queued: number;
+  readonly published: PublishedEvents;
+  /** Why nothing is asked of the service for this advert now. */
+  readonly because: string | undefined;
+  readonly nowMs: number;
+}
+
+/**
+ * Reads what the bridge knows about one advert. Changes nothing.
+ *
+ * @throws {UsageError} for an unknown partner account
+ */
+export async function readHistory(
+  bridge: HistoryBridge,
+  { partnerAccount, advertId }: Pick<HistoryOwner, 'partnerAccount' | 'advertId'>,
+): Promise<AdvertHistory> {
+  const account = await bridge.partnerAccounts.read(partnerAccount);
+  if (!account) throw unknownAccount(await accountsBeside(bridge.partnerAccounts, partnerAccount));
+  const { generation } = account;
+  const key = { partnerAccount, generation, feed: advertsFeed.name, advertId };
+  // Read in the order in which a message moves: if it moves in the meantime, it is seen twice rather than not at all.
+  const found = await bridge.waitingMessages.ofAdvert(partnerAccount, advertId);
+  const { letters, unseen } = await bridge.deadLetters.list({ partnerAccount });
+  const [row, feeds, budget, published, queued] = await Promise.all([
+    bridge.advertHistories.read(key),
+    feedsOfAccount(bridge.feedStates, partnerAccount),
+    bridge.budgetStore.read(),
+    bridge.settings(),
+    bridge.kind === 'stack' ? bridge.queue.depth(partnerAccount) : 0,
+  ]);
+  const latest = row?.envelope === undefined ? undefined : (JSON.parse(row.envelope) as AdvertEvent);
+  const own = letters.filter(({ letter }) => letter.advertId === objectKeyOf(key));
+  const nowMs = bridge.clock.now();
+  const known: Known = {
+    ...{ account, row, latest, published, queued, advertId, nowMs },
+    feed: feeds.find((feed) => feed.generation === generation && feed.feed === key.feed),
+    waiting: found.filter(({ message }) => message.generation === generation).map(shownWaiting),
+    deadLetters: own.map(({ id, letter }) => ({ id, ...letter })),
+    givenUp: givenUp(
+      own.map(({ letter }) => letter),
+      generation,
+      latest,
+    ),
+    areLettersHidden: unseen > 0,
+    latestPublished: isOnBus(row, latest, published),
+    because: becauseOf(account, budget, bridge.isDelivering(), nowMs),
+  };
+  const outcome = outcomeOf(known);
+  const { waiting, deadLetters, latestPublished } = known;
+  return {
+    ...{ partnerAccount, advertId, latest: latest ?? null, latestPublished, waiting, deadLetters },
+    facts: factsOf(known).sort((a, b) => Date.parse(a.at) - Date.parse(b.at)),
+    outcome,
+    answer: sentences[outcome](known),
+  };
+}
+
+function shownWaiting({ message, place, receives, until }: WaitingMessage): Waiting {
+  const { key, listedAt, cause, correlationId } = message;
+  return {
+    ...{ place, key, listedAt, cause, correlationId, receives },
+    until: until === undefined ? null : toInstant(until),
+  };
+}
+
+/** Dead letters later than the latest event: a later event makes earlier dead letters irrelevant. */
+function givenUp(
+  letters: readonly DeadLetter[],
+  generation: number,
+  latest: AdvertEvent | undefined,
+): DeadLetter[] {
+  const since = latest ? Date.parse(latest.detail.metadata.observedAt) : 0;
+  return letters
+    .filter(
+      ({ message, at }) => (message?.generation ?? generation) === generation && Date.parse(at) >= since,
+    )
+    .sort((a, b) => (a.at > b.at ? -1 : 1));
+}
+
+/** Whether the bus has accepted the latest event; null when this is uncertain. */
+function isOnBus(
+  row: AdvertRow | undefined,
+  latest: AdvertEvent | undefined,
+  published: PublishedEvents,
+): boolean | null {
+  if (!row || !latest) return null;
+  if (!isPublished(latest, published)) return false;
+  // Planted fault: history-ignores-pending
+  return row.pending ? null : true;
+}
+
+function becauseOf(
+  account: PartnerAccount,
+  budget: BudgetState,
+  isDelivering: boolean,
+  nowMs: number,
+): string | undefined {
+  const stop = stopOf(account);
+  if (stop)
+    return `partner account ${account.name} is stopped (${stop.reason}) since ${toInstant(stop.since)}`;
+  const hold = holdOf(budget, account, nowMs);
+  if (!hold) return isDelivering ? undefined : 'no `run` is at work on this bridge';
+  const whose = account.holds?.includes(hold) ? account.name : undefined;
+  const end = endOfHold(hold);
+  const until = Number.isFinite(end) ? `until ${toInstant(end)}` : 'until it is resumed';
+  return `${printable(heldFault(hold, whose, nowMs).message)} ${until}`;
+}
+
+function outcomeOf(known: Known): HistoryOutcome {
+  const { row, waiting, givenUp, latest, latestPublished, queued, areLettersHidden } = known;
+  if (waiting.some(({ place }) => place === 'queue')) {
+    return row?.missingSince === undefined ? 'waits-in-queue' : 'unconfirmed';
+  }
+  // Planted fault: history-without-aside
+  if (waiting.length > 0) return 'aside';
+  if (givenUp.length > 0) return 'dead-lettered';
+  if (queued > 0 && row?.missingSince !== undefined) return 'unconfirmed';
+  if (!latest && row) return queued > 0 ? 'waits-in-queue' : areLettersHidden ? 'dead-lettered' : 'dropped';
+  if (!latest) return 'not-listed';
+  if (latestPublished === null) return 'not-accepted';
+  return latestPublished ? 'published' : 'kept-off';
+}
+
+const sentences: Readonly<Record<HistoryOutcome, (known: Known) => string>> = {
+  published: (known) => `${eventText(known)} was published, and ${quietText(known)}${unreadText(known)}.`,
+  'kept-off': (known) =>
+    `${eventText(known)} was recorded and not published, because the setting ${keptOffBy(known)}.`,
+  'not-accepted': (known) =>
+    `${eventText(known)} was recorded, but the bus may not have accepted it: it is published before anything else when its message comes again, or the feed lists the advert again.`,
+  unconfirmed: ({ advertId, row }) =>
+    `The partner service said at ${toInstant(row?.missingSince ?? 0)} that it does not know advert ${advertId}: it is asked once more before an event says that the advert is unavailable.`,
+  'waits-in-queue': (known) => `${listedText(known)} waits in the queue${waitText(known)}.`,
+  aside: (known) =>
+    `${listedText(known)} waits outside the queue${waitText(known) || ', from where it comes back within a minute'}.`,
+  'dead-lettered': ({ advertId, givenUp: [letter] }) =>
+    letter
+      ? `The change of advert ${advertId} was given up at ${letter.at} (${printable(letter.fault)}: ${printable(letter.reason)}), and has no event until its dead letter is redriven.`
+      : `The change of advert ${advertId} was given up, and its dead letter cannot be seen now: ask again in five minutes.`,
+  dropped: ({ advertId }) =>
+    `Advert ${advertId} has no event: what the feed listed of it was given up, and its dead letter was dropped.`,
+  'not-listed': (known) =>
+    `Advert ${known.advertId} has not been ${known.queued > 0 ? 'handled' : 'listed by the feed'} since partner account ${known.account.name} was connected at ${known.account.connectedAt}${known.queued > 0 ? `, and ${quietText(known)}` : ''}${unreadText(known)}.`,
+};
+
+const statusText = (status: string | null): string => (status === null ? 'unavailable' : printable(status));
+
+/** "Event 7 of advert 123 (new → active)" */
+function eventText({ advertId, latest }: Known): string {
+  if (!latest) return `The latest event of advert ${advertId}`;
+  const { metadata, data } = latest.detail;
+  const before = metadata.sequence === 1 ? '' : `${statusText(data.previousStatus)} → `;
+  return `Event ${metadata.sequence} of advert ${advertId} (${before}${statusText(data.status)})`;
+}
+
+function listedText({ advertId, waiting: [head] }: Known): string {
+  return `Advert ${advertId} was listed${head ? ` at ${head.listedAt}` : ''} and`;
+}
+
+const quietText = ({ queued }: Known): string =>
+  queued === 0
+    ? 'nothing of the advert waits'
+    : `about ${queued} messages wait in the queue; SQS does not tell whose`;
+
+function waitText({ row, because }: Known): string {
+  const failed = row?.tries === undefined ? '' : `, after ${row.tries} failed tries`;
+  return because === undefined ? failed : `${failed} because ${because}`;
+}
+
+/** Why later changes may be unknown. */
+function unreadText({ because, feed }: Known): string {
+  const why = because ?? (feed?.fault && `its last poll failed (${printable(feed.fault)})`);
+  return why === undefined ? '' : `; what changed later is not known, because ${why}`;
+}
+
+function keptOffBy({ account, published }: Known): string {
+  const { publishPartnerAccounts, publishStatuses = [] } = published;
+  return publishPartnerAccounts && !publishPartnerAccounts.includes(account.name)
+    ? `publishPartnerAccounts (${publishPartnerAccounts.join(', ')}) does not name ${account.name}`
+    : `publishStatuses (${publishStatuses.join(', ')}) names neither of its statuses`;
+}
+
+function factsOf(known: Known): Fact[] {
+  const { account, latest, latestPublished, waiting, deadLetters, row, feed, nowMs } = known;
+  const facts: Fact[] = [{ at: account.connectedAt, says: `partner account ${account.name} was connected` }];
+  const fact = (at: string, says: string) => facts.push({ at, says });
+  const page = (id: string, cause: string) => `listed by page ${printable(id)} (${cause})`;
+  if (latest) {
+    const { listedAt, observedAt, correlationId, cause } = latest.detail.metadata;
+    const bus = { true: 'published', false: 'kept off the bus', null: 'the bus may not have it' };
+    fact(listedAt, page(correlationId, cause));
+    fact(observedAt, `${eventText(known)}: ${bus[`${latestPublished}`]}`);
+  }
+  for (const { place, listedAt, correlationId, cause, receives, until } of waiting) {
+    const where = place === 'queue' ? 'in the queue' : 'outside the queue';
+    const hidden = until === null ? '' : `, hidden until ${until}`;
+    fact(listedAt, `${page(correlationId, cause)}: waits ${where}, delivered ${receives} times${hidden}`);
+  }
+  for (const { id, at, fault, reason } of deadLetters) {
+    fact(at, `given up, as dead letter ${id}: ${printable(fault)}: ${printable(reason)}`);
+  }
+  if (row?.missingSince !== undefined)
+    fact(toInstant(row.missingSince), 'the partner service does not know it');
+  const success = knownSuccess(feed?.lastSuccess, nowMs);
+  if (success !== undefined) fact(toInstant(success), 'the feed was read to its end');
+  return facts;
+}
