@@ -2,11 +2,11 @@
 import { auditBatch } from '../functions/drain/audit-share.ts';
 import { idsOf } from '../functions/drain/page-ids.ts';
 import type { Clock } from '../shared/domain/clock.ts';
-import { once } from '../shared/domain/once.ts';
 import type { AdvertSource } from '../shared/ports/backfills.ts';
 import type { AdvertHistories, PublishedAdverts } from '../shared/state/advert-histories.ts';
 import type { BackfillKey } from '../shared/state/progress.ts';
 import { neverTheSame } from './backfill.ts';
+import { once } from './once.ts';
 
 export interface AuditSourceDeps {
   readonly publishedAdverts: PublishedAdverts;

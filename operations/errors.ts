@@ -1,3 +1,7 @@
+import { accountPlace } from '../shared/contract/rows.ts';
+import type { PartnerAccount } from '../shared/domain/partner-account.ts';
+import type { PartnerAccounts } from '../shared/state/partner-accounts.ts';
+
 /** The command line or a setting is wrong: exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
@@ -8,4 +12,44 @@ export class UsageError extends Error {
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly code = 'command-failed';
+}
+
+const maxNames = 20;
+
+/**
+ * The error for an unknown NAME. Its message does not repeat the name, which may be a secret given in the wrong
+ * place.
+ */
+export function unknownAccount(known: readonly { readonly name: string }[]): UsageError {
+  if (known.length === 0) return new UsageError('no such partner account: none is connected');
+  const more = known.length > maxNames ? ` and ${known.length - maxNames} more` : '';
+  return new UsageError(
+    `no such partner account. Known: ${known
+      .slice(0, maxNames)
+      .map(({ name }) => name)
+      .join(', ')}${more}`,
+  );
+}
+
+/**
+ * The partner accounts to which a NAME may refer. An unreadable row of another account is ignored.
+ *
+ * @throws {ShapeError} for the row of `name` itself
+ */
+export const accountsBeside = (
+  accounts: Pick<PartnerAccounts, 'list'>,
+  name: string | undefined,
+): Promise<PartnerAccount[]> =>
+  accounts.list((error) => {
+    if (error.place === accountPlace(name)) throw error;
+  });
+
+/** @throws {UsageError} if a NAME is given and the bridge does not know it */
+export async function requireKnown(
+  accounts: Pick<PartnerAccounts, 'list'>,
+  name: string | undefined,
+): Promise<void> {
+  if (name === undefined) return;
+  const known = await accountsBeside(accounts, name);
+  if (!known.some((account) => account.name === name)) throw unknownAccount(known);
 }

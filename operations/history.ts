@@ -14,7 +14,7 @@ import { type FeedState, feedsOfAccount } from '../shared/ports/feed-states.ts';
 import type { WaitingMessage } from '../shared/ports/waiting-messages.ts';
 import type { AdvertRow } from '../shared/state/advert-histories.ts';
 import type { Bridge } from './bridge.ts';
-import { accountsBeside, unknownAccount } from './unknown-account.ts';
+import { accountsBeside, unknownAccount } from './errors.ts';
 
 type HistoryBridge = Pick<
   Bridge,

@@ -13,7 +13,7 @@ import type { PartnerAccount } from '../shared/domain/partner-account.ts';
 import type { PartnerAccounts } from '../shared/state/partner-accounts.ts';
 import { type ShownPause, shownPause } from './account-status.ts';
 import type { Bridge } from './bridge.ts';
-import { accountsBeside, unknownAccount } from './unknown-account.ts';
+import { accountsBeside, unknownAccount } from './errors.ts';
 
 type PausedBridge = Pick<Bridge, 'partnerAccounts' | 'budgetStore'> & {
   readonly clock: Pick<Clock, 'now'>;

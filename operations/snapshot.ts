@@ -5,10 +5,9 @@ import { linesOf } from '../shared/domain/text/printable.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
 import type { PublishedAdverts } from '../shared/state/advert-histories.ts';
 import type { PartnerAccounts } from '../shared/state/partner-accounts.ts';
-import { CommandError } from './errors.ts';
+import { accountsBeside, CommandError, unknownAccount } from './errors.ts';
 import { openTarget } from './snapshot-target.ts';
 import type { StackOutputs } from './stack-outputs.ts';
-import { accountsBeside, unknownAccount } from './unknown-account.ts';
 
 export interface SnapshotOptions {
   /** Sends only the events of this partner account. Undefined: all accounts. */

@@ -1,6 +1,5 @@
 import type { Bridge } from '../../operations/bridge.ts';
-import { CommandError } from '../../operations/errors.ts';
-import { accountsBeside, unknownAccount } from '../../operations/unknown-account.ts';
+import { accountsBeside, CommandError, unknownAccount } from '../../operations/errors.ts';
 import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
 import { commandFor, type Target } from '../shared/target.ts';
 

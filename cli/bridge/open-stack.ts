@@ -2,6 +2,7 @@
 import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import type { Bridge } from '../../operations/bridge.ts';
+import { once } from '../../operations/once.ts';
 import { silentObserver } from '../../operations/poll-deps.ts';
 import { readStackOutputs } from '../../operations/stack-outputs.ts';
 import { readStackState } from '../../operations/stack-state.ts';
@@ -16,7 +17,6 @@ import { createStoredLetters } from '../../shared/aws/stored-letters.ts';
 import { createTokenReader } from '../../shared/aws/token-vault.ts';
 import { namePrefixOf, secretNamesOf, stackName } from '../../shared/contract/names.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
-import { once } from '../../shared/domain/once.ts';
 import { createPartnerService } from '../../shared/partner-api/partner-service.ts';
 import type { AuditProgress, BackfillProgress } from '../../shared/ports/backfills.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';

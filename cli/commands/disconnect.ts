@@ -1,4 +1,4 @@
-import { accountsBeside, requireKnown, unknownAccount } from '../../operations/unknown-account.ts';
+import { accountsBeside, requireKnown, unknownAccount } from '../../operations/errors.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
 import { confirm, requireTerminal } from '../shared/confirm.ts';

@@ -1,4 +1,4 @@
-import { requireKnown } from '../../operations/unknown-account.ts';
+import { requireKnown } from '../../operations/errors.ts';
 import { linesOf } from '../../shared/domain/text/printable.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';

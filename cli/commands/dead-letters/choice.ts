@@ -1,8 +1,7 @@
 /** Which dead letters a command line selects. */
 
 import type { Bridge } from '../../../operations/bridge.ts';
-import { UsageError } from '../../../operations/errors.ts';
-import { accountsBeside, unknownAccount } from '../../../operations/unknown-account.ts';
+import { accountsBeside, UsageError, unknownAccount } from '../../../operations/errors.ts';
 import { partnerAccountName } from '../../../shared/contract/checks.ts';
 import type { LetterChoice } from '../../../shared/ports/dead-letters.ts';
 import { checkedOptions } from '../../shared/options.ts';

@@ -9,9 +9,9 @@ import {
   together,
   warning,
 } from '../../../operations/doctor.ts';
+import { once } from '../../../operations/once.ts';
 import type { Status } from '../../../operations/status.ts';
 import type { AcceptedApplication } from '../../../shared/contract/connect.ts';
-import { once } from '../../../shared/domain/once.ts';
 import { printableLine } from '../../../shared/domain/text/printable.ts';
 import { connectCommand } from '../../shared/explain.ts';
 import { commandFor, type Target } from '../../shared/target.ts';

@@ -1,5 +1,5 @@
+import { unknownAccount } from '../../../operations/errors.ts';
 import { needsPerson, readStatus, type StatusPorts } from '../../../operations/status.ts';
-import { unknownAccount } from '../../../operations/unknown-account.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { systemClock } from '../../../shared/domain/clock.ts';
 import { withBridge } from '../../bridge/open.ts';

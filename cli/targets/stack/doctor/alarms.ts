@@ -2,7 +2,7 @@ import { DescribeAlarmsCommand, type MetricAlarm } from '@aws-sdk/client-cloudwa
 import { paginateListSubscriptionsByTopic, type Subscription } from '@aws-sdk/client-sns';
 import { allPages } from '../../../../operations/all-pages.ts';
 import { check, type Finding, fault, ok, together, warning } from '../../../../operations/doctor.ts';
-import { once } from '../../../../shared/domain/once.ts';
+import { once } from '../../../../operations/once.ts';
 import { quoted } from '../../../shared/target.ts';
 import type { Facts } from './facts.ts';
 

@@ -1,5 +1,5 @@
+import { once } from '../../../../operations/once.ts';
 import { readStatus } from '../../../../operations/status.ts';
-import { once } from '../../../../shared/domain/once.ts';
 import type { Opening } from '../../../bridge/opening.ts';
 import type { StackTarget } from '../../../shared/target.ts';
 import type { Examined } from '../../ports/examined.ts';

@@ -1,8 +1,8 @@
 import { DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { GetCallerIdentityCommand } from '@aws-sdk/client-sts';
 import { check, fault, ok, SkippedError, warning } from '../../../../operations/doctor.ts';
+import { once } from '../../../../operations/once.ts';
 import packageJson from '../../../../package.json' with { type: 'json' };
-import { once } from '../../../../shared/domain/once.ts';
 import type { Facts } from './facts.ts';
 
 export function identityChecks({ target, clients, opened, bridge }: Facts) {
