@@ -34,21 +34,11 @@ describe('parseEvent', () => {
     anAdvertUnavailable(),
     aPartnerAuthorizationRequired(),
     aPartnerAuthorizationRestored(),
-  ])('takes $detail-type', (event) => {
+  ])('accepts $detail-type', (event) => {
     expect(parseEvent(event)).toBe(event);
   });
 
-  it('narrows by detail type', () => {
-    const event = parseEvent(anAdvertStatusChanged({ status: 'sold' }));
-
-    // Compiles only when the detail type decides the shape.
-    const status: string = event['detail-type'] === 'AdvertStatusChanged' ? event.detail.data.status : '';
-    const nothing: null = event['detail-type'] === 'AdvertUnavailable' ? event.detail.data.status : null;
-
-    expect([status, nothing]).toEqual(['sold', null]);
-  });
-
-  it('takes an event as EventBridge delivers it, with fields of its own', () => {
+  it('accepts an event with the fields that EventBridge adds', () => {
     const event = {
       version: '0',
       id: 'a1b2',
@@ -60,25 +50,25 @@ describe('parseEvent', () => {
     expect(parseEvent(event)).toEqual(event);
   });
 
-  it('takes a newer minor version and keeps the fields that it does not know', () => {
+  it('accepts a newer minor version and keeps unknown fields', () => {
     const event = changed(anAdvertStatusChanged({ schemaVersion: '1.7' }), 'detail.data.price', 12);
 
     expect(parseEvent(event)).toHaveProperty('detail.data.price', 12);
   });
 
-  it.each(['moderation-2027', 'Ägypten 🐫', 'x'.repeat(256)])('lets the unknown status %s pass', (status) => {
-    expect(parseEvent(anAdvertStatusChanged({ status }))).toHaveProperty('detail.data.status', status);
-  });
+  it.each([
+    ['status', 'moderation-2027'],
+    ['status', 'Ägypten 🐫'],
+    ['status', 'x'.repeat(256)],
+    ['cause', 'import'],
+  ])('accepts the unknown %s %s', (field, value) => {
+    const event = anAdvertStatusChanged({ [field]: value });
 
-  it('lets an unknown cause pass', () => {
-    expect(parseEvent(anAdvertStatusChanged({ cause: 'import' }))).toHaveProperty(
-      'detail.metadata.cause',
-      'import',
-    );
+    expect(parseEvent(event)).toBe(event);
   });
 
   it.each(['2.0', '0.9', '10.1'])(
-    'refuses the major version of %s by name, whatever its shape',
+    'rejects the major version of %s by name, whatever its shape',
     (version) => {
       const event = changed(anAdvertStatusChanged({ schemaVersion: version }), 'detail.data', undefined);
 
@@ -91,7 +81,7 @@ describe('parseEvent', () => {
   );
 
   it.each(['AdvertArchived', 'toString', '__proto__'])(
-    'refuses the unknown detail type %s by name',
+    'rejects the unknown detail type %s by name',
     (type) => {
       const event = changed(anAdvertStatusChanged(), 'detail-type', type);
 
@@ -111,7 +101,7 @@ describe('parseEvent', () => {
     ['detail.data.status', '', 'detail.data.status: expected 1 to 256 characters'],
     ['detail.data.status', null, 'detail.data.status: expected string'],
     ['detail.data.previousStatus', undefined, 'detail.data.previousStatus: missing'],
-  ])('says what is wrong when %s is %j', (place, value, reason) => {
+  ])('names the fault when %s is %j', (place, value, reason) => {
     const error = thrownBy(() => parseEvent(changed(anAdvertStatusChanged(), place, value)));
 
     expect(error).toBeInstanceOf(RefusedEventError);
@@ -122,17 +112,17 @@ describe('parseEvent', () => {
     });
   });
 
-  it.each([null, undefined, 7, 'text', [], {}])('refuses %j', (value) => {
+  it.each([null, undefined, 7, 'text', [], {}])('rejects %j', (value) => {
     expect(thrownBy(() => parseEvent(value))).toMatchObject({ code: 'not-an-event' });
   });
 });
 
 describe('parseBody', () => {
-  it.each(['', 'hello', '{"source":', '[]', 'null', '"text"'])('refuses the body %j', (body) => {
+  it.each(['', 'hello', '{"source":', '[]', 'null', '"text"'])('rejects the body %j', (body) => {
     expect(thrownBy(() => parseBody(body))).toMatchObject({ code: 'not-an-event' });
   });
 
-  it('repeats nothing of what it refuses', () => {
+  it('repeats nothing of what it rejects', () => {
     const error = thrownBy(() => parseBody('{"password": "hunter2"')) as Error;
 
     expect(`${error.message}${error.stack}${error.cause}`).not.toContain('hunter2');
