@@ -14,6 +14,7 @@ import { toInstant } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
 import type { TokenPair } from '../../shared/domain/token-pair.ts';
 import { type FeedStates, feedsOfAccount } from '../../shared/ports/feed-states.ts';
+import type { ReceivedTokens } from '../../shared/ports/token-endpoint.ts';
 import type { TokenVault } from '../../shared/ports/token-vault.ts';
 import { publishOwedEvents } from '../refresh-token/account-writes.ts';
 import { releaseRefreshLock } from '../refresh-token/refresh-lock.ts';
@@ -44,6 +45,7 @@ export type ConnectRequest = {
 
 interface Exchanged {
   readonly pair: TokenPair;
+  readonly received: ReceivedTokens;
   /** The current time by the service's clock, minus the overlap. */
   readonly recently: string;
   /** Generations of the feeds that a known name has. */
@@ -94,7 +96,7 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
     warnOfOddAnswer(received, lock.name, observer);
     const recently = toInstant(received.serviceTime - settings.overlapSeconds * 1000);
     try {
-      return await store(request, { pair, recently, registered }, lock, options);
+      return await store(request, { pair, received, recently, registered }, lock, options);
     } catch (error) {
       throw 'refreshToken' in request ? sayingUsed(error, request.refreshToken, pair) : error;
     }
@@ -102,11 +104,11 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
 
   async function store(
     { since: wanted, newUser, sameUser }: ConnectRequest,
-    { pair, recently, registered }: Exchanged,
+    { pair, received, recently, registered }: Exchanged,
     lock: Lock,
     { deadlineMs }: CallOptions,
   ): Promise<ConnectedAccount> {
-    refuseSmallScope(pair, settings.requiredScope);
+    refuseSmallScope(pair, received, settings.requiredScope);
     const { name } = lock;
     const look = { partnerAccount: name, token: pair.accessToken, deadlineMs };
     const known = await accounts.read(name);

@@ -2,8 +2,8 @@
 import { PartnerError } from '../../shared/domain/faults.ts';
 import type { Secret } from '../../shared/domain/secret.ts';
 import type { TokenPair } from '../../shared/domain/token-pair.ts';
-import type { Grant } from '../../shared/ports/token-endpoint.ts';
-import { missingScopes } from '../refresh-token/tokens.ts';
+import type { Grant, ReceivedTokens } from '../../shared/ports/token-endpoint.ts';
+import { isScopeUnusable, missingScopes } from '../refresh-token/tokens.ts';
 
 /** A refresh token, or the one-time code from the authorization page. */
 export type HandedIn =
@@ -17,7 +17,13 @@ export function grantOf(handedIn: HandedIn, scope: string): Grant {
 }
 
 /** @throws {PartnerError} `scope-refused` */
-export function refuseSmallScope({ scope }: TokenPair, required: string): void {
+export function refuseSmallScope(
+  { scope }: TokenPair,
+  received: Pick<ReceivedTokens, 'unusable'>,
+  required: string,
+): void {
+  if (isScopeUnusable(received))
+    throw new PartnerError('scope-refused', 'the service named a granted scope that cannot be read');
   const missing = missingScopes(scope, required);
   if (missing.length === 0) return;
   throw new PartnerError(

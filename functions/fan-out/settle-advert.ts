@@ -97,7 +97,7 @@ async function attempt(
     previousStatus: row.status,
     sequence,
     observedAt: observed.receivedAt,
-    ...(settings.eventFields && { copied: copyFields(observed.advert, settings.eventFields) }),
+    ...(settings.eventFields && { copied: copyFields(observed.advert?.(), settings.eventFields) }),
   });
   const envelope = JSON.stringify(event);
   // Planted fault: pending-unrecorded

@@ -17,7 +17,7 @@ import type { CallOptions, RefreshDeps, TokenRefresh } from './refresh-request.t
 import { storePair } from './store-pair.ts';
 import { createSweep } from './sweep.ts';
 import { createTokenRequests } from './token-requests.ts';
-import { missingScopes, pairOf, warnOfOddAnswer } from './tokens.ts';
+import { isScopeUnusable, missingScopes, pairOf, warnOfOddAnswer } from './tokens.ts';
 
 const busyMs = 500;
 /** The first hold is short: the service may only be slow to distribute a new token internally. */
@@ -109,7 +109,13 @@ export function createRefreshToken(deps: RefreshDeps) {
     // A token that has expired only by our clock may come back with a short time left, because the service has not
     // rejected it.
     const isBroken = received.answer.access_token === undefined || (isSpent(pair) && isSpent(current.pair));
-    return judge(name, version, pair, { holder, isBroken, isUnchanged: because === 'unused' && isSame });
+    return judge(name, version, pair, {
+      ...{ holder, isBroken },
+      isUnchanged: because === 'unused' && isSame,
+      missing: isScopeUnusable(received)
+        ? ['a scope that can be read']
+        : missingScopes(pair.scope, settings.requiredScope),
+    });
   }
 
   /** If the row cannot be read, the pair is stored nevertheless: the service may not return it again. */
@@ -127,9 +133,15 @@ export function createRefreshToken(deps: RefreshDeps) {
       holder,
       isBroken,
       isUnchanged,
-    }: { readonly holder: string; readonly isBroken: boolean; readonly isUnchanged: boolean },
+      missing,
+    }: {
+      readonly holder: string;
+      readonly isBroken: boolean;
+      readonly isUnchanged: boolean;
+      /** Scopes. */
+      readonly missing: readonly string[];
+    },
   ): Promise<RefreshOutcome> {
-    const missing = missingScopes(pair.scope, settings.requiredScope);
     const account = await changeLocked(name, holder, (current) => {
       const before = current.holds?.find(isTokenHold);
       const changed = withToken(current, version, pair, moment());

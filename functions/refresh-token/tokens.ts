@@ -67,6 +67,10 @@ const scopesOf = (scope: string): string[] => scope.split(/[\s+]+/).filter((part
 /** The scope of an answer; empty if it has none. */
 export const grantedScope = ({ answer }: ReceivedTokens): string => normalScope(answer.scope ?? '');
 
+/** The granted scope cannot be read, so nothing is known to be granted. */
+export const isScopeUnusable = ({ unusable = [] }: Pick<ReceivedTokens, 'unusable'>): boolean =>
+  unusable.includes('scope');
+
 /** The required scopes that were not granted. If the service never named the scope, all count as granted. */
 export function missingScopes(granted: string, required: string): string[] {
   if (granted === '') return [];

@@ -1,8 +1,10 @@
+import { Secret } from './secret.ts';
+
 /** Values that an event carries in addition to the status (setting `eventFields`). */
 export interface EventFields {
   /** Values of the answer, by path. A value that the service did not send is absent. */
   readonly fields?: Readonly<Record<string, unknown>>;
-  /** Paths whose values did not fit, are nested too deeply, or contain a rounded number. */
+  /** Paths whose values did not fit, are nested too deeply, or contain a rounded number or a secret. */
   readonly fieldsLeftOut?: string[];
 }
 
@@ -18,7 +20,7 @@ const maxLevels = 32;
 /**
  * Copies values from an advert, in the order of the paths, until the limit is reached.
  *
- * @param advert as the partner service sent it
+ * @param advert as the partner service sent it, with a {@link Secret} in the place of what repeats a credential
  * @param paths such as `title` or `price.value`
  */
 export function copyFields(advert: unknown, paths: readonly string[]): EventFields {
@@ -48,6 +50,7 @@ export function copyFields(advert: unknown, paths: readonly string[]): EventFiel
 function valueAt(value: unknown, path: string): unknown {
   let found = value;
   for (const name of path.split('.')) {
+    if (found instanceof Secret) return found;
     if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return undefined;
     found = (found as Record<string, unknown>)[name];
   }
@@ -55,12 +58,16 @@ function valueAt(value: unknown, path: string): unknown {
 }
 
 /**
- * Whether the value can be copied exactly: it does not have too many levels, and contains no integer beyond 2^53, which
+ * Whether the value can be copied exactly: it does not have too many levels, and contains no secret, no integer beyond 2^53, which
  * JavaScript has rounded when it parsed the answer, and no number that JavaScript has parsed as infinite.
  */
 function isExact(value: unknown, levels: number): boolean {
   if (typeof value === 'number')
     return Number.isSafeInteger(value) || (Number.isFinite(value) && !Number.isInteger(value));
   if (typeof value !== 'object' || value === null) return true;
-  return levels > 0 && Object.values(value).every((inner) => isExact(inner, levels - 1));
+  return (
+    !(value instanceof Secret) &&
+    levels > 0 &&
+    Object.values(value).every((inner) => isExact(inner, levels - 1))
+  );
 }

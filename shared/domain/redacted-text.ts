@@ -139,6 +139,12 @@ export function withoutSecrets(text: string, secrets: readonly Secret[]): string
   return withoutRanges(plain, found(plain, secrets.flatMap(stretchesOf)));
 }
 
+/** Whether {@link withoutSecrets} would remove anything. */
+export function repeatsSecret(text: string, secrets: readonly Secret[]): boolean {
+  const plain = decodedText(text);
+  return plain === undefined || found(plain, secrets.flatMap(stretchesOf)).length > 0;
+}
+
 /**
  * Names whose values are secret, unless the "value" is only the next word of a sentence. Names in `alone` also occur in
  * many ordinary sentences.

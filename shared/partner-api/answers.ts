@@ -9,13 +9,24 @@ import {
   tokenAnswer,
 } from '../contract/partner-service.ts';
 import { PartnerError } from '../domain/faults.ts';
-import type { Secret } from '../domain/secret.ts';
+import { repeatsSecret } from '../domain/redacted-text.ts';
+import { Secret } from '../domain/secret.ts';
+import type { ObservedAdvert } from '../ports/advert-reader.ts';
 import type { ReceivedTokens } from '../ports/token-endpoint.ts';
+import { cleanText } from './errors/clean-text.ts';
 import type { Answer } from './http/transport.ts';
 
 /** The list of adverts, by ID. Assumed, because partner-api.md §4.2 shows neither its paging nor its shape. */
 const advertList = v.object({ data: v.array(v.unknown()) });
 export type AdvertList = v.InferOutput<typeof advertList>;
+
+/** Of the request. */
+interface AskedWith {
+  /** Its name in messages. */
+  readonly what: string;
+  /** Nothing that is shown or stored may repeat it. */
+  readonly token: Secret;
+}
 
 /**
  * A page of the feed.
@@ -24,12 +35,31 @@ export type AdvertList = v.InferOutput<typeof advertList>;
  * @throws {PartnerError} `transient`, `contract-broken`
  * @see partner-api.md §2.1
  */
-export function pageIn(answer: Answer, what: string, limit: number): FeedPage {
+export function pageIn(answer: Answer, { what, token }: AskedWith, limit: number): FeedPage {
   const page = bodyAs(feedPage, answer, what);
   const { length } = page.data;
   if (length > limit)
     throw broken(what, answer, `data: expected at most the ${limit} entries asked for, not ${length}`);
-  return page;
+  if (repeatsSecret(page.nextCursor, [token])) throw broken(what, answer, `nextCursor: ${noCredential}`);
+  return { ...page, data: page.data.map((entry) => shownEntry(entry, token)) };
+}
+
+const noCredential = 'expected no credential of the request';
+
+/** An ID stays as it is. Anything else is shown to people, so a credential in it is removed. */
+function shownEntry(entry: unknown, token: Secret): unknown {
+  if (typeof entry === 'number' || (typeof entry === 'string' && /^\d*$/.test(entry))) return entry;
+  const text = typeof entry === 'string' ? entry : jsonOf(entry);
+  return text !== undefined && repeatsSecret(text, [token]) ? cleanText(text, [token]) : entry;
+}
+
+/** Undefined if the value is nested too deeply to be written. */
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
 }
 
 /**
@@ -41,15 +71,32 @@ export function pageIn(answer: Answer, what: string, limit: number): FeedPage {
  */
 export function advertIn(
   answer: Answer,
+  { what, token }: AskedWith,
   id: string,
-  what: string,
-): { readonly status: string; readonly advert: unknown } {
+): Pick<ObservedAdvert, 'status' | 'advert'> {
   const body = parsed(answer, what);
   const { data } = checkedAs(advert, body, answer, what);
+  if (repeatsSecret(data.status, [token])) throw broken(what, answer, `data.status: ${noCredential}`);
   const answered =
     Number.isSafeInteger(data.id) || typeof data.id === 'string' ? String(data.id) : longIdIn(answer);
-  if (answered === id) return { status: data.status, advert: (body as { data: unknown }).data };
+  const { data: sent } = body as { data: unknown };
+  if (answered === id) return { status: data.status, advert: () => withoutCredentials(sent, token) };
   throw broken(what, answer, 'data.id: expected the ID asked for');
+}
+
+/** Puts a {@link Secret} in the place of each text, and of each object with a name, that repeats the token. */
+function withoutCredentials(value: unknown, token: Secret): unknown {
+  const repeats = (text: string) => repeatsSecret(text, [token]);
+  if (typeof value === 'string') return repeats(value) ? new Secret(value) : value;
+  if (typeof value !== 'object' || value === null) return value;
+  const text = jsonOf(value);
+  // Nested so deeply that no field of it can be copied.
+  if (text === undefined) return new Secret('');
+  if (!repeats(text)) return value;
+  if (Array.isArray(value)) return value.map((inner) => withoutCredentials(inner, token));
+  const entries = Object.entries(value);
+  if (entries.some(([name]) => repeats(name))) return new Secret(text);
+  return Object.fromEntries(entries.map(([name, inner]) => [name, withoutCredentials(inner, token)]));
 }
 
 /** Beyond 2^53, adjacent IDs become the same JavaScript number, so the digits are compared as sent. */
@@ -72,7 +119,7 @@ function exactIds({ body = '' }: Answer): unknown {
  * Parses a token answer: an access token, a refresh token or both. A scope that repeats a secret is discarded, because
  * scopes are shown to people.
  *
- * @param secrets secrets of the request
+ * @param secrets credentials of the request
  * @throws {PartnerError} `transient`, `contract-broken`
  * @see partner-api.md §2.3
  */
@@ -85,35 +132,20 @@ export function tokensIn(
   const { access_token: access, refresh_token: refresh, scope } = tokens;
   if (access === undefined && refresh === undefined)
     throw broken(what, answer, 'access_token: expected 1 to 8192 visible ASCII characters');
-  const given = [access, refresh].filter((token) => token !== undefined);
-  const unspeakable = [...secrets.map((secret) => secret.reveal()), ...given];
-  const read =
-    scope !== undefined && repeatsAny(scope, unspeakable) ? { ...tokens, scope: undefined } : tokens;
+  const given = [access, refresh].filter((token) => token !== undefined).map((token) => new Secret(token));
+  const isShown = scope === undefined || !repeatsSecret(scope, [...secrets, ...given]);
+  const read = isShown ? tokens : { ...tokens, scope: undefined };
   const raw = parsed(answer, what) as Readonly<Record<string, unknown>>;
   const fields = Object.keys(tokenAnswer.entries) as (keyof TokenAnswer)[];
   const isThere = (field: keyof TokenAnswer) => ![undefined, null, ''].includes(raw[field] as undefined);
   return { answer: read, unusable: fields.filter((field) => read[field] === undefined && isThere(field)) };
 }
 
-/** Shorter secrets occur in any text by chance. */
-const minSecretChars = 4;
-
-/** Whether `text` contains one of the secrets, ignoring case and percent-encoding. */
-function repeatsAny(text: string, secrets: readonly string[]): boolean {
-  const decoded = text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) =>
-    String.fromCharCode(Number(`0x${hex}`)),
-  );
-  const forms = [text, decoded].map((form) => form.toLowerCase());
-  return secrets.some(
-    (secret) => secret.length >= minSecretChars && forms.some((form) => form.includes(secret.toLowerCase())),
-  );
-}
-
 /** Parses the list of adverts, in its assumed shape. @see partner-api.md §4.2 */
-export function listIn(answer: Answer, what: string): AdvertList {
+export function listIn(answer: Answer, { what, token }: AskedWith): AdvertList {
   const { data } = bodyAs(advertList, answer, what);
   const exact = exactIds(answer) as { data?: readonly unknown[] } | undefined;
-  return { data: data.map((entry, index) => idIn(exact?.data?.[index] ?? entry)) };
+  return { data: data.map((entry, index) => shownEntry(idIn(exact?.data?.[index] ?? entry), token)) };
 }
 
 /** The ID of an entry, which may be an advert or an ID. Any other value is kept, so that it is counted as malformed. */

@@ -40,15 +40,16 @@ export interface CallRequest extends Omit<Asked, 'secrets'> {
   readonly isUndecided?: ((fault: PartnerError) => boolean) | undefined;
 }
 
-export interface Times {
+/** A request that was answered. */
+export interface Sent {
   /** When the attempt was sent and when its answer was complete, by the bridge's clock. */
   readonly sentAt: number;
   readonly receivedAt: number;
+  readonly token: Secret;
 }
 
-interface Exchange extends Times {
+interface Exchange extends Sent {
   readonly answer: Answer;
-  readonly token: Secret;
   readonly fault: undefined;
 }
 
@@ -58,7 +59,7 @@ interface Silence {
   readonly fault: PartnerError;
 }
 
-type Read<T> = (answer: Answer, times: Times) => T;
+type Read<T> = (answer: Answer, sent: Sent) => T;
 
 /** For requests that need no token. */
 const noToken = new Secret('');

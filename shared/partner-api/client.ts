@@ -130,8 +130,8 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
       // The drain repeats the request without the cursor, and that answer counts.
       const isUndecided = (fault: PartnerError) =>
         request.isUndecided?.(fault) === true || (query.cursor !== undefined && mayBeCursorRejection(fault));
-      return call({ ...request, isUndecided }, getPolicy, (answer, { receivedAt }) => ({
-        page: pageIn(answer, request.what, query.limit),
+      return call({ ...request, isUndecided }, getPolicy, (answer, { receivedAt, token: used }) => ({
+        page: pageIn(answer, { what: request.what, token: used }, query.limit),
         receivedAt,
         serviceTime: serviceTimeOf(answer.head.headers.date, receivedAt),
       }));
@@ -139,8 +139,8 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
 
     async advert(token, feed, id, callOptions) {
       const request = get(token, objectPath(feed, id), '', callOptions);
-      return call(request, getPolicy, (answer, { receivedAt }) => ({
-        ...advertIn(answer, id, request.what),
+      return call(request, getPolicy, (answer, { receivedAt, token: used }) => ({
+        ...advertIn(answer, { what: request.what, token: used }, id),
         receivedAt,
       }));
     },
@@ -149,7 +149,9 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
       const { position, limit, positionParameter = 'page', limitParameter = 'limit' } = query;
       const paging = queryOf({ [positionParameter]: String(position), [limitParameter]: String(limit) });
       const request = get(token, paths.adverts, paging, callOptions);
-      return call(request, getPolicy, (answer) => listIn(answer, request.what));
+      return call(request, getPolicy, (answer, { token: used }) =>
+        listIn(answer, { what: request.what, token: used }),
+      );
     },
 
     /** @see partner-api.md §4.6, §5.3 */
@@ -164,7 +166,7 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
         const { date } = answer.head.headers;
         const claimedTime = claimedDate(date);
         return {
-          ...tokensIn(answer, what, secrets),
+          ...tokensIn(answer, what, [application.clientSecret, ...secretsOf(grant)]),
           sentAt,
           receivedAt,
           serviceTime: serviceTimeOf(date, receivedAt),

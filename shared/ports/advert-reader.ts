@@ -1,10 +1,11 @@
 import type { FeedName } from '../contract/feeds.ts';
+import type { Secret } from '../domain/secret.ts';
 
 /** An advert, or an object of another feed. */
 export interface ObservedAdvert {
   readonly status: string;
-  /** The object exactly as the service sent it. */
-  readonly advert?: unknown;
+  /** The object as the service sent it, except that a {@link Secret} takes the place of what repeats a credential. */
+  readonly advert?: () => unknown;
   /** When the answer arrived, by the bridge's clock. */
   readonly receivedAt: number;
 }

@@ -56,7 +56,7 @@ export function createFakeService(clock: Clock) {
       state.beforeAdvert(advertId);
       const status = statuses.get(advertId);
       if (status === undefined) throw new PartnerError('not-found', 'no such advert', { status: 404 });
-      const advert = { id: advertId, status, title: `Advert ${advertId}`, price: { value: 12 } };
+      const advert = () => ({ id: advertId, status, title: `Advert ${advertId}`, price: { value: 12 } });
       return { status, advert, receivedAt: clock.now() };
     },
     async requestTokens(_application, grant) {

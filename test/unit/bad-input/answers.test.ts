@@ -11,6 +11,8 @@ import { knownCodes } from '../../../shared/partner-api/errors/fault-table.ts';
 import { tokenPair } from '../../helpers/records.ts';
 import { errorOf, expectNoTrace, marker, nearlyRight, nearlyRightJson, oddValue } from './nearly-right.ts';
 
+const token = new Secret('of-the-request');
+
 const answer = (body: string) => ({ status: 200, body, head: { headers: {} } });
 const kinds = ['transient', 'contract-broken'];
 
@@ -22,7 +24,7 @@ describe('an advert, nearly right', () => {
       fc.asyncProperty(nearlyRightJson(right), async (body) => {
         let status: string | undefined;
         const error = await errorOf(() => {
-          ({ status } = advertIn(answer(body), '123', 'GET /advert'));
+          ({ status } = advertIn(answer(body), { what: 'GET /advert', token }, '123'));
         });
 
         if (error === undefined) expect(status?.length).toBeLessThanOrEqual(256);
@@ -38,7 +40,11 @@ describe('an advert, nearly right', () => {
     await fc.assert(
       fc.asyncProperty(oddValue, fc.bigInt({ min: 1n, max: 10n ** 20n - 1n }), async (id, asked) => {
         const error = await errorOf(() =>
-          advertIn(answer(JSON.stringify({ data: { id, status: 'x' } })), String(asked), 'GET /advert'),
+          advertIn(
+            answer(JSON.stringify({ data: { id, status: 'x' } })),
+            { what: 'GET /advert', token },
+            String(asked),
+          ),
         );
 
         if (JSON.stringify(id) !== String(asked) && id !== String(asked))
@@ -51,14 +57,16 @@ describe('an advert, nearly right', () => {
   it('is read behind a byte order mark also where its ID is beyond 2^53', () => {
     const body = '\ufeff{"data":{"id":12345678901234567890,"status":"active"}}';
 
-    expect(advertIn(answer(body), '12345678901234567890', 'GET /advert').status).toBe('active');
+    expect(advertIn(answer(body), { what: 'GET /advert', token }, '12345678901234567890').status).toBe(
+      'active',
+    );
   });
 
   // SQLite would keep it as U+FFFD: the same status, a change with every fetch (see rows.test.ts).
   it('is refused where the status is not well-formed text', () => {
-    expect(() => advertIn(answer('{"data":{"id":1,"status":"\\ud800"}}'), '1', 'GET /advert')).toThrow(
-      PartnerError,
-    );
+    expect(() =>
+      advertIn(answer('{"data":{"id":1,"status":"\\ud800"}}'), { what: 'GET /advert', token }, '1'),
+    ).toThrow(PartnerError);
   });
 });
 

@@ -3,12 +3,15 @@ import { describe, expect, it } from 'vitest';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { idsOf } from '../../../functions/drain/page-ids.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
 import { pageIn } from '../../../shared/partner-api/answers.ts';
 import { createCaller } from '../../../shared/partner-api/call.ts';
 import { getPolicy } from '../../../shared/partner-api/http/retry-policy.ts';
 import { createOpenRateLimiter, sleepless } from '../../helpers/partner-api/fixtures.ts';
 import { createWorld } from '../../helpers/world.ts';
 import { errorOf, nearlyRightJson, oddValue } from './nearly-right.ts';
+
+const token = new Secret('of-the-request');
 
 const what = 'GET /feed';
 const right = { data: ['1', '22', '333'], hasMore: false, nextCursor: 'next' };
@@ -39,7 +42,7 @@ async function readFrom(body: string) {
     endpoint: 'api',
     deadlineMs: 60_000,
   } as const;
-  const page = await call(request, getPolicy, (answer) => pageIn(answer, what, 1_000)).catch(
+  const page = await call(request, getPolicy, (answer) => pageIn(answer, { what, token }, 1_000)).catch(
     (error: unknown) => error,
   );
   return { page, sent };
@@ -54,7 +57,7 @@ async function drained(body: string) {
       reads += 1;
       const answer = { status: 200, body, head: { headers: {} } };
       const receivedAt = world.clock.now();
-      return { page: pageIn(answer, what, 1_000), receivedAt, serviceTime: receivedAt };
+      return { page: pageIn(answer, { what, token }, 1_000), receivedAt, serviceTime: receivedAt };
     },
   };
   const report = await createDrain({ ...world.drainDeps, reader }).round(world.options());
@@ -138,7 +141,9 @@ describe('a page of the feed, nearly right', () => {
   it('is never a crash of the page reader', async () => {
     await fc.assert(
       fc.asyncProperty(nearlyRightJson(right), async (body) => {
-        const error = await errorOf(() => pageIn({ status: 200, body, head: { headers: {} } }, what, 1_000));
+        const error = await errorOf(() =>
+          pageIn({ status: 200, body, head: { headers: {} } }, { what, token }, 1_000),
+        );
 
         if (error !== undefined) expect(error).toBeInstanceOf(PartnerError);
       }),

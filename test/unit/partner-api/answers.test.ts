@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { copyFields } from '../../../shared/domain/event-fields.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { advertIn, listIn, pageIn, tokensIn } from '../../../shared/partner-api/answers.ts';
 import type { Answer } from '../../../shared/partner-api/http/transport.ts';
+
+const token = new Secret('of-the-request');
 
 const what = 'GET /x';
 const answer = (body: unknown, status = 200): Answer => ({
@@ -25,11 +28,11 @@ const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
 
 describe('an answer', () => {
   it('may begin with a byte order mark', () => {
-    expect(pageIn(answer(`\ufeff${JSON.stringify(page)}`), what, 10)).toEqual(page);
+    expect(pageIn(answer(`\ufeff${JSON.stringify(page)}`), { what, token }, 10)).toEqual(page);
     const longId = '90071992547409931';
-    expect(advertIn(answer(`\ufeff{"data":{"id":${longId},"status":"new"}}`), longId, what).status).toBe(
-      'new',
-    );
+    expect(
+      advertIn(answer(`\ufeff{"data":{"id":${longId},"status":"new"}}`), { what, token }, longId).status,
+    ).toBe('new');
   });
 
   it('that is no JSON is a passing fault, with its status and without what it says', () => {
@@ -41,13 +44,13 @@ describe('an answer', () => {
   });
 
   it('larger than the limit is of no agreed shape', () => {
-    const fault = faultOf(() => listIn(answer(undefined), what));
+    const fault = faultOf(() => listIn(answer(undefined), { what, token }));
     expect(fault).toMatchObject({ code: 'contract-broken', status: 200 });
     expect(fault.message).toBe('GET /x: the answer is larger than the limit');
   });
 
   it('of another shape is told by the place, with what found it', () => {
-    const fault = faultOf(() => pageIn(answer({ ...page, hasMore: 'precious' }, 203), what, 10));
+    const fault = faultOf(() => pageIn(answer({ ...page, hasMore: 'precious' }, 203), { what, token }, 10));
 
     expect(fault).toMatchObject({ code: 'contract-broken', status: 203, cause: { code: 'wrong-shape' } });
     expect(fault.message).toMatch(/hasMore/);
@@ -57,17 +60,20 @@ describe('an answer', () => {
 
 describe('the status of an advert', () => {
   it('is that of the ID asked for, by number or by text', () => {
-    expect(advertIn(answer({ data: { id: 7, status: 'new' } }), '7', what).status).toBe('new');
+    expect(advertIn(answer({ data: { id: 7, status: 'new' } }), { what, token }, '7').status).toBe('new');
     expect(
-      advertIn(answer({ data: { id: '90071992547409931', status: 'new' } }), '90071992547409931', what)
-        .status,
+      advertIn(
+        answer({ data: { id: '90071992547409931', status: 'new' } }),
+        { what, token },
+        '90071992547409931',
+      ).status,
     ).toBe('new');
   });
 
   it('is told by an ID as text, however deep the rest is nested', () => {
     const body = `{"data":{"id":"7","status":"new","x":${deep}}}`;
 
-    expect(advertIn(answer(body), '7', what).status).toBe('new');
+    expect(advertIn(answer(body), { what, token }, '7').status).toBe('new');
   });
 
   it.each([
@@ -78,7 +84,7 @@ describe('the status of an advert', () => {
       `{"data":{"id":90071992547409931,"status":"new","x":${deep}}}`,
     ],
   ])('is none where the ID is %s', (_what, body) => {
-    const fault = faultOf(() => advertIn(answer(body), '90071992547409931', what));
+    const fault = faultOf(() => advertIn(answer(body), { what, token }, '90071992547409931'));
 
     expect(fault).toMatchObject({ code: 'contract-broken', status: 200 });
     expect(fault.message).toBe('GET /x: data.id: expected the ID asked for');
@@ -90,7 +96,7 @@ describe('the list of adverts', () => {
     const body =
       '{"data":[1,"2",90071992547409931,{"id":90071992547409933},{"id":"5"},{"id":null},1.5,null,"x"]}';
 
-    expect(listIn(answer(body), what).data).toEqual([
+    expect(listIn(answer(body), { what, token }).data).toEqual([
       ...['1', '2'],
       // As a JSON number it was rounded, so it is no longer a valid ID and is counted as malformed.
       Number('90071992547409931'),
@@ -100,10 +106,50 @@ describe('the list of adverts', () => {
   });
 
   it('is read where an entry is nested too deep, and that entry stays as it is', () => {
-    const { data } = listIn(answer(`{"data":[{"id":3},${deep}]}`), what);
+    const { data } = listIn(answer(`{"data":[{"id":3},${deep}]}`), { what, token });
 
     expect(data[0]).toBe('3');
     expect(data).toHaveLength(2);
+  });
+});
+
+describe('an answer that repeats the token of the request', () => {
+  const secret = 'hush-hush-0123456789';
+  const asked = { what, token: new Secret(secret) };
+  const forms = [secret, secret.toUpperCase(), encodeURIComponent(`<${secret}>`), btoa(`"${secret}"`)];
+
+  it.each(forms)('has it in no entry that is shown: %s', (form) => {
+    const data = ['17', `no-id ${form}`, { [form]: 1 }, ['x', form], 'no-id'];
+    const shown = [pageIn(answer({ ...page, data }), asked, 10), listIn(answer({ data }), asked)];
+
+    for (const { data: entries } of shown) {
+      expect(entries).toHaveLength(5);
+      expect([entries[0], entries[4]]).toEqual(['17', 'no-id']);
+      expect(JSON.stringify(entries)).not.toContain(form);
+    }
+  });
+
+  it.each(forms)('is of the wrong shape with it in the cursor or the status: %s', (form) => {
+    const faults = [
+      faultOf(() => pageIn(answer({ ...page, nextCursor: `cursor-${form}` }), asked, 10)),
+      faultOf(() => advertIn(answer({ data: { id: 7, status: `new ${form}` } }), asked, '7')),
+    ];
+
+    for (const fault of faults) {
+      expect(fault).toMatchObject({ code: 'contract-broken' });
+      expect(String(fault)).not.toContain(form);
+    }
+  });
+
+  it.each(forms)('gives no field with it to an event: %s', (form) => {
+    const fields = { title: 'bicycle', note: form, price: { value: 1, by: [form] }, own: { [form]: 1 } };
+    const { advert } = advertIn(answer({ data: { id: 7, status: 'new', ...fields } }), asked, '7');
+
+    const copied = copyFields(advert?.(), ['title', 'note', 'price', 'price.value', 'own', `own.${form}`]);
+    expect(copied).toEqual({
+      fields: { title: 'bicycle', 'price.value': 1 },
+      fieldsLeftOut: ['note', 'price', 'own', `own.${form}`],
+    });
   });
 });
 

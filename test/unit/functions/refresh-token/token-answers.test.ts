@@ -99,11 +99,14 @@ describe('an answer of the token endpoint', () => {
   );
 
   it('keeps the scope that was told before where it tells none', async () => {
-    expect(await answered({ body: { ...right, scope: 17 } })).toMatchObject({ ...fresh, scope: right.scope });
+    const body = { ...right, scope: undefined };
+    expect(await answered({ body })).toMatchObject({ ...fresh, scope: right.scope });
   });
 
   const unshown = 'v2 read write shown-nowhere';
-  it.each<[string, string]>([
+  it.each<[string, unknown]>([
+    ['that is a number', 17],
+    ['that is a list', ['v2', 'read', 'write']],
     ['with an escape sequence', `${unshown} \u001b[2J`],
     ['with C1 characters', `${unshown}\u009b2J`],
     ['with characters that turn the direction of writing', `${unshown}\u202e`],
@@ -115,11 +118,15 @@ describe('an answer of the token endpoint', () => {
     ['with the client secret', `${unshown} ${clientSecret}`],
     ['with the client secret in capitals', `${unshown} ${clientSecret.toUpperCase()}`],
     ['with the client secret percent-encoded', `${unshown} ${percentEncoded(clientSecret)}`],
+    ['with the client secret in base64', `${unshown} ${Buffer.from(clientSecret).toString('base64')}`],
     ['with the refresh token that was sent', `${unshown} refresh-1`],
     ['with the access token beside it', `${unshown} access-2`],
     ['with the refresh token beside it', `${unshown} refresh-2`],
-  ])('is stored without a scope %s, and the one before stays', async (_title, scope) => {
-    expect(await answered({ body: { ...right, scope } })).toMatchObject({ ...fresh, scope: right.scope });
+  ])('is stored, and stops the account, with a scope %s', async (_title, scope) => {
+    expect(await answered({ body: { ...right, scope } })).toMatchObject({
+      ...{ ...fresh, scope: right.scope },
+      outcome: { kind: 'stopped', reason: 'scope-insufficient' },
+    });
 
     const warned = world.observer.lines.filter(({ level }) => level === 'warn');
     expect(warned).toMatchObject([{ fields: { partnerAccount: 'main', fields: ['scope'] } }]);
@@ -131,11 +138,14 @@ describe('an answer of the token endpoint', () => {
     expect(await answered({ body: { ...right, scope } })).toMatchObject({ ...fresh, scope });
   });
 
-  it('connects with a scope that cannot be shown, and does not show it', async () => {
+  it('connects nobody with a scope that cannot be shown, and does not show it', async () => {
     service.next({ body: { ...right, scope: `${unshown}\u001b[2J` } });
     const request = { partnerAccount: 'second', refreshToken: new Secret('refresh-0') };
 
-    expect(await world.stage.connect(request, world.options())).toMatchObject({ scope: '' });
+    const fault = await world.stage.connect(request, world.options()).catch((error: unknown) => error);
+    expect(fault).toMatchObject({ code: 'scope-refused' });
+    expect(String(fault)).not.toContain('shown-nowhere');
+    expect(await world.state.partnerAccounts.read('second')).toBeUndefined();
   });
 
   it('with a Date of another age has reading begin by the clock of the bridge', async () => {
@@ -180,7 +190,6 @@ describe('an answer of the token endpoint', () => {
 
   it.each<[string, object]>([
     ['missing', { scope: undefined }],
-    ['no text', { scope: ['v2'] }],
   ])(
     'of a new partner account with its scope %s is taken to grant what is needed',
     async (_title, change) => {

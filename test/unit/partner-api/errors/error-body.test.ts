@@ -6,6 +6,8 @@ import { advertIn, listIn, pageIn, tokensIn } from '../../../../shared/partner-a
 import { faultOfAnswer } from '../../../../shared/partner-api/errors/classify.ts';
 import { readErrorBody } from '../../../../shared/partner-api/errors/error-body.ts';
 
+const asked = { what: 'GET /x', token: new Secret('of-the-request') };
+
 const known = new Set(['invalid_token']);
 
 describe('readErrorBody', () => {
@@ -120,10 +122,10 @@ describe('whatever the service answers', () => {
 
   it('is an answer of the agreed shape or a typed fault', () => {
     const readers = [
-      (answer: never, what: string) => pageIn(answer, what, 1_000),
-      (answer: never, what: string) => tokensIn(answer, what, []),
-      listIn,
-      (answer: never, what: string) => advertIn(answer, '1', what),
+      (answer: never) => pageIn(answer, asked, 1_000),
+      (answer: never) => tokensIn(answer, asked.what, []),
+      (answer: never) => listIn(answer, asked),
+      (answer: never) => advertIn(answer, asked, '1'),
     ];
     const any = fc.oneof(
       body,
@@ -132,7 +134,7 @@ describe('whatever the service answers', () => {
     fc.assert(
       fc.property(any, fc.constantFrom(...readers), (text, read) => {
         try {
-          read({ status: 200, body: text, head: { headers: {} } } as never, 'GET /x');
+          read({ status: 200, body: text, head: { headers: {} } } as never);
         } catch (error) {
           expect(error).toBeInstanceOf(PartnerError);
           expect(['transient', 'contract-broken']).toContain((error as PartnerError).code);
