@@ -93,12 +93,15 @@ function holdAfter({ fault, retryAfterMs = 0 }: Bad, forMs: number, now: number)
 
 /**
  * The hold after a trial that has failed: twice as long, at most as long as its rule allows. If it has failed with another
- * fault, another trial decides.
+ * fault, another trial decides; if the service only asks to wait, that is the hold.
  */
 export function afterTrial(hold: Hold, { fault, ...evidence }: Evidence, now: number): Hold {
+  const rule = fault && rules[fault];
+  if (fault === 'rate-limited' && fault !== hold.fault)
+    return holdAfter({ ...evidence, fault }, rule?.firstMs ?? 0, now);
   if (fault === undefined || fault !== hold.fault) return hold;
   const { forMs = 0, since, blamed = [] } = hold;
-  const longestMs = Math.max(forMs, rules[fault]?.maxMs ?? 0);
+  const longestMs = Math.max(forMs, rule?.maxMs ?? 0);
   const next = holdAfter({ ...evidence, fault }, Math.min(2 * forMs, longestMs), now);
   return { ...next, since, blamed: [...new Set([...blamed, evidence.resource])].slice(-maxBlamed) };
 }

@@ -121,11 +121,17 @@ export class HoldKeeper {
     const decide = <T extends Holder>(holder: T): T => {
       const hold = blamingHold(holder);
       if (!isBad) return withoutHolds(holder, (one) => one.fault !== undefined);
-      return hold ? withHold(holder, afterTrial(hold, evidence, now)) : holder;
+      return hold
+        ? withHold(
+            withoutHolds(holder, (one) => one === hold),
+            afterTrial(hold, evidence, now),
+          )
+        : holder;
     };
     const decided: Promise<unknown>[] = [];
     const { rateLimiter } = this.#options;
-    if (rateLimiter.trial === resource) {
+    const isOfBridge = rateLimiter.trial === resource;
+    if (isOfBridge) {
       rateLimiter.trialEnded();
       decided.push(rateLimiter.change(decide));
     }
@@ -134,7 +140,8 @@ export class HoldKeeper {
       decided.push(this.#changeAccount(account, decide));
     }
     // A 429 holds the bridge, even if it answers the trial of an account.
-    if (isBad && fault.code !== 'rate-limited' && decided.length > 0) return Promise.all(decided);
+    const isOfAccount = decided.length > 0 && fault?.code !== 'rate-limited';
+    if (isBad && (isOfBridge || isOfAccount)) return Promise.all(decided);
     // Planted fault: one-403-opens-circuit
     const verdict = this.#blame.answered(evidence, now);
     if (verdict) decided.push(this.#holdBack(verdict.account, verdict.hold, fault));

@@ -47,8 +47,8 @@ export const plantedInFanOut: readonly PlantedFault[] = [
   const sequence = row.sequence + (isCounted ? 1 : 0);`,
   }),
   inSettling('fields-of-first-answer', {
-    from: 'copyFields(observed.advert, settings.eventFields)',
-    to: 'copyFields(((group as { first?: unknown }).first ??= observed.advert), settings.eventFields)',
+    from: 'copyFields(observed.advert?.(), settings.eventFields)',
+    to: 'copyFields(((group as { first?: unknown }).first ??= observed.advert?.()), settings.eventFields)',
   }),
   inSettling('no-trace-of-unchanged', { from: 'if (!(await write({}))) return conflict;', to: '' }),
   inFanOut('others-done-with-dead-letter', {

@@ -168,3 +168,12 @@ describe('a trial', () => {
     expect(afterTrial(hold, { ...evidence, fault: 'transient' }, 1_000)).toBe(hold);
   });
 });
+
+it('a hold is followed by one as long as the service asks when its trial got 429', () => {
+  const hold = { kind: 'circuit', fault: 'forbidden', since: 0, until: 40_000, forMs: 40_000 } as const;
+  const evidence = { account: 'main', resource: 'main 1', sentAt: 40_000 } as const;
+
+  const next = afterTrial(hold, { ...evidence, fault: 'rate-limited', retryAfterMs: 90_000 }, 40_010);
+
+  expect(next).toMatchObject({ kind: 'service', fault: 'rate-limited', until: 130_010 });
+});
