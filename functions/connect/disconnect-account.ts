@@ -40,8 +40,10 @@ export function createDisconnect(deps: DisconnectDeps) {
       const account = await accounts.change(name, (now) =>
         isOurs(now) ? disconnected(now, clock.now(), isForgetting || now.forgetting === true) : undefined,
       );
-      // A process that was frozen in between must not remove what was connected meanwhile.
-      if (account && isOurs(await accounts.read(name))) await vault.remove(name);
+      if (!account) return undefined;
+      // A process that was frozen must not remove what was connected meanwhile.
+      if (!isOurs(account) || !isOurs(await accounts.read(name))) throw changedMeanwhile(name);
+      await vault.remove(name);
       return account;
     });
 
@@ -108,6 +110,9 @@ export function createDisconnect(deps: DisconnectDeps) {
 
   return { disconnect, beginForget, endForget, forget };
 }
+
+const changedMeanwhile = (name: string) =>
+  new PartnerError('account-busy', `${name} was changed while it was being disconnected: try again`);
 
 /**
  * Stopped by a person until the account is connected again. Only then is an earlier `PartnerAuthorizationRequired`

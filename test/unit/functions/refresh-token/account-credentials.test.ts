@@ -191,7 +191,8 @@ describe('disconnect', () => {
       },
     };
 
-    await createConnect({ ...world.connectDeps, accounts: frozen }).disconnect('main');
+    const { disconnect } = createConnect({ ...world.connectDeps, accounts: frozen });
+    await expect(disconnect('main')).rejects.toMatchObject({ code: 'account-busy' });
 
     expect(isFrozen).toBe(true);
     expect(await world.state.vault.read('main')).toBeDefined();

@@ -188,9 +188,7 @@ describe('an answer of the token endpoint', () => {
     ]);
   });
 
-  it.each<[string, object]>([
-    ['missing', { scope: undefined }],
-  ])(
+  it.each<[string, object]>([['missing', { scope: undefined }]])(
     'of a new partner account with its scope %s is taken to grant what is needed',
     async (_title, change) => {
       service.next({ body: { ...right, ...change } });
