@@ -6,8 +6,7 @@ import { serveAuthorize } from './oauth/authorize.ts';
 import { serveToken } from './oauth/token-endpoint.ts';
 import { type Answer, html, RefusedError } from './state/answer.ts';
 import type { EndpointName } from './state/faults.ts';
-import type { PartnerAccount } from './state/partner-account.ts';
-import type { World } from './state/world.ts';
+import type { PartnerAccount, World } from './state/world.ts';
 
 /** Answers a request according to the document. @throws {RefusedError} @see partner-api.md §4 */
 type Handler = (world: World, request: ServiceRequest) => Answer;

@@ -1,8 +1,7 @@
 import type { ServiceRequest } from '../http/request.ts';
 import { invalid, RefusedError } from '../state/answer.ts';
-import type { PartnerAccount } from '../state/partner-account.ts';
 import { covers } from '../state/tokens.ts';
-import type { World } from '../state/world.ts';
+import type { PartnerAccount, World } from '../state/world.ts';
 
 /**
  * Checks a request to /api/partner: Authorization first, then Version, then scope (both the order and the answers are

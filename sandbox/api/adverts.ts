@@ -1,7 +1,6 @@
 import { jsonFields, parameter, type ServiceRequest } from '../http/request.ts';
 import { type Answer, answerWith, invalid, RefusedError } from '../state/answer.ts';
-import type { Advert, PartnerAccount } from '../state/partner-account.ts';
-import { addAdvert, presentAdverts, type World } from '../state/world.ts';
+import { type Advert, addAdvert, type PartnerAccount, presentAdverts, type World } from '../state/world.ts';
 
 /**
  * GET /api/partner/adverts/{id}. Unknown and foreign adverts: 404; removed ones 404 or 410 (all assumed).

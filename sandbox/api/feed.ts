@@ -1,8 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { parameter, type ServiceRequest } from '../http/request.ts';
 import { type Answer, answerWith, invalid } from '../state/answer.ts';
-import type { PartnerAccount } from '../state/partner-account.ts';
-import type { World } from '../state/world.ts';
+import { type PartnerAccount, positionAfter, type World } from '../state/world.ts';
 
 const defaultLimit = 100;
 const maximumLimit = 1000;
@@ -28,14 +27,14 @@ export function serveFeed(world: World, account: PartnerAccount, request: Servic
     throw invalid('since', 'The parameter since is older than the changes that the feed keeps.');
 
   const start =
-    cursor === undefined ? account.positionAfter(sinceMs) : account.cursors.get(`${since} ${cursor}`);
+    cursor === undefined ? positionAfter(account, sinceMs) : account.cursors.get(`${since} ${cursor}`);
   // A cursor is valid until the retention deletes a change that it has not passed.
   if (start === undefined || (account.changes[start]?.atMs ?? oldestMs) < oldestMs) {
     const { status, body } = assumptions.cursorRejection;
     return answerWith(status, body);
   }
 
-  const visibleEnd = Math.max(start, account.positionAfter(clock.now() - settings.visibilityDelayMs));
+  const visibleEnd = Math.max(start, positionAfter(account, clock.now() - settings.visibilityDelayMs));
   const end = Math.min(visibleEnd, start + limit);
   const nextCursor = newCursor(world, `${account.name} ${since} ${end}`);
   account.cursors.set(`${since} ${nextCursor}`, end);

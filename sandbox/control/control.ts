@@ -1,9 +1,18 @@
 import { isBasedOnCallback } from '../oauth/authorize.ts';
-import { type Advert, PartnerAccount } from '../state/partner-account.ts';
 import { pick, type Random } from '../state/random.ts';
 import { changeSettings, type Settings, type SettingsPatch } from '../state/settings.ts';
 import { covers } from '../state/tokens.ts';
-import { addAdvert, type ConsentMode, issueCode, presentAdverts, type World } from '../state/world.ts';
+import {
+  type Advert,
+  addAdvert,
+  type ConsentMode,
+  changeStatus,
+  issueCode,
+  listChange,
+  type PartnerAccount,
+  presentAdverts,
+  type World,
+} from '../state/world.ts';
 
 /** An advert's real state in the service, regardless of what the feed has shown. */
 export type AdvertTruth = Readonly<Advert>;
@@ -32,8 +41,6 @@ export function createControl(world: World) {
   };
   const some = (user?: string) => (user === undefined ? [...accounts.values()] : [account(user)]);
   const anyStatus = () => pick(random, settings.assumptions.statuses);
-  const change = (advert: Advert, status: string | null): void =>
-    account(advert.user).change(advert, status, clock.now());
   const find = (advertId: string, state: 'present' | 'removed'): Advert => {
     const advert = world.adverts.get(advertId);
     if (advert === undefined) throw new RangeError(`there is no advert ${advertId}`);
@@ -56,7 +63,7 @@ export function createControl(world: World) {
       if (name === '' || accounts.has(name)) throw new RangeError(`a user named ${name} cannot be added`);
       if (tokens.ownerOf(refreshToken) !== undefined) throw new RangeError('the token is in use');
       tokens.openGrant(name, allowedScope(options.scope), refreshToken);
-      const added = new PartnerAccount(name);
+      const added: PartnerAccount = { name, cursors: new Map(), changes: [] };
       accounts.set(name, added);
       for (let index = 0; index < adverts; index += 1)
         addAdvert(world, added, { status: anyStatus() }, false);
@@ -75,13 +82,18 @@ export function createControl(world: World) {
       return Array.from({ length: count }, create);
     },
     /** Makes one change in the feed, even if the advert already has this status. It must not be removed. */
-    setStatus: (advertId: string, status: string): void => change(find(advertId, 'present'), status),
+    setStatus: (advertId: string, status: string): void =>
+      changeStatus(world, find(advertId, 'present'), status),
     /** Removes an advert, so that the service no longer knows it. Makes one change in the feed. */
-    remove: (advertId: string): void => change(find(advertId, 'present'), null),
+    remove: (advertId: string): void => changeStatus(world, find(advertId, 'present'), null),
     /** Restores a removed advert, by default with its last status. Makes one change in the feed. */
     restore(advertId: string, status?: string): void {
       const advert = find(advertId, 'removed');
-      change(advert, status ?? advert.history.findLast((entry) => entry.status !== null)?.status ?? 'active');
+      changeStatus(
+        world,
+        advert,
+        status ?? advert.history.findLast((entry) => entry.status !== null)?.status ?? 'active',
+      );
     },
     /** Changes random adverts to random other statuses, `count` times. @returns the IDs in order, with repeats */
     changeRandomly(count: number, options: { user?: string; random?: Random } = {}): string[] {
@@ -90,12 +102,12 @@ export function createControl(world: World) {
       return Array.from({ length: count }, () => {
         const advert = pick(source, present);
         const others = settings.assumptions.statuses.filter((status) => status !== advert.status);
-        change(advert, pick(source, others));
+        changeStatus(world, advert, pick(source, others));
         return advert.id;
       });
     },
     /** Puts any string into the feed as an ID, to test how a client handles it. */
-    listRaw: (id: string, user?: string): unknown => account(user).list(id, clock.now()),
+    listRaw: (id: string, user?: string): unknown => listChange(world, account(user), id),
     advert: (advertId: string): AdvertTruth | undefined => structuredClone(world.adverts.get(advertId)),
     /** Every advert, including removed ones; of all users by default. */
     truth: (user?: string): AdvertTruth[] =>

@@ -1,10 +1,35 @@
 import { type Clock, createSandboxClock } from './clock.ts';
 import { createFaultBook } from './faults.ts';
 import { createJournal } from './journal.ts';
-import type { Advert, PartnerAccount } from './partner-account.ts';
 import { type Random, randomToken } from './random.ts';
 import { changeSettings, type RateLimit, type SettingsPatch } from './settings.ts';
 import { createTokenStore } from './tokens.ts';
+
+/** An advert's status from this time on; null: the service no longer knows the advert. */
+interface HistoryEntry {
+  readonly status: string | null;
+  readonly atMs: number;
+}
+
+export interface Advert {
+  readonly id: string;
+  readonly user: string;
+  /** Null: removed. */
+  status: string | null;
+  readonly title: string;
+  readonly price: number;
+  /** Oldest first; the last entry is the current status. */
+  readonly history: HistoryEntry[];
+}
+
+/** One user of the service, with the changes that the feed shows page by page. */
+export interface PartnerAccount {
+  readonly name: string;
+  /** The position of every valid cursor, by `since` and cursor. */
+  readonly cursors: Map<string, number>;
+  /** Sorted by time. */
+  readonly changes: { readonly id: string; readonly atMs: number }[];
+}
 
 interface IssuedCode {
   readonly user: string;
@@ -101,11 +126,28 @@ export function addAdvert(
   const { status, title = `Advert ${id}`, price = 10 + Number(BigInt(id) % 990n) } = fields;
   const advert: Advert = { id, user: account.name, status, title, price, history: [] };
   world.adverts.set(id, advert);
-  const nowMs = world.clock.now();
-  if (listed) account.change(advert, status, nowMs);
-  else advert.history.push({ status, atMs: nowMs });
+  if (listed) changeStatus(world, advert, status);
+  else advert.history.push({ status, atMs: world.clock.now() });
   return advert;
 }
+
+/** Sets a status, even the current one: every call is one change and one feed entry. */
+export function changeStatus(world: World, advert: Advert, status: string | null): void {
+  const account = world.accounts.get(advert.user);
+  advert.status = status;
+  if (account) advert.history.push({ status, atMs: listChange(world, account, advert.id) });
+}
+
+/** Appends an entry to the feed. @returns its time, never before that of the last entry */
+export function listChange({ clock }: World, { changes }: PartnerAccount, id: string): number {
+  const atMs = Math.max(clock.now(), changes.at(-1)?.atMs ?? 0);
+  changes.push({ id, atMs });
+  return atMs;
+}
+
+/** Position of the first change recorded after this time. */
+export const positionAfter = ({ changes }: PartnerAccount, timeMs: number): number =>
+  changes.findLastIndex(({ atMs }) => atMs <= timeMs) + 1;
 
 /** The adverts of a user that are not removed, in the order of creation. */
 export function presentAdverts({ adverts }: World, { name }: PartnerAccount): Advert[] {
