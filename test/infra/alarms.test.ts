@@ -24,7 +24,7 @@ const watchedIn = ({ ofType }: Synthesized) =>
 const watched = watchedIn(silent);
 
 describe('the alarms', () => {
-  it('watch what operators have to hear of', () => {
+  it('watch every metric that operators must know of', () => {
     expect(watched).toEqual({
       DeadLetters: 'AWS/SQS ApproximateNumberOfMessagesVisible, Maximum > 0, 1 × 300 s, missing: ignore',
       'DeadLetters-New': 'AdvertBridge DeadLettered, Sum > 0, 1 × 300 s, missing: notBreaching',
@@ -45,7 +45,7 @@ describe('the alarms', () => {
     });
   });
 
-  it('watch what the daily audit found, where there is one', () => {
+  it('watch the findings of the daily audit when it is on', () => {
     const added = Object.entries(watchedIn(synthesized({ auditSample: '299' }))).filter(
       ([name]) => !(name in watched),
     );
@@ -54,14 +54,14 @@ describe('the alarms', () => {
     });
   });
 
-  it('look at the metrics where the functions write them', () => {
+  it('read the metrics under the dimension of the functions', () => {
     for (const [, { Properties }] of silent.ofType('AWS::CloudWatch::Alarm')) {
       if (Properties.Namespace !== metricsNamespace) continue;
       expect(Properties.Dimensions).toEqual([{ Name: 'service', Value: 'advert-bridge' }]);
     }
   });
 
-  it('count the messages of the right queue', () => {
+  it('watch the right queue', () => {
     const queueOf = (pattern: RegExp) => {
       const [, alarm] = silent.ofType('AWS::CloudWatch::Alarm').find(([id]) => pattern.test(id)) ?? [];
       return inShort(alarm?.Properties.Dimensions[0].Value);
@@ -74,12 +74,12 @@ describe('the alarms', () => {
     ['FanOut', functions.fanOut],
     ['Throttled', functions.fanOut],
     ['RefreshToken', functions.refreshToken],
-  ])('watch the function that they name: %s', (about, name) => {
+  ])('watch the right function: %s', (about, name) => {
     const { Dimensions } = silent.one('AWS::CloudWatch::Alarm', `AlarmsFunctionErrors${about}`).Properties;
     expect(inShort(Dimensions)).toEqual([{ Name: 'FunctionName', Value: `\${${name}Function}` }]);
   });
 
-  it('name a severity and lead to the heading in the runbook that is about them', () => {
+  it('name a severity and the heading of the runbook', () => {
     const headings = [...runbook.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
     for (const [, { Properties }] of synthesized({ auditSample: '299' }).ofType('AWS::CloudWatch::Alarm')) {
       const { AlarmDescription: description, AlarmName } = Properties;
@@ -92,7 +92,7 @@ describe('the alarms', () => {
     }
   });
 
-  it('lead to another runbook, and wait longer for a backlog, when the settings say so', () => {
+  it('use the runbook and the backlog bound of the settings', () => {
     const url = 'https://wiki.example/runbook';
     const given = synthesized({ runbookUrl: url, backlogAlarmSeconds: '7200' });
     const { AlarmDescription, Threshold } = given.one(
@@ -105,7 +105,7 @@ describe('the alarms', () => {
     expect(Threshold).toBe(7200);
   });
 
-  it('are there before anything runs', () => {
+  it('exist before any schedule', () => {
     const all = silent.ofType('AWS::CloudWatch::Alarm').map(([id]) => id);
     for (const [, { DependsOn }] of silent.ofType('AWS::Scheduler::Schedule')) {
       expect(DependsOn).toEqual(expect.arrayContaining(all));
@@ -113,18 +113,18 @@ describe('the alarms', () => {
   });
 });
 
-describe('the runbook', () => {
+describe('the section of an alarm in the runbook', () => {
   const sections = runbook.split(/^## /m).slice(1);
 
-  it.each(Object.values(alarms))('says of %s what it means, how to find out, and what to do', (alarm) => {
+  it.each(Object.values(alarms))('describes, investigates and resolves: %s', (alarm) => {
     const section = sections.find((text) => text.startsWith(`${alarm}\n`));
     const parts = [...(section ?? '').matchAll(/^### (.+)$/gm)].map(([, part]) => part);
     expect(parts).toEqual(['Description', 'Investigation', 'Resolution']);
   });
 });
 
-describe('the mail', () => {
-  it('goes out for every alarm and its end, when an address is given', () => {
+describe('notifications', () => {
+  it('go to the given address for every alarm and its end', () => {
     const topic = mailing.one('AWS::SNS::Topic');
     expect(mailing.one('AWS::SNS::Subscription').Properties).toEqual({
       TopicArn: { Ref: topic.id },
@@ -139,7 +139,7 @@ describe('the mail', () => {
     expect(silent.ofType('AWS::KMS::Key')).toEqual([]);
   });
 
-  it('is not needed where a topic is there already, which gets every alarm, beside it or alone', () => {
+  it('go to a given topic, alone or together with an address', () => {
     const pager = 'arn:aws:sns:eu-central-1:111111111111:pager';
     const paging = synthesized({ alarmTopicArn: pager });
     const both = synthesized({ alarmTopicArn: pager, alarmEmail: 'team@example.com' });
@@ -152,7 +152,7 @@ describe('the mail', () => {
     }
   });
 
-  it('is encrypted with a key that CloudWatch may use, for alarms of this bridge alone', () => {
+  it('are encrypted, and only alarms of this bridge may send them', () => {
     const key = mailing.one('AWS::KMS::Key');
     const topic = mailing.one('AWS::SNS::Topic');
     const alarms = mailing.ofType('AWS::CloudWatch::Alarm');

@@ -43,7 +43,7 @@ describe('the settings of the stack', () => {
     });
   });
 
-  it('are read from text, as the command line gives them', () => {
+  it('are read from the text of the command line', () => {
     const settings = read({
       partnerBaseUrl: 'http://127.0.0.1:8080',
       pollSeconds: '5',
@@ -60,7 +60,7 @@ describe('the settings of the stack', () => {
     });
   });
 
-  it('are reported all at once, each with what it should be, when they are wrong', () => {
+  it('are reported together, each with the expected value', () => {
     const names = Object.keys(stackSettings);
     const wrong = Object.fromEntries(names.map((name) => [name, '']));
 
@@ -70,7 +70,7 @@ describe('the settings of the stack', () => {
     for (const fault of faults) expect(fault).toMatch(/: expected .+/);
   });
 
-  it('say what a missing one should be, and take an empty one for wrong', () => {
+  it('are wrong when empty, and missing when required', () => {
     expect(faultsOf({ pollSeconds: '', busName: '' })).toEqual([
       expect.stringMatching(/^partnerBaseUrl: expected the https URL/),
       expect.stringMatching(/^pollSeconds: expected whole seconds from 1 to 60$/),
@@ -78,7 +78,7 @@ describe('the settings of the stack', () => {
     ]);
   });
 
-  it('name no more AWS accounts than the policy of the bus has room for', () => {
+  it('allow at most 95 subscriber accounts', () => {
     const accounts = (count: number) => Array.from({ length: count }, (_, index) => 100_000_000_000 + index);
     const withAccounts = (count: number) => ({
       partnerBaseUrl: 'https://partner.example',
@@ -96,14 +96,14 @@ describe('the settings of the stack', () => {
     ['https://partner.example/api/partner', 'expected a URL without the path of an endpoint'],
     ['http://partner.example', 'plain http only for loopback'],
     [Lazy.string({ produce: () => 'https://partner.example' }), 'expected a URL that is known at synth'],
-  ])('say what is wrong with the URL %s, and do not repeat it', (url, expected) => {
+  ])('reject the URL %s without repeating it', (url, expected) => {
     const [fault, ...others] = faultsOf({ partnerBaseUrl: url });
     expect(others).toEqual([]);
     expect(fault).toContain(expected);
     expect(fault).not.toContain('hunter2');
   });
 
-  it('are not silently left at their defaults when a name is misspelt', () => {
+  it('reject misspelt names with a suggestion', () => {
     expect(
       faultsOf({
         partnerBaseUrl: 'https://partner.example',
@@ -120,7 +120,7 @@ describe('the settings of the stack', () => {
     ]);
   });
 
-  it("leave the keys of CDK and of its plugins alone: those with a namespace, and CDK's few with hyphens", () => {
+  it('ignore the keys of CDK and of its plugins', () => {
     const foreign = {
       '@aws-cdk/core:bootstrapQualifier': 'ours',
       'aws:cdk:enable-path-metadata': true,
@@ -132,7 +132,7 @@ describe('the settings of the stack', () => {
     expect(faultsOf({ partnerBaseUrl: 'https://partner.example', ...foreign })).toEqual([]);
   });
 
-  it('stop the app with the list alone', () => {
+  it('end the app with exit code 2 and the list of faults', () => {
     const context = JSON.stringify({ busName: 'default', 'aws:cdk:bundling-stacks': [] });
 
     const { status, stdout, stderr } = spawnSync(process.execPath, ['infra/app.ts'], {
@@ -159,7 +159,7 @@ describe('every setting', () => {
     ...{ eventFields: ['title'], publishStatuses: ['active', 'sold'], publishPartnerAccounts: ['main'] },
   };
 
-  it('reaches every function as it was given to the construct', () => {
+  it('reaches every function unchanged', () => {
     expect(Object.keys(given).sort()).toEqual(Object.keys(bridgeSettings).sort());
     const functions = bridgeWith(() => given as never).ofType('AWS::Lambda::Function');
     expect(functions.length).toBeGreaterThan(3);
@@ -172,7 +172,7 @@ describe('every setting', () => {
     expect(Object.keys(runOptions)).toEqual(expect.arrayContaining(Object.keys(bridgeSettings)));
   });
 
-  it('is in the table of the page and, with its sentence, a property of the construct', () => {
+  it('is in the table of deploy.md and a property of the construct', () => {
     const page = readFileSync('docs/operate/deploy.md', 'utf8');
     expect(withSettingsTable(page)).toBe(page);
     for (const name of Object.keys(stackSettings)) expect(page).toContain(`\n| \`${name}\` |`);

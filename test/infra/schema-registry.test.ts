@@ -21,7 +21,7 @@ describe('the schema registry', () => {
     );
   });
 
-  it('holds what EventBridge takes: draft 4, at most 100 KB', () => {
+  it('has schemas of draft 4 with at most 100 KB', () => {
     for (const { Type, Content } of schemas) {
       expect(Type).toBe('JSONSchemaDraft4');
       expect(Content.length).toBeLessThan(100_000);
@@ -29,7 +29,7 @@ describe('the schema registry', () => {
     }
   });
 
-  it('says of an event what the published schema says', () => {
+  it('accepts the events that the published schema accepts', () => {
     const event = anAdvertStatusChanged();
 
     expect(valid('AdvertStatusChanged')(event)).toBe(true);

@@ -12,7 +12,7 @@ import { matches } from '../helpers/event-pattern.ts';
 import { aFilter, anEvent, isWanted } from '../helpers/subscriptions.ts';
 
 describe('the patterns of a subscription', () => {
-  it('match exactly the events wanted, each by one rule', () => {
+  it('match exactly the wanted events, each by one rule', () => {
     fc.assert(
       fc.property(aFilter, anEvent, (filter, event) => {
         fc.pre(contradictionsOf(filter).length === 0);
@@ -23,7 +23,7 @@ describe('the patterns of a subscription', () => {
     );
   });
 
-  it('can each be matched, unless the filter is refused', () => {
+  it('can each be matched by some event', () => {
     fc.assert(
       fc.property(aFilter, (filter) => {
         fc.pre(contradictionsOf(filter).length === 0);
@@ -36,7 +36,7 @@ describe('the patterns of a subscription', () => {
     );
   });
 
-  it('match no other source, whatever its events look like', () => {
+  it('match no event of another source', () => {
     fc.assert(
       fc.property(aFilter, anEvent, (filter, event) => {
         expect(patternsOf(filter).some((pattern) => matches(pattern, { ...event, source: 'another' }))).toBe(
@@ -46,13 +46,13 @@ describe('the patterns of a subscription', () => {
     );
   });
 
-  it('are one, of the adverts’ events, when nothing is narrowed', () => {
+  it('are one pattern for all adverts without a filter', () => {
     expect(patternsOf({})).toEqual([
       { source: ['advert-bridge'], 'detail-type': ['AdvertStatusChanged', 'AdvertUnavailable'] },
     ]);
   });
 
-  it('narrow each detail type by the fields that it has', () => {
+  it('filter each detail type by its own fields', () => {
     const both: DetailType[] = ['AdvertStatusChanged', 'AdvertUnavailable'];
     const source = ['advert-bridge'];
     const metadata = { partnerAccount: ['main'] };
@@ -63,7 +63,7 @@ describe('the patterns of a subscription', () => {
     expect(detailTypesOf({ statuses: ['sold'] })).toEqual(['AdvertStatusChanged']);
   });
 
-  it('of what can never match are refused, in words', () => {
+  it('are rejected when they can never match', () => {
     const statuses = ['sold'];
     const advertIds = ['1'];
     expect(contradictionsOf({ statuses, advertIds, detailTypes: ['PartnerAuthorizationRequired'] })).toEqual([
@@ -76,7 +76,7 @@ describe('the patterns of a subscription', () => {
     );
   });
 
-  it('are as long as EventBridge takes, and no longer', () => {
+  it('are rejected beyond 2048 characters', () => {
     const withIds = (count: number) => ({
       advertIds: Array.from({ length: count }, (_, index) => String(1000 + index)),
     });
@@ -93,7 +93,7 @@ describe('the patterns of a subscription', () => {
     ]);
   });
 
-  it('are typed: the compiler refuses another field, another detail type, a number for an ID', () => {
+  it('are typed: fields, detail types and IDs', () => {
     type Fields = 'partnerAccounts' | 'statuses' | 'advertIds' | 'detailTypes';
     expectTypeOf<keyof AdvertFilter>().toEqualTypeOf<Fields>();
     expectTypeOf<'AdvertDeleted'>().not.toExtend<DetailType>();

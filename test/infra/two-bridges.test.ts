@@ -91,7 +91,7 @@ describe.each([
   it.each([
     ['first', 'second', first, second],
     ['second', 'first', second, first],
-  ])('no policy of the %s reaches anything of the %s', (_one, _other, one, other) => {
+  ])('have no policy of the %s that reaches the %s', (_one, _other, one, other) => {
     const statements = statementsOf(one).join('\n');
     expect(statements.length).toBeGreaterThan(1000);
 
@@ -138,7 +138,7 @@ const literal = (value: unknown): string => {
       : `<${reference}>`;
 };
 
-describe('what would collide is refused at synth', () => {
+describe('the names of two bridges', () => {
   const messageOf = (make: () => unknown): string => {
     try {
       make();
@@ -148,7 +148,7 @@ describe('what would collide is refused at synth', () => {
     return '';
   };
 
-  it('a second bridge with nothing of its own, in one list', () => {
+  it('are rejected together when both are defaults in one stack', () => {
     const stack = new Stack(bareApp(), 'Shop');
     bridgeIn(stack, 'First');
 
@@ -159,7 +159,7 @@ describe('what would collide is refused at synth', () => {
     ]);
   });
 
-  it('the default bus in a second stack of the same account and region', () => {
+  it('are rejected for the default bus in a second stack', () => {
     const app = bareApp();
     bridgeIn(new Stack(app, 'One', { env }), 'Bridge');
 
@@ -168,14 +168,14 @@ describe('what would collide is refused at synth', () => {
     );
   });
 
-  it('not the same names in another region, nor in another stage', () => {
+  it('may be equal in another region or stage', () => {
     const app = bareApp();
     bridgeIn(new Stack(app, 'Frankfurt', { env, stackName: 'Shop' }), 'Bridge');
     bridgeIn(new Stack(app, 'Dublin', { env: { ...env, region: 'eu-west-1' }, stackName: 'Shop' }), 'Bridge');
     for (const stage of ['Test', 'Prod']) bridgeIn(new Stack(new Stage(app, stage), 'Shop'), 'Bridge');
   });
 
-  it('not a bus that both are handed', () => {
+  it('may include one bus that both are given', () => {
     const stack = new Stack(bareApp(), 'Shop');
     const { bus } = new AdvertBridge(stack, 'First', { partnerBaseUrl });
 

@@ -170,7 +170,7 @@ const listed = <T>(value: T | readonly T[]): readonly T[] => (Array.isArray(valu
 const allCalls = (): readonly RoleCall[] => [...world.calls(policies), ...awsMadeCalls(policies)];
 
 describe('the grants of the stack', () => {
-  it('allow every call, and there is a call for each of them', async () => {
+  it('allow every call, and are all used', async () => {
     const report = await compare(policies, allCalls());
     console.info(summary(report));
     expect(report.denied).toEqual([]);
@@ -178,7 +178,7 @@ describe('the grants of the stack', () => {
     expect(report.distinct).toBeGreaterThan(50);
   });
 
-  it('have no condition that a recorded call says nothing of', () => {
+  it('have only conditions that recorded calls answer', () => {
     const ofPrincipal = ['aws:PrincipalArn', 'aws:SecureTransport'];
     const keys = policies.roles
       .flatMap(({ statements }) => statements)
@@ -198,7 +198,7 @@ const withStatements = (role: RolePolicies, statements: readonly Statement[]) =>
 };
 
 describe('the check itself', () => {
-  it('misses every grant that is taken away', async () => {
+  it('fails for every grant that is removed', async () => {
     const unmissed: string[] = [];
     const calls = distinctCalls(allCalls());
     for (const role of policies.roles) {
@@ -223,7 +223,7 @@ describe('the check itself', () => {
   it.each([
     ['an action that nobody calls', 'dynamodb:Scan', {}],
     ['a kind of item that nobody touches', 'dynamodb:GetItem', { 'dynamodb:LeadingKeys': ['secrets'] }],
-  ])('finds a grant that is added and not used: %s', async (_what, Action, keys) => {
+  ])('finds an added grant that nobody uses: %s', async (_what, Action, keys) => {
     const role = policies.roleOf(functions.drain);
     const added: Statement = {
       ...{ Sid: 'Planted', Effect: 'Allow', Action },
@@ -246,7 +246,7 @@ describe('the check itself', () => {
   });
 });
 
-describe('whatever a role is allowed', () => {
+describe('the policies', () => {
   /** An administrator, or a function of another team's, in the AWS account of the bridge. */
   const anybody: RolePolicies = {
     id: 'Administrator',
@@ -267,7 +267,7 @@ describe('whatever a role is allowed', () => {
     result({ role: roleOf(name), ...question, context: { ...question.context, ...codeOf(name) } });
   const withAll = (role: RolePolicies) => ({ ...role, statements: anybody.statements });
 
-  it('only reading tokens is denied an administrator who catches up: that takes the role for it', async () => {
+  it('deny an administrator who catches up only the reading of tokens', async () => {
     const own = allCalls().filter(({ role }) => role.id === policies.catchUpRole.id);
     const { distinct, denied } = await compare(policies, own);
     expect(denied).toEqual([]);
@@ -279,7 +279,7 @@ describe('whatever a role is allowed', () => {
     ]);
   });
 
-  it('the role for catching up writes no secret, and invokes no function but refresh-token', async () => {
+  it('let the catch-up role write no secret and invoke only refresh-token', async () => {
     const role = policies.catchUpRole;
     for (const action of ['PutSecretValue', 'DeleteSecret', 'PutResourcePolicy']) {
       const write = { role, action: `secretsmanager:${action}`, resourceArn: ofMain, context: {} };
@@ -293,7 +293,7 @@ describe('whatever a role is allowed', () => {
     }
   });
 
-  it('tokens are read by drain, fan-out, refresh-token and who catches up alone', async () => {
+  it('let only drain, fan-out, refresh-token and catch-up read tokens', async () => {
     expect(await result({ role: policies.catchUpRole, resourceArn: ofMain, ...get })).toBe('Allowed');
     for (const name of ['drain', 'fanOut', 'refreshToken'] as const) {
       expect(await asCode(name, { resourceArn: ofMain, ...get })).toBe('Allowed');
@@ -307,7 +307,7 @@ describe('whatever a role is allowed', () => {
     }
   });
 
-  it('the application’s credentials are read by refresh-token and connect alone', async () => {
+  it('let only refresh-token and connect read the credentials of the application', async () => {
     for (const name of ['refreshToken', 'connect'] as const) {
       expect(await asCode(name, { resourceArn: application, ...get })).toBe('Allowed');
     }
@@ -316,7 +316,7 @@ describe('whatever a role is allowed', () => {
     }
   });
 
-  it('queues are used over TLS alone', async () => {
+  it('allow queues over TLS only', async () => {
     const send = {
       role: roleOf('drain'),
       action: 'sqs:SendMessage',
@@ -326,7 +326,7 @@ describe('whatever a role is allowed', () => {
     expect(await result({ ...send, context: { 'aws:SecureTransport': 'false' } })).toBe('ExplicitlyDenied');
   });
 
-  it('drain and fan-out invoke refresh-token and no other function', async () => {
+  it('let drain and fan-out invoke only refresh-token', async () => {
     for (const name of ['drain', 'fanOut'] as const) {
       for (const [id, expected] of Object.entries({
         [functions.refreshToken]: 'Allowed',
@@ -339,7 +339,7 @@ describe('whatever a role is allowed', () => {
     }
   });
 
-  it('the scheduler assumes a role for schedules of this AWS account alone', async () => {
+  it('let the scheduler assume its roles for this AWS account only', async () => {
     const source = (account: string) => ({
       'aws:SourceAccount': account,
       'aws:SourceArn': `arn:aws:scheduler:${region}:${account}:schedule-group/default`,
@@ -355,7 +355,7 @@ describe('whatever a role is allowed', () => {
     }
   });
 
-  it('a secret is removed with its recovery window, and given no public policy', async () => {
+  it('remove a secret only with its recovery window, and make none public', async () => {
     const remove = (context: object) =>
       asCode('connect', { action: 'secretsmanager:DeleteSecret', resourceArn: ofMain, context });
     const force = (value: string) => ({ 'secretsmanager:ForceDeleteWithoutRecovery': value });
