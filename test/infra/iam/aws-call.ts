@@ -18,7 +18,6 @@ export interface IamRequest {
 /** Condition keys that are in a request where the call has what they tell; those that any policy here may use. */
 export const knownConditionKeys = [
   'dynamodb:LeadingKeys',
-  'dynamodb:EnclosingOperation',
   'events:source',
   'lambda:SourceFunctionArn',
   'events:detail-type',
@@ -52,7 +51,6 @@ export function requestsOf({ service, operation, input }: AwsCall): IamRequest[]
       // A batch needs the permission of the single action.
       return [request(operation.replace(/Batch$/, ''), input.QueueUrl)];
     case 'events':
-      if (operation !== 'PutEvents') return [request(operation, input.EventBusName)];
       return (input.Entries as readonly Record<string, string>[]).map(
         ({ EventBusName, Source = '', DetailType = '' }) =>
           request(operation, EventBusName, { 'events:source': Source, 'events:detail-type': DetailType }),
@@ -71,10 +69,6 @@ function dynamoDbRequests(operation: string, input: Input, request: MakeRequest)
   const leading = (...keys: (Attributes | undefined)[]): Context => ({
     'dynamodb:LeadingKeys': [...new Set(keys.map((key) => key?.[partitionKey]?.S ?? ''))],
   });
-  const perTable = (keysOf: (asked: Input) => Attributes[]): IamRequest[] =>
-    Object.entries<Input>(input.RequestItems ?? {}).map(([table, asked]) =>
-      request(operation, table, leading(...keysOf(asked))),
-    );
   switch (operation) {
     case 'GetItem':
     case 'PutItem':
@@ -83,23 +77,12 @@ function dynamoDbRequests(operation: string, input: Input, request: MakeRequest)
       return [request(operation, input.TableName, leading(input.Key ?? input.Item))];
     case 'Query':
       return [request(operation, input.TableName, leading(queriedKey(input)))];
-    case 'Scan':
-      return [request(operation, input.TableName)];
-    case 'BatchGetItem':
-      return perTable(({ Keys }) => Keys);
     case 'BatchWriteItem':
-      return perTable((writes) =>
-        writes.map(({ DeleteRequest, PutRequest }: Input) => DeleteRequest?.Key ?? PutRequest?.Item ?? {}),
-      );
-    case 'TransactGetItems':
-    case 'TransactWriteItems':
-      // There is no permission for a transaction, only for what is in it.
-      return (input.TransactItems as readonly Record<string, Input>[]).flatMap((item) =>
-        Object.entries(item).map(([kind, { TableName, Key, Item }]) =>
-          request(kind === 'ConditionCheck' ? 'ConditionCheckItem' : `${kind}Item`, TableName, {
-            ...leading(Key ?? Item),
-            'dynamodb:EnclosingOperation': operation,
-          }),
+      return Object.entries<readonly Input[]>(input.RequestItems).map(([table, writes]) =>
+        request(
+          operation,
+          table,
+          leading(...writes.map(({ DeleteRequest, PutRequest }) => DeleteRequest?.Key ?? PutRequest?.Item)),
         ),
       );
     default:
