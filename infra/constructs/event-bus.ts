@@ -50,29 +50,21 @@ const managing = [
  */
 const archivedFor = Duration.days(90);
 
-/** The bus for subscribers' rules, its policy, and an archive to replay from. */
-export class EventBus extends Construct {
-  readonly bus: IEventBus;
-
-  constructor(scope: Construct, id: string, settings: Settings) {
-    super(scope, id);
-    if (settings.bus) {
-      // The bridge creates no resource on a bus that it does not own.
-      this.bus = settings.bus;
-      return;
-    }
-    const bus = new Bus(this, 'Bus', {
-      eventBusName: settings.busName,
-      description: 'Status changes of adverts at the partner service',
-    });
-    bus.archive('Archive', {
-      description: 'Everything that the advert bridge published',
-      eventPattern: { source: [eventSource] },
-      retention: archivedFor,
-    });
-    allowSubscribers(bus, settings);
-    this.bus = bus;
-  }
+/** The bus for subscribers' rules, its policy, and an archive to replay from; or an existing bus, unchanged. */
+export function eventBus(parent: Construct, id: string, settings: Settings): IEventBus {
+  if (settings.bus) return settings.bus;
+  const scope = new Construct(parent, id);
+  const bus = new Bus(scope, 'Bus', {
+    eventBusName: settings.busName,
+    description: 'Status changes of adverts at the partner service',
+  });
+  bus.archive('Archive', {
+    description: 'Everything that the advert bridge published',
+    eventPattern: { source: [eventSource] },
+    retention: archivedFor,
+  });
+  allowSubscribers(scope, bus, settings);
+  return bus;
 }
 
 /**
@@ -82,8 +74,12 @@ export class EventBus extends Construct {
  * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-event-bus-perms.html
  * @see https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazoneventbridge.html
  */
-function allowSubscribers(bus: Bus, { subscriberAccounts, organizationId }: Settings): void {
-  const scope = new Construct(bus.node.scope ?? bus, 'Subscribers');
+function allowSubscribers(
+  parent: Construct,
+  bus: Bus,
+  { subscriberAccounts, organizationId }: Settings,
+): void {
+  const scope = new Construct(parent, 'Subscribers');
   const { partition, region, account } = Stack.of(scope);
   const resources = [`arn:${partition}:events:${region}:${account}:rule/${bus.eventBusName}/*`];
   const allow = (sid: string, actions: string[], principals: IPrincipal[], conditions: Conditions) => {

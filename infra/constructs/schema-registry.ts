@@ -4,29 +4,26 @@ import { CfnRegistry, CfnSchema } from 'aws-cdk-lib/aws-eventschemas';
 import { Construct } from 'constructs';
 import { detailTypes, eventSource } from '../../shared/contract/names.ts';
 import { packageRoot } from './package-files.ts';
-import type { BridgeConfig } from './props/bridge-config.ts';
 
 const published = join(packageRoot, 'docs/schemas');
 
 /** The published schemas in an EventBridge schema registry, where consoles and IDEs find them and generate types. */
-export class SchemaRegistry extends Construct {
-  constructor(scope: Construct, id: string, { namePrefix }: Pick<BridgeConfig, 'namePrefix'>) {
-    super(scope, id);
-    const registry = new CfnRegistry(this, 'Registry', {
-      registryName: namePrefix,
-      description: 'Events of the advert bridge',
+export function schemaRegistry(parent: Construct, id: string, registryName: string): void {
+  const scope = new Construct(parent, id);
+  const registry = new CfnRegistry(scope, 'Registry', {
+    registryName,
+    description: 'Events of the advert bridge',
+  });
+  for (const detailType of Object.values(detailTypes)) {
+    const schema = JSON.parse(readFileSync(join(published, `${detailType}.schema.json`), 'utf8'));
+    new CfnSchema(scope, detailType, {
+      registryName: registry.attrRegistryName,
+      // The same form as the names of schemas that EventBridge discovers.
+      schemaName: `${eventSource}@${detailType}`,
+      description: schema.description,
+      type: 'JSONSchemaDraft4',
+      content: JSON.stringify(inDraft4(schema)),
     });
-    for (const detailType of Object.values(detailTypes)) {
-      const schema = JSON.parse(readFileSync(join(published, `${detailType}.schema.json`), 'utf8'));
-      new CfnSchema(this, detailType, {
-        registryName: registry.attrRegistryName,
-        // The same form as the names of schemas that EventBridge discovers.
-        schemaName: `${eventSource}@${detailType}`,
-        description: schema.description,
-        type: 'JSONSchemaDraft4',
-        content: JSON.stringify(inDraft4(schema)),
-      });
-    }
   }
 }
 
