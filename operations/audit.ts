@@ -5,18 +5,11 @@
 import { auditPaceMs } from '../functions/drain/audit-share.ts';
 import type { AdvertEvent } from '../shared/contract/events.ts';
 import type { AdvertSource, AuditProgress } from '../shared/ports/backfills.ts';
-import type { AdvertHistories, AdvertRow } from '../shared/state/advert-histories.ts';
+import type { AdvertRow } from '../shared/state/advert-histories.ts';
 import type { BackfillKey } from '../shared/state/progress.ts';
-import { type Look, type Walk, type WalkDeps, type WalkOptions, type WalkResult, walk } from './walk.ts';
-
-export interface AuditDeps extends WalkDeps<AuditProgress> {
-  readonly histories: Pick<AdvertHistories, 'read'>;
-  /** Whether a consumer is currently taking messages from the queue. */
-  readonly isDelivering: () => boolean;
-  readonly maxRequestsPerSecond: number;
-  /** For so long the queue may say that it is empty although a message waits. */
-  readonly depthLagMs: number;
-}
+import type { AuditedBridge } from './advert-sources.ts';
+import type { Bridge } from './bridge.ts';
+import { type Look, type Walk, type WalkedBridge, type WalkOptions, type WalkResult, walk } from './walk.ts';
 
 /** Longer than fan-out tries an advert that the service fails to return. */
 const patienceMs = 5 * 60_000;
@@ -30,14 +23,14 @@ const nothingFound = { equal: 0, differing: [], neverPublished: [], waiting: [],
  *
  * @throws {PartnerError} as `walk` does; the audit can be continued
  */
-export function audit(
-  deps: AuditDeps,
+export async function audit(
+  bridge: WalkedBridge & AuditedBridge & Pick<Bridge, 'audits' | 'isDelivering' | 'depthLagMs'>,
   key: BackfillKey,
   source: AdvertSource,
-  options: WalkOptions,
+  options: WalkOptions<AuditProgress>,
 ): Promise<WalkResult<AuditProgress>> {
-  const { clock, maxRequestsPerSecond } = deps;
-  const paceMs = auditPaceMs(maxRequestsPerSecond);
+  const { clock } = bridge;
+  const paceMs = auditPaceMs((await bridge.settings()).maxRequestsPerSecond);
   let sentMs = clock.now() - paceMs;
   let lastResultMs = Number.NEGATIVE_INFINITY;
 
@@ -47,24 +40,26 @@ export function audit(
   ): Look<AuditProgress>['next'] | 'leave' {
     const sinceSentMs = clock.now() - sentMs;
     if (waiting.length === 0) {
-      const isDue = isThrough || listed === total || sinceSentMs >= paceMs || !deps.isDelivering();
+      const isDue = isThrough || listed === total || sinceSentMs >= paceMs || !bridge.isDelivering();
       return isDue ? 'send' : 'wait';
     }
-    if (!deps.isDelivering()) return isThrough || waiting.length >= maxUndelivered ? 'stop' : 'send';
+    if (!bridge.isDelivering()) return isThrough || waiting.length >= maxUndelivered ? 'stop' : 'send';
     if (sinceSentMs < patienceMs) return 'wait';
     return lastResultMs < sentMs ? 'stop' : 'leave';
   }
 
   return walk(
-    deps,
+    bridge,
     {
+      progresses: bridge.audits,
+      lookMs: 500,
       cause: 'audit',
       otherSource: 'replace',
       first: (begun) => ({ ...begun, ...nothingFound }),
 
       async look(before, isThrough) {
-        const isLagOver = clock.now() - sentMs >= deps.depthLagMs;
-        const results = await resultsOf(deps, key, before.waiting, isLagOver);
+        const isLagOver = clock.now() - sentMs >= bridge.depthLagMs;
+        const results = await resultsOf(bridge, key, before.waiting, isLagOver);
         if (results.size > 0) lastResultMs = clock.now();
         const progress = withResults(before, results);
         const next = nextOf(progress, isThrough);
@@ -80,7 +75,7 @@ export function audit(
       async sent(progress, messages) {
         sentMs = clock.now();
         const sent = messages.map(async ({ key: message, advertId }) => {
-          const row = await deps.histories.read({ ...key, feed: 'adverts', advertId });
+          const row = await bridge.advertHistories.read({ ...key, feed: 'adverts', advertId });
           return { message, etag: row?.etag ?? 'absent' };
         });
         return { ...progress, waiting: [...progress.waiting, ...(await Promise.all(sent))] };
@@ -97,7 +92,7 @@ export function audit(
  * is empty, the others are settled too, together with another message of the advert, or they were given up.
  */
 async function resultsOf(
-  { histories, queue }: Pick<AuditDeps, 'histories' | 'queue'>,
+  { advertHistories, queue }: AuditedBridge & WalkedBridge,
   key: BackfillKey,
   waiting: AuditProgress['waiting'],
   isLagOver: boolean,
@@ -107,7 +102,7 @@ async function resultsOf(
   const isEmpty = waiting.length > 0 && isLagOver && (await queue.depth(key.partnerAccount)) === 0;
   await Promise.all(
     waiting.map(async ({ message, etag }) => {
-      const row = await histories.read({ ...key, feed: 'adverts', advertId: advertIdOf(message) });
+      const row = await advertHistories.read({ ...key, feed: 'adverts', advertId: advertIdOf(message) });
       const isHandled =
         row !== undefined && row.tries === undefined && row.missingSince === undefined && !row.pending;
       // Planted fault: audit-before-settled

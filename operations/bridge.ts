@@ -27,6 +27,8 @@ export interface Bridge {
   /** Prefix of the names of a stack's alarms; the folder of an embedded bridge. */
   readonly name: string;
   readonly clock: Clock;
+  /** Returns a new, unique ID. */
+  newId(): string;
 
   readonly partnerAccounts: PartnerAccounts;
   readonly feedStates: FeedStates;

@@ -1,11 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import type { PollDeps } from '../functions/drain/poll-feed.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 import type { Bridge } from './bridge.ts';
 
 export type PolledBridge = Pick<
   Bridge,
-  'service' | 'settings' | 'feedStates' | 'queue' | 'deadLetters' | 'clock'
+  'service' | 'settings' | 'feedStates' | 'queue' | 'deadLetters' | 'clock' | 'newId'
 >;
 
 /**
@@ -14,14 +13,13 @@ export type PolledBridge = Pick<
  * @param command begins the name of the lease's holder
  */
 export async function pollDepsOf(bridge: PolledBridge, command: string): Promise<PollDeps> {
-  const { feedStates, queue, deadLetters, clock } = bridge;
+  const { feedStates, queue, deadLetters, clock, newId } = bridge;
   const { overlapSeconds, maxRequestsPerSecond } = await bridge.settings();
   return {
-    ...{ feedStates, queue, deadLetters, clock },
+    ...{ feedStates, queue, deadLetters, clock, newId },
     reader: await bridge.service(),
     observer: silentObserver,
-    newId: randomUUID,
-    holder: `${command} ${randomUUID()}`,
+    holder: `${command} ${newId()}`,
     settings: { overlapSeconds, maxRequestsPerSecond, leaseMs: 90_000, maxWaiting: 10_000 },
   };
 }

@@ -3,25 +3,26 @@
  * advert without an event gets its first event, an advert whose status differs gets its next event, and any other
  * gets none. Backfill and audit are walks.
  */
-import { type EnqueueDeps, enqueuePage } from '../functions/drain/enqueue-page.ts';
+import { enqueuePage } from '../functions/drain/enqueue-page.ts';
 import { idsOf } from '../functions/drain/page-ids.ts';
 import type { Cause } from '../shared/contract/events.ts';
 import type { ChangedAdvert } from '../shared/contract/messages.ts';
-import { type Clock, toInstant } from '../shared/domain/clock.ts';
+import { toInstant } from '../shared/domain/clock.ts';
 import type { AdvertSource, BackfillProgress } from '../shared/ports/backfills.ts';
 import type { BackfillKey, Progresses, StoredProgress } from '../shared/state/progress.ts';
+import type { Bridge } from './bridge.ts';
+import { silentObserver } from './poll-deps.ts';
 
-export interface WalkDeps<P extends BackfillProgress> extends EnqueueDeps {
-  readonly progresses: Progresses<P>;
-  readonly clock: Clock;
-  /** Delay before the queue is checked again. */
-  readonly lookMs: number;
-  /** Called at each step. */
-  readonly onProgress?: (progress: P, isWaiting: boolean) => void;
+export interface WalkedBridge extends Pick<Bridge, 'clock' | 'newId'> {
+  readonly queue: Pick<Bridge['queue'], 'send' | 'depth'>;
+  readonly deadLetters: Pick<Bridge['deadLetters'], 'sendMalformed'>;
 }
 
 /** What distinguishes one kind of walk from another. */
 export interface Walk<P extends BackfillProgress> {
+  readonly progresses: Progresses<P>;
+  /** Delay before the queue is checked again. */
+  readonly lookMs: number;
   readonly cause: Cause;
   /** The progress of a walk that begins. */
   readonly first: (begun: BackfillProgress) => P;
@@ -39,11 +40,13 @@ export interface Look<P> {
   readonly next: 'send' | 'wait' | 'stop';
 }
 
-export interface WalkOptions {
+export interface WalkOptions<P> {
   /** Stops after the current page; the walk can be continued later. */
   readonly signal: AbortSignal;
   /** Abandons an unfinished walk and starts a new one. */
-  readonly restart: boolean;
+  readonly restart?: boolean;
+  /** Called at each step. */
+  readonly onProgress?: (progress: P, isWaiting: boolean) => void;
 }
 
 export interface WalkResult<P> {
@@ -59,8 +62,10 @@ export interface WalkResult<P> {
 const maxConflicts = 10;
 
 interface Run<P extends BackfillProgress> {
-  readonly deps: WalkDeps<P>;
+  readonly bridge: WalkedBridge;
+  readonly kind: Walk<P>;
   readonly key: BackfillKey;
+  readonly options: WalkOptions<P>;
   progress: P;
   stored: StoredProgress<P>;
 }
@@ -73,44 +78,40 @@ interface Run<P extends BackfillProgress> {
  * can be continued
  */
 export async function walk<P extends BackfillProgress>(
-  deps: WalkDeps<P>,
+  bridge: WalkedBridge,
   kind: Walk<P>,
   key: BackfillKey,
   source: AdvertSource,
-  { signal, restart }: WalkOptions,
+  options: WalkOptions<P>,
 ): Promise<WalkResult<P>> {
-  const begun = await begin(deps, kind, key, source, restart);
+  const begun = await begin(bridge, kind, key, source, options.restart === true);
   if ('end' in begun) return begun;
-  const run: Run<P> = { deps, key, ...begun };
+  const run: Run<P> = { bridge, kind, key, options, ...begun };
   try {
-    return await pages(run, kind, source, signal);
+    return await pages(run, source);
   } catch (error) {
-    if (!signal.aborted) throw error;
+    if (!options.signal.aborted) throw error;
     return (await store(run, run.progress, 0)) ?? { end: 'stopped', progress: run.progress };
   }
 }
 
-async function pages<P extends BackfillProgress>(
-  run: Run<P>,
-  kind: Walk<P>,
-  source: AdvertSource,
-  signal: AbortSignal,
-): Promise<WalkResult<P>> {
-  const { deps, key } = run;
+async function pages<P extends BackfillProgress>(run: Run<P>, source: AdvertSource): Promise<WalkResult<P>> {
+  const { bridge, kind, key, options } = run;
+  const { clock } = bridge;
   const seen = new Set<string>();
   let isThrough = false;
   for (;;) {
-    signal.throwIfAborted();
+    options.signal.throwIfAborted();
     const { progress, next } = await kind.look(run.progress, isThrough);
     run.progress = progress;
-    if (!isThrough) deps.onProgress?.(progress, next === 'wait');
+    if (!isThrough) options.onProgress?.(progress, next === 'wait');
     if (next === 'stop') {
       return (await store(run, progress, 0)) ?? { end: 'stuck', progress };
     }
     if (next === 'wait') {
-      await deps.clock.sleep(deps.lookMs);
+      await clock.sleep(kind.lookMs);
       // The walk may be paused while it waits.
-      const stored = await deps.progresses.read(key);
+      const stored = await kind.progresses.read(key);
       if (stored && stored.etag !== run.stored.etag) return endOf(stored.value, progress);
       continue;
     }
@@ -126,9 +127,9 @@ async function pages<P extends BackfillProgress>(
     for (const id of ids) seen.add(id);
     // Malformed entries are not dead-lettered, because the list does not say that they changed.
     const listed = { ...found, ids, malformed: 0 };
-    const origin = { receivedAt: deps.clock.now(), cause: kind.cause };
-    const messages =
-      ids.length > 0 ? await enqueuePage(deps, { ...key, feed: 'adverts' }, listed, origin) : [];
+    const origin = { receivedAt: clock.now(), cause: kind.cause };
+    const deps = { ...bridge, newId: () => bridge.newId(), observer: silentObserver };
+    const messages = await enqueuePage(deps, { ...key, feed: 'adverts' }, listed, origin);
     const moved: P = {
       ...progress,
       position: page.next,
@@ -141,8 +142,8 @@ async function pages<P extends BackfillProgress>(
 }
 
 async function begin<P extends BackfillProgress>(
-  { progresses, clock, newId }: WalkDeps<P>,
-  { first, otherSource }: Walk<P>,
+  bridge: WalkedBridge,
+  { progresses, first, otherSource }: Walk<P>,
   key: BackfillKey,
   source: AdvertSource,
   restart: boolean,
@@ -157,13 +158,13 @@ async function begin<P extends BackfillProgress>(
       unfinished && !isOther
         ? { ...unfinished, state: 'running' }
         : first({
-            id: newId(),
+            id: bridge.newId(),
             state: 'running',
             source: source.name,
             position: 0,
             listed: 0,
             malformed: 0,
-            startedAt: toInstant(clock.now()),
+            startedAt: toInstant(bridge.clock.now()),
             ...(total !== undefined && { total }),
           });
     const written = await progresses.write(key, progress, stored, 0);
@@ -178,7 +179,7 @@ async function store<P extends BackfillProgress>(
   next: P,
   listed: number,
 ): Promise<WalkResult<P> | undefined> {
-  const { progresses } = run.deps;
+  const { progresses } = run.kind;
   const { position } = run.progress;
   const written = await progresses.write(run.key, next, run.stored, listed);
   if (written) {

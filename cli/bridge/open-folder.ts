@@ -75,6 +75,7 @@ export async function openFolder(opening: Opening<LocalTarget>): Promise<FolderB
     kind: 'local',
     name: target.dir,
     clock: systemClock,
+    newId: randomUUID,
     deadLetters: { ...state.deadLetters, ...folderLetters(state) },
     who: async () => userName(),
     isDelivering: () => isRunning(target.dir),

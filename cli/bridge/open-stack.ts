@@ -1,4 +1,5 @@
 /** Opens a deployed stack for a command. Loads the AWS SDK, so it is imported only when a stack is meant. */
+import { randomUUID } from 'node:crypto';
 import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import type { Bridge } from '../../operations/bridge.ts';
@@ -97,6 +98,7 @@ export async function openStack({ target, place, onClose, isCatchUp }: Opening<S
     kind: 'stack',
     name,
     clock: systemClock,
+    newId: randomUUID,
     ...{ partnerAccounts, advertHistories, aside, budgetStore, settings, service },
     feedStates: createFeedStates(feedStateTable),
     backfills: createProgress<BackfillProgress>(store, 'backfill', { countsListed: true }),

@@ -1,12 +1,11 @@
-import { type AuditDeps, audit } from '../../operations/audit.ts';
-import { fullSource, idsSource, sampleSource } from '../../operations/audit-sources.ts';
+import { auditedIds, fullSource, listSource, sampleSource } from '../../operations/advert-sources.ts';
+import { audit } from '../../operations/audit.ts';
 import { UsageError } from '../../operations/errors.ts';
-import { pollDepsOf } from '../../operations/poll-deps.ts';
 import type { WalkResult } from '../../operations/walk.ts';
 import type { AuditProgress, Difference } from '../../shared/ports/backfills.ts';
 import { connectedAccount } from '../bridge/connected-account.ts';
 import { withBridge } from '../bridge/open.ts';
-import { fileSource, listSource, pagingOptions } from '../shared/advert-sources.ts';
+import { pagingOptions, readIds } from '../shared/advert-sources.ts';
 import { defineCommand } from '../shared/command.ts';
 import { exitCodes, say } from '../shared/io.ts';
 import { flag, nameArgument, optionalNumber, text } from '../shared/options.ts';
@@ -16,7 +15,6 @@ import { are, count, duration } from '../shared/wording.ts';
 
 /** A minute at the default rate. */
 const defaultSample = 300;
-const lookMs = 500;
 
 const more = `The bridge must be running; at most half of the request rate is used. Ctrl-C
 stops the audit, and the same command goes on. Exit code 3: some adverts wait or
@@ -50,7 +48,7 @@ export const addAudit = defineCommand(
         '--sample, --full and --ids exclude each other: each says which adverts are audited',
       );
     }
-    const fromFile = ids === undefined ? undefined : await fileSource(io, ids);
+    const given = ids === undefined ? undefined : await readIds(io, ids);
     const signal = io.untilStopped();
     const result = await withBridge(
       target,
@@ -59,21 +57,17 @@ export const addAudit = defineCommand(
         const key = { partnerAccount, generation };
         const { maxRequestsPerSecond } = await bridge.settings();
         return withProgress(io, async (show) => {
-          const deps: AuditDeps = {
-            ...(await pollDepsOf(bridge, 'audit')),
-            ...{ progresses: bridge.audits, histories: bridge.advertHistories },
-            isDelivering: () => bridge.isDelivering(),
-            ...{ maxRequestsPerSecond, depthLagMs: bridge.depthLagMs, lookMs },
-            onProgress: (progress) => show(progressText(progress, maxRequestsPerSecond)),
-          };
-          const sources = { ...deps, publishedAdverts: bridge.advertHistories, random: Math.random };
           const list = listSource(bridge, key, { style: paging, ...parameters });
-          const source = fromFile
-            ? idsSource(sources, fromFile.name, async () => fromFile.ids)
+          const drawn = { size: sample ?? defaultSample, random: Math.random };
+          const source = given
+            ? auditedIds(bridge, given)
             : full
-              ? fullSource(sources, key, list)
-              : sampleSource(sources, key, sample ?? defaultSample);
-          return audit(deps, key, source, { signal, restart: false });
+              ? fullSource(bridge, key, list)
+              : sampleSource(bridge, key, drawn);
+          return audit(bridge, key, await source, {
+            signal,
+            onProgress: (progress) => show(progressText(progress, maxRequestsPerSecond)),
+          });
         });
       },
       { isCatchUp: true },

@@ -1,12 +1,11 @@
+import { idsSource, listSource } from '../../operations/advert-sources.ts';
 import { backfill } from '../../operations/backfill.ts';
 import { CommandError, UsageError } from '../../operations/errors.ts';
-import { pollDepsOf } from '../../operations/poll-deps.ts';
-import type { WalkResult } from '../../operations/walk.ts';
-import { pauseWalk } from '../../operations/walk.ts';
+import { pauseWalk, type WalkResult } from '../../operations/walk.ts';
 import type { BackfillProgress } from '../../shared/ports/backfills.ts';
 import { connectedAccount } from '../bridge/connected-account.ts';
 import { withBridge } from '../bridge/open.ts';
-import { fileSource, listSource, pagingOptions } from '../shared/advert-sources.ts';
+import { pagingOptions, readIds } from '../shared/advert-sources.ts';
 import { defineCommand } from '../shared/command.ts';
 import { exitCodes, say } from '../shared/io.ts';
 import { flag, nameArgument, text } from '../shared/options.ts';
@@ -14,9 +13,8 @@ import { withProgress } from '../shared/progress.ts';
 import { commandFor, nextLine, type Target } from '../shared/target.ts';
 import { count } from '../shared/wording.ts';
 
-/** Live changes wait behind at most this many messages and one page: about a minute at the default rate. */
-const maxWaiting = 500;
-const lookMs = 1_000;
+/** Number of adverts of a file that go to the queue at once. */
+const idsAtOnce = 100;
 
 export const addBackfill = defineCommand(
   {
@@ -48,7 +46,7 @@ Examples:
     if (stop && (ids !== undefined || restart)) {
       throw new UsageError('--stop goes with no other option: it stops a backfill that is running');
     }
-    const fromFile = ids === undefined || stop ? undefined : await fileSource(io, ids);
+    const given = ids === undefined || stop ? undefined : await readIds(io, ids);
     const signal = stop ? undefined : io.untilStopped();
     return withBridge(
       target,
@@ -61,21 +59,14 @@ Examples:
           report({ partnerAccount, end: 'paused', ...paused }, pausedText(target, partnerAccount, paused));
           return exitCodes.done;
         }
-        const poll = await pollDepsOf(bridge, 'backfill');
+        const source = given
+          ? idsSource(given, idsAtOnce)
+          : listSource(bridge, key, { style: paging, ...parameters });
         const { end, progress } = await withProgress(io, (show) =>
-          backfill(
-            {
-              ...poll,
-              progresses: bridge.backfills,
-              // If nothing consumes the queue, no live change waits behind these messages.
-              maxWaiting: bridge.isDelivering() ? maxWaiting : Number.POSITIVE_INFINITY,
-              lookMs,
-              onProgress: ({ listed, total }, isWaiting) => show(progressText(listed, total, isWaiting)),
-            },
-            key,
-            fromFile ?? listSource(bridge, key, { style: paging, ...parameters }),
-            { signal, restart },
-          ),
+          backfill(bridge, key, source, {
+            ...{ signal, restart },
+            onProgress: ({ listed, total }, isWaiting) => show(progressText(listed, total, isWaiting)),
+          }),
         );
         if (end === 'other-source') throw new CommandError(otherSourceText(partnerAccount, progress));
         const { listed, malformed, startedAt } = progress;

@@ -1,58 +1,12 @@
-/** Where a backfill's IDs come from. */
-import { createHash } from 'node:crypto';
+/** The options that say which adverts a backfill or an audit is about. */
 import { text as textOf } from 'node:stream/consumers';
-import type { Bridge } from '../../operations/bridge.ts';
+import * as v from 'valibot';
 import { CommandError } from '../../operations/errors.ts';
 import { advertIdPattern } from '../../shared/contract/checks.ts';
-import type { AdvertSource } from '../../shared/ports/backfills.ts';
-import type { BackfillKey } from '../../shared/state/progress.ts';
 import type { Io } from './io.ts';
+import { number, option } from './options.ts';
 import { readTextFile } from './secret-input.ts';
 
-export interface ListPaging {
-  /**
-   * `page`: the page's number, from 1. `offset`: the number of adverts before the page. `none`: a single page contains
-   * all adverts.
-   */
-  readonly style: 'page' | 'offset' | 'none';
-  readonly pageSize: number;
-  readonly positionParameter?: string | undefined;
-  readonly limitParameter?: string | undefined;
-}
-
-/** Time limit for one page, including the wait for the rate budget. */
-const pageMs = 5 * 60_000;
-
-/**
- * The partner service's advert list, inactive adverts included. The service does not document how the list is paged
- * (docs/partner-api.md). A page may be shorter than requested, so only an empty page ends the list.
- */
-export function listSource(
-  bridge: Pick<Bridge, 'service' | 'clock'>,
-  { partnerAccount, generation }: BackfillKey,
-  { style, pageSize, positionParameter = style, limitParameter }: ListPaging,
-): AdvertSource {
-  return {
-    name: `list ${style}`,
-    async page(position) {
-      if (style === 'none' && position > 0) return undefined;
-      const { data } = await (await bridge.service()).listAdverts(
-        partnerAccount,
-        {
-          position: style === 'page' ? position + 1 : position,
-          limit: pageSize,
-          positionParameter: style === 'none' ? 'page' : positionParameter,
-          ...(limitParameter === undefined ? {} : { limitParameter }),
-        },
-        { generation, deadlineMs: bridge.clock.now() + pageMs },
-      );
-      if (data.length === 0) return undefined;
-      return { data, next: position + (style === 'offset' ? data.length : 1) };
-    },
-  };
-}
-
-const idsAtOnce = 100;
 const maxFlaws = 10;
 
 /**
@@ -60,10 +14,7 @@ const maxFlaws = 10;
  *
  * @throws {CommandError} if it cannot be read or a line is not an ID; then no ID is queued
  */
-export async function fileSource(
-  io: Io,
-  file: string,
-): Promise<AdvertSource & { readonly ids: readonly string[] }> {
+export async function readIds(io: Io, file: string): Promise<readonly string[]> {
   const text = file === '-' ? await textOf(io.stdin) : await readTextFile(file, `IDs (${file})`);
   const lines = text.split(/\r?\n/).map((line) => line.trim());
   const wrong = lines.flatMap((line, index) =>
@@ -78,20 +29,8 @@ export async function fileSource(
   }
   const ids = [...new Set(lines.filter((line) => line !== ''))];
   if (ids.length === 0) throw new CommandError('there is no advert ID in the file: nothing was listed');
-  const hash = createHash('sha256').update(ids.join('\n')).digest('hex').slice(0, 16);
-  return {
-    name: `ids ${hash}`,
-    ids,
-    total: async () => ids.length,
-    async page(position) {
-      const data = ids.slice(position, position + idsAtOnce);
-      return data.length === 0 ? undefined : { data, next: position + data.length };
-    },
-  };
+  return ids;
 }
-
-import * as v from 'valibot';
-import { number, option } from './options.ts';
 
 const parameter = v.optional(
   v.pipe(v.string(), v.regex(/^[A-Za-z0-9_.[\]-]{1,64}$/, 'expected the name of a query parameter')),

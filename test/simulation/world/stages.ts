@@ -6,8 +6,8 @@ import type { createDrain } from '../../../functions/drain/drain.ts';
 import type { pollFeed } from '../../../functions/drain/poll-feed.ts';
 import type { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import type { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
+import { sampleSource } from '../../../operations/advert-sources.ts';
 import type { audit } from '../../../operations/audit.ts';
-import { sampleSource } from '../../../operations/audit-sources.ts';
 import type { readHistory } from '../../../operations/history.ts';
 import { advertsFeed } from '../../../shared/contract/feeds.ts';
 import type { RefreshOutcome } from '../../../shared/contract/refresh-token.ts';
@@ -327,18 +327,19 @@ export function createStages(world: SimWorld, wiring: Wiring) {
   ): Promise<AuditResult | undefined> {
     const started = start(name, isSafe);
     const { clock, random, ports } = started;
-    const { audits: progresses, publishedAdverts } = world.state;
     const account = await ports.accounts.read(partnerAccount);
     if (!account || stopOf(account)) return undefined;
     const key = { partnerAccount, generation: account.generation };
     const { signal } = new AbortController();
-    const pace = { maxRequestsPerSecond: plan.requestsPerSecond };
-    const deps = { ...pollDepsOf(started), histories: ports.histories, progresses, ...pace };
-    const source = sampleSource({ ...deps, publishedAdverts, random }, key, 299);
-    const waiting = { isDelivering: () => true, depthLagMs: 0, lookMs: 1_000 };
-    return within(started, 1_800_000, () =>
-      useCases.audit({ ...deps, ...waiting, clock }, key, source, { signal, restart: false }),
-    );
+    const { advertHistories, audits } = world.state;
+    const bridge = {
+      ...pollDepsOf(started),
+      ...{ audits, clock, depthLagMs: 0, isDelivering: () => true },
+      advertHistories: { page: advertHistories.page, read: ports.histories.read },
+      settings: async () => ({ maxRequestsPerSecond: plan.requestsPerSecond }),
+    };
+    const source = await sampleSource(bridge, key, { size: 299, random });
+    return within(started, 1_800_000, () => useCases.audit(bridge, key, source, { signal }));
   }
 
   /** Deliveries that a worker has, and another one gets too: an event source mapping delivers at least once. */

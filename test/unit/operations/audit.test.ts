@@ -1,18 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type AuditDeps, audit } from '../../../operations/audit.ts';
-import {
-  type AuditSourceDeps,
-  fullSource,
-  idsSource,
-  sampleSource,
-} from '../../../operations/audit-sources.ts';
+import { auditedIds, fullSource, sampleSource } from '../../../operations/advert-sources.ts';
+import { audit } from '../../../operations/audit.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
 import { advertEvent } from '../../../shared/domain/advert-event.ts';
 import type { AdvertSource, AuditProgress } from '../../../shared/ports/backfills.ts';
 import type { AdvertRow } from '../../../shared/state/advert-histories.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
-import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 
 const key = { partnerAccount: 'main', generation: 7 };
 const firstRow: AdvertRow = { sequence: 0, status: null, pending: false, etag: 'absent' };
@@ -83,10 +77,9 @@ describe('an audit', () => {
       await settle({ ...message, advertId, key: `page:${advertId}` });
   }
 
-  const deps = (): AuditDeps & AuditSourceDeps => ({
-    progresses: state.audits,
-    histories: state.advertHistories,
-    publishedAdverts: state.publishedAdverts,
+  const bridge = (): Parameters<typeof audit>[0] => ({
+    audits: state.audits,
+    advertHistories: state.advertHistories,
     queue: {
       async send(messages) {
         sentAt.push(...messages.map(() => clock.now()));
@@ -99,20 +92,18 @@ describe('an audit', () => {
       depth: async () => waiting.length,
     },
     deadLetters: state.deadLetters,
-    observer: createRecordingObserver(),
     clock,
     newId: (() => {
       let ids = 0;
       return () => `id-${++ids}-${clock.now()}`;
     })(),
-    lookMs: 500,
     isDelivering: () => isDelivering,
-    maxRequestsPerSecond: 10,
+    settings: async () => ({ maxRequestsPerSecond: 10 }),
     depthLagMs: 0,
-    random: Math.random,
   });
-  const run = (source: AdvertSource) => audit(deps(), key, source, { signal: stop.signal, restart: false });
-  const ofIds = (ids: readonly string[]) => run(idsSource(deps(), 'ids', async () => ids));
+  const run = (source: AdvertSource) => audit(bridge(), key, source, { signal: stop.signal });
+  const ofIds = async (ids: readonly string[]) => run(await auditedIds(bridge(), ids));
+  const sample = (size: number) => sampleSource(bridge(), key, { size, random: Math.random });
   const found = ({ equal, differing, neverPublished, unsettled }: AuditProgress) => ({
     equal,
     differing,
@@ -209,10 +200,10 @@ describe('an audit', () => {
     const ids = Array.from({ length: 230 }, (_, index) => String(index + 1));
     await publish(Object.fromEntries(ids.map((id) => [id, 'active'])));
 
-    const { progress } = await run(sampleSource(deps(), key, 100));
+    const { progress } = await run(await sample(100));
 
     expect(progress).toMatchObject({ total: 100, equal: 100 });
-    const all = await run(sampleSource(deps(), key, 1_000));
+    const all = await run(await sample(1_000));
     expect(all.progress).toMatchObject({ total: 230, equal: 230 });
   });
 
@@ -228,7 +219,7 @@ describe('an audit', () => {
       page: async (position) => pages[position] && { data: pages[position], next: position + 1 },
     };
 
-    const { progress } = await run(fullSource(deps(), key, list));
+    const { progress } = await run(await fullSource(bridge(), key, list));
 
     expect(found(progress)).toMatchObject({ equal: 2, differing: [], neverPublished: ['5', '6'] });
   });
@@ -237,12 +228,10 @@ describe('an audit', () => {
     const ids = Array.from({ length: 50 }, (_, index) => String(index + 1));
     await publish(Object.fromEntries(ids.map((id) => [id, 'active'])));
     service['1'] = 'limited';
-    const { end, progress } = await audit(
-      { ...deps(), onProgress: ({ listed }) => listed >= 40 && stop.abort() },
-      key,
-      idsSource(deps(), 'ids', async () => ids),
-      { signal: stop.signal, restart: false },
-    );
+    const { end, progress } = await audit(bridge(), key, await auditedIds(bridge(), ids), {
+      signal: stop.signal,
+      onProgress: ({ listed }) => listed >= 40 && stop.abort(),
+    });
     stop = new AbortController();
 
     const second = await ofIds(ids);

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type BackfillDeps, backfill } from '../../../operations/backfill.ts';
+import { backfill } from '../../../operations/backfill.ts';
 import { pauseWalk, type WalkOptions } from '../../../operations/walk.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
@@ -7,7 +7,6 @@ import type { AdvertSource, BackfillProgress, SourcePage } from '../../../shared
 import { newEtag } from '../../../shared/ports/store.ts';
 import type { Progresses, StoredProgress } from '../../../shared/state/progress.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
-import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 
 const key = { partnerAccount: 'main', generation: 7 };
 
@@ -66,7 +65,8 @@ describe('a backfill', () => {
   let depth: () => number;
   let refused: (messages: readonly ChangedAdvert[]) => string[];
   let told: [position: number, waiting: boolean][];
-  let deps: BackfillDeps;
+  let bridge: Parameters<typeof backfill>[0];
+  let onProgress: WalkOptions<BackfillProgress>['onProgress'];
 
   beforeEach(() => {
     clock = createManualClock();
@@ -76,8 +76,9 @@ describe('a backfill', () => {
     refused = () => [];
     told = [];
     let ids = 0;
-    deps = {
-      progresses: progress,
+    onProgress = ({ position }, waiting) => told.push([position, waiting]);
+    bridge = {
+      backfills: progress,
       queue: {
         async send(messages) {
           sent.push([...messages]);
@@ -86,16 +87,17 @@ describe('a backfill', () => {
         depth: async (partnerAccount) => (partnerAccount === 'main' ? depth() : Number.NaN),
       },
       deadLetters: { sendMalformed: () => Promise.reject(new Error('a backfill has no dead letters')) },
-      observer: createRecordingObserver(),
       clock,
       newId: () => `id-${++ids}`,
-      maxWaiting: 100,
-      lookMs: 5_000,
-      onProgress: ({ position }, waiting) => told.push([position, waiting]),
+      isDelivering: () => true,
     };
   });
-  const run = (source: AdvertSource, options: Partial<WalkOptions> = {}) =>
-    backfill(deps, key, source, { signal: new AbortController().signal, restart: false, ...options });
+  const run = (source: AdvertSource, options: Partial<WalkOptions<BackfillProgress>> = {}) =>
+    backfill(bridge, key, source, {
+      signal: new AbortController().signal,
+      ...(onProgress && { onProgress }),
+      ...options,
+    });
   const sentIds = () => sent.map((messages) => messages.map(({ advertId }) => advertId));
   /** Ended after its first page, by a queue that took no more. */
   const unfinished = async () => {
@@ -139,8 +141,7 @@ describe('a backfill', () => {
   });
 
   it('needs nobody who is told of its steps', async () => {
-    const { onProgress: _onProgress, ...rest } = deps;
-    deps = rest;
+    onProgress = undefined;
 
     expect(await run(listOf(['1']).source)).toMatchObject({ end: 'done', progress: { listed: 1 } });
   });
@@ -256,13 +257,13 @@ describe('a backfill', () => {
 
   describe('while more messages wait than it may add to', () => {
     it('adds nothing, and looks again after a pause', async () => {
-      const depths = [101, 250, 100];
+      const depths = [501, 600, 500];
       depth = () => depths.shift() ?? 0;
       const startMs = clock.now();
 
       expect(await run(listOf(['1']).source)).toMatchObject({ end: 'done' });
 
-      expect(sent[0]?.[0]?.listedAt).toBe(new Date(startMs + 10_000).toISOString());
+      expect(sent[0]?.[0]?.listedAt).toBe(new Date(startMs + 2_000).toISOString());
       expect(told.slice(0, 3)).toEqual([
         [0, true],
         [0, true],
@@ -271,9 +272,9 @@ describe('a backfill', () => {
     });
 
     it('is heard when it is told to end', async () => {
-      depth = () => 101;
+      depth = () => 501;
       const controller = new AbortController();
-      deps = { ...deps, onProgress: (_progress, waiting) => waiting && controller.abort() };
+      onProgress = (_progress, waiting) => waiting && controller.abort();
 
       expect(await run(listOf(['1']).source, { signal: controller.signal })).toMatchObject({
         end: 'stopped',
@@ -284,7 +285,7 @@ describe('a backfill', () => {
     it('ends when it is paused', async () => {
       depth = () => {
         progress.change({ state: 'paused' });
-        return 101;
+        return 501;
       };
 
       expect(await run(listOf(['1']).source)).toMatchObject({ end: 'paused', progress: { state: 'paused' } });
@@ -294,14 +295,14 @@ describe('a backfill', () => {
     it('ends when somebody else goes on with it', async () => {
       depth = () => {
         progress.change({ position: 9 });
-        return 101;
+        return 501;
       };
 
       expect(await run(listOf(['1']).source)).toMatchObject({ end: 'taken-over', progress: { position: 9 } });
     });
 
     it('looks again although its progress is gone, which ends it when it has a page to store', async () => {
-      const depths = [101, 0];
+      const depths = [501, 0];
       depth = () => {
         if (depths.length === 2) progress.erase();
         return depths.shift() ?? 0;
@@ -340,7 +341,7 @@ describe('a backfill', () => {
       await pauseWalk(progress, key);
       const { source } = listOf(['1', '2'], ['3']);
       const states: unknown[] = [];
-      deps = { ...deps, onProgress: () => states.push(progress.value()?.state) };
+      onProgress = () => states.push(progress.value()?.state);
 
       expect(await run(source)).toMatchObject({ end: 'done', progress: { id: 'id-1', listed: 3 } });
       expect(states).toEqual(['running', 'running']);

@@ -5,7 +5,6 @@ import type { AdvertSource, BackfillProgress } from '../../../shared/ports/backf
 import { newEtag } from '../../../shared/ports/store.ts';
 import type { Progresses, StoredProgress } from '../../../shared/state/progress.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
-import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 
 it('a backfill that another process continues is continued by one of the two, to its end', async () => {
   let stored: StoredProgress<BackfillProgress> | undefined;
@@ -32,10 +31,9 @@ it('a backfill that another process continues is continued by one of the two, to
   const run = (source: AdvertSource) =>
     backfill(
       {
-        progresses: backfills,
+        backfills,
         clock: createManualClock(),
-        maxWaiting: 100,
-        lookMs: 1,
+        isDelivering: () => true,
         queue: {
           depth: async () => 0,
           send: async (messages: readonly ChangedAdvert[]) => {
@@ -44,7 +42,6 @@ it('a backfill that another process continues is continued by one of the two, to
           },
         } as never,
         deadLetters: {} as never,
-        observer: createRecordingObserver(),
         newId: () => {
           ids += 1;
           return `id-${ids}`;
@@ -52,7 +49,7 @@ it('a backfill that another process continues is continued by one of the two, to
       },
       { partnerAccount: 'main', generation: 7 },
       source,
-      { signal: new AbortController().signal, restart: false },
+      { signal: new AbortController().signal },
     );
   const secondWaits = new Promise<void>((resolve) => began.push(resolve));
   const firstIsDone = Promise.withResolvers<void>();
