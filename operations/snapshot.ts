@@ -1,13 +1,9 @@
 /** Sends the latest event of every advert, as it was recorded, to one subscriber. */
-import { once } from 'node:events';
-import type { Writable } from 'node:stream';
-import { linesOf } from '../shared/domain/text/printable.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
 import type { PublishedAdverts } from '../shared/state/advert-histories.ts';
 import type { PartnerAccounts } from '../shared/state/partner-accounts.ts';
+import type { Bridge } from './bridge.ts';
 import { accountsBeside, CommandError, unknownAccount } from './errors.ts';
-import { openTarget } from './snapshot-target.ts';
-import type { StackOutputs } from './stack-outputs.ts';
 
 export interface SnapshotOptions {
   /** Sends only the events of this partner account. Undefined: all accounts. */
@@ -17,12 +13,7 @@ export interface SnapshotOptions {
   readonly onSent: (sent: number) => void;
 }
 
-/** The parts of a stack that a snapshot reads. */
-export interface SnapshotSource {
-  readonly outputs: StackOutputs;
-  readonly partnerAccounts: Pick<PartnerAccounts, 'list'>;
-  readonly advertHistories: PublishedAdverts;
-}
+type SnapshotBridge = Pick<Bridge, 'partnerAccounts' | 'advertHistories'>;
 
 /** The current generation of each selected partner account: events of earlier generations are not sent. */
 async function generationsOf(
@@ -51,52 +42,26 @@ async function* latestEvents(
 }
 
 /**
- * Sends a stack's events to a queue or bus. Can be repeated: it sends the same events.
+ * Sends the events to a subscriber. Can be repeated: it sends the same events.
  *
+ * @param send returns how many were not accepted
  * @returns how many were sent
  */
-export async function snapshotStack(
-  { outputs, partnerAccounts, advertHistories }: SnapshotSource,
-  to: string,
+export async function snapshot(
+  { partnerAccounts, advertHistories }: SnapshotBridge,
+  send: (envelopes: readonly string[]) => Promise<number>,
   { name, signal, onSent }: SnapshotOptions,
 ): Promise<number> {
-  const target = await openTarget(to, outputs);
-  try {
-    const generations = await generationsOf(partnerAccounts, name);
-    let sent = 0;
-    for await (const events of latestEvents(advertHistories, generations)) {
-      if (signal.aborted) break;
-      const refused = await target.send(events);
-      if (refused > 0) {
-        throw new CommandError(
-          `${refused} of ${events.length} events were not accepted, after ${sent} that were. Run the command again: ` +
-            'the events are the same, and one that is sent twice has the same eventId',
-        );
-      }
-      sent += events.length;
-      onSent(sent);
-    }
-    return sent;
-  } finally {
-    target.close();
-  }
-}
-
-/** Writes an embedded bridge's events to standard output, one event per line. @returns how many were written */
-export async function snapshotToLines(
-  state: EmbeddedState,
-  output: Writable,
-  { name, signal, onSent }: SnapshotOptions,
-): Promise<number> {
+  const generations = await generationsOf(partnerAccounts, name);
   let sent = 0;
-  const readerGone = new AbortController();
-  output.once('error', () => readerGone.abort());
-  const over = AbortSignal.any([signal, readerGone.signal]);
-  const generations = await generationsOf(state.partnerAccounts, name);
-  for await (const events of latestEvents(state.advertHistories, generations)) {
-    if (over.aborted) return sent;
-    if (!output.write(linesOf(events))) {
-      await once(output, 'drain', { signal: over }).catch(() => undefined);
+  for await (const events of latestEvents(advertHistories, generations)) {
+    if (signal.aborted) break;
+    const refused = await send(events);
+    if (refused > 0) {
+      throw new CommandError(
+        `${refused} of ${events.length} events were not accepted, after ${sent} that were. Run the command again: ` +
+          'the events are the same, and one that is sent twice has the same eventId',
+      );
     }
     sent += events.length;
     onSent(sent);

@@ -10,16 +10,10 @@ import { CommandError } from './errors.ts';
 import { type StackPlace, textOfPlace } from './stack-place.ts';
 
 type OutputKey = keyof typeof outputs;
-/** Outputs that were added after version 0.1.0: not every stack has them. */
-const laterOutputs = ['bridgeName', 'partnerBaseUrl'] as const;
-type LaterOutput = (typeof laterOutputs)[number];
-
-export type StackOutputs = Readonly<
-  Record<Exclude<OutputKey, LaterOutput>, string> & Record<LaterOutput, string | undefined>
->;
+export type StackOutputs = Readonly<Record<OutputKey, string>>;
 
 /**
- * The names of the bridge's resources, from the outputs of its stack. Outputs that not every stack has may be undefined.
+ * The names of the bridge's resources, from the outputs of its stack.
  *
  * @throws {CommandError} when there is no such stack or bridge, or when there are several and none is named
  * @see https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html
@@ -45,8 +39,8 @@ export async function readStackOutputs({ stack, bridge }: StackPlace): Promise<S
     if (one) return one;
     if (all.length > 0) throw new CommandError(`stack ${stack} has no bridge ${bridge}, but ${named}`);
     throw new CommandError(
-      `stack ${stack} (${found.StackStatus}) has no output ${lackingIn(outputsOf(found, '')).join(', ')}: it is no Advert ` +
-        'Bridge, or its deployment has not ended. Deploy it with `npx cdk deploy`, or name another one with --stack',
+      `stack ${stack} (${found.StackStatus}) has not the outputs of a bridge: it is no Advert Bridge, or its ` +
+        'deployment has not ended. Deploy it with `npx cdk deploy`, or name another one with --stack',
     );
   } finally {
     client.destroy();
@@ -78,35 +72,19 @@ const cloudFormation = () =>
     requestHandler: { connectionTimeout: 3_000, requestTimeout: 10_000, throwOnRequestTimeout: true },
   });
 
-type GivenOutputs = Partial<Record<OutputKey, string>>;
-
 /**
  * If the stack contains more than the bridge, its outputs begin with the bridge's construct path:
  * infra/advert-bridge.ts.
  */
-function bridgesIn(stack: Stack): StackOutputs[] {
-  const keys = (stack.Outputs ?? []).map(({ OutputKey = '' }) => OutputKey);
-  // Older versions have no `bridgeName` output, and a dedicated stack's outputs have no prefix: so the empty prefix
-  // is always tried.
-  const places = keys
-    .filter((key) => key.endsWith(outputs.bridgeName))
-    .map((key) => key.slice(0, -outputs.bridgeName.length));
-  return [...new Set(['', ...places])]
-    .map((place) => outputsOf(stack, place))
-    .filter((given): given is StackOutputs => lackingIn(given).length === 0);
+function bridgesIn({ Outputs = [] }: Stack): StackOutputs[] {
+  const values = new Map(Outputs.map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]));
+  return [...values.keys()].flatMap((key = '') => {
+    if (!key.endsWith(outputs.bridgeName)) return [];
+    const place = key.slice(0, -outputs.bridgeName.length);
+    const named = Object.entries(outputs).map(([each, name]) => [each, values.get(`${place}${name}`)]);
+    return named.every(([, value]) => value) ? [Object.fromEntries(named) as StackOutputs] : [];
+  });
 }
-
-function outputsOf(stack: Stack, place: string): GivenOutputs {
-  const values = new Map(stack.Outputs?.map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]));
-  return Object.fromEntries(
-    Object.entries(outputs).map(([key, name]) => [key, values.get(`${place}${name}`)]),
-  );
-}
-
-const lackingIn = (given: GivenOutputs): string[] =>
-  (Object.keys(outputs) as OutputKey[]).flatMap((key) => (given[key] || isLater(key) ? [] : [outputs[key]]));
-
-const isLater = (key: OutputKey): boolean => (laterOutputs as readonly string[]).includes(key);
 
 async function missing(stack: string, client: CloudFormationClient): Promise<CommandError> {
   const region = await client.config.region();

@@ -16,7 +16,7 @@ import { createRefreshRequester } from '../../shared/aws/refresh-requester.ts';
 import { createStore } from '../../shared/aws/store.ts';
 import { createStoredLetters } from '../../shared/aws/stored-letters.ts';
 import { createTokenReader } from '../../shared/aws/token-vault.ts';
-import { namePrefixOf, secretNamesOf, stackName } from '../../shared/contract/names.ts';
+import { namePrefixOf, secretNamesOf } from '../../shared/contract/names.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { createPartnerService } from '../../shared/partner-api/partner-service.ts';
 import type { AuditProgress, BackfillProgress } from '../../shared/ports/backfills.ts';
@@ -55,9 +55,8 @@ export async function openStack({ target, place, onClose, isCatchUp }: Opening<S
   const store = createStore({ feedState: feedStateTable, advertStatus: advertStatusTable });
   const queue = { client: clients.sqs, url: outputs.queueUrl };
   const deadLetterQueue = { client: clients.sqs, url: outputs.deadLetterQueueUrl };
-  // Before bridges had names, the names of their secrets were fixed.
-  const secretNames = secretNamesOf(namePrefixOf(outputs.bridgeName ?? stackName));
-  const name = outputs.bridgeName ?? target.stack;
+  const { bridgeName: name } = outputs;
+  const secretNames = secretNamesOf(namePrefixOf(name));
   const aside = createAside(store);
   const budgetStore = createBudgetStore(store);
   const partnerAccounts = createPartnerAccounts(store);

@@ -38,6 +38,12 @@ interface Clients {
   readonly events: EventBridgeClient;
 }
 
+interface Tail {
+  readonly name: string;
+  readonly bus: string;
+  readonly queueUrl: string;
+}
+
 interface WatchedBus {
   readonly sqs: SQSClient;
   readonly outputs: StackOutputs;
@@ -54,22 +60,24 @@ export async function* tailBus(
   onClose(() => clients.events.destroy());
   await removeLeftovers(clients);
   const name = `${prefix}${randomUUID().slice(0, 13)}`;
-  const bus = outputs.eventBusName;
-  const ruleArn = `${outputs.eventBusArn.replace(':event-bus/', ':rule/')}/${name}`;
-  const queueUrl = await createQueue(sqs, { name, bus, ruleArn });
+  const { eventBusName: bus, eventBusArn } = outputs;
+  const ruleArn = `${eventBusArn.replace(':event-bus/', ':rule/')}/${name}`;
+  // The queue is created first, because a rule without a queue would not be found again.
+  const queueUrl = await createQueue(sqs, name, { bus, ruleArn });
+  const tail = { name, bus, queueUrl };
   try {
-    await createRule(clients, { name, bus, queueUrl, partnerAccount });
+    await createRule(clients, tail, partnerAccount);
     say('Events appear here from now on. Ctrl-C ends it.');
     yield* received(sqs, queueUrl, signal);
   } finally {
-    await removeTail(clients, { name, bus, queueUrl });
+    await removeTail(clients, tail);
   }
 }
 
-/** The queue is created first, because a rule without a queue would not be found again. */
 async function createQueue(
   sqs: SQSClient,
-  { name, bus, ruleArn }: { readonly name: string; readonly bus: string; readonly ruleArn: string },
+  QueueName: string,
+  { bus, ruleArn }: { readonly bus: string; readonly ruleArn: string },
 ): Promise<string> {
   const statement = {
     Effect: 'Allow',
@@ -80,7 +88,7 @@ async function createQueue(
   };
   const { QueueUrl = '' } = await sqs.send(
     new CreateQueueCommand({
-      QueueName: name,
+      QueueName,
       Attributes: {
         // Otherwise the rules and queues of killed tails would accumulate.
         MessageRetentionPeriod: '600',
@@ -92,33 +100,21 @@ async function createQueue(
   return QueueUrl;
 }
 
-interface Tail {
-  readonly name: string;
-  readonly bus: string;
-  readonly queueUrl: string;
-}
-
 async function createRule(
   { sqs, events }: Clients,
-  { name, bus, queueUrl, partnerAccount }: Tail & { readonly partnerAccount: string | undefined },
+  { name: Name, bus: EventBusName, queueUrl: QueueUrl }: Tail,
+  partnerAccount: string | undefined,
 ): Promise<void> {
-  const { Attributes } = await sqs.send(
-    new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ['QueueArn'] }),
-  );
+  const AttributeNames = ['QueueArn' as const];
+  const { Attributes } = await sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames }));
   const ofAccount = partnerAccount && { detail: { metadata: { partnerAccount: [partnerAccount] } } };
-  await events.send(
-    new PutRuleCommand({
-      Name: name,
-      EventBusName: bus,
-      Description: 'Made by advert-bridge tail, which removes it.',
-      EventPattern: JSON.stringify({ source: [eventSource], ...ofAccount }),
-    }),
-  );
+  const EventPattern = JSON.stringify({ source: [eventSource], ...ofAccount });
+  const Description = 'Made by advert-bridge tail, which removes it.';
+  await events.send(new PutRuleCommand({ Name, EventBusName, Description, EventPattern }));
   const Targets = [{ Id: targetId, Arn: Attributes?.QueueArn ?? '' }];
-  const { FailedEntries = [] } = await events.send(
-    new PutTargetsCommand({ Rule: name, EventBusName: bus, Targets }),
+  const { FailedEntries: [failed] = [] } = await events.send(
+    new PutTargetsCommand({ Rule: Name, EventBusName, Targets }),
   );
-  const [failed] = FailedEntries;
   if (failed) throw new CommandError(`the rule got no target: ${failed.ErrorCode}: ${failed.ErrorMessage}`);
 }
 

@@ -1,12 +1,13 @@
 import * as v from 'valibot';
 import { UsageError } from '../../operations/errors.ts';
-import type { SnapshotOptions } from '../../operations/snapshot.ts';
+import { type SnapshotOptions, snapshot, snapshotToWebhook } from '../../operations/snapshot.ts';
+import { linesOf } from '../../shared/domain/text/printable.ts';
 import { shownUrl } from '../../shared/domain/text/shown-url.ts';
 import { withLocal, withStack } from '../bridge/open.ts';
 import { webhookUrl } from '../run/options.ts';
 import { secretsOf, webhookFrom } from '../run/webhooks.ts';
 import { defineCommand } from '../shared/command.ts';
-import { exitCodes, type Io } from '../shared/io.ts';
+import { exitCodes, type Io, stream } from '../shared/io.ts';
 import { option, optionalName, text } from '../shared/options.ts';
 import { withProgress } from '../shared/progress.ts';
 import type { LocalTarget, StackTarget, Target } from '../shared/target.ts';
@@ -70,24 +71,35 @@ async function fromStack(
   if (webhook !== undefined) {
     throw new UsageError('--webhook is for --local DIR: a stack sends to a queue or a bus (--to)');
   }
-  const { checkedTarget } = await import('../../operations/snapshot-target.ts');
-  const { snapshotStack } = await import('../../operations/snapshot.ts');
+  const { checkedTarget, openTarget } = await import('../../operations/snapshot-target.ts');
   const destination = checkedTarget(to);
-  return withStack(target, (bridge) => snapshotStack(bridge, destination, details));
+  return withStack(target, async (bridge) => {
+    const { send, close } = await openTarget(destination, bridge.outputs);
+    return snapshot(bridge, send, details).finally(close);
+  });
 }
 
 async function fromLocal(
-  { stdout }: Io,
+  io: Io,
   target: LocalTarget,
   webhook: string | undefined,
   details: SnapshotOptions,
 ): Promise<number> {
-  const { snapshotToLines, snapshotToWebhook } = await import('../../operations/snapshot.ts');
-  return withLocal(target, async ({ state }) => {
-    if (webhook === undefined) return snapshotToLines(state, stdout, details);
-    secretsOf(state.webhooks, [webhook], target);
-    await state.eventLog.begin(webhook);
-    return snapshotToWebhook(state, webhook, details);
+  return withLocal(target, async (bridge) => {
+    if (webhook === undefined) {
+      const readerGone = new AbortController();
+      io.stdout.once('error', () => readerGone.abort());
+      const signal = AbortSignal.any([details.signal, readerGone.signal]);
+      const send = async (events: readonly string[]) => {
+        await stream(io, linesOf(events), signal);
+        return 0;
+      };
+      return snapshot(bridge, send, { ...details, signal });
+    }
+    const { webhooks, eventLog } = bridge.state;
+    secretsOf(webhooks, [webhook], target);
+    await eventLog.begin(webhook);
+    return snapshotToWebhook(bridge.state, webhook, details);
   });
 }
 
