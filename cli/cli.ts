@@ -17,7 +17,7 @@ const commands: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ['resync', async () => (await import('./commands/resync.ts')).addResync],
   ['audit', async () => (await import('./commands/audit.ts')).addAudit],
   ['snapshot', async () => (await import('./commands/snapshot.ts')).addSnapshot],
-  ['status', async () => (await import('./commands/status/status.ts')).addStatus],
+  ['status', async () => (await import('./commands/status.ts')).addStatus],
   ['doctor', async () => (await import('./commands/doctor/doctor.ts')).addDoctor],
   ['history', async () => (await import('./commands/history.ts')).addHistory],
   ['tail', async () => (await import('./commands/tail.ts')).addTail],

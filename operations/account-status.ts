@@ -4,7 +4,7 @@ import { maxLagSeconds } from '../shared/contract/names.ts';
 import type { Books } from '../shared/domain/books.ts';
 import { toInstant } from '../shared/domain/clock.ts';
 import type { FaultKind } from '../shared/domain/faults.ts';
-import { type Hold, heldBy, holdOf, withoutHolds } from '../shared/domain/holds.ts';
+import { type Hold, type HoldKind, heldBy, holdOf, withoutHolds } from '../shared/domain/holds.ts';
 import { knownSuccess } from '../shared/domain/last-success.ts';
 import type { PartnerAccount } from '../shared/domain/partner-account.ts';
 import { isDying, refreshTokenLifetimeMs, stopOf } from '../shared/domain/partner-account.ts';
@@ -32,6 +32,7 @@ export function accountStatus(
     generation,
     ...whereabouts,
     paused: shownPause(heldBy(account, 'operator', nowMs)),
+    hold: shownHold(account),
     lagSeconds,
     lastSuccess: lastSuccess === null ? null : toInstant(lastSuccess),
     tokenExpiresAt: token ? toInstant(token.expiresAt) : null,
@@ -64,6 +65,14 @@ export function shownPause(pause: Omit<Hold, 'kind'> | undefined): ShownPause | 
   if (pause === undefined) return null;
   const { who = 'unknown', since, until, reason = null } = pause;
   return { who, since: toInstant(since), until: until === undefined ? null : toInstant(until), reason };
+}
+
+/** The hold that the service's answers made: in force, or over while no request has succeeded since. */
+function shownHold({ holds = [] }: PartnerAccount): AccountStatus['hold'] {
+  const hold = holds.find(({ fault }) => fault !== undefined);
+  if (!hold) return null;
+  const { kind, since, until, fault = kind } = hold;
+  return { kind, since: toInstant(since), until: until === undefined ? null : toInstant(until), fault };
 }
 
 function oldestSuccess(feeds: readonly FeedState[], nowMs: number): number | null {
@@ -138,6 +147,13 @@ export interface AccountStatus {
   readonly reason: string | null;
   /** An operator's pause: no requests for this account. */
   readonly paused: ShownPause | null;
+  /** The service's answers made it, and no request has succeeded since; a trial ends it. */
+  readonly hold: {
+    readonly kind: HoldKind;
+    readonly since: string;
+    readonly until: string | null;
+    readonly fault: string;
+  } | null;
   /** Seconds since the feed was last read to its end, or since `connect`; null without a feed. */
   readonly lagSeconds: number | null;
   readonly lastSuccess: string | null;

@@ -6,8 +6,8 @@ import { PartnerError } from '../shared/domain/faults.ts';
 import type { AdvertSource } from '../shared/ports/backfills.ts';
 import type { AdvertHistories } from '../shared/state/advert-histories.ts';
 import type { BackfillKey } from '../shared/state/progress.ts';
+import { once } from './ask.ts';
 import type { Bridge } from './bridge.ts';
-import { once } from './once.ts';
 
 export interface ListPaging {
   /**

@@ -44,6 +44,8 @@ export interface Bridge {
   readonly deadLetters: DeadLetters & StoredLetters;
   /** Only for an embedded bridge. */
   readonly webhooks?: Pick<Webhooks, 'list'>;
+  /** Only for an embedded bridge: whether a process runs it. */
+  readonly isRunning?: () => boolean;
   /** Only for a stack: what AWS runs. */
   readonly stack?: {
     /** The deployed version. */

@@ -5,7 +5,7 @@ import {
   type Stack,
 } from '@aws-sdk/client-cloudformation';
 import { outputs } from '../shared/contract/names.ts';
-import { allPages } from './all-pages.ts';
+import { allPages } from './ask.ts';
 import { CommandError } from './errors.ts';
 import { type StackPlace, textOfPlace } from './stack-place.ts';
 

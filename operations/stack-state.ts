@@ -5,7 +5,7 @@ import { CloudWatchClient, GetMetricDataCommand, paginateDescribeAlarms } from '
 import { type LambdaClient, ListEventSourceMappingsCommand } from '@aws-sdk/client-lambda';
 import { GetScheduleCommand, SchedulerClient } from '@aws-sdk/client-scheduler';
 import { alarmOfBridge } from '../shared/contract/names.ts';
-import { allPages } from './all-pages.ts';
+import { allPages } from './ask.ts';
 import type { StackOutputs } from './stack-outputs.ts';
 
 export interface StackState {

@@ -20,6 +20,8 @@ export interface StatusPorts {
   readonly budgetStore: Pick<BudgetStore, 'read'>;
   /** Only for an embedded bridge. */
   readonly webhooks?: Pick<Webhooks, 'list'>;
+  /** Only for an embedded bridge: whether a process runs it. */
+  readonly isRunning?: () => boolean;
   /** Only for a stack. */
   readonly stack?: {
     /** The deployed version. */
@@ -87,6 +89,7 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     circuit,
     paused: shownPause(heldBy(budget, 'operator', nowMs)),
     unreadable,
+    ...(ports.isRunning && { isRunning: ports.isRunning() }),
     ...(ports.webhooks && { webhooks: ports.webhooks.list().map((webhook) => shownWebhook(webhook, nowMs)) }),
     ...shownStack(stack),
   };
@@ -190,6 +193,8 @@ export interface Status extends ShownStack {
   readonly circuit: boolean;
   /** An operator's pause of the whole bridge. */
   readonly paused: ShownPause | null;
+  /** Only for an embedded bridge: whether a process runs it. */
+  readonly isRunning?: boolean;
   /** Only for an embedded bridge. */
   readonly webhooks?: readonly ShownWebhook[];
   /** Stored rows that cannot be read, each with the reason; what they describe is not polled. */

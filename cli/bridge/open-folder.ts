@@ -5,8 +5,8 @@ import { userInfo } from 'node:os';
 import * as v from 'valibot';
 import { noSubscriberYet } from '../../embedded/connect.ts';
 import { createLocalPartner } from '../../embedded/partner.ts';
+import { once } from '../../operations/ask.ts';
 import { CommandError } from '../../operations/errors.ts';
-import { once } from '../../operations/once.ts';
 import { silentObserver } from '../../operations/poll-deps.ts';
 import { bridgeSettingsSchema } from '../../shared/contract/settings.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
@@ -78,6 +78,7 @@ export async function openFolder(opening: Opening<LocalTarget>): Promise<FolderB
     newId: randomUUID,
     deadLetters: { ...state.deadLetters, ...folderLetters(state) },
     who: async () => userName(),
+    isRunning: () => isRunning(target.dir),
     isDelivering: () => isRunning(target.dir),
     depthLagMs: 0,
     events: (name, watch) => tailFolder(state, name, watch),

@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
+import { once } from '../../operations/ask.ts';
 import type { Bridge } from '../../operations/bridge.ts';
-import { once } from '../../operations/once.ts';
 import { silentObserver } from '../../operations/poll-deps.ts';
 import { readStackOutputs } from '../../operations/stack-outputs.ts';
 import { readStackState } from '../../operations/stack-state.ts';

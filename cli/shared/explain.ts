@@ -1,4 +1,5 @@
 /** Explains errors as one message that says what to do. */
+
 import { CommandError, UsageError } from '../../operations/errors.ts';
 import { textOfPlace } from '../../operations/stack-place.ts';
 import { ShapeError } from '../../shared/contract/checks.ts';

@@ -1,5 +1,6 @@
 /** Checks for every kind of bridge. */
 import { isDeepStrictEqual } from 'node:util';
+import { once } from '../../../operations/ask.ts';
 import {
   check,
   type Finding,
@@ -9,7 +10,7 @@ import {
   together,
   warning,
 } from '../../../operations/doctor.ts';
-import { once } from '../../../operations/once.ts';
+import { findingsOf } from '../../../operations/findings.ts';
 import type { Status } from '../../../operations/status.ts';
 import type { AcceptedApplication } from '../../../shared/contract/connect.ts';
 import { printableLine } from '../../../shared/domain/text/printable.ts';
@@ -17,7 +18,6 @@ import { connectCommand } from '../../shared/explain.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
 import { count, duration } from '../../shared/wording.ts';
 import type { Examined } from '../../targets/ports/examined.ts';
-import { forPerson } from '../status/account-causes.ts';
 
 /** A `Date` that is further off is ignored (shared/partner-api/http/service-clock.ts). */
 const daySeconds = 86_400;
@@ -99,10 +99,13 @@ function clockFinding({ clockOffSeconds: off }: AcceptedApplication, { kind }: T
   return seconds > daySeconds ? fault(`${says}, so the bridge ignores it`, mend) : warning(says, mend);
 }
 
-function accountsFinding({ partnerAccounts: accounts, unreadable }: Status, target: Target): Finding {
+function accountsFinding(status: Status, target: Target): Finding {
+  const { partnerAccounts: accounts, unreadable } = status;
   if (accounts.length === 0 && unreadable.length === 0) {
     return warning('no partner account is connected', `\`${connectCommand(target, 'NAME')}\``);
   }
+  const command = (words: string) => commandFor(target, words);
+  const findings = findingsOf(status, { nowMs: Date.now(), kind: target.kind, command });
   const needy = accounts.filter(({ attention }) => attention.length > 0);
   return together(`${count(accounts.length)} connected, none needs manual action`, [
     ...unreadable.map((flaw) =>
@@ -117,7 +120,9 @@ function accountsFinding({ partnerAccounts: accounts, unreadable }: Status, targ
         );
       }
       const why = printableLine(reason ?? attention.join(', '));
-      const mends = forPerson(account, target).map((line) => `${name}: ${line.trim()}`);
+      const mends = findings
+        .filter(({ partnerAccount }) => partnerAccount === name)
+        .map(({ says, mend }) => `${says}${mend === null ? '' : ` \`${mend}\``}`);
       return fault(`${name} is ${state} (${why})`, mends.join('\n'));
     }),
   ]);

@@ -1,8 +1,7 @@
 import { DescribeAlarmsCommand, type MetricAlarm } from '@aws-sdk/client-cloudwatch';
 import { paginateListSubscriptionsByTopic, type Subscription } from '@aws-sdk/client-sns';
-import { allPages } from '../../../../operations/all-pages.ts';
+import { allPages, once } from '../../../../operations/ask.ts';
 import { check, type Finding, fault, ok, together, warning } from '../../../../operations/doctor.ts';
-import { once } from '../../../../operations/once.ts';
 import { quoted } from '../../../shared/target.ts';
 import type { Facts } from './facts.ts';
 

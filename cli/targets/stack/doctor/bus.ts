@@ -6,7 +6,7 @@ import {
   ListTargetsByRuleCommand,
   type Rule,
 } from '@aws-sdk/client-eventbridge';
-import { allPages, pagesOf } from '../../../../operations/all-pages.ts';
+import { allPages, pagesOf } from '../../../../operations/ask.ts';
 import { check, type Finding, fault, ok, together, warning } from '../../../../operations/doctor.ts';
 import { forEachConcurrent } from '../../../../shared/domain/for-each-concurrent.ts';
 import type { Facts } from './facts.ts';

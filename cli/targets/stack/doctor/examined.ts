@@ -1,4 +1,4 @@
-import { once } from '../../../../operations/once.ts';
+import { once } from '../../../../operations/ask.ts';
 import { readStatus } from '../../../../operations/status.ts';
 import type { Opening } from '../../../bridge/opening.ts';
 import type { StackTarget } from '../../../shared/target.ts';

@@ -1,7 +1,7 @@
 import type { StackResourceSummary } from '@aws-sdk/client-cloudformation';
 import { paginateListTables } from '@aws-sdk/client-dynamodb';
 import { paginateListQueues } from '@aws-sdk/client-sqs';
-import { allPages } from '../../../../operations/all-pages.ts';
+import { allPages } from '../../../../operations/ask.ts';
 import { check, type Finding, together, warning } from '../../../../operations/doctor.ts';
 import { commandFor, type StackTarget } from '../../../shared/target.ts';
 import type { Facts } from './facts.ts';

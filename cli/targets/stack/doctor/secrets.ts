@@ -4,7 +4,7 @@ import {
   ResourceNotFoundException,
   type SecretListEntry,
 } from '@aws-sdk/client-secrets-manager';
-import { allPages } from '../../../../operations/all-pages.ts';
+import { allPages } from '../../../../operations/ask.ts';
 import { check, type Finding, fault, ok, together, warning } from '../../../../operations/doctor.ts';
 import { type PartnerAccount, stopOf } from '../../../../shared/domain/partner-account.ts';
 import type { StackBridge } from '../../../bridge/open-stack.ts';

@@ -46,7 +46,7 @@ describe('pause', () => {
     const polled = await run('poll main --json');
     expect(JSON.parse(polled.stdout).polls).toMatchObject([{ end: 'up-to-date', listed: 3 }]);
     expect(polled.exitCode).toBe(0);
-    expect((await run('status')).exitCode).toBe(0);
+    expect((await run('status')).stdout).toMatch(/^Not delivering: No process runs this bridge/);
   });
 
   it('of the whole bridge keeps a run until idle from asking anything, and the messages for later', async () => {
@@ -62,7 +62,9 @@ describe('pause', () => {
     expect(idle).toMatchObject({ exitCode: 3, stdout: '' });
     expect(await run('status')).toMatchObject({
       exitCode: 3,
-      stdout: expect.stringMatching(/The whole bridge is paused by .* To end that: `advert-bridge resume/),
+      stdout: expect.stringMatching(
+        /^Not delivering since .*: The whole bridge is paused by .*`advert-bridge resume/s,
+      ),
     });
     expect((await run('status')).stdout).toContain('main: not polled, because the whole bridge is paused\n');
     expect(asked()).toBe(before);

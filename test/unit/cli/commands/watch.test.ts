@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { watch } from '../../../../cli/commands/status/watch.ts';
+import { watch } from '../../../../cli/commands/status.ts';
 import type { Io } from '../../../../cli/shared/io.ts';
 
 /** Reports three times, at intervals of five seconds on its own clock. */

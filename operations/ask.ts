@@ -1,3 +1,12 @@
+/** Returns a function that calls `make` once, on its first call, and gives every caller the same result. */
+export function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
 /** Collects the items of all pages of an AWS answer. @param pages for example from a paginator of the SDK */
 export async function allPages<Page, Item>(
   pages: AsyncIterable<Page>,

@@ -1,0 +1,300 @@
+/**
+ * What is wrong, found once from the facts of `status`: `status` and the console show the same findings, with the same
+ * command that mends each.
+ */
+import { isAboutSecret, maxLagSeconds } from '../shared/contract/names.ts';
+import { printableLine } from '../shared/domain/text/printable.ts';
+import type { AccountStatus } from './account-status.ts';
+import type { Status } from './status.ts';
+
+export interface Finding {
+  /** The kind of problem, such as `circuit`; a new one is not a breaking change. */
+  readonly what: string;
+  /** Null: the whole bridge. */
+  readonly partnerAccount: string | null;
+  /** ISO 8601; null when it is not known. */
+  readonly since: string | null;
+  /** `fault`: something is not delivered, or will be lost. `attention`: delivered, but somebody must act. */
+  readonly severity: 'fault' | 'attention' | 'note';
+  /** A sentence. */
+  readonly says: string;
+  /** The command or the page that mends it; null when it ends by itself. */
+  readonly mend: string | null;
+  /** Section of docs/operate/runbook.md. */
+  readonly runbook: string | null;
+}
+
+export interface FindingOptions {
+  readonly nowMs: number;
+  readonly kind: 'local' | 'stack';
+  /** A command of this program for this bridge. */
+  readonly command: (words: string) => string;
+}
+
+type Found = Pick<Finding, 'severity' | 'says'> & Partial<Finding>;
+type BridgeRule = (status: Status, options: FindingOptions) => Found | readonly Found[] | undefined;
+type AccountRule = (account: AccountStatus, options: FindingOptions) => Found;
+
+/** All findings: the worst first, those of the whole bridge before those of one partner account. */
+export function findingsOf(status: Status, options: FindingOptions): Finding[] {
+  const complete =
+    (what: string, partnerAccount: string | null) =>
+    (found: Found): Finding => ({
+      ...{ what, partnerAccount, since: null, mend: null, runbook: null },
+      ...found,
+    });
+  const ofBridge = Object.entries(bridgeRules).flatMap(([what, rule]) =>
+    [rule(status, options) ?? []].flat().map(complete(what, null)),
+  );
+  const ofAccounts = status.partnerAccounts.flatMap((account) =>
+    causesOf(account, options.nowMs).map((cause) => {
+      const rule = (Object.hasOwn(accountRules, cause) ? accountRules[cause] : undefined) ?? unknownCause;
+      return complete(cause, account.name)(rule(account, options));
+    }),
+  );
+  const rank = { fault: 0, attention: 1, note: 2 };
+  return [...ofBridge, ...ofAccounts].sort((a, b) => rank[a.severity] - rank[b.severity]);
+}
+
+/** Of the whole bridge: while one of them lasts, nothing is delivered. */
+const standstills: readonly string[] = ['operator-paused', 'not-running', 'circuit', 'schedule', 'mapping'];
+const delays: readonly string[] = ['late', 'lagging', 'rate-limited'];
+
+/** The first line of `status`: is it delivering? */
+export function deliveryText({ partnerAccounts }: Status, findings: readonly Finding[]): string {
+  const ofBridge = findings.filter(({ partnerAccount }) => partnerAccount === null);
+  const isBad = ({ severity }: Finding) => severity !== 'note';
+  const standstill = standstills.flatMap(
+    (what) => ofBridge.find((one) => one.what === what && isBad(one)) ?? [],
+  );
+  const late = findings.find(({ what }) => delays.includes(what));
+  const faults = findings.filter(({ severity, what }) => severity === 'fault' && !delays.includes(what));
+  const hit = [...new Set(faults.flatMap(({ partnerAccount }) => partnerAccount ?? []))];
+  const isAll = hit.length > 0 && hit.length === partnerAccounts.length;
+  const [cause] = standstill.length > 0 ? standstill : isAll ? faults : [];
+  if (cause) return `Not delivering${causeText(cause)}`;
+  if (late) return `Late${causeText(late)}`;
+  const rest = hit.length > 5 ? ` and ${hit.length - 5} more` : '';
+  return hit.length === 0 ? 'Delivering.' : `Delivering, but not for ${hit.slice(0, 5).join(', ')}${rest}.`;
+}
+
+/** Without the end that leads to the command. */
+const causeText = ({ since, says }: Finding): string =>
+  `${since === null ? '' : ` since ${since}`}: ${says.replace(/ [^.?]*:$/, '')}`;
+
+/** A hold that the service's answers made is no finding before it has lasted for so long: most end at the first trial. */
+const heldMs = 30_000;
+
+/** An operator's pause is its own cause, the first. */
+function causesOf({ attention, state, hold }: AccountStatus, nowMs: number): readonly string[] {
+  const isHeld = hold !== null && nowMs - Date.parse(hold.since) >= heldMs;
+  return isHeld && state !== 'stopped' && attention.length === 0 ? ['held'] : attention;
+}
+
+/** AWS requires the whole schedule again with each change. */
+const enableSchedule = (name: string): string =>
+  'aws scheduler update-schedule --state ENABLED --cli-input-json ' +
+  `"$(aws scheduler get-schedule --name ${name} --output json --query '{Name:Name,GroupName:GroupName,Description:Description,` +
+  'ScheduleExpression:ScheduleExpression,FlexibleTimeWindow:FlexibleTimeWindow,Target:Target}\')"';
+
+/** With the settings that the stack has. */
+const makeAgain = 'npx cdk deploy --revert-drift';
+
+const bridgeRules: Readonly<Record<string, BridgeRule>> = {
+  'not-running': ({ isRunning, queue, partnerAccounts }, { command }) =>
+    isRunning !== false || partnerAccounts.length === 0
+      ? undefined
+      : {
+          severity: queue.waiting > 0 ? 'fault' : 'note',
+          says: `No process runs this bridge: nothing is polled, and ${queue.waiting} changes wait.`,
+          mend: command('run'),
+        },
+  circuit: ({ circuit, pausedUntil }, { command }) =>
+    circuit
+      ? {
+          severity: 'fault',
+          says:
+            'The circuit is open: the partner service answers 403 to everything, as if it blocked this address. ' +
+            `${pausedUntil === null ? 'The next request goes through as a trial.' : `Nothing is sent until ${pausedUntil}, then one request as a trial.`} ` +
+            'Find out who sends more than it allows from here, and wait; a restart does not shorten it. When the service lets you in again:',
+          mend: command('resume --early'),
+          runbook: 'circuitopened',
+        }
+      : undefined,
+  'rate-limited': ({ circuit, pausedUntil }) =>
+    circuit || pausedUntil === null
+      ? undefined
+      : {
+          severity: 'note',
+          says: `The partner service asked the whole bridge to wait until ${pausedUntil}.`,
+        },
+  schedule: ({ schedule = 'enabled', schedulesOff = [] }) =>
+    // `unknown` is already reported as unseen.
+    ['enabled', 'unknown'].includes(schedule)
+      ? undefined
+      : {
+          severity: 'fault',
+          says: `The schedule is not as deployed (${schedule}): its function does not run automatically.`,
+          mend: schedulesOff[0] === undefined ? makeAgain : schedulesOff.map(enableSchedule).join('\n'),
+        },
+  mapping: ({ mapping = 'enabled', mappingId }) =>
+    ['disabled', 'disabling', 'missing'].includes(mapping)
+      ? {
+          severity: 'fault',
+          says: `The event source mapping of fan-out is ${mapping}: changes wait in the queue, and no event is published.`,
+          mend: mappingId
+            ? `aws lambda update-event-source-mapping --uuid ${mappingId} --enabled`
+            : makeAgain,
+        }
+      : undefined,
+  'unreadable-row': ({ unreadable }) =>
+    unreadable.map((flaw) => ({
+      severity: 'fault',
+      says: `A stored row cannot be read, so its partner account or feed is not polled: ${flaw}.`,
+      mend: 'docs/operate/backup.md',
+    })),
+  'operator-paused': ({ paused }, { command }) =>
+    paused
+      ? {
+          severity: 'attention',
+          since: paused.since,
+          says: `The whole bridge is paused by ${paused.who}${paused.reason === null ? '' : ` (${paused.reason})`}.`,
+          mend: command('resume'),
+        }
+      : undefined,
+  late: ({ oldestWaitingSeconds, paused, pausedUntil, queue }, { nowMs }) =>
+    (oldestWaitingSeconds ?? 0) <= maxLagSeconds || paused || pausedUntil !== null
+      ? undefined
+      : {
+          severity: 'attention',
+          since: new Date(nowMs - (oldestWaitingSeconds ?? 0) * 1000).toISOString(),
+          says: `${queue.waiting} changes wait, the oldest for longer than ${maxLagSeconds / 60} minutes.`,
+          runbook: 'backlog',
+        },
+  'dead-letters': ({ queue }, { command }) =>
+    queue.deadLetters === 0
+      ? undefined
+      : {
+          severity: 'attention',
+          says: `The bridge gave up on ${queue.deadLetters} changes. See why (\`${command('dead-letters list')}\`), and when the cause is fixed:`,
+          mend: command('dead-letters redrive --all'),
+          runbook: 'deadletters',
+        },
+  webhook: ({ webhooks = [] }, { nowMs, command }) =>
+    webhooks.flatMap(({ address, state, failingSince, lastAnswer, waiting }): Found[] => {
+      const isLong = failingSince !== null && nowMs - Date.parse(failingSince) >= heldMs;
+      if (state !== 'gone' && !isLong) return [];
+      return [
+        {
+          severity: 'fault',
+          since: failingSince,
+          says:
+            `The webhook ${address} ${state === 'gone' ? 'is gone' : 'does not take its events'}${lastAnswer === null ? '' : ` (${lastAnswer})`}: ` +
+            `${waiting} events are kept for it, for the retention of the run. Ask its owner; or forget it, with what waits:`,
+          mend: command('webhook URL --forget'),
+        },
+      ];
+    }),
+  alarm: ({ alarms }) =>
+    (alarms ?? []).map(({ name, says, since }) => ({
+      ...{ severity: 'attention', since, says: `The alarm ${name} is raised. ${says}` },
+    })),
+  unseen: ({ unseen }) =>
+    (unseen ?? []).map((what) => ({
+      severity: 'attention',
+      says: `AWS did not show ${what}.`,
+      mend: 'docs/operate/deploy.md#what-status-has-to-be-allowed',
+    })),
+};
+
+const connectAgain = ({ name }: AccountStatus, { command }: FindingOptions) =>
+  command(`connect ${name} --open`);
+const storeApplication = ({ kind, command }: FindingOptions): string =>
+  command(`application${kind === 'local' ? ' --base-url URL' : ''} --client-id ID --client-secret-stdin`);
+
+/** A fault that the user of the account ends by authorizing again. */
+const authorize =
+  (because: string): AccountRule =>
+  (account, options) => ({
+    severity: 'fault',
+    says: `${account.name}: ${because}. Have its user authorize again:`,
+    mend: connectAgain(account, options),
+    runbook: 'partneraccountstopped',
+  });
+const tooSmallScope = authorize('its user granted less than the bridge requires');
+const refusedToken = authorize(
+  'the service no longer accepts its refresh token (revoked, used elsewhere, or unused for a month)',
+);
+
+const unknownCause: AccountRule = ({ name, reason }) => ({
+  severity: 'fault',
+  says: `${name}: it needs manual action (${printableLine(reason ?? 'unknown')}).`,
+});
+
+const accountRules: Readonly<Record<string, AccountRule>> = {
+  'operator-paused': ({ name, paused }, { command }) => ({
+    severity: 'attention',
+    since: paused?.since ?? null,
+    says: `${name}: paused by ${paused?.who}${paused?.reason ? ` (${paused.reason})` : ''}.`,
+    mend: command(`resume ${name}`),
+  }),
+  held: ({ name, hold, reason }) => ({
+    severity: 'fault',
+    since: hold?.since ?? null,
+    says: `${name}: the service answers none of its requests (${printableLine(reason ?? hold?.fault ?? '')}). The bridge tries again by itself.`,
+  }),
+  'refresh-token-rejected': refusedToken,
+  'grant-rejected': refusedToken,
+  'account-stopped': authorize('it has no credentials that work'),
+  'scope-insufficient': tooSmallScope,
+  'scope-refused': tooSmallScope,
+  'client-rejected': ({ name }, options) => ({
+    severity: 'fault',
+    says: `${name}: the service refuses the client ID or the client secret. Store the right ones:`,
+    mend: storeApplication(options),
+  }),
+  'malformed-state': (account, options) =>
+    isAboutSecret(account.reason ?? '', 'application')
+      ? {
+          severity: 'fault',
+          says: `${account.name}: the application's credentials are missing or damaged. Store them:`,
+          mend: storeApplication(options),
+        }
+      : {
+          severity: 'fault',
+          says: `${account.name}: its stored data is damaged. If it is its secret:`,
+          mend: connectAgain(account, options),
+        },
+  'wrong-path': ({ name }, options) => ({
+    severity: 'fault',
+    says: `${name}: there is no partner service at the base URL (it answers with a redirect, or does not know the path). Set the right one:`,
+    mend: options.kind === 'local' ? storeApplication(options) : 'npx cdk deploy -c partnerBaseUrl=URL',
+  }),
+  'token-answer-broken': (account, options) => ({
+    severity: 'fault',
+    says: `${account.name}: the token endpoint gave an access token that cannot be sent; the bridge asks again. If this stays, ask the service, or authorize again:`,
+    mend: connectAgain(account, options),
+  }),
+  'feed-stuck': ({ name }, { command }) => ({
+    severity: 'fault',
+    says: `${name}: its cursor does not move, or is rejected again and again; the bridge tries every five minutes. If this stays, ask the service, or read again from a time that it still knows:`,
+    mend: command(`resync ${name} --since TIME`),
+  }),
+  lagging: ({ name, lagSeconds, lastSuccess }, { kind, command }) => ({
+    severity: 'fault',
+    since: lastSuccess,
+    says: `${name}: its feed was not read to its end for ${Math.round((lagSeconds ?? 0) / 60)} min. ${kind === 'local' ? 'Is the bridge running?' : 'Find out why:'}`,
+    mend: command(kind === 'local' ? 'run' : 'doctor'),
+    runbook: 'nosuccessfuldrain',
+  }),
+  'feed-missing': (account, options) => ({
+    severity: 'fault',
+    says: `${account.name}: its feed is not registered as it should be, so it is not polled. Connect it again:`,
+    mend: connectAgain(account, options),
+  }),
+  'refresh-token-dying': (account, options) => ({
+    severity: 'attention',
+    says: `${account.name}: its refresh token was not used for weeks and expires at ${account.refreshTokenExpiresAt}. Fix what prevents it from being refreshed (the log of refresh-token says what), or:`,
+    mend: connectAgain(account, options),
+  }),
+};
