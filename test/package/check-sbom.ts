@@ -45,7 +45,7 @@ const cycloneDx = v.object({
 export function checkSbom(
   sbom: unknown,
   packed: { readonly version: string; readonly licenses: string; readonly dependencies: readonly string[] },
-): string {
+): void {
   const { metadata, components, dependencies } = v.parse(cycloneDx, sbom);
   assert.equal(metadata.component.purl, `pkg:npm/advert-bridge@${packed.version}`);
   assert.equal(metadata.component.name, 'advert-bridge');
@@ -80,5 +80,4 @@ export function checkSbom(
     placed('functions').some(({ name }) => name === '@middy/core'),
     'the functions are left out',
   );
-  return `${components.length} packages`;
 }

@@ -2,9 +2,8 @@
 import { globSync } from 'node:fs';
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, delimiter, join } from 'node:path';
-import { stripVTControlCharacters } from 'node:util';
 import { kitPeers } from '../../scripts/kit-package.ts';
-import { expect, installs, run, step, succeeds } from './steps.ts';
+import { compiles, expect, installs, run, step, succeeds } from './steps.ts';
 
 /** By number: what an old Node's npm would choose is older. */
 const others = { jest: '30.5.2', typescript: '5.9.3' };
@@ -63,33 +62,16 @@ export async function checkDeclarations(
     await writeFile(join(project, 'package.json'), JSON.stringify({ name: 'search', private: true }));
     for (const file of files) await cp(join(repository, file), join(project, basename(file)));
     await step(`the kit installs beside TypeScript ${version}`, () =>
-      installs(project, env, kit, `typescript@${version}`, ...types.map(versioned)).then(() => ''),
+      installs(project, env, kit, `typescript@${version}`, ...types.map(versioned)),
     );
     for (const resolution of resolutions) {
       await step(
         `every snippet compiles with declarations: TypeScript ${version}, ${resolution}`,
         async () => {
           const module = { nodenext: 'nodenext', bundler: 'esnext', node10: 'commonjs' }[resolution];
-          const flags = [
-            '--strict',
-            '--skipLibCheck',
-            '--declaration',
-            '--target',
-            'es2022',
-            '--types',
-            'node',
-          ];
-          const how = ['--module', module, '--moduleResolution', resolution, '--outDir', resolution];
-          await succeeds(
-            project,
-            env,
-            'npx',
-            'tsc',
-            ...flags,
-            ...how,
-            ...files.map((file) => basename(file)),
-          );
-          return `${files.length} of them`;
+          const how = `--module ${module} --moduleResolution ${resolution} --outDir ${resolution}`;
+          const flags = `--skipLibCheck --declaration --target es2022 --types node ${how}`;
+          await compiles(project, env, flags, ...files.map((file) => basename(file)));
         },
       );
     }
@@ -132,35 +114,22 @@ export async function checkCommonJs(
   await step('the kit installs into a CommonJS project', () => {
     const known = ['aws-cdk-lib', 'constructs', '@types/node'].map(versioned);
     const fixed = Object.entries(others).map(([name, version]) => `${name}@${version}`);
-    return installs(project, env, kit, ...known, ...fixed).then(() => '');
+    return installs(project, env, kit, ...known, ...fixed);
   });
   await step('Jest, with nothing configured, runs a test of a subscriber there', async () => {
     await fresh('subscriber.test.cjs');
     const { code, err } = await run(project, env, 'npx', 'jest', '--ci');
     expect(code === 0, err);
-    return /^Tests: +(.*)$/m.exec(stripVTControlCharacters(err))?.[1];
   });
   await step('the complete stack of the guide, as CommonJS, compiles and synthesizes', async () => {
     for (const file of ['handler.ts', 'stack.ts']) {
       const source = await readFile(join(repository, 'examples/minimal', file), 'utf8');
       await writeFile(join(project, file), source.replace('import.meta.dirname', '__dirname'));
     }
-    await installs(
-      project,
-      env,
-      ...['@aws-sdk/client-dynamodb', '@aws-sdk/client-sqs', 'esbuild'].map(versioned),
-    );
-    const flags = [
-      '--strict',
-      '--skipLibCheck',
-      '--module',
-      'nodenext',
-      '--target',
-      'es2022',
-      '--types',
-      'node',
-    ];
-    await succeeds(project, env, 'npx', 'tsc', ...flags, '--declaration', 'stack.ts', 'handler.ts');
+    const more = ['@aws-sdk/client-dynamodb', '@aws-sdk/client-sqs', 'esbuild'];
+    await installs(project, env, ...more.map(versioned));
+    const flags = '--skipLibCheck --module nodenext --target es2022 --types node --declaration';
+    await compiles(project, env, flags, 'stack.ts', 'handler.ts');
     const synth = `
       const { App } = require('aws-cdk-lib');
       const app = new App({ context: { 'aws:cdk:bundling-stacks': [] } });
@@ -170,12 +139,12 @@ export async function checkCommonJs(
   });
   await step('classic module resolution finds the types, and none of our sources', async () => {
     await fresh('classic.ts');
-    const flags = ['--strict', '--module', 'commonjs', '--moduleResolution', 'node10', '--target', 'es2022'];
-    const args = [...flags, '--types', 'node', '--outDir', 'out', '--listFiles', 'classic.ts'];
-    const files = await succeeds(project, env, 'npx', 'tsc', ...args);
+    const flags =
+      '--module commonjs --moduleResolution node10 --target es2022 --types node --outDir out --listFiles';
+    const files = await compiles(project, env, flags, 'classic.ts');
     const ours = files.split('\n').filter((file) => file.includes('/advert-bridge-kit/'));
     const sources = ours.filter((file) => !file.endsWith('.d.ts'));
     expect(ours.length > 0 && sources.length === 0, `it read ${sources.join(' ') || 'nothing'}`);
-    return succeeds(project, env, 'node', 'out/classic.js').then(() => `${ours.length} files`);
+    await succeeds(project, env, 'node', 'out/classic.js');
   });
 }

@@ -17,15 +17,8 @@ export async function makeRelease(
   const version = `${major}.${minor + 1}.0`;
   const tag = `v${version}`;
 
-  const listed = await succeeds(
-    repository,
-    {},
-    'git',
-    'ls-files',
-    '--cached',
-    '--others',
-    '--exclude-standard',
-  );
+  const tracked = ['ls-files', '--cached', '--others', '--exclude-standard'];
+  const listed = await succeeds(repository, {}, 'git', ...tracked);
   for (const file of listed.split('\n')) {
     // What is deleted and not committed yet is listed as well.
     await cp(join(repository, file), join(copy, file)).catch(() => undefined);
@@ -52,7 +45,6 @@ export async function makeRelease(
     expect(said.join() === names.join(), `it says\n${out}`);
     const after = [await git('rev-parse', 'HEAD'), await git('status', '--porcelain'), await git('tag')];
     expect(after.join() === `${before},,`, `it changed ${after}`);
-    return `${said.length} steps`;
   });
   await step('… and does not begin what is not ready', async () => {
     await writeFile(join(copy, 'forgotten.ts'), '');
@@ -63,7 +55,6 @@ export async function makeRelease(
     const faults = out.match(/^FAULT .*/gm) ?? [];
     expect(code === 1 && faults.length === 3 && out.includes('Nothing was changed'), `exit ${code}\n${out}`);
     expect((await git('rev-parse', 'HEAD')) === before, 'it began');
-    return `${faults.length} faults`;
   });
   await step('… and says how to go back from a step that fails', async () => {
     const budgets = join(copy, 'scripts/size-budgets.ts');
@@ -77,7 +68,6 @@ export async function makeRelease(
     const { out: again } = await release(version);
     expect(!again.includes('FAULT'), `after ${back}\n${again}`);
     await git('reset', '--quiet', '--hard', before);
-    return back;
   });
   const made = join(copy, 'release', version);
   await step('npm run release --execute', async () => {
@@ -90,7 +80,6 @@ export async function makeRelease(
     for (const file of ['CHANGELOG.md', 'package.json', 'package-lock.json', 'kits/python/pyproject.toml']) {
       expect(changed.split('\n').includes(file), `${file} is as before`);
     }
-    return (out.match(/\S+\.tgz: \d+ KB/g) ?? []).join(', ');
   });
   await step('its checksums are right', async () => {
     const sums = (await readFile(join(made, 'SHA256SUMS'), 'utf8')).trim().split('\n');
@@ -102,7 +91,6 @@ export async function makeRelease(
       expect(hash === sum, `that of ${file} is ${hash}`);
     }
     expect(sums.length === 3, `there are ${sums.length}`);
-    return `${sums.length} files`;
   });
   return { made, version };
 }

@@ -1,26 +1,15 @@
 import { spawn } from 'node:child_process';
+import { Steps } from '../deploy/emulator/steps.ts';
 
-let passed = 0;
-let failed = 0;
+const steps = new Steps((line) => console.log(line));
 
-/** Says how a step ended, with what `work` resolves with. */
-export async function step(name: string, work: () => Promise<unknown>): Promise<void> {
-  const begun = performance.now();
-  try {
-    const said = await work();
-    const seconds = Math.round((performance.now() - begun) / 1000);
-    passed += 1;
-    console.log(`pass  ${name}${said ? `: ${said}` : ''} (${seconds} s)`);
-  } catch (error) {
-    failed += 1;
-    console.log(`FAIL  ${name}\n${error instanceof Error ? error.message : error}`);
-  }
-}
+export const step = (name: string, work: () => Promise<unknown>): Promise<void> =>
+  steps.check(name, async () => void (await work()));
 
 /** The line that .ci/run counts, and the exit code. */
 export function endSteps(): void {
-  console.log(`package: ${passed} passed, ${failed} failed`);
-  process.exitCode = failed === 0 ? 0 : 1;
+  console.log(`package: ${steps.passed} passed, ${steps.failed} failed`);
+  process.exitCode = steps.failed === 0 ? 0 : 1;
 }
 
 export interface Ended {
@@ -57,6 +46,14 @@ export async function succeeds(...call: Parameters<typeof run>): Promise<string>
   if (code !== 0) throw new Error(`${call.slice(2).join(' ')}: exit ${code}\n${out}${err}`);
   return out.trim();
 }
+
+/** Compiles TypeScript. @param flags separated by spaces */
+export const compiles = (
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+  flags: string,
+  ...files: string[]
+): Promise<string> => succeeds(cwd, env, 'npx', 'tsc', '--strict', ...flags.split(' '), ...files);
 
 export const installs = (cwd: string, env: NodeJS.ProcessEnv, ...packages: string[]): Promise<string> =>
   succeeds(cwd, env, 'npm', 'install', '--no-audit', '--no-fund', '--prefer-offline', ...packages);
