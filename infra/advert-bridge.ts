@@ -5,10 +5,8 @@ import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import { Grant, type IGrantable, type IRole } from 'aws-cdk-lib/aws-iam';
-import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Schedule } from 'aws-cdk-lib/aws-scheduler';
-import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { type MetricName, metrics, outputs } from '../shared/contract/names.ts';
@@ -25,7 +23,7 @@ import { bridgeMetric } from './constructs/monitoring/metrics.ts';
 import { withSecurityGroup } from './constructs/network.ts';
 import { ownPackage } from './constructs/package-files.ts';
 import type { AdvertBridgeProps } from './constructs/props/advert-bridge-props.ts';
-import { checkedConfig } from './constructs/props/bridge-config.ts';
+import { type BridgeConfig, checkedConfig } from './constructs/props/bridge-config.ts';
 import { RefreshToken } from './constructs/refresh-token.ts';
 import { schemaRegistry } from './constructs/schema-registry.ts';
 import { applicationSecret } from './constructs/secrets.ts';
@@ -86,8 +84,7 @@ export class AdvertBridge extends Construct {
   readonly metrics: Readonly<Record<keyof typeof metrics, Metric>>;
   /** The role for people who run `backfill`, `resync` and `audit`. */
   readonly catchUpRole: IRole;
-  readonly #encryptionKey: IKey | undefined;
-  readonly #alarmTopic: ITopic | undefined;
+  readonly #settings: BridgeConfig;
   readonly #schedules: readonly [drain: Schedule, refreshToken: Schedule];
 
   constructor(scope: Construct, id: string, props: AdvertBridgeProps) {
@@ -116,7 +113,7 @@ export class AdvertBridge extends Construct {
       new Dashboard(this, 'Glance', { settings, alarms: alarms.all, changedAdverts, functions });
     }
     this.name = settings.name;
-    this.#alarmTopic = settings.alarmTopic;
+    this.#settings = settings;
     this.bus = bus;
     this.tables = { feedState, advertStatus };
     this.queues = { changedAdverts: changedAdverts.queue, deadLetters: changedAdverts.deadLetters };
@@ -124,11 +121,10 @@ export class AdvertBridge extends Construct {
     this.alarms = alarms.all;
     this.metrics = metricsOf(settings);
     this.catchUpRole = catchUp.role;
-    this.#encryptionKey = settings.encryptionKey;
     this.#schedules = [drain.schedule, refreshToken.schedule];
     // The schedules depend on the alarms, so that nothing runs unwatched.
     for (const each of this.#schedules) each.node.addDependency(alarms);
-    this.#addOutputs(settings.partnerBaseUrl);
+    this.#addOutputs();
     if (settings.target === 'emulator') leaveOutUnknown(this);
   }
 
@@ -141,8 +137,8 @@ export class AdvertBridge extends Construct {
    */
   subscribe(scope: Construct, id: string, props: SubscribeProps = {}): AdvertSubscription {
     const subscription = new AdvertSubscription(scope, id, { ...props, bus: this.bus });
-    if (this.#alarmTopic) {
-      const action = new SnsAction(this.#alarmTopic);
+    if (this.#settings.alarmTopic) {
+      const action = new SnsAction(this.#settings.alarmTopic);
       subscription.alarm.addAlarmAction(action);
       subscription.alarm.addOkAction(action);
     }
@@ -160,7 +156,7 @@ export class AdvertBridge extends Construct {
       Grant.addToPrincipal({ grantee, resourceArns, actions });
     const queues = Object.values(this.queues).map(({ queueArn }) => queueArn);
     const schedules = this.#schedules.map(({ scheduleArn }) => scheduleArn);
-    this.#encryptionKey?.grantDecrypt(grantee);
+    this.#settings.encryptionKey?.grantDecrypt(grantee);
     return grant(['cloudformation:DescribeStacks'], [stackArnOf(this)])
       .combine(grant(['sqs:GetQueueAttributes'], queues))
       .combine(grant(['scheduler:GetSchedule'], schedules))
@@ -172,13 +168,13 @@ export class AdvertBridge extends Construct {
    * The outputs by which the command line finds the bridge. Their names contain the bridge's path in its stack, so that
    * the outputs of two bridges do not collide.
    */
-  #addOutputs(partnerBaseUrl: string): void {
+  #addOutputs(): void {
     const { stackName } = Stack.of(this);
     const places = this.node.scopes.slice(Stack.of(this).node.scopes.length).map(({ node }) => node.id);
     const path = places.filter((id) => id !== 'Default').join('');
     const [drain, refreshToken] = this.#schedules;
     const values: Record<keyof typeof outputs, string> = {
-      partnerBaseUrl,
+      partnerBaseUrl: this.#settings.partnerBaseUrl,
       drainScheduleName: drain.scheduleName,
       refreshTokenScheduleName: refreshToken.scheduleName,
       eventBusName: this.bus.eventBusName,
@@ -206,13 +202,9 @@ export class AdvertBridge extends Construct {
 /** What `status` asks of services that name no resource in their permissions. */
 const unnamed = ['lambda:ListEventSourceMappings', 'cloudwatch:DescribeAlarms', 'cloudwatch:GetMetricData'];
 
-const maxima: readonly MetricName[] = [
-  metrics.feedLagSeconds,
-  metrics.stoppedPartnerAccounts,
-  metrics.furtherStops,
-];
-
-function metricsOf(bridge: { readonly namePrefix: string }): AdvertBridge['metrics'] {
+function metricsOf(bridge: BridgeConfig): AdvertBridge['metrics'] {
+  const { feedLagSeconds, stoppedPartnerAccounts, furtherStops } = metrics;
+  const maxima: readonly MetricName[] = [feedLagSeconds, stoppedPartnerAccounts, furtherStops];
   const all = Object.entries(metrics).map(([key, name]) => {
     const statistic = maxima.includes(name) ? Stats.MAXIMUM : Stats.SUM;
     return [key, bridgeMetric(bridge, name, statistic)] as const;

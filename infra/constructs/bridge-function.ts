@@ -20,7 +20,7 @@ import { type FunctionName, type ResourceName, resourceKeys } from '../../shared
 import { Grantee, type Parts, tokenReaderPathOf } from './grantee.ts';
 import { grantNetwork } from './network.ts';
 import { handlerCode, stageOf } from './package-files.ts';
-import { environmentOf } from './props/environment.ts';
+import { environmentOf } from './props/bridge-config.ts';
 
 export interface BridgeFunctionProps {
   /** Its name in shared/contract/environment.ts, which lists its environment variables. */

@@ -6,10 +6,10 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
 import * as v from 'valibot';
+import { resourceKeys, settingsKey } from '../../../shared/contract/environment.ts';
 import { eventSource, namePrefixOf } from '../../../shared/contract/names.ts';
-import { schemasOf, stackSettings } from '../../../shared/contract/settings.ts';
+import { functionSettings, schemasOf, stackSettings } from '../../../shared/contract/settings.ts';
 import type { AdvertBridgeProps } from './advert-bridge-props.ts';
-import { environmentFaults } from './environment.ts';
 import { asLines, FaultsError, faultsByPlace, has, isObject, made, unknownIn, wholeFrom } from './faults.ts';
 
 /** Thrown for properties with which the bridge could not work or would share a name with another bridge. */
@@ -154,4 +154,37 @@ function placeOf(scope: Construct): string {
   const { account, region } = Stack.of(scope);
   if (!Token.isUnresolved(account) && !Token.isUnresolved(region)) return `${account}/${region}`;
   return `stage ${Stage.of(scope)?.node.path}`;
+}
+
+/**
+ * Lambda's limit for the environment variables of one function, as JSON.
+ *
+ * @see https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
+ */
+const maxBytes = 4_096;
+/** For the names of tables, queues, bus and functions, and the policy of secrets, whose lengths are not known at synth. */
+const resourceBytes = 1_400;
+
+const functionSettingNames = Object.keys(
+  functionSettings.entries,
+) as (keyof typeof functionSettings.entries)[];
+
+/** What every function has in its environment. */
+export const environmentOf = (config: BridgeConfig): Record<string, string> => ({
+  [settingsKey]: JSON.stringify(Object.fromEntries(functionSettingNames.map((name) => [name, config[name]]))),
+  [resourceKeys.namePrefix]: config.namePrefix,
+});
+
+/**
+ * The longest setting if the environment of a function has no room for all of them, with what was expected.
+ * CloudFormation would report it only after other resources were created.
+ */
+function environmentFaults(config: BridgeConfig): [setting: string, expected: string][] {
+  const most = maxBytes - resourceBytes;
+  const bytes = Buffer.byteLength(JSON.stringify(environmentOf(config)));
+  if (bytes <= most) return [];
+  const length = (name: (typeof functionSettingNames)[number]) => JSON.stringify(config[name] ?? '').length;
+  const [longest = ''] = functionSettingNames.toSorted((one, other) => length(other) - length(one));
+  const expected = `expected less text: the settings of a function may have ${most} bytes in its environment, not ${bytes}`;
+  return [[longest, expected]];
 }
