@@ -148,7 +148,7 @@ export async function startAws(options: AwsOptions) {
 type Timed = (name: FunctionName, event: unknown) => Promise<unknown>;
 
 /** Receives by tens, and deletes what the function does not report: both are billed to the queue's owner. */
-function eventSourceMapping(client: SQSClient, url: string) {
+export function eventSourceMapping(client: SQSClient, url: string) {
   return {
     async receive(): Promise<SQSRecord[]> {
       const { Messages = [] } = await client.send(
@@ -158,29 +158,20 @@ function eventSourceMapping(client: SQSClient, url: string) {
           MessageSystemAttributeNames: ['All'],
         }),
       );
-      return Messages.map(
-        ({ MessageId = '', ReceiptHandle = '', Body = '', Attributes = {} }) =>
-          ({
-            messageId: MessageId,
-            receiptHandle: ReceiptHandle,
-            body: Body,
-            attributes: Attributes,
-          }) as unknown as SQSRecord,
-      );
+      return Messages.map(({ MessageId, ReceiptHandle, Body, Attributes }) => {
+        const named = { messageId: MessageId, receiptHandle: ReceiptHandle, body: Body };
+        return { ...named, attributes: Attributes } as unknown as SQSRecord;
+      });
     },
     async settle(records: readonly SQSRecord[], { batchItemFailures }: SQSBatchResponse): Promise<void> {
       const failed = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
       const done = records.filter(({ messageId }) => !failed.has(messageId));
       if (done.length === 0) return;
-      await client.send(
-        new DeleteMessageBatchCommand({
-          QueueUrl: url,
-          Entries: done.map(({ receiptHandle }, index) => ({
-            Id: String(index),
-            ReceiptHandle: receiptHandle,
-          })),
-        }),
-      );
+      const Entries = done.map(({ receiptHandle: ReceiptHandle }, index) => ({
+        Id: String(index),
+        ReceiptHandle,
+      }));
+      await client.send(new DeleteMessageBatchCommand({ QueueUrl: url, Entries }));
     },
   };
 }

@@ -1,10 +1,10 @@
 /** The handlers that Lambda runs, from `connect` to `forget`: each call is attributed to the function that made it. */
-import { DeleteMessageCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
-import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import type { Context, SQSBatchResponse, SQSRecord } from 'aws-lambda';
 import { expect } from 'vitest';
 import { startSandbox } from '../../../sandbox/server.ts';
 import { type FunctionName, resourceKeys, settingsKey } from '../../../shared/contract/environment.ts';
 import { eventSource, outputs, secretNames } from '../../../shared/contract/names.ts';
+import { eventSourceMapping } from '../../helpers/aws/played-aws.ts';
 import { busName, drainFunction, type RecordedWorld, refreshTokenFunction } from './recorded-world.ts';
 
 type Handler = (event: unknown, context: Context) => Promise<unknown>;
@@ -67,47 +67,25 @@ export async function startJourney({ world, setEnvironment, load, pass, catchUp 
   );
   const invoke: Invoke = async (name, event = {}) => (await load(name))(event, context);
 
-  /**
-   * A batch from the queue, as the event source mapping delivers it. Messages that are not reported as failed are
-   * deleted.
-   */
+  const mapping = eventSourceMapping(queue.of('harness').client, queue.of('harness').url);
+  /** Invokes fan-out with a batch from the queue, and deletes what it does not report. */
   async function fanOut(more: readonly SQSRecord[] = []): Promise<SQSBatchResponse> {
-    const harness = queue.of('harness');
-    const { Messages = [] } = await harness.client.send(
-      new ReceiveMessageCommand({
-        QueueUrl: harness.url,
-        MaxNumberOfMessages: 10,
-        MessageSystemAttributeNames: ['All'],
-      }),
-    );
-    const received = Messages.map(({ MessageId, ReceiptHandle, Body, Attributes }) =>
-      record(MessageId, Body, Attributes, ReceiptHandle),
-    );
-    const event: SQSEvent = { Records: [...received, ...more] };
-    const result = (await invoke('fanOut', event)) as SQSBatchResponse;
-    const failed = new Set(result.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
-    for (const { messageId, receiptHandle: ReceiptHandle } of received) {
-      if (failed.has(messageId)) continue;
-      await harness.client.send(new DeleteMessageCommand({ QueueUrl: harness.url, ReceiptHandle }));
-    }
+    const received = await mapping.receive();
+    const result = (await invoke('fanOut', { Records: [...received, ...more] })) as SQSBatchResponse;
+    await mapping.settle(received, result);
     return result;
   }
 
   return { sandbox, invoke, fanOut, pass, catchUp, stop: () => sandbox.close() };
 }
 
-const record = (messageId = '', body = '', attributes: object = {}, receiptHandle = 'r'): SQSRecord =>
-  ({
-    ...{ messageId, receiptHandle, body },
-    attributes: {
-      ...{ ApproximateReceiveCount: '1', SentTimestamp: String(Date.now()), SequenceNumber: '1' },
-      ...attributes,
-    },
-  }) as unknown as SQSRecord;
-
 export type Journey = Awaited<ReturnType<typeof startJourney>>;
 
 const name = 'main';
+const stray = {
+  ...{ messageId: 'stray', receiptHandle: 'r', body: 'not ours' },
+  attributes: { ApproximateReceiveCount: '1', SentTimestamp: String(Date.now()), SequenceNumber: '1' },
+} as unknown as SQSRecord;
 /** Longer than a function believes what it knows of an account or a token, and the drain the depth of the queue. */
 const believedMs = 61 * 60_000;
 
@@ -133,7 +111,7 @@ export async function travel(journey: Journey): Promise<void> {
   control.listRaw('no-id');
   control.faults.add({ endpoint: 'advert', kind: 'status', status: 503, count: 9, advertId: second });
   expect(await invoke('drain')).toMatchObject({ polls: [{ end: 'up-to-date', listed: 3 }] });
-  const { batchItemFailures } = await fanOut([record('stray', 'not ours')]);
+  const { batchItemFailures } = await fanOut([stray]);
   expect(batchItemFailures).toHaveLength(1);
   control.faults.clear();
 
