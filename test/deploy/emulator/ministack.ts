@@ -27,7 +27,6 @@ const portIsTaken = /address already in use/i;
  *
  * @param folder for all its files
  * @param path PATH of the emulator; the first `node` on it runs the functions
- * @param choosePort returns a free port; called again if the port was taken in the meantime
  * @throws {Error} with the end of its log if it ends or does not answer
  */
 export async function startMiniStack(
@@ -35,7 +34,6 @@ export async function startMiniStack(
   folder: string,
   path: string,
   processes: Processes,
-  choosePort: () => Promise<number> = freePort,
 ): Promise<MiniStack> {
   const folders = { HOME: 'home', TMPDIR: 'tmp', STATE_DIR: 'state', S3_DATA_DIR: 's3' };
   const places = Object.entries(folders).map(([key, name]) => [key, join(folder, name)] as const);
@@ -52,7 +50,7 @@ export async function startMiniStack(
   };
   const logFile = join(folder, 'ministack.log');
   for (let starts = 1; ; starts += 1) {
-    const port = await choosePort();
+    const port = await freePort();
     const command = {
       file: 'sh',
       args: ['-c', guarded, 'sh', program],
