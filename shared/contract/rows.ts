@@ -82,6 +82,7 @@ export const budgetRow = v.looseObject({
   form,
   nextSlotMs: moment,
   clockMs: v.exactOptional(moment),
+  connected: v.exactOptional(wholeNumber(0)),
   holds,
 });
 

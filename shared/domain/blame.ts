@@ -120,8 +120,11 @@ export class Blame {
     this.#circuitMs = circuitMs;
   }
 
-  /** @returns the hold that is necessary after this answer, together with those before it */
-  answered(evidence: Evidence, now: number): Verdict | undefined {
+  /**
+   * @param isOnly whether the bridge has no other account
+   * @returns the hold that is necessary after this answer, together with those before it
+   */
+  answered(evidence: Evidence, now: number, isOnly = false): Verdict | undefined {
     const { account, resource, fault } = evidence;
     const rule = fault && rules[fault];
     if (!fault || !rule) return this.#succeeded(account);
@@ -135,6 +138,10 @@ export class Blame {
     // Rule: blame-several-accounts
     if (all.size > 1 && blamed.length >= rule.bridge) return this.#verdict(undefined, bad, blamed, now);
     const own = noted(this.#ofAccounts, bad, account).get(account) ?? new Set([resource]);
+    // A blocked address cannot show in another account.
+    // Rule: blame-the-only-account
+    if (isOnly && fault === 'forbidden' && own.size >= rule.bridge)
+      return this.#verdict(undefined, bad, [...own], now);
     // Rule: blame-several-adverts
     return own.size >= rule.account ? this.#verdict(account, bad, [...own], now) : undefined;
   }

@@ -20,6 +20,8 @@ export interface BudgetState extends Holder {
   readonly nextSlotMs: number;
   /** The time of the last reservation, by the clock of the process that made it. */
   readonly clockMs?: number;
+  /** Number of partner accounts that are not stopped, as a process listed them last. */
+  readonly connected?: number;
 }
 
 /** The initial state: nothing reserved, no hold. */

@@ -25,10 +25,15 @@ import type { Observer } from '../../ports/observer.ts';
 import type { PartnerAccounts } from '../../state/partner-accounts.ts';
 import type { RateLimiter } from '../rate-limit/rate-limiter.ts';
 
+interface KnownAccounts {
+  /** Number of accounts that are not stopped; undefined until this process has listed them. */
+  readonly connected?: number | undefined;
+}
+
 export interface HoldKeeperOptions {
   readonly rateLimiter: RateLimiter;
   /** Absent: answers hold no account, only the bridge. */
-  readonly accounts?: Pick<PartnerAccounts, 'change'> | undefined;
+  readonly accounts?: (Pick<PartnerAccounts, 'change'> & KnownAccounts) | undefined;
   readonly circuitSeconds: number;
   readonly clock: Clock;
   readonly observer?: Observer | undefined;
@@ -121,29 +126,29 @@ export class HoldKeeper {
     const decide = <T extends Holder>(holder: T): T => {
       const hold = blamingHold(holder);
       if (!isBad) return withoutHolds(holder, (one) => one.fault !== undefined);
-      return hold
-        ? withHold(
-            withoutHolds(holder, (one) => one === hold),
-            afterTrial(hold, evidence, now),
-          )
-        : holder;
+      if (!hold) return holder;
+      const others = withoutHolds(holder, (one) => one === hold);
+      return withHold(others, afterTrial(hold, evidence, now));
     };
     const decided: Promise<unknown>[] = [];
-    const { rateLimiter } = this.#options;
+    const { accounts, rateLimiter } = this.#options;
+    const connected = accounts?.connected;
+    if (connected !== undefined && connected !== rateLimiter.connected)
+      decided.push(rateLimiter.change((state) => ({ ...state, connected })));
     const isOfBridge = rateLimiter.trial === resource;
     if (isOfBridge) {
       rateLimiter.trialEnded();
       decided.push(rateLimiter.change(decide));
     }
-    if (account !== undefined && this.#trials.get(account) === resource) {
+    const isOfAccount = account !== undefined && this.#trials.get(account) === resource;
+    if (isOfAccount) {
       this.#trials.delete(account);
       decided.push(this.#changeAccount(account, decide));
     }
     // A 429 holds the bridge, even if it answers the trial of an account.
-    const isOfAccount = decided.length > 0 && fault?.code !== 'rate-limited';
-    if (isBad && (isOfBridge || isOfAccount)) return Promise.all(decided);
+    if (isBad && (isOfBridge || (isOfAccount && fault.code !== 'rate-limited'))) return Promise.all(decided);
     // Planted fault: one-403-opens-circuit
-    const verdict = this.#blame.answered(evidence, now);
+    const verdict = this.#blame.answered(evidence, now, rateLimiter.connected === 1);
     if (verdict) decided.push(this.#holdBack(verdict.account, verdict.hold, fault));
     return decided.length > 0 ? Promise.all(decided) : undefined;
   }

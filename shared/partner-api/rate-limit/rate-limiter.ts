@@ -33,6 +33,8 @@ export interface RateLimiter {
   enter(resource: string, deadlineMs: number, isForTokens?: boolean): Promise<number>;
   /** The resource of the request that this process sends to try the service after a hold of the bridge. */
   readonly trial: string | undefined;
+  /** `connected` of the shared state, as this process knows it. */
+  readonly connected: number | undefined;
   /** Ends the trial: its answer has decided. */
   trialEnded(): void;
   /** Applies a change of the bridge's holds here at once, and stores it for the other processes. Never rejects. */
@@ -108,6 +110,10 @@ class SharedRateLimiter implements RateLimiter {
 
   get trial(): string | undefined {
     return this.#trial;
+  }
+
+  get connected(): number | undefined {
+    return this.#state.connected;
   }
 
   trialEnded(): void {

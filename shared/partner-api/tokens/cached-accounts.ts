@@ -1,7 +1,7 @@
 import type { OnUnreadable } from '../../contract/checks.ts';
 import { type Clock, isYoung, systemClock } from '../../domain/clock.ts';
 import { PartnerError } from '../../domain/faults.ts';
-import type { PartnerAccount } from '../../domain/partner-account.ts';
+import { type PartnerAccount, stopOf } from '../../domain/partner-account.ts';
 import type { PartnerAccounts } from '../../state/partner-accounts.ts';
 
 /** Maximum age of the row when a request is sent to the partner service. The age counts from the start of the read. */
@@ -24,6 +24,8 @@ export class CachedAccounts implements Accounts {
   readonly #clock: Clock;
   readonly #cached = new Map<string, CachedAccount>();
   readonly #reading = new Map<string, Promise<PartnerAccount | undefined>>();
+  /** Number of accounts that are not stopped; undefined until this process has listed them. */
+  connected: number | undefined;
 
   constructor(accounts: Accounts, clock: Clock = systemClock) {
     this.#accounts = accounts;
@@ -41,6 +43,7 @@ export class CachedAccounts implements Accounts {
     const readAt = this.#clock.now();
     const listed = await this.#accounts.list(onUnreadable);
     for (const account of listed) this.#keep(account.name, { account, readAt });
+    this.connected = listed.filter((account) => !stopOf(account)).length;
     return listed;
   }
 

@@ -18,6 +18,7 @@ export function createOpenRateLimiter() {
   const entered: string[] = [];
   const rateLimiter: RateLimiter = {
     trial: undefined,
+    connected: undefined,
     async enter(resource) {
       entered.push(resource);
       return Number.POSITIVE_INFINITY;

@@ -39,6 +39,12 @@ export const plantedRules: Readonly<Record<string, string>> = {
   'cursor-kept-for-new-user': 'a cursor is used only for the user that it was issued to',
   'budget-per-process': 'all functions together share one rate budget',
   'pause-not-shared': 'a pause that the service asks for applies to all functions',
+  'blame-several-accounts': 'answers hold the whole bridge only if they are those of several accounts',
+  'blame-several-adverts': 'answers hold an account only if they are those of several adverts',
+  'blame-the-only-account':
+    '403 for two adverts of an account holds the bridge only if no other account is connected',
+  'one-trial-at-a-time': 'one request tries the service after a hold, and all others wait for its result',
+  'hold-has-a-length': 'a hold that lasts for longer than its length, because a clock was set back, is over',
   'cursor-403-counted': 'a 403 for a cursor is judged by the next request, which has no cursor',
   'one-403-opens-circuit': 'the circuit opens only when two different accounts answer 403',
   'delay-does-not-grow':

@@ -7,6 +7,12 @@ const inTokens = (name: string, replacement: Replacement) =>
   plantedSource(name, [
     { folder: 'functions/refresh-token', entry: 'refresh-token.ts', replacements: [replacement] },
   ]);
+/** In a module outside the folder of the code that is replaced. */
+const inShared = (name: string, entry: string, replacement: Replacement) =>
+  plantedSource(name, [{ folder: 'shared', entry, replacements: [replacement] }]);
+const holdKeeper = 'partner-api/holds/hold-keeper.ts';
+const rateLimiter = 'partner-api/rate-limit/rate-limiter.ts';
+const blame = 'domain/blame.ts';
 const inHoldKeeper = (name: string, from: string, to: string) =>
   plantedSource(name, [
     {
@@ -146,10 +152,35 @@ export const plantedInTokens: readonly PlantedFault[] = [
       ],
     },
   ]),
+  inShared('blame-several-accounts', holdKeeper, {
+    file: blame,
+    from: 'all.size > 1 && blamed.length >= rule.bridge',
+    to: 'blamed.length >= rule.bridge',
+  }),
+  inShared('blame-several-adverts', holdKeeper, {
+    file: blame,
+    from: 'return own.size >= rule.account ?',
+    to: 'return own.size >= 1 ?',
+  }),
+  inShared('blame-the-only-account', holdKeeper, {
+    file: blame,
+    from: "if (isOnly && fault === 'forbidden' && own.size >= rule.bridge)",
+    to: "if (!isOnly && fault === 'forbidden' && own.size >= rule.bridge)",
+  }),
+  inShared('one-trial-at-a-time', rateLimiter, {
+    file: 'domain/rate-budget.ts',
+    from: 'const next = untried ? withHold(reserved, whileTried(untried, firstSlotMs - offsetMs)) : reserved;',
+    to: 'const next = reserved;',
+  }),
+  inShared('hold-has-a-length', rateLimiter, {
+    file: 'domain/holds.ts',
+    from: 'return until > now && until - now <= Math.max(forMs, trialMs) + clockToleranceMs;',
+    to: 'return until > now;',
+  }),
   inHoldKeeper('cursor-403-counted', 'if (isUndecided) return undefined;', ''),
   inHoldKeeper(
     'one-403-opens-circuit',
-    'const verdict = this.#blame.answered(evidence, now);',
-    "if (fault?.code === 'forbidden') this.#blame.answered({ ...evidence, account: 'other' }, now);\n    const verdict = this.#blame.answered(evidence, now);",
+    'const verdict = this.#blame.answered(evidence, now, rateLimiter.connected === 1);',
+    "if (fault?.code === 'forbidden') this.#blame.answered({ ...evidence, account: 'other' }, now);\n    const verdict = this.#blame.answered(evidence, now, rateLimiter.connected === 1);",
   ),
 ];

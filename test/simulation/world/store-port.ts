@@ -66,7 +66,8 @@ export function createStorePort(
         if (was && !is) traffic.circuitClosed();
         if (was && !is) world.coverage.count('budget: recovered');
         if (is && is.fault !== was?.fault) world.coverage.count(`budget: ${is.fault}`);
-        if (is?.kind === 'circuit' && was?.kind !== 'circuit') traffic.circuitOpened();
+        if (is?.kind === 'circuit' && was?.kind !== 'circuit')
+          traffic.circuitOpened((value as BudgetState).connected);
       }
     }
   }

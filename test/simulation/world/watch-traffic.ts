@@ -7,6 +7,7 @@ import type { History } from '../model/history.ts';
 import type { Plan } from '../model/plan.ts';
 import type { Scheduler } from '../model/scheduler.ts';
 import type { Process } from './process.ts';
+import { nameOf } from './users.ts';
 
 export interface TrafficWatchDeps {
   readonly plan: Plan;
@@ -72,14 +73,16 @@ export function createTrafficWatch({ plan, scheduler, history }: TrafficWatchDep
     pauseNotStored: (process: Process): void => void unable.add(process),
     answeredForbidden: (resource: string): void => void forbidden.set(resource, scheduler.now()),
     /** From now on, single requests are sent as trials. */
-    circuitOpened(): void {
+    /** @param connected number of accounts, as the bridge knows it */
+    circuitOpened(connected: number | undefined): void {
       const since = [...forbidden].filter(([, atMs]) => atMs >= turnedMs - underWayMs);
+      const accounts = new Set(since.map(([resource]) => nameOf(resource.split(' ')[0] ?? '')));
       // One failed trial is enough to open it again, even a trial that was under way when a person closed it.
       const isTrial = isBlocked || scheduler.now() - endedByPersonMs < underWayMs;
       const expected = isTrial ? 1 : 2;
       isBlocked = true;
       turnedMs = scheduler.now();
-      if (since.length >= expected) return;
+      if (since.length >= expected && (isTrial || connected === 1 || accounts.size > 1)) return;
       const what = since.length === 0 ? 'nothing' : `only ${since.map(([resource]) => resource).join()}`;
       const message = `the circuit opened although ${what} answered 403 to a request without a cursor`;
       history.violated({ invariant: 'nobody-delays-another', message });

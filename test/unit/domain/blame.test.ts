@@ -169,6 +169,35 @@ describe('a trial', () => {
   });
 });
 
+describe('403 where only one account is connected', () => {
+  const answered = (blame: Blame, advert: number, isOnly: boolean, fault: FaultKind = 'forbidden') => {
+    const sentAt = startMs + advert;
+    const evidence = { account: 'main', resource: `main ${advert}`, fault, sentAt };
+    return blame.answered(evidence, sentAt + 1, isOnly);
+  };
+
+  it('opens the circuit when two of its resources answer so', () => {
+    const blame = new Blame(circuitMs);
+
+    expect(answered(blame, 1, true)).toBeUndefined();
+    expect(answered(blame, 2, true)).toMatchObject({
+      account: undefined,
+      hold: { kind: 'circuit', forMs: circuitMs, blamed: ['main 1', 'main 2'] },
+    });
+  });
+
+  it('opens it for no other answer, and not while there are other accounts', () => {
+    for (const [isOnly, fault] of [
+      [false, 'forbidden'],
+      [true, 'transient'],
+    ] as const) {
+      const blame = new Blame(circuitMs);
+      expect([1, 2].map((advert) => answered(blame, advert, isOnly, fault))).toEqual([undefined, undefined]);
+      expect(answered(blame, 3, isOnly, fault)).toMatchObject({ account: 'main' });
+    }
+  });
+});
+
 it('a hold is followed by one as long as the service asks when its trial got 429', () => {
   const hold = { kind: 'circuit', fault: 'forbidden', since: 0, until: 40_000, forMs: 40_000 } as const;
   const evidence = { account: 'main', resource: 'main 1', sentAt: 40_000 } as const;

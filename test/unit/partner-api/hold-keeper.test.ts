@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { type FaultKind, PartnerError } from '../../../shared/domain/faults.ts';
 import { createHoldKeeper } from '../../../shared/partner-api/holds/hold-keeper.ts';
 import { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
+import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accounts.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
-import { holdOf } from '../../helpers/holds.ts';
+import { holdOf, stopped } from '../../helpers/holds.ts';
 import { createVirtualClock, startMs } from '../../helpers/partner-api/virtual-clock.ts';
 import { partnerAccount } from '../../helpers/records.ts';
 
@@ -157,5 +158,35 @@ describe('a 429 for the request that tries an account', () => {
     await first.answered('main', 4, 'rate-limited', 9_000);
 
     expect((await store.read()).holds).toMatchObject([{ fault: 'rate-limited', forMs: 9_000 }]);
+  });
+});
+
+describe('the number of connected accounts', () => {
+  it('is listed by one process, and tells another one that a 403 can show in no other account', async () => {
+    const clock = createVirtualClock();
+    const { partnerAccounts, budgetStore: store } = createInMemoryState({ clock });
+    await partnerAccounts.add(partnerAccount());
+    await partnerAccounts.add(partnerAccount({ name: 'shop', ...stopped('refresh-token-rejected') }));
+    const start = () => {
+      const rateLimiter = createRateLimiter({ store, clock, maxRequestsPerSecond: 100_000 });
+      const accounts = new CachedAccounts(partnerAccounts, clock);
+      const holds = createHoldKeeper({ rateLimiter, accounts, circuitSeconds: 1_800, clock });
+      const ask = async (resource: string, kind?: FaultKind) => {
+        await rateLimiter.enter(resource, farMs);
+        const sentAt = clock.now();
+        clock.advance(1);
+        const fault = kind && new PartnerError(kind, kind);
+        await holds.answered({ account: 'main', resource, fault, sentAt }, false);
+      };
+      return { accounts, ask };
+    };
+    const [drain, fanOut] = [start(), start()];
+
+    await drain.accounts.list();
+    await drain.ask('main feed');
+    await fanOut.ask('main 1', 'forbidden');
+    await fanOut.ask('main 2', 'forbidden');
+
+    expect((await store.read()).holds).toMatchObject([{ kind: 'circuit', forMs: 1_800_000 }]);
   });
 });
