@@ -7,6 +7,7 @@ import { subjectOf } from '../model/history.ts';
 import { type Ill, illAnswer } from '../model/ill.ts';
 import type { Plan } from '../model/plan.ts';
 import type { SimWorld } from '../world/sim-world.ts';
+import { nameOf } from '../world/users.ts';
 
 const minuteMs = 60_000;
 /** One for a page of entries that are no IDs; a second one if it was read twice. */
@@ -64,6 +65,23 @@ function delaysOf({ history, service }: SimWorld, isMeant: (subject: string) => 
 
 const p99 = (values: readonly number[]): number | undefined =>
   values.toSorted((a, b) => a - b)[Math.ceil(values.length * 0.99) - 1];
+
+/** A message waits longer after each try, even if the service asks for a second: in 150 s it is tried about ten times. */
+const mostOfAdvert = 36;
+const mostOfMessage = 4;
+
+/** Checks `service-not-hammered` where one advert answers that it wants to be asked again in a second. */
+export function checkRequests({ plan, askedOf, history }: SimWorld): void {
+  for (const ill of plan.ills.filter(({ answer }) => answer === 'wait-1')) {
+    const isOfIll = ({ account, advertId }: { readonly account: string; readonly advertId: string }) =>
+      nameOf(account) === ill.account && ill.advertIds.has(advertId);
+    const messages = [...history.listings.values()].filter(isOfIll).length;
+    const asked = askedOf.get(ill) ?? 0;
+    if (asked <= mostOfAdvert + mostOfMessage * messages) continue;
+    const message = `an advert of ${ill.account} was asked ${asked} times for ${messages} messages, although it answered 503`;
+    history.violated({ invariant: 'service-not-hammered', message });
+  }
+}
 
 /** Checks `nobody-delays-another` beside a backlog of one account. */
 export function checkBacklog(world: SimWorld, account: string): void {

@@ -253,8 +253,9 @@ function illsOf(random: Random, accounts: readonly string[], chaosMs: number): I
     ills.push({ key: 'ill-account', account: pick(random, accounts), ...part, answer, fromMs, untilMs });
   }
   if (random() < 0.3) {
-    const answer = pick(random, ['wrong-shape', 'status-403', 'status-400', 'status-500'] as const);
-    const advertIdsOfOne = new Set([pick(random, advertIds)]);
+    const answers = ['wrong-shape', 'status-403', 'status-400', 'status-500', 'wait-1', 'wait-1'] as const;
+    const answer = pick(random, answers);
+    const advertIdsOfOne = new Set([pick(random, advertIds.slice(0, 2))]);
     // Some are published before.
     const fromMs = random() < 0.5 ? 0 : chaosMs * 0.75;
     const untilMs = random() < 0.5 ? chaosMs : Number.POSITIVE_INFINITY;

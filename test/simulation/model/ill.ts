@@ -24,6 +24,7 @@ export type IllAnswer =
   | 'status-403'
   | 'status-500'
   | 'status-503'
+  | 'wait-1'
   | 'wait-50'
   | 'wait-600'
   /** Which holds the whole bridge. */
@@ -62,6 +63,7 @@ const illAnswers: Readonly<Record<Exclude<IllAnswer, StuckAnswer>, SimResponse>>
   'status-403': { status: 403, body: '' },
   'status-500': passing(500),
   'status-503': passing(503),
+  'wait-1': passing(503, 1),
   'wait-50': passing(503, 50),
   'wait-600': passing(503, 600),
   'wait-429': passing(429, 60),

@@ -1,7 +1,7 @@
 /** One run: takes a seed, and returns the violations. */
 import type { createInMemoryState } from '../../fakes/state.ts';
 import { checkAuthorizations } from '../checks/authorizations.ts';
-import { checkBacklog, checkBeside } from '../checks/beside.ts';
+import { checkBacklog, checkBeside, checkRequests } from '../checks/beside.ts';
 import { checkBooks } from '../checks/books.ts';
 import { checkDelays } from '../checks/delays.ts';
 import { checkEvents } from '../checks/events.ts';
@@ -91,6 +91,7 @@ async function live(plan: Plan, options: SimulateOptions): Promise<SimWorld> {
     await checkListings(world);
     checkEvents(world);
     checkDelays(world);
+    checkRequests(world);
     await checkQueue(world);
     await checkHistories(world, { readHistory, isOver: isDone && isDoneAgain });
     await checkBooks(world);

@@ -63,11 +63,11 @@ export function createStorePort(
       }
       case 'bridge': {
         const [was, is] = [before, value].map((state) => blamingHold((state ?? {}) as BudgetState));
+        for (const state of [before, value]) traffic.connected((state as BudgetState | undefined)?.connected);
         if (was && !is) traffic.circuitClosed();
         if (was && !is) world.coverage.count('budget: recovered');
         if (is && is.fault !== was?.fault) world.coverage.count(`budget: ${is.fault}`);
-        if (is?.kind === 'circuit' && was?.kind !== 'circuit')
-          traffic.circuitOpened((value as BudgetState).connected);
+        if (is?.kind === 'circuit' && was?.kind !== 'circuit') traffic.circuitOpened();
       }
     }
   }

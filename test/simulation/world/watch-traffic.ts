@@ -39,6 +39,7 @@ export function createTrafficWatch({ plan, scheduler, history }: TrafficWatchDep
   /** When the circuit last opened or closed: much earlier answers do not affect its next change. */
   let turnedMs = Number.NEGATIVE_INFINITY;
   let endedByPersonMs = Number.NEGATIVE_INFINITY;
+  let onlyOneMs = Number.NEGATIVE_INFINITY;
 
   return {
     started(process: Process, { path }: WireRequest): void {
@@ -72,9 +73,12 @@ export function createTrafficWatch({ plan, scheduler, history }: TrafficWatchDep
     },
     pauseNotStored: (process: Process): void => void unable.add(process),
     answeredForbidden: (resource: string): void => void forbidden.set(resource, scheduler.now()),
+    /** The number of connected accounts, as the bridge knows it. */
+    connected(number: number | undefined): void {
+      if (number === 1) onlyOneMs = scheduler.now();
+    },
     /** From now on, single requests are sent as trials. */
-    /** @param connected number of accounts, as the bridge knows it */
-    circuitOpened(connected: number | undefined): void {
+    circuitOpened(): void {
       const since = [...forbidden].filter(([, atMs]) => atMs >= turnedMs - underWayMs);
       const accounts = new Set(since.map(([resource]) => nameOf(resource.split(' ')[0] ?? '')));
       // One failed trial is enough to open it again, even a trial that was under way when a person closed it.
@@ -82,7 +86,9 @@ export function createTrafficWatch({ plan, scheduler, history }: TrafficWatchDep
       const expected = isTrial ? 1 : 2;
       isBlocked = true;
       turnedMs = scheduler.now();
-      if (since.length >= expected && (isTrial || connected === 1 || accounts.size > 1)) return;
+      // A process may not know yet that another account has been connected.
+      const isOnly = scheduler.now() - onlyOneMs < underWayMs;
+      if (since.length >= expected && (isTrial || isOnly || accounts.size > 1)) return;
       const what = since.length === 0 ? 'nothing' : `only ${since.map(([resource]) => resource).join()}`;
       const message = `the circuit opened although ${what} answered 403 to a request without a cursor`;
       history.violated({ invariant: 'nobody-delays-another', message });
