@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { bridgeSettings, isLoopback } from '../../shared/contract/settings.ts';
-import { flag, number, option, settingOptions } from '../shared/options.ts';
+import { flag, number, option, optionalNumber, settingOptions } from '../shared/options.ts';
 
 /** A webhook's URL, in the normal form of the URL standard, so that each webhook has only one name. */
 export const webhookUrl = v.pipe(
@@ -41,4 +41,9 @@ export const runOptions = {
   untilIdle: flag('end when every feed is up to date and the queue is empty'),
   dryRun: flag('only show the events: store and send nothing'),
   verbose: flag('log what is done, not only what goes wrong'),
+  jsonLogs: flag('log as JSON lines'),
+  metrics: {
+    ...optionalNumber('loopback port of Prometheus text and health', 0, 65_535),
+    value: 'PORT',
+  },
 };

@@ -1,9 +1,12 @@
 import { runEmbeddedBridge } from '../../embedded/bridge.ts';
 import { createDryState } from '../../embedded/dry-state.ts';
 import { openReaders } from '../../embedded/readers.ts';
-import { createTextObserver } from '../../embedded/text-observer.ts';
+import { createJsonObserver, createTextObserver } from '../../embedded/text-observer.ts';
 import type { Webhook } from '../../embedded/webhooks/delivery.ts';
+import { findingsOf } from '../../operations/findings.ts';
 import { needsPerson, readStatus } from '../../operations/status.ts';
+import packageJson from '../../package.json' with { type: 'json' };
+import { bridgeSettings } from '../../shared/contract/settings.ts';
 import { systemClock, toInstant } from '../../shared/domain/clock.ts';
 import { shownUrl } from '../../shared/domain/text/shown-url.ts';
 import { exposureOf } from '../../shared/sqlite/file/private-folder.ts';
@@ -18,7 +21,8 @@ import { type Io, say } from '../shared/io.ts';
 import type { Checked } from '../shared/options.ts';
 import { startProgress } from '../shared/progress.ts';
 import { commandFor, type LocalTarget, type Target } from '../shared/target.ts';
-import { count } from '../shared/wording.ts';
+import { are, count } from '../shared/wording.ts';
+import { addressOf, serveMetrics } from './metrics.ts';
 import type { runOptions } from './options.ts';
 import { withoutRepeats } from './repeats.ts';
 import { secretsOf, webhookIn } from './webhooks.ts';
@@ -83,19 +87,24 @@ async function runLocked(
   options: RunOptions,
   { baseUrl, webhooks, broken }: Opened,
 ): Promise<EndedRun> {
-  const { concurrency, advertTries, dryRun, stdout, untilIdle, verbose } = options;
+  const { concurrency, advertTries, dryRun, stdout, untilIdle, verbose, jsonLogs, metrics } = options;
   const isShown = dryRun || stdout || webhooks.length === 0;
   const readerGone = new AbortController();
   const signal = AbortSignal.any([io.untilStopped(), readerGone.signal, broken]);
-  if (dryRun) say(io, dryRunText);
+  const log = createJsonObserver(io.stderr, 'info');
+  const tell = (text: string) => (jsonLogs ? log.info(text) : say(io, text));
+  if (dryRun) tell(dryRunText);
   await storeRunSettings(state, options);
   let unreadable = 0;
   const readable = await state.partnerAccounts.list(() => {
     unreadable += 1;
   });
-  if (readable.length + unreadable === 0) say(io, nobodyConnectedText(target));
+  const names = readable.map(({ name }) => name);
+  if (!untilIdle) tell(startText(target, baseUrl, names, options));
+  if (readable.length + unreadable === 0) tell(nobodyConnectedText(target));
   const begun = await totals(state);
-  const progress = startProgress(io, async () => summaryText(begun, await totals(state)));
+  // An empty line is not shown.
+  const progress = startProgress(io, async () => (jsonLogs ? '' : summaryText(begun, await totals(state))));
   // The run ends with a message that says everything.
   broken.addEventListener('abort', () => progress.stop());
   const onClosed = () => {
@@ -103,10 +112,14 @@ async function runLocked(
     progress.stop();
     readerGone.abort();
   };
-  const observer = withoutRepeats(createTextObserver(progress.output, verbose ? 'info' : 'warn'), {
+  const createObserver = jsonLogs ? createJsonObserver : createTextObserver;
+  const observer = withoutRepeats(createObserver(progress.output, verbose ? 'info' : 'warn'), {
     // With --until-idle, a lasting fault is the message with which the run ends.
     accountFaults: !untilIdle || verbose,
   });
+  const server =
+    metrics === undefined ? undefined : await serveMetrics(metrics, metricsSource(state, target));
+  if (server) tell(`Metrics: ${addressOf(server)}`);
   const readers = await openReaders({
     state,
     webhooks: dryRun ? [] : webhooks,
@@ -131,9 +144,9 @@ async function runLocked(
     if (untilIdle && !signal.aborted) await readers.untilDelivered(signal);
     await readers.stop();
     progress.stop();
-    if (!readerGone.signal.aborted && !fault) say(io, `${summaryText(begun, await totals(state))}.`);
+    if (!readerGone.signal.aborted && !fault) tell(`${summaryText(begun, await totals(state))}.`);
     const undelivered = readers.undelivered();
-    for (const webhook of undelivered) say(io, undeliveredText(webhook, options.webhookRetentionHours));
+    for (const webhook of undelivered) tell(undeliveredText(webhook, options.webhookRetentionHours));
     // A fault during the stop is caused by the stop.
     if (fault && !signal.aborted) throw fault;
     const isLeft = needsPerson(await readStatus(state, systemClock.now()));
@@ -141,8 +154,20 @@ async function runLocked(
   } finally {
     await readers.stop();
     progress.stop();
+    server?.close();
+    server?.closeAllConnections();
   }
 }
+
+const metricsSource = (state: EmbeddedState, target: Target) => ({
+  version: packageJson.version,
+  async read() {
+    const nowMs = systemClock.now();
+    const status = await readStatus(state, nowMs);
+    const command = (words: string) => commandFor(target, words);
+    return { status, findings: findingsOf(status, { nowMs, kind: 'local', command }) };
+  },
+});
 
 async function totals({ partnerAccounts, bookKeeper }: EmbeddedState): Promise<Totals> {
   const accounts = await partnerAccounts.list(() => undefined);
@@ -154,6 +179,26 @@ async function totals({ partnerAccounts, bookKeeper }: EmbeddedState): Promise<T
     others: sum(({ unchanged, coalesced }) => unchanged + coalesced),
     ...(await bookKeeper.queue()),
   };
+}
+
+const maxNames = 10;
+
+/** What is run: version, folder, service, partner accounts, and the settings that are not the default. */
+function startText(
+  { dir }: LocalTarget,
+  baseUrl: string,
+  names: readonly string[],
+  options: Readonly<Record<string, unknown>>,
+): string {
+  const more = names.length > maxNames ? ` and ${names.length - maxNames} more` : '';
+  const settings = Object.entries(bridgeSettings).flatMap(([name, { schema }]) => {
+    const isDefault = String(options[name]) === String((schema as { readonly default?: unknown }).default);
+    return isDefault ? [] : [`, ${name} ${options[name]}`];
+  });
+  return (
+    `Advert Bridge ${packageJson.version} runs ${dir} with ${baseUrl}: ` +
+    `${are(names.length, 'partner account', 'partner accounts')}${names.length > 0 ? ` (${names.slice(0, maxNames).join(', ')}${more})` : ''}${settings.join('')}.`
+  );
 }
 
 const dryRunText = 'Dry run: nothing of this is stored or sent.';

@@ -76,7 +76,10 @@ describe('the process', () => {
     await firstOutput(child);
     child.stdout.destroy();
 
-    expect(await ended).toMatchObject({ code: 0, stderr: '' });
+    expect(await ended).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/^Advert Bridge .*\n$/),
+    });
     expect(await run('run --until-idle --max-requests-per-second 10000')).toMatchObject({ exitCode: 0 });
     expect((await status()).partnerAccounts[0].books).toMatchObject({
       listed: 200,

@@ -79,7 +79,10 @@ describe('run', () => {
     sandbox.control.createAdverts(1);
     const stop = new AbortController();
 
-    const ended = await run(`run ${quick}`, { signal: stop.signal, onOutput: () => stop.abort() });
+    const onOutput = (text: string) => {
+      if (text.startsWith('{')) stop.abort();
+    };
+    const ended = await run(`run ${quick}`, { signal: stop.signal, onOutput });
 
     expect(ended.exitCode).toBe(0);
     expect(eventsIn(ended.stdout)).toHaveLength(1);

@@ -1,0 +1,74 @@
+import { request } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { startLocal } from '../local-bridge.ts';
+
+/** A run of a connected bridge with two published adverts, until `work` has ended. */
+async function whileRunning(work: (address: string) => Promise<void>, more = '') {
+  const { sandbox, application, connect, run } = await startLocal();
+  await application();
+  await connect();
+  sandbox.control.createAdverts(2);
+  await run('run --until-idle');
+  const stop = new AbortController();
+  const listening = Promise.withResolvers<string>();
+  let said = '';
+  const ended = run(`run --metrics 0${more}`, {
+    signal: stop.signal,
+    onOutput: (text) => {
+      said += text;
+      const address = /http:\/\/127\.0\.0\.1:\d+(?=\/metrics)/.exec(said)?.[0];
+      if (address) listening.resolve(address);
+    },
+  });
+  await work(await Promise.race([listening.promise, ended.then(({ stderr }) => Promise.reject(stderr))]));
+  stop.abort();
+  return ended;
+}
+
+const statusOf = (url: string, options: object) =>
+  new Promise((resolve, reject) => {
+    request(url, { agent: false, ...options }, (response) => resolve(response.resume().statusCode))
+      .on('error', reject)
+      .end();
+  });
+
+describe('run --metrics', () => {
+  it('gives its figures as Prometheus text and says that it delivers', async () => {
+    const { exitCode } = await whileRunning(async (address) => {
+      const text = await (await fetch(`${address}/metrics`)).text();
+      const health = await fetch(`${address}/health`);
+
+      expect(text).toContain('advert_bridge_changes{partner_account="main",outcome="events"} 2\n');
+      expect(text).toContain('# TYPE advert_bridge_lag_seconds gauge\n');
+      expect(text).toMatch(/^advert_bridge_polling\{partner_account="main"\} 1$/m);
+      expect(text).toMatch(/^advert_bridge_dead_letters 0$/m);
+      expect(text).not.toMatch(/sandbox-(client|refresh)/);
+      expect(health.status).toBe(200);
+      expect(await health.json()).toEqual({ delivery: 'Delivering.' });
+    });
+
+    expect(exitCode).toBe(0);
+  });
+
+  it('refuses a foreign Host, another method and another path', async () => {
+    await whileRunning(async (address) => {
+      expect(await statusOf(`${address}/metrics`, { headers: { host: 'evil.example' } })).toBe(421);
+      expect(await statusOf(`${address}/metrics`, { method: 'POST' })).toBe(405);
+      expect(await statusOf(`${address}/`, {})).toBe(404);
+    });
+  });
+});
+
+describe('run --json-logs', () => {
+  it('logs nothing but JSON lines, from what it runs to what it has done', async () => {
+    const { stderr } = await whileRunning(async () => undefined, ' --json-logs --verbose');
+
+    const lines = stderr
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines[0]).toMatchObject({ level: 'info', time: expect.any(String) });
+    expect(lines[0].message).toContain('1 partner account (main)');
+    expect(lines.at(-1).message).toContain('0 dead-lettered');
+  });
+});
