@@ -39,11 +39,13 @@ export async function connectByCode(
   const listener =
     'listen' in way ? await listenForCallback(way.listen, clock, guardOf(io, state)) : undefined;
   const redirectUri = listener?.redirectUri ?? ('paste' in way ? way.paste.redirectUri : '');
+  let opened: Awaited<ReturnType<typeof openBrowser>> | undefined;
   try {
     const url = await bridge.functions.authorizeUrl({ state, redirectUri });
     const { partnerAccount } = user;
     say(io, startText({ partnerAccount, url, redirectUri, timeoutSeconds, isPasted: !listener }));
-    if (authorization.openBrowser && !(await openBrowser(url, io.env))) say(io, noBrowserText);
+    opened = authorization.openBrowser ? await openBrowser(url, io.env) : undefined;
+    if (opened?.isOpened === false) say(io, noBrowserText);
     const answer = await answerInTime(io, timeoutSeconds, clock, (over) =>
       listener ? listener.arrived : pastedAnswer(io, redirectUri, over),
     );
@@ -56,6 +58,8 @@ export async function connectByCode(
     const told = explained(forPerson(error), place);
     await listener?.finish(failedPage(user.partnerAccount, told));
     throw told;
+  } finally {
+    await opened?.remove();
   }
 }
 

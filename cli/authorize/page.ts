@@ -62,5 +62,5 @@ ${paragraphs.map((text) => `<p>${withCode(escapeHtml(text))}</p>`).join('\n')}
 
 const withCode = (html: string): string => html.replaceAll(/`([^`]*)`/g, '<code>$1</code>');
 
-const escapeHtml = (text: string): string =>
+export const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);

@@ -58,5 +58,11 @@ export function listenAt(port: number | undefined, redirectUri: string | undefin
         'elsewhere add --paste, and paste the address that the browser ends at',
     );
   }
+  // Another user's program may listen on the other one of its addresses, and get the code.
+  if (url.hostname === 'localhost') {
+    throw new UsageError(
+      '--redirect-uri: expected 127.0.0.1 or [::1] in place of localhost, which has several addresses',
+    );
+  }
   return { port: port ?? Number(url.port || 80), redirectUri };
 }

@@ -67,6 +67,7 @@ describe('wrong usage ends with 2 and one message', () => {
     ['connect main --local x --redirect-uri example', '--redirect-uri: expected a URL that is registered'],
     ['connect main --local x --redirect-uri http://example.org/a', '--redirect-uri: expected https'],
     ['connect main --local x --redirect-uri https://example.org/a', 'add --paste'],
+    ['connect main --local x --redirect-uri http://localhost:8765/a', '127.0.0.1 or [::1]'],
     ['connect main --local x --redirect-uri http://127.0.0.1:80/a#b', 'expected a URL without "#"'],
     ['connect main --local x --redirect-uri http://127.0.0.1:80/a?b=1&&c=2', 'twice in a row'],
     ['connect main --local x --redirect-uri http://127.0.0.1:80/a?state=1', 'without the parameter state'],

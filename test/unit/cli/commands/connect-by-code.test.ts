@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
@@ -119,9 +119,9 @@ describe('connect, when the user allows it', () => {
 
   it('comes back to another registered address on loopback, with a query of its own', async () => {
     const port = await freePort();
-    const redirectUri = `http://localhost:${port}/back/here?via=bridge`;
+    const redirectUri = `http://127.0.0.1:${port}/back/here?via=bridge`;
     const { sandbox, connecting } = await startAuthorizing({
-      callbackUrls: [`http://localhost:${port}/back`],
+      callbackUrls: [`http://127.0.0.1:${port}/back`],
     });
     sandbox.control.setConsent({ mode: 'allow' });
 
@@ -133,16 +133,26 @@ describe('connect, when the user allows it', () => {
     expect(await ended).toMatchObject({ exitCode: 0 });
   });
 
-  it('opens the browser when it is told to, and says when there is none', async () => {
+  it('opens the browser by a page that only the user can read, or says that there is none', async () => {
     const { sandbox, connecting } = await startAuthorizing();
     sandbox.control.setConsent({ mode: 'allow' });
     const bin = newFolder();
     const opener = path.join(bin, 'xdg-open');
-    writeFileSync(opener, `#!/bin/sh\nexec '${process.execPath}' -e 'fetch(process.argv[1])' "$1"\n`);
+    const [seen, script] = [path.join(bin, 'seen'), path.join(bin, 'opener.cjs')];
+    writeFileSync(
+      script,
+      `const fs = require('node:fs'), page = new URL(process.argv[2]), html = fs.readFileSync(page, 'utf8');
+       fs.writeFileSync('${seen}', page.href + ' ' + (fs.statSync(page).mode & 0o777).toString(8));
+       fetch(/url=([^"]+)"/.exec(html)[1].replaceAll('&#38;', '&'));`,
+    );
+    writeFileSync(opener, `#!/bin/sh\nexec '${process.execPath}' '${script}' "$1"\n`);
     chmodSync(opener, 0o755);
 
     const opened = await connecting(' --open', { env: { PATH: bin } });
     expect(await opened.ended).toMatchObject({ exitCode: 0 });
+    const [, page = '', mode] = /^(file:\S+) (\d+)$/.exec(readFileSync(seen, 'utf8')) ?? [];
+    expect(mode).toBe('600');
+    expect(existsSync(new URL(page))).toBe(false);
 
     const without = await connecting(' --open', { env: { PATH: newFolder() } });
     await visit(without.asked.url);
