@@ -1,7 +1,7 @@
 import { idsSource, listSource } from '../../operations/advert-sources.ts';
 import { backfill } from '../../operations/backfill.ts';
 import { CommandError, UsageError } from '../../operations/errors.ts';
-import { pauseWalk, type WalkResult } from '../../operations/walk.ts';
+import { pauseWalk } from '../../operations/walk.ts';
 import type { BackfillProgress } from '../../shared/ports/backfills.ts';
 import { connectedAccount } from '../bridge/connected-account.ts';
 import { withBridge } from '../bridge/open.ts';
@@ -72,7 +72,9 @@ Examples:
         const { listed, malformed, startedAt } = progress;
         report(
           { partnerAccount, end, listed, malformed, startedAt },
-          ...endedLines(target, partnerAccount, end, listed),
+          ...(end === 'done'
+            ? doneLines(listed, nextLine(target, partnerAccount, bridge.isDelivering()))
+            : [stoppedText(target, partnerAccount, end, listed)]),
         );
         if (malformed > 0) say(io, malformedText(malformed));
         return end === 'done' && malformed === 0 ? exitCodes.done : exitCodes.needsPerson;
@@ -94,25 +96,15 @@ const otherSourceText = (name: string, { startedAt, source }: BackfillProgress):
   `an unfinished backfill of ${name}, started at ${startedAt}, takes its adverts from another source ` +
   `(${source}). Finish it, or abandon it with --restart`;
 
-function endedLines(
-  target: Target,
-  name: string,
-  end: Exclude<WalkResult<BackfillProgress>['end'], 'other-source'>,
-  listed: number,
-): string[] {
-  if (end === 'done') {
-    return [
-      `${count(listed)} adverts are in the queue: each is fetched in its turn.`,
-      nextLine(target, name),
-    ];
-  }
-  if (end === 'taken-over') {
-    return [`Stopped: another process continues the backfill of ${name}, or has started it again.`];
-  }
-  return [
-    `Stopped after ${count(listed)} adverts. To continue: \`${commandFor(target, `backfill ${name}`)}\` with the same options.`,
-  ];
-}
+const doneLines = (listed: number, next: string): string[] => [
+  `${count(listed)} adverts are in the queue: each is fetched in its turn.`,
+  next,
+];
+
+const stoppedText = (target: Target, name: string, end: string, listed: number): string =>
+  end === 'taken-over'
+    ? `Stopped: another process continues the backfill of ${name}, or has started it again.`
+    : `Stopped after ${count(listed)} adverts. To continue: \`${commandFor(target, `backfill ${name}`)}\` with the same options.`;
 
 const malformedText = (malformed: number): string =>
   `${count(malformed)} entries of the list have no advert ID and were skipped.`;

@@ -105,7 +105,7 @@ Examples:
 
     const work = async (bridge: Bridge, place: Place) => {
       const account = await connect(bridge, place);
-      report(account, ...connectedLines(target, account, since));
+      report(account, ...connectedLines(target, account, { since, isDelivering: bridge.isDelivering() }));
       for (const line of leftLines(target, account)) say(io, line);
       // Printed separately: the account is already connected, whatever happens next.
       if (!account.isNew) {
@@ -159,11 +159,10 @@ const futureText = (since: string): string =>
 const redrivenText = (letters: number): string => `${letters} of its dead letters are back in the queue.`;
 
 /** The summary of a connected account. */
-
 function connectedLines(
   target: Target,
   { partnerAccount, scope, tokenExpiresAt, isNew, feed }: ConnectedAccount,
-  since: string | undefined,
+  { since, isDelivering }: { readonly since: string | undefined; readonly isDelivering: boolean },
 ): string[] {
   const detail = `scope ${scope === '' ? 'unknown' : printableLine(scope)}, token until ${tokenExpiresAt}`;
   const lines = isNew
@@ -181,13 +180,12 @@ function connectedLines(
       `Its feed answers: ${feed.listed === 0 ? 'no advert has' : `${changed} ${adverts}`} changed lately.`,
     );
   }
-  if (target.kind === 'local') lines.push(`Next: \`${commandFor(target, 'run')}\``);
+  if (!isDelivering) lines.push(`Next: \`${commandFor(target, 'run')}\``);
   lines.push(`To see whether all is right: \`${commandFor(target, 'doctor')}\``);
   return lines;
 }
 
 /** What the operator should do next; also printed with --json. */
-
 function leftLines(
   target: Target,
   { partnerAccount, isNew, userUnverified, feed }: ConnectedAccount,

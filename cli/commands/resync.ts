@@ -8,7 +8,7 @@ import { defineCommand } from '../shared/command.ts';
 import { exitCodes } from '../shared/io.ts';
 import { durationOption, momentOption, nameArgument, option } from '../shared/options.ts';
 import { withProgress } from '../shared/progress.ts';
-import { nextLine, type Target } from '../shared/target.ts';
+import { nextLine } from '../shared/target.ts';
 import { count } from '../shared/wording.ts';
 
 /** How long ago, or a time. */
@@ -33,8 +33,8 @@ export const addResync = defineCommand(
     more: `Each advert that the feed lists is fetched again (cause "resync"); one whose
 status was published already gets no event. If the service refuses TIME,
 nothing has changed. Ctrl-C stops after the current page, and the bridge
-continues from there. Changes before TIME that are still unread stay unread
-for no longer: reading begins at those.
+continues from there. Where older changes are still unread, reading begins
+at those.
 
 Examples:
   advert-bridge resync main --since 2h --local .advert-bridge
@@ -53,20 +53,24 @@ Examples:
       throw new UsageError(`--since: ${since} is in the future by this machine's clock`);
     }
     const signal = io.untilStopped();
-    const result = await withBridge(
+    const [result, isDelivering] = await withBridge(
       target,
       async (bridge) => {
         await connectedAccount(bridge, name, target);
-        return withProgress(io, (show) =>
+        const ended = await withProgress(io, (show) =>
           resync(bridge, name, since, {
             signal,
             onProgress: (listed, waitsFor) => show(progressText(listed, waitsFor)),
           }),
         );
+        return [ended, bridge.isDelivering()] as const;
       },
       { isCatchUp: true },
     );
-    report({ partnerAccount: name, ...result }, ...resyncedLines(target, name, result));
+    report(
+      { partnerAccount: name, ...result },
+      ...resyncedLines(name, result, nextLine(target, name, isDelivering)),
+    );
     return result.finished ? exitCodes.done : exitCodes.needsPerson;
   },
 );
@@ -76,11 +80,11 @@ function progressText(listed: number, waitsFor: 'feed' | 'queue' | undefined): s
   return `${count(listed)} adverts listed${waitsFor ? ', waiting for the queue to empty' : ''}`;
 }
 
-function resyncedLines(target: Target, name: string, { since, listed, finished }: Resynced): string[] {
+function resyncedLines(name: string, { since, listed, finished }: Resynced, next: string): string[] {
   if (finished) {
     return [
       `Read the feed of ${name} again since ${since}: ${count(listed)} adverts are fetched again.`,
-      nextLine(target, name),
+      next,
     ];
   }
   if (listed === 0) return ['Stopped before anything was changed.'];

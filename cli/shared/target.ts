@@ -43,9 +43,9 @@ export function commandFor(target: Target, command: string): string {
   return `${programName()} ${command}${stack === stackName ? '' : ` --stack ${stack}`}`;
 }
 
-/** The next step once adverts are in the queue: an embedded bridge has to be started, and a stack runs by itself. */
-export const nextLine = (target: Target, partnerAccount: string): string =>
-  `Next: \`${commandFor(target, target.kind === 'local' ? 'run' : `status ${partnerAccount}`)}\``;
+/** The next step once adverts are in the queue: to start an embedded bridge, or, where it is at work, to look. */
+export const nextLine = (target: Target, partnerAccount: string, isDelivering: boolean): string =>
+  `Next: \`${commandFor(target, isDelivering ? `status ${partnerAccount}` : 'run')}\``;
 
 /** Quotes a text as one word for a shell. */
 export const quoted = (text: string): string =>

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { takeRunLock } from '../../../../shared/sqlite/file/run-lock.ts';
 import { startLocal } from '../local-bridge.ts';
 import { newFolder } from '../run-cli.ts';
 
@@ -23,6 +24,24 @@ async function startConnected(assumptions = {}) {
 
 const told = (events: readonly { detail: { metadata: { cause: string }; data: object } }[]) =>
   events.map(({ detail }) => ({ cause: detail.metadata.cause, ...detail.data }));
+
+describe('while a run of the folder is at work', () => {
+  it.each(['backfill main', 'resync main --since 2h'])(
+    '%s leads to status, not to a second run',
+    async (command) => {
+      const { dir, run } = await startConnected();
+      const before = await run(command);
+      const lock = takeRunLock(dir, { command: 'the first', startedAt: '2026-11-20T12:00:00.000Z' });
+      onTestFinished(() => lock.release());
+      const meanwhile = await run(command);
+
+      expect(before.stderr).toContain(`advert-bridge run --local ${dir}`);
+      expect(meanwhile.exitCode).toBe(0);
+      expect(meanwhile.stderr).not.toContain('advert-bridge run ');
+      expect(meanwhile.stderr).toContain(`advert-bridge status main --local ${dir}`);
+    },
+  );
+});
 
 describe('backfill', () => {
   it('gives each advert its first or next event, and the unchanged none; the books balance', async () => {
