@@ -47,7 +47,7 @@ export function runBridge(io: Io, target: LocalTarget, options: RunOptions): Pro
   const onFault = (fault: { readonly code: string }) => fault.code !== 'state-in-use' && broken.abort(fault);
   // Opened before the lock is taken: a folder without a bridge gets no lock file either.
   const work = async (bridge: FolderBridge) => {
-    if (exposure) say(io, `Warning: ${exposure.says}. ${exposure.mend}`);
+    if (exposure) teller(io, options)(`Warning: ${exposure.says}. ${exposure.mend}`);
     const baseUrl = bridge.baseUrl();
     await bridge.state.applicationSecret.read();
     const inFiles = await Promise.all(options.webhookFile.map((file) => webhookIn(io, file)));
@@ -91,8 +91,7 @@ async function runLocked(
   const isShown = dryRun || stdout || webhooks.length === 0;
   const readerGone = new AbortController();
   const signal = AbortSignal.any([io.untilStopped(), readerGone.signal, broken]);
-  const log = createJsonObserver(io.stderr, 'info');
-  const tell = (text: string) => (jsonLogs ? log.info(text) : say(io, text));
+  const tell = teller(io, options);
   if (dryRun) tell(dryRunText);
   await storeRunSettings(state, options);
   let unreadable = 0;
@@ -157,6 +156,12 @@ async function runLocked(
     server?.close();
     server?.closeAllConnections();
   }
+}
+
+/** Says something to a person, or with --json-logs to the collector of logs. */
+function teller(io: Io, { jsonLogs }: RunOptions): (text: string) => void {
+  const log = createJsonObserver(io.stderr, 'info');
+  return (text) => (jsonLogs ? log.info(text) : say(io, text));
 }
 
 const metricsSource = (state: EmbeddedState, target: Target) => ({
