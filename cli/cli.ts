@@ -21,7 +21,7 @@ const commands: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ['doctor', async () => (await import('./commands/doctor/doctor.ts')).addDoctor],
   ['history', async () => (await import('./commands/history.ts')).addHistory],
   ['tail', async () => (await import('./commands/tail.ts')).addTail],
-  ['dead-letters', async () => (await import('./commands/dead-letters/dead-letters.ts')).addDeadLetters],
+  ['dead-letters', async () => (await import('./commands/dead-letters.ts')).addDeadLetters],
   ['pause', async () => (await import('./commands/pause.ts')).addPause],
   ['resume', async () => (await import('./commands/resume.ts')).addResume],
   ['poll', async () => (await import('./commands/poll.ts')).addPoll],

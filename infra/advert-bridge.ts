@@ -62,7 +62,7 @@ export class AdvertBridge extends Construct {
   readonly queues: {
     /** IDs that the feed listed and that fan-out will fetch. */
     readonly changedAdverts: Queue;
-    /** Messages that fan-out gave up: docs/operate/runbook.md#deadletters. */
+    /** Messages that SQS itself gave up; dead letters are rows: docs/operate/runbook.md#deadletters. */
     readonly deadLetters: Queue;
   };
   readonly functions: {

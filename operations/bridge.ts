@@ -9,13 +9,12 @@ import type { AdvertLister } from '../shared/partner-api/readers.ts';
 import type { AuditProgress, BackfillProgress } from '../shared/ports/backfills.ts';
 import type { BookKeeper } from '../shared/ports/books.ts';
 import type { ChangedAdvertsQueue } from '../shared/ports/changed-adverts-queue.ts';
-import type { DeadLetters, StoredLetters } from '../shared/ports/dead-letters.ts';
 import type { FeedReader } from '../shared/ports/feed-reader.ts';
 import type { FeedStates } from '../shared/ports/feed-states.ts';
 import type { WaitingMessages } from '../shared/ports/waiting-messages.ts';
 import type { Webhooks } from '../shared/sqlite/webhooks.ts';
 import type { AdvertHistories } from '../shared/state/advert-histories.ts';
-import type { Aside } from '../shared/state/aside.ts';
+import type { Aside, DeadLetters } from '../shared/state/aside.ts';
 import type { BudgetStore } from '../shared/state/budget.ts';
 import type { PartnerAccounts } from '../shared/state/partner-accounts.ts';
 import type { Progresses } from '../shared/state/progress.ts';
@@ -41,7 +40,11 @@ export interface Bridge {
   readonly queue: ChangedAdvertsQueue;
   /** SQS cannot be inspected: of a stack, only messages aside are found. */
   readonly waitingMessages: WaitingMessages;
-  readonly deadLetters: DeadLetters & StoredLetters;
+  readonly deadLetters: DeadLetters;
+  /** Only for a stack: the queue of an embedded bridge counts what is put back. */
+  readonly booksWriter?: {
+    add(partnerAccount: string, generation: number, entry: { deadLettered: number }): Promise<void>;
+  };
   /** Only for an embedded bridge. */
   readonly webhooks?: Pick<Webhooks, 'list'>;
   /** Only for an embedded bridge: whether a process runs it. */

@@ -53,3 +53,15 @@ export async function requireKnown(
   const known = await accountsBeside(accounts, name);
   if (!known.some((account) => account.name === name)) throw unknownAccount(known);
 }
+
+/** Identifies a deployed bridge. */
+export interface StackPlace {
+  /** Name of the CloudFormation stack. */
+  readonly stack: string;
+  /** Name of the bridge, if the stack has several. */
+  readonly bridge?: string | undefined;
+}
+
+/** In the format of `--stack`. */
+export const textOfPlace = ({ stack, bridge }: StackPlace): string =>
+  bridge === undefined ? stack : `${stack}/${bridge}`;

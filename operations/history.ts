@@ -87,7 +87,6 @@ interface Known extends Pick<AdvertHistory, 'advertId' | 'waiting' | 'deadLetter
   readonly latest: AdvertEvent | undefined;
   /** Dead letters of the current generation, later than the latest event; newest first. */
   readonly givenUp: readonly DeadLetter[];
-  readonly areLettersHidden: boolean;
   /** Messages in a queue that cannot be inspected, of all adverts; 0 if it can. */
   readonly queued: number;
   readonly published: PublishedEvents;
@@ -111,7 +110,7 @@ export async function readHistory(
   const key = { partnerAccount, generation, feed: advertsFeed.name, advertId };
   // Read in the order in which a message moves: if it moves in the meantime, it is seen twice rather than not at all.
   const found = await bridge.waitingMessages.ofAdvert(partnerAccount, advertId);
-  const { letters, unseen } = await bridge.deadLetters.list({ partnerAccount });
+  const letters = await bridge.deadLetters.list(partnerAccount);
   const [row, feeds, budget, published, queued] = await Promise.all([
     bridge.advertHistories.read(key),
     feedsOfAccount(bridge.feedStates, partnerAccount),
@@ -132,7 +131,6 @@ export async function readHistory(
       generation,
       latest,
     ),
-    areLettersHidden: unseen > 0,
     latestPublished: isOnBus(row, latest, published),
     because: becauseOf(account, budget, bridge.isDelivering(), nowMs),
   };
@@ -198,7 +196,7 @@ function becauseOf(
 }
 
 function outcomeOf(known: Known): HistoryOutcome {
-  const { row, waiting, givenUp, latest, latestPublished, queued, areLettersHidden } = known;
+  const { row, waiting, givenUp, latest, latestPublished, queued } = known;
   if (waiting.some(({ place }) => place === 'queue')) {
     return row?.missingSince === undefined ? 'waits-in-queue' : 'unconfirmed';
   }
@@ -206,7 +204,7 @@ function outcomeOf(known: Known): HistoryOutcome {
   if (waiting.length > 0) return 'aside';
   if (givenUp.length > 0) return 'dead-lettered';
   if (queued > 0 && row?.missingSince !== undefined) return 'unconfirmed';
-  if (!latest && row) return queued > 0 ? 'waits-in-queue' : areLettersHidden ? 'dead-lettered' : 'dropped';
+  if (!latest && row) return queued > 0 ? 'waits-in-queue' : 'dropped';
   if (!latest) return 'not-listed';
   if (latestPublished === null) return 'not-accepted';
   return latestPublished ? 'published' : 'kept-off';
@@ -224,9 +222,7 @@ const sentences: Readonly<Record<HistoryOutcome, (known: Known) => string>> = {
   aside: (known) =>
     `${listedText(known)} waits outside the queue${waitText(known) || ', from where it comes back within a minute'}.`,
   'dead-lettered': ({ advertId, givenUp: [letter] }) =>
-    letter
-      ? `The change of advert ${advertId} was given up at ${letter.at} (${printable(letter.fault)}: ${printable(letter.reason)}), and has no event until its dead letter is redriven.`
-      : `The change of advert ${advertId} was given up, and its dead letter cannot be seen now: ask again in five minutes.`,
+    `The change of advert ${advertId} was given up at ${letter?.at} (${printable(letter?.fault ?? '')}: ${printable(letter?.reason ?? '')}), and has no event until its dead letter is redriven.`,
   dropped: ({ advertId }) =>
     `Advert ${advertId} has no event: what the feed listed of it was given up, and its dead letter was dropped.`,
   'not-listed': (known) =>

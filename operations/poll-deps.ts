@@ -12,7 +12,10 @@ export type PolledBridge = Pick<
  *
  * @param command begins the name of the lease's holder
  */
-export async function pollDepsOf(bridge: PolledBridge, command: string): Promise<PollDeps> {
+export async function pollDepsOf(
+  bridge: PolledBridge,
+  command: string,
+): Promise<PollDeps & Pick<Bridge, 'deadLetters'>> {
   const { feedStates, queue, deadLetters, clock, newId } = bridge;
   const { overlapSeconds, maxRequestsPerSecond } = await bridge.settings();
   return {

@@ -6,8 +6,7 @@ import {
 } from '@aws-sdk/client-cloudformation';
 import { outputs } from '../shared/contract/names.ts';
 import { allPages } from './ask.ts';
-import { CommandError } from './errors.ts';
-import { type StackPlace, textOfPlace } from './stack-place.ts';
+import { CommandError, type StackPlace, textOfPlace } from './errors.ts';
 
 type OutputKey = keyof typeof outputs;
 export type StackOutputs = Readonly<Record<OutputKey, string>>;

@@ -17,7 +17,7 @@ const rules: Readonly<Record<string, Rule>> = {
   'shared/contract': { inside: [], packages: /^valibot$/ },
   'shared/domain': { inside: ['shared/contract'], packages: /^tinyqueue$/ },
   'shared/ports': { inside: ['shared/contract', 'shared/domain'], packages: /^$/ },
-  'shared/state': { inside: below, packages: /^$/ },
+  'shared/state': { inside: below, packages: /^node:crypto$/ },
   'shared/partner-api': { inside: state, packages: /^node:|^valibot$/ },
   'shared/sqlite': { inside: state, packages: /^node:/ },
   'shared/aws': { inside: state, packages: /^node:|^@aws-sdk\/|^@smithy\/|^aws-lambda$|^valibot$/ },

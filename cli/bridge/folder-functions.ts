@@ -3,6 +3,7 @@ import { createLocalConnect } from '../../embedded/connect.ts';
 import { createDrain } from '../../functions/drain/drain.ts';
 import { pollAnswerOf } from '../../functions/drain/poll-answer.ts';
 import type { BridgeFunctions } from '../../operations/bridge.ts';
+import { forgetDeadLetters } from '../../operations/dead-letters.ts';
 import { UsageError } from '../../operations/errors.ts';
 import { pollDepsOf, silentObserver } from '../../operations/poll-deps.ts';
 import { heldUntil } from '../../shared/domain/rate-budget.ts';
@@ -30,9 +31,7 @@ export function folderFunctions(bridge: Omit<FolderBridge, 'functions'>): Bridge
   /** All steps can be repeated as long as the name is known; `forget` removes the name last. */
   async function removeHistories(partnerAccount: string, generation: number): Promise<void> {
     await advertHistories.remove(partnerAccount, generation);
-    const { letters } = await bridge.deadLetters.list({ partnerAccount });
-    const old = letters.filter(({ letter }) => (letter.message?.generation ?? 0) <= generation);
-    await bridge.deadLetters.drop({ ids: old.map(({ id }) => id) });
+    await forgetDeadLetters(bridge, partnerAccount, generation);
   }
 
   return {

@@ -17,7 +17,6 @@ import { applicationCommand } from '../shared/explain.ts';
 import type { LocalTarget } from '../shared/target.ts';
 import { baseUrlSetting, type FolderBridge } from './folder.ts';
 import { folderFunctions } from './folder-functions.ts';
-import { folderLetters } from './folder-letters.ts';
 import { tailFolder } from './folder-tail.ts';
 import type { Opening } from './opening.ts';
 import { readRunSettings } from './run-settings.ts';
@@ -76,7 +75,6 @@ export async function openFolder(opening: Opening<LocalTarget>): Promise<FolderB
     name: target.dir,
     clock: systemClock,
     newId: randomUUID,
-    deadLetters: { ...state.deadLetters, ...folderLetters(state) },
     who: async () => userName(),
     isRunning: () => isRunning(target.dir),
     isDelivering: () => isRunning(target.dir),

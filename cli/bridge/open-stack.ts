@@ -10,11 +10,9 @@ import { readStackState } from '../../operations/stack-state.ts';
 import { createBookKeeper, createBooksWriter } from '../../shared/aws/books.ts';
 import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queue.ts';
 import { dynamoDbClient, lambdaClient, secretsManagerClient, sqsClient } from '../../shared/aws/clients.ts';
-import { createDeadLetters } from '../../shared/aws/dead-letters.ts';
 import { createFeedStates } from '../../shared/aws/feed-states.ts';
 import { createRefreshRequester } from '../../shared/aws/refresh-requester.ts';
 import { createStore } from '../../shared/aws/store.ts';
-import { createStoredLetters } from '../../shared/aws/stored-letters.ts';
 import { createTokenReader } from '../../shared/aws/token-vault.ts';
 import { namePrefixOf, secretNamesOf } from '../../shared/contract/names.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
@@ -22,7 +20,7 @@ import { createPartnerService } from '../../shared/partner-api/partner-service.t
 import type { AuditProgress, BackfillProgress } from '../../shared/ports/backfills.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
 import { createAdvertHistories } from '../../shared/state/advert-histories.ts';
-import { createAside, waitingAside } from '../../shared/state/aside.ts';
+import { createAside, createDeadLetters, waitingAside } from '../../shared/state/aside.ts';
 import { createBudgetStore } from '../../shared/state/budget.ts';
 import { createPartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import { createProgress } from '../../shared/state/progress.ts';
@@ -58,6 +56,7 @@ export async function openStack({ target, place, onClose, isCatchUp }: Opening<S
   const { bridgeName: name } = outputs;
   const secretNames = secretNamesOf(namePrefixOf(name));
   const aside = createAside(store);
+  const deadLetters = createDeadLetters(store);
   const budgetStore = createBudgetStore(store);
   const partnerAccounts = createPartnerAccounts(store);
   const advertHistories = createAdvertHistories(store);
@@ -102,19 +101,17 @@ export async function openStack({ target, place, onClose, isCatchUp }: Opening<S
     feedStates: createFeedStates(feedStateTable),
     backfills: createProgress<BackfillProgress>(store, 'backfill', { countsListed: true }),
     audits: createProgress<AuditProgress>(store, 'audit', { countsListed: true }),
-    bookKeeper: createBookKeeper({ table: feedStateTable, aside, queue, deadLetterQueue }),
+    bookKeeper: createBookKeeper({ table: feedStateTable, aside, deadLetters, queue }),
     // The whole queue counts, not only the account's messages, because live changes have priority over an operator's.
     queue: createChangedAdvertsQueue({ queue }),
     waitingMessages: waitingAside(aside),
-    deadLetters: {
-      ...createDeadLetters({ queue: deadLetterQueue }),
-      ...createStoredLetters({ queue, deadLetterQueue, books: createBooksWriter(store) }),
-    },
+    deadLetters,
+    booksWriter: createBooksWriter(store),
     stack: {
       version: outputs.version,
       read: (nowMs) => readStackState({ bridge: name, outputs, lambda: clients.lambda }, nowMs),
     },
-    functions: stackFunctions({ target, outputs, clients, secretNames, advertHistories }),
+    functions: stackFunctions({ target, outputs, clients, secretNames, advertHistories, deadLetters }),
     async who() {
       // Every AWS identity may call this: https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html
       const { Arn, UserId = 'unknown' } = await clients.sts.send(new GetCallerIdentityCommand());

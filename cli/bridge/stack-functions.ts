@@ -4,6 +4,7 @@ import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import * as v from 'valibot';
 import type { HandedIn } from '../../functions/connect/grant.ts';
 import type { BridgeFunctions } from '../../operations/bridge.ts';
+import { forgetDeadLetters } from '../../operations/dead-letters.ts';
 import { CommandError } from '../../operations/errors.ts';
 import type { StackOutputs } from '../../operations/stack-outputs.ts';
 import { createApplicationSecret } from '../../shared/aws/application-secret.ts';
@@ -20,6 +21,7 @@ import { type PollEvent, pollAnswer } from '../../shared/contract/poll.ts';
 import { type FaultKind, faultKinds, PartnerError } from '../../shared/domain/faults.ts';
 import { Secret } from '../../shared/domain/secret.ts';
 import type { AdvertHistories } from '../../shared/state/advert-histories.ts';
+import type { DeadLetters } from '../../shared/state/aside.ts';
 import { explainShape } from '../shared/explain.ts';
 import type { StackTarget } from '../shared/target.ts';
 
@@ -29,6 +31,7 @@ interface Stack {
   readonly clients: { readonly lambda: LambdaClient; readonly secrets: SecretsManagerClient };
   readonly secretNames: SecretNames;
   readonly advertHistories: AdvertHistories;
+  readonly deadLetters: DeadLetters;
 }
 
 export function stackFunctions(stack: Stack): BridgeFunctions {
@@ -60,6 +63,7 @@ export function stackFunctions(stack: Stack): BridgeFunctions {
       if (generation === null) return false;
       // All steps can be repeated as long as the name is known, so the function removes the name last.
       await stack.advertHistories.remove(partnerAccount, generation);
+      await forgetDeadLetters(stack, partnerAccount, generation);
       await ask(stack, { action: 'forget', partnerAccount, generation }, 'forgotten');
       return true;
     },

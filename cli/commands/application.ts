@@ -1,6 +1,5 @@
 import * as v from 'valibot';
-import { CommandError, UsageError } from '../../operations/errors.ts';
-import { textOfPlace } from '../../operations/stack-place.ts';
+import { CommandError, textOfPlace, UsageError } from '../../operations/errors.ts';
 import { partnerBaseUrl } from '../../shared/contract/settings.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { Bridge, UserChoice } from '../../operations/bridge.ts';
+import { redriveDeadLetters } from '../../operations/dead-letters.ts';
 import { UsageError } from '../../operations/errors.ts';
 import type { ConnectedAccount } from '../../shared/contract/connect.ts';
 import { bridgeSettings } from '../../shared/contract/settings.ts';
@@ -109,8 +110,8 @@ Examples:
       for (const line of leftLines(target, account)) say(io, line);
       // Printed separately: the account is already connected, whatever happens next.
       if (!account.isNew) {
-        const { done } = await bridge.deadLetters.redrive({ partnerAccount });
-        if (done.length > 0) say(io, redrivenText(done.length));
+        const { redriven } = await redriveDeadLetters(bridge, { partnerAccount });
+        if (redriven.length > 0) say(io, redrivenText(redriven.length));
       }
       return account.feed.kind === 'read' ? exitCodes.done : exitCodes.needsPerson;
     };
@@ -156,7 +157,7 @@ const givenOf = (options: OptionSpecs, given: Readonly<Record<string, unknown>>)
 const futureText = (since: string): string =>
   `Note: ${since} is in the future by this machine's clock; changes before that time will be missed.`;
 
-const redrivenText = (letters: number): string => `${letters} of its dead letters are back in the queue.`;
+const redrivenText = (number: number): string => `${number} of its dead letters are back in the queue.`;
 
 /** The summary of a connected account. */
 function connectedLines(

@@ -1,7 +1,6 @@
 import type { AccountStatus } from '../../operations/account-status.ts';
-import { unknownAccount } from '../../operations/errors.ts';
+import { textOfPlace, unknownAccount } from '../../operations/errors.ts';
 import { deliveryText, type Finding, findingsOf } from '../../operations/findings.ts';
-import { textOfPlace } from '../../operations/stack-place.ts';
 import {
   needsPerson,
   readStatus,

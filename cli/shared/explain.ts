@@ -1,7 +1,6 @@
 /** Explains errors as one message that says what to do. */
 
-import { CommandError, UsageError } from '../../operations/errors.ts';
-import { textOfPlace } from '../../operations/stack-place.ts';
+import { CommandError, textOfPlace, UsageError } from '../../operations/errors.ts';
 import { ShapeError } from '../../shared/contract/checks.ts';
 import { isAboutSecret } from '../../shared/contract/names.ts';
 import { type FaultKind, PartnerError } from '../../shared/domain/faults.ts';

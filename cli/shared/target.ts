@@ -1,5 +1,4 @@
-import { UsageError } from '../../operations/errors.ts';
-import { type StackPlace, textOfPlace } from '../../operations/stack-place.ts';
+import { type StackPlace, textOfPlace, UsageError } from '../../operations/errors.ts';
 import { stackName } from '../../shared/contract/names.ts';
 import { programName } from './program.ts';
 

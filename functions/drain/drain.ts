@@ -9,6 +9,7 @@ import { metrics } from '../../shared/contract/names.ts';
 import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
 import { knownSuccess } from '../../shared/domain/last-success.ts';
 import type { FeedState } from '../../shared/ports/feed-states.ts';
+import type { DeadLetters } from '../../shared/state/aside.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import type { BackfillKey } from '../../shared/state/progress.ts';
 import { type DueFeed, type SortedFeeds, sortFeeds } from './due-feeds.ts';
@@ -18,6 +19,7 @@ import { type ReleaseDeps, releaseHeld } from './release.ts';
 export interface DrainDeps extends PollDeps, Omit<ReleaseDeps, 'settings' | 'accounts' | 'queue'> {
   readonly queue: PollDeps['queue'] & ReleaseDeps['queue'];
   readonly accounts: Pick<PartnerAccounts, 'list' | 'read'>;
+  readonly deadLetters: Pick<DeadLetters, 'count' | 'sendMalformed'>;
   readonly settings: PollDeps['settings'] & {
     /** Seconds between two polls of a feed. */
     readonly pollSeconds: number;
@@ -48,6 +50,9 @@ export interface RunOptions extends RoundOptions {
   /** Approximate start of the next run; until then this run polls the feeds every `pollSeconds`. */
   readonly nextRunMs: number;
 }
+
+/** Counting dead letters reads their rows: a thousand are about 200 read units a minute. */
+const maxCounted = 1_000;
 
 /**
  * Polls the feeds: `round` polls every feed once; `run` starts a round every `pollSeconds` until the next run. A round
@@ -97,6 +102,7 @@ export function createDrain(deps: DrainDeps) {
     deps.observer.count(metrics.feedLagSeconds, lagSeconds);
     deps.observer.count(metrics.stoppedPartnerAccounts, stopped.length);
     deps.observer.count(metrics.furtherStops, furtherStops);
+    deps.observer.count(metrics.deadLetters, await deps.deadLetters.count(maxCounted).catch(() => 0));
     return report;
   }
 

@@ -5,13 +5,13 @@ import { toInstant } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
 import { cleanText } from '../../shared/partner-api/errors/clean-text.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
-import type { DeadLetters } from '../../shared/ports/dead-letters.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
+import type { DeadLetters } from '../../shared/state/aside.ts';
 import type { PageIds } from './page-ids.ts';
 
 export interface EnqueueDeps {
   readonly queue: Pick<ChangedAdvertsQueue, 'send' | 'depth'>;
-  readonly deadLetters: DeadLetters;
+  readonly deadLetters: Pick<DeadLetters, 'sendMalformed'>;
   readonly observer: Observer;
   /** Returns a new, unique ID of at most 64 characters. */
   readonly newId: () => string;

@@ -3,7 +3,6 @@ import * as v from 'valibot';
 import { readBooks } from '../../shared/aws/books.ts';
 import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queue.ts';
 import { dynamoDbClient, sqsClient } from '../../shared/aws/clients.ts';
-import { createDeadLetters } from '../../shared/aws/dead-letters.ts';
 import { createFeedStates } from '../../shared/aws/feed-states.ts';
 import { createStore } from '../../shared/aws/store.ts';
 import { pollEvent } from '../../shared/contract/poll.ts';
@@ -15,7 +14,7 @@ import { withRuntime } from '../../shared/runtime/middleware.ts';
 import { observer } from '../../shared/runtime/observer.ts';
 import { partnerService } from '../../shared/runtime/partner.ts';
 import { createAdvertHistories } from '../../shared/state/advert-histories.ts';
-import { createAside } from '../../shared/state/aside.ts';
+import { createAside, createDeadLetters } from '../../shared/state/aside.ts';
 import { createBudgetStore } from '../../shared/state/budget.ts';
 import { createProgress } from '../../shared/state/progress.ts';
 import { createAuditShare } from './audit-share.ts';
@@ -26,7 +25,6 @@ const config = functionConfig('drain');
 const sqs = sqsClient();
 const table = { client: dynamoDbClient(), name: config.feedStateTable };
 const queue = { client: sqs, url: config.queueUrl };
-const deadLetterQueue = { client: sqs, url: config.deadLetterQueueUrl };
 const partner = partnerService(config, table);
 const { accounts } = partner;
 const store = createStore({ feedState: table, advertStatus: { ...table, name: config.advertStatusTable } });
@@ -37,7 +35,7 @@ const inFlightOf = async (name: string) =>
 
 const enqueuing = {
   queue: createChangedAdvertsQueue({ queue, accountDepth: { from: drainLimits.maxWaiting, inFlightOf } }),
-  deadLetters: createDeadLetters({ queue: deadLetterQueue }),
+  deadLetters: createDeadLetters(store),
   observer,
   clock: systemClock,
   newId: randomUUID,

@@ -3,7 +3,7 @@ import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
 import { holdOf } from '../../shared/domain/holds.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
-import type { Aside } from '../../shared/state/aside.ts';
+import { type Aside, putBack } from '../../shared/state/aside.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 
 export interface ReleaseDeps {
@@ -47,11 +47,9 @@ export async function releaseHeld(deps: ReleaseDeps, deadlineMs: number): Promis
       const held = await aside.list(partnerAccount, messagesAtOnce);
       if (held.length === 0) break;
       // Planted fault: removed-before-sent
-      const refused = await queue.sendAgain(held);
-      const accepted = held.filter(({ id }) => !refused.has(id));
-      await aside.remove(accepted);
+      const accepted = await putBack(held, { queue, remove: aside.remove });
       released += accepted.length;
-      if (refused.size > 0) break;
+      if (accepted.length < held.length) break;
     }
     if (released > 0) observer.info('messages put back into the queue', { partnerAccount, count: released });
   }

@@ -23,7 +23,6 @@ const dynamoDb = dynamoDbClient();
 const sqs = sqsClient();
 const table = { client: dynamoDb, name: config.feedStateTable };
 const queue = { client: sqs, url: config.queueUrl };
-const deadLetterQueue = { client: sqs, url: config.deadLetterQueueUrl };
 const partner = partnerService(config, table);
 const store = createStore({
   feedState: table,
@@ -43,7 +42,6 @@ const fanOut = createFanOut({
 });
 const settler = new BatchSettler({
   queue,
-  deadLetterQueue,
   books: createBooksWriter(store),
   aside: createAside(store),
   observer,

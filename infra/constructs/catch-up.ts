@@ -44,11 +44,11 @@ export class CatchUp extends Grantee {
         account: ['GetItem', 'PutItem', 'Query'],
         feed: ['Query', 'UpdateItem'],
         progress: ['GetItem', 'PutItem'],
+        dead: ['GetItem', 'PutItem'],
       })
       .grantAdvertStatus('GetItem', 'Query')
       .grantTokens(refreshToken)
       .grantChangedAdverts('SendMessage', 'GetQueueAttributes')
-      .grantDeadLetters()
       .grantKey();
   }
 

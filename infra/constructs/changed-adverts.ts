@@ -55,7 +55,7 @@ export class ChangedAdverts extends Construct {
       deduplicationScope: DeduplicationScope.MESSAGE_GROUP,
       fifoThroughputLimit: FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
       visibilityTimeout: Duration.seconds(fanOutTimeout.toSeconds() * visibilityPerTimeout),
-      // Fan-out sends dead letters itself, after it has marked the row as owed. SQS does so only if even that fails.
+      // Fan-out stores dead letters as rows. SQS moves a message here only if even that fails again and again.
       deadLetterQueue: { queue: this.deadLetters, maxReceiveCount },
       // No other queue may send its dead letters here. The dead-letter queue cannot name this queue as its only source:
       // each would need the name of the other first.

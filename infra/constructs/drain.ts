@@ -31,11 +31,10 @@ export class Drain extends BridgeFunction {
       books: ['GetItem'],
       progress: ['Query', ...(auditSample > 0 ? (['GetItem', 'PutItem'] as const) : [])],
       aside: ['DeleteItem', 'Query'],
+      dead: ['GetItem', 'PutItem', 'Query'],
     });
     this.addEnvironment('advertStatusTable', parts.advertStatus.tableName);
     if (auditSample > 0) this.grantAdvertStatus('Query');
-    this.grantTokens(refreshToken)
-      .grantChangedAdverts('SendMessage', 'GetQueueAttributes')
-      .grantDeadLetters();
+    this.grantTokens(refreshToken).grantChangedAdverts('SendMessage', 'GetQueueAttributes');
   }
 }

@@ -24,10 +24,14 @@ export class FanOut extends BridgeFunction {
       timeout: fanOutTimeout,
     });
     this.grantAdvertStatus('GetItem', 'PutItem')
-      .grantFeedState({ account: ['GetItem', 'PutItem'], books: ['UpdateItem'], aside: ['PutItem'] })
+      .grantFeedState({
+        account: ['GetItem', 'PutItem'],
+        books: ['UpdateItem'],
+        aside: ['PutItem'],
+        dead: ['GetItem', 'PutItem'],
+      })
       .grantTokens(refreshToken)
       .grantPublish()
-      .grantDeadLetters()
       .grantChangedAdverts(
         'ReceiveMessage',
         'DeleteMessage',

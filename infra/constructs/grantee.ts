@@ -19,7 +19,7 @@ export interface Parts {
 }
 
 /** Partition keys of the feed-state table (shared/contract/tables.ts). */
-type ItemKind = 'account' | 'feed' | 'books' | 'progress' | 'bridge' | 'aside';
+type ItemKind = 'account' | 'feed' | 'books' | 'progress' | 'bridge' | 'aside' | 'dead';
 type TableAction = 'BatchWriteItem' | 'DeleteItem' | 'GetItem' | 'PutItem' | 'Query' | 'UpdateItem';
 type Statement = Omit<PolicyStatementProps, 'sid'>;
 
@@ -97,12 +97,6 @@ export abstract class Grantee extends Construct {
       actions: actions.map((action) => `sqs:${action}`),
       resources: [queueArn],
     });
-  }
-
-  grantDeadLetters(): this {
-    const { queueUrl, queueArn } = this.parts.changedAdverts.deadLetters;
-    const statement = { actions: ['sqs:SendMessage'], resources: [queueArn] };
-    return this.addEnvironment('deadLetterQueueUrl', queueUrl).addStatement('DeadLetters', statement);
   }
 
   grantPublish(): this {

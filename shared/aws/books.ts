@@ -2,7 +2,7 @@ import { feedNames } from '../contract/feeds.ts';
 import type { Books } from '../domain/books.ts';
 import type { BookKeeper } from '../ports/books.ts';
 import type { Counters, Key, Store } from '../ports/store.ts';
-import type { Aside } from '../state/aside.ts';
+import type { Aside, DeadLetters } from '../state/aside.ts';
 import { listedByOperations } from '../state/progress.ts';
 import { readItem, type Table } from './dynamodb/conditional-write.ts';
 import { numberIn } from './dynamodb/values.ts';
@@ -74,24 +74,24 @@ export async function readBooks(table: Table, partnerAccount: string, generation
   };
 }
 
-/** Reads the books and the contents of the queues; messages aside count as waiting. */
+/** Reads the books, and counts the messages in the queue and aside. */
 export function createBookKeeper(options: {
   readonly table: Table;
   readonly aside: Pick<Aside, 'figures'>;
   readonly queue: Queue;
-  readonly deadLetterQueue: Queue;
+  readonly deadLetters: Pick<DeadLetters, 'count'>;
 }): BookKeeper {
-  const { table, aside, queue, deadLetterQueue } = options;
+  const { table, aside, deadLetters, queue } = options;
   return {
     read: (partnerAccount, generation) => readBooks(table, partnerAccount, generation),
 
     async queue() {
-      const [inQueue, held, deadLetters] = await Promise.all([
+      const [inQueue, held, dead] = await Promise.all([
         countMessages(queue),
         aside.figures(),
-        countMessages(deadLetterQueue),
+        deadLetters.count(),
       ]);
-      return { ...held, waiting: inQueue + held.waiting, deadLetters };
+      return { ...held, waiting: inQueue + held.waiting, deadLetters: dead };
     },
   };
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { systemClock } from '../domain/clock.ts';
 import { messageGroupOf } from '../domain/queue/message-groups.ts';
 import type { ChangedAdvertsQueue } from '../ports/changed-adverts-queue.ts';
@@ -55,15 +54,15 @@ export function createChangedAdvertsQueue(options: ChangedAdvertsQueueOptions): 
       return refused;
     },
 
-    sendAgain: (held) =>
+    sendAgain: (messages) =>
       sendBatches(
         queue,
-        held.map(({ id, message }) => ({
-          key: id,
+        messages.map(({ etag, message }) => ({
+          key: etag,
           body: JSON.stringify(message),
           groupId: messageGroupOf(message),
           // Not the message's key, which the queue may have accepted minutes ago.
-          deduplicationId: createHash('sha256').update(`aside ${id}`).digest('hex'),
+          deduplicationId: etag,
         })),
         options,
       ),

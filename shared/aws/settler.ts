@@ -4,18 +4,16 @@ import { systemClock } from '../domain/clock.ts';
 import { forEachConcurrent } from '../domain/for-each-concurrent.ts';
 import type { Settlement, Verdict } from '../ports/deliveries.ts';
 import type { Observer } from '../ports/observer.ts';
-import { type Aside, heldIdOf } from '../state/aside.ts';
+import type { Aside } from '../state/aside.ts';
 import { batchesOf, type Edges } from './batches/batches.ts';
 import type { BooksWriter, Entry } from './books.ts';
-import { sendDeadLetters } from './dead-letters.ts';
 import type { ReceivedRecord } from './sqs/deliveries.ts';
 import { messagesAtOnce, type Queue } from './sqs/send-batches.ts';
 
 export interface BatchSettlerOptions extends Edges {
   readonly queue: Queue;
-  readonly deadLetterQueue: Queue;
   readonly books: BooksWriter;
-  readonly aside: Pick<Aside, 'hold'>;
+  readonly aside: Pick<Aside, 'store'>;
   readonly observer: Observer;
 }
 
@@ -35,7 +33,7 @@ const maxInvisibleSeconds = 43_200 - 60;
 type Of<K extends Verdict['kind']> = Settlement & { readonly verdict: Extract<Verdict, { kind: K }> };
 
 /**
- * Carries out a batch's verdicts: sends dead letters, puts messages aside, sets delays and counts outcomes. The event source
+ * Carries out a batch's verdicts: puts messages aside, sets delays and counts outcomes. The event source
  * mapping deletes every message that is not reported as failed. So all messages that must return to the queue are
  * reported, including messages without a verdict.
  *
@@ -52,14 +50,13 @@ export class BatchSettler {
   async settle({ records, settlements, receivedAt }: Batch): Promise<SQSBatchResponse> {
     const of = <K extends Verdict['kind']>(kind: K) =>
       settlements.filter((settlement): settlement is Of<K> => settlement.verdict.kind === kind);
-    const [deadLettered, held] = await Promise.all([
-      this.#sendLetters(of('dead-letter')),
-      this.#hold(of('hold')),
+    const [aside] = await Promise.all([
+      this.#putAside([...of('hold'), ...of('dead-letter')]),
       this.#delay(of('retry'), records, receivedAt),
     ]);
-    const outcomes = [...of('done'), ...deadLettered];
+    const outcomes = [...of('done'), ...of('dead-letter').filter((settlement) => aside.has(settlement))];
     await this.#count(outcomes);
-    const gone = new Set([...outcomes, ...held, ...of('forgotten')].map(({ delivery }) => delivery.id));
+    const gone = new Set([...outcomes, ...aside, ...of('forgotten')].map(({ delivery }) => delivery.id));
     const failures = records.map(({ messageId }) => messageId).filter((id) => !gone.has(id));
     // An emulator treats an empty identifier as success and deletes the batch; throwing never deletes anything.
     if (failures.includes('')) throw new Error('a record without a message ID');
@@ -67,32 +64,14 @@ export class BatchSettler {
   }
 
   /** @returns those that may leave the queue */
-  async #sendLetters(settlements: readonly Of<'dead-letter'>[]): Promise<readonly Of<'dead-letter'>[]> {
-    const { deadLetterQueue, observer } = this.#options;
-    const letters = settlements.map(({ delivery, verdict }) => ({ id: delivery.id, letter: verdict.letter }));
-    try {
-      const refused = await sendDeadLetters(deadLetterQueue, letters, this.#options);
-      return settlements.filter(({ delivery }) => !refused.has(delivery.id));
-    } catch (error) {
-      observer.warn('dead letters were not accepted: their messages come back', { error });
-      return [];
-    }
-  }
-
-  /** @returns those that may leave the queue */
-  async #hold(settlements: readonly Of<'hold'>[]): Promise<readonly Of<'hold'>[]> {
+  async #putAside(settlements: readonly Settlement[]): Promise<ReadonlySet<Settlement>> {
     const { aside, observer } = this.#options;
-    const messages = settlements.flatMap(({ delivery: { message, position } }) =>
-      message ? [{ id: heldIdOf(position, message), message }] : [],
-    );
-    if (messages.length === 0) return [];
-    try {
-      await aside.hold(messages);
-      return settlements;
-    } catch (error) {
-      observer.warn('messages could not be put aside: they come back', { error });
-      return [];
+    const refused = await aside.store(settlements);
+    const [error] = refused.values();
+    if (refused.size > 0) {
+      observer.warn('messages could not be put aside: they come back', { count: refused.size, error });
     }
+    return new Set(settlements.filter((settlement) => !refused.has(settlement)));
   }
 
   // If the delay cannot be set, the message is still delivered again, when its visibility timeout ends.

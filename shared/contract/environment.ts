@@ -22,7 +22,6 @@ export const functionResources = {
     ...common,
     advertStatusTable: filled,
     queueUrl: filled,
-    deadLetterQueueUrl: filled,
     refreshTokenFunction: filled,
   }),
   fanOut: v.object({
@@ -30,7 +29,6 @@ export const functionResources = {
     advertStatusTable: filled,
     eventBusName: filled,
     queueUrl: filled,
-    deadLetterQueueUrl: filled,
     refreshTokenFunction: filled,
   }),
   refreshToken: v.object({ ...common, eventBusName: filled }),

@@ -95,6 +95,8 @@ export const metrics = {
   /** The part of the two counts above whose change was listed more than five minutes earlier ({@link lateAfterSeconds}). */
   lateEvents: 'LateEvents',
   deadLettered: 'DeadLettered',
+  /** Dead letters that there are, at most a thousand; emitted once per drain run, only when non-zero. */
+  deadLetters: 'DeadLetters',
   /** Messages that were put aside until the hold of their partner account, or of the bridge, ends. */
   held: 'Held',
   /** Repeated deliveries of messages (all but the first). */

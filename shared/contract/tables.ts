@@ -26,7 +26,8 @@ export const storeKeys = { partitionKey: 'pk', sortKey: 'sk' } as const;
  * | `books` | account `/` generation `/` feed | outcomes counted |
  * | `bridge` | `budget` | next free slot, pause |
  * | `progress` | account `/` generation `/` operation | how far a backfill or an audit is |
- * | `aside` | account `/` number | a message outside the queue |
+ * | `aside` | account `/` number | a message on hold, outside the queue |
+ * | `dead` | account `/` hash of the message's key | a dead letter |
  * | `history` | account `/` generation `/` advert ID | the latest event of an advert |
  */
 export const tableOfKind = {
@@ -36,6 +37,7 @@ export const tableOfKind = {
   bridge: 'feedState',
   progress: 'feedState',
   aside: 'feedState',
+  dead: 'feedState',
   history: 'advertStatus',
 } as const;
 export type Kind = keyof typeof tableOfKind;

@@ -1,9 +1,10 @@
 import type { ChangedAdvert } from '../contract/messages.ts';
+import type { Etag, Key } from './store.ts';
 
-/** A message that waits outside the queue, or returns to it. */
-export interface HeldMessage {
-  /** Sorts the messages of an account in queue order; the same for every delivery of one message. */
-  readonly id: string;
+/** A message that is stored as a row outside the queue (shared/state/aside.ts), or returns to the queue. */
+export interface MessageAside {
+  readonly key: Key;
+  readonly etag: Etag;
   readonly message: ChangedAdvert;
 }
 
@@ -15,12 +16,12 @@ export interface ChangedAdvertsQueue {
    */
   send(messages: readonly ChangedAdvert[]): Promise<ReadonlySet<string>>;
   /**
-   * Puts messages that were aside back, as new messages with the same keys: their age starts again. A message of the same
-   * ID is accepted once within five minutes.
+   * Puts messages that were aside back, as new messages with the same keys: their age starts again. A row with the same
+   * etag is accepted once within five minutes.
    *
-   * @returns the IDs of messages that were not accepted
+   * @returns the etags of messages that were not accepted
    */
-  sendAgain(held: readonly HeldMessage[]): Promise<ReadonlySet<string>>;
+  sendAgain(messages: readonly MessageAside[]): Promise<ReadonlySet<Etag>>;
   /** Number of waiting messages of one feed (default: adverts) of the partner account; may be an upper bound. */
   depth(partnerAccount: string): Promise<number>;
 }

@@ -50,8 +50,8 @@ export interface Progress {
 }
 
 /**
- * Adapters whose queue counts the messages that it accepts (in memory, SQLite) ignore `listed` and `malformed`; then
- * the books balance even if a page is read twice.
+ * Adapters whose queue counts the messages that it accepts (in memory, SQLite) leave out the other `listed` IDs; then the
+ * books balance even if a page is read twice.
  */
 export interface PageCounts {
   /** Number of IDs of the page, including `malformed` ones. */

@@ -30,7 +30,7 @@ export function createBooks(store: Store) {
   );
   const selectQueue = store.prepare(
     `SELECT (SELECT ifnull(sum(in_flight), 0) FROM books) AS waiting,
-       (SELECT count(*) FROM dead_letters) AS deadLetters`,
+       (SELECT count(*) FROM rows WHERE kind = 'dead') AS deadLetters`,
   );
   const oldestIn = [
     `SELECT json_extract(body, '$.listedAt') AS listedAt FROM messages WHERE sequence_number > 0

@@ -3,9 +3,8 @@ import { MessageGroups } from '../domain/queue/message-groups.ts';
 import { movedLetter } from '../domain/queue/receive-limit.ts';
 import type { ChangedAdvertsQueue } from '../ports/changed-adverts-queue.ts';
 import type { Delivery, Inbox, ReceiveOptions, Settlement, Settler, Verdict } from '../ports/deliveries.ts';
-import { asideKeyOf, heldIdOf } from '../state/aside.ts';
+import { rowAside, rowOfDeadLetter } from '../state/aside.ts';
 import type { Counts, EmbeddedBooks } from './books.ts';
-import type { EmbeddedDeadLetters } from './dead-letters.ts';
 import type { Store } from './file/store.ts';
 import { createMessages } from './queue/messages.ts';
 import { deliveryOf, type QueuedRow, queuedOf, receiptOf } from './queue/queued-row.ts';
@@ -14,8 +13,7 @@ import type { RowStore } from './store.ts';
 export interface QueueParts {
   readonly store: Store;
   readonly books: EmbeddedBooks;
-  readonly deadLetters: EmbeddedDeadLetters;
-  readonly rows: Pick<RowStore, 'insertWithin' | 'removeWithin'>;
+  readonly rows: Pick<RowStore, 'putWithin' | 'removeWithin'>;
   readonly clock: { now(): number };
   /** A message with more receives is moved to the dead letters instead of being delivered again. Default 1,000. */
   readonly maxReceives?: number;
@@ -41,7 +39,7 @@ const readAtOnce = 250;
  * messages (run-lock.ts); any process may send.
  */
 export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
-  const { store, books, deadLetters, rows, clock, maxReceives = maxReceiveCount } = parts;
+  const { store, books, rows, clock, maxReceives = maxReceiveCount } = parts;
   const messages = createMessages(store);
   const rememberCall = store.prepare(
     'INSERT INTO sent_keys (key, sent_at) VALUES (?, ?) ON CONFLICT (key) DO NOTHING',
@@ -124,7 +122,8 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
       ...movedLetter(message, receives, clock.now()),
       ...('about' in read ? read.about : {}),
     };
-    deadLetters.add(letter, partnerAccount, generation);
+    const { key, value } = rowOfDeadLetter(letter);
+    rows.putWithin(key, value);
     books.add(partnerAccount, generation, { deadLettered: 1, inFlight: -1 });
   }
 
@@ -149,11 +148,8 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
       return messages.putOff(sequenceNumber, visibleAt) ? () => groups.putOff(queued, visibleAt) : undefined;
     }
     if (!messages.remove(sequenceNumber)) return undefined;
-    if (verdict.kind === 'hold' && delivery.message) {
-      const id = heldIdOf(delivery.position, delivery.message);
-      rows.insertWithin(asideKeyOf({ id, message: delivery.message }), { message: delivery.message });
-    }
-    if (verdict.kind === 'dead-letter') deadLetters.add(verdict.letter, partnerAccount, generation);
+    const aside = rowAside({ delivery, verdict });
+    if (aside) rows.putWithin(aside.key, aside.value);
     books.add(partnerAccount, generation, countsOf(verdict));
     return () => forget(queued);
   }
@@ -165,10 +161,14 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
       return new Set();
     },
     // The row and the message are exchanged in one transaction.
-    async sendAgain(held) {
+    async sendAgain(aside) {
       await store.write(() => {
-        for (const one of held)
-          if (rows.removeWithin(asideKeyOf(one))) messages.add(one.message, clock.now());
+        for (const { key, etag, message } of aside) {
+          if (!rows.removeWithin(key, etag)) continue;
+          messages.add(message, clock.now());
+          if (key.kind !== 'dead') continue;
+          books.add(message.partnerAccount, message.generation, { deadLettered: -1, inFlight: 1 });
+        }
       });
       return new Set();
     },

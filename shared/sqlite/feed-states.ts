@@ -15,7 +15,7 @@ interface Row {
   readonly leased_until: number | null;
 }
 
-/** Feed states in the state file. Repeated IDs of a page are counted in the transaction that stores its cursor. */
+/** Feed states in the state file. Repeated and malformed IDs of a page are counted in the transaction that stores its cursor. */
 export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates {
   const selectAll = store.prepare('SELECT partner_account, feed, state FROM feeds');
   const select = store.prepare('SELECT * FROM feeds WHERE partner_account = ? AND feed = ?');
@@ -67,16 +67,18 @@ export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates
         return lease;
       }),
 
-    advance: (key, fence, { counts: { repeated }, lastSuccess, ...progress }, nowMs, leaseMs) =>
+    advance: (key, fence, { counts, lastSuccess, ...progress }, nowMs, leaseMs) =>
       store.write(() => {
         // Without a `lastSuccess`, the stored value stays.
         const patch = JSON.stringify({ ...noFault, resyncing: null, ...progress, lastSuccess });
         const leasedUntil = leaseMs === 'ended' ? null : nowMs + leaseMs;
         const row = renew.get(patch, leasedUntil, key.partnerAccount, key.feed, fence, nowMs);
         if (!row) return false;
-        if (repeated > 0) {
+        const { repeated, malformed } = counts;
+        if (repeated + malformed > 0) {
           const { generation } = row as Pick<Row, 'generation'>;
-          books.add(key.partnerAccount, generation, { listed: repeated, coalesced: repeated });
+          const listed = repeated + malformed;
+          books.add(key.partnerAccount, generation, { listed, coalesced: repeated, deadLettered: malformed });
         }
         return true;
       }),

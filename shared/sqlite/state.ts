@@ -1,13 +1,12 @@
 import type { AuditProgress, AuditShare, BackfillProgress } from '../ports/backfills.ts';
 import { createAdvertHistories } from '../state/advert-histories.ts';
-import { createAside } from '../state/aside.ts';
+import { createAside, createDeadLetters } from '../state/aside.ts';
 import { createBudgetStore } from '../state/budget.ts';
 import { createPartnerAccounts } from '../state/partner-accounts.ts';
 import { createProgress } from '../state/progress.ts';
 import { createApplicationSecret } from './application-secret.ts';
 import { createBooks } from './books.ts';
 import { createChangedAdvertsQueue } from './changed-adverts-queue.ts';
-import { createDeadLetters } from './dead-letters.ts';
 import { createEventLog } from './event-log.ts';
 import { createFeedStates } from './feed-states.ts';
 import { createDocuments } from './file/documents.ts';
@@ -54,23 +53,21 @@ const uncounted = { countsListed: false };
 /** All ports on one database. */
 export function stateOver(store: Store, clock: { now(): number }) {
   const rowStore = createRowStore(store);
-  const { addWithin: _add, insertWithin: _insert, removeWithin: _remove, ...rows } = rowStore;
+  const { addWithin: _add, putWithin: _put, removeWithin: _remove, ...rows } = rowStore;
   const aside = createAside(rows);
   const advertHistories = createAdvertHistories(rows);
   const documents = createDocuments(store);
   const eventLog = createEventLog(store, clock);
   const books = createBooks(store);
-  const letters = createDeadLetters(store, books, clock);
-  const { add: _within, ...deadLetters } = letters;
   return {
     rows,
     feedStates: createFeedStates(store, books),
     partnerAccounts: createPartnerAccounts(rows),
     advertHistories,
-    queue: createChangedAdvertsQueue({ store, books, deadLetters: letters, rows: rowStore, clock }),
+    queue: createChangedAdvertsQueue({ store, books, rows: rowStore, clock }),
     aside,
     waitingMessages: createWaitingMessages(store, aside),
-    deadLetters,
+    deadLetters: createDeadLetters(rows),
     bookKeeper: books.keeper,
     audits: createProgress<AuditProgress>(rows, 'audit', uncounted),
     auditShares: createProgress<AuditShare>(rows, 'audit-share', uncounted),

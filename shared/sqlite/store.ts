@@ -1,14 +1,14 @@
-import { type Counters, type Key, newEtag, type Row, type Store } from '../ports/store.ts';
+import { type Counters, type Etag, type Key, newEtag, type Row, type Store } from '../ports/store.ts';
 import type { Store as Connection } from './file/store.ts';
 
 /** The rows in the state file. Writes of one turn of the event loop are one transaction (file/store.ts). */
 export interface RowStore extends Store {
   /** Like `add`, within a write of the connection. */
   addWithin(key: Key, counters: Counters): void;
-  /** Like `put` of an absent row, within a write of the connection. */
-  insertWithin(key: Key, value: unknown): void;
+  /** Like `put`, whatever is there, within a write of the connection. */
+  putWithin(key: Key, value: unknown): void;
   /** Like `remove`, within a write of the connection. @returns whether the row was there */
-  removeWithin(key: Key): boolean;
+  removeWithin(key: Key, expected: Etag): boolean;
 }
 
 interface Found {
@@ -80,8 +80,11 @@ export function createRowStore(connection: Connection): RowStore {
     add: (key, counters) => connection.write(() => addWithin(key, counters)),
 
     addWithin,
-    insertWithin: ({ kind, name }, value) => void insert.run(JSON.stringify(value), newEtag(), kind, name),
-    removeWithin: ({ kind, name }) => remove.run(kind, name, null).changes === 1,
+    putWithin({ kind, name }, value) {
+      remove.run(kind, name, null);
+      insert.run(JSON.stringify(value), newEtag(), kind, name);
+    },
+    removeWithin: ({ kind, name }, expected) => remove.run(kind, name, expected).changes === 1,
   };
 }
 

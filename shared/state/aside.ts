@@ -1,50 +1,102 @@
 /**
- * Messages aside: they wait outside the queue, each as a row, because nothing is to be asked of the service for their
- * account or for the bridge. The drain puts them back when the hold ends.
+ * Messages aside: they are outside the queue, each as a row, and have no result yet. A message on *hold* waits until its
+ * account, or the bridge, may send requests again; the drain puts it back. A *dead letter* was given up; a person puts it
+ * back or drops it.
  *
- * Fan-out stores the row before the message leaves the queue, and the drain sends the message before it removes the row.
- * After a crash in between, the message is handled twice, and found unchanged the second time.
+ * The row is stored before the message leaves the queue, and the message is sent before the row is removed. After a crash
+ * in between, the message is handled twice, and found unchanged the second time.
  */
+import { createHash } from 'node:crypto';
 import { checked, type OnUnreadable, readRows } from '../contract/checks.ts';
-import { type ChangedAdvert, changedAdvert } from '../contract/messages.ts';
-import type { Position } from '../domain/queue/position.ts';
-import type { HeldMessage } from '../ports/changed-adverts-queue.ts';
-import type { Row, Store } from '../ports/store.ts';
+import { changedAdvert, type DeadLetter, deadLetter } from '../contract/messages.ts';
+import { forEachConcurrent } from '../domain/for-each-concurrent.ts';
+import type { ChangedAdvertsQueue, MessageAside } from '../ports/changed-adverts-queue.ts';
+import type { Settlement } from '../ports/deliveries.ts';
+import { type Key, type Row, type Store, update } from '../ports/store.ts';
 import type { WaitingMessage, WaitingMessages } from '../ports/waiting-messages.ts';
 
 export interface Aside {
-  /** Stores messages; one that is stored already stays unchanged. */
-  hold(held: readonly HeldMessage[]): Promise<void>;
-  /** Partner accounts that have messages aside: one read for each. */
+  /**
+   * Stores the rows of messages that leave the queue without a result.
+   *
+   * @returns the settlements whose message may not leave the queue, because its row could not be stored, with the reason
+   */
+  store(settlements: readonly Settlement[]): Promise<ReadonlyMap<Settlement, unknown>>;
+  /** Partner accounts that have messages on hold: one read for each. */
   accounts(): Promise<readonly string[]>;
-  /** The account's messages, oldest first. */
-  list(partnerAccount: string, limit?: number): Promise<readonly HeldMessage[]>;
-  remove(held: readonly HeldMessage[]): Promise<void>;
-  /** Number of messages of all accounts, and when the oldest was listed. */
+  /** The account's messages on hold, oldest first. */
+  list(partnerAccount: string, limit?: number): Promise<readonly MessageAside[]>;
+  remove(messages: readonly Pick<MessageAside, 'key' | 'etag'>[]): Promise<void>;
+  /** Number of messages on hold, of all accounts, and when the oldest was listed. */
   figures(): Promise<{ readonly waiting: number; readonly oldestListedAt?: string }>;
+}
+
+/** A dead letter with its ID. */
+export interface StoredDeadLetter extends Pick<MessageAside, 'key' | 'etag'> {
+  /** `<partner account>/<hash>`. */
+  readonly id: string;
+  readonly letter: DeadLetter;
+}
+
+export interface DeadLetters {
+  /** Stores dead letters for malformed IDs, which were never messages. A repeat overwrites. */
+  sendMalformed(deadLetters: readonly DeadLetter[]): Promise<void>;
+  /** @throws {ShapeError} for a row that cannot be read, unless `onUnreadable` is given */
+  list(partnerAccount?: string, onUnreadable?: OnUnreadable): Promise<readonly StoredDeadLetter[]>;
+  /** @throws {ShapeError} */
+  get(id: string): Promise<StoredDeadLetter | undefined>;
+  /** Number of dead letters, unreadable ones included. @param limit stops counting there, which limits the cost */
+  count(limit?: number): Promise<number>;
+  /** Removes dead letters, unless they were stored again; the books go on counting them. */
+  drop(deadLetters: readonly StoredDeadLetter[]): Promise<void>;
 }
 
 /** Greater than every ID, because IDs are ASCII. */
 const afterAll = '~';
+const removedAtOnce = 50;
 
-/**
- * ID of the message of a delivery. It includes the key, because an emulator may give two messages the same number.
- *
- * @param position of any of its deliveries
- */
-export const heldIdOf = (position: Position, { key }: ChangedAdvert): string =>
-  `${position.split(':')[0]}:${key}`;
+/** The row of a message that leaves the queue without a result; undefined for other verdicts. */
+export function rowAside({ delivery, verdict }: Settlement): RowAside | undefined {
+  const { message, position } = delivery;
+  if (verdict.kind === 'dead-letter') return rowOfDeadLetter(verdict.letter);
+  if (verdict.kind !== 'hold' || !message) return undefined;
+  // The number sorts the messages of an account. An emulator may give two messages the same number.
+  const id = `${position.split(':')[0]}:${message.key}`;
+  return { key: { kind: 'aside', name: `${message.partnerAccount}/${id}` }, value: { message } };
+}
+
+export interface RowAside {
+  readonly key: Key;
+  readonly value: unknown;
+}
+
+/** The key of a message is the same for each of its dead letters. An account's name begins with no hyphen. */
+export function rowOfDeadLetter(value: DeadLetter): RowAside {
+  const { partnerAccount, advertId, fault, reason, message } = value;
+  const identity = message?.key ?? JSON.stringify([advertId, fault, reason]);
+  const hash = createHash('sha256').update(identity).digest('hex').slice(0, 16);
+  return { key: { kind: 'dead', name: `${partnerAccount ?? '-'}/${hash}` }, value };
+}
+
+async function put(store: Store, { key, value }: RowAside): Promise<void> {
+  const stored = await store.put(key, value, 'absent');
+  // Somebody may have put the message of this dead letter back, and is about to remove the row: the new etag keeps it.
+  if ('conflict' in stored && key.kind === 'dead') await update(store, key, () => value);
+}
+
+const removeFrom =
+  (store: Store) =>
+  (rows: readonly Pick<MessageAside, 'key' | 'etag'>[]): Promise<void> =>
+    forEachConcurrent(rows, removedAtOnce, async ({ key, etag }) => {
+      await store.remove(key, etag);
+    });
 
 /** @param onUnreadable called for a row that cannot be read; it stays where it is. Default: throws {ShapeError} */
 export function createAside(store: Store, onUnreadable?: OnUnreadable): Aside {
-  async function list(partnerAccount: string, limit?: number): Promise<HeldMessage[]> {
+  async function list(partnerAccount: string, limit?: number): Promise<MessageAside[]> {
     const prefix = `${partnerAccount}/`;
     const rows = await store.list('aside', { prefix, ...(limit !== undefined && { limit }) });
-    return readRows(
-      rows,
-      (row) => ({ id: row.name.slice(prefix.length), message: messageOf(row) }),
-      onUnreadable,
-    );
+    return readRows(rows, messageAside, onUnreadable);
   }
 
   async function accounts(): Promise<string[]> {
@@ -61,12 +113,18 @@ export function createAside(store: Store, onUnreadable?: OnUnreadable): Aside {
   return {
     accounts,
     list,
-    async hold(held) {
-      await Promise.all(held.map((one) => store.put(asideKeyOf(one), { message: one.message }, 'absent')));
+    async store(settlements) {
+      const refused = new Map<Settlement, unknown>();
+      await Promise.all(
+        settlements.map(async (settlement) => {
+          const row = rowAside(settlement);
+          if (row) await put(store, row).catch((error: unknown) => refused.set(settlement, error));
+          else if (settlement.verdict.kind === 'hold') refused.set(settlement, 'there is no message');
+        }),
+      );
+      return refused;
     },
-    async remove(held) {
-      await Promise.all(held.map((one) => store.remove(asideKeyOf(one))));
-    },
+    remove: removeFrom(store),
     async figures() {
       const all = (await Promise.all((await accounts()).map((name) => list(name)))).flat();
       const [oldestListedAt] = all.map(({ message }) => message.listedAt).sort();
@@ -75,14 +133,59 @@ export function createAside(store: Store, onUnreadable?: OnUnreadable): Aside {
   };
 }
 
-export const asideKeyOf = ({ id, message }: HeldMessage) =>
-  ({ kind: 'aside', name: `${message.partnerAccount}/${id}` }) as const;
+export function createDeadLetters(store: Store): DeadLetters {
+  return {
+    async sendMalformed(deadLetters) {
+      await Promise.all(deadLetters.map((one) => put(store, rowOfDeadLetter(one))));
+    },
+    async list(partnerAccount, onUnreadable) {
+      const listing = partnerAccount === undefined ? {} : { prefix: `${partnerAccount}/` };
+      return readRows(await store.list('dead', listing), storedDeadLetter, onUnreadable);
+    },
+    async get(id) {
+      const row = await store.get({ kind: 'dead', name: id });
+      return row && storedDeadLetter(row);
+    },
+    count: async (limit) => (await store.list('dead', limit === undefined ? {} : { limit })).length,
+    drop: removeFrom(store),
+  };
+}
+
+/**
+ * Puts messages that are aside back into the queue, and removes their rows.
+ *
+ * @returns the messages that the queue has accepted
+ */
+export async function putBack<M extends MessageAside>(
+  messages: readonly M[],
+  {
+    queue,
+    remove,
+  }: { readonly queue: Pick<ChangedAdvertsQueue, 'sendAgain'>; readonly remove: Aside['remove'] },
+): Promise<readonly M[]> {
+  const refused = await queue.sendAgain(messages);
+  const accepted = messages.filter(({ etag }) => !refused.has(etag));
+  await remove(accepted);
+  return accepted;
+}
 
 /** @throws {ShapeError} */
-const messageOf = ({ name, value }: Row): ChangedAdvert =>
-  checked(changedAdvert, (value as { message?: unknown } | undefined)?.message, `message aside ${name}`);
+function messageAside({ name, value, etag }: Row): MessageAside {
+  const { message } = (value ?? {}) as { message?: unknown };
+  return {
+    key: { kind: 'aside', name },
+    etag,
+    message: checked(changedAdvert, message, `message aside ${name}`),
+  };
+}
 
-/** The messages aside of an advert, by reading all of its partner account. */
+/** @throws {ShapeError} */
+const storedDeadLetter = ({ name, value, etag }: Row): StoredDeadLetter => ({
+  ...{ key: { kind: 'dead', name }, id: name, etag },
+  letter: checked(deadLetter, value, `dead letter ${name}`),
+});
+
+/** The messages on hold of an advert, by reading all of its partner account. */
 export const waitingAside = (aside: Pick<Aside, 'list'>): WaitingMessages => ({
   async ofAdvert(partnerAccount, advertId) {
     const held = await aside.list(partnerAccount);

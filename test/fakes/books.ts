@@ -9,7 +9,6 @@ export type InMemoryBooks = ReturnType<typeof createInMemoryBooks>;
 /** The books shared by the in-memory queue and feed states, so that counting and settling are one step. */
 export function createInMemoryBooks() {
   const accounts = new Map<string, Map<number, Counts>>();
-  const current = new Map<string, number>();
 
   function of(partnerAccount: string, generation: number): Counts {
     const generations = accounts.get(partnerAccount) ?? new Map<number, Counts>();
@@ -21,14 +20,6 @@ export function createInMemoryBooks() {
   return {
     /** Returns the counters to change, and creates them if necessary. */
     of,
-    /** The generation that a malformed ID counts for: its dead letter names only the partner account. */
-    currentGeneration: (partnerAccount: string): number => current.get(partnerAccount) ?? 0,
-    opened: (partnerAccount: string, generation: number): void => {
-      current.set(partnerAccount, generation);
-    },
-    closed: (partnerAccount: string): void => {
-      current.delete(partnerAccount);
-    },
     read: (partnerAccount: string, generation: number): Books => ({
       ...(accounts.get(partnerAccount)?.get(generation) ?? emptyBooks),
     }),

@@ -1,11 +1,10 @@
-import { type ChangedAdvert, type DeadLetter, maxReceiveCount } from '../../shared/contract/messages.ts';
+import { type ChangedAdvert, maxReceiveCount } from '../../shared/contract/messages.ts';
 import { objectKeyOf } from '../../shared/domain/history-key.ts';
 import { MessageGroups, messageGroupOf, type Queued } from '../../shared/domain/queue/message-groups.ts';
 import { positionOf } from '../../shared/domain/queue/position.ts';
 import { movedLetter } from '../../shared/domain/queue/receive-limit.ts';
 import type { BookKeeper } from '../../shared/ports/books.ts';
-import type { ChangedAdvertsQueue, HeldMessage } from '../../shared/ports/changed-adverts-queue.ts';
-import type { DeadLetters } from '../../shared/ports/dead-letters.ts';
+import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
 import type {
   Delivery,
   Inbox,
@@ -15,9 +14,8 @@ import type {
   Verdict,
 } from '../../shared/ports/deliveries.ts';
 import type { WaitingMessages } from '../../shared/ports/waiting-messages.ts';
-import { type Aside, heldIdOf, waitingAside } from '../../shared/state/aside.ts';
+import { type Aside, type DeadLetters, waitingAside } from '../../shared/state/aside.ts';
 import { createInMemoryBooks, type InMemoryBooks } from './books.ts';
-import { createLetterStore } from './dead-letters.ts';
 
 /** How long SQS remembers a deduplication ID. */
 const dedupWindowMs = 5 * 60_000;
@@ -28,6 +26,7 @@ export interface InMemoryQueueOptions {
   readonly books?: InMemoryBooks;
   /** Stores messages that leave the queue for a while; counted in `books` by whoever made it (state.ts). */
   readonly aside: Aside;
+  readonly deadLetters: Pick<DeadLetters, 'count'>;
   /** A message received this often is dead-lettered instead of being delivered again. Default 1,000. */
   readonly maxReceives?: number;
 }
@@ -39,11 +38,10 @@ interface QueuedMessage extends Queued {
   isDelayed: boolean;
 }
 
-/** The queue between drain and fan-out, with its dead letters and books, which behaves like SQS FIFO. */
+/** The queue between drain and fan-out, with its books, which behaves like SQS FIFO. */
 export function createInMemoryQueue(options: InMemoryQueueOptions) {
   const { clock, books = createInMemoryBooks() } = options;
-  const { aside, maxReceives = maxReceiveCount } = options;
-  const letters = createLetterStore();
+  const { aside, deadLetters, maxReceives = maxReceiveCount } = options;
   const messages = new Map<number, QueuedMessage>();
   const sentAtByKey = new Map<string, number>();
   let lastSequenceNumber = 0;
@@ -90,15 +88,9 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     countsOf(queued).inFlight -= 1;
   }
 
-  /** Removes a message that is aside from the queue. The row of the message counts as listed. */
-  function leaveHeld(queued: QueuedMessage): void {
+  /** Removes a message from the queue that is stored as a row. The row counts as listed. */
+  function leaveStored(queued: QueuedMessage): void {
     countsOf(queued).listed -= 1;
-    leave(queued);
-  }
-
-  function bury(queued: QueuedMessage, letter: DeadLetter): void {
-    letters.add(letter, queued.message.partnerAccount, queued.message.generation);
-    countsOf(queued).deadLettered += 1;
     leave(queued);
   }
 
@@ -115,10 +107,8 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
         counts.listed -= 1;
         break;
       case 'hold':
-        leaveHeld(queued);
-        return;
       case 'dead-letter':
-        bury(queued, verdict.letter);
+        leaveStored(queued);
         return;
     }
     leave(queued);
@@ -141,30 +131,7 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     return queued && receiptOf(queued) === id ? queued : undefined;
   }
 
-  async function sendMalformed(malformed: readonly DeadLetter[]): Promise<void> {
-    for (const letter of malformed) {
-      const partnerAccount = letter.partnerAccount ?? '';
-      const generation = books.currentGeneration(partnerAccount);
-      letters.add(letter, partnerAccount, generation);
-      const counts = books.of(partnerAccount, generation);
-      const { count = 1 } = letter;
-      counts.listed += count;
-      counts.deadLettered += count;
-    }
-  }
-
-  async function redrive(id: string): Promise<'redriven' | 'unknown' | 'nothing-to-send'> {
-    const stored = letters.get(id);
-    if (!stored) return 'unknown';
-    const { message } = stored.letter;
-    if (!message) return 'nothing-to-send';
-    letters.remove(id);
-    books.of(stored.partnerAccount, stored.generation).deadLettered -= 1;
-    enqueue(message);
-    return 'redriven';
-  }
-
-  const queue: ChangedAdvertsQueue & DeadLetters & Inbox & Settler & BookKeeper = {
+  const queue: ChangedAdvertsQueue & Inbox & Settler & BookKeeper = {
     async send(sent) {
       for (const message of sent) {
         if (!remember(message.key, clock.now())) continue;
@@ -174,29 +141,35 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
       return new Set();
     },
     async sendAgain(held) {
-      for (const { id, message } of held) {
-        if (!remember(`aside ${id}`, clock.now())) continue;
+      for (const { etag, message } of held) {
+        if (!remember(`aside ${etag}`, clock.now())) continue;
         books.of(message.partnerAccount, message.generation).listed += 1;
         enqueue(message);
       }
       return new Set();
     },
     depth: async (partnerAccount) => books.depth(partnerAccount),
-    sendMalformed,
     async receive({ maxGroups, maxPerGroup, visibilityMs }: ReceiveOptions) {
       const now = clock.now();
-      return groups.take(maxGroups, maxPerGroup, now, now + visibilityMs).flatMap((queued) => {
+      const delivered: Delivery[] = [];
+      for (const queued of groups.take(maxGroups, maxPerGroup, now, now + visibilityMs)) {
         queued.isDelayed = false;
-        if (queued.receives <= maxReceives) return [deliveryOf(queued)];
-        bury(queued, movedLetter(queued.message, queued.receives, now));
-        return [];
-      });
+        const delivery = deliveryOf(queued);
+        if (queued.receives <= maxReceives) {
+          delivered.push(delivery);
+          continue;
+        }
+        const letter = movedLetter(queued.message, queued.receives, now);
+        await aside.store([{ delivery, verdict: { kind: 'dead-letter', letter } }]);
+        leaveStored(queued);
+      }
+      return delivered;
     },
     async settle(settlements: readonly Settlement[]) {
       for (const { delivery, verdict } of settlements) {
         const queued = withReceipt(delivery.id);
         if (!queued) continue;
-        if (verdict.kind === 'hold') await aside.hold([heldOf(delivery, queued)]);
+        await aside.store([{ delivery: { ...delivery, message: queued.message }, verdict }]);
         carryOut(queued, verdict);
       }
     },
@@ -205,25 +178,13 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
       const { oldestListedAt = [] } = await aside.figures();
       const queued = [...messages.values()].map(({ message }) => message.listedAt);
       const [first] = queued.concat(oldestListedAt).sort();
-      const figures = { waiting: books.waiting(), deadLetters: letters.size() };
+      const figures = { waiting: books.waiting(), deadLetters: await deadLetters.count() };
       return first === undefined ? figures : { ...figures, oldestListedAt: first };
     },
   };
 
   return {
     ...queue,
-    deadLetters: {
-      sendMalformed,
-      list: async (partnerAccount?: string) => letters.list(partnerAccount),
-      count: async () => letters.size(),
-      /** Removes the letter; the books still count it as dead-lettered. */
-      async take(id: string): Promise<DeadLetter | undefined> {
-        const stored = letters.get(id);
-        letters.remove(id);
-        return stored?.letter;
-      },
-      redrive,
-    },
     waitingMessages: {
       async ofAdvert(partnerAccount, advertId) {
         const isMeant = ({ message }: { readonly message: ChangedAdvert }) =>
@@ -239,13 +200,11 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
         ];
       },
     } satisfies WaitingMessages,
-    /**
-     * For the simulation, which puts messages aside in single steps: removes messages from the queue that are aside.
-     */
-    async settleHeld(deliveries: readonly Delivery[]): Promise<void> {
+    /** For the simulation, which stores rows in single steps: removes messages from the queue that are stored. */
+    async settleStored(deliveries: readonly Delivery[]): Promise<void> {
       for (const { id } of deliveries) {
         const queued = withReceipt(id);
-        if (queued) leaveHeld(queued);
+        if (queued) leaveStored(queued);
       }
     },
     /** For tests: ends the visibility timeout of one delivery, or of all, immediately. */
@@ -257,11 +216,6 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     },
   };
 }
-
-const heldOf = ({ position }: Delivery, { message }: QueuedMessage): HeldMessage => ({
-  id: heldIdOf(position, message),
-  message,
-});
 
 /** A receipt is valid until the message is delivered again. */
 const receiptOf = ({ sequenceNumber, receives }: Queued): string => `${sequenceNumber}:${receives}`;

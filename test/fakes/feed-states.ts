@@ -11,7 +11,7 @@ interface Row {
 /**
  * Feed states in memory.
  *
- * @param books the queue's books, so that IDs repeated within a page are counted together with the cursor
+ * @param books the queue's books, so that repeated and malformed IDs of a page are counted together with the cursor
  */
 export function createInMemoryFeedStates(books: InMemoryBooks = createInMemoryBooks()): FeedStates {
   const rows = new Map<string, Row>();
@@ -30,7 +30,6 @@ export function createInMemoryFeedStates(books: InMemoryBooks = createInMemoryBo
       if (row && row.state.generation >= state.generation) return;
       // Planted fault: cursor-kept-for-new-user
       rows.set(keyOf(state), { state, fence: firstNumberOf(state.generation) });
-      books.opened(state.partnerAccount, state.generation);
     },
 
     async acquire(key, holder, nowMs, leaseMs, listed) {
@@ -47,7 +46,7 @@ export function createInMemoryFeedStates(books: InMemoryBooks = createInMemoryBo
       return { fence: row.fence, state: row.state };
     },
 
-    async advance(key, fence, { counts: { repeated }, lastSuccess, ...progress }, nowMs, leaseMs) {
+    async advance(key, fence, { counts: { repeated, malformed }, lastSuccess, ...progress }, nowMs, leaseMs) {
       const row = leased(key, fence, nowMs);
       // Planted fault: lost-lease-writes
       if (!row?.lease) return false;
@@ -60,8 +59,9 @@ export function createInMemoryFeedStates(books: InMemoryBooks = createInMemoryBo
       if (leaseMs === 'ended') delete row.lease;
       else row.lease = { holder: row.lease.holder, untilMs: nowMs + leaseMs };
       const counts = books.of(key.partnerAccount, row.state.generation);
-      counts.listed += repeated;
+      counts.listed += repeated + malformed;
       counts.coalesced += repeated;
+      counts.deadLettered += malformed;
       return true;
     },
 
@@ -74,7 +74,6 @@ export function createInMemoryFeedStates(books: InMemoryBooks = createInMemoryBo
 
     async remove(partnerAccount) {
       for (const [key, { state }] of rows) if (state.partnerAccount === partnerAccount) rows.delete(key);
-      books.closed(partnerAccount);
     },
   };
 }

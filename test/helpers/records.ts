@@ -71,6 +71,12 @@ export const settlement = (delivery: Delivery | undefined, verdict: Verdict): Se
   return { delivery, verdict };
 };
 
+/** The message is to be put aside. */
+export const heldMessage = (message: ChangedAdvert, number = 1): Settlement => ({
+  delivery: { id: String(number), message, position: `${number}:1`, receives: 1, sentAt: 0 },
+  verdict: { kind: 'hold' },
+});
+
 export const tokenPair = (change: Partial<StoredPair> = {}): StoredPair => ({
   accessToken: new Secret('access-1'),
   refreshToken: new Secret('refresh-1'),

@@ -40,7 +40,7 @@ export async function createWorld() {
     feedStates: state.feedStates,
     reader: service,
     queue: state.queue,
-    deadLetters: state.queue,
+    deadLetters: state.deadLetters,
     aside: state.aside,
     bridgePausedUntil,
     observer,

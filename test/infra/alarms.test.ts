@@ -26,7 +26,8 @@ const watched = watchedIn(silent);
 describe('the alarms', () => {
   it('watch every metric that operators must know of', () => {
     expect(watched).toEqual({
-      DeadLetters:
+      DeadLetters: 'AdvertBridge DeadLetters of advert-bridge, Maximum > 0, 1 × 300 s, missing: notBreaching',
+      'DeadLetters-Queue':
         'AWS/SQS ApproximateNumberOfMessagesVisible of ${ChangedAdvertsDeadLetters.QueueName}, Maximum > 0, 1 × 300 s, missing: ignore',
       'DeadLetters-New':
         'AdvertBridge DeadLettered of advert-bridge, Sum > 0, 1 × 300 s, missing: notBreaching',

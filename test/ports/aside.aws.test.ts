@@ -6,7 +6,7 @@ import { createAside } from '../../shared/state/aside.ts';
 import { startDynamo, startSqs } from '../helpers/aws/emulators.ts';
 import { anObserver } from '../helpers/aws/fixtures.ts';
 import { sqsInbox } from '../helpers/aws/sqs-inbox.ts';
-import { changedAdvert } from '../helpers/records.ts';
+import { changedAdvert, heldMessage } from '../helpers/records.ts';
 import { asideSuite } from './aside.suite.ts';
 
 let sqs: Awaited<ReturnType<typeof startSqs>>;
@@ -24,7 +24,7 @@ asideSuite('DynamoDB and SQS (dynalite, fauxqs)', async () => {
   const queue = sqs.createQueue();
   const { observer } = anObserver();
   const books = { add: async () => {} };
-  const settler = new BatchSettler({ queue, deadLetterQueue: sqs.createQueue(), books, aside, observer });
+  const settler = new BatchSettler({ queue, books, aside, observer });
   return { queue: { ...createChangedAdvertsQueue({ queue }), ...sqsInbox(queue, settler) }, aside };
 });
 
@@ -33,8 +33,9 @@ it('an unreadable message aside stays, is named, and keeps no others', async () 
   const unreadable: string[] = [];
   const aside = createAside(store, ({ message }) => unreadable.push(message));
   await store.put({ kind: 'aside', name: 'main/1:k' }, { message: { key: 'k' } }, 'absent');
-  await aside.hold([{ id: '2:k', message: changedAdvert() }]);
+  const message = changedAdvert();
+  await aside.store([heldMessage(message, 2)]);
 
-  expect((await aside.list('main')).map(({ id }) => id)).toEqual(['2:k']);
+  expect((await aside.list('main')).map((one) => one.message)).toEqual([message]);
   expect(unreadable).toEqual([expect.stringContaining('message aside main/1:k: ')]);
 });

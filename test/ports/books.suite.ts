@@ -1,27 +1,22 @@
 import { describe, expect, it } from 'vitest';
-import type { ChangedAdvert, DeadLetter } from '../../shared/contract/messages.ts';
+import { dropDeadLetters, redriveDeadLetters } from '../../operations/dead-letters.ts';
+import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import type { Books } from '../../shared/domain/books.ts';
 import { emptyBooks } from '../../shared/domain/books.ts';
 import type { BookKeeper } from '../../shared/ports/books.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
-import type { DeadLetters } from '../../shared/ports/dead-letters.ts';
 import type { Inbox, Settler } from '../../shared/ports/deliveries.ts';
 import type { FeedStates } from '../../shared/ports/feed-states.ts';
+import type { Aside, DeadLetters } from '../../shared/state/aside.ts';
 import { changedAdvert, deadLetter, feedState, letterOf, progress, settlement } from '../helpers/records.ts';
 import { type Capabilities, type Cleaned, subjects } from './harness.ts';
-
-/** An operator's actions on dead letters. */
-export interface StoredDeadLetters extends DeadLetters {
-  list(partnerAccount?: string): Promise<readonly { readonly id: string; readonly letter: DeadLetter }[]>;
-  take(id: string): Promise<DeadLetter | undefined>;
-  redrive(id: string): Promise<'redriven' | 'unknown' | 'nothing-to-send'>;
-}
 
 export interface BooksSubject extends Cleaned {
   readonly queue: ChangedAdvertsQueue & Inbox & Settler;
   readonly feedStates: FeedStates;
   readonly bookKeeper: BookKeeper;
-  readonly deadLetters: StoredDeadLetters;
+  readonly deadLetters: DeadLetters;
+  readonly aside: Aside;
 }
 
 const many = { maxGroups: 10, maxPerGroup: 10, visibilityMs: 30_000 };
@@ -123,119 +118,73 @@ export function booksSuite(
       expect(await read(bookKeeper)).toEqual(emptyBooks);
     });
 
-    it('count IDs that a page names twice with the cursor, and not without it', async () => {
+    it('count repeated and malformed IDs of a page with the cursor, and not without it', async () => {
       const { feedStates, bookKeeper } = await subject();
       await feedStates.register(feedState());
       const lease = await feedStates.acquire(key, 'a', nowMs, 90_000);
       const fence = lease && 'fence' in lease ? lease.fence : 0;
-      const page = progress({ counts: { listed: 10, malformed: 0, repeated: 3 } });
+      const page = progress({ counts: { listed: 10, malformed: 2, repeated: 3 } });
       await feedStates.advance(key, fence, page, nowMs, 90_000);
       await feedStates.advance(key, fence + 1, page, nowMs, 90_000);
-      expect(await read(bookKeeper)).toEqual({ ...emptyBooks, listed: 3, coalesced: 3 });
+      expect(await read(bookKeeper)).toEqual({ ...emptyBooks, listed: 5, coalesced: 3, deadLettered: 2 });
     });
 
-    it('count a malformed ID as listed and dead-lettered', async () => {
-      const { feedStates, bookKeeper, deadLetters } = await subject();
-      await feedStates.register(feedState());
-      const letter = deadLetter({ advertId: '../12', fault: 'malformed-id' });
-      await deadLetters.sendMalformed([letter]);
-      expect(await read(bookKeeper)).toEqual({ ...emptyBooks, listed: 1, deadLettered: 1 });
-      const [stored] = await deadLetters.list();
-      expect(stored?.letter).toEqual(letter);
-      expect(await deadLetters.redrive(stored?.id ?? '')).toBe('nothing-to-send');
-      expect(await bookKeeper.queue()).toMatchObject({ deadLetters: 1 });
-    });
-
-    it('count the one letter of a page with each malformed ID that it stands for', async () => {
-      const { deadLetters, feedStates, bookKeeper } = await subject();
-      await feedStates.register(feedState());
-
-      await deadLetters.sendMalformed([deadLetter({ advertId: 'a', count: 900, fault: 'malformed-id' })]);
-
-      expect(await read(bookKeeper)).toEqual({ ...emptyBooks, listed: 900, deadLettered: 900 });
+    it('count the one dead letter of a page with malformed IDs once, also when it is stored again', async () => {
+      const { deadLetters, bookKeeper } = await subject();
+      const malformed = deadLetter({ advertId: 'a', count: 900, fault: 'malformed-id' });
+      await deadLetters.sendMalformed([malformed]);
+      await deadLetters.sendMalformed([malformed]);
+      expect((await deadLetters.list()).map(({ letter }) => letter)).toEqual([malformed]);
       expect(await bookKeeper.queue()).toEqual({ waiting: 0, deadLetters: 1 });
     });
 
-    it('count a malformed ID for no generation where the feed is not known any more, or names no account', async () => {
-      const { feedStates, bookKeeper, deadLetters } = await subject();
-      await feedStates.register(feedState());
-      await feedStates.remove(partnerAccount);
-      await deadLetters.sendMalformed([deadLetter(), deadLetter({ partnerAccount: null })]);
-      expect(await read(bookKeeper)).toEqual(emptyBooks);
-      for (const name of [partnerAccount, ''])
-        expect(await bookKeeper.read(name, 0)).toMatchObject({ listed: 1, deadLettered: 1 });
-      expect(await deadLetters.list('')).toHaveLength(1);
-    });
-
-    it('list all letters, however many there are', async () => {
-      const { bookKeeper, deadLetters } = await subject();
-      await deadLetters.sendMalformed(
-        Array.from({ length: 101 }, (_, index) => deadLetter({ advertId: String(index) })),
-      );
-      const listed = await deadLetters.list();
-      expect(listed.map(({ letter }) => letter.advertId)).toEqual(
-        Array.from({ length: 101 }, (_, index) => String(index)),
-      );
-      expect(await deadLetters.list(partnerAccount)).toHaveLength(101);
-      expect(await bookKeeper.queue()).toMatchObject({ deadLetters: 101 });
-    });
-
-    it('keep a letter that has no message to send', async () => {
-      const { bookKeeper, deadLetters } = await subject();
-      await deadLetters.sendMalformed([deadLetter()]);
-      const [stored] = await deadLetters.list();
-      expect(await deadLetters.redrive(stored?.id ?? '')).toBe('nothing-to-send');
-      expect(await bookKeeper.queue()).toEqual({ waiting: 0, deadLetters: 1 });
-      expect(await deadLetters.redrive('12345')).toBe('unknown');
-      expect(await deadLetters.take('12345')).toBeUndefined();
-    });
-
-    it('keep the letter of what is dead-lettered, once', async () => {
+    it('keep the dead letter of a message, once', async () => {
       const message = changedAdvert();
       const { queue, bookKeeper, deadLetters } = await deadLettered(message);
       const [stored] = await deadLetters.list();
       expect(stored?.letter).toEqual(letterOf(message));
+      expect(await deadLetters.get(stored?.id ?? '')).toEqual(stored);
       expect(await read(bookKeeper)).toEqual({ ...emptyBooks, listed: 1, deadLettered: 1 });
       expect(await bookKeeper.queue()).toEqual({ waiting: 0, deadLetters: 1 });
       expect(await queue.receive(many)).toEqual([]);
     });
 
-    it('give a redriven message back to the queue, behind what waits, under its own key', async () => {
+    it('take a redriven message back into the queue, behind what waits, under its own key', async () => {
       const message = changedAdvert();
-      const { queue, bookKeeper, deadLetters } = await deadLettered(message);
+      const made = await deadLettered(message);
+      const { queue, bookKeeper, deadLetters } = made;
       const waiting = changedAdvert();
       await queue.send([waiting]);
       const [stored] = await deadLetters.list();
+      const filter = { ids: [stored?.id ?? ''] };
 
-      expect(await deadLetters.redrive(stored?.id ?? '')).toBe('redriven');
+      expect(await redriveDeadLetters(made, filter)).toMatchObject({ redriven: filter.ids });
 
       expect(await bookKeeper.queue()).toMatchObject({ deadLetters: 0 });
       expect(await read(bookKeeper)).toEqual({ ...emptyBooks, listed: 2, inFlight: 2 });
       const deliveries = await queue.receive(many);
       expect(deliveries.map((delivery) => delivery.message)).toEqual([waiting, message]);
       expect(deliveries.map(({ receives }) => receives)).toEqual([1, 1]);
-      expect(await deadLetters.redrive(stored?.id ?? '')).toBe('unknown');
+      expect(await redriveDeadLetters(made, filter)).toMatchObject({ redriven: [] });
     });
 
-    it('go on counting a letter that was taken out', async () => {
+    it('count a message that is dead-lettered again after its redrive, once', async () => {
       const message = changedAdvert();
-      const { bookKeeper, deadLetters } = await deadLettered(message);
-      const [stored] = await deadLetters.list();
-      expect(await deadLetters.take(stored?.id ?? '')).toEqual(letterOf(message));
-      expect(await deadLetters.take(stored?.id ?? '')).toBeUndefined();
-      expect(await bookKeeper.queue()).toMatchObject({ deadLetters: 0 });
-      expect(await read(bookKeeper)).toEqual({ ...emptyBooks, listed: 1, deadLettered: 1 });
+      const made = await deadLettered(message);
+      await redriveDeadLetters(made, {});
+      const [delivery] = await made.queue.receive(many);
+      await made.queue.settle([settlement(delivery, { kind: 'dead-letter', letter: letterOf(message) })]);
+      expect(await read(made.bookKeeper)).toEqual({ ...emptyBooks, listed: 1, deadLettered: 1 });
+      expect(await redriveDeadLetters(made, {})).toMatchObject({ redriven: [expect.any(String)] });
+      expect(await read(made.bookKeeper)).toEqual({ ...emptyBooks, listed: 1, inFlight: 1 });
     });
 
-    it('list letters by partner account, oldest first', async () => {
-      const { deadLetters } = await subject();
-      const named = (account: string, advertId: string) => deadLetter({ partnerAccount: account, advertId });
-      await deadLetters.sendMalformed([named('main', 'a'), named('other', 'b'), named('main', 'c')]);
-      const ids = async (name?: string) =>
-        (await deadLetters.list(name)).map(({ letter }) => letter.advertId);
-      expect(await ids('main')).toEqual(['a', 'c']);
-      expect(await ids()).toEqual(['a', 'b', 'c']);
-      expect(await ids('nobody')).toEqual([]);
+    it('go on counting a dead letter that was dropped', async () => {
+      const made = await deadLettered(changedAdvert());
+      expect(await dropDeadLetters(made, {})).toHaveLength(1);
+      expect(await dropDeadLetters(made, {})).toEqual([]);
+      expect(await made.bookKeeper.queue()).toMatchObject({ deadLetters: 0 });
+      expect(await read(made.bookKeeper)).toEqual({ ...emptyBooks, listed: 1, deadLettered: 1 });
     });
   });
 }

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { BookKeeper } from '../../shared/ports/books.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
 import type { Delivery, Inbox, Settler } from '../../shared/ports/deliveries.ts';
+import type { DeadLetters } from '../../shared/state/aside.ts';
 import { changedAdvert, deadLetter, letterOf, settlement } from '../helpers/records.ts';
-import type { StoredDeadLetters } from './books.suite.ts';
 import { type Capabilities, type Cleaned, subjects } from './harness.ts';
 
 export interface QueueSubject extends Cleaned {
@@ -12,7 +12,7 @@ export interface QueueSubject extends Cleaned {
   readonly advance?: (ms: number) => void;
   /** Where the books are one step with what is counted. */
   readonly bookKeeper?: BookKeeper;
-  readonly deadLetters?: Pick<StoredDeadLetters, 'list'>;
+  readonly deadLetters?: Pick<DeadLetters, 'list'>;
   readonly now?: () => number;
 }
 

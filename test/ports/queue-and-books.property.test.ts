@@ -8,6 +8,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { dropDeadLetters, redriveDeadLetters } from '../../operations/dead-letters.ts';
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import type { Delivery, Verdict } from '../../shared/ports/deliveries.ts';
 import { stateFileIn } from '../../shared/sqlite/file/private-folder.ts';
@@ -26,7 +27,7 @@ const leaseMs = 1_000;
 /** The common interface of both worlds. */
 type World = Pick<
   ReturnType<typeof openEmbeddedState>,
-  'queue' | 'deadLetters' | 'feedStates' | 'bookKeeper'
+  'queue' | 'deadLetters' | 'aside' | 'feedStates' | 'bookKeeper'
 >;
 
 class Pair {
@@ -161,10 +162,10 @@ const malformed = stepOf('malformed', account, (pair, partnerAccount) =>
 );
 
 const letter = stepOf('letter', fc.record({ index: nth, isRedriven: fc.boolean() }), async (pair, drawn) => {
-  const listed = await pair.ask(({ deadLetters }) => deadLetters.list());
-  const id = listed[drawn.index % Math.max(1, listed.length)]?.id ?? '404';
-  if (drawn.isRedriven) await pair.ask(({ deadLetters }) => deadLetters.redrive(id));
-  else await pair.ask(({ deadLetters }) => deadLetters.take(id));
+  const ids = await pair.ask(async ({ deadLetters }) => (await deadLetters.list()).map(({ id }) => id));
+  const filter = { ids: [ids[drawn.index % Math.max(1, ids.length)] ?? 'main/404'] };
+  if (drawn.isRedriven) await pair.ask((world) => redriveDeadLetters(world, filter));
+  else await pair.ask((world) => dropDeadLetters(world, filter));
 });
 
 const pageRead = fc.record({ partnerAccount: account, generation, repeated: fc.nat(3) });

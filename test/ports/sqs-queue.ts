@@ -1,5 +1,4 @@
 import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queue.ts';
-import { createDeadLetters } from '../../shared/aws/dead-letters.ts';
 import { BatchSettler } from '../../shared/aws/settler.ts';
 import type { Queue } from '../../shared/aws/sqs/send-batches.ts';
 import { anObserver } from '../helpers/aws/fixtures.ts';
@@ -13,14 +12,13 @@ export const sqsCapabilities = { controlsTime: false, countsOnAcceptance: false 
  *
  * @param bodies what the queue holds, in flight included
  */
-export function sqsQueue(queue: Queue, deadLetterQueue: Queue, bodies: () => Promise<readonly string[]>) {
+export function sqsQueue(queue: Queue, bodies: () => Promise<readonly string[]>) {
   const settler = new BatchSettler({
     queue,
-    deadLetterQueue,
     books: { add: async () => {} },
     observer: anObserver().observer,
     // Messages aside have a suite of their own (aside.suite.ts).
-    aside: { hold: () => Promise.reject(new Error('nothing is put aside here')) },
+    aside: { store: async () => new Map() },
   });
   const changedAdverts = createChangedAdvertsQueue({
     queue,
@@ -32,7 +30,6 @@ export function sqsQueue(queue: Queue, deadLetterQueue: Queue, bodies: () => Pro
     clock: hurriedClock(),
   });
   return {
-    ...createDeadLetters({ queue: deadLetterQueue }),
     ...changedAdverts,
     ...sqsInbox(queue, settler),
   };

@@ -28,5 +28,5 @@ beforeEach(({ task, skip }) => {
 
 changedAdvertsQueueSuite('SQS (fauxqs)', sqsCapabilities, async () => {
   const queue = sqs.createQueue();
-  return { queue: sqsQueue(queue, sqs.createQueue(), async () => queue.bodies()) };
+  return { queue: sqsQueue(queue, async () => queue.bodies()) };
 });

@@ -93,6 +93,10 @@ function watchesOf({
     [alarms.deadLetters]: {
       severity: 'medium',
       says: 'The bridge gave up on changed adverts. Subscribers do not hear of these changes until somebody redrives them.',
+      metric: bridgeMetric(settings, metrics.deadLetters, MAXIMUM),
+    },
+    [`${alarms.deadLetters}-Queue`]: {
+      says: 'SQS itself moved messages to its dead-letter queue: fan-out failed on each of their 1,000 receives.',
       metric: deadLetters.metricApproximateNumberOfMessagesVisible({ period, statistic: MAXIMUM }),
       missing: TreatMissingData.IGNORE,
     },

@@ -33,7 +33,7 @@ const third = 8;
 export class Dashboard extends Construct {
   constructor(scope: Construct, id: string, { settings, alarms, changedAdverts, functions }: DashboardProps) {
     super(scope, id);
-    const { queue, deadLetters } = changedAdverts;
+    const { queue } = changedAdverts;
     const counts = (...names: readonly (keyof typeof metrics)[]): IMetric[] =>
       names.map((name) => bridgeMetric(settings, metrics[name], SUM));
     const maximum = (name: keyof typeof metrics) => bridgeMetric(settings, metrics[name], MAXIMUM);
@@ -68,7 +68,7 @@ export class Dashboard extends Construct {
             queue.metricApproximateAgeOfOldestMessage(greatest('oldest')),
           ]),
           graph('Given up, put aside, repeated', [
-            deadLetters.metricApproximateNumberOfMessagesVisible(greatest('dead letters')),
+            maximum('deadLetters'),
             ...counts('deadLettered', 'held', 'redelivered'),
           ]),
         ],

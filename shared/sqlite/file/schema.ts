@@ -60,13 +60,6 @@ CREATE TABLE sent_keys (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sent_keys_by_age ON sent_keys (sent_at);
 
-CREATE TABLE dead_letters (
-  id INTEGER PRIMARY KEY AUTOINCREMENT,
-  partner_account TEXT NOT NULL,
-  generation INTEGER NOT NULL,
-  letter TEXT NOT NULL
-) STRICT;
-
 -- The event log (shared/sqlite/event-log.ts). reader: the only reader of an event that is not for all.
 CREATE TABLE events (
   number INTEGER PRIMARY KEY,

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { drain } from '../stack/functions.ts';
 import { deliver } from '../steps/delivery.ts';
-import type { Exercise, Scene } from './scene.ts';
+import { type Exercise, runDrain, type Scene } from './scene.ts';
 
 /** The ID of the dead letter whose line in `dead-letters list` contains `text`. */
 async function letterOf(scene: Scene, text: string): Promise<string> {
   const list = await scene.follow('dead-letters-list');
   const line = list.split('\n').find((each) => each.includes(text));
-  const id = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(line ?? '')?.[0];
-  assert.ok(id, `no letter with ${text} in:\n${list}`);
+  const id = /\S+\/[0-9a-f]{16}/.exec(line ?? '')?.[0];
+  assert.ok(id, `no dead letter with ${text} in:\n${list}`);
   return id;
 }
 
@@ -25,6 +25,8 @@ export const deadLetters: Exercise = {
     control.listRaw('../oauth/token', account);
     await drain(cloud, outputs.drainFunctionName);
   },
+  // The drain publishes the number of dead letters.
+  meanwhile: runDrain,
 
   async mend(scene) {
     const { deployment, adverts } = scene;

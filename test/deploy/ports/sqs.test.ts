@@ -5,8 +5,7 @@ import { anAwsAccount } from './account.ts';
 changedAdvertsQueueSuite('SQS (MiniStack)', sqsCapabilities, async () => {
   const { endpoint, fifoQueue, cleanUp } = anAwsAccount();
   const queue = await fifoQueue('changed-adverts');
-  const deadLetterQueue = await fifoQueue('dead-letters');
-  return { queue: sqsQueue(queue, deadLetterQueue, () => messageBodies(endpoint, queue.url)), cleanUp };
+  return { queue: sqsQueue(queue, () => messageBodies(endpoint, queue.url)), cleanUp };
 });
 
 /** The messages of the queue, including those in flight; reading them receives nothing. */

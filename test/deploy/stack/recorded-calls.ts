@@ -59,7 +59,7 @@ export async function recordCalls(
       const FunctionName = outputs[`${caller}FunctionName`];
       const { Environment } = await lambda.send(new GetFunctionConfigurationCommand({ FunctionName }));
       const { Variables = {} } = Environment ?? {};
-      const queues = [resourceKeys.queueUrl, resourceKeys.deadLetterQueueUrl]
+      const queues = [resourceKeys.queueUrl]
         .filter((key) => Variables[key] !== undefined)
         .map((key) => [key, url + new URL(Variables[key] ?? '').pathname]);
       const changed = { ...Variables, ...Object.fromEntries(queues), AWS_ENDPOINT_URL: url };

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { checkedJson } from '../../../shared/contract/checks.ts';
-import { deadLetter } from '../../../shared/contract/messages.ts';
+import { createStore } from '../../../shared/aws/store.ts';
+import { createDeadLetters } from '../../../shared/state/aside.ts';
 import { type Deployment, onItsWayMs } from '../stack/deployment.ts';
 import { drain } from '../stack/functions.ts';
 import { historiesOf } from '../stack/histories.ts';
-import { peekMessages } from '../stack/messages.ts';
 
 /** Long enough for an unexpected event to arrive. */
 export const silenceMs = 1500;
@@ -76,9 +75,11 @@ export async function deliverySteps(deployment: Deployment): Promise<void> {
       control.listRaw('../oauth/token');
       control.setStatus(second, 'active');
       await deliver(deployment, 1);
-      const [body, ...others] = await peekMessages(cloud.sqs, outputs.deadLetterQueueUrl);
+      const store = createStore({ feedState: { client: cloud.dynamo, name: outputs.feedStateTableName } });
+      const [stored, ...others] = await createDeadLetters(store).list();
       assert.deepEqual(others, []);
-      const letter = checkedJson(deadLetter, body ?? '', 'dead letter');
+      assert.ok(stored);
+      const { letter } = stored;
       assert.equal(letter.advertId, '../oauth/token');
       assert.equal(letter.fault, 'malformed-id');
       assert.match(letter.reason, /expected 1 to 20 digits/);

@@ -106,14 +106,17 @@ afterAll(() => world.stop());
 const rows: readonly (readonly [Caller, Kind, readonly (keyof Store)[]])[] = [
   ['drain', 'account', ['list', 'get', 'put']],
   ['drain', 'aside', ['list', 'remove']],
+  ['drain', 'dead', ['list', 'get', 'put']],
   ['fanOut', 'account', ['get', 'put']],
   ['fanOut', 'aside', ['put']],
+  ['fanOut', 'dead', ['get', 'put']],
   ['fanOut', 'history', ['get', 'put']],
   ['refreshToken', 'account', ['list', 'get', 'put']],
   ['connect', 'account', ['get', 'put', 'remove']],
   ['connect', 'history', ['get']],
   // Backfills and audits put an account on hold, too.
   ['catchUp', 'account', ['list', 'get', 'put']],
+  ['catchUp', 'dead', ['get', 'put']],
   ...(['drain', 'fanOut', 'refreshToken', 'connect'] as const).map(
     (by) => [by, 'bridge', ['get', 'put']] as const,
   ),

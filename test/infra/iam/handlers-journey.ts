@@ -33,7 +33,7 @@ const context = {
 export async function startJourney({ world, setEnvironment, load, pass, catchUp }: JourneyOptions) {
   const sandbox = await startSandbox({ adverts: 0, visibilityDelayMs: 0, users: [{ name: 'main' }] });
   const [feedState, advertStatus] = [await world.table('FeedState'), await world.table('AdvertStatus')];
-  const [queue, letters] = [world.queue('ChangedAdvertsQueue'), world.queue('ChangedAdvertsDeadLetters')];
+  const queue = world.queue('ChangedAdvertsQueue');
   world.forgetSecrets();
   const { clientId, clientSecret } = sandbox.application;
   const SecretString = JSON.stringify({ clientId, clientSecret });
@@ -48,7 +48,6 @@ export async function startJourney({ world, setEnvironment, load, pass, catchUp 
     [resourceKeys.advertStatusTable]: advertStatus.name,
     [resourceKeys.eventBusName]: busName,
     [resourceKeys.queueUrl]: queue.url,
-    [resourceKeys.deadLetterQueueUrl]: letters.url,
     [resourceKeys.refreshTokenFunction]: refreshTokenFunction,
     [resourceKeys.partnerSecretPolicy]: '{"Version":"2012-10-17","Statement":[]}',
   };
@@ -57,7 +56,6 @@ export async function startJourney({ world, setEnvironment, load, pass, catchUp 
     [outputs.feedStateTableName]: feedState.name,
     [outputs.advertStatusTableName]: advertStatus.name,
     [outputs.queueUrl]: queue.url,
-    [outputs.deadLetterQueueUrl]: letters.url,
     [outputs.drainFunctionName]: drainFunction,
     [outputs.refreshTokenFunctionName]: refreshTokenFunction,
   };

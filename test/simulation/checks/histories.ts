@@ -27,12 +27,6 @@ export async function checkHistories(world: SimWorld, options: HistoriesOptions)
     ...state,
     kind: 'local' as const,
     clock: scheduler,
-    deadLetters: {
-      list: async ({ partnerAccount }: { readonly partnerAccount: string }) => ({
-        letters: await state.deadLetters.list(partnerAccount),
-        unseen: 0,
-      }),
-    },
     settings: async () => plan.publishedEvents,
     isDelivering: () => true,
   };

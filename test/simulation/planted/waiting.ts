@@ -69,8 +69,8 @@ export const plantedInWaiting: readonly PlantedFault[] = [
       replacements: [
         {
           file: 'release.ts',
-          from: 'const refused = await queue.sendAgain(held);',
-          to: 'await aside.remove(held);\n      const refused = await queue.sendAgain(held);',
+          from: 'const accepted = await putBack(',
+          to: 'await aside.remove(held);\n      const accepted = await putBack(',
         },
       ],
     },

@@ -95,7 +95,7 @@ async function live(plan: Plan, options: SimulateOptions): Promise<SimWorld> {
     await checkQueue(world);
     await checkHistories(world, { readHistory, isOver: isDone && isDoneAgain });
     await checkBooks(world);
-    await supervisor.people.dropDeadLetters();
+    await supervisor.people.drop();
     await checkHistories(world, { readHistory, isOver: false });
     await supervisor.letDaysPass();
     await checkAuthorizations(world);

@@ -4,14 +4,13 @@ import type { HistoryOwner } from '../../../shared/domain/history-key.ts';
 import { heldUntil } from '../../../shared/domain/rate-budget.ts';
 import type { ApplicationSecret } from '../../../shared/ports/application-secret.ts';
 import type { ChangedAdvertsQueue } from '../../../shared/ports/changed-adverts-queue.ts';
-import type { DeadLetters } from '../../../shared/ports/dead-letters.ts';
-import type { Inbox, Settler } from '../../../shared/ports/deliveries.ts';
+import type { Inbox, Settlement, Settler } from '../../../shared/ports/deliveries.ts';
 import type { EventPublisher } from '../../../shared/ports/event-publisher.ts';
 import type { FeedStates } from '../../../shared/ports/feed-states.ts';
 import type { Store } from '../../../shared/ports/store.ts';
 import type { TokenVault } from '../../../shared/ports/token-vault.ts';
 import { type AdvertHistories, createAdvertHistories } from '../../../shared/state/advert-histories.ts';
-import { type Aside, createAside } from '../../../shared/state/aside.ts';
+import { type Aside, createAside, createDeadLetters, type DeadLetters } from '../../../shared/state/aside.ts';
 import { type BudgetStore, createBudgetStore } from '../../../shared/state/budget.ts';
 import { createPartnerAccounts, type PartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { type CallIncident, callIncidents } from '../model/incidents.ts';
@@ -83,17 +82,18 @@ export function createBridgePorts(
     fanOut.settles(settlements);
     world.operator.settled(settlements);
     const before = (await queue.queue()).waiting;
-    await queue.settle(settlements.filter(({ verdict }) => verdict.kind !== 'hold'));
-    const held = settlements.flatMap(({ delivery, verdict }) => (verdict.kind === 'hold' ? [delivery] : []));
+    const isStored = ({ verdict }: Settlement) => verdict.kind === 'hold' || verdict.kind === 'dead-letter';
+    await queue.settle(settlements.filter((settlement) => !isStored(settlement)));
+    const stored = settlements.filter(isStored).map(({ delivery }) => delivery);
     await world.counted(
-      held.flatMap(({ message }) => message ?? []),
-      () => queue.settleHeld(held),
+      stored.flatMap(({ message }) => message ?? []),
+      () => queue.settleStored(stored),
     );
     const gone = settlements.filter(({ verdict }) => verdict.kind !== 'retry').length;
     if (before - (await queue.queue()).waiting < gone) coverage.count('queue: receipt too old');
     for (const { delivery, verdict } of settlements) {
       if (verdict.kind === 'done' && delivery.message) history.settled(delivery.message.key);
-      if (verdict.kind !== 'retry' && verdict.kind !== 'hold' && delivery.message)
+      if (verdict.kind !== 'retry' && !isStored({ delivery, verdict }) && delivery.message)
         history.judge(delivery.message.key, verdict.kind);
     }
   };
@@ -165,9 +165,9 @@ export function createBridgePorts(
           async inPart(keeps) {
             const kept = held.filter(keeps);
             await send(kept);
-            return new Set(held.filter((one) => !kept.includes(one)).map(({ id }) => id));
+            return new Set(held.filter((one) => !kept.includes(one)).map(({ etag }) => etag));
           },
-          says: () => held.map(({ id }) => id).join(' '),
+          says: () => held.map(({ key }) => key.name).join(' '),
         });
       },
       depth: call('queue.depth', reads, queue.depth),
@@ -185,17 +185,7 @@ export function createBridgePorts(
           says: () => messages.map(({ key }) => key).join(' '),
         }),
     },
-    deadLetters: {
-      sendMalformed: call('deadLetters.sendMalformed', writes, async (letters) => {
-        await queue.sendMalformed(letters);
-        coverage.count('drain: malformed ID');
-        for (const { partnerAccount, count = 1 } of letters) {
-          history.sentMalformed(partnerAccount ?? '');
-          const state = (await feedStates.list()).find((one) => one.partnerAccount === partnerAccount);
-          history.counted(partnerAccount ?? '', state?.generation ?? 0, count);
-        }
-      }),
-    },
+    deadLetters: createDeadLetters(store),
     inbox: {
       receive: call('queue.receive', writes, async (options) => {
         const deliveries = await queue.receive(options);

@@ -2,6 +2,7 @@
  * The people around the bridge: users who revoke, persons who connect, forget and give away accounts, and operators who
  * pause, resume, redrive and read again.
  */
+import { dropDeadLetters, redriveDeadLetters } from '../../../operations/dead-letters.ts';
 import { pause, resume } from '../../../operations/pause.ts';
 import { toInstant } from '../../../shared/domain/clock.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
@@ -163,15 +164,17 @@ export function createPeople({ world, stages, auditor, random }: PeopleDeps) {
     while (letters.length > 0) {
       const [letter] = letters.splice(Math.floor(random() * letters.length), 1);
       if (letter?.letter.message) log.trace('a person', () => `redrives ${letter.letter.message?.key}`);
-      if (!letter || (await state.deadLetters.redrive(letter.id)) !== 'redriven') continue;
+      if (!letter) continue;
+      const { redriven } = await redriveDeadLetters(state, { ids: [letter.id] });
+      if (redriven.length === 0) continue;
       world.coverage.count('queue: redriven');
       auditor.setAside(`${letter.letter.partnerAccount}/${letter.letter.advertId}`);
     }
   }
 
-  async function dropDeadLetters(): Promise<void> {
+  async function drop(): Promise<void> {
     for (const { id, letter } of await state.deadLetters.list()) {
-      await state.deadLetters.take(id);
+      await dropDeadLetters(state, { ids: [id] });
       if (letter.message) history.judge(letter.message.key, 'dropped');
       auditor.setAside(`${letter.partnerAccount}/${letter.advertId}`);
     }
@@ -239,7 +242,7 @@ export function createPeople({ world, stages, auditor, random }: PeopleDeps) {
     leave,
     readAgain,
     redrive,
-    dropDeadLetters,
+    drop,
     revoke,
     narrow,
     rests,

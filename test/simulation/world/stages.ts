@@ -20,7 +20,6 @@ import type { createPartnerReaders } from '../../../shared/partner-api/readers.t
 import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accounts.ts';
 import type { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
 import type { Delivery, Settler } from '../../../shared/ports/deliveries.ts';
-import { heldIdOf } from '../../../shared/state/aside.ts';
 import { createPartnerAccounts, type PartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { between, hashOf, type Random } from '../model/random.ts';
 import { epochMs } from '../model/scheduler.ts';
@@ -153,18 +152,12 @@ export function createStages(world: SimWorld, wiring: Wiring) {
 
   type Started = ReturnType<typeof start>;
 
-  /** As on AWS: a message is aside before it leaves the queue. */
+  /** As on AWS: the row of a message is stored before it leaves the queue. */
   function settlerOf({ ports: { settler, aside } }: Started): Settler {
     return {
       async settle(settlements) {
-        const held = settlements.flatMap(({ delivery: { message, position }, verdict }) =>
-          message && verdict.kind === 'hold' ? [{ id: heldIdOf(position, message), message }] : [],
-        );
-        const isSafe = await aside.hold(held).then(
-          () => true,
-          () => false,
-        );
-        await settler.settle(settlements.filter(({ verdict }) => isSafe || verdict.kind !== 'hold'));
+        const refused = await aside.store(settlements);
+        await settler.settle(settlements.filter((settlement) => !refused.has(settlement)));
       },
     };
   }

@@ -1,5 +1,5 @@
 /** The store as one process sees it: every call may go wrong, and what it writes is shown to the model. */
-import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
+import type { ChangedAdvert, DeadLetter } from '../../../shared/contract/messages.ts';
 import type { Kind } from '../../../shared/contract/tables.ts';
 import type { HistoryOwner } from '../../../shared/domain/history-key.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
@@ -61,6 +61,13 @@ export function createStorePort(
         tokenWatch.accountWritten(process, account, before as PartnerAccount | undefined);
         return;
       }
+      case 'dead': {
+        const { message, partnerAccount } = value as DeadLetter;
+        if (message) history.judge(message.key, 'dead-letter');
+        else history.sentMalformed(partnerAccount ?? '');
+        if (!message) world.coverage.count('drain: malformed ID');
+        return;
+      }
       case 'bridge': {
         const [was, is] = [before, value].map((state) => blamingHold((state ?? {}) as BudgetState));
         for (const state of [before, value]) traffic.connected((state as BudgetState | undefined)?.connected);
@@ -91,11 +98,12 @@ export function createStorePort(
     users.fetchWritten(owner, fetch);
   }
 
-  /** Tells the model how a row of a message aside changes the listed counts. */
-  const counting = <T>({ kind }: Key, value: unknown, work: () => Promise<T>): Promise<T> =>
-    kind === 'aside' && value !== undefined
-      ? world.counted([(value as { readonly message: ChangedAdvert }).message], work)
-      : work();
+  const isMessage = ({ kind }: Key): boolean => kind === 'aside' || kind === 'dead';
+  /** Tells the model how the row of a message changes the listed counts. */
+  function counting<T>(key: Key, value: unknown, work: () => Promise<T>): Promise<T> {
+    const { message } = (isMessage(key) ? (value ?? {}) : {}) as { readonly message?: ChangedAdvert | null };
+    return message ? world.counted([message], work) : work();
+  }
 
   return {
     get: (key) =>
@@ -141,8 +149,8 @@ export function createStorePort(
           const row = await shared.get(key);
           if (row) history.forgets(name, (row.value as PartnerAccount).generation);
         }
-        const held = kind === 'aside' ? (await shared.get(key))?.value : undefined;
-        const isGone = await counting(key, held, () => storeOf(kind).remove(key, expected));
+        const stored = isMessage(key) ? (await shared.get(key))?.value : undefined;
+        const isGone = await counting(key, stored, () => storeOf(kind).remove(key, expected));
         if (kind === 'account') {
           world.operator.ended(name);
           users.removed(name);

@@ -17,7 +17,8 @@ export function checkAdvance(world: SimWorld, process: Process, { key, progress,
   const { service, history } = world;
   const { partnerAccount: account } = key;
   const page = service.pages.get(progress.cursor);
-  if (before) history.counted(account, before.generation, progress.counts.repeated);
+  const { repeated, malformed } = progress.counts;
+  if (before) history.counted(account, before.generation, repeated + malformed);
   if (!page) return;
 
   for (const entry of page.data) {

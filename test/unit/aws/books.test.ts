@@ -2,10 +2,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { createBookKeeper, createBooksWriter } from '../../../shared/aws/books.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createStore } from '../../../shared/aws/store.ts';
-import { createAside } from '../../../shared/state/aside.ts';
+import { createAside, createDeadLetters } from '../../../shared/state/aside.ts';
 import { createProgress } from '../../../shared/state/progress.ts';
 import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
-import { changedAdvert } from '../../helpers/records.ts';
+import { changedAdvert, heldMessage } from '../../helpers/records.ts';
 
 const key = { partnerAccount: 'main', feed: 'adverts' };
 
@@ -25,7 +25,7 @@ describe('the books on DynamoDB', () => {
       table,
       aside,
       queue: sqs.createQueue(),
-      deadLetterQueue: sqs.createQueue(),
+      deadLetters: createDeadLetters(createStore({ feedState: table })),
     });
     return {
       table,
@@ -100,18 +100,18 @@ describe('the books on DynamoDB', () => {
     expect(row?.value).toEqual({ events: 1 });
   });
 
-  it('count both queues', async () => {
+  it('count nothing at first', async () => {
     const { bookKeeper } = await make();
     expect(await bookKeeper.queue()).toEqual({ waiting: 0, deadLetters: 0 });
   });
 
   it('count the messages aside of every partner account as waiting', async () => {
     const { bookKeeper, aside } = await make();
-    await aside.hold(
-      ['main', 'main', 'other'].map((partnerAccount, index) => ({
-        id: String(index),
-        message: changedAdvert({ partnerAccount, listedAt: `2026-11-20T12:0${index}:00.000Z` }),
-      })),
+    await aside.store(
+      ['main', 'main', 'other'].map((partnerAccount, index) => {
+        const message = changedAdvert({ partnerAccount, listedAt: `2026-11-20T12:0${index}:00.000Z` });
+        return heldMessage(message, index);
+      }),
     );
 
     expect(await bookKeeper.queue()).toEqual({

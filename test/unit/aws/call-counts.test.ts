@@ -93,7 +93,7 @@ describe.each([
   it('a page costs one request for ten adverts, and one write for its cursor', () => {
     const { 'dynamodb UpdateItem': updates, ...calls } = perCall(drained);
     expect(calls).toEqual({
-      'dynamodb Query': 3,
+      'dynamodb Query': 4,
       // A slot for each feed; those that ask in the same moment get them together.
       'dynamodb GetItem': 1,
       'dynamodb PutItem': 1,
@@ -139,8 +139,8 @@ describe.each([
 
   it('a poll that finds nothing costs two writes and one request for each feed', () => {
     expect(perCall(idle)).toEqual({
-      // Partner accounts, feeds, and whose messages are parked.
-      'dynamodb Query': 3,
+      // Partner accounts, feeds, messages on hold, dead letters.
+      'dynamodb Query': 4,
       'dynamodb UpdateItem': 2 * partnerAccounts,
       'dynamodb GetItem': 1,
       'dynamodb PutItem': 1,

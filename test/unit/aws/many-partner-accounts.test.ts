@@ -112,7 +112,7 @@ describe('the calls of a run over 25 partner accounts', () => {
         accountDepth: { from: drainLimits.maxWaiting, inFlightOf: async () => 0 },
         ...edges,
       }),
-      deadLetters: { sendMalformed: async () => undefined },
+      deadLetters: { sendMalformed: async () => undefined, count: async () => 0 },
       observer,
       clock,
       newId,

@@ -1,27 +1,29 @@
-import { ChangeMessageVisibilityBatchCommand, SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { ChangeMessageVisibilityBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { BatchSettler } from '../../../shared/aws/settler.ts';
 import { deliveryOf } from '../../../shared/aws/sqs/deliveries.ts';
 import type { Verdict } from '../../../shared/ports/deliveries.ts';
+import { createAside } from '../../../shared/state/aside.ts';
+import { createInMemoryStore } from '../../fakes/store.ts';
 import { aClock, aLetter, aMessage, anObserver } from '../../helpers/aws/fixtures.ts';
 import { mockClient } from '../../helpers/aws/mock-client.ts';
 
 const sqs = mockClient(SQSClient);
 const client = new SQSClient({});
 const queue = { client, url: 'https://queue' };
-const deadLetterQueue = { client, url: 'https://letters' };
 const done: Verdict = { kind: 'done', outcome: 'events' };
 
 function make() {
   const books = { add: vi.fn(async () => {}) };
   const { observer, lines } = anObserver();
   const clock = aClock(100_000);
-  const aside = { hold: vi.fn(async () => {}) };
+  const store = createInMemoryStore();
+  const put = vi.spyOn(store, 'put');
   return {
-    settler: new BatchSettler({ queue, deadLetterQueue, books, observer, clock, aside }),
+    settler: new BatchSettler({ queue, books, observer, clock, aside: createAside(store) }),
     books,
     lines,
-    aside,
+    ...{ store, put },
   };
 }
 
@@ -45,9 +47,6 @@ const failing = (...ids: string[]) => ({
 
 beforeEach(() => {
   sqs.reset();
-  sqs.on(SendMessageBatchCommand).callsFake(async ({ Entries }) => ({
-    Successful: Entries.map(({ Id }: { Id: string }) => ({ Id })),
-  }));
   sqs.on(ChangeMessageVisibilityBatchCommand).resolves({});
 });
 
@@ -86,53 +85,35 @@ describe('settling a batch', () => {
     ]);
   });
 
-  it('sends dead letters, each told from others by its message', async () => {
-    const { settler } = make();
-    const letter = { kind: 'dead-letter', letter: aLetter() } as const;
-    expect(await settler.settle(aBatch([letter, letter]))).toEqual(failing());
-    const entries = sqs.commandCalls(SendMessageBatchCommand)[0]?.args[0].input.Entries ?? [];
-    expect(new Set(entries.map(({ MessageDeduplicationId }) => MessageDeduplicationId)).size).toBe(2);
+  const deadLetter = (id: string) =>
+    ({ kind: 'dead-letter', letter: aLetter({ advertId: id, message: aMessage(id) }) }) as const;
+
+  it('stores a row for each dead letter', async () => {
+    const { settler, store } = make();
+    expect(await settler.settle(aBatch([deadLetter('0'), deadLetter('1')]))).toEqual(failing());
+    expect(await store.list('dead')).toHaveLength(2);
   });
 
-  it('takes a message back, uncounted, whose dead letter was refused', async () => {
-    sqs.on(SendMessageBatchCommand).resolves({
-      Failed: [{ Id: '0', Code: 'AccessDenied', SenderFault: true }],
-      Successful: [{ Id: '1', MessageId: 'm', MD5OfMessageBody: '' }],
-    });
-    const { settler, books } = make();
-    const letter = { kind: 'dead-letter', letter: aLetter() } as const;
-    expect(await settler.settle(aBatch([letter, letter, done]))).toEqual(failing('id-0'));
+  it('takes a message back, uncounted, whose dead letter could not be stored, and says so', async () => {
+    const { settler, books, put, lines } = make();
+    put.mockRejectedValueOnce(new Error('throttled'));
+    const batch = aBatch([deadLetter('0'), deadLetter('1'), done]);
+    expect(await settler.settle(batch)).toEqual(failing('id-0'));
     expect(books.add.mock.calls[0]?.slice(2)).toEqual([{ events: 1, deadLettered: 1 }]);
-  });
-
-  it('takes them all back when the dead-letter queue does not answer, and says so', async () => {
-    sqs.on(SendMessageBatchCommand).rejects(new Error('no route'));
-    const { settler, lines } = make();
-    const result = await settler.settle(aBatch([{ kind: 'dead-letter', letter: aLetter() }, done]));
-    expect(result).toEqual(failing('id-0'));
     expect(lines.map(({ level }) => level)).toEqual(['warn']);
   });
 
   it('puts messages aside in the order of the queue, and takes them out of it, uncounted', async () => {
-    const { settler, books, aside } = make();
+    const { settler, books, store } = make();
     const batch = aBatch([{ kind: 'hold' }, { kind: 'hold' }, done]);
     expect(await settler.settle(batch)).toEqual(failing());
-    expect(aside.hold.mock.calls).toEqual([
-      [
-        ['0', '1'].map((id) => ({
-          id: `${id.padStart(20, '0')}:${aMessage(id).key}`,
-          message: aMessage(id),
-        })),
-      ],
-    ]);
+    expect(await store.list('aside')).toMatchObject(
+      ['0', '1'].map((id) => ({
+        name: `main/${id.padStart(20, '0')}:${aMessage(id).key}`,
+        value: { message: aMessage(id) },
+      })),
+    );
     expect(books.add.mock.calls).toEqual([['main', aMessage().generation, { events: 1 }]]);
-  });
-
-  it('takes messages back that could not be put aside, and says so', async () => {
-    const { settler, aside, lines } = make();
-    aside.hold.mockRejectedValue(new Error('throttled'));
-    expect(await settler.settle(aBatch([{ kind: 'hold' }, done]))).toEqual(failing('id-0'));
-    expect(lines.map(({ level }) => level)).toEqual(['warn']);
   });
 
   it('goes on without a delay that could not be set', async () => {
@@ -175,9 +156,9 @@ describe('settling a batch', () => {
   });
 
   it('asks nothing of a queue when there is nothing to say to it', async () => {
-    const { settler, books, aside, lines } = make();
+    const { settler, books, put, lines } = make();
     expect(await settler.settle(aBatch([undefined]))).toEqual(failing('id-0'));
-    expect([sqs.calls(), books.add.mock.calls, aside.hold.mock.calls, lines]).toEqual([[], [], [], []]);
+    expect([sqs.calls(), books.add.mock.calls, put.mock.calls, lines]).toEqual([[], [], [], []]);
   });
 
   it('says that a delay could not be set', async () => {
@@ -215,11 +196,11 @@ describe('settling a batch', () => {
   });
 
   it('puts nothing aside that is no message: it comes back', async () => {
-    const { settler, aside } = make();
+    const { settler, put } = make();
     const { records, receivedAt } = aBatch([done]);
     const delivery = deliveryOf({ ...records[0], body: 'no message' } as (typeof records)[0]);
     const settlements = [{ delivery, verdict: { kind: 'hold' } as const }];
     expect(await settler.settle({ records, settlements, receivedAt })).toEqual(failing('id-0'));
-    expect(aside.hold).not.toHaveBeenCalled();
+    expect(put).not.toHaveBeenCalled();
   });
 });

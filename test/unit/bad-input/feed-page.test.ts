@@ -115,8 +115,10 @@ describe('a page of the feed, nearly right', () => {
         const letters = await world.state.deadLetters.list();
         expect(books.listed).toBe(data.length * (poll?.pages ?? 0));
         expect(books.listed).toBe(books.deadLettered + books.coalesced + books.inFlight);
-        expect(letters.reduce((sum, { letter }) => sum + (letter.count ?? 1), 0)).toBe(books.deadLettered);
-        expect(letters.length).toBeLessThanOrEqual(poll?.pages ?? 0);
+        // The same page twice has one dead letter.
+        const ids = letters.reduce((sum, { letter }) => sum + (letter.count ?? 1), 0);
+        expect(ids * (poll?.pages ?? 0)).toBe(books.deadLettered);
+        expect(letters.length).toBeLessThanOrEqual(1);
         for (const { letter } of letters) {
           expect(letter.advertId?.length).toBeLessThanOrEqual(256);
           expect(letter.reason.length).toBeLessThan(1_500);

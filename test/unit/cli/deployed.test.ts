@@ -26,12 +26,13 @@ import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createStore } from '../../../shared/aws/store.ts';
 import { outputs } from '../../../shared/contract/names.ts';
 import { createAdvertHistories } from '../../../shared/state/advert-histories.ts';
+import { createDeadLetters } from '../../../shared/state/aside.ts';
 import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { startDynamo } from '../../helpers/aws/emulators.ts';
 import { mockClient } from '../../helpers/aws/mock-client.ts';
 import { describedStack } from '../../helpers/aws/stack-outputs.ts';
 import { stubAws } from '../../helpers/aws/stub-aws.ts';
-import { feedState, partnerAccount } from '../../helpers/records.ts';
+import { deadLetter, feedState, partnerAccount } from '../../helpers/records.ts';
 import { cli } from './run-cli.ts';
 
 const cloudFormation = mockClient(CloudFormationClient);
@@ -80,7 +81,6 @@ const drainEnvironment = {
   FEED_STATE_TABLE: 'FeedStateTableName',
   ADVERT_STATUS_TABLE: 'AdvertStatusTableName',
   QUEUE_URL: 'QueueUrl',
-  DEAD_LETTER_QUEUE_URL: 'DeadLetterQueueUrl',
   REFRESH_TOKEN_FUNCTION: 'RefreshTokenFunctionName',
 };
 
@@ -323,7 +323,8 @@ describe('status', () => {
   });
 
   it('ends with 3 where dead letters wait for a person', async () => {
-    sqs.on(GetQueueAttributesCommand).resolves({ Attributes: { ApproximateNumberOfMessages: '2' } });
+    const deadLetters = createDeadLetters(createStore({ feedState: feedStateTable }));
+    await deadLetters.sendMalformed([deadLetter(), deadLetter({ partnerAccount: 'other' })]);
 
     expect(await cli('status')).toMatchObject({
       exitCode: 3,

@@ -1,9 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { startWorkers } from '../../../embedded/workers.ts';
 import type { Delivery, Settlement } from '../../../shared/ports/deliveries.ts';
-import { createAside } from '../../../shared/state/aside.ts';
-import { createInMemoryQueue } from '../../fakes/changed-adverts-queue.ts';
-import { createInMemoryStore } from '../../fakes/store.ts';
+import { createInMemoryState } from '../../fakes/state.ts';
 import { createVirtualClock } from '../../helpers/partner-api/virtual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 import { changedAdvert } from '../../helpers/records.ts';
@@ -12,7 +10,7 @@ import { changedAdvert } from '../../helpers/records.ts';
 async function make({ adverts, handleMs = 100 }: { adverts: number; handleMs?: number }) {
   const clock = createVirtualClock();
   const begun = clock.now();
-  const queue = createInMemoryQueue({ clock, aside: createAside(createInMemoryStore()) });
+  const queue = createInMemoryState({ clock }).queue;
   const observer = createRecordingObserver();
   const handled: string[] = [];
   let inHand = 0;

@@ -70,7 +70,7 @@ async function setUp(all: readonly string[], maxRequestsPerSecond = 10) {
       feedStates: state.feedStates,
       reader: reader(),
       queue: state.queue,
-      deadLetters: state.queue,
+      deadLetters: state.deadLetters,
       aside: state.aside,
       bridgePausedUntil: async () => 0,
       observer,

@@ -77,7 +77,7 @@ async function createCrowd(accounts: readonly string[], pages = 3) {
     feedStates: state.feedStates,
     reader,
     queue: state.queue,
-    deadLetters: state.queue,
+    deadLetters: state.deadLetters,
     aside: state.aside,
     bridgePausedUntil: async () => 0,
     observer,

@@ -36,7 +36,14 @@ interface Kept {
 function over(world: World, { feedState, advertStatus, queue = world.state.queue }: Kept) {
   const accounts = feedState.partnerAccounts;
   const { feedStates, aside } = feedState;
-  const drain = createDrain({ ...world.drainDeps, accounts, feedStates, queue, deadLetters: queue, aside });
+  const drain = createDrain({
+    ...world.drainDeps,
+    accounts,
+    feedStates,
+    queue,
+    deadLetters: world.state.deadLetters,
+    aside,
+  });
   const fanOut = createFanOut({
     ...world.fanOutDeps,
     accounts: new CachedAccounts(accounts, world.clock),

@@ -8,17 +8,16 @@ import { createDrain } from '../../../functions/drain/drain.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import { answerRefreshToken } from '../../../functions/refresh-token/answer.ts';
 import { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
+import { redriveDeadLetters } from '../../../operations/dead-letters.ts';
 import { startSandbox } from '../../../sandbox/server.ts';
 import { seededRandom } from '../../../sandbox/state/random.ts';
 import { createApplicationSecret } from '../../../shared/aws/application-secret.ts';
 import { createBooksWriter, readBooks } from '../../../shared/aws/books.ts';
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
-import { createDeadLetters } from '../../../shared/aws/dead-letters.ts';
 import { createEventPublisher } from '../../../shared/aws/event-publisher.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { BatchSettler } from '../../../shared/aws/settler.ts';
 import { createStore } from '../../../shared/aws/store.ts';
-import { createStoredLetters } from '../../../shared/aws/stored-letters.ts';
 import { createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
@@ -28,7 +27,7 @@ import { createTokenSource } from '../../../shared/partner-api/tokens/token-sour
 import { drainLimits, fanOutLimits, refreshLimits } from '../../../shared/runtime/limits.ts';
 import { createTelemetry } from '../../../shared/runtime/observer.ts';
 import { createAdvertHistories } from '../../../shared/state/advert-histories.ts';
-import { createAside } from '../../../shared/state/aside.ts';
+import { createAside, createDeadLetters } from '../../../shared/state/aside.ts';
 import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
 import { aReadersPolicy, fakeSecretsManager } from '../../helpers/aws/fake-secrets-manager.ts';
@@ -69,7 +68,7 @@ async function startBridge() {
   const secretsManager = new SecretsManagerClient({ region: 'eu-central-1' });
 
   const [table, statusTable] = await Promise.all([dynamo.feedStateTable(), dynamo.advertStatusTable()]);
-  const [queue, deadLetterQueue] = [sqs.createQueue(), sqs.createQueue()];
+  const queue = sqs.createQueue();
   const { observer, logger, metrics } = createTelemetry();
   logger.setLogLevel('DEBUG');
   let ids = 0;
@@ -119,11 +118,12 @@ async function startBridge() {
   });
   const reader = createPartnerReaders({ client, tokens });
   const aside = createAside(createStore({ feedState: table }));
+  const deadLetters = createDeadLetters(createStore({ feedState: table }));
   const bridgePausedUntil = async () => 0;
   const drain = createDrain({
     ...{ ...edges, accounts, feedStates, reader, observer, holder: 'drain' },
     queue: createChangedAdvertsQueue({ queue }),
-    deadLetters: createDeadLetters({ queue: deadLetterQueue }),
+    deadLetters,
     aside,
     bridgePausedUntil,
     settings: { ...drainLimits, overlapSeconds: 300, pollSeconds: 60 },
@@ -133,8 +133,7 @@ async function startBridge() {
     accounts: new CachedAccounts(accounts, clock),
     settings: { bridge: 'AdvertBridge', ...fanOutLimits, advertTries: 1, confirmUnavailableSeconds: 0 },
   });
-  const inbox = sqsInbox(queue, new BatchSettler({ queue, deadLetterQueue, books, observer, aside }));
-  const letters = createStoredLetters({ queue, deadLetterQueue, books });
+  const inbox = sqsInbox(queue, new BatchSettler({ queue, books, observer, aside }));
 
   /** A round of the drain, then what it queued. */
   async function pass(): Promise<void> {
@@ -154,14 +153,18 @@ async function startBridge() {
       keep(`table ${name}`)(JSON.stringify(Items));
     }
     for (const body of queue.bodies()) keep('queue')(body);
-    for (const body of deadLetterQueue.bodies()) keep('dead letters')(body);
   }
+  const redrive = () =>
+    redriveDeadLetters(
+      { deadLetters, aside, queue: createChangedAdvertsQueue({ queue }), booksWriter: books },
+      {},
+    );
   const stored = async () => {
     const ask = new GetSecretValueCommand({ SecretId: 'advert-bridge/partner-accounts/main' });
     return (await secretsManager.send(ask)).SecretString ?? '';
   };
   return {
-    ...{ clock, sandbox, places, application, ask, askRefresh, pass, letters, stored, look, deadLetterQueue },
+    ...{ clock, sandbox, places, application, ask, askRefresh, pass, deadLetters, redrive, stored, look },
   };
 }
 
@@ -207,7 +210,7 @@ it('no secret leaves the deployed bridge through a whole life with faults that r
     refuse('advert', 400, 'validation_error', echoes[index] ?? '', { advertId });
   }
   await bridge.pass();
-  expect(bridge.deadLetterQueue.bodies()).toHaveLength(3);
+  expect(await bridge.deadLetters.count()).toBe(3);
   for (const text of echoes) {
     refuse('feed', 400, 'validation_error', text, { count: 2 });
     await bridge.pass();
@@ -229,7 +232,7 @@ it('no secret leaves the deployed bridge through a whole life with faults that r
   control.revoke();
   await bridge.pass();
   expect(await connect({ refreshToken: control.issueRefreshToken() })).toMatchObject({ isNew: false });
-  await bridge.letters.redrive({});
+  await bridge.redrive();
   await bridge.pass();
   await bridge.askRefresh({});
   const kept = await bridge.stored();
@@ -262,7 +265,6 @@ it('no secret leaves the deployed bridge through a whole life with faults that r
       'table table-1',
       'table table-2',
       'queue',
-      'dead letters',
     ]),
   );
 }, 60_000);

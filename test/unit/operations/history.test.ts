@@ -41,8 +41,6 @@ interface Knowledge {
   readonly row?: AdvertRow;
   readonly waiting?: readonly WaitingMessage[];
   readonly letters?: readonly DeadLetter[];
-  /** Dead letters that SQS does not show now. */
-  readonly unseen?: number;
   readonly budget?: BudgetState;
   /** Length of the queue of a stack, which cannot be inspected. */
   readonly queued?: number;
@@ -52,7 +50,7 @@ interface Knowledge {
 
 /** What `history` says five minutes after noon. */
 function historyOf(known: Knowledge) {
-  const { account, row, waiting = [], letters = [], unseen = 0, budget, queued } = known;
+  const { account, row, waiting = [], letters = [], budget, queued } = known;
   const bridge = {
     kind: queued === undefined ? ('local' as const) : ('stack' as const),
     partnerAccounts: {
@@ -66,10 +64,11 @@ function historyOf(known: Knowledge) {
     advertHistories: { read: async () => row } as unknown as Bridge['advertHistories'],
     waitingMessages: { ofAdvert: async () => waiting },
     deadLetters: {
-      list: async () => ({
-        letters: letters.map((one, index) => ({ id: String(index), letter: one })),
-        unseen,
-      }),
+      list: async () =>
+        letters.map((one, index) => {
+          const id = `main/${index}`;
+          return { id, key: { kind: 'dead' as const, name: id }, etag: 'e', letter: one };
+        }),
     },
     queue: { depth: async () => queued ?? 0 },
     clock: { now: () => noon + 300_000 },
@@ -153,12 +152,6 @@ describe('the outcome of history', () => {
       'it was given up',
       { row: active, letters: [letter] },
       /contract-broken: the answer has no status/,
-    ],
-    [
-      'dead-lettered',
-      'SQS does not show its dead letter',
-      { row: noEvent, queued: 0, unseen: 1 },
-      /cannot be seen now/,
     ],
     ['dropped', 'its dead letter is gone', { row: noEvent }, /was dropped/],
     ['not-listed', 'the feed has not named it', {}, /has not been listed by the feed since/],

@@ -2,7 +2,7 @@ import type { Context, SQSEvent, SQSRecord } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createBookKeeper } from '../../../shared/aws/books.ts';
 import { createStore } from '../../../shared/aws/store.ts';
-import { createAside } from '../../../shared/state/aside.ts';
+import { createAside, createDeadLetters } from '../../../shared/state/aside.ts';
 import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
 import { aMessage } from '../../helpers/aws/fixtures.ts';
@@ -110,10 +110,12 @@ describe('the handlers, over emulated services', () => {
     expect(cloud.published).toEqual([
       { DetailType: 'AdvertStatusChanged', advertId: '123', status: 'active', previousStatus: null },
     ]);
-    expect(letters.bodies().map((body) => JSON.parse(body).fault)).toEqual(['malformed-message']);
+    const store = createStore({ feedState: table });
+    const deadLetters = createDeadLetters(store);
+    expect((await deadLetters.list()).map(({ letter }) => letter.fault)).toEqual(['malformed-message']);
     const bookKeeper = createBookKeeper({
-      ...{ table, queue, deadLetterQueue: letters },
-      aside: createAside(createStore({ feedState: table })),
+      ...{ table, queue, deadLetters },
+      aside: createAside(store),
     });
     expect(await bookKeeper.read('main', generation)).toMatchObject({ events: 1, deadLettered: 0 });
   });

@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
+import { redriveDeadLetters } from '../../../operations/dead-letters.ts';
 import type { Delivery } from '../../../shared/ports/deliveries.ts';
 import { stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
@@ -22,8 +23,7 @@ describe('the queue in the state file', () => {
     await run.queue.settle([settlement(delivery, { kind: 'dead-letter', letter: letterOf(message) })]);
 
     await command.queue.send([changedAdvert({ advertId: '2' })]);
-    const [letter] = await command.deadLetters.list();
-    await command.deadLetters.redrive(letter?.id ?? '');
+    await redriveDeadLetters(command, {});
 
     expect(advertsOf(await run.queue.receive(many))).toEqual([
       ['2', 1],
@@ -172,7 +172,9 @@ describe('the queue in the state file', () => {
       [undefined, 'string'],
     ]);
     await state.queue.settle(
-      deliveries.map((one) => settlement(one, { kind: 'dead-letter', letter: deadLetter() })),
+      deliveries.map((one, index) =>
+        settlement(one, { kind: 'dead-letter', letter: deadLetter({ advertId: String(index) }) }),
+      ),
     );
     expect(await state.bookKeeper.queue()).toEqual({ waiting: 0, deadLetters: 2 });
     state.close();

@@ -1,11 +1,10 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createBookKeeper, createBooksWriter } from '../../../../shared/aws/books.ts';
-import { sendDeadLetters } from '../../../../shared/aws/dead-letters.ts';
 import type { Table } from '../../../../shared/aws/dynamodb/conditional-write.ts';
 import { createStore } from '../../../../shared/aws/store.ts';
 import { outputs } from '../../../../shared/contract/names.ts';
-import { createAside } from '../../../../shared/state/aside.ts';
+import { createAside, createDeadLetters } from '../../../../shared/state/aside.ts';
 import { createPartnerAccounts } from '../../../../shared/state/partner-accounts.ts';
 import { startDynamo, startSqs } from '../../../helpers/aws/emulators.ts';
 import { aLetter, aMessage } from '../../../helpers/aws/fixtures.ts';
@@ -22,7 +21,6 @@ let dynamo: Awaited<ReturnType<typeof startDynamo>>;
 let sqs: Awaited<ReturnType<typeof startSqs>>;
 let table: Table;
 let queue: ReturnType<typeof sqs.createQueue>;
-let deadLetterQueue: ReturnType<typeof sqs.createQueue>;
 
 beforeAll(async () => {
   [dynamo, sqs] = await Promise.all([startDynamo(), startSqs()]);
@@ -34,27 +32,23 @@ afterAll(async () => {
 
 beforeEach(async () => {
   table = await dynamo.feedStateTable();
-  [queue, deadLetterQueue] = [sqs.createQueue(), sqs.createQueue()];
+  queue = sqs.createQueue();
   stubAws({ region: 'us-east-1', dynamoDb: dynamo.url, sqs: sqs.url });
   const values = {
     [outputs.feedStateTableName]: table.name,
     [outputs.queueUrl]: queue.url,
-    [outputs.deadLetterQueueUrl]: deadLetterQueue.url,
   };
   cloudFormation.reset();
   cloudFormation.on(DescribeStacksCommand).resolves({ Stacks: [describedStack(values)] });
   await createPartnerAccounts(createStore({ feedState: table })).add(partnerAccount());
   await createBooksWriter(createStore({ feedState: table })).add(name, generation, { deadLettered: 2 });
-  const letters = [
+  await deadLetters().sendMalformed([
     aLetter({ advertId: '11', message: aMessage('11') }),
     aLetter({ advertId: 'x', fault: 'malformed-id', message: null, at: '2026-11-20T13:00:00.000Z' }),
-  ];
-  await sendDeadLetters(
-    deadLetterQueue,
-    letters.map((letter, index) => ({ id: String(index), letter })),
-    {},
-  );
+  ]);
 });
+
+const deadLetters = () => createDeadLetters(createStore({ feedState: table }));
 
 const deadLettered = async () =>
   (
@@ -62,19 +56,19 @@ const deadLettered = async () =>
       table,
       aside: createAside(createStore({ feedState: table })),
       queue,
-      deadLetterQueue,
+      deadLetters: deadLetters(),
     }).read(name, generation)
   ).deadLettered;
 
 describe('dead-letters of a stack', () => {
-  it('are listed by their MessageId, and shown by it', async () => {
+  it('are listed by their ID, and shown by it', async () => {
     const listed = await cli('dead-letters list main --json');
-    const { deadLetters } = JSON.parse(listed.stdout);
-    const shown = await cli(`dead-letters show ${deadLetters[0].id}`);
+    const found = JSON.parse(listed.stdout).deadLetters;
+    const shown = await cli(`dead-letters show ${found[0].id}`);
 
     expect(listed).toMatchObject({ exitCode: 3, stderr: '' });
-    expect(deadLetters).toMatchObject([
-      { id: expect.stringMatching(/^[0-9a-f-]{36}$/), advertId: '11', fault: 'contract-broken' },
+    expect(found).toMatchObject([
+      { id: expect.stringMatching(/^main\/[0-9a-f]{16}$/), advertId: '11', fault: 'contract-broken' },
       { fault: 'malformed-id', message: null },
     ]);
     expect(shown).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('fault:'), stderr: '' });
@@ -89,17 +83,17 @@ describe('dead-letters of a stack', () => {
       stderr: expect.stringContaining('nothing to send'),
     });
     expect(queue.bodies().map((body) => JSON.parse(body))).toEqual([aMessage('11')]);
-    expect(deadLetterQueue.bodies()).toHaveLength(1);
+    expect(await deadLetters().count()).toBe(1);
     expect(await deadLettered()).toBe(1);
   });
 
   it('are dropped by their IDs, and an ID that is gone is told', async () => {
-    const { deadLetters } = JSON.parse((await cli('dead-letters list --json')).stdout);
-    const drop = () => cli(`dead-letters drop ${deadLetters[1].id} --yes`);
+    const listed = JSON.parse((await cli('dead-letters list --json')).stdout).deadLetters;
+    const drop = () => cli(`dead-letters drop ${listed[1].id} --yes`);
 
     expect(await drop()).toMatchObject({ exitCode: 0, stderr: '1 dead letter was dropped.\n' });
     expect(await drop()).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('no dead letter') });
-    expect(deadLetterQueue.bodies()).toHaveLength(1);
+    expect(await deadLetters().count()).toBe(1);
     expect(await deadLettered()).toBe(2);
   });
 });

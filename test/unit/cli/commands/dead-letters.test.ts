@@ -5,7 +5,7 @@ import { changedAdvert, deadLetter } from '../../../helpers/records.ts';
 import { startLocal } from '../local-bridge.ts';
 import { cli } from '../run-cli.ts';
 
-/** A bridge with two letters that have a message, 1 of main and 2 of other, and 3 of main with none. */
+/** A bridge with two dead letters that have a message, `one` of main and `two` of other, and `three` of main with none. */
 async function withLetters() {
   const local = await startLocal();
   await local.application();
@@ -23,13 +23,20 @@ async function withLetters() {
     await state.queue.settle([{ delivery, verdict: { kind: 'dead-letter', letter } }]);
   };
   await giveUp({ partnerAccount: 'main', advertId: '11', reason: 'the answer has no status' });
-  await giveUp({ partnerAccount: 'other', advertId: '22', fault: 'transient', reason: 'answered 500' });
+  await giveUp({
+    partnerAccount: 'other',
+    advertId: '22',
+    fault: 'transient',
+    reason: 'answered 500',
+    at: '2026-11-20T12:00:01.000Z',
+  });
   await state.deadLetters.sendMalformed([
     deadLetter({
       advertId: '../\u001b[31mx',
       count: 3,
       fault: 'malformed-id',
       reason: 'no advert ID',
+      at: '2026-11-20T12:00:02.000Z',
       message: null,
     }),
   ]);
@@ -37,8 +44,13 @@ async function withLetters() {
   const letters = (args: string, more = {}) => local.run(`dead-letters ${args}`, more);
   const ids = async (name = '') =>
     JSON.parse((await letters(`list${name} --json`)).stdout).deadLetters.map(({ id }: { id: string }) => id);
-  return { ...local, letters, ids };
+  const [all, { deadLetters }] = [await ids(), JSON.parse((await letters('list --json')).stdout)];
+  const named = (fault: string): string => deadLetters.find((one: DeadLetter) => one.fault === fault)?.id;
+  const [one, two, three] = [named('contract-broken'), named('transient'), named('malformed-id')];
+  return { ...local, letters, ids, all, one, two, three };
 }
+
+const gone = `main/${'0'.repeat(16)}`;
 
 describe('dead-letters list', () => {
   it('says why each was given up, and ends with 3', async () => {
@@ -49,19 +61,20 @@ describe('dead-letters list', () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 3, stderr: '' });
     expect(stdout).toMatch(/^ID +WHEN +ACCOUNT +ADVERT +FAULT +REASON\n/);
     expect(stdout).toMatch(
-      /\n1 +2026-11-20T12:00:00.000Z +main +11 +contract-broken +the answer has no status\n/,
+      /\nmain\/[0-9a-f]{16} +2026-11-20T12:00:00.000Z +main +11 +contract-broken +the answer has no status\n/,
     );
-    expect(stdout).toMatch(/\n3 .*x and 2 more +malformed-id +no advert ID \(nothing to send\)\n/);
+    expect(stdout).toMatch(
+      /\nmain\/[0-9a-f]{16} .*x and 2 more +malformed-id +no advert ID \(nothing to send\)\n/,
+    );
     expect(stdout).toContain('advert-bridge dead-letters show ID --local');
     expect(stdout).not.toContain('\u001b');
   });
 
   it('offers a redrive only where there is something to send', async () => {
-    const { letters, ids } = await withLetters();
+    const { letters, one, two } = await withLetters();
     expect((await letters('list')).stdout).toContain('dead-letters redrive');
 
-    const [first, second] = await ids();
-    await letters(`drop ${first} ${second} --yes`);
+    await letters(`drop ${one} ${two} --yes`);
 
     const { exitCode, stdout } = await letters('list');
     expect(exitCode).toBe(3);
@@ -70,7 +83,7 @@ describe('dead-letters list', () => {
   });
 
   it('gives all of them as JSON, or those of one partner account', async () => {
-    const { letters, ids } = await withLetters();
+    const { letters, ids, one, two, three } = await withLetters();
 
     const { exitCode, stdout, stderr } = await letters('list --json');
 
@@ -78,20 +91,23 @@ describe('dead-letters list', () => {
     expect(JSON.parse(stdout)).toMatchObject({
       deadLetters: [
         {
-          id: '1',
+          id: one,
           partnerAccount: 'main',
           advertId: '11',
           fault: 'contract-broken',
           message: { advertId: '11' },
         },
-        { id: '2', partnerAccount: 'other' },
-        { id: '3', fault: 'malformed-id', message: null },
+        { id: two, partnerAccount: 'other' },
+        { id: three, fault: 'malformed-id', message: null },
       ],
-      unseen: 0,
+      groups: [{ partnerAccount: 'main', fault: 'contract-broken', count: 1 }, {}, {}],
+      unreadable: [],
     });
-    expect(await ids(' main')).toEqual(['1', '3']);
+    expect(await ids(' main')).toEqual([one, three]);
     // Not connected, but its letters are there.
-    expect(await ids(' other')).toEqual(['2']);
+    expect(await ids(' other')).toEqual([two]);
+    expect(await ids(' --fault transient')).toEqual([two]);
+    expect(await ids(' --before 2026-11-20T12:00:01Z')).toEqual([one]);
   });
 
   it('of an unknown name lists those that are known', async () => {
@@ -113,42 +129,49 @@ describe('dead-letters list', () => {
 
 describe('dead-letters show', () => {
   it('shows the whole letter', async () => {
-    const { letters } = await withLetters();
+    const { letters, one } = await withLetters();
 
-    const told = await letters('show 1');
-    const given = await letters('show 1 --json');
+    const told = await letters(`show ${one}`);
+    const given = await letters(`show ${one} --json`);
 
     expect(told).toMatchObject({ exitCode: 0, stderr: '' });
-    for (const part of ['main', '11', 'contract-broken', 'the answer has no status', 'read-', 'redrive 1']) {
+    for (const part of [
+      'main',
+      '11',
+      'contract-broken',
+      'the answer has no status',
+      'read-',
+      `redrive ${one}`,
+    ]) {
       expect(told.stdout).toContain(part);
     }
     expect(given).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(JSON.parse(given.stdout)).toMatchObject({ id: '1', receives: 1, message: { feed: 'adverts' } });
+    expect(JSON.parse(given.stdout)).toMatchObject({ id: one, receives: 1, message: { feed: 'adverts' } });
   });
 
   it('of one that is not there says where to look', async () => {
     const { letters } = await withLetters();
 
-    expect(await letters('show 99')).toMatchObject({
+    expect(await letters(`show ${gone}`)).toMatchObject({
       exitCode: 1,
       stdout: '',
-      stderr: expect.stringMatching(/no dead letter 99: .*`advert-bridge dead-letters list --local/),
+      stderr: expect.stringMatching(/no dead letter main.*: .*`advert-bridge dead-letters list --local/),
     });
   });
 });
 
 describe('dead-letters redrive', () => {
   it('puts a message back into the queue and out of the books’ dead letters', async () => {
-    const { letters, ids, status } = await withLetters();
+    const { letters, ids, status, one, two, three } = await withLetters();
 
-    expect(await letters('redrive 1')).toMatchObject({ exitCode: 0, stdout: '' });
+    expect(await letters(`redrive ${one}`)).toMatchObject({ exitCode: 0, stdout: '' });
 
-    expect(await ids()).toEqual(['2', '3']);
+    expect(await ids()).toEqual([two, three]);
     expect((await status()).queue).toEqual({ waiting: 1, deadLetters: 2 });
   });
 
   it('of all, or of a partner account, leaves those with nothing to send, and may be done again', async () => {
-    const { letters, ids } = await withLetters();
+    const { letters, ids, one, three } = await withLetters();
 
     const main = await letters('redrive main --json');
     const all = await letters('redrive --all');
@@ -156,37 +179,37 @@ describe('dead-letters redrive', () => {
 
     expect(main.exitCode).toBe(3);
     expect(JSON.parse(main.stdout)).toEqual({
-      redriven: ['1'],
-      nothingToSend: ['3'],
+      redriven: [one],
+      nothingToSend: [three],
       refused: [],
       unknown: [],
     });
     expect(all).toMatchObject({
       exitCode: 3,
-      stderr: expect.stringMatching(/1 dead letter was .*\n.*: 3\. /),
+      stderr: expect.stringMatching(/1 dead letter was .*\n.*: main.*\. /),
     });
     expect(again).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('0 dead letters were') });
-    expect(await ids()).toEqual(['3']);
+    expect(await ids()).toEqual([three]);
   });
 
   it('does those that are there, and names those that are not', async () => {
-    const { letters, ids } = await withLetters();
+    const { letters, ids, one, two, three } = await withLetters();
 
-    const ended = await letters('redrive 1 99');
+    const ended = await letters(`redrive ${one} ${gone}`);
 
-    expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('no dead letter 99') });
-    expect(await ids()).toEqual(['2', '3']);
+    expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(`no dead letter ${gone}`) });
+    expect(await ids()).toEqual([two, three]);
   });
 });
 
 describe('a word that is neither the ID of a dead letter nor a partner account', () => {
   it.each([
-    ['redrive 3f0a6c1e-9d55', 'neither the ID of a dead letter, as'],
-    ['redrive 3F0A6C1E', 'neither the ID of a dead letter, as'],
-    ['redrive mian', 'nor a partner account. Known: main'],
+    ['redrive main/3F0A6C1E', 'ID: expected the ID of a dead letter, as'],
+    ['redrive mian', 'no such partner account. Known: main'],
+    ['drop mian --yes', 'no such partner account. Known: main'],
     ['list mian', 'no such partner account. Known: main'],
     ['show no-such-id', 'ID: expected the ID of a dead letter, as'],
-    ['drop no-such-id --yes', 'ID: expected the ID of a dead letter, as'],
+    ['drop no/such-id --yes', 'ID: expected the ID of a dead letter, as'],
   ])('%s says where IDs are shown, for the same bridge', async (command, message) => {
     const { letters, dir } = await withLetters();
 
@@ -202,28 +225,41 @@ describe('a word that is neither the ID of a dead letter nor a partner account',
 
 describe('dead-letters drop', () => {
   it('asks first', async () => {
-    const { letters, ids } = await withLetters();
+    const { letters, ids, one, two, three } = await withLetters();
 
-    const no = await letters('drop 1', { isTTY: true, stdin: 'n\n' });
+    const no = await letters(`drop ${one}`, { isTTY: true, stdin: 'n\n' });
     const left = await ids();
-    const yes = await letters('drop 1', { isTTY: true, stdin: 'y\n' });
+    const yes = await letters(`drop ${one}`, { isTTY: true, stdin: 'y\n' });
 
     expect(no).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('nothing was changed') });
-    expect(left).toEqual(['1', '2', '3']);
+    expect(left).toEqual([one, two, three]);
     expect(yes).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('1 dead letter was dropped') });
-    expect(await ids()).toEqual(['2', '3']);
+    expect(await ids()).toEqual([two, three]);
   });
 
   it('drops several with --yes, and names those that are gone already', async () => {
-    const { letters, ids } = await withLetters();
+    const { letters, ids, one, two, three } = await withLetters();
 
-    const { exitCode, stdout } = await letters('drop 1 3 --yes --json');
-    const again = await letters('drop 1 --yes');
+    const { exitCode, stdout } = await letters(`drop ${one} ${three} --yes --json`);
+    const again = await letters(`drop ${one} --yes`);
 
     expect(exitCode).toBe(0);
-    expect(JSON.parse(stdout)).toEqual({ dropped: ['1', '3'], refused: [], unknown: [] });
-    expect(again).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('no dead letter 1:') });
-    expect(await ids()).toEqual(['2']);
+    expect(JSON.parse(stdout)).toEqual({ dropped: [one, three], unknown: [] });
+    expect(again).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(`no dead letter ${one}:`) });
+    expect(await ids()).toEqual([two]);
+  });
+});
+
+describe('dead-letters --dry-run', () => {
+  it.each(['redrive', 'drop'])('%s says how many match, and changes nothing', async (command) => {
+    const { letters, ids, all } = await withLetters();
+
+    const told = await letters(`${command} main --dry-run`);
+    const { stdout } = await letters(`${command} --all --fault transient --dry-run --json`);
+
+    expect(told).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('2 dead letters match') });
+    expect(JSON.parse(stdout)).toMatchObject({ matching: 1, groups: [{ fault: 'transient', count: 1 }] });
+    expect(await ids()).toEqual(all);
   });
 });
 
@@ -237,10 +273,8 @@ describe('dead-letters', () => {
 
   it.each([
     ['redrive --local x', 'one or more IDs, one NAME of a partner account, or --all'],
-    ['redrive 1 --all --local x', 'one or more IDs'],
-    ['drop --yes --local x', 'ID is missing'],
-    ['drop 1 --local x', 'add --yes'],
-    ['drop main --yes --local x', 'ID: expected the ID of a dead letter'],
+    ['redrive main --all --local x', 'one or more IDs'],
+    ['drop main --local x', 'add --yes'],
     ['show ../x --local x', 'ID: expected the ID of a dead letter'],
     ['lsit', 'Did you mean list?'],
     ['list --jsno', 'did you mean --json?'],

@@ -55,7 +55,7 @@ describe('history of an embedded bridge', () => {
   });
 
   it('names the dead letter, its fault, and the command that redrives it', async () => {
-    const { create, runUntilIdle, run, sandbox, dir } = await startConnected();
+    const { create, runUntilIdle, run, sandbox } = await startConnected();
     const id = create('new');
     sandbox.control.faults.add({ kind: 'wrong-shape', endpoint: 'advert', count: 99 });
     await runUntilIdle(' --advert-tries 1');
@@ -63,7 +63,7 @@ describe('history of an embedded bridge', () => {
     const { stdout, stderr } = await run(`history main ${id}`);
 
     expect(stdout).toMatch(/was given up at \S+ \(contract-broken/);
-    expect(stderr).toBe(`When the cause is fixed: \`advert-bridge dead-letters redrive 1 --local ${dir}\`\n`);
+    expect(stderr).toMatch(/dead-letters redrive main\/[0-9a-f]{16} --local /);
   });
 
   it('tells what waits, and for what', async () => {

@@ -7,6 +7,7 @@ import { advertsFeed } from '../../../../shared/contract/feeds.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
+import type { MessageAside } from '../../../../shared/ports/changed-adverts-queue.ts';
 import type { CallOptions, FeedReader } from '../../../../shared/ports/feed-reader.ts';
 import { tokenHold } from '../../../helpers/holds.ts';
 import { changedAdvert } from '../../../helpers/records.ts';
@@ -301,24 +302,27 @@ describe('a poll', () => {
 
 describe('messages aside', () => {
   const message = changedAdvert();
+  const messageAside = (name: string): MessageAside => ({
+    key: { kind: 'aside', name: `${name}/1` },
+    etag: name,
+    message: { ...message, partnerAccount: name },
+  });
   /** The accounts' messages, of which `sendAgain` refuses those of `refused`. */
   function release(names: readonly string[], refused: readonly string[] = [], deps: Partial<DrainDeps> = {}) {
-    const aside = new Map(
-      names.map((name) => [name, [{ id: `1:${name}`, message: { ...message, partnerAccount: name } }]]),
-    );
+    const aside = new Map(names.map((name) => [name, [messageAside(name)]]));
     const sent: string[] = [];
     const drain = drainWith({
       ...deps,
       aside: {
         accounts: async () => names,
         list: async (name) => aside.get(name) ?? [],
-        remove: async (held) => held.forEach((one) => void aside.delete(one.message.partnerAccount)),
+        remove: async (held) => held.forEach(({ etag }) => void aside.delete(etag)),
       },
       queue: {
         ...world.state.queue,
         async sendAgain(held) {
-          sent.push(...held.map(({ id }) => id));
-          return new Set(held.map(({ id }) => id).filter((id) => refused.includes(id)));
+          sent.push(...held.map(({ etag }) => etag));
+          return new Set(held.map(({ etag }) => etag).filter((etag) => refused.includes(etag)));
         },
       },
     });
@@ -326,14 +330,14 @@ describe('messages aside', () => {
   }
 
   it('are put back, with a line in the log', async () => {
-    expect(await release(['main'])).toEqual({ sent: ['1:main'], left: [] });
+    expect(await release(['main'])).toEqual({ sent: ['main'], left: [] });
     expect(world.observer.lines).toMatchObject([
       { level: 'info', fields: { partnerAccount: 'main', count: 1 } },
     ]);
   });
 
   it('stay when the queue does not accept them', async () => {
-    expect(await release(['main', 'other'], ['1:main'])).toMatchObject({ left: ['main'] });
+    expect(await release(['main', 'other'], ['main'])).toMatchObject({ left: ['main'] });
   });
 
   it.each([

@@ -61,7 +61,7 @@ async function setUp(cursor: string | null = 'old') {
     feedStates: state.feedStates,
     reader: createPartnerReaders({ client, tokens }),
     queue: state.queue,
-    deadLetters: state.queue,
+    deadLetters: state.deadLetters,
     aside: state.aside,
     bridgePausedUntil: async () => 0,
     observer,

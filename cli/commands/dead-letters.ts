@@ -1,0 +1,334 @@
+/** Shows and handles dead letters. Text from the feed is made printable first. */
+import * as v from 'valibot';
+import type { Bridge } from '../../operations/bridge.ts';
+import {
+  type DeadLetterFilter,
+  type DeadLetterList,
+  dropDeadLetters,
+  groupsOf,
+  listDeadLetters,
+  redriveDeadLetters,
+} from '../../operations/dead-letters.ts';
+import { accountsBeside, CommandError, UsageError, unknownAccount } from '../../operations/errors.ts';
+import { partnerAccountName } from '../../shared/contract/checks.ts';
+import type { DeadLetter } from '../../shared/contract/messages.ts';
+import { printableLine as printable } from '../../shared/domain/text/printable.ts';
+import type { StoredDeadLetter } from '../../shared/state/aside.ts';
+import { withBridge } from '../bridge/open.ts';
+import { type AddCommand, defineCommand } from '../shared/command.ts';
+import { confirm, requireTerminal } from '../shared/confirm.ts';
+import { exitCodes } from '../shared/io.ts';
+import { checkedOptions, flag, momentOption, option, optionalName, text } from '../shared/options.ts';
+import { commandFor, type Target } from '../shared/target.ts';
+import { count } from '../shared/wording.ts';
+
+export const addDeadLetters: AddCommand = (program, io, end) => {
+  const command = program
+    .command('dead-letters')
+    .summary('handle the messages that were given up')
+    .description('Dead letters stand for changed adverts that the bridge gave up on, each with the reason.')
+    .helpCommand(false)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  advert-bridge dead-letters list --local .advert-bridge
+  advert-bridge dead-letters list main --json   (the deployed stack)
+  advert-bridge dead-letters show main/3f0a6c1e9d554f4e --local .advert-bridge
+  advert-bridge dead-letters redrive main --fault contract-broken --local .advert-bridge
+  advert-bridge dead-letters drop main/3f0a6c1e9d554f4e --yes --local .advert-bridge`,
+    );
+  for (const add of [addList, addShow, addRedrive, addDrop]) add(command, io, end);
+  return command;
+};
+
+const filterOptions = {
+  fault: text('KIND', 'only those with this fault'),
+  before: option('TIME', 'only those given up before this time', v.optional(momentOption)),
+};
+const choiceOptions = {
+  ...filterOptions,
+  all: flag('all dead letters'),
+  dryRun: flag('say how many, and change nothing'),
+};
+const choiceArgs = {
+  words: {
+    syntax: '[ID...]',
+    help: 'as `list` shows them; or one NAME: those of that partner account',
+    schema: v.array(v.string()),
+  },
+};
+
+const addList = defineCommand(
+  {
+    name: 'list',
+    summary: 'show them, oldest first',
+    description:
+      'Lists the dead letters with advert, partner account, fault, reason and time, and how many have the same fault and ' +
+      'reason. Changes nothing.',
+    more: `Exit code 3 means that there are some: they are left for a person.
+
+Examples:
+  advert-bridge dead-letters list main --local .advert-bridge`,
+    args: { name: optionalName('only those of this partner account') },
+    options: filterOptions,
+  },
+  async ({ target, args: { name }, options, answer }) => {
+    const found = await withBridge(target, async (bridge) => {
+      const of = name === undefined ? {} : { partnerAccount: await knownName(bridge, name) };
+      return listDeadLetters(bridge, { ...of, ...filterOf(options) });
+    });
+    const { letters, unreadable } = found;
+    const deadLetters = letters.map(({ id, letter }) => ({ id, ...letter }));
+    answer({ deadLetters, groups: groupsOf(letters), unreadable }, listText(found, target));
+    return letters.length + unreadable.length > 0 ? exitCodes.needsPerson : exitCodes.done;
+  },
+);
+
+const addShow = defineCommand(
+  {
+    name: 'show',
+    summary: 'show one in full',
+    description: 'Shows everything in a dead letter, including its message. Changes nothing.',
+    more: `Examples:
+  advert-bridge dead-letters show main/3f0a6c1e9d554f4e --json   (the deployed stack)`,
+    args: { word: { syntax: '<ID>', help: 'as `list` shows it', schema: v.string() } },
+  },
+  async ({ target, args: { word }, answer }) => {
+    const ids = idsOf([word], target);
+    const { letters, unreadable } = await withBridge(target, (bridge) => listDeadLetters(bridge, { ids }));
+    const [found] = letters;
+    if (!found) throw new CommandError(unreadable[0] ?? unknownText(ids, target));
+    answer({ id: found.id, ...found.letter }, deadLetterText(found, target));
+    return exitCodes.done;
+  },
+);
+
+const addRedrive = defineCommand(
+  {
+    name: 'redrive',
+    summary: 'put their messages back into the queue',
+    description:
+      'Puts the messages back into the queue, behind those that wait for the same advert, so that each advert is ' +
+      'fetched again. Do this when the cause is fixed.',
+    more: `May be repeated: a message that is back in the queue is no dead letter any more. Exit code 3 means that some dead
+letters have nothing to send, and stay for a person.
+
+Examples:
+  advert-bridge dead-letters redrive main/3f0a6c1e9d554f4e --local .advert-bridge
+  advert-bridge dead-letters redrive --fault contract-broken --all --dry-run   (the deployed stack)`,
+    args: choiceArgs,
+    options: choiceOptions,
+  },
+  async ({ target, args: { words }, options, report }) => {
+    requireChoice(words, options);
+    return withBridge(target, async (bridge) => {
+      const filter = await chosen(bridge, words, options, target);
+      if (options.dryRun) return reportDryRun(bridge, filter, report);
+      const result = await redriveDeadLetters(bridge, filter);
+      const { redriven, nothingToSend, refused } = result;
+      const unknown = missing(filter, [...redriven, ...nothingToSend, ...refused]);
+      const left = `Left, because they have nothing to send: ${nothingToSend.join(', ')}. \`dead-letters show ID\` says what to do with each.`;
+      report(
+        { ...result, unknown },
+        ...(redriven.length > 0 || unknown.length === 0
+          ? [`${wereText(redriven.length)} put back into the queue.`]
+          : []),
+        ...(nothingToSend.length > 0 ? [left] : []),
+      );
+      if (refused.length > 0) {
+        throw new CommandError(
+          `the queue did not accept ${refused.join(', ')}. They are still dead letters; run the command again`,
+        );
+      }
+      if (unknown.length > 0) throw new CommandError(unknownText(unknown, target));
+      return nothingToSend.length > 0 ? exitCodes.needsPerson : exitCodes.done;
+    });
+  },
+);
+
+const addDrop = defineCommand(
+  {
+    name: 'drop',
+    summary: 'delete them',
+    description:
+      'Removes dead letters for good, after asking. Their adverts get no event until they change again.',
+    more: `Examples:
+  advert-bridge dead-letters drop main/3f0a6c1e9d554f4e --yes   (the deployed stack)`,
+    args: choiceArgs,
+    options: { ...choiceOptions, yes: flag('do not ask') },
+  },
+  async ({ io, target, args: { words }, options, report }) => {
+    const { yes, dryRun } = options;
+    requireChoice(words, options);
+    if (!yes && !dryRun) requireTerminal(io, 'drop');
+    return withBridge(target, async (bridge) => {
+      const filter = await chosen(bridge, words, options, target);
+      if (dryRun) return reportDryRun(bridge, filter, report);
+      const { letters } = await listDeadLetters(bridge, filter);
+      if (!yes && letters.length > 0) {
+        const which = filter.ids
+          ? letters.map(({ id }) => id).join(', ')
+          : `${count(letters.length)} dead letters`;
+        await confirm(io, `Drop ${which}? Their content is removed permanently and will not be published.`);
+      }
+      const dropped = await dropDeadLetters(bridge, { ...filter, ids: letters.map(({ id }) => id) });
+      const unknown = missing(filter, dropped);
+      report({ dropped, unknown }, ...(dropped.length > 0 ? [`${wereText(dropped.length)} dropped.`] : []));
+      if (unknown.length > 0) throw new CommandError(unknownText(unknown, target));
+      return exitCodes.done;
+    });
+  },
+);
+
+interface Options {
+  readonly fault?: string | undefined;
+  readonly before?: string | undefined;
+  readonly all: boolean;
+}
+
+const filterOf = ({ fault, before }: Omit<Options, 'all'>): DeadLetterFilter => ({
+  ...(fault !== undefined && { fault }),
+  ...(before !== undefined && { before: Date.parse(before) }),
+});
+
+/** @throws {UsageError} */
+function requireChoice(words: readonly string[], { all }: Options): void {
+  if (words.length > 0 !== all) return;
+  throw new UsageError('say which dead letters: one or more IDs, one NAME of a partner account, or --all');
+}
+
+/** @throws {UsageError} */
+async function chosen(
+  bridge: Bridge,
+  words: readonly string[],
+  options: Options,
+  target: Target,
+): Promise<DeadLetterFilter> {
+  const filter = filterOf(options);
+  if (options.all) return filter;
+  const [name = ''] = words;
+  if (words.length > 1 || name.includes('/')) return { ...filter, ids: idsOf(words, target) };
+  return { ...filter, partnerAccount: await knownName(bridge, name) };
+}
+
+const idPattern = /^[\w.-]{1,64}\/[0-9a-f]{16}$/;
+
+/** @throws {UsageError} if an argument is not an ID; the message does not repeat it */
+function idsOf(words: readonly string[], target: Target): readonly string[] {
+  if (words.every((word) => idPattern.test(word))) return [...new Set(words)];
+  throw new UsageError(
+    `ID: expected the ID of a dead letter, as \`${commandFor(target, 'dead-letters list')}\` shows it`,
+  );
+}
+
+/** @throws {UsageError} for a name that neither the bridge nor any dead letter has */
+async function knownName({ deadLetters, partnerAccounts }: Bridge, given: string): Promise<string> {
+  const { name } = checkedOptions({ name: partnerAccountName }, { name: given }, { name: 'NAME' });
+  const known = await accountsBeside(partnerAccounts, name);
+  if (known.some((account) => account.name === name)) return name;
+  // Dead letters remain after an account is forgotten.
+  if ((await deadLetters.list(name, () => undefined)).length > 0) return name;
+  throw unknownAccount(known);
+}
+
+async function reportDryRun(
+  bridge: Bridge,
+  filter: DeadLetterFilter,
+  report: (data: unknown, ...lines: string[]) => void,
+) {
+  const { letters } = await listDeadLetters(bridge, filter);
+  const groups = groupsOf(letters);
+  const total = `${count(letters.length)} dead letters match; nothing was changed.`;
+  report({ matching: letters.length, groups }, ...groupLines(letters), total);
+  return exitCodes.done;
+}
+
+const missing = ({ ids = [] }: DeadLetterFilter, met: readonly string[]): string[] =>
+  ids.filter((id) => !met.includes(id));
+
+const wereText = (number: number): string =>
+  number === 1 ? '1 dead letter was' : `${count(number)} dead letters were`;
+
+const unknownText = (ids: readonly string[], target: Target): string =>
+  `no dead letter ${ids.join(', ')}: perhaps it was put back or dropped already. ` +
+  `\`${commandFor(target, 'dead-letters list')}\` shows those that exist`;
+
+/** Maximum rows of the table; `--json` prints all. */
+const maxRows = 50;
+const widestAdvert = 24;
+
+/** A table of the dead letters, how many have the same reason, and the possible commands. */
+function listText({ letters, unreadable }: DeadLetterList, target: Target): string {
+  const lines = letters.length === 0 ? ['No dead letters.'] : table(letters.slice(0, maxRows));
+  if (letters.length > maxRows) {
+    lines.push(`… and ${count(letters.length - maxRows)} more; --json gives all of them.`);
+    lines.push(...groupLines(letters));
+  }
+  lines.push(...unreadable.map((reason) => `Cannot be read: ${printable(reason)}`));
+  if (letters.length > 0) {
+    const command = (words: string) => `\`${commandFor(target, `dead-letters ${words}`)}\``;
+    const redrive = `When the cause is fixed: ${command('redrive ID')} or ${command('redrive --all')}. `;
+    lines.push(
+      `All of one dead letter: ${command('show ID')}. ${letters.some(({ letter }) => letter.message) ? redrive : ''}` +
+        `To remove one: ${command('drop ID')}.`,
+    );
+  }
+  return lines.join('\n');
+}
+
+const groupLines = (letters: readonly StoredDeadLetter[]): string[] =>
+  groupsOf(letters).map(
+    ({ partnerAccount, fault, reason, count: number }) =>
+      `${count(number)} of ${partnerAccount ?? 'no known account'}: ${printable(fault)}, ${printable(reason)}`,
+  );
+
+function table(letters: readonly StoredDeadLetter[]): string[] {
+  const rows = [
+    ['ID', 'WHEN', 'ACCOUNT', 'ADVERT', 'FAULT', 'REASON'],
+    ...letters.map(({ id, letter }) => [
+      id,
+      letter.at,
+      letter.partnerAccount ?? '-',
+      shortened(printable(letter.advertId ?? '-')) + othersOf(letter),
+      printable(letter.fault),
+      printable(letter.reason) + (letter.message ? '' : ' (nothing to send)'),
+    ]),
+  ];
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  return rows.map((row) =>
+    row
+      .map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)))
+      .join('  '),
+  );
+}
+
+/** All contents of one dead letter. */
+function deadLetterText({ id, letter }: StoredDeadLetter, target: Target): string {
+  const { partnerAccount, advertId, fault, reason, at, receives, message } = letter;
+  const next = message
+    ? `When the cause is fixed: \`${commandFor(target, `dead-letters redrive ${id}`)}\``
+    : `It has nothing to send again. When you have looked at it: \`${commandFor(target, `dead-letters drop ${id}`)}\``;
+  const lines = [
+    `dead letter ${id}`,
+    `  partner account: ${partnerAccount ?? 'not known'}`,
+    `  advert:          ${printable(advertId ?? 'not known')}${othersOf(letter)}`,
+    `  fault:           ${printable(fault)}`,
+    `  reason:          ${printable(reason)}`,
+    `  given up:        ${at}, after ${count(receives)} ${receives === 1 ? 'delivery' : 'deliveries'}`,
+  ];
+  if (message) {
+    lines.push(
+      `  listed:          ${message.listedAt} in feed ${printable(message.feed)} (${message.cause})`,
+      `  generation:      ${message.generation}`,
+      `  key:             ${printable(message.key)}`,
+      `  correlation ID:  ${printable(message.correlationId)}`,
+    );
+  }
+  return [...lines, next].join('\n');
+}
+
+/** One dead letter contains all malformed IDs of a page, and names the first of them as its advert. */
+const othersOf = ({ count: all = 1 }: DeadLetter): string => (all > 1 ? ` and ${count(all - 1)} more` : '');
+
+const shortened = (id: string): string => (id.length > widestAdvert ? `${id.slice(0, widestAdvert)}…` : id);

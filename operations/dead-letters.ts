@@ -1,0 +1,145 @@
+/** Lists, redrives and drops the dead letters of a bridge. */
+import { ShapeError } from '../shared/contract/checks.ts';
+import type { MessageAside } from '../shared/ports/changed-adverts-queue.ts';
+import { putBack, type StoredDeadLetter } from '../shared/state/aside.ts';
+import type { Bridge } from './bridge.ts';
+
+/** Selects dead letters: those that match all that is given. */
+export interface DeadLetterFilter {
+  readonly ids?: readonly string[];
+  readonly partnerAccount?: string;
+  /** Kind of fault. */
+  readonly fault?: string;
+  /** Given up before this time, ms since 1970. */
+  readonly before?: number;
+}
+
+export interface DeadLetterList {
+  /** Oldest first. */
+  readonly letters: readonly StoredDeadLetter[];
+  /** Why other rows cannot be read. */
+  readonly unreadable: readonly string[];
+}
+
+/** Dead letters of one account that have the same fault and reason. */
+export interface DeadLetterGroup {
+  readonly partnerAccount: string | null;
+  readonly fault: string;
+  readonly reason: string;
+  readonly count: number;
+  /** When the first and the last of them were given up. */
+  readonly from: string;
+  readonly to: string;
+}
+
+/** IDs by result. */
+export interface RedriveResult {
+  readonly redriven: readonly string[];
+  /** Left, because they have no message. */
+  readonly nothingToSend: readonly string[];
+  /** Left, because the queue did not accept their messages. */
+  readonly refused: readonly string[];
+}
+
+type DeadLetterPorts = Pick<Bridge, 'deadLetters' | 'aside' | 'queue' | 'booksWriter'>;
+
+/** A crash in between puts at most these back twice. */
+const atOnce = 250;
+
+export async function listDeadLetters(
+  { deadLetters }: Pick<Bridge, 'deadLetters'>,
+  { ids, partnerAccount, fault, before = Number.POSITIVE_INFINITY }: DeadLetterFilter,
+): Promise<DeadLetterList> {
+  const unreadable: string[] = [];
+  const onUnreadable = ({ message }: ShapeError) => void unreadable.push(message);
+  const found = ids
+    ? (await Promise.all(ids.map((id) => readable(deadLetters.get(id), onUnreadable)))).flat()
+    : await deadLetters.list(partnerAccount, onUnreadable);
+  const letters = found
+    .filter(({ letter }) => fault === undefined || letter.fault === fault)
+    .filter(({ letter }) => Date.parse(letter.at) < before)
+    .sort((a, b) => Date.parse(a.letter.at) - Date.parse(b.letter.at));
+  return { letters, unreadable };
+}
+
+async function readable(
+  reading: Promise<StoredDeadLetter | undefined>,
+  onUnreadable: (error: ShapeError) => void,
+): Promise<StoredDeadLetter[]> {
+  try {
+    return [(await reading) ?? []].flat();
+  } catch (error) {
+    if (!(error instanceof ShapeError)) throw error;
+    onUnreadable(error);
+    return [];
+  }
+}
+
+/** By partner account, fault and reason; the largest group first. */
+export function groupsOf(letters: readonly StoredDeadLetter[]): DeadLetterGroup[] {
+  const groups = Map.groupBy(letters, ({ letter: { partnerAccount, fault, reason } }) =>
+    JSON.stringify([partnerAccount, fault, reason]),
+  );
+  return [...groups.values()]
+    .map((group) => {
+      const { partnerAccount, fault, reason, at: from } = (group[0] as StoredDeadLetter).letter;
+      const to = group.at(-1)?.letter.at ?? from;
+      return { partnerAccount, fault, reason, count: group.length, from, to };
+    })
+    .sort((a, b) => b.count - a.count);
+}
+
+/** Puts the messages of dead letters back into the queue. */
+export async function redriveDeadLetters(
+  { deadLetters, aside, queue, booksWriter }: DeadLetterPorts,
+  filter: DeadLetterFilter,
+): Promise<RedriveResult> {
+  const { letters } = await listDeadLetters({ deadLetters }, filter);
+  const messages = letters.flatMap(({ id, key, etag, letter: { message } }) =>
+    message ? [{ id, key, etag, message }] : [],
+  );
+  const redriven: string[] = [];
+  for (let from = 0; from < messages.length; from += atOnce) {
+    const accepted = await putBack(messages.slice(from, from + atOnce), { queue, remove: aside.remove });
+    await countRedriven(booksWriter, accepted);
+    redriven.push(...accepted.map(({ id }) => id));
+  }
+  const sent = new Set(redriven);
+  return {
+    redriven,
+    nothingToSend: letters.filter(({ letter }) => !letter.message).map(({ id }) => id),
+    refused: messages.map(({ id }) => id).filter((id) => !sent.has(id)),
+  };
+}
+
+async function countRedriven(
+  books: DeadLetterPorts['booksWriter'],
+  messages: readonly MessageAside[],
+): Promise<void> {
+  if (!books) return;
+  const groups = Map.groupBy(messages, ({ message }) => `${message.partnerAccount}/${message.generation}`);
+  for (const group of groups.values()) {
+    const { partnerAccount, generation } = (group[0] as MessageAside).message;
+    await books.add(partnerAccount, generation, { deadLettered: -group.length });
+  }
+}
+
+/** Removes dead letters for good. @returns their IDs */
+export async function dropDeadLetters(
+  { deadLetters }: Pick<Bridge, 'deadLetters'>,
+  filter: DeadLetterFilter,
+): Promise<readonly string[]> {
+  const { letters } = await listDeadLetters({ deadLetters }, filter);
+  await deadLetters.drop(letters);
+  return letters.map(({ id }) => id);
+}
+
+/** Removes the dead letters of an account whose histories up to this generation are removed. */
+export async function forgetDeadLetters(
+  { deadLetters }: Pick<Bridge, 'deadLetters'>,
+  partnerAccount: string,
+  generation: number,
+): Promise<void> {
+  const { letters } = await listDeadLetters({ deadLetters }, { partnerAccount });
+  await deadLetters.drop(letters.filter(({ letter }) => (letter.message?.generation ?? 0) <= generation));
+}
