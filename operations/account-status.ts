@@ -4,7 +4,14 @@ import { maxLagSeconds } from '../shared/contract/names.ts';
 import type { Books } from '../shared/domain/books.ts';
 import { toInstant } from '../shared/domain/clock.ts';
 import type { FaultKind } from '../shared/domain/faults.ts';
-import { type Hold, type HoldKind, heldBy, holdOf, withoutHolds } from '../shared/domain/holds.ts';
+import {
+  type Hold,
+  type Holder,
+  type HoldKind,
+  heldBy,
+  holdOf,
+  withoutHolds,
+} from '../shared/domain/holds.ts';
 import { knownSuccess } from '../shared/domain/last-success.ts';
 import type { PartnerAccount } from '../shared/domain/partner-account.ts';
 import { isDying, refreshTokenLifetimeMs, stopOf } from '../shared/domain/partner-account.ts';
@@ -68,7 +75,7 @@ export function shownPause(pause: Omit<Hold, 'kind'> | undefined): ShownPause | 
 }
 
 /** The hold that the service's answers made: in force, or over while no request has succeeded since. */
-function shownHold({ holds = [] }: PartnerAccount): AccountStatus['hold'] {
+export function shownHold({ holds = [] }: Holder): AccountStatus['hold'] {
   const hold = holds.find(({ fault }) => fault !== undefined);
   if (!hold) return null;
   const { kind, since, until, fault = kind } = hold;

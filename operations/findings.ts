@@ -57,7 +57,9 @@ export function findingsOf(status: Status, options: FindingOptions): Finding[] {
 }
 
 /** Of the whole bridge: while one of them lasts, nothing is delivered. */
-const standstills: readonly string[] = ['operator-paused', 'not-running', 'circuit', 'schedule', 'mapping'];
+const standstills: readonly string[] = [
+  ...['operator-paused', 'not-running', 'circuit', 'held', 'schedule', 'mapping'],
+];
 const delays: readonly string[] = ['late', 'lagging', 'rate-limited'];
 
 /** The first line of `status`: is it delivering? */
@@ -121,12 +123,21 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
           runbook: 'circuitopened',
         }
       : undefined,
-  'rate-limited': ({ circuit, pausedUntil }) =>
-    circuit || pausedUntil === null
+  'rate-limited': ({ hold, pausedUntil }) =>
+    hold?.fault !== 'rate-limited' || pausedUntil === null
       ? undefined
       : {
           severity: 'note',
+          since: hold.since,
           says: `The partner service asked the whole bridge to wait until ${pausedUntil}.`,
+        },
+  held: ({ hold, circuit }, { nowMs }) =>
+    circuit || hold === null || hold.fault === 'rate-limited'
+      ? undefined
+      : {
+          severity: nowMs - Date.parse(hold.since) >= heldMs ? 'fault' : 'note',
+          since: hold.since,
+          says: `The partner service answers the requests of all partner accounts with the same fault (${hold.fault}). The bridge tries again by itself.`,
         },
   schedule: ({ schedule = 'enabled', schedulesOff = [] }) =>
     // `unknown` is already reported as unseen.

@@ -10,7 +10,13 @@ import type { FeedState, FeedStates } from '../shared/ports/feed-states.ts';
 import type { WebhookStatus, Webhooks } from '../shared/sqlite/webhooks.ts';
 import type { BudgetStore } from '../shared/state/budget.ts';
 import type { PartnerAccounts } from '../shared/state/partner-accounts.ts';
-import { type AccountStatus, accountStatus, type ShownPause, shownPause } from './account-status.ts';
+import {
+  type AccountStatus,
+  accountStatus,
+  type ShownPause,
+  shownHold,
+  shownPause,
+} from './account-status.ts';
 import type { StackState } from './stack-state.ts';
 
 export interface StatusPorts {
@@ -87,6 +93,7 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     pausedUntil: hold ? toInstant(endOfHold(hold)) : null,
     pauseReason: hold || circuit ? pauseReason : null,
     circuit,
+    hold: shownHold(budget),
     paused: shownPause(heldBy(budget, 'operator', nowMs)),
     unreadable,
     ...(ports.isRunning && { isRunning: ports.isRunning() }),
@@ -191,6 +198,8 @@ export interface Status extends ShownStack {
   readonly pauseReason: 'rate-limited' | 'circuit' | null;
   /** The service seems to block this address: after the pause, single trial requests are sent. */
   readonly circuit: boolean;
+  /** The hold that the service's answers made, in force or not tried yet; null after a success. */
+  readonly hold: AccountStatus['hold'];
   /** An operator's pause of the whole bridge. */
   readonly paused: ShownPause | null;
   /** Only for an embedded bridge: whether a process runs it. */

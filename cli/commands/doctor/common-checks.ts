@@ -42,6 +42,7 @@ export function commonChecks({ status, askService }: Examined, target: Target) {
     }),
     check('clock', async () => clockFinding(await accepted(ask), target)),
     check('partner-accounts', async () => accountsFinding(await status(), target)),
+    check('delivery', async () => deliveryFinding(await status(), target)),
     check('dead-letters', async () => {
       const { deadLetters } = (await status()).queue;
       if (deadLetters === 0) return ok('none');
@@ -53,7 +54,7 @@ export function commonChecks({ status, askService }: Examined, target: Target) {
       );
     }),
     check('pause', async () => {
-      const { pausedUntil, circuit, paused } = await status();
+      const { pausedUntil, circuit, paused, hold } = await status();
       if (paused) {
         return warning(
           `${paused.who} paused the whole bridge${paused.reason === null ? '' : ` (${printableLine(paused.reason)})`}`,
@@ -68,6 +69,7 @@ export function commonChecks({ status, askService }: Examined, target: Target) {
         );
       }
       if (pausedUntil === null) return ok('none');
+      if (hold !== null && hold.fault !== 'rate-limited') return ok('nobody asked for one: see delivery');
       return warning(
         `the partner service asked for a pause until ${pausedUntil}`,
         `Wait for its end, or end it: \`${commandFor(target, 'resume --early')}\``,
@@ -99,13 +101,35 @@ function clockFinding({ clockOffSeconds: off }: AcceptedApplication, { kind }: T
   return seconds > daySeconds ? fault(`${says}, so the bridge ignores it`, mend) : warning(says, mend);
 }
 
+/** Findings of `status` (operations/findings.ts) that no other check looks at. */
+const undelivered: readonly string[] = ['not-running', 'late', 'held', 'webhook'];
+
+function deliveryFinding(status: Status, target: Target): Finding {
+  const found = findingsIn(status, target).filter(
+    ({ what, severity }) => undelivered.includes(what) && severity !== 'note',
+  );
+  return together(
+    'what was listed is delivered, or not late yet',
+    found.map(({ severity, says, mend }) => {
+      const tell = severity === 'fault' ? fault : warning;
+      return tell(says, mend === null ? 'docs/operate/runbook.md#lateevents' : `\`${mend}\``);
+    }),
+  );
+}
+
+const findingsIn = (status: Status, target: Target) =>
+  findingsOf(status, {
+    nowMs: Date.now(),
+    kind: target.kind,
+    command: (words) => commandFor(target, words),
+  });
+
 function accountsFinding(status: Status, target: Target): Finding {
   const { partnerAccounts: accounts, unreadable } = status;
   if (accounts.length === 0 && unreadable.length === 0) {
     return warning('no partner account is connected', `\`${connectCommand(target, 'NAME')}\``);
   }
-  const command = (words: string) => commandFor(target, words);
-  const findings = findingsOf(status, { nowMs: Date.now(), kind: target.kind, command });
+  const findings = findingsIn(status, target);
   const needy = accounts.filter(({ attention }) => attention.length > 0);
   return together(`${count(accounts.length)} connected, none needs manual action`, [
     ...unreadable.map((flaw) =>

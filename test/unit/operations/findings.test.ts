@@ -136,3 +136,13 @@ describe('a finding', () => {
     expect(findings.map(({ severity }) => severity)).toEqual(['fault', 'attention', 'note']);
   });
 });
+
+it('is made of a hold of the whole bridge, whichever fault made it', async () => {
+  const since = nowMs - minute;
+  const hold = { ...serviceHold('service', nowMs + minute), since, fault: 'transient' };
+  const budgetStore = { read: async () => ({ nextSlotMs: 0, holds: [hold] }) };
+  const { findings, says } = await found({ more: { budgetStore } });
+
+  expect(findings).toMatchObject([{ what: 'held', severity: 'fault' }]);
+  expect(says).toMatch(/^Not delivering since 2026-11-20T11:59:00.000Z: .*\(transient\)/);
+});

@@ -5,6 +5,7 @@ import { SkippedError } from '../../../../operations/doctor.ts';
 import { silentObserver } from '../../../../operations/poll-deps.ts';
 import { readStatus } from '../../../../operations/status.ts';
 import { bridgeSettingsSchema } from '../../../../shared/contract/settings.ts';
+import { isRunning } from '../../../../shared/sqlite/file/run-lock.ts';
 import { type EmbeddedState, openEmbeddedStateToRead } from '../../../../shared/sqlite/state.ts';
 import type { BudgetStore } from '../../../../shared/state/budget.ts';
 import { baseUrlSetting } from '../../../bridge/folder.ts';
@@ -33,7 +34,7 @@ export function localExamined({ target, place, onClose }: Opening<LocalTarget>):
     return opened;
   }
 
-  const status = async () => readStatus(state(), Date.now());
+  const status = async () => readStatus({ ...state(), isRunning: () => isRunning(target.dir) }, Date.now());
   return {
     checks: [
       nodeCheck(process.versions.node),

@@ -205,7 +205,7 @@ it('says until when the service wants to be left alone', async () => {
 
   expect(status.pausedUntil).toBe('2026-11-20T12:00:30.000Z');
   expect(statusText(status, { kind: 'local', dir: 'x' }, nowMs)).toMatch(
-    /^Late: .* until 2026-11-20T12:00:30/,
+    /^Late since .* until 2026-11-20T12:00:30/,
   );
   expect((await statusOf({ hold: serviceHold('service', nowMs) })).pausedUntil).toBeNull();
 });

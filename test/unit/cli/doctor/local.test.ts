@@ -20,7 +20,7 @@ import { Secret } from '../../../../shared/domain/secret.ts';
 import { type EmbeddedState, openEmbeddedState } from '../../../../shared/sqlite/state.ts';
 import { childProcesses } from '../../../helpers/child-process.ts';
 import { holdBridge, serviceHold, stopped } from '../../../helpers/holds.ts';
-import { deadLetter } from '../../../helpers/records.ts';
+import { changedAdvert, deadLetter } from '../../../helpers/records.ts';
 import { type Local, startLocal } from '../local-bridge.ts';
 import { badIn, type Expected, expectFound, resultsIn } from './results.ts';
 
@@ -266,6 +266,51 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
     result: 'warning',
     says: '1 change of an advert was given up',
     mend: /advert-bridge dead-letters list .*advert-bridge dead-letters redrive --all/,
+  },
+  {
+    is: 'changes that wait while nobody runs the bridge',
+    plant: (local) => change(local, ({ queue }) => queue.send([changedAdvert()])),
+    check: 'delivery',
+    result: 'fault',
+    says: 'No process runs this bridge',
+    mend: 'advert-bridge run --local',
+  },
+  {
+    is: 'an account whose requests all get the same fault',
+    plant: (local) =>
+      changeAccount(local, (account) => ({
+        ...account,
+        holds: [{ ...serviceHold('service', Date.now() + 600_000), fault: 'transient' }],
+      })),
+    check: 'delivery',
+    result: 'fault',
+    says: 'main: the service answers none of its requests',
+    mend: 'docs/operate/runbook.md',
+  },
+  {
+    is: 'all accounts whose requests all get the same fault',
+    plant: (local) =>
+      change(local, ({ budgetStore }) =>
+        holdBridge(budgetStore, { ...serviceHold('service', Date.now() - 1), fault: 'transient' }),
+      ),
+    check: 'delivery',
+    result: 'fault',
+    says: 'answers the requests of all partner accounts with the same fault (transient)',
+    mend: 'docs/operate/runbook.md',
+  },
+  {
+    is: 'a webhook that is gone',
+    plant: (local) =>
+      change(local, async ({ webhooks, eventLog }) => {
+        await eventLog.begin('https://a.example/hook');
+        await webhooks.settle('https://a.example/hook', {
+          trouble: { since: Date.now(), reason: '410', gone: true },
+        });
+      }),
+    check: 'delivery',
+    result: 'fault',
+    says: 'The webhook https://a.example/hook is gone (410)',
+    mend: 'advert-bridge webhook URL --forget',
   },
   {
     is: 'a pause that the service asked for',
