@@ -120,7 +120,7 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
             `${pausedUntil === null ? 'The next request goes through as a trial.' : `Nothing is sent until ${pausedUntil}, then one request as a trial.`} ` +
             'Find out who sends more than it allows from here, and wait; a restart does not shorten it. When the service lets you in again:',
           mend: command('resume --early'),
-          runbook: 'circuitopened',
+          runbook: 'needsattention',
         }
       : undefined,
   'rate-limited': ({ hold, pausedUntil }) =>
