@@ -1,4 +1,4 @@
-/** The feeds of changed objects, with everything in which they differ. How to add one: "A feed" in CONTRIBUTING.md. */
+/** The feeds of changed objects, with everything in which they differ. How to add one: "A feed" in docs/contribute/checklists.md. */
 import { detailTypes } from './names.ts';
 
 export interface Feed {

@@ -37,6 +37,7 @@ describe('snippets', () => {
   it('are all shown somewhere', () => {
     const shown = pages.flatMap(shownIn).map(({ file }) => file);
     const own = [
+      'test/docs/checklists.test.ts',
       'test/docs/install.test.ts',
       'test/docs/paths.test.ts',
       'test/docs/readme.test.ts',
