@@ -22,7 +22,6 @@ import type { Checked } from '../shared/options.ts';
 import { startProgress } from '../shared/progress.ts';
 import { commandFor, type LocalTarget, type Target } from '../shared/target.ts';
 import { are, count } from '../shared/wording.ts';
-import { addressOf, serveMetrics } from './metrics.ts';
 import type { runOptions } from './options.ts';
 import { withoutRepeats } from './repeats.ts';
 import { secretsOf, webhookIn } from './webhooks.ts';
@@ -116,9 +115,10 @@ async function runLocked(
     // With --until-idle, a lasting fault is the message with which the run ends.
     accountFaults: !untilIdle || verbose,
   });
-  const server =
-    metrics === undefined ? undefined : await serveMetrics(metrics, metricsSource(state, target));
-  if (server) tell(`Metrics: ${addressOf(server)}`);
+  // Loads Node's HTTP server, which most runs do not need.
+  const serving = metrics === undefined ? undefined : await import('./metrics.ts');
+  const server = await serving?.serveMetrics(metrics ?? 0, metricsSource(state, target));
+  if (serving && server) tell(`Metrics: ${serving.addressOf(server)}`);
   const readers = await openReaders({
     state,
     webhooks: dryRun ? [] : webhooks,

@@ -37,8 +37,7 @@ export async function openShell(
   const texts = {
     'advert-bridge': `exec ${node} '${join(repository, 'cli', 'main.ts')}' "$@"`,
     aws: `exec '${aws}' "$@"`,
-    // The browser of a user for whom the sandbox answers: it follows the redirects, and shows no page.
-    'xdg-open': `exec ${node} -e 'fetch(process.argv[1])' "$1"`,
+    'xdg-open': `exec ${node} '${join(import.meta.dirname, 'browser.ts')}' "$1"`,
     ...(npx && { npx }),
   };
   for (const [name, text] of Object.entries(texts)) {

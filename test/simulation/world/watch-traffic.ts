@@ -24,8 +24,8 @@ interface Pause {
 const tellingMs = 200;
 /** A process's view of the store is at most a second old, and the store's answer took some milliseconds. */
 const graceMs = 1_100;
-/** Longer than an answer takes to arrive and a pause takes to be stored. */
-const underWayMs = 15_000;
+/** Longer than an answer takes to arrive and a pause takes to be stored, also if the process stands still for a minute. */
+const underWayMs = 75_000;
 /** The rate limiter rounds, and a `Date` header has whole seconds. */
 const roundingMs = 1_000;
 
