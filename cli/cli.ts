@@ -20,6 +20,7 @@ const commands: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ['status', async () => (await import('./commands/status.ts')).addStatus],
   ['doctor', async () => (await import('./commands/doctor/doctor.ts')).addDoctor],
   ['history', async () => (await import('./commands/history.ts')).addHistory],
+  ['console', async () => (await import('./commands/console.ts')).addConsole],
   ['tail', async () => (await import('./commands/tail.ts')).addTail],
   ['dead-letters', async () => (await import('./commands/dead-letters.ts')).addDeadLetters],
   ['pause', async () => (await import('./commands/pause.ts')).addPause],

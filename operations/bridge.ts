@@ -75,7 +75,12 @@ export interface Bridge {
    */
   events(
     name: string | undefined,
-    watch: { readonly signal: AbortSignal; readonly say: (text: string) => void },
+    watch: {
+      readonly signal: AbortSignal;
+      readonly say: (text: string) => void;
+      /** So many events from before come first, where they are kept. Default: none. */
+      readonly recent?: number;
+    },
   ): AsyncGenerator<readonly string[]>;
 }
 

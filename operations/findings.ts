@@ -2,7 +2,7 @@
  * What is wrong, found once from the facts of `status`: `status` and the console show the same findings, with the same
  * command that mends each.
  */
-import { isAboutSecret, maxLagSeconds } from '../shared/contract/names.ts';
+import { isAboutSecret } from '../shared/contract/names.ts';
 import { printableLine } from '../shared/domain/text/printable.ts';
 import type { AccountStatus } from './account-status.ts';
 import type { Status } from './status.ts';
@@ -29,6 +29,8 @@ export interface FindingOptions {
   readonly kind: 'local' | 'stack';
   /** A command of this program for this bridge. */
   readonly command: (words: string) => string;
+  /** Request rate of the whole bridge. Default: 10. */
+  readonly requestsPerSecond?: number | undefined;
 }
 
 type Found = Pick<Finding, 'severity' | 'says'> & Partial<Finding>;
@@ -86,6 +88,10 @@ const causeText = ({ since, says }: Finding): string =>
 
 /** A hold that the service's answers made is no finding before it has lasted for so long: most end at the first trial. */
 const heldMs = 30_000;
+/** Longer than a change takes from the feed to its event, with a first repeat. */
+const lateSeconds = 45;
+/** Of the setting `maxRequestsPerSecond`. */
+const defaultRate = 10;
 
 /** An operator's pause is its own cause, the first. */
 function causesOf({ attention, state, hold }: AccountStatus, nowMs: number): readonly string[] {
@@ -173,15 +179,23 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
           mend: command('resume'),
         }
       : undefined,
-  late: ({ oldestWaitingSeconds, paused, pausedUntil, queue }, { nowMs }) =>
-    (oldestWaitingSeconds ?? 0) <= maxLagSeconds || paused || pausedUntil !== null
-      ? undefined
-      : {
-          severity: 'attention',
-          since: new Date(nowMs - (oldestWaitingSeconds ?? 0) * 1000).toISOString(),
-          says: `${queue.waiting} changes wait, the oldest for longer than ${maxLagSeconds / 60} minutes.`,
-          runbook: 'backlog',
-        },
+  late: (status, { nowMs, requestsPerSecond = defaultRate }) => {
+    const { oldestWaitingSeconds: oldest, queue, paused, pausedUntil, partnerAccounts } = status;
+    // What waits for the end of a stop or a pause has a finding of its own.
+    const isExplained =
+      paused !== null ||
+      pausedUntil !== null ||
+      partnerAccounts.some(({ state, books }) => state !== 'polling' && books.inFlight > 0);
+    const takesSeconds = queue.waiting / requestsPerSecond;
+    if (oldest === null || isExplained || oldest <= lateSeconds + 2 * takesSeconds) return undefined;
+    const waits = `${queue.waiting} changes wait, the oldest for ${Math.round(oldest)} s, and would take ${Math.ceil(takesSeconds)} s`;
+    return {
+      severity: 'fault',
+      since: new Date(nowMs - oldest * 1000).toISOString(),
+      says: `${waits}: the partner service does not return their adverts, or the bridge does not publish. Its log says why.`,
+      runbook: 'backlog',
+    };
+  },
   'dead-letters': ({ queue }, { command }) =>
     queue.deadLetters === 0
       ? undefined

@@ -9,9 +9,19 @@
  *     node scripts/build-package.ts
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { build, type Metafile } from 'esbuild';
+import { bundlePage } from '../console/bundle-page.ts';
 import { stages, writeHandler } from './bundle-handlers.ts';
 import { bundledPackages } from './bundled-packages.ts';
 import { kitFolder, writeKitPackage } from './kit-package.ts';
@@ -32,12 +42,21 @@ const { metafile } = await build({
   platform: 'node',
   target: 'node20',
   conditions: ['advert-bridge-source'],
+  // Only in the repository: the package contains the console's page bundled.
+  external: ['esbuild'],
+  define: { 'import.meta.dirname': '__dirname' },
   minifySyntax: true,
   minifyWhitespace: true,
   metafile: true,
   logLevel: 'warning',
 });
-writeFileSync(inRepository('dist/cli/THIRD-PARTY-LICENSES.txt'), licensesOf(metafile));
+const page = await bundlePage();
+mkdirSync(inRepository('dist/cli/page'));
+for (const [path, content] of page.files) writeFileSync(inRepository(`dist/cli/page${path}`), content);
+writeFileSync(
+  inRepository('dist/cli/THIRD-PARTY-LICENSES.txt'),
+  licensesOf({ outputs: { ...metafile.outputs, ...page.metafile.outputs } }),
+);
 const handlers: Metafile['outputs'] = {};
 for (const stage of stages) {
   Object.assign(handlers, (await writeHandler(stage, inRepository(`dist/handlers/${stage}`))).outputs);

@@ -8,6 +8,7 @@ export const rooms = [
   'embedded',
   'operations',
   'cli',
+  'console',
   'infra',
   'subscriber',
   'sandbox',

@@ -12,6 +12,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { build, type Metafile } from 'esbuild';
+import { bundlePage } from '../console/bundle-page.ts';
 import { bundleHandler, stages } from './bundle-handlers.ts';
 import { bundledPackages } from './bundled-packages.ts';
 
@@ -48,11 +49,13 @@ async function inCommandLine(): Promise<string[]> {
     conditions: ['advert-bridge-source'],
     treeShaking: true,
     metafile: true,
+    external: ['esbuild'],
     write: false,
     outdir: 'out',
     logLevel: 'error',
   });
-  return namesIn(metafile);
+  const page = await bundlePage();
+  return [...namesIn(metafile), ...namesIn(page.metafile)];
 }
 
 const namesIn = (metafile: Metafile): string[] =>

@@ -36,8 +36,12 @@ const rules: Readonly<Record<string, Rule>> = {
     packages: /^node:|^@aws-sdk\//,
   },
   cli: {
-    inside: ['shared', 'functions', 'embedded', 'operations', 'sandbox', 'package.json'],
+    inside: ['shared', 'functions', 'embedded', 'operations', 'console', 'sandbox', 'package.json'],
     packages: /./,
+  },
+  console: {
+    inside: ['shared/contract', 'shared/domain', 'operations'],
+    packages: /^node:|^valibot$|^esbuild$|^htm\/preact$|^preact(\/hooks)?$|^uplot/,
   },
   subscriber: { inside: ['shared/contract'], packages: /^node:crypto$|^valibot$/ },
   infra: {

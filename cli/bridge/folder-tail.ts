@@ -8,9 +8,10 @@ const lookMs = 200;
 export async function* tailFolder(
   { eventLog }: Pick<EmbeddedState, 'eventLog'>,
   name: Parameters<Bridge['events']>[0],
-  { signal, say }: Parameters<Bridge['events']>[1],
+  { signal, say, recent = 0 }: Parameters<Bridge['events']>[1],
 ): AsyncGenerator<readonly string[]> {
-  let last = eventLog.ends().last;
+  const ends = eventLog.ends();
+  let last = Math.max(ends.first - 1, ends.last - recent);
   for (; !signal.aborted; await systemClock.sleep(lookMs, signal)) {
     for (let some = eventLog.after(last); some.length > 0; some = eventLog.after(last)) {
       const missed = eventLog.ends().first - last - 1;

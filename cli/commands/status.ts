@@ -38,14 +38,17 @@ Examples:
     options: { watch: flag('again every five seconds, until Ctrl-C') },
   },
   ({ io, target, args: { name }, options, json, answer }) =>
-    withBridge(target, (bridge) => {
+    withBridge(target, async (bridge) => {
+      // A stack is asked for them with a call of Lambda.
+      const requestsPerSecond =
+        bridge.kind === 'local' ? (await bridge.settings()).maxRequestsPerSecond : undefined;
       const clock = systemClock;
       const version = { deployed: bridge.stack?.version ?? null, command: packageJson.version };
       const report = async (clear = () => {}) => {
         const status = await statusOf(bridge, clock.now(), name);
-        const findings = findingsIn(status, target, clock.now());
+        const findings = findingsIn(status, target, clock.now(), requestsPerSecond);
         clear();
-        answer({ ...status, findings, version }, statusText(status, target, clock.now(), version));
+        answer({ ...status, findings, version }, statusText(status, target, clock.now(), version, findings));
         const isUrgent = needsPerson(status) || findings.some(({ severity }) => severity !== 'note');
         return isUrgent ? exitCodes.needsPerson : exitCodes.done;
       };
@@ -65,8 +68,11 @@ async function statusOf(ports: StatusPorts, nowMs: number, name: string | undefi
   throw unknownAccount(await ports.partnerAccounts.list(() => undefined));
 }
 
-const findingsIn = (status: Status, target: Target, nowMs: number): Finding[] =>
-  findingsOf(status, { nowMs, kind: target.kind, command: (words) => commandFor(target, words) });
+const findingsIn = (status: Status, target: Target, nowMs: number, requestsPerSecond?: number): Finding[] =>
+  findingsOf(status, {
+    ...{ nowMs, requestsPerSecond, kind: target.kind },
+    command: (words) => commandFor(target, words),
+  });
 
 const watchedMs = 5_000;
 
@@ -115,9 +121,14 @@ const maxShown = 10;
  *
  * @param versions only those of a stack are shown
  */
-export function statusText(status: Status, target: Target, nowMs: number, versions?: Versions): string {
+export function statusText(
+  status: Status,
+  target: Target,
+  nowMs: number,
+  versions?: Versions,
+  findings = findingsIn(status, target, nowMs),
+): string {
   const { partnerAccounts } = status;
-  const findings = findingsIn(status, target, nowMs);
   const standstill = standstillOf(status);
   const of = (name: string | null) => findings.filter(({ partnerAccount }) => partnerAccount === name);
   const accounts =

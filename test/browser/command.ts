@@ -2,14 +2,25 @@ import { join } from 'node:path';
 import { repository } from '../deploy/emulator/cloud.ts';
 import type { Finished, Processes } from '../deploy/emulator/processes.ts';
 
+/** A command that runs until it is killed. */
+export interface Started {
+  /** What the pattern found in its output: the first group, or everything. */
+  readonly printed: string;
+  readonly ended: Promise<Finished>;
+  kill(signal: NodeJS.Signals): void;
+}
+
 /** `advert-bridge` in a process of its own, on an embedded bridge in a folder. */
 export interface BridgeCommand {
   run(args: readonly string[], input?: string): Promise<Finished>;
+  /** Starts a command, and waits until its output matches. */
+  start(args: readonly string[], output: RegExp): Promise<Started>;
   /** Starts `connect`, and gives the address that it prints when it waits for the browser. */
   connect(args: readonly string[]): Promise<{ readonly url: string; readonly ended: Promise<Finished> }>;
 }
 
 const timeoutMs = 60_000;
+const startedMs = 15 * 60_000;
 
 export function bridgeCommand(dir: string, processes: Processes): BridgeCommand {
   const program = join(repository, 'cli', 'main.ts');
@@ -21,20 +32,30 @@ export function bridgeCommand(dir: string, processes: Processes): BridgeCommand 
     cwd: repository,
   });
 
+  async function start(args: readonly string[], output: RegExp): Promise<Started> {
+    const printed = Promise.withResolvers<string>();
+    let said = '';
+    const onOutput = (text: string): void => {
+      said += text;
+      const found = output.exec(said);
+      if (found) printed.resolve(found[1] ?? found[0]);
+    };
+    const ended = processes.run(command(args), { timeoutMs: startedMs, onOutput });
+    const group = processes.groups.at(-1) ?? 0;
+    const first = await Promise.race([printed.promise, ended]);
+    if (typeof first !== 'string') throw new Error(`${args[0]} ended at once: ${first.stderr}`);
+    return { printed: first, ended, kill: (signal) => process.kill(group, signal) };
+  }
+
   return {
     run: (args, input) =>
       processes.run(command(args), { timeoutMs, ...(input === undefined ? {} : { input }) }),
+    start,
     async connect(args) {
-      const printed = Promise.withResolvers<string>();
-      let said = '';
-      const onOutput = (text: string): void => {
-        said += text;
-        const url = /^ {2}(http\S+)\n[\s\S]*Waiting/m.exec(said)?.[1];
-        if (url !== undefined) printed.resolve(url);
-      };
-      const ended = processes.run(command(['connect', ...args, '--port', '0']), { timeoutMs, onOutput });
-      const url = await Promise.race([printed.promise, ended]);
-      if (typeof url !== 'string') throw new Error(`connect ended at once: ${url.stderr}`);
+      const { printed: url, ended } = await start(
+        ['connect', ...args, '--port', '0'],
+        /^ {2}(http\S+)\n[\s\S]*Waiting/m,
+      );
       return { url, ended };
     },
   };

@@ -13,6 +13,7 @@ import { RunEndedError, Steps } from '../deploy/emulator/steps.ts';
 import { findChromium, howToInstall, launch } from './chromium.ts';
 import { bridgeCommand } from './command.ts';
 import { connectSteps } from './connect-steps.ts';
+import { consoleSteps } from './console-steps.ts';
 
 const executable = findChromium();
 if (executable === undefined) {
@@ -37,6 +38,7 @@ try {
   try {
     const bridge = bridgeCommand(join(folder, 'state'), processes);
     await connectSteps({ steps, browser, sandbox, bridge, screenshots });
+    await consoleSteps({ steps, browser, sandbox, bridge, screenshots });
   } finally {
     await browser.close();
   }

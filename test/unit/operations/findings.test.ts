@@ -122,6 +122,16 @@ describe('a finding', () => {
     expect(findings.map((one) => ({ what: one.what, severity: one.severity }))).toEqual([{ what, severity }]);
   });
 
+  it('is not made of a backlog that is being worked off', async () => {
+    const queue = { waiting: 5_000, deadLetters: 0, oldestListedAt: '2026-11-20T11:55:00.000Z' };
+    expect((await found({ queue })).findings).toEqual([]);
+  });
+
+  it('is made of few changes that wait for long: every advert answers a fault', async () => {
+    const queue = { waiting: 5, deadLetters: 0, oldestListedAt: '2026-11-20T11:59:00.000Z' };
+    expect((await found({ queue })).findings).toMatchObject([{ what: 'late', severity: 'fault' }]);
+  });
+
   it('is not made of a hold that has just begun: most end at the first trial', async () => {
     const hold = { ...serviceHold('service', nowMs + minute), since: nowMs - 1_000, fault: 'transient' };
     expect((await found({ accounts: [{ holds: [hold] }] })).findings).toEqual([]);

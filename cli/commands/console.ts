@@ -1,0 +1,50 @@
+import { startConsole } from '../../console/console.ts';
+import { textOfPlace } from '../../operations/errors.ts';
+import packageJson from '../../package.json' with { type: 'json' };
+import { openBrowser } from '../authorize/open-browser.ts';
+import { withBridge } from '../bridge/open.ts';
+import { defineCommand } from '../shared/command.ts';
+import { exitCodes, say, show } from '../shared/io.ts';
+import { listenError } from '../shared/listen-error.ts';
+import { flag, number } from '../shared/options.ts';
+import { commandFor } from '../shared/target.ts';
+
+export const addConsole = defineCommand(
+  {
+    name: 'console',
+    group: 'watch',
+    summary: 'watch and steer the bridge on a page',
+    description:
+      'Serves a page on this machine that shows how the bridge is doing, and does what the commands do, until Ctrl-C. ' +
+      'Its address is the first line on standard output; it works once.',
+    more: `What is done on the page is logged on standard error. More: docs/operate/console.md
+
+Examples:
+  advert-bridge console --local .advert-bridge
+  advert-bridge console --read-only --no-open --port 8400   (the deployed stack)`,
+    options: {
+      port: number('the port on 127.0.0.1; 0: any free one', 0, 65_535, 0),
+      noOpen: flag('print the address, and do not open it'),
+      readOnly: flag('show everything, and refuse to change anything'),
+    },
+    isWithoutJson: true,
+  },
+  ({ io, target, options: { port, noOpen, readOnly } }) =>
+    withBridge(target, async (bridge) => {
+      const signal = io.untilStopped();
+      const started = await startConsole({
+        ...{ bridge, port, isReadOnly: readOnly, version: packageJson.version, env: io.env },
+        program: [process.execPath, ...process.execArgv, process.argv[1] ?? ''],
+        place: target.kind === 'local' ? ['--local', target.dir] : ['--stack', textOfPlace(target)],
+        command: (words) => commandFor(target, words),
+        say: (text) => say(io, text),
+      }).catch((error: unknown) => {
+        throw listenError(error, port, 'Choose another with --port, or leave it out');
+      });
+      show(io, started.url);
+      const opened = noOpen ? undefined : await openBrowser(started.url, io.env);
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+      await Promise.all([started.close(), opened?.remove()]);
+      return exitCodes.done;
+    }),
+);

@@ -1,0 +1,163 @@
+/**
+ * What the page can do: each action is a command of the command line, run in a process of its own, so the page stays
+ * alive during long work, and an operator can do the same without the page.
+ */
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import * as v from 'valibot';
+import { partnerAccountName } from '../shared/contract/checks.ts';
+import { type Clock, toInstant } from '../shared/domain/clock.ts';
+import { printableLine } from '../shared/domain/text/printable.ts';
+import type { Action } from './snapshot.ts';
+
+const name = v.optional(partnerAccountName);
+const id = v.pipe(v.string(), v.regex(/^[\w/:.~-]{1,200}$/), v.regex(/^[^-]/));
+const ids = v.pipe(v.array(id), v.minLength(1), v.maxLength(50_000));
+const reason = v.optional(v.pipe(v.string(), v.trim(), v.maxLength(200)));
+
+const actionSchema = v.variant('action', [
+  v.strictObject({ action: v.literal('pause'), name, reason }),
+  v.strictObject({ action: v.literal('resume'), name, early: v.optional(v.boolean()) }),
+  v.strictObject({ action: v.literal('poll'), name }),
+  v.strictObject({ action: v.literal('resync'), name, since: v.pipe(v.string(), v.isoTimestamp()) }),
+  v.strictObject({ action: v.literal('backfill'), name: partnerAccountName }),
+  v.strictObject({ action: v.literal('audit'), name: partnerAccountName }),
+  v.strictObject({ action: v.literal('redrive'), ids }),
+  v.strictObject({ action: v.literal('drop'), ids }),
+]);
+type Wanted = v.InferOutput<typeof actionSchema>;
+
+/** So many dead letters are handled by one process; more would make its command line too long. */
+const lettersAtOnce = 1_000;
+const shownActions = 10;
+
+export interface ActionsOptions {
+  /** Runs the command line: the program with its arguments up to the command. */
+  readonly program: readonly [string, ...string[]];
+  /** The arguments that name the bridge. */
+  readonly place: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly who: () => Promise<string>;
+  /** Logs what was done, and by whom. */
+  readonly log: (line: string) => void;
+  /** Called whenever the list of actions has changed. */
+  readonly onChange: (actions: readonly Action[]) => void;
+}
+
+export function createActions({ program, place, env, clock, who, log, onChange }: ActionsOptions) {
+  let actions: readonly Action[] = [];
+  let latest = 0;
+  const stopping = new AbortController();
+  const running = new Set<Promise<void>>();
+
+  function change(action: Action): void {
+    const others = actions.filter((other) => other.id !== action.id);
+    actions = [action, ...others].toSorted((a, b) => b.id - a.id).slice(0, shownActions);
+    onChange(actions);
+  }
+
+  /** Runs one command. @returns its exit code; its last line is passed to `onLine` */
+  async function run(args: readonly string[], onLine: (line: string) => void): Promise<number> {
+    const [file, ...first] = program;
+    const child = spawn(file, [...first, ...args, ...place], {
+      env: { ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      signal: stopping.signal,
+      killSignal: 'SIGTERM',
+    });
+    for (const output of [child.stdout, child.stderr]) {
+      createInterface({ input: output }).on('line', (line) => onLine(printableLine(line)));
+    }
+    return new Promise((resolve) => {
+      child.on('error', ({ message }) => {
+        onLine(message);
+        resolve(1);
+      });
+      child.on('close', (code) => resolve(code ?? 1));
+    });
+  }
+
+  async function perform(wanted: Wanted, begun: Action): Promise<void> {
+    const parts = partsOf(wanted);
+    let says = '';
+    let worst = 0;
+    for (const [index, args] of parts.entries()) {
+      const part = parts.length === 1 ? '' : `${index * lettersAtOnce} of ${countOf(wanted)}: `;
+      const code = await run(args, (line) => {
+        says = line;
+        change({ ...begun, says: `${part}${line}` });
+      });
+      worst = worst === 1 ? 1 : Math.max(worst, code);
+      if (code === 1 || code === 2) break;
+    }
+    const state = worst === 0 ? 'done' : worst === 3 ? 'left' : 'failed';
+    change({ ...begun, state, says });
+    log(`${begun.who}: ${begun.command}: ${state}${says === '' ? '' : `: ${says}`}`);
+  }
+
+  return {
+    /** Begins an action. @throws {v.ValiError} for anything that the page does not offer */
+    async act(given: unknown): Promise<{ readonly id: number }> {
+      const wanted = v.parse(actionSchema, given);
+      latest += 1;
+      const begun: Action = {
+        id: latest,
+        at: toInstant(clock.now()),
+        who: await who().catch(() => 'unknown'),
+        command: commandOf(wanted),
+        state: 'running',
+        says: '',
+      };
+      change(begun);
+      log(`${begun.who}: ${begun.command}`);
+      const work: Promise<void> = perform(wanted, begun).finally(() => running.delete(work));
+      running.add(work);
+      return { id: begun.id };
+    },
+    /** Interrupts what is running, as Ctrl-C does: it can be continued. */
+    async close(): Promise<void> {
+      stopping.abort();
+      await Promise.allSettled(running);
+    },
+  };
+}
+
+/** The arguments of the processes that do it, one after the other. */
+function partsOf(wanted: Wanted): string[][] {
+  switch (wanted.action) {
+    case 'pause':
+      return [['pause', ...named(wanted), ...(wanted.reason ? [`--reason=${wanted.reason}`] : [])]];
+    case 'resume':
+      return [['resume', ...named(wanted), ...(wanted.early ? ['--early'] : [])]];
+    case 'resync':
+      return [['resync', ...named(wanted), '--since', wanted.since]];
+    case 'redrive':
+    case 'drop': {
+      const yes = wanted.action === 'drop' ? ['--yes'] : [];
+      const begins = wanted.ids.flatMap((_, index) => (index % lettersAtOnce === 0 ? [index] : []));
+      return begins.map((begin) => [
+        'dead-letters',
+        wanted.action,
+        ...yes,
+        ...wanted.ids.slice(begin, begin + lettersAtOnce),
+      ]);
+    }
+    default:
+      return [[wanted.action, ...named(wanted)]];
+  }
+}
+
+const named = (wanted: { readonly name?: string | undefined }): string[] =>
+  wanted.name ? [wanted.name] : [];
+const countOf = (wanted: Wanted): number => ('ids' in wanted ? wanted.ids.length : 0);
+
+/** The command as a person would write it. */
+function commandOf(wanted: Wanted): string {
+  const [first = []] = partsOf(wanted);
+  const shown = 'ids' in wanted && wanted.ids.length > 3 ? first.slice(0, 3) : first;
+  const words = shown.map((word) =>
+    /^[\w/:.~=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`,
+  );
+  return `advert-bridge ${words.join(' ')}${shown === first ? '' : ` … (${countOf(wanted)} IDs)`}`;
+}

@@ -1,0 +1,70 @@
+/** The console: a page on loopback that shows how a bridge is doing, and does what its commands do. */
+import type { Bridge } from '../operations/bridge.ts';
+import { createActions } from './actions.ts';
+import { readAssets } from './assets.ts';
+import { createLive } from './live.ts';
+import { startServer } from './server.ts';
+
+export interface ConsoleOptions {
+  readonly bridge: Bridge;
+  /** 0: any free port. */
+  readonly port: number;
+  readonly isReadOnly: boolean;
+  readonly version: string;
+  /** Runs the command line: the program, with its arguments up to the command. */
+  readonly program: readonly [string, ...string[]];
+  /** The arguments that name the bridge, such as `--local DIR`. */
+  readonly place: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** A command of this program for this bridge. */
+  readonly command: (words: string) => string;
+  readonly say: (text: string) => void;
+  /** What the panel *Break it* offers, in the demo. */
+  readonly breakIt?: Readonly<Record<string, () => void>>;
+}
+
+export interface Console {
+  /** The address to open: it works once. */
+  readonly url: string;
+  /** Ends the server, and interrupts what is running. */
+  close(): Promise<void>;
+}
+
+/** @throws {NodeJS.ErrnoException} when the port is in use */
+export async function startConsole(options: ConsoleOptions): Promise<Console> {
+  const { bridge, port, isReadOnly, version, program, place, env, command, say, breakIt = {} } = options;
+  const settings = await bridge.settings().catch(() => undefined);
+  const requestsPerSecond = settings?.maxRequestsPerSecond ?? null;
+  const shown = {
+    requestsPerSecond,
+    kind: bridge.kind,
+    name: bridge.name,
+    place: place.join(' '),
+    version,
+    isReadOnly,
+  };
+  const live = createLive({ bridge, shown: { ...shown, breakIt: Object.keys(breakIt) }, command, say });
+  const actions = createActions({
+    ...{ program, place, env },
+    clock: bridge.clock,
+    who: bridge.who,
+    log: say,
+    onChange: live.showActions,
+  });
+  const act = async (given: unknown) => {
+    const name = (given as { readonly breakIt?: string } | null)?.breakIt;
+    if (name === undefined || !Object.hasOwn(breakIt, name)) return actions.act(given);
+    breakIt[name]?.();
+    return {};
+  };
+  const server = await startServer({ port, isReadOnly, live, act, assets: await readAssets() });
+  const stopping = new AbortController();
+  const running = live.run(stopping.signal);
+  return {
+    url: server.url,
+    async close() {
+      stopping.abort();
+      await Promise.all([server.close(), actions.close(), running]);
+    },
+  };
+}

@@ -1,0 +1,223 @@
+/** Reads the bridge again and again, remembers the last half hour, and tells the pages that are open. */
+import * as v from 'valibot';
+import type { Bridge } from '../operations/bridge.ts';
+import { listDeadLetters } from '../operations/dead-letters.ts';
+import { findingsOf } from '../operations/findings.ts';
+import { readHistory } from '../operations/history.ts';
+import { readStatus } from '../operations/status.ts';
+import { advertIdPattern, partnerAccountName } from '../shared/contract/checks.ts';
+import type { Envelope } from '../shared/contract/events.ts';
+import { createHalfHour } from './half-hour.ts';
+import type {
+  Action,
+  ShownEvent,
+  ShownHistory,
+  ShownLetter,
+  ShownLetters,
+  Snapshot,
+  Work,
+} from './snapshot.ts';
+
+export interface LiveOptions {
+  readonly bridge: Bridge;
+  readonly shown: Snapshot['bridge'];
+  /** A command of this program for this bridge. */
+  readonly command: (words: string) => string;
+  /** Says on standard error what the page cannot show. */
+  readonly say: (text: string) => void;
+}
+
+export type Push = (event: 'snapshot' | 'events' | 'plots' | 'heartbeat', data: unknown) => void;
+
+/** An embedded bridge is read from its file; each look at a stack costs requests of AWS. */
+const lookMs = { local: 1_000, stack: 10_000 };
+const workLookMs = 5_000;
+/** As many events as the page keeps. */
+const keptEvents = 500;
+const shownLetters = 100;
+
+const historyQuery = v.strictObject({
+  account: partnerAccountName,
+  advert: v.pipe(v.string(), v.regex(advertIdPattern)),
+});
+const lettersQuery = v.strictObject({ filter: v.optional(v.pipe(v.string(), v.maxLength(200)), '') });
+
+export type Live = ReturnType<typeof createLive>;
+
+export function createLive({ bridge, shown, command, say }: LiveOptions) {
+  const { clock } = bridge;
+  const pushes = new Set<Push>();
+  const events: ShownEvent[] = [];
+  const halfHour = createHalfHour(clock.now());
+  let workReadMs = Number.NEGATIVE_INFINITY;
+  let letters: readonly ShownLetter[] = [];
+  let lettersOf: number | undefined;
+  let snapshot: Snapshot = {
+    ...{ bridge: shown, at: clock.now(), facts: null, findings: [], error: null },
+    ...{ deadLetters: {}, lastEvents: {}, work: [], actions: [] },
+  };
+
+  function push(event: Parameters<Push>[0], data: unknown): void {
+    for (const one of pushes) one(event, data);
+  }
+
+  function show(change: Partial<Snapshot>): void {
+    snapshot = { ...snapshot, ...change };
+    push('snapshot', snapshot);
+  }
+
+  async function look(): Promise<void> {
+    const nowMs = clock.now();
+    const facts = await readStatus(bridge, nowMs);
+    const findings = findingsOf(facts, {
+      nowMs,
+      kind: bridge.kind,
+      command,
+      requestsPerSecond: shown.requestsPerSecond ?? undefined,
+    });
+    const { deadLetters } = facts.queue;
+    if (deadLetters !== lettersOf) {
+      letters = deadLetters === 0 ? [] : await readLetters(bridge);
+      lettersOf = deadLetters;
+    }
+    const isWorkDue = nowMs - workReadMs >= workLookMs;
+    if (isWorkDue) workReadMs = nowMs;
+    show({
+      ...{ at: nowMs, facts, findings, error: null },
+      deadLetters: countsOf(letters),
+      ...(isWorkDue && { work: await readWork(bridge, facts.partnerAccounts) }),
+    });
+    const lags = facts.partnerAccounts.flatMap(({ lagSeconds }) => lagSeconds ?? []);
+    const isNew = halfHour.note(nowMs, {
+      Lag: lags.length === 0 ? null : Math.max(...lags),
+      Waiting: facts.queue.waiting,
+      Requests: null,
+    });
+    if (isNew) push('plots', halfHour.plots(nowMs));
+  }
+
+  async function watchFacts(signal: AbortSignal): Promise<void> {
+    for (; !signal.aborted; await clock.sleep(lookMs[bridge.kind], signal)) {
+      await look().catch((error: Error) => show({ error: error.message }));
+    }
+  }
+
+  async function watchEvents(signal: AbortSignal): Promise<void> {
+    for await (const envelopes of bridge.events(undefined, { signal, say, recent: keptEvents })) {
+      const published = envelopes.map(shownEvent);
+      if (published.length === 0) continue;
+      events.push(...published);
+      events.splice(0, events.length - keptEvents);
+      for (const { time } of published) halfHour.countEvent(Date.parse(time));
+      snapshot = { ...snapshot, lastEvents: { ...snapshot.lastEvents, ...timesOf(published) } };
+      push('events', published);
+    }
+  }
+
+  return {
+    /** Tells `one` what is known, and then each change. @returns ends that */
+    subscribe(one: Push): () => void {
+      one('snapshot', snapshot);
+      one('plots', halfHour.plots(clock.now()));
+      one('events', events);
+      pushes.add(one);
+      return () => pushes.delete(one);
+    },
+
+    showActions: (actions: readonly Action[]): void => show({ actions }),
+
+    /** Reads until `signal` is aborted. */
+    async run(signal: AbortSignal): Promise<void> {
+      const unseen = watchEvents(signal).catch((error: Error) =>
+        say(`Events are not shown: ${error.message}`),
+      );
+      await Promise.all([watchFacts(signal), unseen]);
+    },
+
+    /** @throws {v.ValiError} for another query; {UsageError} for an unknown partner account */
+    async history(query: unknown): Promise<ShownHistory> {
+      const { account, advert } = v.parse(historyQuery, query);
+      const asked = { partnerAccount: account, advertId: advert };
+      const { answer, latest } = await readHistory(bridge, asked);
+      const seen = events.filter((one) => one.partnerAccount === account && one.advertId === advert);
+      const last = latest ? [shownEvent(JSON.stringify(latest))] : [];
+      const isSeen = seen.some(({ time }) => time === last[0]?.time);
+      return { answer, events: [...(isSeen ? [] : last), ...seen.toReversed()] };
+    },
+
+    /** @throws {v.ValiError} for another query */
+    async deadLetters(query: unknown): Promise<ShownLetters & { readonly ids: readonly string[] }> {
+      const { filter } = v.parse(lettersQuery, query);
+      const words = filter.toLowerCase().split(/\s+/);
+      const matching = letters.filter((letter) => {
+        const text = Object.values(letter).join(' ').toLowerCase();
+        return words.every((word) => text.includes(word));
+      });
+      return {
+        matching: matching.length,
+        total: letters.length,
+        letters: matching.slice(0, shownLetters),
+        ids: matching.map(({ id }) => id),
+      };
+    },
+  };
+}
+
+async function readLetters(bridge: Bridge): Promise<ShownLetter[]> {
+  const { letters } = await listDeadLetters(bridge, {});
+  return letters.map(({ id, letter }) => ({
+    id,
+    partnerAccount: letter.partnerAccount ?? '',
+    advertId: letter.advertId ?? '',
+    fault: letter.fault,
+    reason: letter.reason,
+    at: letter.at,
+  }));
+}
+
+function countsOf(letters: readonly ShownLetter[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { partnerAccount } of letters) counts[partnerAccount] = (counts[partnerAccount] ?? 0) + 1;
+  return counts;
+}
+
+/** Backfills and audits that are not done. */
+async function readWork(
+  { backfills, audits }: Bridge,
+  accounts: readonly { readonly name: string; readonly generation: number }[],
+): Promise<Work[]> {
+  const work: Work[] = [];
+  for (const { name: partnerAccount, generation } of accounts) {
+    for (const [kind, progresses] of [
+      ['backfill', backfills],
+      ['audit', audits],
+    ] as const) {
+      const stored = await progresses.read({ partnerAccount, generation });
+      if (!stored || stored.value.state === 'done') continue;
+      const { state, listed, total = null } = stored.value;
+      work.push({ kind, partnerAccount, state, listed, total });
+    }
+  }
+  return work;
+}
+
+function shownEvent(envelope: string): ShownEvent {
+  const { 'detail-type': type, time, detail } = JSON.parse(envelope) as Envelope;
+  const { metadata, data } = detail;
+  const { partnerAccount } = metadata;
+  if (!('advertId' in data)) {
+    return { time, partnerAccount, advertId: '', previous: null, status: null, cause: '', about: type };
+  }
+  const cause = 'cause' in metadata ? metadata.cause : '';
+  return {
+    time,
+    partnerAccount,
+    advertId: data.advertId,
+    previous: data.previousStatus,
+    status: data.status,
+    cause,
+  };
+}
+
+const timesOf = (published: readonly ShownEvent[]): Record<string, string> =>
+  Object.fromEntries(published.map(({ partnerAccount, time }) => [partnerAccount, time]));

@@ -1,0 +1,112 @@
+import { html } from 'htm/preact';
+import { useState } from 'preact/hooks';
+import type { Facts, Snapshot } from '../snapshot.ts';
+import type { Question } from './dialog.ts';
+import { count, duration, printable, time } from './format.ts';
+
+type Account = Facts['partnerAccounts'][number];
+export type Ask = (question: Question) => void;
+
+/** More would make the page slow; *Find account* reaches the others. */
+const maxShown = 100;
+/** With more accounts than this there is something to find. */
+const minToFind = 10;
+
+/** The partner accounts, worst first. */
+export function Accounts({ snapshot, ask }: { snapshot: Snapshot; ask: Ask }) {
+  const [find, setFind] = useState('');
+  const { facts, bridge } = snapshot;
+  const accounts = facts?.partnerAccounts ?? [];
+  const found = accounts.filter(({ name }) => name.includes(find)).sort((a, b) => urgency(b) - urgency(a));
+  const rest = found.length - maxShown;
+  return html`
+    <section aria-labelledby="accounts">
+      <h2 id="accounts">Partner accounts</h2>
+      ${
+        accounts.length >= minToFind &&
+        html`<label>Find account
+          <input type="search" value=${find} onInput=${(event: InputEvent) => setFind((event.target as HTMLInputElement).value)} />
+        </label>`
+      }
+      <div class="wide" tabindex="0" role="group" aria-label="Table of partner accounts">
+        <table>
+          <thead><tr>
+            <th scope="col">Name</th><th scope="col">State</th><th scope="col">Behind</th><th scope="col">Waiting</th>
+            <th scope="col">Dead letters</th><th scope="col">Last event</th>${!bridge.isReadOnly && html`<th scope="col">Steer</th>`}
+          </tr></thead>
+          <tbody>${found.slice(0, maxShown).map((account) => html`<${Row} key=${account.name} ...${{ account, snapshot, ask }} />`)}</tbody>
+        </table>
+      </div>
+      ${accounts.length === 0 && html`<p>None is connected. Connect one: <code>advert-bridge connect NAME ${bridge.place}</code></p>`}
+      ${rest > 0 && html`<p>And ${count(rest)} more. Find one by its name.</p>`}
+    </section>
+  `;
+}
+
+/** The worst have the greatest. */
+function urgency({ state, reason, needsPerson, lagSeconds }: Account): number {
+  const rank = needsPerson ? 3 : state === 'polling' ? Number(reason !== null) : 2;
+  return rank * 1e9 + (lagSeconds ?? 0);
+}
+
+function Row({ account, snapshot, ask }: { account: Account; snapshot: Snapshot; ask: Ask }) {
+  const { name, state, reason, lagSeconds, books } = account;
+  const rate = snapshot.bridge.requestsPerSecond;
+  const waits = rate === null || books.inFlight < rate ? '' : ` (${duration(books.inFlight / rate)})`;
+  const last = snapshot.lastEvents[name];
+  return html`<tr>
+    <th scope="row">${name}</th>
+    <td><span class=${`state ${state}`}>${state}</span>${reason && html` <span class="reason">${printable(reason)}</span>`}</td>
+    <td>${lagSeconds === null ? 'no feed' : duration(lagSeconds)}</td>
+    <td>${count(books.inFlight)}${waits}</td>
+    <td>${count(snapshot.deadLetters[name] ?? 0)}</td>
+    <td>${last ? html`<time datetime=${last}>${time(last)}</time>` : 'none seen yet'}</td>
+    ${
+      !snapshot.bridge.isReadOnly &&
+      html`<td class="buttons">${questionsFor(account, snapshot.bridge.place).map(
+        (question) =>
+          html`<button key=${question.label} aria-label=${`${question.label} ${name}`} onClick=${() => ask(question)}>${question.label}</button>`,
+      )}</td>`
+    }
+  </tr>`;
+}
+
+type Labelled = Question & { readonly label: string };
+
+/** What can be done with an account. */
+function questionsFor({ name, paused }: Account, place: string): Labelled[] {
+  const steer = (label: string, action: string, says: string, more: Partial<Question> = {}): Labelled => ({
+    label,
+    heading: `${label}: ${name}`,
+    says,
+    button: `${label} ${name}`,
+    command: `advert-bridge ${action} ${name} ${place}`,
+    action: () => ({ action, name }),
+    ...more,
+  });
+  return [
+    paused
+      ? steer('Resume', 'resume', 'Its feed is polled again, and what waits is fetched.')
+      : steer('Pause', 'pause', 'No request is sent for it until somebody resumes it. Nothing is lost.', {
+          field: { label: 'Why?', name: 'reason', type: 'text' },
+          action: (reason) => ({ action: 'pause', name, ...(reason && { reason }) }),
+        }),
+    steer('Poll now', 'poll', 'Reads its feed once, without waiting for the next poll.'),
+    steer(
+      'Resync',
+      'resync',
+      'Reads its feed again from a time. What was delivered already is not published again.',
+      {
+        command: `advert-bridge resync ${name} --since TIME ${place}`,
+        field: { label: 'From', name: 'since', type: 'datetime-local' },
+        action: (local) => ({ action: 'resync', name, since: new Date(local).toISOString() }),
+      },
+    ),
+    steer(
+      'Backfill',
+      'backfill',
+      'Fetches every one of its adverts once. Those without an event, or with another status, get one.',
+    ),
+    steer('Audit', 'audit', 'Compares every published advert with the service, and repairs what differs.'),
+  ];
+}

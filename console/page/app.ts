@@ -1,0 +1,49 @@
+/** The page: everything on it follows from what the server pushes. */
+import { html } from 'htm/preact';
+import { render } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { Accounts } from './accounts.ts';
+import { Dialog, type Question } from './dialog.ts';
+import { Events } from './events.ts';
+import { DeadLetters } from './letters.ts';
+import { BreakIt, Doing, Findings, Flow, Header, Surroundings } from './overview.ts';
+import { Plots } from './plots.ts';
+import { listen, type Received } from './server.ts';
+import { verdictOf } from './verdict.ts';
+
+function Page() {
+  const [received, setReceived] = useState<Received>({ events: [], isCutOff: false });
+  const [question, setQuestion] = useState<Question>();
+  useEffect(() => listen(setReceived), []);
+  const { snapshot, plots, events, isCutOff } = received;
+  const verdict = verdictOf(received, Date.now());
+  useEffect(() => {
+    document.title = `${verdict.title} · Advert Bridge`;
+  }, [verdict.title]);
+  const facts = snapshot?.facts ?? null;
+  return html`
+    <${Header} ...${{ verdict, snapshot, ask: setQuestion }} />
+    <main class=${isCutOff ? 'stale' : ''}>
+      ${
+        snapshot &&
+        facts &&
+        html`
+          <${Findings} findings=${snapshot.findings} />
+          <${Flow} facts=${facts} kind=${snapshot.bridge.kind} />
+          <${Plots} plots=${plots} />
+          <${Accounts} snapshot=${snapshot} ask=${setQuestion} />
+          ${snapshot.bridge.breakIt.length > 0 && html`<${BreakIt} names=${snapshot.bridge.breakIt} />`}
+          <div class="columns">
+            <${Events} events=${events} snapshot=${snapshot} />
+            <${Doing} work=${snapshot.work} actions=${snapshot.actions} rate=${snapshot.bridge.requestsPerSecond} />
+          </div>
+          <${DeadLetters} snapshot=${snapshot} ask=${setQuestion} />
+          <${Surroundings} facts=${facts} />
+        `
+      }
+    </main>
+    ${question && html`<${Dialog} key=${question.heading} question=${question} onClose=${() => setQuestion(undefined)} />`}
+  `;
+}
+
+render(html`<${Page} />`, document.body);

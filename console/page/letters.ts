@@ -1,0 +1,98 @@
+import { html } from 'htm/preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { ShownLetters, Snapshot } from '../snapshot.ts';
+import type { Ask } from './accounts.ts';
+import { count, counted, printable, time } from './format.ts';
+import { readLetters } from './server.ts';
+
+/** The dead letters: found by a filter, chosen one by one or all that match, redriven or dropped. */
+export function DeadLetters({ snapshot, ask }: { snapshot: Snapshot; ask: Ask }) {
+  const [filter, setFilter] = useState('');
+  const [found, setFound] = useState<ShownLetters & { readonly ids: readonly string[] }>();
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const total = snapshot.facts?.queue.deadLetters ?? 0;
+  const { isReadOnly, place } = snapshot.bridge;
+
+  useEffect(() => {
+    let isCurrent = true;
+    const looked = readLetters(filter).then((answer) => {
+      if (!isCurrent) return;
+      const known = new Set(answer.ids);
+      setFound(answer);
+      setChosen((before) => new Set([...before].filter((id) => known.has(id))));
+    });
+    void looked.catch(() => undefined);
+    return () => {
+      isCurrent = false;
+    };
+  }, [filter, total]);
+
+  const ids = [...chosen];
+  const choose = (id: string) =>
+    setChosen(new Set(chosen.has(id) ? ids.filter((one) => one !== id) : [...ids, id]));
+  const areAllChosen = found !== undefined && found.matching > 0 && chosen.size === found.matching;
+  const isEach = ids.length === 1 ? 'its advert' : 'each of their adverts';
+  const questions = [
+    [
+      'Redrive',
+      'redrive',
+      `Puts the messages back into the queue, so ${isEach} is fetched again. Do this when the cause is fixed.`,
+    ],
+    ['Drop', 'drop', `Removes them for good: ${isEach} gets no event until it changes again.`],
+  ] as const;
+  return html`
+    <section aria-labelledby="letters">
+      <h2 id="letters">Dead letters</h2>
+      ${total === 0 && html`<p>None: the bridge has given up on no advert.</p>`}
+      ${
+        total > 0 &&
+        html`
+          <p>The bridge gave up on ${counted(total, 'advert')}. When the cause is fixed, redrive them.</p>
+          <div class="inline">
+            <label>Filter
+              <input type="search" value=${filter} onInput=${(event: InputEvent) => setFilter((event.target as HTMLInputElement).value)} />
+            </label>
+            ${
+              !isReadOnly &&
+              html`
+                <label><input type="checkbox" checked=${areAllChosen} onChange=${() => setChosen(new Set(areAllChosen ? [] : found?.ids))} />
+                  Select all matching (${count(found?.matching ?? 0)})</label>
+                ${questions.map(
+                  ([label, action, says]) =>
+                    html`<button disabled=${ids.length === 0} onClick=${() =>
+                      ask({
+                        heading: `${label} ${counted(ids.length, 'dead letter')}?`,
+                        says,
+                        button: `${label} ${counted(ids.length, 'dead letter')}`,
+                        command: `advert-bridge dead-letters ${action} ${ids.slice(0, 2).join(' ')}${ids.length > 2 ? ' …' : ''} ${place}`,
+                        action: () => ({ action, ids }),
+                      })}>${label}</button>`,
+                )}
+                <span aria-live="polite">${counted(ids.length, 'dead letter')} selected</span>
+              `
+            }
+          </div>
+          <div class="wide" tabindex="0" role="group" aria-label="Table of dead letters">
+            <table>
+              <thead><tr>
+                ${!isReadOnly && html`<td></td>`}<th scope="col">Account</th><th scope="col">Advert</th><th scope="col">Fault</th>
+                <th scope="col">Reason</th><th scope="col">Since</th>
+              </tr></thead>
+              <tbody>${found?.letters.map(
+                ({ id, partnerAccount, advertId, fault, reason, at }) => html`<tr key=${id}>
+                  ${
+                    !isReadOnly &&
+                    html`<td><input type="checkbox" aria-label=${`Select advert ${printable(advertId)}`} checked=${chosen.has(id)} onChange=${() => choose(id)} /></td>`
+                  }
+                  <td>${partnerAccount}</td><td>${printable(advertId)}</td><td>${fault}</td><td class="reason">${printable(reason)}</td>
+                  <td><time datetime=${at}>${time(at)}</time></td>
+                </tr>`,
+              )}</tbody>
+            </table>
+          </div>
+          ${(found?.matching ?? 0) > (found?.letters.length ?? 0) && html`<p>The first ${count(found?.letters.length ?? 0)} of ${count(found?.matching ?? 0)} are listed.</p>`}
+        `
+      }
+    </section>
+  `;
+}

@@ -1,0 +1,165 @@
+import { html } from 'htm/preact';
+import type { Action, Facts, Finding, Snapshot, Work } from '../snapshot.ts';
+import type { Ask } from './accounts.ts';
+import { count, counted, duration, printable, time } from './format.ts';
+import { act } from './server.ts';
+import { needing, type Verdict } from './verdict.ts';
+
+/** One look: does it work? */
+export const Header = ({
+  verdict,
+  snapshot,
+  ask,
+}: {
+  verdict: Verdict;
+  snapshot: Snapshot | undefined;
+  ask: Ask;
+}) => html`
+  <header class=${verdict.tone}>
+    <h1>${verdict.title}</h1>
+    <p role="status">${printable(verdict.sentence)}</p>
+    ${snapshot && html`<p class="where">${snapshot.bridge.kind === 'local' ? 'embedded bridge in' : 'stack'} ${snapshot.bridge.name}, version ${snapshot.bridge.version}</p>`}
+    ${snapshot && !snapshot.bridge.isReadOnly && html`<${Whole} snapshot=${snapshot} ask=${ask} />`}
+  </header>
+`;
+
+/** Pauses and resumes the whole bridge. */
+function Whole({ snapshot: { facts, bridge }, ask }: { snapshot: Snapshot; ask: Ask }) {
+  const isPaused = facts?.paused != null;
+  const question = isPaused
+    ? {
+        ...{ heading: 'Resume the whole bridge?', button: 'Resume the whole bridge' },
+        says: 'Feeds are polled again. Accounts that were paused one by one stay paused.',
+        command: `advert-bridge resume ${bridge.place}`,
+        action: () => ({ action: 'resume' }),
+      }
+    : {
+        ...{ heading: 'Pause the whole bridge?', button: 'Pause the whole bridge' },
+        says: 'Nothing is sent to the partner service until somebody resumes it. Nothing is lost.',
+        field: { label: 'Why?', name: 'reason', type: 'text' } as const,
+        command: `advert-bridge pause ${bridge.place}`,
+        action: (reason: string) => ({ action: 'pause', ...(reason && { reason }) }),
+      };
+  return html`<div class="buttons"><button onClick=${() => ask(question)}>${isPaused ? 'Resume everything' : 'Pause everything'}</button></div>`;
+}
+
+/** What needs somebody, with the command that mends it; then notes. */
+export function Findings({ findings }: { findings: readonly Finding[] }) {
+  const notes = findings.filter(({ severity }) => severity === 'note');
+  const shown = [...needing(findings), ...notes];
+  if (shown.length === 0) return null;
+  return html`<section aria-labelledby="findings">
+    <h2 id="findings">What was found</h2>
+    <ul class="findings">${shown.map(
+      ({ severity, says, mend, since, runbook }) => html`<li class=${severity}>
+        <strong>${severity}</strong> ${printable(says)}${since && html` <span class="reason">since ${time(since)}</span>`}
+        ${mend && html`<p class="command">${mend}</p>`}${runbook && html`<p class="reason">${runbook}</p>`}
+      </li>`,
+    )}</ul>
+  </section>`;
+}
+
+/** The flow as it is. */
+export function Flow({ facts, kind }: { facts: Facts; kind: Snapshot['bridge']['kind'] }) {
+  const { partnerAccounts, queue, oldestWaitingSeconds, lastDrain } = facts;
+  const sum = (of: (books: (typeof partnerAccounts)[number]['books']) => number) =>
+    partnerAccounts.reduce((total, { books }) => total + of(books), 0);
+  const steps = [
+    [
+      'Feed',
+      `${count(sum(({ listed }) => listed))} changes listed`,
+      lastDrain ? `last polled ${time(lastDrain)}` : 'not polled yet',
+    ],
+    [
+      'Queue',
+      `${count(queue.waiting)} waiting`,
+      oldestWaitingSeconds === null ? 'nothing waits' : `the oldest for ${duration(oldestWaitingSeconds)}`,
+    ],
+    [
+      'Fan-out',
+      `${count(sum(({ unchanged, coalesced }) => unchanged + coalesced))} found unchanged`,
+      counted(queue.deadLetters, 'dead letter'),
+    ],
+    [
+      kind === 'stack' ? 'Bus' : 'Events',
+      `${count(sum(({ events }) => events))} events`,
+      `${count(sum(({ unavailable }) => unavailable))} unavailable`,
+    ],
+  ] as const;
+  return html`<ol class="flow" aria-label="The flow">${steps.map(
+    ([name, first, second]) =>
+      html`<li key=${name}><p><strong>${name}</strong></p><p>${first}</p><p class="reason">${second}</p></li>`,
+  )}</ol>`;
+}
+
+/** What the events go to, and what AWS runs. */
+export function Surroundings({ facts }: { facts: Facts }) {
+  const { webhooks = [], schedule, mapping, alarms } = facts;
+  if (webhooks.length === 0 && schedule === undefined) return null;
+  return html`<section aria-labelledby="around">
+    <h2 id="around">${schedule === undefined ? 'Webhooks' : 'On AWS'}</h2>
+    <ul>
+      ${webhooks.map(
+        ({ address, state, waiting, lastAnswer }) =>
+          html`<li>${printable(address)}: ${state}, ${counted(waiting, 'event')} waiting${lastAnswer && html` <span class="reason">${printable(lastAnswer)}</span>`}</li>`,
+      )}
+      ${schedule !== undefined && html`<li>schedule ${schedule}</li><li>event source mapping ${mapping}</li><li>${counted(alarms?.length ?? 0, 'alarm')} raised</li>`}
+    </ul>
+  </section>`;
+}
+
+/** What is at work, and what was done here. */
+export const Doing = ({
+  work,
+  actions,
+  rate,
+}: {
+  work: readonly Work[];
+  actions: readonly Action[];
+  /** Requests a second; null if it is not known. */
+  rate: number | null;
+}) => html`
+  <section aria-labelledby="doing">
+    <h2 id="doing">What is being done</h2>
+    ${work.length === 0 && actions.length === 0 && html`<p>Nothing: no backfill and no audit is at work.</p>`}
+    <ul>${work.map((one) => html`<li key=${`${one.kind} ${one.partnerAccount}`}><${Progress} work=${one} rate=${rate} /></li>`)}</ul>
+    <ul class="actions">${actions.map(
+      ({ id, at, who, command, state, says }) => html`<li key=${id}>
+        <time datetime=${at}>${time(at)}</time> ${printable(who)}: <code>${command}</code> <strong>${stateText[state]}</strong>
+        ${says && html`<p class="reason">${says}</p>`}
+      </li>`,
+    )}</ul>
+  </section>
+`;
+
+const stateText: Readonly<Record<Action['state'], string>> = {
+  running: 'at work',
+  done: 'done',
+  left: 'done, with something left for a person',
+  failed: 'failed',
+};
+
+function Progress({
+  work: { kind, partnerAccount, state, listed, total },
+  rate,
+}: {
+  work: Work;
+  rate: number | null;
+}) {
+  const rest = total === null || rate === null ? '' : `, about ${duration((total - listed) / rate)} left`;
+  return html`
+    <span>${kind} of ${partnerAccount}${state === 'paused' ? ' (stopped; it goes on from here)' : ''}: ${count(listed)}${
+      total === null ? '' : ` of ${count(total)}`
+    } adverts${rest}</span>
+    <progress aria-label=${`${kind} of ${partnerAccount}`} max=${total ?? undefined} value=${total === null ? undefined : listed}></progress>
+  `;
+}
+
+/** Only in the demo: faults of the sandbox, to see what the bridge does about them. */
+export const BreakIt = ({ names }: { names: readonly string[] }) => html`
+  <section aria-labelledby="break">
+    <h2 id="break">Break it</h2>
+    <p>This is the demo: let something go wrong for a while, and watch what the bridge does about it.</p>
+    <div class="buttons">${names.map((name) => html`<button key=${name} onClick=${() => act({ breakIt: name })}>${name}</button>`)}</div>
+  </section>
+`;

@@ -1,0 +1,154 @@
+import { request } from 'node:http';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Live, Push } from '../../../console/live.ts';
+import { type ConsoleServer, startServer } from '../../../console/server.ts';
+
+/** What the server was asked to do. */
+let acted: unknown[];
+let pages: Push[];
+let server: ConsoleServer;
+let port: number;
+let cookie: string;
+
+const live = {
+  subscribe: (push) => {
+    pages.push(push);
+    push('snapshot', { at: 1 });
+    return () => pages.splice(0);
+  },
+  history: async (query) => query,
+  deadLetters: async () => ({ matching: 0, total: 0, letters: [], ids: [] }),
+} as Pick<Live, 'subscribe' | 'history' | 'deadLetters'> as Live;
+
+async function start(isReadOnly = false): Promise<void> {
+  acted = [];
+  pages = [];
+  server = await startServer({
+    ...{ port: 0, live, isReadOnly },
+    assets: new Map([['/index.html', { type: 'text/html', content: Buffer.from('<p>page</p>') }]]),
+    act: async (action) => {
+      acted.push(action);
+      return { id: 1 };
+    },
+  });
+  port = Number(new URL(server.url).port);
+  const login = await ask(new URL(server.url).search, {}, 'GET', '/');
+  cookie = String(login.headers['set-cookie']).split(';')[0] ?? '';
+}
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly headers: NodeJS.Dict<string | string[]>;
+  readonly body: string;
+}
+
+/** A request with any headers at all, as another process on this machine can send it. */
+function ask(
+  query: string,
+  headers: Readonly<Record<string, string>>,
+  method = 'GET',
+  path = '/',
+  body = '',
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ host: '127.0.0.1', port, method, path: path + query, headers }, (answer) => {
+      let text = '';
+      answer.on('data', (part) => {
+        text += part;
+        if (answer.headers['content-type'] === 'text/event-stream') answer.destroy();
+      });
+      answer.on('close', () => resolve({ status: answer.statusCode, headers: answer.headers, body: text }));
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+const own = () => ({ cookie, origin: `http://127.0.0.1:${port}`, 'content-type': 'application/json' });
+const post = (headers: Readonly<Record<string, string>>) =>
+  ask('', headers, 'POST', '/actions', '{"action":"poll"}');
+
+beforeEach(() => start());
+afterEach(() => server.close());
+
+describe('the address that the console prints', () => {
+  it('gives the page a cookie that no script and no other site can use', async () => {
+    await server.close();
+    await start();
+    expect(cookie).toMatch(/^advert-bridge-console-\d+=[\w-]{43}$/);
+    const page = await ask('', { cookie });
+    expect(page).toMatchObject({ status: 200, body: '<p>page</p>' });
+  });
+
+  it('works once', async () => {
+    const again = await ask(new URL(server.url).search, {});
+    expect(again.status).toBe(403);
+    expect(again.headers['set-cookie']).toBeUndefined();
+  });
+});
+
+describe('a request is refused', () => {
+  it.each([
+    ['without the cookie', {}],
+    ['with a cookie that somebody guessed', { cookie: 'advert-bridge-console-1=x' }],
+  ])('%s', async (_, headers) => {
+    expect((await ask('', headers, 'GET', '/stream')).status).toBe(403);
+  });
+
+  it('to another name of this address, as a rebound name sends it', async () => {
+    expect((await ask('', { cookie, host: 'evil.example' })).status).toBe(403);
+  });
+
+  it.each([
+    ['from another page', { origin: 'https://evil.example' }],
+    ['from another port of this machine', { origin: 'http://127.0.0.1:1' }],
+    ['from a form, which sends no JSON', { 'content-type': 'text/plain' }],
+  ])('that changes something, %s', async (_, headers) => {
+    expect((await post({ ...own(), ...headers })).status).toBe(403);
+    expect(acted).toEqual([]);
+  });
+
+  it('that changes something, without an origin', async () => {
+    const { origin: _, ...headers } = own();
+    expect((await post(headers)).status).toBe(403);
+    expect(acted).toEqual([]);
+  });
+
+  it.each(['PUT', 'DELETE', 'OPTIONS'])('of the method %s', async (method) => {
+    expect((await ask('', own(), method, '/actions')).status).toBe(403);
+  });
+
+  it('that changes something on a read-only console', async () => {
+    await server.close();
+    await start(true);
+    expect((await post(own())).status).toBe(403);
+    expect(acted).toEqual([]);
+  });
+});
+
+describe('the console', () => {
+  it('does what its own page asks for', async () => {
+    expect(await post(own())).toMatchObject({ status: 202, body: '{"id":1}' });
+    expect(acted).toEqual([{ action: 'poll' }]);
+  });
+
+  it('refuses a body that is not JSON', async () => {
+    expect((await ask('', own(), 'POST', '/actions', '{')).status).toBe(400);
+  });
+
+  it('allows no inline script, no foreign host and no framing, and is never stored', async () => {
+    const { headers } = await ask('', { cookie });
+    expect(headers['content-security-policy']).toMatch(/default-src 'none'.*frame-ancestors 'none'/);
+    expect(headers['content-security-policy']).not.toMatch(/unsafe|https?:|\*/);
+    expect(headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-store',
+    });
+  });
+
+  it('pushes what it knows to a page that opens', async () => {
+    const { body } = await ask('', { cookie }, 'GET', '/stream');
+    expect(body).toContain('event: snapshot\ndata: {"at":1}');
+  });
+});
