@@ -37,7 +37,7 @@ export async function runLockedState({ seed }: Options, progress: Progress): Pro
     unlock();
     await changesFor(weather, 1_500);
     if (life.child.exitCode !== null) faults.push(`locked for ${shortMs} ms, it ended: ${life.stderr()}`);
-    if (life.stderr() !== '') faults.push(`locked for ${shortMs} ms, it said: ${life.stderr()}`);
+    if (complaints(life) !== '') faults.push(`locked for ${shortMs} ms, it said: ${complaints(life)}`);
 
     progress.show('locking the state for good');
     await untilInHand(service, weather);
@@ -51,7 +51,7 @@ export async function runLockedState({ seed }: Options, progress: Progress): Pro
     if (!/locked by another process|in use by another run/.test(refused.stderr)) {
       faults.push(`started on a locked state: ${refused.stderr}`);
     }
-    const said = life.stderr().trim().split('\n')[0];
+    const said = complaints(life).split('\n')[0];
     unlock();
     if (alive && !(await isDeliveredWithin(bridge, maxToCatchUpMs))) {
       const { queue } = await bridge.status();
@@ -76,6 +76,9 @@ export async function runLockedState({ seed }: Options, progress: Progress): Pro
     bridge.remove();
   }
 }
+
+/** What a run says after its first line, which says what it runs. */
+const complaints = (life: Life): string => life.stderr().trim().split('\n').slice(1).join('\n');
 
 /** Waits until the bridge is fetching adverts, whose messages it then cannot settle any more. */
 async function untilInHand({ control }: Sandbox, weather: Weather): Promise<void> {
