@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import * as v from 'valibot';
 import { partnerAccountName } from '../shared/contract/checks.ts';
 import { type Clock, toInstant } from '../shared/domain/clock.ts';
-import { printableLine } from '../shared/domain/text/printable.ts';
+import { printableLine, quoted } from '../shared/domain/text/printable.ts';
 import type { Action } from './snapshot.ts';
 
 const name = v.optional(partnerAccountName);
@@ -156,8 +156,5 @@ const countOf = (wanted: Wanted): number => ('ids' in wanted ? wanted.ids.length
 function commandOf(wanted: Wanted): string {
   const [first = []] = partsOf(wanted);
   const shown = 'ids' in wanted && wanted.ids.length > 3 ? first.slice(0, 3) : first;
-  const words = shown.map((word) =>
-    /^[\w/:.~=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`,
-  );
-  return `advert-bridge ${words.join(' ')}${shown === first ? '' : ` … (${countOf(wanted)} IDs)`}`;
+  return `advert-bridge ${shown.map(quoted).join(' ')}${shown === first ? '' : ` … (${countOf(wanted)} IDs)`}`;
 }

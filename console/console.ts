@@ -1,5 +1,6 @@
 /** The console: a page on loopback that shows how a bridge is doing, and does what its commands do. */
 import type { Bridge } from '../operations/bridge.ts';
+import { quoted } from '../shared/domain/text/printable.ts';
 import { createActions } from './actions.ts';
 import { readAssets } from './assets.ts';
 import { createLive } from './live.ts';
@@ -19,8 +20,6 @@ export interface ConsoleOptions {
   /** A command of this program for this bridge. */
   readonly command: (words: string) => string;
   readonly say: (text: string) => void;
-  /** What the panel *Break it* offers, in the demo. */
-  readonly breakIt?: Readonly<Record<string, () => void>>;
 }
 
 export interface Console {
@@ -32,18 +31,18 @@ export interface Console {
 
 /** @throws {NodeJS.ErrnoException} when the port is in use */
 export async function startConsole(options: ConsoleOptions): Promise<Console> {
-  const { bridge, port, isReadOnly, version, program, place, env, command, say, breakIt = {} } = options;
+  const { bridge, port, isReadOnly, version, program, place, env, command, say } = options;
   const settings = await bridge.settings().catch(() => undefined);
   const requestsPerSecond = settings?.maxRequestsPerSecond ?? null;
   const shown = {
     requestsPerSecond,
     kind: bridge.kind,
     name: bridge.name,
-    place: place.join(' '),
+    place: place.map(quoted).join(' '),
     version,
     isReadOnly,
   };
-  const live = createLive({ bridge, shown: { ...shown, breakIt: Object.keys(breakIt) }, command, say });
+  const live = createLive({ bridge, shown, command, say });
   const actions = createActions({
     ...{ program, place, env },
     clock: bridge.clock,
@@ -51,13 +50,7 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
     log: say,
     onChange: live.showActions,
   });
-  const act = async (given: unknown) => {
-    const name = (given as { readonly breakIt?: string } | null)?.breakIt;
-    if (name === undefined || !Object.hasOwn(breakIt, name)) return actions.act(given);
-    breakIt[name]?.();
-    return {};
-  };
-  const server = await startServer({ port, isReadOnly, live, act, assets: await readAssets() });
+  const server = await startServer({ port, isReadOnly, live, act: actions.act, assets: await readAssets() });
   const stopping = new AbortController();
   const running = live.run(stopping.signal);
   return {

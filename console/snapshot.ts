@@ -16,8 +16,6 @@ export interface Snapshot {
     /** Of the whole bridge; null until it is known. */
     readonly requestsPerSecond: number | null;
     readonly isReadOnly: boolean;
-    /** What the panel *Break it* offers; empty except in the demo. */
-    readonly breakIt: readonly string[];
   };
   /** When the facts were read, ms since 1970. */
   readonly at: number;

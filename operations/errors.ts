@@ -14,6 +14,16 @@ export class CommandError extends Error {
   readonly code = 'command-failed';
 }
 
+/** The words of the command that stores the application's credentials. */
+export const applicationWords = (kind: 'local' | 'stack'): string =>
+  `application${kind === 'local' ? ' --base-url URL' : ''} --client-id ID --client-secret-stdin`;
+
+/** The words of the command that sends a user through the consent page again. */
+export const connectWords = (name: string): string => `connect ${name} --open`;
+
+/** Makes what is missing of a stack again; with the settings that the stack has. */
+export const makeAgainCommand = 'npx cdk deploy --revert-drift';
+
 const maxNames = 20;
 
 /**

@@ -5,6 +5,7 @@
 import { isAboutSecret } from '../shared/contract/names.ts';
 import { printableLine } from '../shared/domain/text/printable.ts';
 import type { AccountStatus } from './account-status.ts';
+import { applicationWords, connectWords, makeAgainCommand } from './errors.ts';
 import type { Status } from './status.ts';
 
 export interface Finding {
@@ -105,9 +106,6 @@ const enableSchedule = (name: string): string =>
   `"$(aws scheduler get-schedule --name ${name} --output json --query '{Name:Name,GroupName:GroupName,Description:Description,` +
   'ScheduleExpression:ScheduleExpression,FlexibleTimeWindow:FlexibleTimeWindow,Target:Target}\')"';
 
-/** With the settings that the stack has. */
-const makeAgain = 'npx cdk deploy --revert-drift';
-
 const bridgeRules: Readonly<Record<string, BridgeRule>> = {
   'not-running': ({ isRunning, queue, partnerAccounts }, { command }) =>
     isRunning !== false || partnerAccounts.length === 0
@@ -152,7 +150,8 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
       : {
           severity: 'fault',
           says: `The schedule is not as deployed (${schedule}): its function does not run automatically.`,
-          mend: schedulesOff[0] === undefined ? makeAgain : schedulesOff.map(enableSchedule).join('\n'),
+          mend:
+            schedulesOff[0] === undefined ? makeAgainCommand : schedulesOff.map(enableSchedule).join('\n'),
         },
   mapping: ({ mapping = 'enabled', mappingId }) =>
     ['disabled', 'disabling', 'missing'].includes(mapping)
@@ -161,7 +160,7 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
           says: `The event source mapping of fan-out is ${mapping}: changes wait in the queue, and no event is published.`,
           mend: mappingId
             ? `aws lambda update-event-source-mapping --uuid ${mappingId} --enabled`
-            : makeAgain,
+            : makeAgainCommand,
         }
       : undefined,
   'unreadable-row': ({ unreadable }) =>
@@ -232,10 +231,8 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
     })),
 };
 
-const connectAgain = ({ name }: AccountStatus, { command }: FindingOptions) =>
-  command(`connect ${name} --open`);
-const storeApplication = ({ kind, command }: FindingOptions): string =>
-  command(`application${kind === 'local' ? ' --base-url URL' : ''} --client-id ID --client-secret-stdin`);
+const connectAgain = ({ name }: AccountStatus, { command }: FindingOptions) => command(connectWords(name));
+const storeApplication = ({ kind, command }: FindingOptions): string => command(applicationWords(kind));
 
 /** A fault that the user of the account ends by authorizing again. */
 const authorize =

@@ -1,6 +1,12 @@
 /** Explains errors as one message that says what to do. */
 
-import { CommandError, textOfPlace, UsageError } from '../../operations/errors.ts';
+import {
+  applicationWords,
+  CommandError,
+  connectWords,
+  textOfPlace,
+  UsageError,
+} from '../../operations/errors.ts';
 import { ShapeError } from '../../shared/contract/checks.ts';
 import { isAboutSecret } from '../../shared/contract/names.ts';
 import { type FaultKind, PartnerError } from '../../shared/domain/faults.ts';
@@ -48,14 +54,11 @@ export function explainShape(message: string, { target }: Place): string {
 }
 
 export const applicationCommand = (target: Target): string =>
-  commandFor(
-    target,
-    `application${target.kind === 'local' ? ' --base-url URL' : ''} --client-id ID --client-secret-stdin`,
-  );
+  commandFor(target, applicationWords(target.kind));
 
 /** Sends a user through the consent page again. */
 export const connectCommand = (target: Target, name: string): string =>
-  commandFor(target, `connect ${name} --open`);
+  commandFor(target, connectWords(name));
 
 function explainFault(fault: PartnerError, place: Place): string {
   const explain = explanations[fault.code];

@@ -1,5 +1,6 @@
 import { type StackPlace, textOfPlace, UsageError } from '../../operations/errors.ts';
 import { stackName } from '../../shared/contract/names.ts';
+import { quoted } from '../../shared/domain/text/printable.ts';
 import { programName } from './program.ts';
 
 export interface LocalTarget {
@@ -45,7 +46,3 @@ export function commandFor(target: Target, command: string): string {
 /** The next step once adverts are in the queue: to start an embedded bridge, or, where it is at work, to look. */
 export const nextLine = (target: Target, partnerAccount: string, isDelivering: boolean): string =>
   `Next: \`${commandFor(target, isDelivering ? `status ${partnerAccount}` : 'run')}\``;
-
-/** Quotes a text as one word for a shell. */
-export const quoted = (text: string): string =>
-  /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

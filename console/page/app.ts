@@ -6,7 +6,7 @@ import { Accounts } from './accounts.ts';
 import { Dialog, type Question } from './dialog.ts';
 import { Events } from './events.ts';
 import { DeadLetters } from './letters.ts';
-import { BreakIt, Doing, Findings, Flow, Header, Surroundings } from './overview.ts';
+import { Doing, Findings, Flow, Header, Surroundings } from './overview.ts';
 import { Plots } from './plots.ts';
 import { listen, type Received } from './server.ts';
 import { verdictOf } from './verdict.ts';
@@ -32,7 +32,6 @@ function Page() {
           <${Flow} facts=${facts} kind=${snapshot.bridge.kind} />
           <${Plots} plots=${plots} />
           <${Accounts} snapshot=${snapshot} ask=${setQuestion} />
-          ${snapshot.bridge.breakIt.length > 0 && html`<${BreakIt} names=${snapshot.bridge.breakIt} />`}
           <div class="columns">
             <${Events} events=${events} snapshot=${snapshot} />
             <${Doing} work=${snapshot.work} actions=${snapshot.actions} rate=${snapshot.bridge.requestsPerSecond} />

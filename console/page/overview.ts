@@ -2,7 +2,6 @@ import { html } from 'htm/preact';
 import type { Action, Facts, Finding, Snapshot, Work } from '../snapshot.ts';
 import type { Ask } from './accounts.ts';
 import { count, counted, duration, printable, time } from './format.ts';
-import { act } from './server.ts';
 import { needing, type Verdict } from './verdict.ts';
 
 /** One look: does it work? */
@@ -154,12 +153,3 @@ function Progress({
     <progress aria-label=${`${kind} of ${partnerAccount}`} max=${total ?? undefined} value=${total === null ? undefined : listed}></progress>
   `;
 }
-
-/** Only in the demo: faults of the sandbox, to see what the bridge does about them. */
-export const BreakIt = ({ names }: { names: readonly string[] }) => html`
-  <section aria-labelledby="break">
-    <h2 id="break">Break it</h2>
-    <p>This is the demo: let something go wrong for a while, and watch what the bridge does about it.</p>
-    <div class="buttons">${names.map((name) => html`<button key=${name} onClick=${() => act({ breakIt: name })}>${name}</button>`)}</div>
-  </section>
-`;

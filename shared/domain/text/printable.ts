@@ -33,3 +33,7 @@ export const printableJson = (json: string): string => json.replace(unprintable,
 /** Events as lines, each ending in a newline; the JSON values are the same ({@link printableJson}). */
 export const linesOf = (envelopes: readonly string[]): string =>
   envelopes.map((envelope) => `${printableJson(envelope)}\n`).join('');
+
+/** Quotes a text as one word for a shell. */
+export const quoted = (text: string): string =>
+  /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

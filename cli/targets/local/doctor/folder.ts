@@ -1,13 +1,14 @@
 import { accessSync, constants, statfsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { check, fault, ok, SkippedError, warning } from '../../../../operations/doctor.ts';
+import { quoted } from '../../../../shared/domain/text/printable.ts';
 import {
   exposureOf,
   refuseForeignFolder,
   stateFileIn,
 } from '../../../../shared/sqlite/file/private-folder.ts';
 import { applicationCommand } from '../../../shared/explain.ts';
-import { type LocalTarget, quoted } from '../../../shared/target.ts';
+import type { LocalTarget } from '../../../shared/target.ts';
 
 /** Twice the size that the state file's write-ahead log may reach before it is copied into the file. */
 const leastBytes = 64 * 1024 ** 2;

@@ -1,5 +1,5 @@
 import { check, fault, ok, warning } from '../../../../operations/doctor.ts';
-import { quoted } from '../../../shared/target.ts';
+import { quoted } from '../../../../shared/domain/text/printable.ts';
 
 /** The version with `node:sqlite` without a flag, as cli/advert-bridge.cjs requires. */
 const oldest = [22, 13] as const;

@@ -2,7 +2,7 @@ import { DescribeAlarmsCommand, type MetricAlarm } from '@aws-sdk/client-cloudwa
 import { paginateListSubscriptionsByTopic, type Subscription } from '@aws-sdk/client-sns';
 import { allPages, once } from '../../../../operations/ask.ts';
 import { check, type Finding, fault, ok, together, warning } from '../../../../operations/doctor.ts';
-import { quoted } from '../../../shared/target.ts';
+import { quoted } from '../../../../shared/domain/text/printable.ts';
 import type { Facts } from './facts.ts';
 
 /** Maximum number of alarms in one request. */
