@@ -82,6 +82,36 @@ export const longPause: Exercise = {
   mend: endPause,
 };
 
+export const blockedAddress: Exercise = {
+  alarm: 'NeedsAttention-CircuitOpened',
+  provokedBy: 'the service answers 403 to the requests for adverts of two partner accounts',
+  mendedBy: 'resume --early',
+
+  async provoke(scene) {
+    const { sandbox, cloud, outputs } = scene.deployment;
+    const { control } = sandbox;
+    control.faults.add({ kind: 'status', status: 403, endpoint: 'advert' });
+    for (const id of [...scene.adverts.slice(2, 4), ...advertsOfMain(scene)])
+      control.setStatus(id, 'limited');
+    await drain(cloud, outputs.drainFunctionName);
+  },
+  async mend(scene) {
+    const { deployment } = scene;
+    assert.match(await scene.follow('status'), /The circuit is open/);
+    deployment.sandbox.control.faults.clear();
+    await endPause(scene);
+    await deliver(deployment, 4);
+  },
+};
+
+/** Two adverts of another partner account, which every part of the deploy test connects first. */
+function advertsOfMain({ deployment }: Scene): string[] {
+  return deployment.sandbox.control
+    .truth('main')
+    .slice(-2)
+    .map(({ id }) => id);
+}
+
 /** Ends the pause, and waits until the functions notice it, which takes seconds. */
 async function endPause(scene: Scene): Promise<void> {
   const { cloud, outputs } = scene.deployment;

@@ -27,11 +27,12 @@ export async function invoke(cloud: Cloud, functionName: string, event: object =
 }
 
 /**
- * Does what the schedule does, and repeats it while another run is polling, because the real schedule is active too.
+ * Does what the schedule does, and repeats it while another run is polling, because the real schedule is active too. A
+ * run that was killed, as a new deployment kills it on the emulator, keeps its leases for 90 s.
  *
  * @throws {Error} unless every feed was read to its end
  */
-export async function drain(cloud: Cloud, functionName: string, timeoutMs = 60_000): Promise<DrainReport> {
+export async function drain(cloud: Cloud, functionName: string, timeoutMs = 150_000): Promise<DrainReport> {
   const until = Date.now() + timeoutMs;
   for (;;) {
     const report = (await attempt(cloud, functionName)) as DrainReport | undefined;
