@@ -6,7 +6,7 @@ import type { FeedState, FeedStates, Progress } from '../../shared/ports/feed-st
 import { type EnqueueDeps, enqueuePage } from './enqueue-page.ts';
 import { idsOf, type PageIds } from './page-ids.ts';
 import type { PageRead } from './read-page.ts';
-import { type StuckFeedError, standstillAfter } from './standstill.ts';
+import { isSetback, type StuckFeedError, standstillAfter, type Trail } from './standstill.ts';
 
 export interface AcceptDeps extends EnqueueDeps {
   readonly feedStates: FeedStates;
@@ -22,6 +22,7 @@ export interface LeasedFeed {
   readonly fence: number;
   /** The `cause` that the events of this feed's adverts carry. */
   readonly cause: Cause;
+  readonly trail: Trail;
 }
 
 export interface Accepted {
@@ -40,7 +41,7 @@ export interface Accepted {
  */
 export async function acceptPage(
   deps: AcceptDeps,
-  { feed, fence, cause }: LeasedFeed,
+  { feed, fence, cause, trail }: LeasedFeed,
   state: FeedState,
   read: PageRead,
 ): Promise<Accepted | undefined> {
@@ -49,10 +50,13 @@ export async function acceptPage(
   const found = idsOf(page.data);
   const { partnerAccount, generation } = state;
   const listing = { partnerAccount, generation, feed: feed.name };
+  const standstill = standstillAfter(state, read, found, trail);
+  // Pages in a row without an ID make one dead letter, not one each.
+  const isKnown = found.ids.length === 0 && state.resetsInARow > 0;
+  const sent = isKnown ? { ...found, malformed: 0 } : found;
   // Planted faults: cursor-before-sends, reset-before-sends
-  await enqueuePage(deps, listing, found, { receivedAt, cause });
+  await enqueuePage(deps, listing, sent, { receivedAt, cause });
   const progress = progressOf(state, read, found);
-  const standstill = standstillAfter(state, read, progress.resetsInARow);
   // The write of the last page also ends the lease, which saves a write. After a standstill the lease stays, because
   // `release` stores the pause.
   const leaseMs = page.hasMore || standstill ? settings.leaseMs : 'ended';
@@ -73,14 +77,18 @@ export async function acceptPage(
 
 const progressOf = (
   { resets, resetsInARow, resyncing }: FeedState,
-  { page, since, startedOver, serviceTime }: PageRead,
-  { ids, malformed, repeated }: PageIds,
-): Progress => ({
-  since,
-  cursor: page.nextCursor,
-  resets: startedOver ? resets + 1 : resets,
-  resetsInARow: startedOver ? resetsInARow + 1 : 0,
-  // Planted fault: last-success-of-any-page
-  ...(page.hasMore ? resyncing && { resyncing } : { lastSuccess: serviceTime }),
-  counts: { listed: ids.length + malformed, malformed, repeated },
-});
+  read: PageRead,
+  found: PageIds,
+): Progress => {
+  const { page, since, startedOver, serviceTime } = read;
+  const { ids, malformed, repeated } = found;
+  return {
+    since,
+    cursor: page.nextCursor,
+    resets: startedOver ? resets + 1 : resets,
+    resetsInARow: isSetback(read, found) ? resetsInARow + 1 : 0,
+    // Planted fault: last-success-of-any-page
+    ...(page.hasMore ? resyncing && { resyncing } : { lastSuccess: serviceTime }),
+    counts: { listed: ids.length + malformed, malformed, repeated },
+  };
+};

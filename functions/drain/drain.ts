@@ -12,9 +12,10 @@ import type { FeedState } from '../../shared/ports/feed-states.ts';
 import type { DeadLetters } from '../../shared/state/aside.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import type { BackfillKey } from '../../shared/state/progress.ts';
-import { type DueFeed, type SortedFeeds, sortFeeds } from './due-feeds.ts';
+import { type SortedFeeds, sortFeeds } from './due-feeds.ts';
 import { type PollDeps, type PollReport, pollFeed } from './poll-feed.ts';
 import { type ReleaseDeps, releaseHeld } from './release.ts';
+import { newTrail } from './standstill.ts';
 
 export interface DrainDeps extends PollDeps, Omit<ReleaseDeps, 'settings' | 'accounts' | 'queue'> {
   readonly queue: PollDeps['queue'] & ReleaseDeps['queue'];
@@ -75,13 +76,14 @@ export function createDrain(deps: DrainDeps) {
     const lastSuccess = new Map(
       due.map(({ state, begunAt }) => [state, knownSuccess(state.lastSuccess, now) ?? begunAt]),
     );
-    const turns = [...due];
-    const pollInTurn = async (turn: DueFeed) => {
-      const { feed, state } = turn;
+    const turns = due.map((turn) => ({ ...turn, trail: newTrail() }));
+    const pollInTurn = async (turn: (typeof turns)[number]) => {
+      const { feed, state, trail } = turn;
       const { partnerAccount } = state;
       const before = polls.get(state);
       const report = await pollFeed(deps, feed, partnerAccount, {
         ...options,
+        trail,
         ...(before ? {} : { listed: state }),
       });
       if (report.end === 'up-to-date') {

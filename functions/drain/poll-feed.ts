@@ -6,6 +6,7 @@ import type { FeedState, PollEnd } from '../../shared/ports/feed-states.ts';
 import { type AcceptDeps, acceptPage, type LeasedFeed } from './accept-page.ts';
 import { pollEndOf, reportFault } from './poll-fault.ts';
 import { readPageOrStartOver, restartOf } from './read-page.ts';
+import { newTrail, type Trail } from './standstill.ts';
 
 export interface PollDeps extends AcceptDeps {
   readonly reader: FeedReader;
@@ -51,6 +52,8 @@ export interface PollOptions {
   readonly resync?: { readonly since?: string };
   /** The feed's state when this run listed it. If another run has polled the feed after that, this poll is skipped. */
   readonly listed?: Pick<FeedState, 'lastPolled'>;
+  /** What earlier turns of the same round have read. Default: nothing. */
+  readonly trail?: Trail;
 }
 
 /** Limited, so that an account with many pages does not delay the others. */
@@ -89,7 +92,7 @@ export async function pollFeed(
   options: PollOptions,
 ): Promise<PollReport> {
   const { feedStates, clock, holder, settings } = deps;
-  const { resync, listed } = options;
+  const { resync, listed, trail = newTrail() } = options;
   const key = { partnerAccount, feed: feed.name };
   const none = { pages: 0, listed: 0 };
   // Checked before taking the lease: the lease would count as the feed's turn, and the feed would wait for another
@@ -105,19 +108,19 @@ export async function pollFeed(
   const report = () => ({ pages: turn.pages, listed: turn.listed });
   let pollEnd: PollEnd = {};
   try {
-    const leased = { feed, fence, cause: resync ? 'resync' : 'feed' } as const;
+    const leased = { feed, fence, trail, cause: resync ? 'resync' : 'feed' } as const;
     const start = startOf(lease.state, resync, settings.overlapSeconds * 1000, clock.now());
     const end = await readPages(deps, leased, start, turn, options);
     return { ...report(), end };
   } catch (error) {
     const fault = asPartnerError(error);
-    pollEnd = pollEndOf(fault, clock.now());
+    pollEnd = pollEndOf(fault, lease.state, clock.now());
     // No request was sent (the bridge is paused, or the budget had no slot in time): the feed keeps its place in the
     // order.
     if (notSent.includes(fault.code) && turn.pages === 0 && listed) {
       pollEnd = { ...pollEnd, unasked: { lastPolled: listed.lastPolled } };
     }
-    reportFault(deps.observer, fault, key);
+    reportFault(deps.observer, fault, pollEnd, key);
     return { ...report(), end: 'fault', fault };
   } finally {
     // If the release fails, the lease expires anyway. The result of the poll matters more than this error.

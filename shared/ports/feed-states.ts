@@ -22,8 +22,9 @@ export interface FeedState extends FeedKey {
   readonly lastSuccess?: number;
   /** When the feed was last polled, by the bridge's clock. The feed with the earliest time is polled first. */
   readonly lastPolled?: number;
-  /** Number of rejected cursors, in total (`resets`) and since the last accepted page (`resetsInARow`). */
+  /** Number of rejected cursors. */
   readonly resets: number;
+  /** Number of pages in a row after a rejected cursor, or with entries of which none is an ID. */
   readonly resetsInARow: number;
   /** The feed is not polled before this moment (ms since 1970), because of `fault`. */
   readonly pausedUntil?: number;

@@ -20,7 +20,7 @@ const changedReadPage = (change: Change) =>
     replacements: [{ file: 'read-page.ts', ...change }],
   }));
 
-const enqueue = '  await enqueuePage(deps, listing, found, { receivedAt, cause });\n';
+const enqueue = '  await enqueuePage(deps, listing, sent, { receivedAt, cause });\n';
 const afterAdvance = '  observer.count(metrics.listed, page.data.length);\n';
 
 export const plantedInDrain: readonly PlantedFault[] = [

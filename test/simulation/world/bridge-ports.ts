@@ -122,8 +122,7 @@ export function createBridgePorts(
         return lease;
       }),
       release: call('feedStates.release', writes, (key, fence, end, nowMs) => {
-        if (end.faultKind === 'contract-broken' && end.pausedUntil !== undefined)
-          history.feedBroken(key.partnerAccount);
+        if (end.pausedUntil !== undefined) history.feedBroken(key.partnerAccount);
         return feedStates.release(key, fence, end, nowMs);
       }),
       remove: call('feedStates.remove', writes, feedStates.remove),

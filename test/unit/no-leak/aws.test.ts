@@ -214,6 +214,8 @@ it('no secret leaves the deployed bridge through a whole life with faults that r
   for (const text of echoes) {
     refuse('feed', 400, 'validation_error', text, { count: 2 });
     await bridge.pass();
+    // A feed that refuses its request again is held for five minutes.
+    bridge.clock.advance(300_000);
   }
 
   const { refreshToken = '' } = JSON.parse(await bridge.stored());

@@ -128,15 +128,16 @@ describe('drain', () => {
   it('dead-letters the malformed IDs of a page in one letter, which counts them and shows a few', async () => {
     const malformed = ['\u202e\u001b[31mred', 'x'.repeat(300), null, { id: 1 }, '1/../2'];
     for (const entry of malformed) world.service.list(entry);
-    for (let id = 6; id <= 1000; id += 1) world.service.list(`no-${id}`);
+    for (let id = 6; id <= 999; id += 1) world.service.list(`no-${id}`);
+    world.service.list('1000');
 
     expect(await end()).toMatchObject({ end: 'up-to-date' });
 
-    expect(await world.books()).toMatchObject({ listed: 1000, deadLettered: 1000, inFlight: 0 });
+    expect(await world.books()).toMatchObject({ listed: 1000, deadLettered: 999, inFlight: 1 });
     const letters = await world.state.deadLetters.list();
-    expect(letters).toMatchObject([{ letter: { count: 1000, fault: 'malformed-id', message: null } }]);
+    expect(letters).toMatchObject([{ letter: { count: 999, fault: 'malformed-id', message: null } }]);
     const { reason = '' } = letters[0]?.letter ?? {};
-    expect(reason).toContain('1000 that are no advert IDs (expected 1 to 20 digits): ');
+    expect(reason).toContain('999 that are no advert IDs (expected 1 to 20 digits): ');
     expect(reason).toContain('"null", "{\\"id\\":1}", "1/../2", …');
     expect(reason).not.toMatch(/[\p{Cc}\p{Bidi_C}]|x{41}|no-6/u);
   });
