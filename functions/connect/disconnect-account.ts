@@ -36,16 +36,28 @@ export function createDisconnect(deps: DisconnectDeps) {
 
   const removeCredentials = (name: string, isForgetting = false): Promise<PartnerAccount | undefined> =>
     whenKnown(name, async (holder) => {
-      const isOurs = (account?: PartnerAccount) => account?.refreshing?.holder === holder;
-      const account = await accounts.change(name, (now) =>
-        isOurs(now) ? disconnected(now, clock.now(), isForgetting || now.forgetting === true) : undefined,
+      const account = await accounts.change(name, (current) =>
+        current.refreshing?.holder === holder
+          ? disconnected(current, clock.now(), isForgetting || current.forgetting === true)
+          : undefined,
       );
       if (!account) return undefined;
-      // A process that was frozen must not remove what was connected meanwhile.
-      if (!isOurs(account) || !isOurs(await accounts.read(name))) throw changedMeanwhile(name);
+      await locked(name, holder);
       await vault.remove(name);
       return account;
     });
+
+  /**
+   * The account, if the lock is still held: a process that was frozen must not remove what was connected meanwhile.
+   *
+   * @throws {PartnerError} `account-busy`
+   */
+  async function locked(name: string, holder: string): Promise<PartnerAccount> {
+    const account = await accounts.read(name);
+    const { refreshing } = account ?? {};
+    if (account && refreshing?.holder === holder && refreshing.until > clock.now()) return account;
+    throw new PartnerError('account-busy', `${name} was changed while it was being disconnected: try again`);
+  }
 
   /** Stops polling and removes the credentials; the cursor and the history stay. @returns whether the account existed */
   async function disconnect(name: string): Promise<boolean> {
@@ -77,17 +89,17 @@ export function createDisconnect(deps: DisconnectDeps) {
     // it.
     const surelyLater = (generation + 1) * 1000 + clockSkewMs;
     if (clock.now() < surelyLater) await clock.sleep(surelyLater - clock.now());
-    await whenKnown(name, async () => {
-      const account = await accounts.read(name);
+    await whenKnown(name, async (holder) => {
+      const account = await locked(name, holder);
       // Planted fault: forgotten-while-connected
-      if (account && (account.generation !== generation || !account.forgetting)) {
+      if (account.generation !== generation || !account.forgetting) {
         throw new PartnerError(
           'account-busy',
           `${name} was connected again while it was being forgotten: its earlier data is gone, the new connection stays`,
         );
       }
       await feedStates.remove(name);
-      await accounts.remove(name);
+      await accounts.remove(name, ({ refreshing }) => refreshing?.holder === holder);
     });
   }
 
@@ -110,9 +122,6 @@ export function createDisconnect(deps: DisconnectDeps) {
 
   return { disconnect, beginForget, endForget, forget };
 }
-
-const changedMeanwhile = (name: string) =>
-  new PartnerError('account-busy', `${name} was changed while it was being disconnected: try again`);
 
 /**
  * Stopped by a person until the account is connected again. Only then is an earlier `PartnerAuthorizationRequired`

@@ -22,8 +22,8 @@ export interface PartnerAccounts {
     name: string,
     change: (account: PartnerAccount) => PartnerAccount | undefined,
   ): Promise<PartnerAccount | undefined>;
-  /** Removes the account; no error if it does not exist. */
-  remove(name: string): Promise<void>;
+  /** Removes the account if `isOver` says so of the stored one; no error if it does not exist, or was changed meanwhile. */
+  remove(name: string, isOver?: (account: PartnerAccount) => boolean): Promise<void>;
 }
 
 export function createPartnerAccounts(store: Store): PartnerAccounts {
@@ -38,8 +38,9 @@ export function createPartnerAccounts(store: Store): PartnerAccounts {
       const row = await update(store, keyOf(name), (current) => current && change(accountOf(current)));
       return row && accountOf(row);
     },
-    async remove(name) {
-      await store.remove(keyOf(name));
+    async remove(name, isOver = () => true) {
+      const row = await store.get(keyOf(name));
+      if (row && isOver(accountOf(row))) await store.remove(keyOf(name), row.etag);
     },
   };
 }

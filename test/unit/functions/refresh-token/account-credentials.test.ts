@@ -241,6 +241,8 @@ describe('forgetting', () => {
   });
 
   it('waits until a clock that is five seconds behind has come past the generation, and no longer', async () => {
+    // Given by a clock that is three seconds ahead.
+    await change('main', (account) => ({ ...account, generation: account.generation + 3 }));
     const generation = (await world.connect.beginForget('main')) ?? 0;
     await world.connect.endForget('main', generation);
     expect(world.clock.now()).toBe((generation + 1) * 1000 + 5_000);
@@ -278,6 +280,42 @@ describe('forgetting', () => {
     await expect(world.connect.endForget('main', generation)).rejects.toMatchObject({ code: 'account-busy' });
     await world.connect.endForget('main', generation);
     expect(await world.account()).toBeUndefined();
+  });
+
+  it.each([
+    ['before it removes the feed', 'read'],
+    ['before it removes the account', 'remove'],
+  ] as const)('removes nothing of a later connect when its process is frozen %s', async (_when, method) => {
+    const generation = (await world.connect.beginForget('main')) ?? 0;
+    world.clock.advance(60_000);
+    const { accounts } = world.connectDeps;
+    let isFrozen = false;
+    /** Until its lock has expired, and the name is connected again. */
+    async function freeze() {
+      isFrozen = true;
+      world.clock.advance(world.connectDeps.settings.lockMs);
+      await connect({ partnerAccount: 'main' });
+    }
+    const frozen: typeof accounts = {
+      ...accounts,
+      async read(name) {
+        const account = await accounts.read(name);
+        if (method === 'read' && account?.refreshing && !isFrozen) await freeze();
+        return account;
+      },
+      async remove(...args) {
+        if (method === 'remove') await freeze();
+        return accounts.remove(...args);
+      },
+    };
+
+    await createConnect({ ...world.connectDeps, accounts: frozen })
+      .endForget('main', generation)
+      .catch(() => undefined);
+
+    expect(isFrozen).toBe(true);
+    expect((await world.account())?.generation).toBeGreaterThan(generation);
+    expect((await world.feed())?.generation).toBe((await world.account())?.generation);
   });
 
   it('stays begun when the account is disconnected again, and connecting begins a new generation', async () => {
