@@ -4,6 +4,7 @@ import { metrics } from '../../../shared/contract/names.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { createHoldKeeper } from '../../../shared/partner-api/holds/hold-keeper.ts';
+import { NoAnswerError } from '../../../shared/partner-api/http/transport.ts';
 import { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
 import { createBudgetStore } from '../../../shared/state/budget.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
@@ -168,6 +169,18 @@ describe('a GET', () => {
     expect(rateLimiter.entered).toHaveLength(3);
     expect(sleepless.slept).toEqual([]);
     client.close();
+  });
+
+  it('goes out again at once only once, if the next socket has died, too', async () => {
+    const rateLimiter = createOpenRateLimiter();
+    const transport = {
+      send: () => Promise.reject(new NoAnswerError('reset', { wasStale: true })),
+      close: () => undefined,
+    };
+    const client = clientOf(service.url, { rateLimiter, transport });
+
+    expect(await faultOf(client.advert(token, feed, '1', soon()))).toMatchObject({ code: 'transient' });
+    expect(rateLimiter.entered).toHaveLength(2 * 3);
   });
 
   it('is not sent when the rateLimiter does not let it in', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type ConnectDeps, createConnect } from '../../../../functions/connect/connect.ts';
 import type { ConnectRequest } from '../../../../functions/connect/connect-account.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
-import { stopOf } from '../../../../shared/domain/partner-account.ts';
+import { type PartnerAccount, stopOf } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import { holdOf } from '../../../helpers/holds.ts';
 import { createTokenWorld } from '../../../helpers/token-world.ts';
@@ -79,6 +79,39 @@ describe('two first connects of one name at the same moment', () => {
     expect((await world.round()).polls).toContainEqual(
       expect.objectContaining({ partnerAccount: 'shop', end: 'up-to-date', listed: 1 }),
     );
+  });
+});
+
+describe('connect on a known name that another connect has overtaken', () => {
+  it.each([{ sameUser: true }, { newUser: true }])('leaves what the other one wrote: %o', async (whose) => {
+    const world = await createWorld();
+    const { endpoint, settings } = world.connectDeps;
+    const other = () =>
+      world.connect.connect({ partnerAccount: 'main', newUser: true, ...code('other') }, world.options());
+    const slow = createConnect({
+      ...world.connectDeps,
+      endpoint: {
+        async requestTokens(...args) {
+          world.clock.advance(settings.lockMs);
+          await other();
+          return endpoint.requestTokens(...args);
+        },
+      },
+    });
+
+    await expect(
+      slow.connect(
+        { partnerAccount: 'main', ...whose, ...code('slow') },
+        { deadlineMs: world.clock.now() + 600_000 },
+      ),
+    ).rejects.toMatchObject({ code: 'account-busy' });
+
+    const account = await world.account();
+    expect(stopOf(account as PartnerAccount)).toBeUndefined();
+    expect((await world.state.vault.read('main', account?.token?.version))?.pair.generation).toBe(
+      account?.generation,
+    );
+    expect((await world.feed())?.generation).toBe(account?.generation);
   });
 });
 

@@ -478,6 +478,7 @@ describe('refresh-token', () => {
       const request = { partnerAccount: 'main', refreshToken: new Secret('theirs'), sameUser: true };
 
       await expect(slow.connect(request, world.options())).rejects.toThrow('connect it again');
+      expect(holdOf(await world.account(), 'authorization')).toMatchObject({ reason: 'scope-insufficient' });
       expect(types()).toEqual(['PartnerAuthorizationRequired']);
 
       await world.connect.connect(request, world.options());
