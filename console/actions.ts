@@ -8,6 +8,7 @@ import * as v from 'valibot';
 import { partnerAccountName } from '../shared/contract/checks.ts';
 import { type Clock, toInstant } from '../shared/domain/clock.ts';
 import { printableLine, quoted } from '../shared/domain/text/printable.ts';
+import type { Breaks } from './breaks.ts';
 import type { Action } from './snapshot.ts';
 
 const name = v.optional(partnerAccountName);
@@ -24,8 +25,11 @@ const actionSchema = v.variant('action', [
   v.strictObject({ action: v.literal('audit'), name: partnerAccountName }),
   v.strictObject({ action: v.literal('redrive'), ids }),
   v.strictObject({ action: v.literal('drop'), ids }),
+  v.strictObject({ action: v.literal('break'), what: v.pipe(v.string(), v.maxLength(100)) }),
 ]);
 type Wanted = v.InferOutput<typeof actionSchema>;
+/** What a command does. */
+type Commanded = Exclude<Wanted, { readonly action: 'break' }>;
 
 /** So many dead letters are handled by one process; more would make its command line too long. */
 const lettersAtOnce = 1_000;
@@ -38,6 +42,8 @@ export interface ActionsOptions {
   readonly place: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Pick<Clock, 'now'>;
+  /** Only in the demo. */
+  readonly breaks?: Breaks | undefined;
   readonly who: () => Promise<string>;
   /** Logs what was done, and by whom. */
   readonly log: (line: string) => void;
@@ -45,7 +51,10 @@ export interface ActionsOptions {
   readonly onChange: (actions: readonly Action[]) => void;
 }
 
-export function createActions({ program, place, env, clock, who, log, onChange }: ActionsOptions) {
+type Ended = Pick<Action, 'state' | 'says'>;
+
+export function createActions(options: ActionsOptions) {
+  const { program, place, env, clock, breaks, who, log, onChange } = options;
   let actions: readonly Action[] = [];
   let latest = 0;
   const stopping = new AbortController();
@@ -79,6 +88,21 @@ export function createActions({ program, place, env, clock, who, log, onChange }
   }
 
   async function perform(wanted: Wanted, begun: Action): Promise<void> {
+    const { state, says } = await (wanted.action === 'break'
+      ? toggle(wanted.what)
+      : performCommands(wanted, begun));
+    change({ ...begun, state, says });
+    log(`${begun.who}: ${begun.command}: ${state}${says === '' ? '' : `: ${says}`}`);
+  }
+
+  async function toggle(what: string): Promise<Ended> {
+    return (breaks?.toggle(what) ?? Promise.resolve()).then(
+      () => ({ state: 'done', says: what }),
+      (error: unknown) => ({ state: 'failed', says: printableLine(String(error)) }),
+    );
+  }
+
+  async function performCommands(wanted: Commanded, begun: Action): Promise<Ended> {
     const parts = partsOf(wanted);
     let says = '';
     let worst = 0;
@@ -91,9 +115,15 @@ export function createActions({ program, place, env, clock, who, log, onChange }
       worst = worst === 1 ? 1 : Math.max(worst, code);
       if (code === 1 || code === 2) break;
     }
-    const state = worst === 0 ? 'done' : worst === 3 ? 'left' : 'failed';
-    change({ ...begun, state, says });
-    log(`${begun.who}: ${begun.command}: ${state}${says === '' ? '' : `: ${says}`}`);
+    return { state: worst === 0 ? 'done' : worst === 3 ? 'left' : 'failed', says };
+  }
+
+  /** As a person would write it. */
+  function commandOf(wanted: Wanted): string {
+    if (wanted.action !== 'break') return commandLineOf(wanted);
+    const known = breaks?.list().find(({ name: what }) => what === wanted.what);
+    if (!known) throw new RangeError('there is nothing of this name to break');
+    return known.command;
   }
 
   return {
@@ -124,7 +154,7 @@ export function createActions({ program, place, env, clock, who, log, onChange }
 }
 
 /** The arguments of the processes that do it, one after the other. */
-function partsOf(wanted: Wanted): string[][] {
+function partsOf(wanted: Commanded): string[][] {
   switch (wanted.action) {
     case 'pause':
       return [['pause', ...named(wanted), ...(wanted.reason ? [`--reason=${wanted.reason}`] : [])]];
@@ -150,10 +180,9 @@ function partsOf(wanted: Wanted): string[][] {
 
 const named = (wanted: { readonly name?: string | undefined }): string[] =>
   wanted.name ? [wanted.name] : [];
-const countOf = (wanted: Wanted): number => ('ids' in wanted ? wanted.ids.length : 0);
+const countOf = (wanted: Commanded): number => ('ids' in wanted ? wanted.ids.length : 0);
 
-/** The command as a person would write it. */
-function commandOf(wanted: Wanted): string {
+function commandLineOf(wanted: Commanded): string {
   const [first = []] = partsOf(wanted);
   const shown = 'ids' in wanted && wanted.ids.length > 3 ? first.slice(0, 3) : first;
   return `advert-bridge ${shown.map(quoted).join(' ')}${shown === first ? '' : ` … (${countOf(wanted)} IDs)`}`;

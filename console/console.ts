@@ -3,6 +3,7 @@ import type { Bridge } from '../operations/bridge.ts';
 import { quoted } from '../shared/domain/text/printable.ts';
 import { createActions } from './actions.ts';
 import { readAssets } from './assets.ts';
+import type { Breaks } from './breaks.ts';
 import { createLive } from './live.ts';
 import { startServer } from './server.ts';
 
@@ -20,6 +21,8 @@ export interface ConsoleOptions {
   /** A command of this program for this bridge. */
   readonly command: (words: string) => string;
   readonly say: (text: string) => void;
+  /** Only in the demo. */
+  readonly breaks?: Breaks;
 }
 
 export interface Console {
@@ -31,7 +34,7 @@ export interface Console {
 
 /** @throws {NodeJS.ErrnoException} when the port is in use */
 export async function startConsole(options: ConsoleOptions): Promise<Console> {
-  const { bridge, port, isReadOnly, version, program, place, env, command, say } = options;
+  const { bridge, port, isReadOnly, version, program, place, env, command, say, breaks } = options;
   const settings = await bridge.settings().catch(() => undefined);
   const requestsPerSecond = settings?.maxRequestsPerSecond ?? null;
   const shown = {
@@ -42,9 +45,9 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
     version,
     isReadOnly,
   };
-  const live = createLive({ bridge, shown, command, say });
+  const live = createLive({ bridge, shown, command, say, breaks });
   const actions = createActions({
-    ...{ program, place, env },
+    ...{ program, place, env, breaks },
     clock: bridge.clock,
     who: bridge.who,
     log: say,

@@ -7,6 +7,7 @@ import { readHistory } from '../operations/history.ts';
 import { readStatus } from '../operations/status.ts';
 import { advertIdPattern, partnerAccountName } from '../shared/contract/checks.ts';
 import type { Envelope } from '../shared/contract/events.ts';
+import type { Breaks } from './breaks.ts';
 import { createHalfHour } from './half-hour.ts';
 import type {
   Action,
@@ -25,6 +26,8 @@ export interface LiveOptions {
   readonly command: (words: string) => string;
   /** Says on standard error what the page cannot show. */
   readonly say: (text: string) => void;
+  /** Only in the demo. */
+  readonly breaks?: Breaks | undefined;
 }
 
 export type Push = (event: 'snapshot' | 'events' | 'plots' | 'heartbeat', data: unknown) => void;
@@ -44,7 +47,7 @@ const lettersQuery = v.strictObject({ filter: v.optional(v.pipe(v.string(), v.ma
 
 export type Live = ReturnType<typeof createLive>;
 
-export function createLive({ bridge, shown, command, say }: LiveOptions) {
+export function createLive({ bridge, shown, command, say, breaks }: LiveOptions) {
   const { clock } = bridge;
   const pushes = new Set<Push>();
   const events: ShownEvent[] = [];
@@ -54,7 +57,7 @@ export function createLive({ bridge, shown, command, say }: LiveOptions) {
   let lettersOf: number | undefined;
   let snapshot: Snapshot = {
     ...{ bridge: shown, at: clock.now(), facts: null, findings: [], error: null },
-    ...{ deadLetters: {}, lastEvents: {}, work: [], actions: [] },
+    ...{ deadLetters: {}, lastEvents: {}, work: [], actions: [], breaks: breaks?.list() ?? [] },
   };
 
   function push(event: Parameters<Push>[0], data: unknown): void {
@@ -62,7 +65,7 @@ export function createLive({ bridge, shown, command, say }: LiveOptions) {
   }
 
   function show(change: Partial<Snapshot>): void {
-    snapshot = { ...snapshot, ...change };
+    snapshot = { ...snapshot, ...change, breaks: breaks?.list() ?? [] };
     push('snapshot', snapshot);
   }
 

@@ -1,8 +1,9 @@
 /** What the server tells the page: plain JSON, so that the page needs nothing of the bridge but these types. */
 import type { Finding } from '../operations/findings.ts';
 import type { Status as Facts } from '../operations/status.ts';
+import type { Break } from './breaks.ts';
 
-export type { Facts, Finding };
+export type { Break, Facts, Finding };
 
 /** Everything that the page shows about now; the server sends it again whenever it has been read. */
 export interface Snapshot {
@@ -31,6 +32,8 @@ export interface Snapshot {
   readonly work: readonly Work[];
   /** The latest ten, newest first. */
   readonly actions: readonly Action[];
+  /** Empty but in the demo. */
+  readonly breaks: readonly Break[];
 }
 
 /** A backfill or an audit that is at work, or was interrupted. */

@@ -11,7 +11,7 @@ export async function* tailFolder(
   { signal, say, recent = 0 }: Parameters<Bridge['events']>[1],
 ): AsyncGenerator<readonly string[]> {
   const ends = eventLog.ends();
-  let last = Math.max(ends.first - 1, ends.last - recent);
+  let last = Math.max(0, ends.first - 1, ends.last - recent);
   for (; !signal.aborted; await systemClock.sleep(lookMs, signal)) {
     for (let some = eventLog.after(last); some.length > 0; some = eventLog.after(last)) {
       const missed = eventLog.ends().first - last - 1;

@@ -7,6 +7,7 @@ import { defineCommand } from '../shared/command.ts';
 import { exitCodes, say, show } from '../shared/io.ts';
 import { listenError } from '../shared/listen-error.ts';
 import { flag, number } from '../shared/options.ts';
+import { thisProgram } from '../shared/program.ts';
 import { commandFor } from '../shared/target.ts';
 
 export const addConsole = defineCommand(
@@ -34,7 +35,7 @@ Examples:
       const signal = io.untilStopped();
       const started = await startConsole({
         ...{ bridge, port, isReadOnly: readOnly, version: packageJson.version, env: io.env },
-        program: [process.execPath, ...process.execArgv, process.argv[1] ?? ''],
+        program: thisProgram(),
         place: target.kind === 'local' ? ['--local', target.dir] : ['--stack', textOfPlace(target)],
         command: (words) => commandFor(target, words),
         say: (text) => say(io, text),

@@ -7,8 +7,8 @@ export const addDemo = defineCommand(
     group: 'try',
     summary: 'watch an embedded bridge and the sandbox service at work',
     description:
-      'Runs the sandbox partner service and an embedded bridge in one process: adverts change, and events appear, until ' +
-      'Ctrl-C. Everything is kept in a temporary folder and removed at the end.',
+      'Runs the sandbox partner service and an embedded bridge: adverts change, and events appear, until Ctrl-C. Prints the ' +
+      'address of a page to watch the bridge and to break it. Everything is kept in a temporary folder and removed at the end.',
     more: `Examples:
   advert-bridge demo
   advert-bridge demo --changes 200     (exit code 0 only if the books balance)`,

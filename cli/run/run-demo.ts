@@ -1,19 +1,25 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { Writable } from 'node:stream';
+import { startConsole } from '../../console/console.ts';
 import type { AccountStatus } from '../../operations/account-status.ts';
 import { readStatus } from '../../operations/status.ts';
+import packageJson from '../../package.json' with { type: 'json' };
 import { type Sandbox, startSandbox } from '../../sandbox/server.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { Secret } from '../../shared/domain/secret.ts';
 import { withBridge } from '../bridge/open.ts';
-import { runOptions } from '../run/options.ts';
-import { runBridge } from '../run/run-bridge.ts';
 import { eventOutput } from '../shared/event-output.ts';
 import { type ExitCode, exitCodes, type Io, say } from '../shared/io.ts';
-import { checkedOptions, schemasOf } from '../shared/options.ts';
-import type { LocalTarget } from '../shared/target.ts';
+import { checkedOptions, optionOf, schemasOf } from '../shared/options.ts';
+import { thisProgram } from '../shared/program.ts';
+import { commandFor, type LocalTarget } from '../shared/target.ts';
 import { booksText } from '../shared/wording.ts';
+import { createBreaks } from './break-it.ts';
+import { runOptions } from './options.ts';
+import { runBridge } from './run-bridge.ts';
+import { createRunProcess } from './run-process.ts';
 
 const partnerAccount = 'main';
 const changeEveryMs = 700;
@@ -27,7 +33,7 @@ const settings = {
 interface Demo {
   readonly io: Io;
   readonly target: LocalTarget;
-  readonly control: Sandbox['control'];
+  readonly sandbox: Sandbox;
 }
 
 /** @param changes number of changes to make before it ends; undefined: makes changes until it is stopped */
@@ -40,13 +46,10 @@ export async function runDemo(given: Io, changes: number | undefined, json: bool
     visibilityDelayMs: changes === undefined ? 1000 : 0,
     onFault: (error) => say(io, `sandbox: ${String(error)}`),
   });
-  const demo = { io, target, control: sandbox.control };
+  const demo = { io, target, sandbox };
   try {
     await connectTo(sandbox, target);
-    if (changes !== undefined) return await makeChanges(demo, changes);
-    const [id] = sandbox.control.createAdverts(3, { status: 'active' });
-    say(io, startText(sandbox.url, id, settings.pollSeconds + 1));
-    return await changeUntilStopped(demo);
+    return await (changes === undefined ? play(demo) : makeChanges(demo, changes));
   } finally {
     await sandbox.close();
     rmSync(dir, { recursive: true, force: true });
@@ -66,24 +69,51 @@ async function connectTo({ url: baseUrl, application, users }: Sandbox, target: 
 const run = ({ io, target }: Demo, untilIdle: boolean) =>
   runBridge(io, target, checkedOptions(schemasOf(runOptions), { ...settings, untilIdle }));
 
-async function changeUntilStopped(demo: Demo): Promise<ExitCode> {
-  const { control } = demo;
-  const over = new AbortController();
-  const running = run(demo, false).finally(() => over.abort());
-  const change = async () => {
-    for (let turn = 1; !over.signal.aborted; turn += 1) {
-      await systemClock.sleep(changeEveryMs, over.signal);
+/** Changes adverts until it is stopped, with the bridge in a process of its own, and a console to watch and break it. */
+async function play({ io, target, sandbox }: Demo): Promise<ExitCode> {
+  const { control, url } = sandbox;
+  const [id] = control.createAdverts(3, { status: 'active' });
+  const isOver = AbortSignal.any([io.untilStopped(), whenBroken(io.stdout)]);
+  const options = Object.entries(settings).flatMap(([name, value]) => [optionOf(name), String(value)]);
+  const place = ['--local', target.dir];
+  const command = (words: string) => commandFor(target, words);
+  const child = createRunProcess(io, [...place, ...options]);
+  return withBridge(target, async (bridge) => {
+    const breaks = createBreaks({
+      ...{ sandbox, run: child },
+      commands: { run: command('run'), reconnect: command(`connect ${partnerAccount}`) },
+      reconnect: async () => {
+        const refreshToken = new Secret(control.issueRefreshToken(partnerAccount));
+        await bridge.functions.connect({ partnerAccount, refreshToken, sameUser: true });
+      },
+    });
+    const started = await startConsole({
+      ...{ bridge, breaks, place, command, program: thisProgram(), env: io.env, port: 0 },
+      ...{ isReadOnly: false, version: packageJson.version, say: (text) => say(io, text) },
+    });
+    say(io, startText(started.url, url, id));
+    child.start();
+    for (let turn = 1; !isOver.aborted; turn += 1) {
+      await systemClock.sleep(changeEveryMs, isOver);
       if (turn % 5 === 0 && control.truth().length < 50) control.createAdverts(1, { status: 'new' });
       else control.changeRandomly(1);
     }
-  };
-  await Promise.all([running, change()]);
-  return report(demo);
+    await Promise.all([child.end('SIGTERM'), started.close()]);
+    return report({ io, target });
+  });
+}
+
+/** Aborted when the reader of the output has ended. */
+function whenBroken(output: Writable): AbortSignal {
+  const broken = new AbortController();
+  output.on('error', () => broken.abort());
+  return broken.signal;
 }
 
 /** Half of the changes create adverts, and the other half change them, so that each causes its own event. */
 async function makeChanges(demo: Demo, changes: number): Promise<ExitCode> {
-  const { io, control } = demo;
+  const { io } = demo;
+  const { control } = demo.sandbox;
   const ids = control.createAdverts(Math.ceil(changes / 2), { status: 'new' });
   await run(demo, true);
   for (const id of ids.slice(0, Math.floor(changes / 2))) control.setStatus(id, 'active');
@@ -98,7 +128,7 @@ async function makeChanges(demo: Demo, changes: number): Promise<ExitCode> {
  * @param changes number of changes that must be listed and delivered; undefined: some may be missing
  * @returns 0 if the books balance
  */
-async function report({ io, target }: Demo, changes?: number): Promise<ExitCode> {
+async function report({ io, target }: Pick<Demo, 'io' | 'target'>, changes?: number): Promise<ExitCode> {
   const { partnerAccounts } = await withBridge(target, (bridge) => readStatus(bridge, Date.now()));
   const books = partnerAccounts[0]?.books;
   if (!books) return exitCodes.fault;
@@ -109,10 +139,10 @@ async function report({ io, target }: Demo, changes?: number): Promise<ExitCode>
   return isBalanced ? exitCodes.done : exitCodes.fault;
 }
 
-const startText = (url: string, advertId: string | undefined, withinSeconds: number): string =>
-  `Sandbox partner service: ${url}/_sandbox/ (lists the calls)
-Change an advert yourself:  curl -d '{"method":"setStatus","args":["${advertId}","sold"]}' ${url}/_sandbox/
-Events appear below within ${withinSeconds} seconds of a change. Ctrl-C ends the demo.\n`;
+const startText = (page: string, url: string, advertId: string | undefined): string =>
+  `Watch it, and break it: ${page}
+Change an advert yourself: curl -d '{"method":"setStatus","args":["${advertId}","sold"]}' ${url}/_sandbox/
+Each change becomes an event within a few seconds. Ctrl-C ends the demo.\n`;
 
 const stoppedText = '\nThe demo was stopped before everything was delivered.';
 

@@ -7,6 +7,13 @@ let program = 'advert-bridge';
 /** The command line as it was started, such as `npx advert-bridge`, for hints that the user copies. */
 export const programName = (): string => program;
 
+/** What starts this program again: the file, and its arguments up to the command. */
+export const thisProgram = (): [string, ...string[]] => [
+  process.execPath,
+  ...process.execArgv,
+  process.argv[1] ?? '',
+];
+
 /** Rewrites the examples and commands in a text to the form in which the user starts the command line. */
 export const asCalled = (text: string): string =>
   text.replaceAll(/(^ {2,}|`|\| )advert-bridge (?=[a-z])/gm, (_, before) => `${before}${program} `);

@@ -3,6 +3,7 @@ import { html } from 'htm/preact';
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Accounts } from './accounts.ts';
+import { BreakIt } from './break-it.ts';
 import { Dialog, type Question } from './dialog.ts';
 import { Events } from './events.ts';
 import { DeadLetters } from './letters.ts';
@@ -28,6 +29,7 @@ function Page() {
         snapshot &&
         facts &&
         html`
+          <${BreakIt} breaks=${snapshot.breaks} />
           <${Findings} findings=${snapshot.findings} />
           <${Flow} facts=${facts} kind=${snapshot.bridge.kind} />
           <${Plots} plots=${plots} />

@@ -1,4 +1,4 @@
-import type { Finding } from '../snapshot.ts';
+import type { Facts, Finding } from '../snapshot.ts';
 import { count, duration } from './format.ts';
 import type { Received } from './server.ts';
 
@@ -7,6 +7,23 @@ export interface Verdict {
   readonly title: string;
   readonly sentence: string;
   readonly tone: 'well' | 'attention' | 'fault' | 'unknown';
+}
+
+/** A single poll that fails is repeated before anybody is told. */
+const failingSeconds = 20;
+type Account = Facts['partnerAccounts'][number];
+const isFailing = ({ state, reason, lagSeconds }: Account): boolean =>
+  state === 'polling' && reason !== null && (lagSeconds ?? 0) > failingSeconds;
+
+/** Feeds that cannot be read now: the bridge tries again, and after some time it becomes a finding. */
+function failingText(failing: readonly Account[]): Verdict {
+  const [{ name, reason, lagSeconds } = { name: '', reason: '', lagSeconds: null }] = failing;
+  const others = failing.length === 1 ? '' : ` And ${count(failing.length - 1)} more.`;
+  return {
+    title: failing.length === 1 ? '1 feed fails' : `${count(failing.length)} feeds fail`,
+    sentence: `${name}: ${reason}. Its feed was last read ${duration(lagSeconds ?? 0)} ago. The bridge tries again by itself.${others}`,
+    tone: 'attention',
+  };
 }
 
 /** Those that need somebody, the worst first. */
@@ -48,6 +65,10 @@ export function verdictOf({ snapshot, isCutOff }: Received, nowMs: number): Verd
       tone: 'attention',
     };
   }
+  const held = findings.find(({ what }) => what === 'held' || what === 'rate-limited');
+  if (held) return { title: 'Waiting', sentence: held.says, tone: 'attention' };
+  const failing = facts.partnerAccounts.filter(isFailing);
+  if (failing.length > 0) return failingText(failing);
   const { length } = facts.partnerAccounts;
   if (length === 0)
     return { title: 'All well', sentence: 'No partner account is connected yet.', tone: 'well' };

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { tailFolder } from '../../../../../cli/bridge/folder-tail.ts';
 import { openEmbeddedState } from '../../../../../shared/sqlite/state.ts';
 import { startLocal } from '../../local-bridge.ts';
 
@@ -55,6 +56,20 @@ describe('tail of an embedded bridge', () => {
     expect(exitCode).toBe(0);
     expect(stdout).not.toContain('"partnerAccount":"main"');
   }, 60_000);
+
+  it('says nothing of missed events when the log was empty as it began to look back', async () => {
+    const { dir } = await startConnected();
+    const state = openEmbeddedState(dir);
+    const said: string[] = [];
+    const say = (text: string) => void said.push(text);
+    const events = tailFolder(state, undefined, { signal: new AbortController().signal, say, recent: 10 });
+
+    const next = events.next();
+    await state.eventLog.append('{}');
+
+    expect([(await next).value, said]).toEqual([['{}'], []]);
+    state.close();
+  });
 
   it('changes nothing', async () => {
     const local = await startConnected();

@@ -1,0 +1,105 @@
+import type { Breaks } from '../../console/breaks.ts';
+import type { Sandbox } from '../../sandbox/server.ts';
+import { quoted } from '../../shared/domain/text/printable.ts';
+import type { RunProcess } from './run-process.ts';
+
+export interface BreakItOptions {
+  readonly sandbox: Pick<Sandbox, 'url' | 'control'>;
+  readonly run: RunProcess;
+  /** The user authorizes the application again. */
+  readonly reconnect: () => Promise<void>;
+  /** The command that does the same as {@link reconnect}, and the one that starts the bridge. */
+  readonly commands: { readonly reconnect: string; readonly run: string };
+}
+
+interface Way {
+  readonly says: string;
+  /** Whether it is broken now. */
+  readonly isOn: () => boolean;
+  readonly command: () => string;
+  readonly begin: () => unknown;
+  readonly end: () => unknown;
+}
+
+/** What can go wrong with the demo's bridge, and how each ends. */
+export function createBreaks({ sandbox, run, reconnect, commands }: BreakItOptions): Breaks {
+  const { url, control } = sandbox;
+  const call = (method: string, ...args: unknown[]) =>
+    `curl -d ${quoted(JSON.stringify({ method, args }))} ${url}/_sandbox/`;
+
+  /** The service answers everything with a fault. */
+  function answering(status: number, headers: Record<string, string>, says: string): Way {
+    const fault = { kind: 'status', status, headers } as const;
+    let id: number | undefined;
+    return {
+      says,
+      isOn: () => id !== undefined,
+      command: () => (id === undefined ? call('faults.add', fault) : call('faults.remove', id)),
+      begin: () => {
+        id = control.faults.add(fault);
+      },
+      end: () => {
+        control.faults.remove(id ?? 0);
+        id = undefined;
+      },
+    };
+  }
+
+  let isRevoked = false;
+  const ways: Readonly<Record<string, Way>> = {
+    'Service down': answering(
+      503,
+      {},
+      'It answers 503 to everything. The bridge holds back, tries now and then, and delivers the rest afterwards.',
+    ),
+    'Too many requests (429)': answering(
+      429,
+      { 'retry-after': '15' },
+      'The service asks for 15 seconds of quiet each time. Nothing is sent before they are over.',
+    ),
+    'Address blocked (403)': answering(
+      403,
+      {},
+      'As a firewall in front of the service would. The bridge opens its circuit, so that it does not make it worse.',
+    ),
+    'User revokes': {
+      says: 'The user withdraws the authorization. The account stops and keeps its place until it is connected again.',
+      isOn: () => isRevoked,
+      command: () => (isRevoked ? commands.reconnect : call('revoke')),
+      begin: () => {
+        control.revoke();
+        isRevoked = true;
+      },
+      end: async () => {
+        await reconnect();
+        isRevoked = false;
+      },
+    },
+    'Cursor rejected': {
+      says: 'The service forgets where the bridge was. It reads its feed again from its last success, and repeats no event.',
+      isOn: () => false,
+      command: () => call('invalidateCursors'),
+      begin: () => control.invalidateCursors(),
+      end: () => undefined,
+    },
+    'Process killed': {
+      says: 'As by a crash or a power cut (SIGKILL). Started again, the bridge goes on where it was.',
+      isOn: () => run.pid() === undefined,
+      command: () => (run.pid() === undefined ? commands.run : `kill -9 ${run.pid()}`),
+      begin: () => run.end('SIGKILL'),
+      end: () => run.start(),
+    },
+  };
+
+  return {
+    list: () =>
+      Object.entries(ways).map(([name, { says, isOn, command }]) => {
+        return { name, says, isOn: isOn(), command: command() };
+      }),
+    async toggle(name) {
+      const way = ways[name];
+      if (!way) throw new RangeError(`there is nothing named ${name} to break`);
+      await (way.isOn() ? way.end() : way.begin());
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import { html } from 'htm/preact';
+import { useState } from 'preact/hooks';
+import type { Break } from '../snapshot.ts';
+import { act } from './server.ts';
+
+/** Only the demo has this: what can go wrong, and what the bridge does about it. */
+export function BreakIt({ breaks }: { breaks: readonly Break[] }) {
+  const [refused, setRefused] = useState('');
+  const [pressed, setPressed] = useState('');
+  if (breaks.length === 0) return null;
+  const press = (what: string) => {
+    setPressed(what);
+    act({ action: 'break', what }).then(
+      () => setRefused(''),
+      (error: Error) => setRefused(error.message),
+    );
+  };
+  const explained = breaks.find(({ name }) => name === pressed);
+  return html`<section aria-labelledby="break" class="break">
+    <h2 id="break">Break it</h2>
+    <p>This is the demo, so nothing is at stake. Press a button and watch what the bridge does; press it again to end it.</p>
+    <div class="buttons">${breaks.map(
+      ({ name, isOn, says }) =>
+        html`<button key=${name} title=${says} aria-pressed=${isOn} onClick=${() => press(name)}>${name}</button>`,
+    )}</div>
+    <p aria-live="polite">${explained?.says}</p>
+    <p role="alert">${refused && `Not done: ${refused}`}</p>
+  </section>`;
+}
