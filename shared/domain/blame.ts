@@ -94,9 +94,13 @@ function holdAfter({ fault, retryAfterMs = 0 }: Bad, forMs: number, now: number)
 /**
  * The hold after a trial that has failed: twice as long, at most as long as its rule allows. If it has failed with another
  * fault, another trial decides; if the service only asks to wait, that is the hold.
+ *
+ * @returns undefined when the answer ends the hold: the service has judged the request, so it does not refuse all alike
+ * for the reason of the hold
  */
-export function afterTrial(hold: Hold, { fault, ...evidence }: Evidence, now: number): Hold {
+export function afterTrial(hold: Hold, { fault, ...evidence }: Evidence, now: number): Hold | undefined {
   const rule = fault && rules[fault];
+  if (rule === permanent && rules[hold.fault as FaultKind] !== permanent) return undefined;
   if (fault === 'rate-limited' && fault !== hold.fault)
     return holdAfter({ ...evidence, fault }, rule?.firstMs ?? 0, now);
   if (fault === undefined || fault !== hold.fault) return hold;
@@ -163,7 +167,7 @@ export class Blame {
     const { fault } = bad;
     const before = this.#last.get(account);
     const isAgain = before?.fault === fault && now - endOfHold(before) < againMs;
-    const hold = isAgain ? afterTrial(before, bad, now) : this.#firstHold(account, bad, now);
+    const hold = (isAgain && afterTrial(before, bad, now)) || this.#firstHold(account, bad, now);
     const made = { ...hold, since: now, blamed: blamed.slice(-maxBlamed) };
     if (account === undefined) this.#ofBridge.delete(fault);
     else this.#ofAccounts.get(fault)?.delete(account);

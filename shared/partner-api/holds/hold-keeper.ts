@@ -128,7 +128,8 @@ export class HoldKeeper {
       if (!isBad) return withoutHolds(holder, (one) => one.fault !== undefined);
       if (!hold) return holder;
       const others = withoutHolds(holder, (one) => one === hold);
-      return withHold(others, afterTrial(hold, evidence, now));
+      const next = afterTrial(hold, evidence, now);
+      return next ? withHold(others, next) : others;
     };
     const decided: Promise<unknown>[] = [];
     const { accounts, rateLimiter } = this.#options;

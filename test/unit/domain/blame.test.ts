@@ -167,6 +167,10 @@ describe('a trial', () => {
   it('leaves the hold as it is when it ends with another fault', () => {
     expect(afterTrial(hold, { ...evidence, fault: 'transient' }, 1_000)).toBe(hold);
   });
+
+  it('ends the hold when the service refuses that one request as wrong', () => {
+    expect(afterTrial(hold, { ...evidence, fault: 'request-refused' }, 1_000)).toBeUndefined();
+  });
 });
 
 describe('403 where only one account is connected', () => {
