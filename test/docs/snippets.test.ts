@@ -85,8 +85,10 @@ describe('docs/subscribe/events.md', () => {
       const fields = leavesOf(dereferenced(schema));
 
       expect(fields.length).toBeGreaterThan(8);
+      // A field that both have stands in the first section alone.
+      const shown = `${sections.get(type)}${sections.get('AdvertStatusChanged')}`;
       for (const [field, description] of fields) {
-        expect(sections.get(type)).toContain(`| \`${field}\` | ${description} |`);
+        expect(shown).toContain(`| \`${field}\` | ${description} |`);
       }
     },
   );
