@@ -18,7 +18,7 @@ const commands: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ['audit', async () => (await import('./commands/audit.ts')).addAudit],
   ['snapshot', async () => (await import('./commands/snapshot.ts')).addSnapshot],
   ['status', async () => (await import('./commands/status.ts')).addStatus],
-  ['doctor', async () => (await import('./commands/doctor/doctor.ts')).addDoctor],
+  ['doctor', async () => (await import('./commands/doctor.ts')).addDoctor],
   ['history', async () => (await import('./commands/history.ts')).addHistory],
   ['console', async () => (await import('./commands/console.ts')).addConsole],
   ['tail', async () => (await import('./commands/tail.ts')).addTail],

@@ -17,11 +17,15 @@ import type { PartnerAccount } from '../shared/domain/partner-account.ts';
 import { isDying, refreshTokenLifetimeMs, stopOf } from '../shared/domain/partner-account.ts';
 import type { FeedState } from '../shared/ports/feed-states.ts';
 
+/** A hold that the service's answers made is no finding before it has lasted for so long: most end at the first trial. */
+export const heldMs = 30_000;
+
+/** @param explained causes that something of the whole bridge explains already */
 export function accountStatus(
   account: PartnerAccount,
   listed: readonly FeedState[],
   nowMs: number,
-  { isFeedUnreadable = false }: { readonly isFeedUnreadable?: boolean } = {},
+  explained: readonly string[] = [],
 ): Omit<AccountStatus, 'books' | 'redelivered'> {
   const { name, generation, token } = account;
   const noFault = { fault: undefined, faultKind: undefined, needsPerson: undefined };
@@ -32,8 +36,7 @@ export function accountStatus(
   // Not negative: the clock of the machine that read the feed may be ahead of this one.
   const lagSeconds = behindSince === null ? null : Math.max(0, nowMs - behindSince) / 1000;
   const causes = attentionOf(account, { ...whereabouts, lagSeconds }, feeds, nowMs);
-  // A feed whose row cannot be read is not missing.
-  const attention = isFeedUnreadable ? causes.filter((cause) => cause !== 'feed-missing') : causes;
+  const attention = causes.filter((cause) => !explained.includes(cause));
   return {
     name,
     generation,
@@ -124,7 +127,7 @@ function attentionOf(
     nowMs,
   );
   const causes: string[] = heldBy(account, 'operator', nowMs) ? ['operator-paused'] : [];
-  // A hold because of the service's answers ends by itself.
+  // A hold because of the service's answers ends by itself, most at the first trial.
   if (hold && hold.fault === undefined) causes.push(hold.reason ?? hold.kind);
   if (!hold && causes.length === 0 && state === 'paused') causes.push('feed-stuck');
   if (feeds.length === 0 && nowMs - Date.parse(account.connectedAt) >= feedMissingMs)
@@ -132,6 +135,8 @@ function attentionOf(
   if (state === 'polling') {
     for (const { needsPerson, faultKind = 'unknown' } of feeds) if (needsPerson) causes.push(faultKind);
   }
+  const isHeld = nowMs - Date.parse(shownHold(account)?.since ?? '') >= heldMs;
+  if (causes.length === 0 && isHeld) causes.push('held');
   // Any other known problem already explains the lag.
   if (state === 'polling' && causes.length === 0 && (lagSeconds ?? 0) > maxLagSeconds) causes.push('lagging');
   if (isDying(account, nowMs)) causes.push('refresh-token-dying');
@@ -170,9 +175,9 @@ export interface AccountStatus {
   /** A person has to act for a reason other than dead letters: {@link attention} has an entry. */
   readonly needsPerson: boolean;
   /**
-   * What a person has to handle: a stop's reason, a kind of fault, or one of `feed-stuck` (its cursor),
-   * `feed-missing` (there is no feed of its generation), `lagging` (as the alarm
-   * NoSuccessfulDrain) and `refresh-token-dying`. A new cause is not a breaking change.
+   * What a person has to handle, each a finding (findings.ts): a stop's reason, a kind of fault, or one of `feed-stuck`
+   * (its cursor), `feed-missing` (there is no feed of its generation), `held` (the service answers nothing well),
+   * `lagging` (as the alarm NoSuccessfulDrain) and `refresh-token-dying`. A new cause is not a breaking change.
    */
   readonly attention: readonly string[];
   readonly cursorResets: number;

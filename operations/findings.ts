@@ -2,10 +2,11 @@
  * What is wrong, found once from the facts of `status`: `status` and the console show the same findings, with the same
  * command that mends each.
  */
-import { isAboutSecret } from '../shared/contract/names.ts';
+import { isAboutSecret, maxLagSeconds } from '../shared/contract/names.ts';
 import { printableLine } from '../shared/domain/text/printable.ts';
-import type { AccountStatus } from './account-status.ts';
-import { applicationWords, connectWords, makeAgainCommand } from './errors.ts';
+import { type AccountStatus, heldMs } from './account-status.ts';
+import { applicationWords, connectWords } from './errors.ts';
+import type { RaisedAlarm } from './stack-state.ts';
 import type { Status } from './status.ts';
 
 export interface Finding {
@@ -50,7 +51,7 @@ export function findingsOf(status: Status, options: FindingOptions): Finding[] {
     [rule(status, options) ?? []].flat().map(complete(what, null)),
   );
   const ofAccounts = status.partnerAccounts.flatMap((account) =>
-    causesOf(account, options.nowMs).map((cause) => {
+    account.attention.map((cause) => {
       const rule = (Object.hasOwn(accountRules, cause) ? accountRules[cause] : undefined) ?? unknownCause;
       return complete(cause, account.name)(rule(account, options));
     }),
@@ -58,6 +59,17 @@ export function findingsOf(status: Status, options: FindingOptions): Finding[] {
   const rank = { fault: 0, attention: 1, note: 2 };
   return [...ofBridge, ...ofAccounts].sort((a, b) => rank[a.severity] - rank[b.severity]);
 }
+
+/** Whether `mend` is a page to read, and not a command. */
+export const isPage = (mend: string): boolean => /^(docs\/|https?:)/.test(mend);
+
+/** The section of the runbook that is about a finding, or the whole page. */
+export const pageOf = ({ runbook }: Finding): string =>
+  ['docs/operate/runbook.md', ...(runbook === null ? [] : [runbook])].join('#');
+
+/** Whether somebody has to act. */
+export const needsAttention = (findings: readonly Finding[]): boolean =>
+  findings.some(({ severity }) => severity !== 'note');
 
 /** Of the whole bridge: while one of them lasts, nothing is delivered. */
 const standstills: readonly string[] = [
@@ -87,34 +99,51 @@ export function deliveryText({ partnerAccounts }: Status, findings: readonly Fin
 const causeText = ({ since, says }: Finding): string =>
   `${since === null ? '' : ` since ${since}`}: ${says.replace(/ [^.?]*:$/, '')}`;
 
-/** A hold that the service's answers made is no finding before it has lasted for so long: most end at the first trial. */
-const heldMs = 30_000;
+const changes = (number: number): string => `${number} change${number === 1 ? '' : 's'}`;
+
 /** Longer than a change takes from the feed to its event, with a first repeat. */
 const lateSeconds = 45;
 /** Of the setting `maxRequestsPerSecond`. */
 const defaultRate = 10;
 
-/** An operator's pause is its own cause, the first. */
-function causesOf({ attention, state, hold }: AccountStatus, nowMs: number): readonly string[] {
-  const isHeld = hold !== null && nowMs - Date.parse(hold.since) >= heldMs;
-  return isHeld && state !== 'stopped' && attention.length === 0 ? ['held'] : attention;
-}
+const ofResource = (what: string, faults: Status['resourceFaults'] = []): Found[] =>
+  faults
+    .filter(({ of }) => of === what)
+    .map(({ says, mend }) => ({ severity: 'fault', says: `${asSentence(says)}.`, mend }));
 
-/** AWS requires the whole schedule again with each change. */
-const enableSchedule = (name: string): string =>
-  'aws scheduler update-schedule --state ENABLED --cli-input-json ' +
-  `"$(aws scheduler get-schedule --name ${name} --output json --query '{Name:Name,GroupName:GroupName,Description:Description,` +
-  'ScheduleExpression:ScheduleExpression,FlexibleTimeWindow:FlexibleTimeWindow,Target:Target}\')"';
+const asSentence = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}`;
+
+/** @param says the description of the alarm, which ends with the address of its section in the runbook */
+export const alarmFinding = ({ name, says, since }: RaisedAlarm): Finding => {
+  const [, text = says, page = null] = /^(?:Severity: \w+\. )?(.*?)(?:\s*Runbook: (\S+))?$/s.exec(says) ?? [];
+  return {
+    ...{ what: 'alarm', partnerAccount: null, since, severity: 'attention' },
+    ...{ says: `The alarm ${name} is raised. ${text}`.trim(), mend: page },
+    runbook: page?.split('#')[1] ?? null,
+  };
+};
 
 const bridgeRules: Readonly<Record<string, BridgeRule>> = {
-  'not-running': ({ isRunning, queue, partnerAccounts }, { command }) =>
-    isRunning !== false || partnerAccounts.length === 0
+  'no-account': ({ partnerAccounts, unreadable }, { command }) =>
+    partnerAccounts.length + unreadable.length > 0
       ? undefined
       : {
-          severity: queue.waiting > 0 ? 'fault' : 'note',
-          says: `No process runs this bridge: nothing is polled, and ${queue.waiting} changes wait.`,
-          mend: command('run'),
+          severity: 'note',
+          says: 'No partner account is connected. Connect one:',
+          mend: command(connectWords('NAME')),
         },
+  'not-running': ({ isRunning, queue, partnerAccounts }, { command }) => {
+    if (isRunning !== false || partnerAccounts.length === 0) return undefined;
+    const polled = partnerAccounts.filter(({ state }) => state === 'polling');
+    const lagSeconds = Math.max(0, ...polled.map((account) => account.lagSeconds ?? 0));
+    const lag = `, one feed for ${Math.round(lagSeconds / 60)} min`;
+    const isLate = lagSeconds > maxLagSeconds;
+    return {
+      severity: queue.waiting > 0 ? 'fault' : isLate ? 'attention' : 'note',
+      says: `No process runs this bridge: nothing is polled${isLate ? lag : ''}. Waiting: ${changes(queue.waiting)}.`,
+      mend: command('run'),
+    };
+  },
   circuit: ({ circuit, pausedUntil }, { command }) =>
     circuit
       ? {
@@ -127,13 +156,14 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
           runbook: 'needsattention',
         }
       : undefined,
-  'rate-limited': ({ hold, pausedUntil }) =>
+  'rate-limited': ({ hold, pausedUntil }, { command }) =>
     hold?.fault !== 'rate-limited' || pausedUntil === null
       ? undefined
       : {
           severity: 'note',
           since: hold.since,
-          says: `The partner service asked the whole bridge to wait until ${pausedUntil}.`,
+          says: `The partner service asked the whole bridge to wait until ${pausedUntil}. If it agrees to end that early:`,
+          mend: command('resume --early'),
         },
   held: ({ hold, circuit }, { nowMs }) =>
     circuit || hold === null || hold.fault === 'rate-limited'
@@ -143,26 +173,8 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
           since: hold.since,
           says: `The partner service answers the requests of all partner accounts with the same fault (${hold.fault}). The bridge tries again by itself.`,
         },
-  schedule: ({ schedule = 'enabled', schedulesOff = [] }) =>
-    // `unknown` is already reported as unseen.
-    ['enabled', 'unknown'].includes(schedule)
-      ? undefined
-      : {
-          severity: 'fault',
-          says: `The schedule is not as deployed (${schedule}): its function does not run automatically.`,
-          mend:
-            schedulesOff[0] === undefined ? makeAgainCommand : schedulesOff.map(enableSchedule).join('\n'),
-        },
-  mapping: ({ mapping = 'enabled', mappingId }) =>
-    ['disabled', 'disabling', 'missing'].includes(mapping)
-      ? {
-          severity: 'fault',
-          says: `The event source mapping of fan-out is ${mapping}: changes wait in the queue, and no event is published.`,
-          mend: mappingId
-            ? `aws lambda update-event-source-mapping --uuid ${mappingId} --enabled`
-            : makeAgainCommand,
-        }
-      : undefined,
+  schedule: ({ resourceFaults }) => ofResource('schedule', resourceFaults),
+  mapping: ({ resourceFaults }) => ofResource('mapping', resourceFaults),
   'unreadable-row': ({ unreadable }) =>
     unreadable.map((flaw) => ({
       severity: 'fault',
@@ -182,17 +194,18 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
     const { oldestWaitingSeconds: oldest, queue, paused, pausedUntil, partnerAccounts } = status;
     // What waits for the end of a stop or a pause has a finding of its own.
     const isExplained =
+      status.isRunning === false ||
       paused !== null ||
       pausedUntil !== null ||
       partnerAccounts.some(({ state, books }) => state !== 'polling' && books.inFlight > 0);
     const takesSeconds = queue.waiting / requestsPerSecond;
     if (oldest === null || isExplained || oldest <= lateSeconds + 2 * takesSeconds) return undefined;
-    const waits = `${queue.waiting} changes wait, the oldest for ${Math.round(oldest)} s, and would take ${Math.ceil(takesSeconds)} s`;
+    const waits = `${changes(queue.waiting)} waiting, the oldest for ${Math.round(oldest)} s, which would take ${Math.ceil(takesSeconds)} s`;
     return {
       severity: 'fault',
       since: new Date(nowMs - oldest * 1000).toISOString(),
       says: `${waits}: the partner service does not return their adverts, or the bridge does not publish. Its log says why.`,
-      runbook: 'backlog',
+      runbook: 'lateevents',
     };
   },
   'dead-letters': ({ queue }, { command }) =>
@@ -200,7 +213,7 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
       ? undefined
       : {
           severity: 'attention',
-          says: `The bridge gave up on ${queue.deadLetters} changes. See why (\`${command('dead-letters list')}\`), and when the cause is fixed:`,
+          says: `The bridge gave up on ${changes(queue.deadLetters)}. See why (\`${command('dead-letters list')}\`), and when the cause is fixed:`,
           mend: command('dead-letters redrive --all'),
           runbook: 'deadletters',
         },
@@ -219,10 +232,7 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
         },
       ];
     }),
-  alarm: ({ alarms }) =>
-    (alarms ?? []).map(({ name, says, since }) => ({
-      ...{ severity: 'attention', since, says: `The alarm ${name} is raised. ${says}` },
-    })),
+  alarm: ({ alarms }) => (alarms ?? []).map(alarmFinding),
   unseen: ({ unseen }) =>
     (unseen ?? []).map((what) => ({
       severity: 'attention',
@@ -302,11 +312,10 @@ const accountRules: Readonly<Record<string, AccountRule>> = {
     says: `${name}: its cursor does not move, or is rejected again and again; the bridge tries every five minutes. If this stays, ask the service, or read again from a time that it still knows:`,
     mend: command(`resync ${name} --since TIME`),
   }),
-  lagging: ({ name, lagSeconds, lastSuccess }, { kind, command }) => ({
+  lagging: ({ name, lagSeconds, lastSuccess }) => ({
     severity: 'fault',
     since: lastSuccess,
-    says: `${name}: its feed was not read to its end for ${Math.round((lagSeconds ?? 0) / 60)} min. ${kind === 'local' ? 'Is the bridge running?' : 'Find out why:'}`,
-    mend: command(kind === 'local' ? 'run' : 'doctor'),
+    says: `${name}: its feed was not read to its end for ${Math.round((lagSeconds ?? 0) / 60)} min.`,
     runbook: 'nosuccessfuldrain',
   }),
   'feed-missing': (account, options) => ({

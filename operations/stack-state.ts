@@ -6,19 +6,19 @@ import { type LambdaClient, ListEventSourceMappingsCommand } from '@aws-sdk/clie
 import { GetScheduleCommand, SchedulerClient } from '@aws-sdk/client-scheduler';
 import { alarmOfBridge } from '../shared/contract/names.ts';
 import { allPages } from './ask.ts';
+import { makeAgainCommand } from './errors.ts';
 import type { StackOutputs } from './stack-outputs.ts';
 
 export interface StackState {
   /** `enabled`, or what differs: `drain disabled`, `unknown`. */
   readonly schedule: string;
-  /** Names of the schedules that exist and are not enabled. */
-  readonly schedulesOff: readonly string[];
   /**
    * State of fan-out's event source mapping: `enabled`, `disabled`, `missing`, `unknown`, or while it changes
    * `enabling` and similar.
    */
   readonly mapping: string;
-  readonly mappingId: string | null;
+  /** What is wrong with the two above. */
+  readonly resourceFaults: readonly ResourceFault[];
   /** The alarms in state ALARM; null if they cannot be read. */
   readonly alarms: readonly RaisedAlarm[] | null;
   /**
@@ -27,6 +27,13 @@ export interface StackState {
   readonly oldestMessageSeconds: number | null;
   /** What could not be read, and why. */
   readonly unseen: readonly string[];
+}
+
+export interface ResourceFault {
+  readonly of: 'schedule' | 'mapping';
+  readonly says: string;
+  /** The command that mends it. */
+  readonly mend: string;
 }
 
 export interface RaisedAlarm {
@@ -44,6 +51,7 @@ export interface StackPlaces {
   readonly lambda: LambdaClient;
 }
 
+const enabled = 'enabled';
 const unknown = 'unknown';
 const missing = 'missing';
 
@@ -63,16 +71,15 @@ export async function readStackState(
     });
   try {
     const [schedule, mapping, alarms, oldest] = await Promise.all([
-      seen('the schedules', scheduleState(scheduler, outputs)),
-      seen("fan-out's event source mapping", mappingState(lambda, outputs.fanOutFunctionName)),
+      seen('the schedules', readSchedules(scheduler, outputs)),
+      seen("fan-out's event source mapping", readMapping(lambda, outputs)),
       seen('the alarms', raisedAlarms(cloudWatch, bridge)),
       seen('the age of the oldest message', oldestMessage(cloudWatch, outputs.queueUrl, nowMs)),
     ]);
     return {
       schedule: schedule?.state ?? unknown,
-      schedulesOff: schedule?.off ?? [],
       mapping: mapping?.state ?? unknown,
-      mappingId: mapping?.id ?? null,
+      resourceFaults: [...(schedule?.faults ?? []), ...(mapping?.faults ?? [])],
       alarms: alarms ?? null,
       oldestMessageSeconds: oldest ?? null,
       unseen,
@@ -83,36 +90,80 @@ export async function readStackState(
   }
 }
 
+/** A resource, or both schedules: `enabled`, or what differs, and what is wrong. */
+interface ResourceState {
+  readonly state: string;
+  readonly faults: readonly ResourceFault[];
+}
+
 /** @see https://docs.aws.amazon.com/scheduler/latest/APIReference/API_GetSchedule.html */
-async function scheduleState(client: SchedulerClient, outputs: StackOutputs) {
-  const { drainScheduleName, refreshTokenScheduleName } = outputs;
-  const names = { drain: drainScheduleName, 'refresh-token': refreshTokenScheduleName };
-  const states = await Promise.all(
-    Object.entries(names).map(async ([of, Name]) => {
-      const state = await client.send(new GetScheduleCommand({ Name })).then(
-        ({ State = unknown }) => State.toLowerCase(),
-        (error: unknown) => {
-          if (error instanceof Error && error.name === 'ResourceNotFoundException') return missing;
-          throw error;
-        },
-      );
-      return { of, state, name: Name };
+export async function readSchedules(
+  client: SchedulerClient,
+  { drainScheduleName, drainFunctionName, refreshTokenScheduleName, refreshTokenFunctionName }: StackOutputs,
+): Promise<ResourceState> {
+  const schedules = await Promise.all([
+    readSchedule(client, { of: 'drain', Name: drainScheduleName, invokes: drainFunctionName }),
+    readSchedule(client, {
+      ...{ of: 'refresh-token', Name: refreshTokenScheduleName, invokes: refreshTokenFunctionName },
     }),
-  );
-  const others = states.filter(({ state }) => state !== 'enabled');
+  ]);
+  const others = schedules.filter(({ state }) => state !== enabled);
   return {
-    state: others.length === 0 ? 'enabled' : others.map(({ of, state }) => `${of} ${state}`).join(', '),
-    off: others.filter(({ state }) => state !== missing).map(({ name }) => name),
+    state: others.length === 0 ? enabled : others.map(({ of, state }) => `${of} ${state}`).join(', '),
+    faults: others.map(({ name, state, invokes, mend }) => ({
+      ...{ of: 'schedule', says: `schedule ${name} is ${state}: ${invokes} is not invoked`, mend },
+    })),
   };
 }
 
+async function readSchedule(
+  client: SchedulerClient,
+  { of, Name, invokes }: { readonly of: string; readonly Name: string; readonly invokes: string },
+) {
+  const found = await client.send(new GetScheduleCommand({ Name })).catch((error: unknown) => {
+    if (error instanceof Error && error.name === 'ResourceNotFoundException') return undefined;
+    throw error;
+  });
+  const schedule = { of, name: Name, invokes };
+  if (!found) return { ...schedule, state: missing, mend: makeAgainCommand };
+  const { State = unknown, ScheduleExpression, FlexibleTimeWindow, Target, Description } = found;
+  const Arn = Target?.Arn ?? '';
+  const wanted = { ...Target, Arn: Arn.replace(/^((?:[^:]*:){6})[^:]+/, `$1${invokes}`) };
+  // The call replaces the whole schedule, so all of its properties are repeated.
+  const mend =
+    `aws scheduler update-schedule --name ${Name} --state ENABLED --schedule-expression '${ScheduleExpression}' ` +
+    `${Description === undefined ? '' : `--description '${Description}' `}--flexible-time-window Mode=${FlexibleTimeWindow?.Mode} --target '${JSON.stringify(wanted)}'`;
+  const state = State === 'ENABLED' && Arn !== wanted.Arn ? `invoking ${Arn}` : State.toLowerCase();
+  return { ...schedule, state, mend };
+}
+
 /** @see https://docs.aws.amazon.com/lambda/latest/api/API_ListEventSourceMappings.html */
-async function mappingState(client: LambdaClient, functionName: string) {
-  const { EventSourceMappings = [] } = await client.send(
-    new ListEventSourceMappingsCommand({ FunctionName: functionName }),
+export async function readMapping(
+  client: LambdaClient,
+  { fanOutFunctionName, queueUrl }: StackOutputs,
+): Promise<ResourceState> {
+  const asked = new ListEventSourceMappingsCommand({ FunctionName: fanOutFunctionName });
+  const { EventSourceMappings = [] } = await client.send(asked);
+  const mapping = EventSourceMappings.find(
+    ({ EventSourceArn }) => EventSourceArn?.split(':').at(-1) === queueUrl.split('/').at(-1),
   );
-  const [mapping] = EventSourceMappings;
-  return { state: mapping ? (mapping.State ?? unknown).toLowerCase() : missing, id: mapping?.UUID ?? null };
+  const { UUID, FunctionResponseTypes = [], LastProcessingResult = '' } = mapping ?? {};
+  const state = mapping ? (mapping.State ?? unknown).toLowerCase() : missing;
+  const update = `aws lambda update-event-source-mapping --uuid ${UUID}`;
+  const fault = (says: string, mend: string): ResourceState => ({
+    state,
+    faults: [{ of: 'mapping', says: `the event source mapping of fan-out ${says}`, mend }],
+  });
+  if (!mapping) return fault('is missing: no event is published', makeAgainCommand);
+  if (state === 'disabled' || state === 'disabling')
+    return fault(`is ${state}: no event is published`, `${update} --enabled`);
+  if (!FunctionResponseTypes.includes('ReportBatchItemFailures')) {
+    const mend = `${update} --function-response-types ReportBatchItemFailures`;
+    return fault('does not report single failures: messages that failed would be deleted', mend);
+  }
+  if (LastProcessingResult.startsWith('PROBLEM'))
+    return fault(`does not get through: ${LastProcessingResult}`, makeAgainCommand);
+  return { state, faults: [] };
 }
 
 /** @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_DescribeAlarms.html */

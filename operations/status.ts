@@ -36,8 +36,6 @@ export interface StatusPorts {
   };
 }
 
-/** A webhook that has failed for this long needs attention; a shorter failure often ends by itself. */
-const failingMs = 60_000;
 /** Number of books read concurrently: there may be a thousand partner accounts. */
 const booksAtOnce = 25;
 
@@ -64,13 +62,17 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
   await forEachConcurrent(wanted, booksAtOnce, async ({ name, generation }) => {
     booksOf.set(name, await ports.bookKeeper.read(name, generation));
   });
+  const isRunning = ports.isRunning?.();
+  const isAtRest = isRunning === false;
   const partnerAccounts = wanted.map((account) => {
     const { name, generation } = account;
-    const isFeedUnreadable = unreadable.some((flaw) => flaw.startsWith(feedPlace(name)));
+    // A feed whose row cannot be read is not missing.
+    const isUnreadable = unreadable.some((flaw) => flaw.startsWith(feedPlace(name)));
+    const explained = [...(isUnreadable ? ['feed-missing'] : []), ...(isAtRest ? ['lagging'] : [])];
     const feeds = feedsOf.get(`${name}/${generation}`) ?? [];
     const { redelivered, ...books } = booksOf.get(name) as Books;
     return {
-      ...accountStatus(account, feeds, nowMs, { isFeedUnreadable }),
+      ...accountStatus(account, feeds, nowMs, explained),
       books,
       ...(redelivered !== undefined && { redelivered }),
     };
@@ -84,7 +86,7 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
   const heldFor = oldestListedAt === undefined ? 0 : (nowMs - Date.parse(oldestListedAt)) / 1000;
   const oldest = Math.max(0, heldFor, stack?.oldestMessageSeconds ?? 0);
   const isOldestKnown = oldestListedAt !== undefined || (stack?.oldestMessageSeconds ?? null) !== null;
-  const found = {
+  return {
     partnerAccounts,
     queue: { waiting, deadLetters },
     oldestWaitingSeconds: waiting > 0 && isOldestKnown ? oldest : null,
@@ -96,11 +98,10 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     hold: shownHold(budget),
     paused: shownPause(heldBy(budget, 'operator', nowMs)),
     unreadable,
-    ...(ports.isRunning && { isRunning: ports.isRunning() }),
+    ...(isRunning !== undefined && { isRunning }),
     ...(ports.webhooks && { webhooks: ports.webhooks.list().map((webhook) => shownWebhook(webhook, nowMs)) }),
     ...shownStack(stack),
   };
-  return { ...found, attention: attentionOf(found, nowMs) };
 }
 
 const lastPollOf = (states: readonly FeedState[]): string | null => {
@@ -123,43 +124,6 @@ function shownStack(stack: StackState | undefined): ShownStack {
   if (!stack) return {};
   const { oldestMessageSeconds: _shownAbove, ...shown } = stack;
   return shown;
-}
-
-/** What a person has to handle for the whole bridge, the most urgent first. */
-function attentionOf(status: Omit<Status, 'attention'>, nowMs: number): string[] {
-  const {
-    circuit,
-    schedule = 'enabled',
-    mapping = 'enabled',
-    alarms,
-    unreadable,
-    unseen,
-    queue,
-    paused,
-    webhooks = [],
-  } = status;
-  const causes: Record<string, boolean> = {
-    circuit,
-    // `unknown` is already reported in `unseen`.
-    schedule: !['enabled', 'unknown'].includes(schedule),
-    mapping: ['disabled', 'disabling', 'missing'].includes(mapping),
-    'unreadable-row': unreadable.length > 0,
-    'dead-letters': queue.deadLetters > 0,
-    // Also shown separately, with the command that ends it.
-    'operator-paused': paused !== null,
-    webhook: webhooks.some(
-      ({ state, failingSince }) =>
-        state === 'gone' || (failingSince !== null && nowMs - Date.parse(failingSince) >= failingMs),
-    ),
-    alarm: (alarms?.length ?? 0) > 0,
-    unseen: (unseen?.length ?? 0) > 0,
-  };
-  return Object.keys(causes).filter((cause) => causes[cause]);
-}
-
-/** Whether a person has to act. */
-export function needsPerson({ attention, partnerAccounts }: Status): boolean {
-  return attention.length > 0 || partnerAccounts.some((account) => account.needsPerson);
 }
 
 type ShownStack = Partial<Omit<StackState, 'oldestMessageSeconds'>>;
@@ -208,9 +172,4 @@ export interface Status extends ShownStack {
   readonly webhooks?: readonly ShownWebhook[];
   /** Stored rows that cannot be read, each with the reason; what they describe is not polled. */
   readonly unreadable: readonly string[];
-  /**
-   * What a person has to handle for the whole bridge: `circuit`, `schedule`, `mapping`, `unreadable-row`,
-   * `dead-letters`, `webhook`, `alarm`, `unseen`. A new cause is not a breaking change.
-   */
-  readonly attention: readonly string[];
 }

@@ -12,7 +12,7 @@ import { bridgeSettingsSchema } from '../../shared/contract/settings.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { stateFileIn } from '../../shared/sqlite/file/private-folder.ts';
 import { isRunning } from '../../shared/sqlite/file/run-lock.ts';
-import { openEmbeddedState } from '../../shared/sqlite/state.ts';
+import { type EmbeddedState, openEmbeddedState, openEmbeddedStateToRead } from '../../shared/sqlite/state.ts';
 import { applicationCommand } from '../shared/explain.ts';
 import type { LocalTarget } from '../shared/target.ts';
 import { baseUrlSetting, type FolderBridge } from './folder.ts';
@@ -29,13 +29,13 @@ const concurrency = 2;
  * @throws {CommandError} if there is none and it must not be created
  */
 export async function openFolder(opening: Opening<LocalTarget>): Promise<FolderBridge> {
-  const { target, place, onClose, create = false, onFault, settings: given } = opening;
+  const { target, place, onClose, create = false, isReadOnly = false, onFault, settings: given } = opening;
   if (!create && isMissing(stateFileIn(target.dir))) {
     throw new CommandError(
       `there is no bridge in ${target.dir}. Begin one there: \`${applicationCommand(target)}\``,
     );
   }
-  const state = openEmbeddedState(target.dir, onFault && { onFault });
+  const state = isReadOnly ? openToRead(target.dir) : openEmbeddedState(target.dir, onFault && { onFault });
   onClose(() => state.close());
   place.baseUrl = await state.settings.read(baseUrlSetting);
 
@@ -82,6 +82,16 @@ export async function openFolder(opening: Opening<LocalTarget>): Promise<FolderB
     events: (name, watch) => tailFolder(state, name, watch),
   };
   return { ...bridge, functions: folderFunctions(bridge) };
+}
+
+/**
+ * What a request to the partner service reserves of the rate budget is not stored: it waits for its turn, but a
+ * concurrent `run` does not know about it.
+ */
+function openToRead(dir: string): EmbeddedState {
+  const state = openEmbeddedStateToRead(dir);
+  const { read } = state.budgetStore;
+  return { ...state, budgetStore: { ...state.budgetStore, change: async (rule) => rule(await read()) } };
 }
 
 /** A user without an entry in the machine's user database, as in some containers, has only a number. */

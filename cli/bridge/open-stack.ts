@@ -52,7 +52,6 @@ export async function openStack({ target, place, onClose, isCatchUp }: Opening<S
   const advertStatusTable = { client: clients.dynamoDb, name: outputs.advertStatusTableName };
   const store = createStore({ feedState: feedStateTable, advertStatus: advertStatusTable });
   const queue = { client: clients.sqs, url: outputs.queueUrl };
-  const deadLetterQueue = { client: clients.sqs, url: outputs.deadLetterQueueUrl };
   const { bridgeName: name } = outputs;
   const secretNames = secretNamesOf(namePrefixOf(name));
   const aside = createAside(store);
@@ -91,8 +90,7 @@ export async function openStack({ target, place, onClose, isCatchUp }: Opening<S
   });
 
   return {
-    ...{ target, outputs, clients, secretNames },
-    ...{ feedStateTable, advertStatusTable, deadLetterQueue, changedAdverts: queue },
+    outputs,
     kind: 'stack',
     name,
     clock: systemClock,

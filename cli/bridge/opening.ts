@@ -9,6 +9,8 @@ export interface OpenOptions extends Pick<EmbeddedStateOptions, 'onFault'> {
    * a mistake.
    */
   readonly create?: boolean;
+  /** Only for an embedded bridge: no byte of the folder changes. */
+  readonly isReadOnly?: boolean;
   /** Given on the command line, only for an embedded bridge: a stack has its own. */
   readonly settings?: Partial<BridgeSettings>;
   /** The command is one of those for which a stack has a role: a denial names it. */

@@ -1,13 +1,14 @@
 import type { AccountStatus } from '../../operations/account-status.ts';
 import { textOfPlace, unknownAccount } from '../../operations/errors.ts';
-import { deliveryText, type Finding, findingsOf } from '../../operations/findings.ts';
 import {
-  needsPerson,
-  readStatus,
-  type ShownWebhook,
-  type Status,
-  type StatusPorts,
-} from '../../operations/status.ts';
+  deliveryText,
+  type Finding,
+  findingsOf,
+  isPage,
+  needsAttention,
+  pageOf,
+} from '../../operations/findings.ts';
+import { readStatus, type ShownWebhook, type Status, type StatusPorts } from '../../operations/status.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { type Clock, systemClock } from '../../shared/domain/clock.ts';
 import { printableLine } from '../../shared/domain/text/printable.ts';
@@ -48,15 +49,19 @@ Examples:
         const status = await statusOf(bridge, clock.now(), name);
         const findings = findingsIn(status, target, clock.now(), requestsPerSecond);
         clear();
-        answer({ ...status, findings, version }, statusText(status, target, clock.now(), version, findings));
-        const isUrgent = needsPerson(status) || findings.some(({ severity }) => severity !== 'note');
-        return isUrgent ? exitCodes.needsPerson : exitCodes.done;
+        const attention = findings.filter(isUrgentOfBridge).map(({ what }) => what);
+        const data = { ...status, attention: [...new Set(attention)], findings, version };
+        answer(data, statusText(status, target, clock.now(), version, findings));
+        return needsAttention(findings) ? exitCodes.needsPerson : exitCodes.done;
       };
       if (!options.watch) return report();
       const redraws = !json && io.stdout.isTTY === true;
       return watch({ io, clock, signal: io.untilStopped(), redraws }, report);
     }),
 );
+
+const isUrgentOfBridge = ({ partnerAccount, severity }: Finding): boolean =>
+  partnerAccount === null && severity !== 'note';
 
 /** @throws {UsageError} for a partner account that is not known */
 async function statusOf(ports: StatusPorts, nowMs: number, name: string | undefined) {
@@ -143,9 +148,6 @@ export function statusText(
             ...leftLines(account, of(account.name), target).map((line) => `  ${line}`),
           ])
       : crowdLines(partnerAccounts, of, target, standstill);
-  if (partnerAccounts.length === 0) {
-    accounts.push(`No partner account is connected. Connect one: \`${connectCommand(target, 'NAME')}\``);
-  }
   const ofBridge = of(null).map(findingText);
   return [
     deliveryText(status, findings),
@@ -155,7 +157,11 @@ export function statusText(
   ].join('\n');
 }
 
-const findingText = ({ says, mend }: Finding): string => (mend === null ? says : `${says} \`${mend}\``);
+function findingText(finding: Finding): string {
+  const { says, mend, runbook } = finding;
+  if (mend !== null) return `${says} ${isPage(mend) ? mend : `\`${mend}\``}`;
+  return runbook === null ? says : `${says} See ${pageOf(finding)}`;
+}
 
 function leftLines({ name, state }: AccountStatus, findings: readonly Finding[], target: Target): string[] {
   return state === 'stopped' && findings.length === 0

@@ -3,8 +3,8 @@ import { createDryState } from '../../embedded/dry-state.ts';
 import { openReaders } from '../../embedded/readers.ts';
 import { createJsonObserver, createTextObserver } from '../../embedded/text-observer.ts';
 import type { Webhook } from '../../embedded/webhooks/delivery.ts';
-import { findingsOf } from '../../operations/findings.ts';
-import { needsPerson, readStatus } from '../../operations/status.ts';
+import { findingsOf, needsAttention } from '../../operations/findings.ts';
+import { readStatus } from '../../operations/status.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { bridgeSettings } from '../../shared/contract/settings.ts';
 import { systemClock, toInstant } from '../../shared/domain/clock.ts';
@@ -148,7 +148,7 @@ async function runLocked(
     for (const webhook of undelivered) tell(undeliveredText(webhook, options.webhookRetentionHours));
     // A fault during the stop is caused by the stop.
     if (fault && !signal.aborted) throw fault;
-    const isLeft = needsPerson(await readStatus(state, systemClock.now()));
+    const isLeft = needsAttention((await metricsSource(state, target).read()).findings);
     return { needsPerson: isLeft || undelivered.length > 0, stopped: signal.aborted };
   } finally {
     await readers.stop();

@@ -45,6 +45,10 @@ const sts = mockClient(STSClient);
 const mocks = [cloudFormation, secrets, lambda, sqs, scheduler, cloudWatch, sts];
 
 let dynamo: Awaited<ReturnType<typeof startDynamo>>;
+const aMapping = (State: string) => ({
+  ...{ UUID: 'mapping-1', State, EventSourceArn: 'QueueUrl' },
+  FunctionResponseTypes: ['ReportBatchItemFailures' as const],
+});
 let feedStateTable: Table;
 let advertStatusTable: Table;
 
@@ -69,7 +73,7 @@ beforeEach(async () => {
   sqs.on(GetQueueAttributesCommand).resolves({ Attributes: { ApproximateNumberOfMessages: '0' } });
   scheduler.on(GetScheduleCommand).resolves({ State: 'ENABLED' });
   lambda.on(ListEventSourceMappingsCommand).resolves({
-    EventSourceMappings: [{ UUID: 'mapping-1', State: 'Enabled' }],
+    EventSourceMappings: [aMapping('Enabled')],
   });
   cloudWatch.on(DescribeAlarmsCommand).resolves({ MetricAlarms: [] });
   cloudWatch.on(GetMetricDataCommand).resolves({ MetricDataResults: [] });
@@ -340,7 +344,7 @@ describe('what AWS runs, in status', () => {
       'a schedule that is switched off',
       () => scheduler.on(GetScheduleCommand, { Name: 'DrainScheduleName' }).resolves({ State: 'DISABLED' }),
       { schedule: 'drain disabled', attention: ['schedule'] },
-      /schedule is not as deployed \(drain disabled\).*`aws scheduler update-schedule --state ENABLED .* get-schedule --name DrainScheduleName /s,
+      /`aws scheduler update-schedule --name DrainScheduleName --state ENABLED /,
     ],
     [
       'a schedule that is gone',
@@ -349,14 +353,12 @@ describe('what AWS runs, in status', () => {
           .on(GetScheduleCommand, { Name: 'RefreshTokenScheduleName' })
           .rejects(Object.assign(new Error('no'), { name: 'ResourceNotFoundException' })),
       { schedule: 'refresh-token missing', attention: ['schedule'] },
-      /refresh-token missing.*`npx cdk deploy --revert-drift`/s,
+      /`npx cdk deploy --revert-drift`/,
     ],
     [
       'an event source mapping that is switched off',
       () =>
-        lambda
-          .on(ListEventSourceMappingsCommand)
-          .resolves({ EventSourceMappings: [{ UUID: 'mapping-1', State: 'Disabled' }] }),
+        lambda.on(ListEventSourceMappingsCommand).resolves({ EventSourceMappings: [aMapping('Disabled')] }),
       { mapping: 'disabled', attention: ['mapping'] },
       /mapping of fan-out is disabled: .*`aws lambda update-event-source-mapping --uuid mapping-1 --enabled`/,
     ],
@@ -414,9 +416,7 @@ describe('what AWS runs, in status', () => {
   });
 
   it('does not make a mapping that is just changing a cause', async () => {
-    lambda
-      .on(ListEventSourceMappingsCommand)
-      .resolves({ EventSourceMappings: [{ UUID: 'mapping-1', State: 'Updating' }] });
+    lambda.on(ListEventSourceMappingsCommand).resolves({ EventSourceMappings: [aMapping('Updating')] });
     expect(await cli('status')).toMatchObject({
       exitCode: 0,
       stdout: expect.stringContaining('mapping updating'),

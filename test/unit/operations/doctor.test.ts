@@ -1,86 +1,70 @@
 import { describe, expect, it } from 'vitest';
-import {
-  type Check,
-  examine,
-  fault,
-  ok,
-  SkippedError,
-  together,
-  warning,
-} from '../../../operations/doctor.ts';
+import { examine, fault, judged, SkippedError, warning } from '../../../operations/doctor/check.ts';
 import { aClock } from '../../helpers/aws/fixtures.ts';
 
 const explain = () => undefined;
-const check = (name: string, look: Check['look']): Check => ({ name, look });
 
 describe('examine', () => {
-  it('gives the results in the order of the checks, whichever ends first', async () => {
+  it('returns the results in the order of the checks, whichever ends first', async () => {
     const slow = Promise.withResolvers<void>();
-    const checks = [
-      check('slow', async () => {
+    const checks = {
+      async slow() {
         await slow.promise;
-        return fault('broken', 'mend it');
-      }),
-      check('fast', async () => {
+        return judged('', fault('broken', 'mend it'));
+      },
+      async fast() {
         slow.resolve();
-        return ok('fine');
-      }),
-    ];
+        return judged('fine', false, undefined);
+      },
+    };
 
-    expect(await examine(checks, { explain })).toEqual([
+    expect(await examine(checks, {}, { explain })).toEqual([
       { name: 'slow', result: 'fault', says: 'broken', mend: 'mend it' },
       { name: 'fast', result: 'ok', says: 'fine', mend: null },
     ]);
   });
 
-  it('waits for no check longer than its limit', async () => {
+  it('ends a check at its time limit', async () => {
     const clock = aClock();
-    const never = check('never', () => new Promise(() => undefined));
+    const never = () => new Promise<never>(() => undefined);
 
-    const [result] = await examine([never], { explain, clock, limitMs: 5_000 });
+    const [result] = await examine({ never }, {}, { explain, clock, limitMs: 5_000 });
 
-    expect(result).toMatchObject({ result: 'fault', says: 'could not be looked at: no answer within 5 s' });
+    expect(result).toMatchObject({ result: 'fault', says: expect.stringContaining('within 5 s') });
     expect(clock.slept).toEqual([5_000]);
   });
 
   it.each([
-    ['what it knows', new Error('known'), { result: 'warning', says: 'explained', mend: 'mend it' }],
+    ['known', new Error('known'), { result: 'warning', says: 'explained', mend: 'mend it' }],
+    ['of another check', new SkippedError('see x'), { result: 'skipped', says: 'see x', mend: null }],
     [
-      'that something else comes first',
-      new SkippedError('see x'),
-      { result: 'skipped', says: 'see x', mend: null },
-    ],
-    [
-      'what nobody foresaw',
+      'unforeseen',
       new TypeError('odd'),
-      { result: 'fault', says: 'could not be looked at: TypeError: odd' },
+      { result: 'fault', says: expect.stringContaining('TypeError: odd') },
     ],
-    ['what is no error', 'odd', { result: 'fault', says: 'could not be looked at: odd' }],
-  ])('says of a check that throws %s', async (_, thrown, expected) => {
-    const failing = check('failing', () => Promise.reject(thrown));
+    ['no error', 'odd', { result: 'fault', says: expect.stringContaining('odd') }],
+  ])('gives a result when the error of a check is %s', async (_, thrown, expected) => {
     const known = (error: unknown) =>
       error instanceof Error && error.message === 'known' ? warning('explained', 'mend it') : undefined;
 
-    expect(await examine([failing], { explain: known, clock: aClock() })).toMatchObject([expected]);
-  });
-});
+    const failing = () => Promise.reject(thrown);
 
-describe('together', () => {
-  it('is fine where nothing is found', () => {
-    expect(together('all fine', [ok('a'), ok('b')])).toEqual(ok('all fine'));
+    expect(await examine({ failing }, {}, { explain: known, clock: aClock() })).toMatchObject([expected]);
   });
 
-  it('is as bad as the worst, which is told first, and says each mend once', () => {
-    expect(together('', [warning('a', 'x'), ok('b'), fault('c', 'y'), warning('d', 'x')])).toEqual(
-      fault('c; a; d', 'y\nx'),
-    );
+  it('joins several problems: the worst first, each mend once', async () => {
+    const many = async () => judged('', warning('a', 'x'), fault('c', 'y'), warning('d', 'x'));
+
+    expect(await examine({ many }, {}, { explain })).toEqual([
+      { name: 'many', result: 'fault', says: 'c; a; d', mend: 'y\nx' },
+    ]);
   });
 
-  it('counts what it does not tell', () => {
-    const many = Array.from({ length: 12 }, (_, index) => warning(`n${index}`, `m${index}`));
+  it('counts the problems that it does not show', async () => {
+    const problems = Array.from({ length: 12 }, (_, index) => warning(`n${index}`, `m${index}`));
 
-    const { says } = together('', many);
+    const [result] = await examine({ many: async () => judged('', ...problems) }, {}, { explain });
 
-    expect(says).toMatch(/^n0; .*n9; and 2 more$/);
+    expect(result?.says).toMatch(/^n0; .*n9; and 2 more$/);
   });
 });

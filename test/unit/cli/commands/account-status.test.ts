@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { statusText } from '../../../../cli/commands/status.ts';
-import { needsPerson, readStatus, type StatusPorts } from '../../../../operations/status.ts';
+import { findingsOf, needsAttention } from '../../../../operations/findings.ts';
+import { readStatus, type Status, type StatusPorts } from '../../../../operations/status.ts';
 import { ShapeError } from '../../../../shared/contract/checks.ts';
 import { emptyBooks } from '../../../../shared/domain/books.ts';
 import type { Hold } from '../../../../shared/domain/holds.ts';
@@ -10,6 +11,10 @@ import { serviceHold, stopped, tokenHold } from '../../../helpers/holds.ts';
 import { feedState, partnerAccount } from '../../../helpers/records.ts';
 
 const nowMs = Date.parse('2026-11-20T12:00:00.000Z');
+const command = (words: string) => words;
+const findings = (status: Status) => findingsOf(status, { nowMs, kind: 'local', command });
+const needsPerson = (status: Status) => needsAttention(findings(status));
+const causesOf = (status: Status) => findings(status).map(({ what }) => what);
 const books = { ...emptyBooks, events: 1, listed: 1 };
 
 interface Given {
@@ -61,13 +66,12 @@ describe('the status of the bridge', () => {
       lastDrain: '2026-11-20T11:59:48.000Z',
       budget: { reservedSeconds: 4 },
       oldestWaitingSeconds: 300,
-      attention: [],
     });
     const text = statusText(status, { kind: 'local', dir: 'x' }, nowMs);
     expect(text).toContain('queue: 2 waiting (the oldest for 5 min), 0 dead-lettered');
     expect(text).toContain('last poll: 12 s ago');
     expect(text).toContain('rate budget: reserved for the next 4 s');
-    expect(needsPerson(status)).toBe(false);
+    expect(causesOf(status)).toEqual(['late']);
   });
 
   it.each([
@@ -78,8 +82,8 @@ describe('the status of the bridge', () => {
 
     expect(status).toMatchObject({
       unreadable: [`${place}: generation: expected a whole number`],
-      attention: ['unreadable-row'],
     });
+    expect(causesOf(status)).toEqual(['unreadable-row']);
     expect(status.partnerAccounts.flatMap(({ attention }) => attention)).toEqual([]);
     expect(needsPerson(status)).toBe(true);
     expect(statusText(status, { kind: 'local', dir: 'x' }, nowMs)).toMatch(
@@ -91,7 +95,7 @@ describe('the status of the bridge', () => {
     const queue = async () => ({ waiting: 0, deadLetters: 2 });
     const status = await readStatus(ports({ bookKeeper: { read: async () => books, queue } }), nowMs);
 
-    expect(status.attention).toEqual(['dead-letters']);
+    expect(causesOf(status)).toEqual(['dead-letters']);
     expect(statusText(status, { kind: 'local', dir: 'x' }, nowMs)).toContain(
       '`advert-bridge dead-letters list --local x`',
     );
@@ -106,7 +110,7 @@ describe('the status of the bridge', () => {
     expect(status.partnerAccounts[0]).toMatchObject({ lagSeconds: seconds, attention });
     expect(needsPerson(status)).toBe(attention.length > 0);
     const told = statusText(status, { kind: 'local', dir: 'x' }, nowMs).includes(
-      '`advert-bridge run --local x`',
+      'docs/operate/runbook.md#nosuccessfuldrain',
     );
     expect(told).toBe(attention.length > 0);
   });
@@ -158,7 +162,9 @@ describe('the status of a partner account', () => {
     ['is stopped on purpose', { account: stopped('disconnected') }, { state: 'stopped' }, false],
     [
       'is paused for a while',
-      { account: { holds: [{ ...tokenHold(nowMs + 1, 'no token'), fault: 'token-rejected' }] } },
+      {
+        account: { holds: [{ ...tokenHold(nowMs + 1, 'no token'), since: nowMs, fault: 'token-rejected' }] },
+      },
       { state: 'paused', reason: 'no token' },
       false,
     ],
@@ -374,7 +380,7 @@ describe('the status of a thousand partner accounts', () => {
             token,
             ...(stopped.includes(name) ? stop : {}),
             ...(paused.includes(name)
-              ? { holds: [{ ...tokenHold(nowMs + 1, 'no token'), fault: 'token-rejected' }] }
+              ? { holds: [{ ...tokenHold(nowMs + 1, 'no token'), since: nowMs, fault: 'token-rejected' }] }
               : {}),
           }),
         ),
@@ -397,7 +403,7 @@ describe('the status of a thousand partner accounts', () => {
     const text = statusText(await readStatus(ports, nowMs), { kind: 'local', dir: 'x' }, nowMs);
     const lines = text.split('\n');
 
-    expect(lines[0]).toMatch(/^Delivering, but not for user-1003, .* more\.$/);
+    expect(lines[0]).toMatch(/^Delivering, but not for user-1069, .* and 9 more\.$/);
     expect(lines[1]).toBe('1,000 partner accounts: 985 polling, 1 paused, 14 stopped');
     expect(lines[2]).toBe('14 of them need manual action:');
     expect(lines[3]).toBe('  user-1069: stopped (refresh-token-rejected)');

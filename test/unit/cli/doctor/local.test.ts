@@ -11,10 +11,8 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, it, vi } from 'vitest';
-import { folderChecks } from '../../../../cli/targets/local/doctor/folder.ts';
-import { nodeCheck } from '../../../../cli/targets/local/doctor/node.ts';
-import { type Check, examine } from '../../../../operations/doctor.ts';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { machineFacts } from '../../../../operations/doctor/folder-checks.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import { type EmbeddedState, openEmbeddedState } from '../../../../shared/sqlite/state.ts';
@@ -192,7 +190,7 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
     plant: ({ sandbox }) => sandbox.control.clock.advance(7_200_000),
     check: 'clock',
     result: 'warning',
-    says: /7,(199|200) s ahead of the bridge's/,
+    says: /7(199|200) s ahead of the bridge's/,
     mend: 'timedatectl set-ntp true',
   },
   {
@@ -212,7 +210,7 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
       })),
     check: 'partner-accounts',
     result: 'fault',
-    says: 'main is stopped (refresh-token-rejected)',
+    says: /^main: .*refresh token/,
     mend: 'advert-bridge connect main --open',
   },
   {
@@ -223,8 +221,8 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
         ...(token && { token: { ...token, usedAt: Date.now() - 25 * 86_400_000 } }),
       })),
     check: 'partner-accounts',
-    result: 'fault',
-    says: 'main is polling (refresh-token-dying)',
+    result: 'warning',
+    says: /^main: its refresh token was not used for weeks/,
     mend: 'advert-bridge connect main --open',
   },
   {
@@ -264,13 +262,13 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
     plant: (local) => change(local, ({ deadLetters }) => deadLetters.sendMalformed([deadLetter()])),
     check: 'dead-letters',
     result: 'warning',
-    says: '1 change of an advert was given up',
-    mend: /advert-bridge dead-letters list .*advert-bridge dead-letters redrive --all/,
+    says: /gave up on 1 change\..*advert-bridge dead-letters list/,
+    mend: 'advert-bridge dead-letters redrive --all',
   },
   {
     is: 'changes that wait while nobody runs the bridge',
     plant: (local) => change(local, ({ queue }) => queue.send([changedAdvert()])),
-    check: 'delivery',
+    check: 'run',
     result: 'fault',
     says: 'No process runs this bridge',
     mend: 'advert-bridge run --local',
@@ -320,7 +318,7 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
       ),
     check: 'pause',
     result: 'warning',
-    says: 'the partner service asked for a pause until',
+    says: /asked the whole bridge to wait until/,
     mend: 'advert-bridge resume --early --local',
   },
   {
@@ -333,7 +331,7 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
       ),
     check: 'pause',
     result: 'warning',
-    says: 'ada paused the whole bridge (they migrate)',
+    says: 'paused by ada (they migrate)',
     mend: /`advert-bridge resume --local/,
   },
   {
@@ -341,9 +339,9 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
     plant: (local) =>
       change(local, ({ budgetStore }) => holdBridge(budgetStore, serviceHold('circuit', Date.now() - 1))),
     check: 'pause',
-    result: 'warning',
-    says: 'the circuit is open',
-    mend: 'docs/operate/runbook.md#needsattention',
+    result: 'fault',
+    says: /circuit is open/,
+    mend: 'advert-bridge resume --early --local',
   },
   {
     is: 'a feed that nobody has read for hours',
@@ -351,7 +349,7 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
       sql(local, `UPDATE feeds SET state = json_set(state, '$.lastSuccess', ${Date.now() - 7_200_000})`),
     check: 'run',
     result: 'warning',
-    says: 'no run is at work, and the feed of main has waited for 120 minutes',
+    says: /No process runs this bridge.* 120 min/,
     mend: /`advert-bridge run --local /,
   },
 ];
@@ -429,38 +427,25 @@ describe('doctor --local', () => {
   });
 });
 
-describe('what no test can bring about on this machine', () => {
-  const found = async (check: Check | undefined) => {
-    const [result] = await examine(check ? [check] : [], { explain: () => undefined });
-    return result;
-  };
-  const disk = async (freeBytes: number) => {
-    const { dir } = await healthy();
-    const checks = folderChecks({ kind: 'local', dir }, () => freeBytes);
-    return found(checks.find(({ name }) => name === 'disk-space'));
-  };
+describe('doctor --local finds', () => {
+  const mebibyte = 1024 ** 2;
+  it.each<[string, Partial<typeof machineFacts>, Expected['result'] | 'ok', string, RegExp]>([
+    ['a Node without SQLite', { nodeVersion: '22.12.0' }, 'fault', 'node', /needs Node 22\.13 or later/],
+    ['an old Node', { nodeVersion: '20.19.1' }, 'fault', 'node', /needs Node 22\.13 or later/],
+    ['an odd Node', { nodeVersion: '25.1.0' }, 'warning', 'node', /fixes for half a year only/],
+    ['no fault in the oldest Node', { nodeVersion: '22.13.0' }, 'ok', 'node', /Node 22\.13\.0/],
+    ['a full disk', { freeBytes: () => 10 * mebibyte }, 'fault', 'disk-space', /stops when it is full/],
+    ['a nearly full disk', { freeBytes: () => 500 * mebibyte }, 'warning', 'disk-space', /500 MiB/],
+  ])('%s', async (_, machine, result, name, says) => {
+    const local = await healthy();
+    const before = { ...machineFacts };
+    onTestFinished(() => void Object.assign(machineFacts, before));
+    Object.assign(machineFacts, machine);
 
-  it.each([
-    ['22.12.0', 'fault', 'an embedded bridge needs Node 22.13 or later'],
-    ['20.19.1', 'fault', 'an embedded bridge needs Node 22.13 or later'],
-    ['25.1.0', 'warning', 'gets fixes for half a year only'],
-    ['22.13.0', 'ok', 'Node 22.13.0'],
-  ])('Node %s: %s', async (version, result, says) => {
-    const { mend, ...rest } = (await found(nodeCheck(version))) ?? expect.fail('a result');
+    const found = resultsIn(await doctor(local)).find((check) => check.name === name);
 
-    expect(rest).toMatchObject({ result, says: expect.stringContaining(says) });
-    if (result !== 'ok') expect(mend).toContain('npx -p node@24');
-  });
-
-  it('a disk that is nearly full', async () => {
-    expect(await disk(10 * 1024 ** 2)).toMatchObject({
-      result: 'fault',
-      mend: expect.stringMatching(/^Free space/),
-    });
-    expect(await disk(500 * 1024 ** 2)).toMatchObject({
-      result: 'warning',
-      says: expect.stringContaining('500 MiB'),
-    });
+    expect(found).toMatchObject({ result, says: expect.stringMatching(says) });
+    expect(found?.mend === null).toBe(result === 'ok');
   });
 });
 

@@ -1,0 +1,110 @@
+import { once } from '../../operations/ask.ts';
+import type { Bridge } from '../../operations/bridge.ts';
+import { bridgeFacts } from '../../operations/doctor/bridge-checks.ts';
+import { type CheckResult, examine, fault, SkippedError } from '../../operations/doctor/check.ts';
+import { CommandError } from '../../operations/errors.ts';
+import packageJson from '../../package.json' with { type: 'json' };
+import { withOpening } from '../bridge/open.ts';
+import { defineCommand } from '../shared/command.ts';
+import { explained, type Place } from '../shared/explain.ts';
+import { isDenied } from '../shared/explain-aws.ts';
+import { exitCodes } from '../shared/io.ts';
+import { asCalled } from '../shared/program.ts';
+import { commandFor, type Target } from '../shared/target.ts';
+
+const more = `Each line is a check: ok, warning, fault, or skipped if there is nothing to check or another fault must be fixed first.
+The remedy is printed below it. The only request to the partner service asks for a token of the application, which is not
+stored; no token of a partner account is used.
+
+Exit codes: 0 all is right, 1 a fault, 3 warnings only. docs/operate/doctor.md lists the checks.
+
+Examples:
+  advert-bridge doctor --local .advert-bridge
+  advert-bridge doctor --json   (the deployed stack)`;
+
+export const addDoctor = defineCommand(
+  {
+    name: 'doctor',
+    group: 'watch',
+    summary: 'check the whole bridge',
+    description:
+      'Checks the whole bridge, changes nothing, and prints for each fault the command or setting that fixes it.',
+    more,
+  },
+  async ({ target, answer }) => {
+    const checks = await examined(target);
+    answer({ checks }, doctorText(checks));
+    if (checks.some(({ result }) => result === 'fault')) return exitCodes.fault;
+    return checks.some(({ result }) => result === 'warning') ? exitCodes.needsPerson : exitCodes.done;
+  },
+);
+
+/** The bridge need not exist, and nothing in it is changed. */
+function examined(target: Target): Promise<CheckResult[]> {
+  const command = (words: string) => commandFor(target, words);
+  const factsOf = <B extends Bridge>(place: Place, open: () => Promise<B>, needed: string) =>
+    bridgeFacts({
+      ...{ kind: target.kind, command, baseUrl: () => place.baseUrl },
+      bridge: once(() =>
+        open().catch((cause: unknown) => {
+          throw new SkippedError(needed, { cause });
+        }),
+      ),
+    });
+
+  if (target.kind === 'local') {
+    return withOpening(target, { isReadOnly: true }, async (opening) => {
+      const { openFolder } = await import('../bridge/open-folder.ts');
+      const { folderChecks, machineFacts } = await import('../../operations/doctor/folder-checks.ts');
+      const { place } = opening;
+      const needed = 'needs a state file that can be read: see state-file';
+      const facts = factsOf(place, () => openFolder(opening), needed);
+      const explain = (error: unknown) => explanationOf(error, place);
+      return examine(folderChecks, { ...facts, ...machineFacts, dir: target.dir }, { explain });
+    });
+  }
+  return withOpening(target, {}, async (opening) => {
+    const { openStack } = await import('../bridge/open-stack.ts');
+    const { stackChecks } = await import('../../operations/doctor/stack-checks.ts');
+    const { stackFacts } = await import('../../operations/doctor/stack-facts.ts');
+    const opened = once(() => openStack(opening));
+    const facts = factsOf(opening.place, opened, 'needs the stack: see stack');
+    const ofStack = { ...facts, opened, stack: target.stack, version: packageJson.version };
+    const explain = (error: unknown) => explanationOf(error, opening.place);
+    return examine(stackChecks, stackFacts(ofStack, opening.onClose), { explain });
+  });
+}
+
+/** Names of AWS errors for an operation that an emulator does not support. */
+const unknownOperation = /^(UnknownOperation|InvalidAction|UnsupportedOperation|NotImplemented)/;
+
+/** What the error of a check means; undefined for an unexpected error. */
+function explanationOf(error: unknown, place: Place): Omit<CheckResult, 'name'> | undefined {
+  const cause = isDenied(error) ? error : (error as Error | undefined)?.cause;
+  if (isDenied(cause)) {
+    const action = /perform: ([\w-]+:\w+)/.exec(cause.message)?.[1];
+    const mend = action ? `Allow ${action} to whoever runs doctor` : `Ask who may: ${cause.message}`;
+    return fault(`could not be checked: AWS denies ${action ?? 'it'}`, mend);
+  }
+  const endpoint = process.env.AWS_ENDPOINT_URL;
+  if (error instanceof Error && unknownOperation.test(error.name) && endpoint)
+    return { result: 'skipped', says: `${endpoint} does not know this call`, mend: null };
+  const known = explained(error, place);
+  if (!(known instanceof CommandError)) return undefined;
+  const [says = '', ...mend] = asCalled(known.message).split(/\.\s+(?=[A-Z`])/);
+  return fault(says, mend.join('. ') || 'Run doctor again; if this remains, investigate it');
+}
+
+/** A line for each check, with the remedy below it, and the totals. */
+function doctorText(checks: readonly CheckResult[]): string {
+  const lines = checks.flatMap(({ name, result, says, mend }) => [
+    `${result.padEnd('warning'.length)}  ${name}: ${says}`,
+    ...(mend === null ? [] : mend.split('\n').map((line) => `           ${line}`)),
+  ]);
+  const counts = (['fault', 'warning', 'skipped', 'ok'] as const).flatMap((result) => {
+    const { length } = checks.filter((check) => check.result === result);
+    if (length === 0) return [];
+    return [`${length} ${result}${length > 1 && (result === 'fault' || result === 'warning') ? 's' : ''}`];
+  });
+  return [...lines, counts.join(', ')].join('\n');
+}

@@ -1,0 +1,116 @@
+/** Checks of every kind of bridge. Most show the findings of `status`. */
+import type { AcceptedApplication } from '../../shared/contract/connect.ts';
+import { once } from '../ask.ts';
+import type { Bridge } from '../bridge.ts';
+import { type Finding, findingsOf, isPage, pageOf } from '../findings.ts';
+import { readStatus } from '../status.ts';
+import { type Checks, fault, judged, type Problem, SkippedError, warning } from './check.ts';
+
+/** What the checks read; what several of them need is read once. */
+export interface BridgeFacts<B extends Bridge = Bridge> {
+  readonly kind: Bridge['kind'];
+  /** A command of this program for this bridge. */
+  readonly command: (words: string) => string;
+  /** Base URL of the partner service; undefined until it is known. */
+  readonly baseUrl: () => string | undefined;
+  /** @throws {SkippedError} if it cannot be opened until another fault is fixed */
+  readonly bridge: () => Promise<B>;
+  readonly findings: () => Promise<readonly Finding[]>;
+  /** Requests a token of the application from the service, which is not stored. */
+  readonly ask: () => Promise<AcceptedApplication>;
+}
+
+export function bridgeFacts<B extends Bridge>({
+  kind,
+  command,
+  baseUrl,
+  bridge,
+}: Pick<BridgeFacts<B>, 'kind' | 'command' | 'baseUrl' | 'bridge'>): BridgeFacts<B> {
+  const status = once(async () => {
+    // What AWS runs has its own checks.
+    const { stack: _stack, ...ports } = await bridge();
+    return readStatus(ports, Date.now());
+  });
+  return {
+    ...{ kind, command, baseUrl, bridge },
+    findings: once(async () => findingsOf(await status(), { nowMs: Date.now(), kind, command })),
+    ask: once(async () => {
+      const { pausedUntil, circuit, paused } = await status();
+      // After an open circuit, the next request is a trial, and its outcome changes the bridge's behaviour.
+      if (pausedUntil !== null || circuit || paused)
+        throw new SkippedError('no request is sent to the service during a pause: see pause');
+      const { functions } = await bridge();
+      if (kind === 'local' && baseUrl() === undefined)
+        throw new SkippedError('needs a base URL: see application');
+      return functions.checkApplication();
+    }),
+  };
+}
+
+/** A `Date` that is further off is ignored (shared/partner-api/http/service-clock.ts). */
+const daySeconds = 86_400;
+/** Longer than a request takes, and much shorter than the overlap before the last success. */
+const maxOffSeconds = 60;
+
+/** A check that shows some of the findings. */
+const finding =
+  (fine: string, isShown: (finding: Finding) => boolean) =>
+  async ({ findings }: BridgeFacts) =>
+    judged(fine, ...(await findings()).filter(isShown).map(problemOf));
+
+export function problemOf(found: Finding): Problem {
+  const { severity, says, mend } = found;
+  const problem = severity === 'fault' ? fault : warning;
+  if (mend === null) return problem(says, pageOf(found));
+  return problem(says, isPage(mend) ? mend : `\`${mend}\``);
+}
+
+const isUrgent = ({ severity }: Finding) => severity !== 'note';
+/** Of every partner account, too. */
+const undelivered: readonly string[] = ['late', 'held', 'webhook'];
+const pauses: readonly string[] = ['circuit', 'rate-limited', 'operator-paused'];
+const connections: readonly string[] = ['unreadable-row', 'no-account'];
+
+export const bridgeChecks: Checks<BridgeFacts> = {
+  async 'application-credentials'({ ask }) {
+    await ask();
+    return judged('the partner service accepts them');
+  },
+  async clock({ ask, kind }) {
+    const { clockOffSeconds: off } = await ask().catch((error: unknown) => {
+      if (error instanceof SkippedError) throw error;
+      throw new SkippedError('needs an answer of the service: see application-credentials');
+    });
+    if (off === undefined) throw new SkippedError('the service does not send its time');
+    const seconds = Math.abs(off);
+    const says = `the service's clock is ${seconds} s ${off > 0 ? 'ahead of' : 'behind'} the bridge's`;
+    const ofService = 'tell the partner service that its clock is wrong';
+    const mend =
+      kind === 'local'
+        ? `Set the clock of this machine (\`timedatectl set-ntp true\`); if it is right, ${ofService}`
+        : `The functions have the clock of AWS: ${ofService}`;
+    return judged(
+      `the service's clock is within ${maxOffSeconds} s of the bridge's`,
+      seconds > daySeconds
+        ? fault(`${says}, so the bridge ignores it`, mend)
+        : seconds > maxOffSeconds && warning(says, mend),
+    );
+  },
+  'partner-accounts': finding(
+    'no partner account needs manual action',
+    ({ what, partnerAccount }) =>
+      connections.includes(what) || (partnerAccount !== null && !undelivered.includes(what)),
+  ),
+  delivery: finding(
+    'what was listed is delivered, or not late yet',
+    (found) => undelivered.includes(found.what) && isUrgent(found),
+  ),
+  'dead-letters': finding('none', ({ what }) => what === 'dead-letters'),
+  pause: finding('none', ({ what, partnerAccount }) => pauses.includes(what) && partnerAccount === null),
+};
+
+/** The check `run` of an embedded bridge. */
+export const runCheck = finding(
+  'a run is at work, or nothing waits for one',
+  (found) => found.what === 'not-running' && isUrgent(found),
+);

@@ -1,0 +1,100 @@
+/** Checks of a bridge, run concurrently. A check changes nothing; a check that fails itself also gives a result. */
+import { type Clock, systemClock } from '../../shared/domain/clock.ts';
+
+/** Something that a check found. */
+export interface Problem {
+  readonly result: 'warning' | 'fault';
+  readonly says: string;
+  /** The command or setting that fixes it. */
+  readonly mend: string;
+}
+
+export const warning = (says: string, mend: string): Problem => ({ result: 'warning', says, mend });
+export const fault = (says: string, mend: string): Problem => ({ result: 'fault', says, mend });
+
+export interface Judgement {
+  /** Said if there is no problem. */
+  readonly fine: string;
+  readonly problems: readonly Problem[];
+}
+
+export const judged = (fine: string, ...problems: readonly (Problem | false | undefined)[]): Judgement => ({
+  fine,
+  problems: problems.filter((problem) => problem !== undefined && problem !== false),
+});
+
+/** Checks by name. Each looks and judges; its errors become a fault, except {@link SkippedError}. */
+export type Checks<Facts> = Readonly<Record<string, (facts: Facts) => Promise<Judgement>>>;
+
+/** There is nothing to check, or something else must be fixed first: the message says which. */
+export class SkippedError extends Error {
+  override readonly name = 'SkippedError';
+  readonly code = 'skipped';
+}
+
+/** As printed by `doctor --json`. */
+export interface CheckResult {
+  readonly name: string;
+  readonly result: 'ok' | 'skipped' | Problem['result'];
+  readonly says: string;
+  /** Null if there is nothing to fix. */
+  readonly mend: string | null;
+}
+
+export interface Examination {
+  /** Returns what an error of a check means; undefined for an unexpected error. */
+  readonly explain: (error: unknown) => Omit<CheckResult, 'name'> | undefined;
+  /** Time limit per check. Default: 30,000. */
+  readonly limitMs?: number;
+  readonly clock?: Clock;
+}
+
+/** Runs the checks concurrently. Never rejects; the results are in the order of the checks. */
+export function examine<Facts>(
+  checks: Checks<Facts>,
+  facts: Facts,
+  examination: Examination,
+): Promise<CheckResult[]> {
+  return Promise.all(
+    Object.entries(checks).map(async ([name, look]) => ({
+      name,
+      ...(await resultOf(() => look(facts), examination)),
+    })),
+  );
+}
+
+type Result = Omit<CheckResult, 'name'>;
+
+async function resultOf(look: () => Promise<Judgement>, examination: Examination): Promise<Result> {
+  const { explain, limitMs = 30_000, clock = systemClock } = examination;
+  const over = new AbortController();
+  const late = fault(
+    `could not be looked at: no answer within ${limitMs / 1000} s`,
+    'Run doctor again; if this stays, find out what does not answer',
+  );
+  try {
+    return await Promise.race([look().then(together), clock.sleep(limitMs, over.signal).then(() => late)]);
+  } catch (error) {
+    if (error instanceof SkippedError) return { result: 'skipped', says: error.message, mend: null };
+    const { name, message } = error instanceof Error ? error : { name: 'Error', message: String(error) };
+    const unforeseen = `could not be looked at: ${name}: ${message.split('\n')[0]}`;
+    return explain(error) ?? fault(unforeseen, 'Report this');
+  } finally {
+    over.abort();
+  }
+}
+
+/** How many problems of one check are shown in full. */
+const maxShown = 10;
+
+/** One result for several problems: that of the worst, which comes first. */
+function together({ fine, problems }: Judgement): Result {
+  const sorted = problems.toSorted((a, b) => Number(b.result === 'fault') - Number(a.result === 'fault'));
+  const [worst] = sorted;
+  if (!worst) return { result: 'ok', says: fine, mend: null };
+  const shown = sorted.slice(0, maxShown);
+  const says = shown.map((problem) => problem.says);
+  if (sorted.length > maxShown) says.push(`and ${sorted.length - maxShown} more`);
+  const mends = new Set(shown.map(({ mend }) => mend));
+  return { result: worst.result, says: says.join('; '), mend: [...mends].join('\n') };
+}

@@ -1,0 +1,198 @@
+/** Checks of an embedded bridge's folder, which is only read: not even SQLite's own files in it change. */
+import { accessSync, constants, statfsSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { missingScopes } from '../../functions/refresh-token/tokens.ts';
+import { ShapeError } from '../../shared/contract/checks.ts';
+import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
+import { quoted } from '../../shared/domain/text/printable.ts';
+import { exposureOf, refuseForeignFolder, stateFileIn } from '../../shared/sqlite/file/private-folder.ts';
+import { StateError } from '../../shared/sqlite/file/state-error.ts';
+import { openStateFileToRead } from '../../shared/sqlite/file/state-file.ts';
+import type { EmbeddedState } from '../../shared/sqlite/state.ts';
+import type { Bridge } from '../bridge.ts';
+import { applicationWords, connectWords } from '../errors.ts';
+import { type BridgeFacts, bridgeChecks, runCheck } from './bridge-checks.ts';
+import { type Checks, fault, judged, type Problem, SkippedError, warning } from './check.ts';
+
+export interface FolderFacts extends BridgeFacts<Bridge & { readonly state: EmbeddedState }> {
+  readonly dir: string;
+  /** Of Node, such as `24.21.0`. */
+  readonly nodeVersion: string;
+  /** Free space for an unprivileged user on the file system of a folder. */
+  readonly freeBytes: (dir: string) => number;
+}
+
+/** What the machine itself shows. */
+export const machineFacts = {
+  nodeVersion: process.versions.node,
+  freeBytes(dir: string): number {
+    const { bavail, bsize } = statfsSync(dir);
+    return bavail * bsize;
+  },
+};
+
+/** The version with `node:sqlite` without a flag, as cli/advert-bridge.cjs requires. */
+const oldestNode = [22, 13] as const;
+/** Twice the size that the state file's write-ahead log may reach before it is copied into the file. */
+const leastBytes = 64 * 1024 ** 2;
+/** Room for a million adverts, each with its latest event. */
+const enoughBytes = 1024 ** 3;
+
+export const folderChecks: Checks<FolderFacts> = {
+  async node({ nodeVersion: version }) {
+    const [major = 0, minor = 0] = version.split('.').map(Number);
+    const [oldestMajor, oldestMinor] = oldestNode;
+    const isTooOld = major < oldestMajor || (major === oldestMajor && minor < oldestMinor);
+    const needed = `an embedded bridge needs Node ${oldestNode.join('.')} or later; this is ${version}`;
+    // Not `npx … npx …`: an inner npx would use the package of the outer one.
+    const newer = `Install a newer Node, or run the command with one: \`npx -p node@24 -- node ${quoted(process.argv[1] ?? '')} …\``;
+    return judged(
+      `Node ${version}`,
+      isTooOld && fault(needed, newer),
+      // Only even releases get security fixes for longer than half a year.
+      !isTooOld && major % 2 === 1 && warning(`Node ${version} gets fixes for half a year only`, newer),
+    );
+  },
+  async folder({ dir, command }) {
+    const fine = `${path.resolve(dir)} holds a bridge`;
+    const file = stateFileIn(dir);
+    if (statOf(dir)?.isDirectory() === false)
+      return judged(fine, fault(`${dir} is a file`, 'Name the folder of the bridge with --local'));
+    if (!statOf(file)) {
+      const begin = `Begin one there: \`${command(applicationWords('local'))}\``;
+      return judged(fine, fault(`there is no bridge in ${dir}`, begin));
+    }
+    const closed = [dir, file].find((each) => !isUsable(each));
+    const open = `\`chmod u+rwX ${quoted(dir)} ${quoted(file)}\``;
+    return judged(fine, closed !== undefined && fault(`this user may not read and write ${closed}`, open));
+  },
+  async owner({ dir }) {
+    refuseForeignFolder(dir);
+    needFile(dir);
+    return judged('folder and files belong to the user that this runs as');
+  },
+  async 'file-modes'({ dir }) {
+    needFile(dir);
+    const exposure = exposureOf(dir);
+    return judged('only their owner may read the files', exposure && fault(exposure.says, exposure.mend));
+  },
+  async 'disk-space'({ dir, freeBytes }) {
+    needFile(dir);
+    const free = freeBytes(dir);
+    const says = `${Math.round(free / 1024 ** 2)} MiB are free on the disk of ${dir}`;
+    const mend = 'Free space there, or move the folder to a larger disk while no run is at work';
+    return judged(
+      says,
+      free < leastBytes
+        ? fault(`${says}: the bridge stops when it is full`, mend)
+        : free < enoughBytes && warning(says, mend),
+    );
+  },
+  async 'state-file'({ dir, command }) {
+    needFile(dir);
+    const file = stateFileIn(dir);
+    try {
+      refuseForeignFolder(dir);
+    } catch (cause) {
+      throw new SkippedError('needs a folder that nobody else controls: see owner', { cause });
+    }
+    return judged(`${file} is whole`, integrityOf(dir, command('status')));
+  },
+  run: runCheck,
+  async application({ bridge, baseUrl, command }) {
+    const mend = `\`${command(applicationWords('local'))}\``;
+    const { state } = await bridge();
+    if (baseUrl() === undefined)
+      return judged('', fault('the base URL of the partner service is not stored', mend));
+    const flaw = await shapeErrorOf(state.applicationSecret.read());
+    return judged(`credentials for ${baseUrl()} are stored`, flaw && fault(flaw.message, mend));
+  },
+  async tokens({ bridge, command }) {
+    const opened = await bridge();
+    const { requiredScope } = await opened.settings();
+    const accounts = (await opened.partnerAccounts.list(() => undefined)).filter((each) => !stopOf(each));
+    const context = { vault: opened.state.vault, requiredScope, command };
+    const problems = await Promise.all(accounts.map((account) => tokenProblem(account, context)));
+    return judged(`token pairs found: ${accounts.length}, none is missing`, ...problems);
+  },
+  ...bridgeChecks,
+};
+
+/** @throws {SkippedError} if there is nothing to check */
+function needFile(dir: string): void {
+  if (!statOf(stateFileIn(dir))) throw new SkippedError('needs a bridge in the folder: see folder');
+}
+
+const statOf = (place: string) => {
+  try {
+    return statSync(place, { throwIfNoEntry: false });
+  } catch {
+    // A file instead of a folder, or a folder without read permission.
+    return undefined;
+  }
+};
+
+function isUsable(place: string): boolean {
+  try {
+    accessSync(place, constants.R_OK | constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** @param update brings the file up to date */
+function integrityOf(dir: string, update: string): Problem | false {
+  try {
+    const db = openStateFileToRead(dir);
+    try {
+      const [first] = db.prepare('PRAGMA quick_check(1)').all() as { quick_check: string }[];
+      if (first?.quick_check === 'ok') return false;
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    if (!(error instanceof StateError) || error.code !== 'state-outdated') throw error;
+    return warning(error.message, `\`${update}\``);
+  }
+  return fault(
+    `${stateFileIn(dir)} is damaged`,
+    'Restore the folder from a backup (docs/operate/backup.md), or move it away and connect the partner accounts again',
+  );
+}
+
+interface TokenContext extends Pick<EmbeddedState, 'vault'>, Pick<BridgeFacts, 'command'> {
+  readonly requiredScope: string;
+}
+
+async function tokenProblem(
+  { name, token }: PartnerAccount,
+  { vault, requiredScope, command }: TokenContext,
+): Promise<Problem | false> {
+  const connect = `\`${command(connectWords(name))}\``;
+  const reading = vault.read(name);
+  const flaw = await shapeErrorOf(reading);
+  if (flaw) return fault(flaw.message, connect);
+  const found = await reading;
+  if (!found) return fault(`${name} has no token pair`, connect);
+  const missing = missingScopes(found.pair.scope, requiredScope);
+  if (missing.length > 0) {
+    const says = `${name} was not granted ${missing.join(' ')}, which a run requires`;
+    return warning(says, `${connect}; or leave it out of \`run --required-scope\``);
+  }
+  if (!token || token.version === found.version) return false;
+  return warning(
+    `the token pair of ${name} is not the one that its row names`,
+    `\`${command('run')}\` takes it in; if this stays, ${connect}`,
+  );
+}
+
+/** Why something stored cannot be read; undefined if it can. */
+const shapeErrorOf = (reading: Promise<unknown>): Promise<ShapeError | undefined> =>
+  reading.then(
+    () => undefined,
+    (error: unknown) => {
+      if (error instanceof ShapeError) return error;
+      throw error;
+    },
+  );
