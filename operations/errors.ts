@@ -21,7 +21,10 @@ export const applicationWords = (kind: 'local' | 'stack'): string =>
 /** The words of the command that sends a user through the consent page again. */
 export const connectWords = (name: string): string => `connect ${name} --open`;
 
-/** Makes what is missing of a stack again; with the settings that the stack has. */
+/**
+ * Makes what is missing of a stack again; with the settings that the stack has. A plain deployment does not notice
+ * resources that were deleted or changed by hand.
+ */
 export const makeAgainCommand = 'npx cdk deploy --revert-drift';
 
 const maxNames = 20;

@@ -2,7 +2,6 @@
  * Explains errors of AWS, or of the network on the way to AWS. Errors are recognized by name, so that no module of the
  * SDK is loaded for this.
  */
-import { makeAgainCommand } from '../../operations/errors.ts';
 
 interface AwsError {
   readonly name: string;
@@ -16,9 +15,6 @@ const local = 'For an embedded bridge give --local DIR';
 const wrongCredentials =
   /^(ExpiredToken|UnrecognizedClient|InvalidClientTokenId|InvalidSignature|SignatureDoesNotMatch|IncompleteSignature|MissingAuthenticationToken|AuthFailure|TokenProviderError)/;
 const unreachable = /^(ECONN|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPIPE)/;
-
-/** A plain deployment does not notice resources that were deleted or changed by hand. */
-export const makeAgain = `\`${makeAgainCommand}\`, with the settings that the stack has`;
 
 /** DynamoDB's whole message about a table that does not exist. Messages about missing functions and secrets differ. */
 const tableGone = /^(Requested resource not found|Cannot do operations on a non-existent table)/;
