@@ -4,7 +4,7 @@ import { UsageError } from '../helpers/options.ts';
 import { addCounts, coverageTable, missingOf } from './model/coverage.ts';
 import { type Options, optionsOf, usage } from './options.ts';
 import { plantedFaults, seedsUntilFound } from './planted/planted.ts';
-import { measure, type Row, tableOf, writeTable } from './planted/table.ts';
+import { measure, type Row, tableOf } from './planted/table.ts';
 import { inJobs, isJob, partsOf, report } from './run/jobs.ts';
 import { shrink } from './run/shrink.ts';
 import { type SimulateOptions, simulate } from './run/simulate.ts';
@@ -84,7 +84,7 @@ async function runTable(count: number): Promise<number> {
     say(`${row.name.padEnd(30)} ${row.seeds.join(' ')}`);
     rows.push(row);
   }
-  writeTable(tableOf(rows));
+  say(tableOf(rows));
   return rows.every(({ seeds }) => seeds.every(Number.isFinite)) ? 0 : 1;
 }
 

@@ -9,7 +9,7 @@ export interface Options {
   readonly isTraced: boolean;
   /** Also prints how often each incident and branch occurred. */
   readonly isCounted: boolean;
-  /** Writes the table of docs/contribute/reliability.md. */
+  /** Prints a table of the seeds that each planted fault took. */
   readonly isTable: boolean;
   /** Names of planted faults, or `all`. */
   readonly planted: string | undefined;
@@ -31,7 +31,7 @@ Runs the bridge's use cases over the in-memory ports with everything going wrong
   --coverage       how often each incident, and each branch of the protocol, occurred; fails when one never did
   --planted NAMES  with planted faults, one after the other, each of which has to be found within N seeds (5000);
                    names separated by commas, or "all"
-  --table          with --planted all: from five starting seeds each, and writes the table of docs/contribute/reliability.md
+  --table          with --planted all: from five starting seeds each, and prints a table
   --world NAME     every seed in this world:
 ${worldNames.map((name) => `                     ${name.padEnd(16)}${worlds[name].says}`).join('\n')}
   --jobs N         shares the seeds, or the planted faults, among N processes (1)

@@ -1,4 +1,4 @@
-/** The rule that each planted fault leaves out, for the table in docs/contribute/reliability.md. */
+/** The rule that each planted fault leaves out. */
 export const plantedRules: Readonly<Record<string, string>> = {
   'cursor-before-sends': "the page's IDs are sent to the queue before its cursor is stored",
   'refused-sends-ignored':

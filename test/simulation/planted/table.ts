@@ -1,16 +1,10 @@
-/**
- * Writes the table of planted faults in docs/contribute/reliability.md: `npm run simulate -- --planted all --table`.
- */
-import { readFileSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
+/** The table of planted faults, with how many seeds each took: `npm run simulate -- --planted all --table`. */
 import { seedsUntilFound } from './planted.ts';
 import type { PlantedFault } from './planted-fault.ts';
 import { plantedRules } from './rules.ts';
 
 /** Far enough apart, so that no two searches share a seed. */
 const startingSeeds = [1, 100_001, 200_001, 300_001, 400_001];
-const page = path.join(import.meta.dirname, '../../../docs/contribute/reliability.md');
-const [begin, end] = ['<!-- planted faults -->', '<!-- /planted faults -->'];
 
 export interface Row {
   readonly name: string;
@@ -46,11 +40,4 @@ export function tableOf(rows: readonly Row[]): string {
     '|---|---|---|---|---|',
     ...lines,
   ].join('\n');
-}
-
-export function writeTable(table: string): void {
-  const text = readFileSync(page, 'utf8');
-  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
-  if (from < 0 || to < from) throw new Error(`${page}: expected ${begin} and ${end}`);
-  writeFileSync(page, `${text.slice(0, from)}${begin}\n${table}\n${text.slice(to)}`);
 }
