@@ -34,6 +34,9 @@ type Commanded = Exclude<Wanted, { readonly action: 'break' }>;
 /** So many dead letters are handled by one process; more would make its command line too long. */
 const lettersAtOnce = 1_000;
 const shownActions = 10;
+/** How a command says that the credentials do not suffice. */
+const denialBegins = 'AWS denies it';
+const maxSaid = 500;
 
 export interface ActionsOptions {
   /** Runs the command line: the program with its arguments up to the command. */
@@ -47,8 +50,8 @@ export interface ActionsOptions {
   readonly who: () => Promise<string>;
   /** Logs what was done, and by whom. */
   readonly log: (line: string) => void;
-  /** Called whenever the list of actions has changed. */
-  readonly onChange: (actions: readonly Action[]) => void;
+  /** Called whenever the list of actions has changed, with what AWS denied the caller to do. */
+  readonly onChange: (actions: readonly Action[], denied: readonly string[]) => void;
 }
 
 type Ended = Pick<Action, 'state' | 'says'>;
@@ -57,13 +60,14 @@ export function createActions(options: ActionsOptions) {
   const { program, place, env, clock, breaks, who, log, onChange } = options;
   let actions: readonly Action[] = [];
   let latest = 0;
+  const denied = new Set<string>();
   const stopping = new AbortController();
   const running = new Set<Promise<void>>();
 
   function change(action: Action): void {
     const others = actions.filter((other) => other.id !== action.id);
     actions = [action, ...others].toSorted((a, b) => b.id - a.id).slice(0, shownActions);
-    onChange(actions);
+    onChange(actions, [...denied]);
   }
 
   /** Runs one command. @returns its exit code; its last line is passed to `onLine` */
@@ -76,7 +80,7 @@ export function createActions(options: ActionsOptions) {
       killSignal: 'SIGTERM',
     });
     for (const output of [child.stdout, child.stderr]) {
-      createInterface({ input: output }).on('line', (line) => onLine(printableLine(line)));
+      createInterface({ input: output }).on('line', (line) => onLine(printableLine(line.slice(0, maxSaid))));
     }
     return new Promise((resolve) => {
       child.on('error', ({ message }) => {
@@ -91,6 +95,8 @@ export function createActions(options: ActionsOptions) {
     const { state, says } = await (wanted.action === 'break'
       ? toggle(wanted.what)
       : performCommands(wanted, begun));
+    if (state === 'failed' && says.includes(denialBegins)) denied.add(wanted.action);
+    if (state === 'done') denied.delete(wanted.action);
     change({ ...begun, state, says });
     log(`${begun.who}: ${begun.command}: ${state}${says === '' ? '' : `: ${says}`}`);
   }
@@ -104,18 +110,21 @@ export function createActions(options: ActionsOptions) {
 
   async function performCommands(wanted: Commanded, begun: Action): Promise<Ended> {
     const parts = partsOf(wanted);
-    let says = '';
-    let worst = 0;
-    for (const [index, args] of parts.entries()) {
-      const part = parts.length === 1 ? '' : `${index * lettersAtOnce} of ${countOf(wanted)}: `;
-      const code = await run(args, (line) => {
-        says = line;
-        change({ ...begun, says: `${part}${line}` });
+    const all = countOf(wanted);
+    let handled = 0;
+    let line = '';
+    const says = () => (parts.length === 1 ? line : `${handled} of ${all}: ${line}`);
+    const codes: number[] = [];
+    for (const args of parts) {
+      const code = await run(args, (said) => {
+        line = said;
+        change({ ...begun, says: says() });
       });
-      worst = worst === 1 ? 1 : Math.max(worst, code);
-      if (code === 1 || code === 2) break;
+      codes.push(code);
+      if (code === 1 || code === 2) return { state: 'failed', says: says() };
+      handled = Math.min(all, handled + lettersAtOnce);
     }
-    return { state: worst === 0 ? 'done' : worst === 3 ? 'left' : 'failed', says };
+    return { state: codes.includes(3) ? 'left' : 'done', says: says() };
   }
 
   /** As a person would write it. */

@@ -13,9 +13,10 @@ export function createHalfHour(nowMs: number) {
   const stepOf = (atMs: number) => Math.floor(atMs / stepMs);
   let known = stepOf(nowMs);
 
-  function forgetBefore(step: number): void {
+  /** Also what is of a later time: the clock was set back. */
+  function keepUntil(last: number): void {
     for (const series of [figures, events]) {
-      for (const old of series.keys()) if (old < step) series.delete(old);
+      for (const step of series.keys()) if (step < last - steps || step > last + 1) series.delete(step);
     }
   }
 
@@ -31,7 +32,7 @@ export function createHalfHour(nowMs: number) {
       const step = stepOf(atMs);
       const isNew = !figures.has(step);
       if (isNew) figures.set(step, noted);
-      if (isNew) forgetBefore(step - steps);
+      if (isNew) keepUntil(step);
       return isNew;
     },
     /** @param nowMs the end; its step is not over, so it is not shown */

@@ -7,6 +7,7 @@ import { readHistory } from '../operations/history.ts';
 import { readStatus } from '../operations/status.ts';
 import { advertIdPattern, partnerAccountName } from '../shared/contract/checks.ts';
 import type { Envelope } from '../shared/contract/events.ts';
+import { isYoung } from '../shared/domain/clock.ts';
 import type { Breaks } from './breaks.ts';
 import { createHalfHour } from './half-hour.ts';
 import type {
@@ -34,6 +35,8 @@ export type Push = (event: 'snapshot' | 'events' | 'plots' | 'heartbeat', data: 
 
 /** An embedded bridge is read from its file; each look at a stack costs requests of AWS. */
 const lookMs = { local: 1_000, stack: 10_000 };
+/** Looks at a bridge with many accounts take long: between them, the console rests for this many times as long. */
+const restsFor = 4;
 const workLookMs = 5_000;
 /** As many events as the page keeps. */
 const keptEvents = 500;
@@ -57,7 +60,7 @@ export function createLive({ bridge, shown, command, say, breaks }: LiveOptions)
   let lettersOf: number | undefined;
   let snapshot: Snapshot = {
     ...{ bridge: shown, at: clock.now(), facts: null, findings: [], error: null },
-    ...{ deadLetters: {}, lastEvents: {}, work: [], actions: [], breaks: breaks?.list() ?? [] },
+    ...{ deadLetters: {}, lastEvents: {}, work: [], actions: [], denied: [], breaks: breaks?.list() ?? [] },
   };
 
   function push(event: Parameters<Push>[0], data: unknown): void {
@@ -83,7 +86,7 @@ export function createLive({ bridge, shown, command, say, breaks }: LiveOptions)
       letters = deadLetters === 0 ? [] : await readLetters(bridge);
       lettersOf = deadLetters;
     }
-    const isWorkDue = nowMs - workReadMs >= workLookMs;
+    const isWorkDue = !isYoung(workReadMs, nowMs, workLookMs);
     if (isWorkDue) workReadMs = nowMs;
     show({
       ...{ at: nowMs, facts, findings, error: null },
@@ -100,8 +103,11 @@ export function createLive({ bridge, shown, command, say, breaks }: LiveOptions)
   }
 
   async function watchFacts(signal: AbortSignal): Promise<void> {
-    for (; !signal.aborted; await clock.sleep(lookMs[bridge.kind], signal)) {
+    while (!signal.aborted) {
+      const begunMs = clock.now();
       await look().catch((error: Error) => show({ error: error.message }));
+      const tookMs = clock.now() - begunMs;
+      await clock.sleep(Math.max(lookMs[bridge.kind], restsFor * tookMs), signal);
     }
   }
 
@@ -127,7 +133,7 @@ export function createLive({ bridge, shown, command, say, breaks }: LiveOptions)
       return () => pushes.delete(one);
     },
 
-    showActions: (actions: readonly Action[]): void => show({ actions }),
+    showActions: (actions: readonly Action[], denied: readonly string[]): void => show({ actions, denied }),
 
     /** Reads until `signal` is aborted. */
     async run(signal: AbortSignal): Promise<void> {
@@ -189,19 +195,14 @@ async function readWork(
   { backfills, audits }: Bridge,
   accounts: readonly { readonly name: string; readonly generation: number }[],
 ): Promise<Work[]> {
-  const work: Work[] = [];
-  for (const { name: partnerAccount, generation } of accounts) {
-    for (const [kind, progresses] of [
-      ['backfill', backfills],
-      ['audit', audits],
-    ] as const) {
-      const stored = await progresses.read({ partnerAccount, generation });
-      if (!stored || stored.value.state === 'done') continue;
-      const { state, listed, total = null } = stored.value;
-      work.push({ kind, partnerAccount, state, listed, total });
-    }
-  }
-  return work;
+  const current = new Set(accounts.map(({ name, generation }) => `${name}/${generation}`));
+  const listed = await Promise.all([backfills.list(), audits.list()]);
+  return (['backfill', 'audit'] as const).flatMap((kind, index) =>
+    (listed[index] ?? []).flatMap(({ partnerAccount, generation, value }): Work[] => {
+      if (value.state === 'done' || !current.has(`${partnerAccount}/${generation}`)) return [];
+      return [{ kind, partnerAccount, state: value.state, listed: value.listed, total: value.total ?? null }];
+    }),
+  );
 }
 
 function shownEvent(envelope: string): ShownEvent {

@@ -32,6 +32,8 @@ export interface Snapshot {
   readonly work: readonly Work[];
   /** The latest ten, newest first. */
   readonly actions: readonly Action[];
+  /** What AWS denied the caller to do, such as `pause`. */
+  readonly denied: readonly string[];
   /** Empty but in the demo. */
   readonly breaks: readonly Break[];
 }

@@ -64,19 +64,41 @@ function Row({ account, snapshot, ask }: { account: Account; snapshot: Snapshot;
     ${
       !snapshot.bridge.isReadOnly &&
       html`<td class="buttons">${questionsFor(account, snapshot.bridge.place).map(
-        (question) =>
-          html`<button key=${question.label} aria-label=${`${question.label} ${name}`} onClick=${() => ask(question)}>${question.label}</button>`,
+        (question) => html`<${Asking} key=${question.label} of=${name} ...${{ question, snapshot, ask }} />`,
       )}</td>`
     }
   </tr>`;
 }
 
-type Labelled = Question & { readonly label: string };
+/** A button that asks first; it says when AWS denied the same before. */
+export function Asking({
+  question,
+  of,
+  snapshot,
+  ask,
+  isOff = false,
+}: {
+  question: Labelled;
+  of: string;
+  snapshot: Snapshot;
+  ask: Ask;
+  isOff?: boolean;
+}) {
+  const { label, kind } = question;
+  const isDenied = snapshot.denied.includes(kind);
+  const name = `${label} ${of}`.trim();
+  return html`<button aria-label=${isDenied ? `${name}: AWS denies it` : name} disabled=${isDenied || isOff}
+    onClick=${() => ask(question)}>${label}${isDenied && ' (AWS denies it)'}</button>`;
+}
+
+/** @property kind the action, such as `pause` */
+export type Labelled = Question & { readonly label: string; readonly kind: string };
 
 /** What can be done with an account. */
 function questionsFor({ name, paused }: Account, place: string): Labelled[] {
   const steer = (label: string, action: string, says: string, more: Partial<Question> = {}): Labelled => ({
     label,
+    kind: action,
     heading: `${label}: ${name}`,
     says,
     button: `${label} ${name}`,

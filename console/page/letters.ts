@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { ShownLetters, Snapshot } from '../snapshot.ts';
-import type { Ask } from './accounts.ts';
+import { type Ask, Asking } from './accounts.ts';
 import { count, counted, printable, time } from './format.ts';
 import { readLetters } from './server.ts';
 
@@ -59,14 +59,15 @@ export function DeadLetters({ snapshot, ask }: { snapshot: Snapshot; ask: Ask })
                   Select all matching (${count(found?.matching ?? 0)})</label>
                 ${questions.map(
                   ([label, action, says]) =>
-                    html`<button disabled=${ids.length === 0} onClick=${() =>
-                      ask({
-                        heading: `${label} ${counted(ids.length, 'dead letter')}?`,
-                        says,
-                        button: `${label} ${counted(ids.length, 'dead letter')}`,
-                        command: `advert-bridge dead-letters ${action} ${ids.slice(0, 2).join(' ')}${ids.length > 2 ? ' …' : ''} ${place}`,
-                        action: () => ({ action, ids }),
-                      })}>${label}</button>`,
+                    html`<${Asking} of="" ...${{ snapshot, ask }} isOff=${ids.length === 0} question=${{
+                      label,
+                      kind: action,
+                      heading: `${label} ${counted(ids.length, 'dead letter')}?`,
+                      says,
+                      button: `${label} ${counted(ids.length, 'dead letter')}`,
+                      command: `advert-bridge dead-letters ${action} ${ids.slice(0, 2).join(' ')}${ids.length > 2 ? ' …' : ''} ${place}`,
+                      action: () => ({ action, ids }),
+                    }} />`,
                 )}
                 <span aria-live="polite">${counted(ids.length, 'dead letter')} selected</span>
               `

@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import type { Action, Facts, Finding, Snapshot, Work } from '../snapshot.ts';
-import type { Ask } from './accounts.ts';
+import { type Ask, Asking } from './accounts.ts';
 import { count, counted, duration, printable, time } from './format.ts';
 import { needing, type Verdict } from './verdict.ts';
 
@@ -23,23 +23,26 @@ export const Header = ({
 `;
 
 /** Pauses and resumes the whole bridge. */
-function Whole({ snapshot: { facts, bridge }, ask }: { snapshot: Snapshot; ask: Ask }) {
+function Whole({ snapshot, ask }: { snapshot: Snapshot; ask: Ask }) {
+  const { facts, bridge } = snapshot;
   const isPaused = facts?.paused != null;
   const question = isPaused
     ? {
+        ...{ label: 'Resume everything', kind: 'resume' },
         ...{ heading: 'Resume the whole bridge?', button: 'Resume the whole bridge' },
         says: 'Feeds are polled again. Accounts that were paused one by one stay paused.',
         command: `advert-bridge resume ${bridge.place}`,
         action: () => ({ action: 'resume' }),
       }
     : {
+        ...{ label: 'Pause everything', kind: 'pause' },
         ...{ heading: 'Pause the whole bridge?', button: 'Pause the whole bridge' },
         says: 'Nothing is sent to the partner service until somebody resumes it. Nothing is lost.',
         field: { label: 'Why?', name: 'reason', type: 'text' } as const,
         command: `advert-bridge pause ${bridge.place}`,
         action: (reason: string) => ({ action: 'pause', ...(reason && { reason }) }),
       };
-  return html`<div class="buttons"><button onClick=${() => ask(question)}>${isPaused ? 'Resume everything' : 'Pause everything'}</button></div>`;
+  return html`<div class="buttons"><${Asking} of="" ...${{ question, snapshot, ask }} /></div>`;
 }
 
 /** What needs somebody, with the command that mends it; then notes. */
@@ -124,7 +127,7 @@ export const Doing = ({
     <ul>${work.map((one) => html`<li key=${`${one.kind} ${one.partnerAccount}`}><${Progress} work=${one} rate=${rate} /></li>`)}</ul>
     <ul class="actions">${actions.map(
       ({ id, at, who, command, state, says }) => html`<li key=${id}>
-        <time datetime=${at}>${time(at)}</time> ${printable(who)}: <code>${command}</code> <strong>${stateText[state]}</strong>
+        <time datetime=${at}>${time(at)}</time> ${printable(who)}: <code>${printable(command)}</code> <strong>${stateText[state]}</strong>
         ${says && html`<p class="reason">${says}</p>`}
       </li>`,
     )}</ul>

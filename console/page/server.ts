@@ -18,13 +18,14 @@ export interface Received {
 /** Calls `onChange` with everything that was received so far, at each change. */
 export function listen(onChange: (received: Received) => void): void {
   let received: Received = { events: [], isCutOff: false };
-  let heardMs = Date.now();
+  // Not the clock, which may jump.
+  let heardMs = performance.now();
   const change = (part: Partial<Received>) => {
     received = { ...received, ...part };
     onChange(received);
   };
   const heard = (part: Partial<Received>) => {
-    heardMs = Date.now();
+    heardMs = performance.now();
     if (received.isCutOff || Object.keys(part).length > 0) change({ ...part, isCutOff: false });
   };
 
@@ -47,7 +48,7 @@ export function listen(onChange: (received: Received) => void): void {
 
   open();
   setInterval(() => {
-    if (!received.isCutOff && Date.now() - heardMs > silentMs) change({ isCutOff: true });
+    if (!received.isCutOff && performance.now() - heardMs > silentMs) change({ isCutOff: true });
   }, 1_000);
 }
 

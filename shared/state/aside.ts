@@ -54,6 +54,9 @@ export interface DeadLetters {
 /** Greater than every ID, because IDs are ASCII. */
 const afterAll = '~';
 const removedAtOnce = 50;
+/** Checking so many dead letters takes 50 ms; after that, a process that lists more does something else for a moment. */
+const listedAtOnce = 1_000;
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** The row of a message that leaves the queue without a result; undefined for other verdicts. */
 export function rowAside({ delivery, verdict }: Settlement): RowAside | undefined {
@@ -139,8 +142,17 @@ export function createDeadLetters(store: Store): DeadLetters {
       await Promise.all(deadLetters.map((one) => put(store, rowOfDeadLetter(one))));
     },
     async list(partnerAccount, onUnreadable) {
-      const listing = partnerAccount === undefined ? {} : { prefix: `${partnerAccount}/` };
-      return readRows(await store.list('dead', listing), storedDeadLetter, onUnreadable);
+      const listing = {
+        limit: listedAtOnce,
+        ...(partnerAccount !== undefined && { prefix: `${partnerAccount}/` }),
+      };
+      const found: StoredDeadLetter[] = [];
+      for (let after = ''; ; await nextTurn()) {
+        const rows = await store.list('dead', { ...listing, after });
+        found.push(...readRows(rows, storedDeadLetter, onUnreadable));
+        if (rows.length < listedAtOnce) return found;
+        after = rows.at(-1)?.name ?? '';
+      }
     },
     async get(id) {
       const row = await store.get({ kind: 'dead', name: id });

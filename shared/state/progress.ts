@@ -1,4 +1,4 @@
-import { checked } from '../contract/checks.ts';
+import { checked, readRows } from '../contract/checks.ts';
 import { progressRow } from '../contract/rows.ts';
 import type { Etag, Key, Row, Store } from '../ports/store.ts';
 
@@ -19,6 +19,8 @@ export interface StoredProgress<T> {
 
 /** The latest operation of one kind, for each partner account and generation. */
 export interface Progresses<T> {
+  /** Those of all accounts and generations, without unreadable ones. */
+  list(): Promise<readonly (BackfillKey & { readonly value: T })[]>;
   /** Strongly consistent. @throws {ShapeError} */
   read(key: BackfillKey): Promise<StoredProgress<T> | undefined>;
   /**
@@ -50,6 +52,22 @@ export function createProgress<T extends object>(
     name: `${partnerAccount}/${generation}/${kind}`,
   });
   return {
+    async list() {
+      const rows = await store.list('progress');
+      const ofKind = rows.filter(({ name }) => name.endsWith(`/${kind}`));
+      return readRows(
+        ofKind,
+        (row) => {
+          const [partnerAccount = '', generation] = row.name.split('/');
+          return {
+            partnerAccount,
+            generation: Number(generation),
+            value: progressIn(row).value as object as T,
+          };
+        },
+        () => undefined,
+      );
+    },
     async read(key) {
       const row = await store.get(keyOf(key));
       if (!row) return undefined;

@@ -4,31 +4,29 @@ import { createActions } from '../../../console/actions.ts';
 import type { Action } from '../../../console/snapshot.ts';
 
 /** In place of the command line: prints its arguments, and ends with the code that the reason names. */
-const program = [
-  process.execPath,
-  '-e',
-  `console.error(process.argv.slice(1).join(' '));
-   process.exit(Number(/exit (\\d)/.exec(process.argv.join(' '))?.[1] ?? 0))`,
-  '--',
-] as const;
+const echo = `console.error(process.argv.slice(1).join(' '));
+   process.exit(Number(/exit (\\d)/.exec(process.argv.join(' '))?.[1] ?? 0))`;
 
-function started() {
+function started(script = echo) {
   const log: string[] = [];
   const ended = new EventTarget();
   const latest = new Map<number, Action>();
+  let denials: readonly string[] = [];
   const actions = createActions({
-    program: [program[0], ...program.slice(1)],
+    program: [process.execPath, '-e', script, '--'],
     place: ['--local', '/srv/bridge'],
     env: {},
     clock: { now: () => 0 },
     who: async () => 'eva',
     log: (line) => log.push(line),
-    onChange: (list) => {
+    onChange: (list, denied) => {
+      denials = denied;
       for (const action of list) latest.set(action.id, action);
       if (list.every(({ state }) => state !== 'running')) ended.dispatchEvent(new Event('ended'));
     },
   });
-  return { actions, log, latest, ended };
+  close = actions.close;
+  return { actions, log, latest, ended, denials: () => denials };
 }
 
 let close: (() => Promise<void>) | undefined;
@@ -36,7 +34,6 @@ afterEach(() => close?.());
 
 async function done(given: object): Promise<{ action: Action | undefined; log: readonly string[] }> {
   const { actions, log, latest, ended } = started();
-  close = actions.close;
   const over = once(ended, 'ended');
   const { id } = await actions.act(given);
   await over;
@@ -75,8 +72,32 @@ describe('an action of the page', () => {
     const ids = Array.from({ length: 2_500 }, (_, index) => `letter${index}`);
     const { action } = await done({ action: 'redrive', ids });
     expect(action?.state).toBe('done');
-    expect(action?.says).toContain('letter2499 --local');
+    expect(action?.says).toMatch(/^2500 of 2500: dead-letters redrive letter2000 /);
     expect(action?.command).toBe('advert-bridge dead-letters redrive letter0 … (2500 IDs)');
+  });
+
+  it('says how far it came when it is interrupted', async () => {
+    const { actions, latest } = started(
+      `console.error('at work'); if (process.argv.includes('letter1000')) setInterval(() => {}, 1000)`,
+    );
+    const ids = Array.from({ length: 2_500 }, (_, index) => `letter${index}`);
+    const { id } = await actions.act({ action: 'redrive', ids });
+    await expect.poll(() => latest.get(id)?.says).toBe('1000 of 2500: at work');
+    await actions.close();
+    expect(latest.get(id)).toMatchObject({ state: 'failed', says: expect.stringMatching(/^1000 of 2500: /) });
+  });
+
+  it('is known as denied until AWS allows it', async () => {
+    const { actions, latest, denials } = started(
+      `if (process.argv.includes('--reason=no')) { console.error('AWS denies it: x'); process.exit(1); }`,
+    );
+    const ended = async (reason: string) => {
+      const { id } = await actions.act({ action: 'pause', name: 'main', reason });
+      await expect.poll(() => latest.get(id)?.state).not.toBe('running');
+      return denials();
+    };
+    expect(await ended('no')).toEqual(['pause']);
+    expect(await ended('yes')).toEqual([]);
   });
 
   it('cannot become an option or another command', async () => {

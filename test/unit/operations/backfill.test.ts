@@ -16,6 +16,7 @@ function createStoredProgress() {
   let counted = 0;
   const interference: (() => void)[] = [];
   const backfills: Progresses<BackfillProgress> = {
+    list: async () => [],
     read: async () => stored,
     async write(_key, value, expected, listed) {
       interference.shift()?.();

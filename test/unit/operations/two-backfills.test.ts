@@ -9,6 +9,7 @@ import { createManualClock } from '../../helpers/manual-clock.ts';
 it('a backfill that another process continues is continued by one of the two, to its end', async () => {
   let stored: StoredProgress<BackfillProgress> | undefined;
   const backfills: Progresses<BackfillProgress> = {
+    list: async () => [],
     read: async () => stored,
     async write(_key, value, expected) {
       if (stored?.etag !== expected?.etag) return undefined;

@@ -31,6 +31,20 @@ it('counts what all operations of the generation have listed, unless the queue d
   expect(await listedByOperations(store, key)).toBe(20);
 });
 
+it('is listed with that of all accounts and generations, without what cannot be read', async () => {
+  const store = createInMemoryStore();
+  const backfills = createProgress<{ at: number }>(store, 'backfill', counting);
+  await backfills.write(key, { at: 1 }, undefined, 0);
+  await backfills.write({ ...key, generation: 8 }, { at: 2 }, undefined, 0);
+  await createProgress(store, 'audit', counting).write(key, {}, undefined, 0);
+  await store.put({ kind: 'progress', name: 'other/7/backfill' }, 1, 'absent');
+
+  expect(await backfills.list()).toEqual([
+    { ...key, value: { at: 1 } },
+    { ...key, generation: 8, value: { at: 2 } },
+  ]);
+});
+
 it('is not read from a row that somebody edited, or that a newer bridge wrote', async () => {
   for (const value of [
     { value: 1, counted: 0 },
