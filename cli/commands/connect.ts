@@ -1,22 +1,22 @@
 import * as v from 'valibot';
 import type { Bridge, UserChoice } from '../../operations/bridge.ts';
 import { redriveDeadLetters } from '../../operations/dead-letters.ts';
-import { UsageError } from '../../operations/errors.ts';
+import { requireKnown, UsageError } from '../../operations/errors.ts';
+import { beginNewHistory, type NewHistory } from '../../operations/new-history.ts';
+import { partnerAccountName } from '../../shared/contract/checks.ts';
 import type { ConnectedAccount } from '../../shared/contract/connect.ts';
 import { bridgeSettings } from '../../shared/contract/settings.ts';
 import { printableLine } from '../../shared/domain/text/printable.ts';
 import { defaultPort, listenAt, loopbackRedirect, redirectUrl } from '../authorize/redirect-uri.ts';
 import { withBridge } from '../bridge/open.ts';
-import { defineCommand } from '../shared/command.ts';
-import type { Place } from '../shared/explain.ts';
-import { exitCodes, type Io, say } from '../shared/io.ts';
+import { type Call, defineCommand } from '../shared/command.ts';
+import { connectCommand, type Place } from '../shared/explain.ts';
+import { type ExitCode, exitCodes, type Io, say } from '../shared/io.ts';
 import {
   type Checked,
   flag,
   hidden,
   momentOption,
-  nameArgument,
-  type OptionSpecs,
   option,
   optionalNumber,
   optionOf,
@@ -53,16 +53,24 @@ const browserOptions = {
   ),
 };
 
-const options = {
+const nameHelp = 'the name that the partner account has in events';
+/** Options for which a user logs in, or a token is given. */
+const loginOptions = {
   ...browserOptions,
   sameUser: flag('for a known NAME: the user need not be verified'),
   newUser: flag('for a known NAME: another user, a new history'),
   refreshTokenStdin: flag('no browser: the token on standard input'),
   refreshTokenFile: text('FILE', 'no browser: the token in FILE'),
-  since: option('TIME', 'for a new NAME or user: where reading begins', v.optional(momentOption)),
+};
+const options = {
+  ...loginOptions,
+  newHistory: flag('for a known NAME: a new history, with its token'),
+  all: flag('with --new-history: every partner account'),
+  since: option('TIME', 'where reading begins: new NAME, user or history', v.optional(momentOption)),
   ...localSettings,
 };
 type ConnectOptions = Checked<typeof options>;
+type ConnectCall = Call<Target, ConnectOptions, { readonly name?: string | undefined }>;
 
 export const addConnect = defineCommand(
   {
@@ -74,22 +82,31 @@ export const addConnect = defineCommand(
       'and starts polling the feed. A known NAME gets new credentials of the same user, and keeps its cursor.',
     more: `Register the Callback URL ${callbackUrl} for the
 application, or name the registered one. More: docs/operate/deploy.md
-
-Exit codes: 1 denied, refused or too late (nothing is stored); 3 connected, but
-the first request for the feed failed.
+Exit code 3: connected, but the first request for the feed failed.
 
 Examples:
   advert-bridge connect main --open   (the deployed stack)
   advert-bridge connect main --local .advert-bridge --refresh-token-stdin < token.txt
-  advert-bridge connect main --paste --redirect-uri https://example.org/callback`,
-    args: { partnerAccount: { ...nameArgument, help: 'the name that the partner account has in events' } },
+  advert-bridge connect main --paste --redirect-uri https://example.org/callback
+  advert-bridge connect --all --new-history --since 2026-11-20T12:00:00Z`,
+    args: {
+      name: {
+        ...{ syntax: '[NAME]', help: nameHelp },
+        schema: v.optional(partnerAccountName),
+      },
+    },
     options,
   },
-  async ({ io, target, args: { partnerAccount }, options: given, report }) => {
+  async (call) => {
+    const { io, target, args, options: given, report } = call;
     const setting = target.kind === 'stack' ? givenOf(localSettings, given) : undefined;
     if (setting !== undefined) {
       throw new UsageError(`${setting} is a setting of the stack: npx cdk deploy -c ${setting}=VALUE`);
     }
+    if (given.newHistory) return withNewHistory(call);
+    const partnerAccount = args.name;
+    if (partnerAccount === undefined || given.all)
+      throw new UsageError(given.all ? '--all goes with --new-history' : `NAME is missing: ${nameHelp}`);
     const { since, sameUser, newUser, refreshTokenStdin, refreshTokenFile } = given;
     if (sameUser && newUser) {
       throw new UsageError('--same-user and --new-user contradict each other: leave one of them out');
@@ -118,6 +135,38 @@ Examples:
     return withBridge(target, work, { settings: given });
   },
 );
+
+/** After a restore: a new generation of NAME, or of every partner account, with the token that is stored. */
+async function withNewHistory({ target, args: { name }, options, report }: ConnectCall): Promise<ExitCode> {
+  const { since, all } = options;
+  const stray = givenOf(loginOptions, options);
+  if (stray !== undefined) throw new UsageError(`${optionOf(stray)} does not go with --new-history`);
+  if ((name === undefined) !== all) throw new UsageError('--new-history: give one NAME, or --all');
+  return withBridge(target, async (bridge) => {
+    await requireKnown(bridge.partnerAccounts, name);
+    const names =
+      name === undefined ? (await bridge.partnerAccounts.list()).map((each) => each.name) : [name];
+    const begun: NewHistory[] = [];
+    const stopped: string[] = [];
+    for (const each of names) {
+      const history = await beginNewHistory(bridge, each, since);
+      if (history) begun.push(history);
+      else stopped.push(each);
+    }
+    report(
+      { partnerAccounts: begun, stopped },
+      ...begun.map(
+        (one) =>
+          `${one.partnerAccount}: a new history begins (generation ${one.generation}); its feed is read from ${one.since}.`,
+      ),
+      ...stopped.map((each) => `${each} is stopped. Connect it again: \`${connectCommand(target, each)}\``),
+      ...(begun.length > 0
+        ? [`To publish the adverts that did not change since: \`${commandFor(target, 'backfill NAME')}\``]
+        : []),
+    );
+    return stopped.length > 0 ? exitCodes.needsPerson : exitCodes.done;
+  });
+}
 
 type Connect = (bridge: Bridge, place: Place) => Promise<ConnectedAccount>;
 
@@ -151,7 +200,7 @@ async function byBrowser(
 }
 
 /** The first of `options` that is set. */
-const givenOf = (options: OptionSpecs, given: Readonly<Record<string, unknown>>): string | undefined =>
+const givenOf = (options: object, given: Readonly<Record<string, unknown>>): string | undefined =>
   Object.keys(options).find((name) => given[name] !== undefined && given[name] !== false);
 
 const futureText = (since: string): string =>

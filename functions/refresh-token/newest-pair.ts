@@ -17,8 +17,9 @@ interface VersionedPair {
  * the row does not name is of another time or user, because reads lag and a process may be frozen before its write.
  */
 function isNext({ generation, token }: PartnerAccount, { pair }: VersionedPair): boolean {
+  const isOwn = (token?.issuedFor ?? generation) <= pair.generation && pair.generation <= generation;
   // Rule: only-the-next-pair
-  return token !== undefined && pair.generation === generation && pair.follows === token.version;
+  return token !== undefined && isOwn && pair.follows === token.version;
 }
 
 /**

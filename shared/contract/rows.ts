@@ -73,7 +73,12 @@ export const partnerAccountRow = v.looseObject({
   forgetting: v.exactOptional(v.literal(true)),
   holds,
   refreshing: v.exactOptional(v.looseObject({ holder: text, startedAt: moment, until: moment })),
-  token: v.exactOptional(v.looseObject({ version: text, expiresAt: moment, usedAt: moment })),
+  token: v.exactOptional(
+    v.looseObject({
+      ...{ version: text, expiresAt: moment, usedAt: moment },
+      issuedFor: v.exactOptional(generation),
+    }),
+  ),
   owedEvents: v.exactOptional(v.array(text)),
 });
 

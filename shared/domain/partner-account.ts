@@ -35,6 +35,8 @@ export interface PartnerAccount extends Holder {
     readonly expiresAt: number;
     /** When the refresh token was last used; it expires after a month without use (partner-api.md §5.3). */
     readonly usedAt: number;
+    /** Generation for which the pair was stored, if another one began with it since (`connect --new-history`). */
+    readonly issuedFor?: number;
   };
   /** Authorization events that the bus has not accepted yet, oldest first, as complete envelopes. */
   readonly owedEvents?: readonly string[];

@@ -104,7 +104,7 @@ export async function restoreSteps(deployment: Deployment, around: Around): Prom
     control.setStatus(first, 'outdated');
     control.setStatus(second, 'outdated');
     await drain(cloud, outputs.drainFunctionName);
-    await follow('new-generation', { NAME: account, TIME: shortlyBefore() });
+    await follow('new-generation', { NAME: account, TIME: new Date(Date.now() - 60_000).toISOString() });
     const withBoth = await followBackup(deployment, around, cdk.asTyped(takenIn));
     await withBoth('take-in-table', { SETTING: 'advertStatusTable', RESTORED: restoredAdvertStatus });
     await drain(cloud, outputs.drainFunctionName);
@@ -124,7 +124,7 @@ export async function restoreSteps(deployment: Deployment, around: Around): Prom
   await steps.check('restore: an empty table does in place of the advert-status table', async () => {
     await lose(restoredAdvertStatus);
     control.setStatus(third, 'active');
-    await follow('new-generation', { NAME: account, TIME: shortlyBefore() });
+    await follow('new-generation', { NAME: account, TIME: new Date(Date.now() - 60_000).toISOString() });
     await follow('empty-advert-status', { TABLE: restoredAdvertStatus });
     await drain(cloud, outputs.drainFunctionName);
     await follow('backfill', { NAME: account });

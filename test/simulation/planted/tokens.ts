@@ -40,8 +40,8 @@ export const plantedInTokens: readonly PlantedFault[] = [
   }),
   inTokens('only-the-next-pair', {
     file: 'newest-pair.ts',
-    from: 'token !== undefined && pair.generation === generation && pair.follows === token.version',
-    to: 'token !== undefined && (pair.generation === generation || true)',
+    from: 'token !== undefined && isOwn && pair.follows === token.version',
+    to: 'token !== undefined && (isOwn || true)',
   }),
   inTokens('told-before-stored', {
     file: 'refresh-token.ts',

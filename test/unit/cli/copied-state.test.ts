@@ -44,7 +44,6 @@ it.skipIf(!hasSqlite)('with a copy in place of what was lost, a subscriber holds
     'sandbox-client-secret',
   );
   await run('connect main --refresh-token-stdin', 'sandbox-refresh-token-main');
-  control.setConsent({ mode: 'allow', user: 'main' });
   for (const id of [first, second]) control.setStatus(id, 'active');
   await publish();
 
@@ -53,7 +52,7 @@ it.skipIf(!hasSqlite)('with a copy in place of what was lost, a subscriber holds
   await publish();
   const since = new Date(Date.now() - 60_000).toISOString();
   for (const id of [first, third]) control.setStatus(id, 'unpaid');
-  await follow('restore-local', { COPY: copy, NAME: 'main', TIME: `${since} --port 0` });
+  await follow('restore-local', { COPY: copy, NAME: 'main', TIME: since });
   await publish();
 
   for (const file of [copy, path.join(state, 'bridge.db')])

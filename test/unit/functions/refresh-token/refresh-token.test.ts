@@ -147,6 +147,23 @@ describe('refresh-token', () => {
     expect(world.service.grants).toHaveLength(0);
   });
 
+  it('goes on with such a pair when a new history has begun since', async () => {
+    const rejected = await version();
+    const pair = (await world.state.vault.read('main'))?.pair;
+    if (!pair) throw new Error('no pair');
+    const newer = await world.state.vault.write('main', { ...pair, follows: rejected });
+    await world.accounts.change('main', ({ generation, token, ...account }) => ({
+      ...account,
+      ...(token && { token: { ...token, issuedFor: generation } }),
+      generation: generation + 1,
+    }));
+
+    expect(await refresh(rejected)).toEqual({ kind: 'renewed' });
+
+    expect(await version()).toBe(newer);
+    expect(world.service.grants).toHaveLength(0);
+  });
+
   it('uses no pair that does not follow from the one that the row names', async () => {
     const rejected = await version();
     const pair = (await world.state.vault.read('main'))?.pair;

@@ -1,0 +1,74 @@
+/**
+ * Begins a new generation of a partner account with the token that it has: after a restore, or a lost table of histories,
+ * subscribers would discard what is published in the old one.
+ */
+import { unreadSince } from '../functions/drain/unread-since.ts';
+import { busy, withRefreshLock } from '../functions/refresh-token/refresh-lock.ts';
+import { feeds } from '../shared/contract/feeds.ts';
+import { earlierOf, toInstant } from '../shared/domain/clock.ts';
+import { stopOf } from '../shared/domain/partner-account.ts';
+import { feedsOfAccount } from '../shared/ports/feed-states.ts';
+import type { Bridge } from './bridge.ts';
+import { CommandError } from './errors.ts';
+
+/** Longer than a function that changes tokens runs. */
+const lockMs = 120_000;
+
+export interface NewHistory {
+  readonly partnerAccount: string;
+  readonly generation: number;
+  /** Where reading begins. */
+  readonly since: string;
+}
+
+/**
+ * May be repeated: each call begins another generation.
+ *
+ * @param wanted where reading begins; an earlier unread part of the feed is read as well
+ * @returns undefined for an account that is stopped: only its user can connect it again
+ * @throws {CommandError} while its token is being refreshed, or it is being connected
+ */
+export async function beginNewHistory(
+  bridge: Pick<Bridge, 'partnerAccounts' | 'feedStates' | 'clock' | 'newId' | 'settings'>,
+  name: string,
+  wanted: string | undefined,
+): Promise<NewHistory | undefined> {
+  const { partnerAccounts: accounts, feedStates, clock, newId } = bridge;
+  const { overlapSeconds } = await bridge.settings();
+  const lock = { accounts, clock, newId, settings: { lockMs } };
+  const begun = await withRefreshLock(lock, name, async (holder, account) => {
+    const { generation: former, token } = account;
+    if (!token || stopOf(account)) return undefined;
+    const registered = await feedsOfAccount(feedStates, name);
+    const unread = await unreadSince({ feedStates, clock, settings: { overlapSeconds } }, name);
+    const nowMs = clock.now();
+    const recently = toInstant(nowMs - overlapSeconds * 1000);
+    const since = earlierOf(unread ?? recently, wanted ?? recently);
+    // A generation is a number of seconds, and greater than all earlier ones of the same name.
+    const last = Math.max(former, ...registered.map(({ generation }) => generation));
+    const generation = Math.max(Math.floor(nowMs / 1000), last + 1);
+    // The feeds come first, so that a row that is polled always has feeds of its generation.
+    for (const { name: feed } of Object.values(feeds))
+      await feedStates.register({
+        partnerAccount: name,
+        feed,
+        generation,
+        since,
+        resets: 0,
+        resetsInARow: 0,
+      });
+    const changed = await accounts.change(name, (current) =>
+      current.refreshing?.holder === holder && current.generation === former && current.token
+        ? {
+            ...{ ...current, generation, connectedAt: toInstant(nowMs) },
+            token: { ...current.token, issuedFor: token.issuedFor ?? former },
+          }
+        : undefined,
+    );
+    return changed?.generation === generation ? { partnerAccount: name, generation, since } : busy;
+  });
+  if (begun !== busy) return begun;
+  throw new CommandError(
+    `the token of ${name} is being refreshed, or it is being connected: give the command again in two minutes`,
+  );
+}

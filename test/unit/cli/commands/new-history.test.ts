@@ -1,0 +1,115 @@
+import { expect, it } from 'vitest';
+import type { Envelope } from '../../../../shared/contract/events.ts';
+import { openEmbeddedState } from '../../../../shared/sqlite/state.ts';
+import { startLocal } from '../local-bridge.ts';
+
+async function startConnected() {
+  const local = await startLocal({ users: [{ name: 'main', adverts: 3 }, { name: 'other' }] });
+  await local.application();
+  await local.connect();
+  const publish = async (): Promise<Envelope[]> => {
+    const { stdout } = await local.run(
+      'run --until-idle --max-requests-per-second 10000 --confirm-unavailable-seconds 0',
+    );
+    return stdout
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line));
+  };
+  return { ...local, publish };
+}
+
+const positions = (events: readonly Envelope[]) =>
+  events.map(({ detail: { metadata } }) => ({
+    generation: metadata.generation,
+    sequence: 'sequence' in metadata ? metadata.sequence : undefined,
+  }));
+
+it('a new history begins with the stored token, and publishes every advert in a greater generation', async () => {
+  const { sandbox, run, publish } = await startConnected();
+  await run('backfill main');
+  const [before] = positions(await publish());
+  const [{ id } = { id: '' }] = sandbox.control.truth();
+  const since = new Date().toISOString();
+  sandbox.control.setStatus(id, 'sold');
+
+  const ended = await run(`connect main --new-history --since ${since} --json`);
+  const first = positions(await publish());
+  await run('backfill main');
+  const others = positions(await publish());
+
+  const { partnerAccounts, stopped } = JSON.parse(ended.stdout);
+  const [{ generation }] = partnerAccounts;
+  expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(stopped).toEqual([]);
+  expect(generation).toBeGreaterThan(before?.generation ?? Number.NaN);
+  expect(first).toEqual([{ generation, sequence: 1 }]);
+  expect(others).toEqual([
+    { generation, sequence: 1 },
+    { generation, sequence: 1 },
+  ]);
+});
+
+it('the token is refreshed as before when a new history has begun', async () => {
+  const { sandbox, run, publish } = await startConnected();
+  await run('connect main --new-history');
+  sandbox.control.expireAccessTokens('main');
+  sandbox.control.createAdverts(1);
+
+  expect(await publish()).toHaveLength(1);
+});
+
+it('reads what was unread, whatever later time is given', async () => {
+  const { sandbox, run, publish } = await startConnected();
+  await publish();
+  sandbox.control.createAdverts(1);
+
+  await run(`connect main --new-history --since ${new Date(Date.now() + 60_000).toISOString()}`);
+
+  expect(await publish()).toHaveLength(1);
+});
+
+it('every account gets a new history with --all, except a stopped one, which is named', async () => {
+  const { connect, run, status } = await startConnected();
+  await connect('other');
+  await run('disconnect other');
+  const generationsOf = async (): Promise<number[]> =>
+    (await status()).partnerAccounts.map(({ generation }: { generation: number }) => generation);
+  const before = await generationsOf();
+
+  const ended = await run('connect --all --new-history --json');
+
+  expect(ended.exitCode).toBe(3);
+  expect(JSON.parse(ended.stdout)).toMatchObject({
+    partnerAccounts: [{ partnerAccount: 'main' }],
+    stopped: ['other'],
+  });
+  const after = await generationsOf();
+  expect(after[0]).toBeGreaterThan(before[0] ?? Number.NaN);
+  expect(after[1]).toBe(before[1]);
+});
+
+it('is refused while the token is being refreshed; nothing changes', async () => {
+  const { dir, run, status } = await startConnected();
+  const before = await status();
+  const state = openEmbeddedState(dir);
+  const refreshing = { holder: 'a refresh', startedAt: Date.now(), until: Date.now() + 60_000 };
+  await state.partnerAccounts.change('main', (account) => ({ ...account, refreshing }));
+  state.close();
+
+  expect((await run('connect main --new-history')).exitCode).toBe(1);
+  expect((await status()).partnerAccounts[0].generation).toBe(before.partnerAccounts[0].generation);
+});
+
+it.each([
+  ['--new-history'],
+  ['main --all --new-history'],
+  ['--all'],
+  ['main --new-history --new-user'],
+  ['main --new-history --port 1'],
+  ['mian --new-history'],
+])('a wrong choice is refused: connect %s', async (args) => {
+  const { run } = await startConnected();
+
+  expect((await run(`connect ${args}`)).exitCode).toBe(2);
+});
