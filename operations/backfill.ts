@@ -22,10 +22,9 @@ export function backfill(
     otherSource: 'refuse',
     first: (begun: BackfillProgress) => begun,
     async look(progress: BackfillProgress, isThrough: boolean) {
-      // If nothing takes messages from the queue, no live change waits behind these.
-      const isFull =
-        !isThrough && bridge.isDelivering() && (await bridge.queue.depth(key.partnerAccount)) > maxWaiting;
-      return { progress, next: isFull ? 'wait' : 'send' } as const;
+      const isFull = !isThrough && (await bridge.queue.depth(key.partnerAccount)) > maxWaiting;
+      if (!isFull) return { progress, next: 'send' } as const;
+      return { progress, next: bridge.isDelivering() ? 'wait' : 'stop' } as const;
     },
   } as const;
   return walk(bridge, kind, key, neverTheSame(source), options);

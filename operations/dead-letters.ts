@@ -46,6 +46,9 @@ type DeadLetterPorts = Pick<Bridge, 'deadLetters' | 'aside' | 'queue' | 'booksWr
 /** A crash in between puts at most these back twice. */
 const atOnce = 250;
 
+/** Called after each part of long work. */
+export type OnProgress = (done: number, all: number) => void;
+
 export async function listDeadLetters(
   { deadLetters }: Pick<Bridge, 'deadLetters'>,
   { ids, partnerAccount, fault, before = Number.POSITIVE_INFINITY }: DeadLetterFilter,
@@ -93,6 +96,7 @@ export function groupsOf(letters: readonly StoredDeadLetter[]): DeadLetterGroup[
 export async function redriveDeadLetters(
   { deadLetters, aside, queue, booksWriter }: DeadLetterPorts,
   filter: DeadLetterFilter,
+  onProgress?: OnProgress,
 ): Promise<RedriveResult> {
   const { letters } = await listDeadLetters({ deadLetters }, filter);
   const messages = letters.flatMap(({ id, key, etag, letter: { message } }) =>
@@ -103,6 +107,7 @@ export async function redriveDeadLetters(
     const accepted = await putBack(messages.slice(from, from + atOnce), { queue, remove: aside.remove });
     await countRedriven(booksWriter, accepted);
     redriven.push(...accepted.map(({ id }) => id));
+    onProgress?.(Math.min(from + atOnce, messages.length), messages.length);
   }
   const sent = new Set(redriven);
   return {
@@ -128,9 +133,13 @@ async function countRedriven(
 export async function dropDeadLetters(
   { deadLetters }: Pick<Bridge, 'deadLetters'>,
   filter: DeadLetterFilter,
+  onProgress?: OnProgress,
 ): Promise<readonly string[]> {
   const { letters } = await listDeadLetters({ deadLetters }, filter);
-  await deadLetters.drop(letters);
+  for (let from = 0; from < letters.length; from += atOnce) {
+    await deadLetters.drop(letters.slice(from, from + atOnce));
+    onProgress?.(Math.min(from + atOnce, letters.length), letters.length);
+  }
   return letters.map(({ id }) => id);
 }
 

@@ -61,7 +61,7 @@ export interface Resumed {
   readonly circuitEnded: boolean;
   /** A pause of the whole bridge that is still in force, although the partner account's has ended. */
   readonly stillPaused: ShownPause | null;
-  /** Until when the bridge still waits for another reason, which only `--early` ends. */
+  /** Until when it still waits for another reason, which only `--early` ends; null if it does not. */
   readonly stillHeldUntil: string | null;
 }
 
@@ -79,14 +79,17 @@ export async function resume(
   const nowMs = clock.now();
   const budget = await budgetStore.read();
   const everywhere = heldBy(budget, 'operator', nowMs);
-  const service = holdOf(withoutHolds(budget, isOperators), undefined, nowMs);
+  const others = <T extends Holder>(holder: T): T => withoutHolds(holder, (hold) => !isEndedEarly(hold));
+  const service = holdOf(others(budget), undefined, nowMs);
   let ended = everywhere;
+  let waits = service;
   const resumed = <T extends Holder>(holder: T): T =>
     // Only the user ends a stop.
-    withoutHolds(holder, (hold) => isOperators(hold) || (early && hold.kind !== 'authorization'));
+    withoutHolds(holder, (hold) => isOperators(hold) || (early && isEndedEarly(hold)));
   if (name !== undefined) {
     await changeKnown(partnerAccounts, name, (account) => {
       ended = heldBy(account, 'operator', nowMs);
+      waits = holdOf(others(budget), others(account), nowMs);
       return resumed(account);
     });
   }
@@ -98,12 +101,13 @@ export async function resume(
     servicePauseUntil: early && service ? toInstant(endOfHold(service)) : null,
     circuitEnded: early && budget.holds?.some(({ kind }) => kind === 'circuit') === true,
     stillPaused: name === undefined ? null : shownPause(everywhere),
-    stillHeldUntil: !early && service ? toInstant(endOfHold(service)) : null,
+    stillHeldUntil: !early && waits ? toInstant(endOfHold(waits)) : null,
   };
 }
 
 const isOperators = ({ kind }: Hold): boolean => kind === 'operator';
 const isServices = (hold: Hold): boolean => !isOperators(hold);
+const isEndedEarly = ({ kind }: Hold): boolean => kind !== 'operator' && kind !== 'authorization';
 
 async function changeKnown(
   accounts: PartnerAccounts,

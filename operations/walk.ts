@@ -141,6 +141,28 @@ async function pages<P extends BackfillProgress>(run: Run<P>, source: AdvertSour
   }
 }
 
+/**
+ * Stores what `next` makes of the stored progress, again after a conflict: the only way in which a walk writes.
+ *
+ * @param listed number of adverts to count: those of the page that is in the queue, also after a conflict
+ * @param next returns undefined to write nothing
+ * @returns what is stored then; undefined if nothing is
+ */
+async function change<P extends BackfillProgress>(
+  progresses: Progresses<P>,
+  { key, listed }: { readonly key: BackfillKey; readonly listed: number },
+  next: (stored: P | undefined) => P | undefined,
+): Promise<StoredProgress<P> | undefined> {
+  for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
+    const stored = await progresses.read(key);
+    const value = next(stored?.value);
+    if (value === undefined) return stored;
+    const written = await progresses.write(key, value, stored, listed);
+    if (written) return written;
+  }
+  throw new Error('too many others write this progress');
+}
+
 async function begin<P extends BackfillProgress>(
   bridge: WalkedBridge,
   { progresses, first, otherSource }: Walk<P>,
@@ -148,61 +170,46 @@ async function begin<P extends BackfillProgress>(
   source: AdvertSource,
   restart: boolean,
 ): Promise<Pick<Run<P>, 'progress' | 'stored'> | WalkResult<P>> {
-  for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
-    const stored = await progresses.read(key);
-    const unfinished = stored && stored.value.state !== 'done' && !restart ? stored.value : undefined;
-    const isOther = unfinished !== undefined && unfinished.source !== source.name;
-    if (isOther && otherSource === 'refuse') return { end: 'other-source', progress: unfinished };
-    const total = await source.total?.();
-    const progress: P =
-      unfinished && !isOther
-        ? { ...unfinished, state: 'running' }
-        : first({
-            id: bridge.newId(),
-            state: 'running',
-            source: source.name,
-            position: 0,
-            listed: 0,
-            malformed: 0,
-            startedAt: toInstant(bridge.clock.now()),
-            ...(total !== undefined && { total }),
-          });
-    const written = await progresses.write(key, progress, stored, 0);
-    if (written) return { progress, stored: written };
-  }
-  throw new Error('too many others write this progress');
+  const total = await source.total?.();
+  const stored = await change(progresses, { key, listed: 0 }, (before) => {
+    const unfinished = before && before.state !== 'done' && !restart ? before : undefined;
+    if (unfinished?.source === source.name) return { ...unfinished, state: 'running' };
+    if (unfinished && otherSource === 'refuse') return undefined;
+    return first({
+      id: bridge.newId(),
+      state: 'running',
+      source: source.name,
+      position: 0,
+      listed: 0,
+      malformed: 0,
+      startedAt: toInstant(bridge.clock.now()),
+      ...(total !== undefined && { total }),
+    });
+  });
+  if (!stored) throw new Error('the progress was removed');
+  const { value: progress } = stored;
+  return progress.source === source.name ? { progress, stored } : { end: 'other-source', progress };
 }
 
-/** Stores the progress. The page is counted even after a conflict, because it is in the queue. */
+/** Stores the progress. @returns the end of the walk, if this is one */
 async function store<P extends BackfillProgress>(
   run: Run<P>,
   next: P,
   listed: number,
 ): Promise<WalkResult<P> | undefined> {
-  const { progresses } = run.kind;
-  const { position } = run.progress;
-  const written = await progresses.write(run.key, next, run.stored, listed);
-  if (written) {
-    run.progress = next;
-    run.stored = written;
-    return undefined;
-  }
-  for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
-    const stored = await progresses.read(run.key);
-    if (!stored) break;
-    const { value } = stored;
-    const isOurs = value.id === run.progress.id && value.position === position;
+  const { id, position } = run.progress;
+  let isOurs = false;
+  const stored = await change(run.kind.progresses, { key: run.key, listed }, (value) => {
+    // Another process may have started to continue from the same position; it stops when it sees that this one is ahead.
+    isOurs = value?.id === id && value.position === position;
     // A pause keeps the position of the page that was just sent; the progress of another process stays unchanged.
-    const merged = isOurs ? { ...next, state: next.state === 'done' ? next.state : value.state } : value;
-    const mergedStored = await progresses.write(run.key, merged, stored, listed);
-    if (!mergedStored) continue;
-    if (!isOurs || merged.state !== 'running') return endOf(merged, next);
-    // Another process has started to continue from the same position; it stops when it sees that this one is ahead.
-    run.progress = merged;
-    run.stored = mergedStored;
-    return undefined;
-  }
-  return { end: 'taken-over', progress: next };
+    return value && isOurs ? { ...next, state: next.state === 'done' ? next.state : value.state } : value;
+  });
+  if (!stored) return { end: 'taken-over', progress: next };
+  if (!isOurs || stored.value.state !== 'running') return endOf(stored.value, next);
+  run.progress = stored.value;
+  run.stored = stored;
+  return undefined;
 }
 
 function endOf<P extends BackfillProgress>(stored: P, own: P): WalkResult<P> {
@@ -215,11 +222,8 @@ export async function pauseWalk<P extends BackfillProgress>(
   progresses: Progresses<P>,
   key: BackfillKey,
 ): Promise<P | undefined> {
-  for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
-    const stored = await progresses.read(key);
-    if (stored?.value.state !== 'running') return stored?.value.state === 'paused' ? stored.value : undefined;
-    const paused: P = { ...stored.value, state: 'paused' };
-    if (await progresses.write(key, paused, stored, 0)) return paused;
-  }
-  throw new Error('too many others write this progress');
+  const stored = await change(progresses, { key, listed: 0 }, (value) =>
+    value?.state === 'running' ? { ...value, state: 'paused' } : undefined,
+  );
+  return stored?.value.state === 'paused' ? stored.value : undefined;
 }

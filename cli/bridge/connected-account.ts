@@ -2,6 +2,15 @@ import type { Bridge } from '../../operations/bridge.ts';
 import { accountsBeside, CommandError, unknownAccount } from '../../operations/errors.ts';
 import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
 import { commandFor, type Target } from '../shared/target.ts';
+import { are, timeFor } from '../shared/wording.ts';
+
+/** What waits in the queue and how long that takes, then the next command: `run`, or where it is at work, `status`. */
+export async function waitingLine(bridge: Bridge, target: Target, name: string): Promise<string> {
+  const { maxRequestsPerSecond } = await bridge.settings();
+  const waiting = await bridge.queue.depth(name);
+  const next = commandFor(target, bridge.isDelivering() ? `status ${name}` : 'run');
+  return `${are(waiting, 'message waits', 'messages wait')}${timeFor(waiting, maxRequestsPerSecond)}. Next: \`${next}\``;
+}
 
 /**
  * @throws {UsageError} for a partner account that is not known

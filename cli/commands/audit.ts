@@ -3,7 +3,7 @@ import { audit } from '../../operations/audit.ts';
 import { UsageError } from '../../operations/errors.ts';
 import type { WalkResult } from '../../operations/walk.ts';
 import type { AuditProgress, Difference } from '../../shared/ports/backfills.ts';
-import { connectedAccount } from '../bridge/connected-account.ts';
+import { connectedAccount, waitingLine } from '../bridge/connected-account.ts';
 import { withBridge } from '../bridge/open.ts';
 import { pagingOptions, readIds } from '../shared/advert-sources.ts';
 import { defineCommand } from '../shared/command.ts';
@@ -50,13 +50,13 @@ export const addAudit = defineCommand(
     }
     const given = ids === undefined ? undefined : await readIds(io, ids);
     const signal = io.untilStopped();
-    const result = await withBridge(
+    const { result, next } = await withBridge(
       target,
       async (bridge) => {
         const { generation } = await connectedAccount(bridge, partnerAccount, target);
         const key = { partnerAccount, generation };
         const { maxRequestsPerSecond } = await bridge.settings();
-        return withProgress(io, async (show) => {
+        const result = await withProgress(io, async (show) => {
           const list = listSource(bridge, key, { style: paging, ...parameters });
           const drawn = { size: sample ?? defaultSample, random: Math.random };
           const source = given
@@ -69,6 +69,7 @@ export const addAudit = defineCommand(
             onProgress: (progress) => show(progressText(progress, maxRequestsPerSecond)),
           });
         });
+        return { result, next: await waitingLine(bridge, target, partnerAccount) };
       },
       { isCatchUp: true },
     );
@@ -79,16 +80,16 @@ export const addAudit = defineCommand(
       ...resultLines(checked, result.progress),
     );
     const isHandled = result.end === 'done' && waiting.length + unsettled.length === 0;
-    if (!isHandled) say(io, leftText(target, partnerAccount, result));
+    if (!isHandled) say(io, leftText(target, partnerAccount, result, next));
     return isHandled ? exitCodes.done : exitCodes.needsPerson;
   },
 );
 
 function progressText({ listed, total, waiting, differing }: AuditProgress, rate: number): string {
   const audited = listed - waiting.length;
-  const leftSeconds = ((total ?? 0) - audited) / (rate / 2);
   const of = total === undefined ? '' : ` of ${count(total)}`;
-  const left = leftSeconds >= 1 ? `, about ${duration(leftSeconds)} left` : '';
+  const left =
+    total === undefined ? '' : `, ${duration((total - audited) / (rate / 2))} left at ${rate / 2}/s`;
   const differ = differing.length === 0 ? '' : `, ${are(differing.length, 'differed', 'differed')}`;
   return `${count(audited)}${of} adverts audited${differ}${left}`;
 }
@@ -111,13 +112,17 @@ function differenceText({ advertId, published, actual }: Difference): string {
 }
 
 /** Why the audit is not complete, and what to do. */
-function leftText(target: Target, name: string, { end, progress }: WalkResult<AuditProgress>): string {
-  const { waiting, unsettled } = progress;
+function leftText(
+  target: Target,
+  name: string,
+  { end, progress }: WalkResult<AuditProgress>,
+  next: string,
+): string {
+  const { unsettled } = progress;
   if (end === 'done') {
     const left = are(unsettled.length, 'advert waits or was given up', 'adverts wait or were given up');
     return `${left}: \`${commandFor(target, `dead-letters list ${name}`)}\``;
   }
-  const waits = are(waiting.length, 'advert waits', 'adverts wait');
-  const next = target.kind === 'local' ? 'run' : `status ${name}`;
-  return `Stopped before the end; ${waits} for the bridge: \`${commandFor(target, next)}\`. To continue: the same command`;
+  const listed = progress.total === undefined ? '' : ` of ${count(progress.total)}`;
+  return `Stopped after ${count(progress.listed)}${listed} adverts; the same command goes on from there. ${next}`;
 }

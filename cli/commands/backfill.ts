@@ -3,15 +3,15 @@ import { backfill } from '../../operations/backfill.ts';
 import { CommandError, UsageError } from '../../operations/errors.ts';
 import { pauseWalk } from '../../operations/walk.ts';
 import type { BackfillProgress } from '../../shared/ports/backfills.ts';
-import { connectedAccount } from '../bridge/connected-account.ts';
+import { connectedAccount, waitingLine } from '../bridge/connected-account.ts';
 import { withBridge } from '../bridge/open.ts';
 import { pagingOptions, readIds } from '../shared/advert-sources.ts';
 import { defineCommand } from '../shared/command.ts';
 import { exitCodes, say } from '../shared/io.ts';
 import { flag, nameArgument, text } from '../shared/options.ts';
 import { withProgress } from '../shared/progress.ts';
-import { commandFor, nextLine, type Target } from '../shared/target.ts';
-import { count } from '../shared/wording.ts';
+import { commandFor, type Target } from '../shared/target.ts';
+import { count, duration } from '../shared/wording.ts';
 
 /** Number of adverts of a file that go to the queue at once. */
 const idsAtOnce = 100;
@@ -24,7 +24,8 @@ export const addBackfill = defineCommand(
     description:
       'Fetches every advert of a partner account once. An advert without events gets its first event, and an advert whose ' +
       'status differs from its latest event gets the next one (cause "backfill").',
-    more: `Only while few messages wait, so that live changes are hardly delayed. Ctrl-C,
+    more: `Only while few messages wait, so that live changes are hardly delayed; without a
+\`run\`, it stops when the queue is full. Ctrl-C,
 or --stop from another terminal, stops after the current page; the same command
 goes on from there, also after a crash. Exit code 3: stopped before the end, or
 something in the list was no ID.
@@ -62,19 +63,21 @@ Examples:
         const source = given
           ? idsSource(given, idsAtOnce)
           : listSource(bridge, key, { style: paging, ...parameters });
+        const { maxRequestsPerSecond } = await bridge.settings();
         const { end, progress } = await withProgress(io, (show) =>
           backfill(bridge, key, source, {
             ...{ signal, restart },
-            onProgress: ({ listed, total }, isWaiting) => show(progressText(listed, total, isWaiting)),
+            onProgress: (now, isWaiting) => show(progressText(now, isWaiting, maxRequestsPerSecond)),
           }),
         );
         if (end === 'other-source') throw new CommandError(otherSourceText(partnerAccount, progress));
         const { listed, malformed, startedAt } = progress;
         report(
           { partnerAccount, end, listed, malformed, startedAt },
-          ...(end === 'done'
-            ? doneLines(listed, nextLine(target, partnerAccount, bridge.isDelivering()))
-            : [stoppedText(target, partnerAccount, end, listed)]),
+          end === 'done'
+            ? `${count(listed)} adverts were put into the queue: each is fetched in its turn.`
+            : stoppedText(target, partnerAccount, end, listed),
+          await waitingLine(bridge, target, partnerAccount),
         );
         if (malformed > 0) say(io, malformedText(malformed));
         return end === 'done' && malformed === 0 ? exitCodes.done : exitCodes.needsPerson;
@@ -84,9 +87,10 @@ Examples:
   },
 );
 
-function progressText(listed: number, total: number | undefined, isWaiting: boolean): string {
+function progressText({ listed, total }: BackfillProgress, isWaiting: boolean, rate: number): string {
   const of = total === undefined ? '' : ` of ${count(total)}`;
-  return `${count(listed)}${of} adverts listed${isWaiting ? ', waiting for the queue to empty' : ''}`;
+  const left = total === undefined ? '' : `, ${duration((total - listed) / rate)} left at ${rate}/s`;
+  return `${count(listed)}${of} adverts listed${left}${isWaiting ? ', waiting for the queue to empty' : ''}`;
 }
 
 const pausedText = (target: Target, name: string, { listed }: BackfillProgress): string =>
@@ -96,15 +100,12 @@ const otherSourceText = (name: string, { startedAt, source }: BackfillProgress):
   `an unfinished backfill of ${name}, started at ${startedAt}, takes its adverts from another source ` +
   `(${source}). Finish it, or abandon it with --restart`;
 
-const doneLines = (listed: number, next: string): string[] => [
-  `${count(listed)} adverts are in the queue: each is fetched in its turn.`,
-  next,
-];
-
-const stoppedText = (target: Target, name: string, end: string, listed: number): string =>
-  end === 'taken-over'
-    ? `Stopped: another process continues the backfill of ${name}, or has started it again.`
-    : `Stopped after ${count(listed)} adverts. To continue: \`${commandFor(target, `backfill ${name}`)}\` with the same options.`;
+function stoppedText(target: Target, name: string, end: string, listed: number): string {
+  if (end === 'taken-over')
+    return `Stopped: another process continues the backfill of ${name}, or has started it again.`;
+  const why = end === 'stuck' ? ', because no `run` takes them from the queue' : '';
+  return `Stopped after ${count(listed)} adverts${why}. To continue: \`${commandFor(target, `backfill ${name}`)}\` with the same options.`;
+}
 
 const malformedText = (malformed: number): string =>
   `${count(malformed)} entries of the list have no advert ID and were skipped.`;

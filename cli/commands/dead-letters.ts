@@ -19,6 +19,7 @@ import { type AddCommand, defineCommand } from '../shared/command.ts';
 import { confirm, requireTerminal } from '../shared/confirm.ts';
 import { exitCodes } from '../shared/io.ts';
 import { checkedOptions, flag, momentOption, option, optionalName, text } from '../shared/options.ts';
+import { withProgress } from '../shared/progress.ts';
 import { commandFor, type Target } from '../shared/target.ts';
 import { count } from '../shared/wording.ts';
 
@@ -120,12 +121,14 @@ Examples:
     args: choiceArgs,
     options: choiceOptions,
   },
-  async ({ target, args: { words }, options, report }) => {
+  async ({ io, target, args: { words }, options, report }) => {
     requireChoice(words, options);
     return withBridge(target, async (bridge) => {
       const filter = await chosen(bridge, words, options, target);
       if (options.dryRun) return reportDryRun(bridge, filter, report);
-      const result = await redriveDeadLetters(bridge, filter);
+      const result = await withProgress(io, (show) =>
+        redriveDeadLetters(bridge, filter, (done, all) => show(progressText(done, all, 'put back'))),
+      );
       const { redriven, nothingToSend, refused } = result;
       const unknown = missing(filter, [...redriven, ...nothingToSend, ...refused]);
       const left = `Left, because they have nothing to send: ${nothingToSend.join(', ')}. \`dead-letters show ID\` says what to do with each.`;
@@ -172,9 +175,20 @@ const addDrop = defineCommand(
           : `${count(letters.length)} dead letters`;
         await confirm(io, `Drop ${which}? Their content is removed permanently and will not be published.`);
       }
-      const dropped = await dropDeadLetters(bridge, { ...filter, ids: letters.map(({ id }) => id) });
+      const by = await bridge.who();
+      const ids = letters.map(({ id }) => id);
+      const dropped = await withProgress(io, (show) =>
+        dropDeadLetters(bridge, { ids }, (done, all) => show(progressText(done, all, 'dropped'))),
+      );
       const unknown = missing(filter, dropped);
-      report({ dropped, unknown }, ...(dropped.length > 0 ? [`${wereText(dropped.length)} dropped.`] : []));
+      // Their content is gone: this is the only record of it.
+      const lines = [
+        `${wereText(dropped.length)} dropped by ${printable(by)} at ${new Date().toISOString()}.`,
+      ];
+      report(
+        { dropped, unknown, by, groups: groupsOf(letters) },
+        ...(dropped.length > 0 ? [...groupLines(letters), ...lines] : []),
+      );
       if (unknown.length > 0) throw new CommandError(unknownText(unknown, target));
       return exitCodes.done;
     });
@@ -243,6 +257,9 @@ async function reportDryRun(
   report({ matching: letters.length, groups }, ...groupLines(letters), total);
   return exitCodes.done;
 }
+
+const progressText = (done: number, all: number, verb: string): string =>
+  `${count(done)} of ${count(all)} dead letters ${verb}`;
 
 const missing = ({ ids = [] }: DeadLetterFilter, met: readonly string[]): string[] =>
   ids.filter((id) => !met.includes(id));

@@ -51,8 +51,8 @@ function resumedLines(target: Target, name: string | undefined, resumed: Resumed
   if (stillHeldUntil) {
     const command = commandFor(target, name === undefined ? 'resume --early' : `resume ${name} --early`);
     lines.push(
-      `The bridge itself still waits, until ${stillHeldUntil}: the service asked for it, blocked the address or refused ` +
-        `a token. To end that too: \`${command}\``,
+      `It still waits until ${stillHeldUntil}: the service asked for it, blocks the address or refuses ` +
+        `a token. If you know that the service is ready: \`${command}\``,
     );
   }
   return lines;

@@ -2,13 +2,12 @@ import * as v from 'valibot';
 import { UsageError } from '../../operations/errors.ts';
 import { type Resynced, resync } from '../../operations/resync.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
-import { connectedAccount } from '../bridge/connected-account.ts';
+import { connectedAccount, waitingLine } from '../bridge/connected-account.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
 import { exitCodes } from '../shared/io.ts';
 import { durationOption, momentOption, nameArgument, option } from '../shared/options.ts';
 import { withProgress } from '../shared/progress.ts';
-import { nextLine } from '../shared/target.ts';
 import { count } from '../shared/wording.ts';
 
 /** How long ago, or a time. */
@@ -53,7 +52,7 @@ Examples:
       throw new UsageError(`--since: ${since} is in the future by this machine's clock`);
     }
     const signal = io.untilStopped();
-    const [result, isDelivering] = await withBridge(
+    const [result, next] = await withBridge(
       target,
       async (bridge) => {
         await connectedAccount(bridge, name, target);
@@ -63,14 +62,11 @@ Examples:
             onProgress: (listed, waitsFor) => show(progressText(listed, waitsFor)),
           }),
         );
-        return [ended, bridge.isDelivering()] as const;
+        return [ended, await waitingLine(bridge, target, name)] as const;
       },
       { isCatchUp: true },
     );
-    report(
-      { partnerAccount: name, ...result },
-      ...resyncedLines(name, result, nextLine(target, name, isDelivering)),
-    );
+    report({ partnerAccount: name, ...result }, ...resyncedLines(name, result, next));
     return result.finished ? exitCodes.done : exitCodes.needsPerson;
   },
 );

@@ -42,7 +42,3 @@ export function commandFor(target: Target, command: string): string {
   const stack = textOfPlace(target);
   return `${programName()} ${command}${stack === stackName ? '' : ` --stack ${stack}`}`;
 }
-
-/** The next step once adverts are in the queue: to start an embedded bridge, or, where it is at work, to look. */
-export const nextLine = (target: Target, partnerAccount: string, isDelivering: boolean): string =>
-  `Next: \`${commandFor(target, isDelivering ? `status ${partnerAccount}` : 'run')}\``;

@@ -7,6 +7,10 @@ export const count = (number: number): string => String(number).replace(/\B(?=(?
 export const are = (number: number, one = 'is', several = 'are'): string =>
   `${count(number)} ${number === 1 ? one : several}`;
 
+/** How long so many requests take, such as ` (33 min at 10/s)`; empty for less than a second. */
+export const timeFor = (requests: number, perSecond: number): string =>
+  requests < perSecond ? '' : ` (${duration(requests / perSecond)} at ${perSecond}/s)`;
+
 /** The books, written as an equation. */
 export function booksText({ books, redelivered }: Pick<AccountStatus, 'books' | 'redelivered'>): string {
   const { listed, events, unchanged, coalesced, unavailable, deadLettered, inFlight } = books;

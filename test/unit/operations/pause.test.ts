@@ -67,6 +67,16 @@ describe('resume', () => {
     expect(await row()).toEqual(partnerAccount());
   });
 
+  it('names until when an account still waits for a hold that only --early ends', async () => {
+    const { bridge } = await setUp();
+
+    expect(await resume(bridge, 'main', { early: false })).toMatchObject({
+      stillHeldUntil: '2026-11-20T12:01:00.000Z',
+    });
+    expect(await resume(bridge, 'shop', { early: false })).toMatchObject({ stillHeldUntil: null });
+    expect(await resume(bridge, 'main', { early: true })).toMatchObject({ stillHeldUntil: null });
+  });
+
   it('ends no stop: only the user ends that', async () => {
     const { bridge, row } = await setUp();
     await bridge.partnerAccounts.change('main', (account) => ({

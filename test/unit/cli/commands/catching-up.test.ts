@@ -138,10 +138,7 @@ describe('backfill', () => {
     const events = await runUntilIdle();
     const unknown = await run('backfill main --ids - --json', { stdin: '999999999\n' });
 
-    expect(ended).toMatchObject({
-      exitCode: 0,
-      stderr: expect.stringContaining('2 adverts are in the queue'),
-    });
+    expect(ended.exitCode).toBe(0);
     expect(events.map(({ detail }) => detail.data.advertId).sort()).toEqual([one, two].sort());
     expect(JSON.parse(unknown.stdout)).toMatchObject({ listed: 1 });
     expect(told(await runUntilIdle())).toMatchObject([{ advertId: '999999999', status: null }]);

@@ -244,7 +244,10 @@ describe('dead-letters drop', () => {
     const again = await letters(`drop ${one} --yes`);
 
     expect(exitCode).toBe(0);
-    expect(JSON.parse(stdout)).toEqual({ dropped: [one, three], unknown: [] });
+    expect(JSON.parse(stdout)).toMatchObject({
+      ...{ dropped: [one, three], unknown: [], by: expect.stringMatching(/./) },
+      groups: [{ fault: 'contract-broken' }, { fault: 'malformed-id' }],
+    });
     expect(again).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(`no dead letter ${one}:`) });
     expect(await ids()).toEqual([two]);
   });
