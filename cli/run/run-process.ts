@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { type Io, say } from '../shared/io.ts';
+import { type Io, print, say } from '../shared/io.ts';
 import { thisProgram } from '../shared/program.ts';
 
 export type RunProcess = ReturnType<typeof createRunProcess>;
@@ -25,7 +25,7 @@ export function createRunProcess(
         stdio: ['ignore', 'pipe', 'pipe'],
       });
       child = started;
-      createInterface({ input: started.stdout }).on('line', (line) => stdout.write(`${line}\n`));
+      createInterface({ input: started.stdout }).on('line', (line) => print(stdout, `${line}\n`));
       createInterface({ input: started.stderr }).on('line', (line) => say({ stderr }, line));
       started.on('error', ({ message }) => say({ stderr }, message));
       started.on('close', () => {
