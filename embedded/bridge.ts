@@ -22,6 +22,7 @@ import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 import { newRunId } from '../shared/sqlite/file/run-lock.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
+import { createAnswers } from '../shared/state/activity.ts';
 import { createLocalPartner } from './partner.ts';
 import { pollForEver, pollUntilIdle } from './poller.ts';
 import { longestDelayMs } from './queue-watch.ts';
@@ -55,6 +56,7 @@ const feedsAtOnce = 10;
 const sweepMs = 60_000;
 /** More frequent than the polling rounds, because a run until idle waits for the messages of a short pause. */
 const releaseMs = 5_000;
+const storeAnswersMs = 5_000;
 
 /**
  * Runs the bridge until `signal` is aborted, or until idle. The caller must hold the run lock
@@ -67,8 +69,10 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
   const clock = systemClock;
   const bridgePausedUntil = async () => heldUntil(await state.budgetStore.read(), clock.now());
 
+  const { maxRequestsPerSecond } = settings;
+  const answers = createAnswers({ activity: state.activity, maxRequestsPerSecond, observer, clock });
   const partner = createLocalPartner({
-    ...{ state, baseUrl, settings, concurrency, events, observer, stopped: signal },
+    ...{ state, baseUrl, settings, concurrency, events, observer, answers, stopped: signal },
     newId: newRunId,
   });
   const { client, accounts, refreshToken } = partner;
@@ -136,6 +140,7 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
       }),
     ),
     repeat(releaseMs, (deadlineMs) => drain.release(deadlineMs)),
+    repeat(storeAnswersMs, answers.store),
   ];
   const poller = { drain, clock, observer, pollSeconds: settings.pollSeconds };
   try {
@@ -155,6 +160,7 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
     idle.abort();
     await workers.stop();
     await Promise.all(background);
+    await answers.store();
     client.close();
   }
 }

@@ -79,7 +79,7 @@ export class AdvertBridge extends Construct {
   readonly alarms: readonly Alarm[];
   /**
    * Metrics of the whole bridge, with a period of 5 minutes (`with({ period })` changes it). The statistic is the
-   * maximum for lag and stopped accounts, and the sum for all others.
+   * maximum for lag, stopped accounts and the latency of answers, and the sum for all others.
    */
   readonly metrics: Readonly<Record<keyof typeof metrics, Metric>>;
   /** The role for people who run `backfill`, `resync` and `audit`. */
@@ -203,8 +203,8 @@ export class AdvertBridge extends Construct {
 const unnamed = ['lambda:ListEventSourceMappings', 'cloudwatch:DescribeAlarms', 'cloudwatch:GetMetricData'];
 
 function metricsOf(bridge: BridgeConfig): AdvertBridge['metrics'] {
-  const { feedLagSeconds, stoppedPartnerAccounts, furtherStops } = metrics;
-  const maxima: readonly MetricName[] = [feedLagSeconds, stoppedPartnerAccounts, furtherStops];
+  const { feedLagSeconds, stoppedPartnerAccounts, furtherStops, answerMs } = metrics;
+  const maxima: readonly MetricName[] = [feedLagSeconds, stoppedPartnerAccounts, furtherStops, answerMs];
   const all = Object.entries(metrics).map(([key, name]) => {
     const statistic = maxima.includes(name) ? Stats.MAXIMUM : Stats.SUM;
     return [key, bridgeMetric(bridge, name, statistic)] as const;

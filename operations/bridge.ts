@@ -13,6 +13,7 @@ import type { FeedReader } from '../shared/ports/feed-reader.ts';
 import type { FeedStates } from '../shared/ports/feed-states.ts';
 import type { WaitingMessages } from '../shared/ports/waiting-messages.ts';
 import type { Webhooks } from '../shared/sqlite/webhooks.ts';
+import type { ActivityStore } from '../shared/state/activity.ts';
 import type { AdvertHistories } from '../shared/state/advert-histories.ts';
 import type { Aside, DeadLetters } from '../shared/state/aside.ts';
 import type { BudgetStore } from '../shared/state/budget.ts';
@@ -33,6 +34,7 @@ export interface Bridge {
   readonly feedStates: FeedStates;
   readonly advertHistories: AdvertHistories;
   readonly budgetStore: BudgetStore;
+  readonly activity: Pick<ActivityStore, 'read'>;
   readonly aside: Aside;
   readonly backfills: Progresses<BackfillProgress>;
   readonly audits: Progresses<AuditProgress>;

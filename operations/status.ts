@@ -8,6 +8,7 @@ import { shownUrl } from '../shared/domain/text/shown-url.ts';
 import type { BookKeeper } from '../shared/ports/books.ts';
 import type { FeedState, FeedStates } from '../shared/ports/feed-states.ts';
 import type { WebhookStatus, Webhooks } from '../shared/sqlite/webhooks.ts';
+import { type Activity, type ActivityStore, type AnswerCounts, sumOf } from '../shared/state/activity.ts';
 import type { BudgetStore } from '../shared/state/budget.ts';
 import type { PartnerAccounts } from '../shared/state/partner-accounts.ts';
 import {
@@ -24,6 +25,7 @@ export interface StatusPorts {
   readonly feedStates: Pick<FeedStates, 'list'>;
   readonly bookKeeper: BookKeeper;
   readonly budgetStore: Pick<BudgetStore, 'read'>;
+  readonly activity: Pick<ActivityStore, 'read'>;
   /** Only for an embedded bridge. */
   readonly webhooks?: Pick<Webhooks, 'list'>;
   /** Only for an embedded bridge: whether a process runs it. */
@@ -47,11 +49,12 @@ const booksAtOnce = 25;
 export async function readStatus(ports: StatusPorts, nowMs: number, only?: string): Promise<Status> {
   const unreadable: string[] = [];
   const onUnreadable: OnUnreadable = ({ message }) => unreadable.push(message);
-  const [accounts, states, queue, budget, stack] = await Promise.all([
+  const [accounts, states, queue, budget, activity, stack] = await Promise.all([
     ports.partnerAccounts.list(onUnreadable),
     ports.feedStates.list(onUnreadable),
     ports.bookKeeper.queue(),
     ports.budgetStore.read(),
+    ports.activity.read(),
     ports.stack?.read(nowMs),
   ]);
   const feedsOf = Map.groupBy(states, ({ partnerAccount, generation }) => `${partnerAccount}/${generation}`);
@@ -92,6 +95,7 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     oldestWaitingSeconds: waiting > 0 && isOldestKnown ? oldest : null,
     lastDrain: lastPollOf(states),
     budget: { reservedSeconds: Math.max(0, nextSlotMs - nowMs) / 1000 },
+    answers: shownAnswers(activity, nowMs),
     pausedUntil: hold ? toInstant(endOfHold(hold)) : null,
     pauseReason: hold || circuit ? pauseReason : null,
     circuit,
@@ -157,6 +161,8 @@ export interface Status extends ShownStack {
   readonly lastDrain: string | null;
   /** How far ahead the slots of the rate budget are reserved: a new request waits this long. */
   readonly budget: { readonly reservedSeconds: number };
+  /** What the service answered in the last quarter of an hour; null before the first request. */
+  readonly answers: ShownAnswers | null;
   /** The whole bridge sends nothing until then: the service asked for it, or the circuit is open. */
   readonly pausedUntil: string | null;
   readonly pauseReason: 'rate-limited' | 'circuit' | null;
@@ -173,3 +179,56 @@ export interface Status extends ShownStack {
   /** Stored rows that cannot be read, each with the reason; what they describe is not polled. */
   readonly unreadable: readonly string[];
 }
+
+/** What the service answered the functions, or the run, of a bridge; requests of commands are not counted. */
+export interface ShownAnswers extends Answered {
+  /** The part of the rate that requests used in the last quarter of an hour, and in its busiest minute: 0 to 1. */
+  readonly rateUsed: number;
+  readonly rateUsedAtMost: number;
+  readonly maxRequestsPerSecond: number;
+  /** The last half hour, oldest first; a minute without requests is left out. */
+  readonly minutes: readonly ({ readonly at: string } & Answered)[];
+}
+
+interface Answered {
+  /** By kind: `ok`, `5xx`, `none` (no answer), or the kind of the fault. */
+  readonly counts: AnswerCounts;
+  /** How long an answer took on average; null without any. */
+  readonly meanMs: number | null;
+}
+
+const minuteMs = 60_000;
+const quarter = 15;
+
+/** @returns null before the first request */
+export function shownAnswers(activity: Activity | undefined, nowMs: number): ShownAnswers | null {
+  if (!activity) return null;
+  const { maxRequestsPerSecond } = activity;
+  const now = Math.floor(nowMs / minuteMs);
+  const within = (length: number) =>
+    Object.entries(activity.minutes)
+      .filter(([minute]) => now - Number(minute) < length)
+      .sort(([a], [b]) => Number(a) - Number(b));
+  const recent = within(quarter).map(([, counts]) => counts);
+  const used = (counts: AnswerCounts, minutes: number) =>
+    Math.min(1, requestsIn(counts) / (minutes * 60 * maxRequestsPerSecond));
+  const all = recent.reduce<AnswerCounts>(sumOf, {});
+  return {
+    ...answered(all),
+    rateUsed: used(all, quarter),
+    rateUsedAtMost: Math.max(0, ...recent.map((counts) => used(counts, 1))),
+    maxRequestsPerSecond,
+    minutes: within(2 * quarter).map(([minute, counts]) => ({
+      at: toInstant(Number(minute) * minuteMs),
+      ...answered(counts),
+    })),
+  };
+}
+
+function answered({ ms = 0, ...counts }: AnswerCounts): Answered {
+  const count = requestsIn(counts) - (counts.none ?? 0);
+  return { counts, meanMs: count > 0 ? Math.round(ms / count) : null };
+}
+
+const requestsIn = ({ ms: _duration, ...counts }: AnswerCounts): number =>
+  Object.values(counts).reduce((sum, value) => sum + value, 0);

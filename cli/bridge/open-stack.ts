@@ -19,6 +19,7 @@ import { systemClock } from '../../shared/domain/clock.ts';
 import { createPartnerService } from '../../shared/partner-api/partner-service.ts';
 import type { AuditProgress, BackfillProgress } from '../../shared/ports/backfills.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
+import { createActivityStore } from '../../shared/state/activity.ts';
 import { createAdvertHistories } from '../../shared/state/advert-histories.ts';
 import { createAside, createDeadLetters, waitingAside } from '../../shared/state/aside.ts';
 import { createBudgetStore } from '../../shared/state/budget.ts';
@@ -95,6 +96,7 @@ export async function openStack({ target, place, onClose, isCatchUp }: Opening<S
     name,
     clock: systemClock,
     newId: randomUUID,
+    activity: createActivityStore(store),
     ...{ partnerAccounts, advertHistories, aside, budgetStore, settings, service },
     feedStates: createFeedStates(feedStateTable),
     backfills: createProgress<BackfillProgress>(store, 'backfill', { countsListed: true }),

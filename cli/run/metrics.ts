@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { deliveryText, type Finding } from '../../operations/findings.ts';
-import type { Status } from '../../operations/status.ts';
+import type { ShownAnswers, Status } from '../../operations/status.ts';
 import { isLoopback } from '../../shared/contract/settings.ts';
 import { listenError } from '../shared/listen-error.ts';
 
@@ -42,6 +42,7 @@ function metricsText(status: Status, findings: readonly Finding[], version: stri
     family('budget_reserved_seconds', 'how long a new request waits for the rate budget', [
       [budget.reservedSeconds],
     ]),
+    ...answersFamilies(status.answers),
     family('held', '1: the service asked for a pause, or blocks the address', [
       [Number(pausedUntil !== null)],
     ]),
@@ -52,6 +53,17 @@ function metricsText(status: Status, findings: readonly Finding[], version: stri
     ),
     family('findings', 'what is wrong, by severity', found),
   ].join('');
+}
+
+function answersFamilies(answers: ShownAnswers | null): string[] {
+  if (!answers) return [];
+  const { counts, meanMs, rateUsed } = answers;
+  const byKind = Object.entries(counts).map(([kind, value]): Sample => [value, { answer: kind }]);
+  return [
+    family('answers', 'answers of the service in the last quarter of an hour', byKind),
+    family('answer_milliseconds', 'how long an answer took on average', [[meanMs]]),
+    family('rate_used', 'the part of the request rate that was used, 0 to 1', [[rateUsed]]),
+  ];
 }
 
 /** All are gauges: the books begin at 0 again when a partner account gets a new history. */

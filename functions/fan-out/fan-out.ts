@@ -10,6 +10,7 @@ import { endOfHold, holdMeanings, holdOf } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { CachedAccounts } from '../../shared/partner-api/tokens/cached-accounts.ts';
 import type { Delivery, Outcome, Settlement } from '../../shared/ports/deliveries.ts';
+import type { Answers } from '../../shared/state/activity.ts';
 import type { AdvertDeps, Group } from './advert.ts';
 import { afterFault } from './after-fault.ts';
 import { pagesOf } from './batch-log.ts';
@@ -21,6 +22,8 @@ import { settleAdvert } from './settle-advert.ts';
 
 export interface FanOutDeps extends AdvertDeps {
   readonly accounts: Pick<CachedAccounts, 'read' | 'peek'>;
+  /** The service's answers, for the log line of a batch. Default: they are not in it. */
+  readonly answers?: Pick<Answers, 'take'>;
   /** `heldUntil` of the shared rate budget as it is now. */
   readonly bridgePausedUntil: () => Promise<number>;
   readonly settings: AdvertDeps['settings'] & {
@@ -68,7 +71,7 @@ const countedAs = { 'dead-letter': 'deadLettered', hold: 'held' } as const;
 
 export function createFanOut(given: FanOutDeps) {
   const deps = { ...given, events: onlyPublished(given.events, given.settings) };
-  const { accounts, clock, observer, random, bridgePausedUntil } = deps;
+  const { accounts, answers, clock, observer, random, bridgePausedUntil } = deps;
   const {
     maxReceives = defaultMaxReceives,
     longestHiddenMs = defaultLongestHiddenMs,
@@ -192,7 +195,8 @@ export function createFanOut(given: FanOutDeps) {
     const settlements = [...settled.flat(), ...putOff.flatMap((group) => sendBack(group, 0, random))];
     countOutcomes(settlements);
     // One log line per batch: a line per advert would cost half as much as the advert's event.
-    if (settlements.length > 0) observer.info('batch handled', { pages: pagesOf(settlements) });
+    if (settlements.length > 0)
+      observer.info('batch handled', { pages: pagesOf(settlements), answers: answers?.take() });
     return settlements;
   }
 

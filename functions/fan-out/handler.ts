@@ -23,7 +23,7 @@ const dynamoDb = dynamoDbClient();
 const sqs = sqsClient();
 const table = { client: dynamoDb, name: config.feedStateTable };
 const queue = { client: sqs, url: config.queueUrl };
-const partner = partnerService(config, table);
+const partner = partnerService(config, table, { isTimed: true });
 const store = createStore({
   feedState: table,
   advertStatus: { client: dynamoDb, name: config.advertStatusTable },
@@ -33,6 +33,7 @@ const fanOut = createFanOut({
   accounts: partner.accounts,
   histories: createAdvertHistories(store),
   adverts: partner,
+  answers: partner.answers,
   events: createEventPublisher({ client: eventBridgeClient(), busName: config.eventBusName }),
   bridgePausedUntil: async () => heldUntil(await budget.read(), systemClock.now()),
   observer,

@@ -109,6 +109,19 @@ export const metrics = {
   circuitOpened: 'CircuitOpened',
   /** The service asked for a longer pause than `maxPauseSeconds`. */
   pauseCapped: 'PauseCapped',
+  /**
+   * How long each answer of the service to fan-out took; its sample count is the number of answers. The drain does not
+   * write it, because it would cost $0.30 in a month without changes.
+   */
+  answerMs: 'AnswerMs',
+  /** Answers to all functions, by status; those with 2xx are only in the metric above. */
+  answers429: 'Answers429',
+  answers403: 'Answers403',
+  /** Those with 3xx, too. */
+  answers4xx: 'Answers4xx',
+  answers5xx: 'Answers5xx',
+  /** Requests without an answer. */
+  answersNone: 'AnswersNone',
   /** Events that an audit caused: the latest event of these adverts differed from the service. */
   auditDifferences: 'AuditDifferences',
 } as const;

@@ -91,5 +91,11 @@ export const budgetRow = v.looseObject({
   holds,
 });
 
+/** What the service answered; described in shared/state/activity.ts. */
+export const activityRow = v.object({
+  maxRequestsPerSecond: v.number(),
+  minutes: v.record(v.string(), v.record(v.string(), v.number())),
+});
+
 /** The progress of an operation, and how many IDs were listed by all operations of its kind. */
 export const progressRow = v.object({ value: ofKnownForm, counted: wholeNumber(0) });

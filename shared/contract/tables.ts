@@ -25,6 +25,7 @@ export const storeKeys = { partitionKey: 'pk', sortKey: 'sk' } as const;
  * | `feed` | account `/` feed | cursor, since, lease, listed |
  * | `books` | account `/` generation `/` feed | outcomes counted |
  * | `bridge` | `budget` | next free slot, pause |
+ * | `bridge` | `activity` | answers of the service, counted by the minute |
  * | `progress` | account `/` generation `/` operation | how far a backfill or an audit is |
  * | `aside` | account `/` number | a message on hold, outside the queue |
  * | `dead` | account `/` hash of the message's key | a dead letter |

@@ -6,6 +6,7 @@ import { type BackoffOptions, backoffMs } from '../domain/backoff.ts';
 import type { Clock } from '../domain/clock.ts';
 import { PartnerError } from '../domain/faults.ts';
 import { Secret } from '../domain/secret.ts';
+import type { Answers } from '../state/activity.ts';
 import { type Asked, faultOfAnswer, faultOfSilence } from './errors/classify.ts';
 import type { HoldKeeper } from './holds/hold-keeper.ts';
 import { createConnections } from './http/connections.ts';
@@ -23,6 +24,8 @@ export interface CallerDeps {
   readonly attemptTimeoutMs: number;
   /** The longest wait that the bridge accepts from the service. */
   readonly maxPauseMs: number;
+  /** Counts the answers. Default: nobody does. */
+  readonly answers?: Pick<Answers, 'note'> | undefined;
 }
 
 export interface CallRequest extends Omit<Asked, 'secrets'> {
@@ -56,6 +59,7 @@ interface Exchange extends Sent {
 /** There was no answer. */
 interface Silence {
   readonly sentAt: number;
+  readonly answer?: undefined;
   readonly fault: PartnerError;
 }
 
@@ -65,7 +69,8 @@ type Read<T> = (answer: Answer, sent: Sent) => T;
 const noToken = new Secret('');
 
 export function createCaller(deps: CallerDeps) {
-  const { transport, rateLimiter, holds, clock, random, concurrency, attemptTimeoutMs, maxPauseMs } = deps;
+  const { transport, rateLimiter, holds, clock, random, concurrency, attemptTimeoutMs, maxPauseMs, answers } =
+    deps;
   const connections = createConnections(concurrency);
 
   const outOfTime = ({ what }: CallRequest) =>
@@ -121,9 +126,11 @@ export function createCaller(deps: CallerDeps) {
       if (isPooled) connections.release();
     }
     const { account, resource, isUndecided } = request;
-    const { sentAt } = exchanged;
+    const { sentAt, answer } = exchanged;
     const outcome = exchanged.fault ?? judge(exchanged, request, read, maxPauseMs);
     const fault = outcome instanceof PartnerError ? outcome : undefined;
+    const ms = clock.now() - sentAt;
+    answers?.note({ status: answer?.status, fault, ms, resource, account });
     const noted = holds.answered(
       { account, resource, fault, sentAt },
       fault !== undefined && isUndecided?.(fault) === true,

@@ -13,6 +13,7 @@ import type { ObservedAdvert } from '../ports/advert-reader.ts';
 import type { FeedQuery, ReceivedPage } from '../ports/feed-reader.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { ConsentPage, Grant, TokenEndpoint } from '../ports/token-endpoint.ts';
+import type { Answers } from '../state/activity.ts';
 import { type AdvertList, advertIn, listIn, pageIn, tokensIn } from './answers.ts';
 import { createCaller } from './call.ts';
 import { mayBeCursorRejection } from './errors/classify.ts';
@@ -40,6 +41,8 @@ export interface PartnerClientOptions {
   readonly attemptTimeoutMs?: number;
   /** The longest pause that the bridge accepts from the service. Default 3,600. */
   readonly maxPauseSeconds?: number;
+  /** Counts the answers. Default: nobody does. */
+  readonly answers?: Pick<Answers, 'note'>;
   /** Called once if the service's clock is off by more than a day. */
   readonly observer?: Observer;
   /** Default: HTTP to the base URL. The simulation replaces it. */
@@ -93,7 +96,7 @@ const maxAnswerBytes = 1_048_576;
  * @throws {ShapeError} when the base URL is invalid
  */
 export function createPartnerClient(options: PartnerClientOptions): PartnerClient {
-  const { acceptLanguage, concurrency = 10, rateLimiter, attemptTimeoutMs = 10_000 } = options;
+  const { acceptLanguage, concurrency = 10, rateLimiter, attemptTimeoutMs = 10_000, answers } = options;
   const { maxPauseSeconds = 3_600, clock = systemClock, random = Math.random } = options;
   const baseUrl = checked(partnerBaseUrl, options.baseUrl, 'base URL');
   const origin = new URL(baseUrl);
@@ -104,7 +107,7 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
   const { observer, holds = createHoldKeeper({ rateLimiter, circuitSeconds: 1800, clock, observer }) } =
     options;
   const call = createCaller({
-    ...{ transport, rateLimiter, holds, clock, random, concurrency, attemptTimeoutMs, maxPauseMs },
+    ...{ transport, rateLimiter, holds, clock, random, concurrency, attemptTimeoutMs, maxPauseMs, answers },
   });
   const serviceTimeOf = createServiceClock(options.observer);
 

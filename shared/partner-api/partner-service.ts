@@ -4,6 +4,7 @@ import { type Clock, systemClock } from '../domain/clock.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { RefreshRequester } from '../ports/refresh-requester.ts';
 import type { TokenReader } from '../ports/token-vault.ts';
+import type { Answers } from '../state/activity.ts';
 import type { BudgetStore } from '../state/budget.ts';
 import type { PartnerAccounts } from '../state/partner-accounts.ts';
 import { createPartnerClient, type PartnerClient } from './client.ts';
@@ -22,6 +23,8 @@ export interface LimitedClientOptions {
   /** The rate budget that all processes of the bridge share. */
   readonly budgetStore: BudgetStore;
   readonly observer: Observer;
+  /** Counts the answers of the service. Default: nobody does. */
+  readonly answers?: Pick<Answers, 'note'>;
   /** Number of open connections. Default 1. */
   readonly concurrency?: number;
   readonly clock?: Clock;
@@ -41,12 +44,12 @@ export const createLimitedClient = (options: LimitedClientOptions): PartnerClien
 
 /** @returns also what makes holds of the service's answers */
 function limited(options: LimitedClientOptions, accounts?: CachedAccounts) {
-  const { baseUrl, settings, budgetStore: store, observer, concurrency = 1, stopped } = options;
+  const { baseUrl, settings, budgetStore: store, observer, concurrency = 1, stopped, answers } = options;
   const edges = { clock: options.clock ?? systemClock, random: options.random ?? Math.random, observer };
   const { maxRequestsPerSecond, circuitSeconds, maxPauseSeconds, acceptLanguage } = settings;
   const rateLimiter = createRateLimiter({ ...edges, store, maxRequestsPerSecond, stopped });
   const holds = createHoldKeeper({ ...edges, rateLimiter, accounts, circuitSeconds });
-  const limits = { concurrency, rateLimiter, holds, maxPauseSeconds };
+  const limits = { concurrency, rateLimiter, holds, maxPauseSeconds, answers };
   return { client: createPartnerClient({ ...edges, ...limits, baseUrl, acceptLanguage }), holds };
 }
 

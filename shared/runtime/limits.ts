@@ -38,3 +38,6 @@ export const refreshLimits = {
 
 /** Number of open connections to the partner service: a batch has ten adverts, and a drain reads ten feeds. */
 export const partnerConnections = 10;
+
+/** With a batch a second, a write for each would double what its books cost. */
+export const storeAnswersMs = 10_000;

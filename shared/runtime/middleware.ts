@@ -26,7 +26,7 @@ const timeoutEarlyInMillis = 0;
 export function withRuntime<Event, Result>(
   name: string,
   work: (event: Event, runtime: Runtime) => Promise<Result>,
-  { logger, metrics }: Telemetry = telemetry,
+  { logger, metrics, atEnd }: Telemetry = telemetry,
 ) {
   return (
     middy<Event, Result>({
@@ -46,8 +46,14 @@ export function withRuntime<Event, Result>(
         request.error = redactedError(request.error);
         logger.error('the invocation failed', { error: request.error });
       })
-      .handler((event: Event, context: Context) =>
-        work(event, { deadlineMs: Date.now() + context.getRemainingTimeInMillis() - marginMs }),
-      )
+      .handler(async (event: Event, context: Context) => {
+        try {
+          return await work(event, {
+            deadlineMs: Date.now() + context.getRemainingTimeInMillis() - marginMs,
+          });
+        } finally {
+          await Promise.all(atEnd.map((end) => end()));
+        }
+      })
   );
 }

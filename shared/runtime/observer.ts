@@ -1,9 +1,14 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
-import { metricsNamespace, metrics as names } from '../contract/names.ts';
+import { type MetricName, metricsNamespace, metrics as names } from '../contract/names.ts';
 import { redact } from '../domain/redaction.ts';
 import type { Observer } from '../ports/observer.ts';
 import { serviceName } from './config.ts';
+
+const units: Readonly<Partial<Record<MetricName, 'Seconds' | 'Milliseconds'>>> = {
+  [names.feedLagSeconds]: MetricUnit.Seconds,
+  [names.answerMs]: MetricUnit.Milliseconds,
+};
 
 /**
  * One logger and one set of metrics per function. All metrics of a bridge have the same dimension `service`, so that an
@@ -22,11 +27,12 @@ export function createTelemetry() {
       // A metric costs money for each hour in which it is written. For the lag, a 0 shows that the drain runs;
       // all other metrics are emitted only when non-zero.
       if (value === 0 && metric !== names.feedLagSeconds) return;
-      const unit = metric === names.feedLagSeconds ? MetricUnit.Seconds : MetricUnit.Count;
-      metrics.addMetric(metric, unit, value);
+      metrics.addMetric(metric, units[metric] ?? MetricUnit.Count, value);
     },
   };
-  return { logger, metrics, observer };
+  /** What is awaited at the end of each invocation. */
+  const atEnd: (() => Promise<void>)[] = [];
+  return { logger, metrics, observer, atEnd };
 }
 
 export type Telemetry = ReturnType<typeof createTelemetry>;

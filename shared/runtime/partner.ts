@@ -5,28 +5,54 @@ import { createStore } from '../aws/store.ts';
 import { createTokenReader } from '../aws/token-vault.ts';
 import type { FunctionConfig, FunctionName } from '../contract/environment.ts';
 import { secretNamesOf } from '../contract/names.ts';
+import { systemClock } from '../domain/clock.ts';
 import { createLimitedClient, createPartnerService } from '../partner-api/partner-service.ts';
+import { createActivityStore, createAnswers } from '../state/activity.ts';
 import { createBudgetStore } from '../state/budget.ts';
 import { createPartnerAccounts } from '../state/partner-accounts.ts';
-import { partnerConnections } from './limits.ts';
-import { observer } from './observer.ts';
+import { partnerConnections, storeAnswersMs } from './limits.ts';
+import { observer, telemetry } from './observer.ts';
 
-const clientOptions = (config: FunctionConfig<FunctionName>, table: Table) => ({
-  baseUrl: config.partnerBaseUrl,
-  settings: config,
-  budgetStore: createBudgetStore(createStore({ feedState: table })),
-  observer,
-  concurrency: partnerConnections,
-});
+function clientOptions(config: FunctionConfig<FunctionName>, table: Table, isTimed: boolean) {
+  const store = createStore({ feedState: table });
+  const { maxRequestsPerSecond } = config;
+  const activity = createActivityStore(store);
+  const answers = createAnswers({
+    ...{
+      activity,
+      maxRequestsPerSecond,
+      observer,
+      clock: systemClock,
+      isTimed,
+      storeEveryMs: storeAnswersMs,
+    },
+  });
+  telemetry.atEnd.push(answers.store);
+  return {
+    baseUrl: config.partnerBaseUrl,
+    settings: config,
+    budgetStore: createBudgetStore(store),
+    ...{ observer, answers, concurrency: partnerConnections },
+  };
+}
 
 /** For a function that has its own tokens. */
 export const partnerClient = (config: FunctionConfig<'refreshToken' | 'connect'>, table: Table) =>
-  createLimitedClient(clientOptions(config, table));
+  createLimitedClient(clientOptions(config, table, false));
 
-/** For drain and fan-out, which request new tokens from the refresh-token function. */
-export const partnerService = (config: FunctionConfig<'drain' | 'fanOut'>, table: Table) =>
-  createPartnerService({
-    ...clientOptions(config, table),
+/**
+ * For drain and fan-out, which request new tokens from the refresh-token function.
+ *
+ * @param isTimed whether the latency of answers is a metric
+ */
+export function partnerService(
+  config: FunctionConfig<'drain' | 'fanOut'>,
+  table: Table,
+  { isTimed }: { readonly isTimed: boolean },
+) {
+  const options = clientOptions(config, table, isTimed);
+  const service = createPartnerService({
+    ...options,
     accounts: createPartnerAccounts(createStore({ feedState: table })),
     tokenReader: createTokenReader(secretsManagerClient(), secretNamesOf(config.namePrefix)),
     requester: createRefreshRequester({
@@ -34,3 +60,5 @@ export const partnerService = (config: FunctionConfig<'drain' | 'fanOut'>, table
       functionName: config.refreshTokenFunction,
     }),
   });
+  return { ...service, answers: options.answers };
+}

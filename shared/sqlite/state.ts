@@ -1,4 +1,5 @@
 import type { AuditProgress, AuditShare, BackfillProgress } from '../ports/backfills.ts';
+import { createActivityStore } from '../state/activity.ts';
 import { createAdvertHistories } from '../state/advert-histories.ts';
 import { createAside, createDeadLetters } from '../state/aside.ts';
 import { createBudgetStore } from '../state/budget.ts';
@@ -78,6 +79,7 @@ export function stateOver(store: Store, clock: { now(): number }) {
     vault: createTokenVault(store),
     applicationSecret: createApplicationSecret(documents),
     budgetStore: createBudgetStore(rows),
+    activity: createActivityStore(rows),
     /** Settings of this folder, such as the base URL of the partner service. */
     settings: {
       read: (name: string): Promise<string | undefined> => documents.read(`setting/${name}`),

@@ -45,6 +45,7 @@ export class Dashboard extends Construct {
     const durations = Object.entries(functions).map(([name, lambda]) =>
       lambda.metricDuration(greatest(stageOf(name))),
     );
+    const answers = maximum('answerMs');
     const attention = [
       ...[maximum('stoppedPartnerAccounts'), maximum('furtherStops')],
       ...counts('needsAttention', 'circuitOpened', 'pauseCapped', 'cursorResets', 'auditDifferences'),
@@ -79,6 +80,16 @@ export class Dashboard extends Construct {
             ...ofFunctions('metricThrottles', ' throttled'),
           ]),
           graph('How long functions ran, ms', durations),
+        ],
+        [
+          graph('What the service answered', [
+            answers.with({ statistic: Stats.SAMPLE_COUNT, label: 'to fan-out' }),
+            ...counts('answers429', 'answers403', 'answers4xx', 'answers5xx', 'answersNone'),
+          ]),
+          graph('How long its answers took, ms', [
+            answers.with({ statistic: Stats.p(50), label: 'half of them' }),
+            answers.with({ statistic: Stats.p(95), label: '95 % of them' }),
+          ]),
         ],
       ],
     });

@@ -2,6 +2,7 @@ import type { Context, SQSEvent, SQSRecord } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createBookKeeper } from '../../../shared/aws/books.ts';
 import { createStore } from '../../../shared/aws/store.ts';
+import { createActivityStore } from '../../../shared/state/activity.ts';
 import { createAside, createDeadLetters } from '../../../shared/state/aside.ts';
 import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
@@ -118,6 +119,8 @@ describe('the handlers, over emulated services', () => {
       aside: createAside(store),
     });
     expect(await bookKeeper.read('main', generation)).toMatchObject({ events: 1, deadLettered: 0 });
+    const { minutes = {} } = (await createActivityStore(store).read()) ?? {};
+    expect(Object.values(minutes)).toMatchObject([{ ok: 1, 'contract-broken': 1 }]);
   });
 
   it('drain does what the schedule asks for when it is invoked with {}', async () => {

@@ -32,6 +32,7 @@ function statusOf({ account, feed, hold, redelivered }: Given) {
       read: async () => ({ ...books, ...(redelivered === undefined ? {} : { redelivered }) }),
       queue: async () => ({ waiting: 0, deadLetters: 0 }),
     },
+    activity: { read: async () => undefined },
     budgetStore: {
       read: async () => ({ nextSlotMs: 0, ...(hold && { holds: [hold] }) }),
     },
@@ -48,9 +49,20 @@ describe('the status of the bridge', () => {
     partnerAccounts: { list: async () => [partnerAccount({ connectedAt: new Date(nowMs).toISOString() })] },
     feedStates: { list: async () => [feedState({ lastPolled: nowMs - 12_000 })] },
     bookKeeper: { read: async () => books, queue: async () => ({ waiting: 0, deadLetters: 0 }) },
+    activity: { read: async () => undefined },
     budgetStore: { read: async () => ({ nextSlotMs: nowMs + 4_000 }) },
     ...given,
   });
+  it('shows what the service answered, and how much of the rate was used', async () => {
+    const minute = String(Math.floor(nowMs / 60_000));
+    const counts = { ok: 1_200, 'rate-limited': 2, none: 1, ms: 60_100 };
+    const read = async () => ({ maxRequestsPerSecond: 10, minutes: { [minute]: counts } });
+    const text = statusText(await readStatus(ports({ activity: { read } }), nowMs), local, nowMs);
+
+    expect(text).toContain('15 min: 1,200 ok, 2 rate-limited (429), 1 without an answer, 50 ms on average\n');
+    expect(text).toContain('rate: 13 % of 10 requests a second used, 100 % in the busiest minute');
+  });
+
   const unreadable = (place: string) => ({
     async list(onUnreadable?: (error: ShapeError) => void): Promise<[]> {
       onUnreadable?.(new ShapeError(place, [{ path: 'generation', expected: 'expected a whole number' }]));
@@ -396,6 +408,7 @@ describe('the status of a thousand partner accounts', () => {
       },
       queue: async () => ({ waiting: 5, deadLetters: 0 }),
     },
+    activity: { read: async () => undefined },
     budgetStore: { read: async () => ({ nextSlotMs: 0 }) },
   };
 

@@ -42,6 +42,8 @@ describe('run --metrics', () => {
       expect(text).toContain('# TYPE advert_bridge_lag_seconds gauge\n');
       expect(text).toMatch(/^advert_bridge_polling\{partner_account="main"\} 1$/m);
       expect(text).toMatch(/^advert_bridge_dead_letters 0$/m);
+      expect(text).toMatch(/^advert_bridge_answers\{answer="ok"\} [1-9]/m);
+      expect(text).toMatch(/^advert_bridge_rate_used 0\.\d+$/m);
       expect(text).not.toMatch(/sandbox-(client|refresh)/);
       expect(health.status).toBe(200);
       expect(await health.json()).toEqual({ delivery: 'Delivering.' });

@@ -1,0 +1,142 @@
+/** What the service answered in the last half hour, for the whole bridge: one row, to which each process adds now and then. */
+import { checked, readRows } from '../contract/checks.ts';
+import { type MetricName, metrics } from '../contract/names.ts';
+import { activityRow } from '../contract/rows.ts';
+import { type Clock, isYoung } from '../domain/clock.ts';
+import type { PartnerError } from '../domain/faults.ts';
+import type { Observer } from '../ports/observer.ts';
+import { type Key, type Row, type Store, update } from '../ports/store.ts';
+
+/**
+ * Number of answers by kind: `ok`, `5xx`, `none` (no answer), or the kind of the fault. `ms` is how long they took
+ * together, without `none`.
+ */
+export type AnswerCounts = Readonly<Record<string, number>>;
+
+export interface Activity {
+  /** The rate of the process that wrote last. */
+  readonly maxRequestsPerSecond: number;
+  /** By minutes since 1970. */
+  readonly minutes: Readonly<Record<string, AnswerCounts>>;
+}
+
+export interface ActivityStore {
+  /** Undefined before the first request. A row that cannot be read is as good as none: it is written anew. */
+  read(): Promise<Activity | undefined>;
+  add(activity: Activity): Promise<void>;
+}
+
+const key: Key = { kind: 'bridge', name: 'activity' };
+const keptMinutes = 30;
+
+export function createActivityStore(store: Store): ActivityStore {
+  return {
+    read: async () => activityOf(await store.get(key)),
+    async add(added) {
+      await update(store, key, (row) => {
+        const { minutes = {} } = activityOf(row) ?? {};
+        const sums = { ...minutes };
+        for (const [minute, counts] of Object.entries(added.minutes))
+          sums[minute] = sumOf(sums[minute], counts);
+        const newest = Math.max(...Object.keys(added.minutes).map(Number));
+        // Not a minute of a clock that was ahead either.
+        const kept = Object.entries(sums).filter(
+          ([minute]) => Math.abs(newest - Number(minute)) < keptMinutes,
+        );
+        return { ...added, minutes: Object.fromEntries(kept) };
+      });
+    },
+  };
+}
+
+const activityOf = (row: Row | undefined): Activity | undefined =>
+  readRows(
+    row ? [row] : [],
+    ({ value }) => checked(activityRow, value, 'answers of the service'),
+    () => undefined,
+  )[0];
+
+export function sumOf(one: AnswerCounts = {}, other: AnswerCounts = {}): AnswerCounts {
+  const sum: Record<string, number> = { ...one };
+  for (const [name, value] of Object.entries(other)) sum[name] = (sum[name] ?? 0) + value;
+  return sum;
+}
+
+/** A request that was sent, and what became of it. */
+export interface Answered {
+  /** Undefined without an answer. */
+  readonly status: number | undefined;
+  readonly fault: PartnerError | undefined;
+  readonly ms: number;
+  readonly resource: string;
+  readonly account?: string | undefined;
+}
+
+export interface AnswersOptions {
+  readonly activity: Pick<ActivityStore, 'add'>;
+  readonly maxRequestsPerSecond: number;
+  readonly observer: Observer;
+  readonly clock: Clock;
+  /** Whether the metric of the answers' latency is written. Default false. */
+  readonly isTimed?: boolean;
+  /** The least time between two writes of the row. Default 0. */
+  readonly storeEveryMs?: number;
+}
+
+export type Answers = ReturnType<typeof createAnswers>;
+
+/** Counts the answers that this process receives; one per process. */
+export function createAnswers(options: AnswersOptions) {
+  const { activity, maxRequestsPerSecond, observer, clock, isTimed = false, storeEveryMs = 0 } = options;
+  let unstored: Record<string, AnswerCounts> = {};
+  let untaken: AnswerCounts = {};
+  let storedAtMs = Number.NEGATIVE_INFINITY;
+
+  return {
+    note({ status, fault, ms, resource, account }: Answered): void {
+      const counts = { [kindOf(status, fault)]: 1, ...(status !== undefined && { ms }) };
+      const minute = Math.floor(clock.now() / 60_000);
+      unstored[minute] = sumOf(unstored[minute], counts);
+      untaken = sumOf(untaken, counts);
+      const metric = metricOf(status);
+      if (metric) observer.count(metric, 1);
+      else if (isTimed) observer.count(metrics.answerMs, Math.max(1, ms));
+      if (status === 429 || status === 403)
+        observer.warn(`the service answered ${status}`, { status, resource, partnerAccount: account });
+    },
+
+    /** What was noted since the last call. */
+    take(): AnswerCounts {
+      const taken = untaken;
+      untaken = {};
+      return taken;
+    },
+
+    /** Stores what was noted, unless something was stored just before. Never rejects: what cannot be stored is lost. */
+    async store(): Promise<void> {
+      const now = clock.now();
+      if (Object.keys(unstored).length === 0 || isYoung(storedAtMs, now, storeEveryMs)) return;
+      const minutes = unstored;
+      unstored = {};
+      storedAtMs = now;
+      await activity.add({ maxRequestsPerSecond, minutes }).catch((error: unknown) => {
+        observer.info('the counts of the answers could not be stored', { error });
+      });
+    },
+  };
+}
+
+function kindOf(status: number | undefined, fault: PartnerError | undefined): string {
+  if (status === undefined) return 'none';
+  if (!fault) return 'ok';
+  return status >= 500 && fault.code === 'transient' ? '5xx' : fault.code;
+}
+
+/** Undefined for a success. */
+function metricOf(status: number | undefined): MetricName | undefined {
+  if (status === undefined) return metrics.answersNone;
+  if (status === 429) return metrics.answers429;
+  if (status === 403) return metrics.answers403;
+  if (status >= 500) return metrics.answers5xx;
+  return status >= 300 ? metrics.answers4xx : undefined;
+}

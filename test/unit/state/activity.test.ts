@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import { shownAnswers } from '../../../operations/status.ts';
+import { metrics } from '../../../shared/contract/names.ts';
+import { createActivityStore, createAnswers } from '../../../shared/state/activity.ts';
+import { createInMemoryStore } from '../../fakes/store.ts';
+import { createManualClock } from '../../helpers/manual-clock.ts';
+import { clientOf, feed, soon, token } from '../../helpers/partner-api/fixtures.ts';
+import { cutOff, startScriptedService } from '../../helpers/partner-api/scripted-service.ts';
+import { createRecordingObserver } from '../../helpers/recording-observer.ts';
+
+const minuteMs = 60_000;
+const ok = { status: 200, fault: undefined, ms: 40, resource: 'a' };
+
+function setUp({ storeEveryMs = 0, maxRequestsPerSecond = 1, isTimed = false } = {}) {
+  const store = createInMemoryStore();
+  const activity = createActivityStore(store);
+  const clock = createManualClock();
+  const observer = createRecordingObserver();
+  const createProcess = () =>
+    createAnswers({ activity, clock, observer, storeEveryMs, maxRequestsPerSecond, isTimed });
+  const shown = async () => shownAnswers(await activity.read(), clock.now());
+  return { store, clock, observer, createProcess, answers: createProcess(), shown };
+}
+
+describe('the answers of the service', () => {
+  it('are counted by kind, with a metric and a log line for what must be seen', async () => {
+    const service = await startScriptedService();
+    const { answers, observer, shown } = setUp({ isTimed: true });
+    const client = clientOf(service.url, { answers });
+    const scripts = [{ status: 403 }, { status: 404 }, { status: 429 }, { body: '{}' }];
+    for (const script of scripts) {
+      service.next(script);
+      await client.advert(token, feed, '7', { ...soon(), partnerAccount: 'main' }).catch(() => undefined);
+    }
+    for (const script of [{ status: 500 }, cutOff]) {
+      service.next(script);
+      await client.advert(token, feed, '7', soon());
+    }
+    client.close();
+    await service.close();
+    await answers.store();
+
+    const counts = { forbidden: 1, 'wrong-path': 1, 'rate-limited': 1, 'contract-broken': 1 };
+    expect((await shown())?.counts).toEqual({ ...counts, '5xx': 1, none: 1, ok: 2 });
+    const { answers403, answers429, answers4xx, answers5xx, answersNone } = metrics;
+    const counted = [answers403, answers429, answers4xx, answers5xx, answersNone].map(observer.counted);
+    expect(counted).toEqual([1, 1, 1, 1, 1]);
+    expect(observer.counted(metrics.answerMs)).toBeGreaterThan(0);
+    const resource = 'main /api/partner/adverts/7';
+    expect(observer.lines).toMatchObject([
+      { level: 'warn', fields: { status: 403, partnerAccount: 'main', resource } },
+      { level: 'warn', fields: { status: 429, partnerAccount: 'main', resource } },
+    ]);
+  });
+
+  it('of several processes add up, with the mean latency and the used part of the rate', async () => {
+    const { answers, createProcess, clock, shown } = setUp();
+    const other = createProcess();
+    for (const process of [answers, other]) {
+      for (let sent = 0; sent < 15; sent += 1) process.note(ok);
+      await process.store();
+    }
+    clock.advance(minuteMs);
+    answers.note({ ...ok, status: undefined, ms: 10_000 });
+    await answers.store();
+
+    expect(await shown()).toEqual({
+      counts: { ok: 30, none: 1 },
+      meanMs: 40,
+      rateUsed: 31 / 900,
+      rateUsedAtMost: 0.5,
+      maxRequestsPerSecond: 1,
+      minutes: [
+        { at: '2026-11-20T12:00:00.000Z', counts: { ok: 30 }, meanMs: 40 },
+        { at: '2026-11-20T12:01:00.000Z', counts: { none: 1 }, meanMs: null },
+      ],
+    });
+  });
+
+  it('are forgotten after a quarter of an hour in the sums, and after half an hour in the row', async () => {
+    const { answers, clock, shown, store } = setUp();
+    const minutesOf = async () => {
+      const { minutes = {} } = (await createActivityStore(store).read()) ?? {};
+      return Object.keys(minutes).length;
+    };
+    for (let minute = 0; minute < 40; minute += 1) {
+      answers.note(ok);
+      await answers.store();
+      clock.advance(minuteMs);
+    }
+    expect(await minutesOf()).toBe(30);
+    expect(await shown()).toMatchObject({ counts: { ok: 14 }, minutes: { length: 29 } });
+    clock.advance(-24 * 60 * minuteMs);
+    answers.note(ok);
+    await answers.store();
+    expect(await minutesOf()).toBe(1);
+  });
+
+  it('cost no write without a request, and at most one in the given time', async () => {
+    const { answers, clock, store } = setUp({ storeEveryMs: 10_000 });
+    const etag = async () => (await store.get({ kind: 'bridge', name: 'activity' }))?.etag;
+    await answers.store();
+    expect(await etag()).toBeUndefined();
+    answers.note(ok);
+    await answers.store();
+    const first = await etag();
+    answers.note(ok);
+    await answers.store();
+    expect(await etag()).toBe(first);
+    clock.advance(10_001);
+    await answers.store();
+    expect(await etag()).not.toBe(first);
+  });
+
+  it('are lost without an error when they cannot be stored, and replace an unreadable row', async () => {
+    const { store, clock, observer, answers, shown } = setUp();
+    const lost = createAnswers({
+      activity: createActivityStore({ ...store, get: () => Promise.reject(new Error('denied')) }),
+      ...{ clock, observer, maxRequestsPerSecond: 1 },
+    });
+    lost.note(ok);
+    await lost.store();
+    await store.put({ kind: 'bridge', name: 'activity' }, { minutes: 7 }, 'absent');
+    expect(await shown()).toBeNull();
+    answers.note(ok);
+    await answers.store();
+    expect(await shown()).toMatchObject({ counts: { ok: 1 } });
+  });
+
+  it('are taken for a log line once', () => {
+    const { answers } = setUp();
+    answers.note(ok);
+    expect([answers.take(), answers.take()]).toEqual([{ ok: 1, ms: 40 }, {}]);
+  });
+});
