@@ -80,14 +80,16 @@ export const bundles: Bench = {
       }
       return [
         ...[...files].map(([stage, file]) => ({
-          what: `bundle of ${stage}`,
+          what: 'size of a bundle',
+          at: stage,
           rounds: [readFileSync(file).length / 1000],
           unit: 'KB',
           digits: 0,
           target: { most: maxKb.bundle },
         })),
         ...[...ratios].map(([stage, values]) => ({
-          what: `loading ${stage}, relative to a minimal handler`,
+          what: 'loading a bundle, relative to a minimal handler',
+          at: stage,
           rounds: values,
           unit: 'times',
           target: { most: maxRatio },

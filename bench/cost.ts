@@ -59,7 +59,8 @@ const partsOf = (what: string, usage: Usage): Figure[] =>
     .filter(({ usd }) => usd >= minShown)
     .map(({ unit, amount, usd }) => {
       return {
-        what: `${what}: ${Math.round(amount).toLocaleString('en')} ${unit}`,
+        what,
+        at: `${Math.round(amount).toLocaleString('en')} ${unit}`,
         rounds: [usd],
         unit: '$',
       };
@@ -92,9 +93,9 @@ export const cost: Bench = {
         ones.map((answer) => totalOf(perMillion(answer))),
         targets.millionChanges,
       ),
-      ...partsOf('of these', perMillion(one)),
+      ...partsOf('of a million changes', perMillion(one)),
       figure('an idle month with one partner account', idle.map(totalOf), targets.idleMonth),
-      ...partsOf('of these', idleMonth(one, 1)),
+      ...partsOf('of an idle month', idleMonth(one, 1)),
       figure("an idle month with AWS's permanent free tier", idle.map(withoutFree).map(totalOf)),
       figure('a month of each further partner account', further, targets.furtherAccount),
       figure('a month of the dashboard', [totalOf({ dashboardMonth })], targets.dashboard),

@@ -5,7 +5,7 @@
 import { parseArgs } from 'node:util';
 import { bundles } from './bundles.ts';
 import { cost } from './cost.ts';
-import { type Bench, isMet, machine, shownTarget, shownValue, writePage } from './report.ts';
+import { type Bench, isMet, machine, nameOf, shownTarget, shownValue, writePage } from './report.ts';
 import { throughput } from './throughput.ts';
 
 const benches: Readonly<Record<string, Bench>> = { throughput, cost, bundles };
@@ -62,7 +62,7 @@ for (const [name, bench] of chosen) {
     const met = isMet(figure);
     const verdict = met === undefined ? '    ' : met ? 'ok  ' : 'MISS';
     const target = figure.target ? ` (target: ${shownTarget(figure)})` : '';
-    process.stdout.write(`${verdict}  ${figure.what}: ${shownValue(figure)}${target}\n`);
+    process.stdout.write(`${verdict}  ${nameOf(figure)}: ${shownValue(figure)}${target}\n`);
     if (met === false) process.exitCode = 1;
   }
 }

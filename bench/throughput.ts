@@ -62,7 +62,7 @@ const textOf = (round: Round): string =>
 
 function figuresOf(concurrency: number, rounds: readonly Round[], changes: number): Figure[] {
   const figure = (what: string, of: (round: Round) => number, more: Partial<Figure> = {}): Figure => {
-    return { what: `${what}, concurrency ${concurrency}`, rounds: rounds.map(of), ...more };
+    return { what, at: `concurrency ${concurrency}`, rounds: rounds.map(of), ...more };
   };
   const cpu = ({ cpuSeconds }: Finished): number => (cpuSeconds / changes) * 1e6;
   const isJudged = concurrency === judgedConcurrency;
