@@ -13,7 +13,7 @@ const repository = join(import.meta.dirname, '..');
 export const stages = ['drain', 'fan-out', 'refresh-token', 'connect'] as const;
 type Stage = (typeof stages)[number];
 
-/** @see docs/decisions/0010-bundles.md */
+/** @see docs/decisions/0006-own-code.md */
 export const bundleHandler = (stage: Stage) =>
   build({
     absWorkingDir: repository,

@@ -72,11 +72,18 @@ describe('the pattern of docs/subscribe/guide.md', () => {
 describe('docs/subscribe/events.md', () => {
   const sections = new Map(events.split(/^## /m).map((text) => [text.split('\n')[0] ?? '', text] as const));
 
-  it.each(Object.keys(envelopes))('has a section on %s with a valid example', (detailType) => {
-    const [, example] = /<!-- event -->\n```json\n([\s\S]*?)```/.exec(sections.get(detailType) ?? '') ?? [];
-
-    expect(parseBody(example ?? '')['detail-type']).toBe(detailType);
+  it.each(Object.keys(envelopes))('has a section on %s', (detailType) => {
+    expect([...sections.keys()]).toContain(detailType);
   });
+
+  it.each(['AdvertStatusChanged', 'PartnerAuthorizationRequired'])(
+    'has a valid example of %s',
+    (detailType) => {
+      const [, example] = /<!-- event -->\n```json\n([\s\S]*?)```/.exec(sections.get(detailType) ?? '') ?? [];
+
+      expect(parseBody(example ?? '')['detail-type']).toBe(detailType);
+    },
+  );
 
   it.each(['AdvertStatusChanged', 'PartnerAuthorizationRequired'])(
     'says of each field of %s what it is',

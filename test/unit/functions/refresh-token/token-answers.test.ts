@@ -27,7 +27,7 @@ const percentEncoded = (text: string) =>
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** Answers of the token endpoint over HTTP, and what becomes of each: the table in docs/decisions/0003-tokens.md. */
+/** Answers of the token endpoint over HTTP, and what becomes of each (docs/decisions/0003-tokens.md). */
 describe('an answer of the token endpoint', () => {
   let service: ScriptedService;
   let world: Awaited<ReturnType<typeof createTokenStage>>;
