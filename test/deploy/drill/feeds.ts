@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GetScheduleCommand, UpdateScheduleCommand } from '@aws-sdk/client-scheduler';
 import { drain } from '../stack/functions.ts';
-import type { Received } from '../stack/subscriber.ts';
+import { checkedEvent } from '../stack/histories.ts';
 import { deliver } from '../steps/delivery.ts';
 import { type Exercise, runDrain, type Scene } from './scene.ts';
 
@@ -10,7 +10,7 @@ import { type Exercise, runDrain, type Scene } from './scene.ts';
 const noticedAfterMs = 5_000;
 const noticedMs = 20_000;
 /** Waiting messages are published within a minute after a pause; more time for a busy machine. */
-const publishedMs = 90_000;
+const publishedMs = 150_000;
 
 /** Feeds are not read. */
 export const serviceDown: Exercise = {
@@ -95,11 +95,10 @@ export const blockedAddress: Exercise = {
     await drain(cloud, outputs.drainFunctionName);
   },
   async mend(scene) {
-    const { deployment } = scene;
     assert.match(await scene.follow('status'), /The circuit is open/);
-    deployment.sandbox.control.faults.clear();
+    scene.deployment.sandbox.control.faults.clear();
     await endPause(scene);
-    await deliver(deployment, 4);
+    await published(scene, [...scene.adverts.slice(2, 4), ...advertsOfMain(scene)]);
   },
 };
 
@@ -141,16 +140,24 @@ export const pause: Exercise = {
     assert.equal(control.journal.nextIndex, requests, 'the service was asked');
   },
   async mend(scene) {
-    const { deployment, account, adverts } = scene;
-    const isOut = () => deployment.subscriber.received.some((event) => advertOf(event) === adverts[6]);
+    const { account, adverts } = scene;
     await scene.follow('resume', { NAME: account });
-    for (const until = Date.now() + publishedMs; Date.now() < until; ) {
-      await runDrain(scene);
-      if (await deployment.subscriber.readUntil(isOut, 1000)) return;
-    }
-    assert.fail('no event came');
+    await published(scene, adverts.slice(6, 7));
   },
 };
 
-const advertOf = (event: Received): string =>
-  (event as { readonly detail: { readonly data: { readonly advertId: string } } }).detail.data.advertId;
+/** Waits until the subscriber has an event of each of these adverts with the status `limited`. */
+async function published(scene: Scene, adverts: readonly string[]): Promise<void> {
+  const { subscriber } = scene.deployment;
+  const missing = (): string[] => {
+    const events = subscriber.received.map((event) => checkedEvent(event).detail.data);
+    const isOut = (id: string) =>
+      events.some(({ advertId, status }) => advertId === id && status === 'limited');
+    return adverts.filter((id) => !isOut(id));
+  };
+  for (const until = Date.now() + publishedMs; Date.now() < until; ) {
+    await runDrain(scene);
+    if (await subscriber.readUntil(() => missing().length === 0, 1000)) return;
+  }
+  assert.fail(`no event came for ${missing().join(', ')}`);
+}
