@@ -203,8 +203,8 @@ export class AdvertBridge extends Construct {
 const unnamed = ['lambda:ListEventSourceMappings', 'cloudwatch:DescribeAlarms', 'cloudwatch:GetMetricData'];
 
 function metricsOf(bridge: BridgeConfig): AdvertBridge['metrics'] {
-  const { feedLagSeconds, stoppedPartnerAccounts, furtherStops, answerMs } = metrics;
-  const maxima: readonly MetricName[] = [feedLagSeconds, stoppedPartnerAccounts, furtherStops, answerMs];
+  const { feedLagSeconds, stoppedPartnerAccounts, answerMs } = metrics;
+  const maxima: readonly MetricName[] = [feedLagSeconds, stoppedPartnerAccounts, answerMs];
   const all = Object.entries(metrics).map(([key, name]) => {
     const statistic = maxima.includes(name) ? Stats.MAXIMUM : Stats.SUM;
     return [key, bridgeMetric(bridge, name, statistic)] as const;

@@ -70,7 +70,7 @@ export function createDrain(deps: DrainDeps) {
   }
 
   async function pollAll(options: RoundOptions): Promise<DrainReport> {
-    const { due, stopped, furtherStops, paused } = await sortFeeds(deps, options.only);
+    const { due, stopped, paused } = await sortFeeds(deps, options.only);
     const polls = new Map<FeedState, DrainReport['polls'][number]>();
     const now = clock.now();
     const lastSuccess = new Map(
@@ -103,7 +103,6 @@ export function createDrain(deps: DrainDeps) {
     if (options.only !== undefined) return report;
     deps.observer.count(metrics.feedLagSeconds, lagSeconds);
     deps.observer.count(metrics.stoppedPartnerAccounts, stopped.length);
-    deps.observer.count(metrics.furtherStops, furtherStops);
     deps.observer.count(metrics.deadLetters, await deps.deadLetters.count(maxCounted).catch(() => 0));
     return report;
   }

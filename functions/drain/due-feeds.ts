@@ -32,8 +32,6 @@ export interface SortedFeeds {
   readonly due: readonly DueFeed[];
   /** Partner accounts that need manual reauthorization. */
   readonly stopped: readonly string[];
-  /** How many of them were stopped just now, while others were stopped already. */
-  readonly furtherStops: number;
   readonly paused: readonly PausedFeed[];
 }
 
@@ -50,9 +48,6 @@ export interface SortDeps {
  * same time.
  */
 export const feedMissingMs = 60_000;
-
-/** The period of the alarm for further stopped accounts. */
-const justNowMs = 5 * 60_000;
 
 /** @param only this partner account; default: all */
 export async function sortFeeds(deps: SortDeps, only?: string): Promise<SortedFeeds> {
@@ -104,7 +99,5 @@ export async function sortFeeds(deps: SortDeps, only?: string): Promise<SortedFe
   const isStopped = (account: PartnerAccount) =>
     (stopOf(account)?.reason ?? 'disconnected') !== 'disconnected';
   const stops = known.filter(isStopped);
-  const recent = stops.filter((account) => now - (stopOf(account)?.since ?? 0) < justNowMs).length;
-  const furtherStops = recent < stops.length ? recent : 0;
-  return { due, stopped: stops.map(({ name }) => name), furtherStops, paused };
+  return { due, stopped: stops.map(({ name }) => name), paused };
 }

@@ -150,6 +150,7 @@ export function createRefreshToken(deps: RefreshDeps) {
       return isUnchanged && before ? withHold(changed, before) : changed;
     });
     if (missing.length > 0) {
+      observer.count(metrics.needsAttention, 1);
       observer.error(
         'the granted scope no longer suffices: the account is stopped until it is connected again',
         { partnerAccount: name, missing },
@@ -185,6 +186,7 @@ export function createRefreshToken(deps: RefreshDeps) {
       stopped(current, reason, token?.version ?? '', moment()),
     );
     if (!account || !stopOf(account)) return { kind: 'renewed' };
+    observer.count(metrics.needsAttention, 1);
     observer.error('the partner account is stopped: connect it again', { partnerAccount: name, reason });
     return { kind: 'stopped', reason };
   }

@@ -82,11 +82,6 @@ export const metrics = {
   feedLagSeconds: 'FeedLagSeconds',
   /** Partner accounts that need manual reauthorization; emitted once per drain run, only when non-zero. */
   stoppedPartnerAccounts: 'StoppedPartnerAccounts',
-  /**
-   * The accounts above that were stopped within the last five minutes while others were stopped already: the alarm for
-   * those does not go off again.
-   */
-  furtherStops: 'FurtherStops',
   listed: 'Listed',
   events: 'Events',
   unchanged: 'Unchanged',
@@ -103,12 +98,13 @@ export const metrics = {
   redelivered: 'Redelivered',
   /** Cursors that the service rejected, so that the drain started over from a time. */
   cursorResets: 'CursorResets',
-  /** Faults that need manual action: wrong client secret, wrong base URL, a cursor that does not move. */
+  /**
+   * Whatever needs manual action: wrong client secret, wrong base URL, a cursor that does not move, a partner account that
+   * stops, a circuit that opens, a pause that is longer than `maxPauseSeconds`.
+   */
   needsAttention: 'NeedsAttention',
-  /** The circuit opened: the service blocked this address. */
+  /** The circuit opened: the service blocked this address, or an account of it. */
   circuitOpened: 'CircuitOpened',
-  /** The service asked for a longer pause than `maxPauseSeconds`. */
-  pauseCapped: 'PauseCapped',
   /**
    * How long each answer of the service to fan-out took; its sample count is the number of answers. The drain does not
    * write it, because it would cost $0.30 in a month without changes.
@@ -144,7 +140,6 @@ export const alarms = {
   partnerAccountStopped: 'PartnerAccountStopped',
   lateEvents: 'LateEvents',
   needsAttention: 'NeedsAttention',
-  pauseCapped: 'PauseCapped',
   functionErrors: 'FunctionErrors',
   /** Only with the setting `auditSample`. */
   auditDifferences: 'AuditDifferences',

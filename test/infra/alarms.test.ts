@@ -31,8 +31,6 @@ describe('the alarms', () => {
         'AWS/SQS ApproximateNumberOfMessagesVisible of ${ChangedAdvertsDeadLetters.QueueName}, Maximum > 0, 1 × 300 s, missing: ignore',
       'DeadLetters-New':
         'AdvertBridge DeadLettered of advert-bridge, Sum > 0, 1 × 300 s, missing: notBreaching',
-      'PartnerAccountStopped-Further':
-        'AdvertBridge FurtherStops of advert-bridge, Maximum > 0, 1 × 300 s, missing: notBreaching',
       LateEvents: 'AdvertBridge LateEvents of advert-bridge, Sum > 0, 3 of 12 × 300 s, missing: notBreaching',
       NoSuccessfulDrain:
         'AdvertBridge FeedLagSeconds of advert-bridge, Maximum > 300, 1 × 300 s, missing: breaching',
@@ -40,9 +38,6 @@ describe('the alarms', () => {
         'AdvertBridge StoppedPartnerAccounts of advert-bridge, Maximum > 0, 1 × 300 s, missing: notBreaching',
       NeedsAttention:
         'AdvertBridge NeedsAttention of advert-bridge, Sum > 0, 1 × 300 s, missing: notBreaching',
-      'NeedsAttention-CircuitOpened':
-        'AdvertBridge CircuitOpened of advert-bridge, Sum > 0, 1 × 300 s, missing: notBreaching',
-      PauseCapped: 'AdvertBridge PauseCapped of advert-bridge, Sum > 0, 1 × 300 s, missing: notBreaching',
       'NeedsAttention-Backlog':
         'AWS/SQS ApproximateAgeOfOldestMessage of ${ChangedAdvertsQueue.QueueName}, Maximum > 3600, 1 × 300 s, missing: notBreaching',
       'FunctionErrors-FanOut':

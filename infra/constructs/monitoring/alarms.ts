@@ -116,10 +116,6 @@ function watchesOf({
       says: 'A partner account is stopped: nothing of it is published until somebody connects it again.',
       metric: bridgeMetric(settings, metrics.stoppedPartnerAccounts, MAXIMUM),
     },
-    [`${alarms.partnerAccountStopped}-Further`]: {
-      says: 'Another partner account was stopped, while one was stopped already.',
-      metric: bridgeMetric(settings, metrics.furtherStops, MAXIMUM),
-    },
     [alarms.lateEvents]: {
       severity: 'medium',
       periodsInAnHour: often,
@@ -127,16 +123,8 @@ function watchesOf({
       metric: bridgeMetric(settings, metrics.lateEvents, SUM),
     },
     [alarms.needsAttention]: {
-      says: "The bridge met a fault that it cannot mend by itself. The functions' logs say which.",
+      says: 'Something happened that the bridge cannot mend by itself, such as a wrong secret, another partner account that stopped, or a service that blocks the bridge. `advert-bridge status` says what.',
       metric: bridgeMetric(settings, metrics.needsAttention, SUM),
-    },
-    [`${alarms.needsAttention}-CircuitOpened`]: {
-      says: 'The partner service blocks the bridge. The bridge sends nothing for a while, then tries one request. Events are late.',
-      metric: bridgeMetric(settings, metrics.circuitOpened, SUM),
-    },
-    [alarms.pauseCapped]: {
-      says: 'The partner service asked for a pause longer than maxPauseSeconds. The bridge will ask again before that pause ends.',
-      metric: bridgeMetric(settings, metrics.pauseCapped, SUM),
     },
     [`${alarms.needsAttention}-Backlog`]: {
       says: `A changed advert has waited in the queue for ${longestWait.toHumanString()}: fan-out does not keep up, or its event source mapping is switched off. Events are late.`,

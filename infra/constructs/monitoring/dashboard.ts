@@ -47,8 +47,8 @@ export class Dashboard extends Construct {
     );
     const answers = maximum('answerMs');
     const attention = [
-      ...[maximum('stoppedPartnerAccounts'), maximum('furtherStops')],
-      ...counts('needsAttention', 'circuitOpened', 'pauseCapped', 'cursorResets', 'auditDifferences'),
+      maximum('stoppedPartnerAccounts'),
+      ...counts('needsAttention', 'circuitOpened', 'cursorResets', 'auditDifferences'),
     ];
     new CloudWatchDashboard(this, 'Dashboard', {
       dashboardName: settings.name,

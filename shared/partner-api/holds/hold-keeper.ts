@@ -174,8 +174,9 @@ export class HoldKeeper {
       // Longer than maxPauseSeconds: the bridge asks again earlier.
       ...(askedMs !== undefined && { askedSeconds: askedMs / 1000 }),
     });
-    if (hold.kind === 'circuit') observer?.count(metrics.circuitOpened, 1);
-    if (askedMs !== undefined) observer?.count(metrics.pauseCapped, 1);
+    const isCircuit = hold.kind === 'circuit';
+    if (isCircuit) observer?.count(metrics.circuitOpened, 1);
+    if (isCircuit || askedMs !== undefined) observer?.count(metrics.needsAttention, 1);
     const now = this.#clock.now();
     const isLonger = (holder: Holder) => {
       const before = heldBy(holder, hold.kind, now);

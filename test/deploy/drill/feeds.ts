@@ -67,7 +67,7 @@ export const scheduleOff: Exercise = {
 
 /** The service asks for a long pause. */
 export const longPause: Exercise = {
-  alarm: 'PauseCapped',
+  alarm: 'NeedsAttention',
   provokedBy: 'the service answers 429 with Retry-After: 7200',
   mendedBy: 'resume --early',
 
@@ -82,7 +82,7 @@ export const longPause: Exercise = {
 };
 
 export const blockedAddress: Exercise = {
-  alarm: 'NeedsAttention-CircuitOpened',
+  alarm: 'NeedsAttention',
   provokedBy: 'the service answers 403 to the requests for adverts of two partner accounts',
   mendedBy: 'resume --early',
 

@@ -35,7 +35,6 @@ const exercises: readonly Exercise[] = [
 
 /** Alarms and headings of the runbook without an exercise, with the reason. */
 const leftOut: Readonly<Record<string, string>> = {
-  'PartnerAccountStopped-Further': 'the metric of a second stopped account, in a unit test of the drain',
   'DeadLetters-New': 'provoked and ended by the exercise of DeadLetters',
   'DeadLetters-Queue': 'a message would have to be received 1,000 times',
   LateEvents:

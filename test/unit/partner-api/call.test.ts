@@ -271,7 +271,7 @@ describe('an answer that asks to wait for longer than the bridge lets itself be 
 
       expect(fault).toMatchObject({ retryAfterMs: 600_000, askedToWaitMs: 86_400_000 });
       expect(await store.read()).toMatchObject({ holds: [{ until: clock.now() + 600_000 }] });
-      expect(observer.counted(metrics.pauseCapped)).toBe(1);
+      expect(observer.counted(metrics.needsAttention)).toBe(1);
       expect(observer.lines).toMatchObject([
         { level: 'warn', fields: { askedSeconds: 86_400, seconds: 600 } },
       ]);
@@ -291,7 +291,7 @@ describe('an answer that asks to wait for longer than the bridge lets itself be 
 
     await Promise.all([faultOf(ask()), faultOf(ask()), faultOf(ask())]);
 
-    expect(observer.counted(metrics.pauseCapped)).toBe(1);
+    expect(observer.counted(metrics.needsAttention)).toBe(1);
   });
 
   it('is told nobody when the longest pause is what it asks for', async () => {
@@ -300,7 +300,7 @@ describe('an answer that asks to wait for longer than the bridge lets itself be 
 
     expect(await faultOf(ask())).toMatchObject({ retryAfterMs: 600_000, askedToWaitMs: undefined });
 
-    expect(observer.counted(metrics.pauseCapped)).toBe(0);
+    expect(observer.counted(metrics.needsAttention)).toBe(0);
   });
 });
 

@@ -7,7 +7,6 @@ import { metrics } from '../../../../shared/contract/names.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import type { FeedReader } from '../../../../shared/ports/feed-reader.ts';
-import { stopped as stop } from '../../../helpers/holds.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
 describe('drain', () => {
@@ -241,24 +240,6 @@ describe('drain', () => {
 
     expect(report).toMatchObject({ polls: [], stopped: ['main'] });
     expect(world.observer.counted(metrics.stoppedPartnerAccounts)).toBe(1);
-  });
-
-  it('counts an account that stops while another one is stopped, for five minutes', async () => {
-    const stopped = (name: string, ago: number) => ({
-      ...{ name, generation: 1, connectedAt: new Date(0).toISOString() },
-      ...stop('refresh-token-rejected', world.clock.now() - ago),
-    });
-    const counted = async () => {
-      const before = world.observer.counted(metrics.furtherStops);
-      await world.round();
-      return world.observer.counted(metrics.furtherStops) - before;
-    };
-    await world.accounts.add(stopped('first', 60_000));
-    expect(await counted()).toBe(0);
-    await world.accounts.add(stopped('longer', 600_000));
-    expect(await counted()).toBe(1);
-    world.clock.advance(300_000);
-    expect(await counted()).toBe(0);
   });
 
   it('says of an account without a feed of its generation that it is not polled, once that is no connect under way', async () => {

@@ -218,6 +218,8 @@ describe('refresh-token', () => {
 
       expect(await refresh()).toEqual({ kind: 'stopped', reason: 'refresh-token-rejected' });
       expect(await refresh()).toEqual({ kind: 'stopped', reason: 'refresh-token-rejected' });
+      // Pages for each account that stops, also while another one is stopped.
+      expect(world.observer.counted(metrics.needsAttention)).toBe(1);
       await world.refreshToken.sweep(world.options());
 
       expect(types()).toEqual(['PartnerAuthorizationRequired']);
@@ -385,6 +387,7 @@ describe('refresh-token', () => {
     expect(await refresh()).toEqual({ kind: 'stopped', reason: 'scope-insufficient' });
     expect((await stored()).access).toBe('access-new');
     expect(types()).toEqual(['PartnerAuthorizationRequired']);
+    expect(world.observer.counted(metrics.needsAttention)).toBe(1);
   });
 
   it('tells of a stop once, also when the write that says so is carried out and answered as a conflict', async () => {
