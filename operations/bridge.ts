@@ -5,7 +5,7 @@ import type { PollAnswer } from '../shared/contract/poll.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
 import type { Clock } from '../shared/domain/clock.ts';
 import type { Secret } from '../shared/domain/secret.ts';
-import type { AdvertLister } from '../shared/partner-api/readers.ts';
+import type { AdvertLister } from '../shared/partner-api/partner-service.ts';
 import type { AuditProgress, BackfillProgress } from '../shared/ports/backfills.ts';
 import type { BookKeeper } from '../shared/ports/books.ts';
 import type { ChangedAdvertsQueue } from '../shared/ports/changed-adverts-queue.ts';

@@ -2,7 +2,7 @@
 import type { LambdaClient } from '@aws-sdk/client-lambda';
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import * as v from 'valibot';
-import type { HandedIn } from '../../functions/connect/grant.ts';
+import type { HandedIn } from '../../functions/connect/connect-account.ts';
 import type { BridgeFunctions } from '../../operations/bridge.ts';
 import { forgetDeadLetters } from '../../operations/dead-letters.ts';
 import { CommandError } from '../../operations/errors.ts';

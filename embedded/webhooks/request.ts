@@ -1,4 +1,4 @@
-import { retryAfterMs } from '../../shared/partner-api/http/retry-after.ts';
+import { retryAfterMs } from '../../shared/partner-api/service-clock.ts';
 
 /** The result of one attempt. */
 export type Attempt =

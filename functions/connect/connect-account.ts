@@ -7,24 +7,31 @@
  * generation and a token of its user, even if `connect` was interrupted; and if two people connect a new name at once,
  * only one gets it.
  */
-
 import type { ConnectedAccount } from '../../shared/contract/connect.ts';
 import { feeds } from '../../shared/contract/feeds.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
+import type { Secret } from '../../shared/domain/secret.ts';
 import type { TokenPair } from '../../shared/domain/token-pair.ts';
 import { type FeedStates, feedsOfAccount } from '../../shared/ports/feed-states.ts';
-import type { ReceivedTokens } from '../../shared/ports/token-endpoint.ts';
+import type { Grant, ReceivedTokens } from '../../shared/ports/token-endpoint.ts';
 import type { TokenVault } from '../../shared/ports/token-vault.ts';
 import { publishOwedEvents } from '../refresh-token/account-writes.ts';
-import { releaseRefreshLock } from '../refresh-token/refresh-lock.ts';
-import type { CallOptions, RefreshDeps } from '../refresh-token/refresh-request.ts';
-import { storePair } from '../refresh-token/store-pair.ts';
+import {
+  type CallOptions,
+  exclusively,
+  type RefreshDeps,
+  releaseRefreshLock,
+} from '../refresh-token/refresh-lock.ts';
+import {
+  isScopeUnusable,
+  missingScopes,
+  pairOf,
+  storePair,
+  warnOfOddAnswer,
+} from '../refresh-token/token-pairs.ts';
 import { createTokenRequests } from '../refresh-token/token-requests.ts';
-import { pairOf, warnOfOddAnswer } from '../refresh-token/tokens.ts';
 import { connectedElsewhere, createConnectedRow, type Lock } from './connected-row.ts';
-import { exclusively } from './exclusive.ts';
-import { grantOf, type HandedIn, refuseSmallScope, sayingUsed } from './grant.ts';
 import { createUserVerification, type UserVerificationDeps } from './verify-user.ts';
 
 export interface ConnectAccountDeps
@@ -148,4 +155,42 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
   }
 
   return { connect };
+}
+
+/** A refresh token, or the one-time code from the authorization page. */
+export type HandedIn =
+  | { readonly refreshToken: Secret }
+  | { readonly code: Secret; readonly redirectUri?: string };
+
+function grantOf(handedIn: HandedIn, scope: string): Grant {
+  if ('refreshToken' in handedIn) return { type: 'refresh_token', refreshToken: handedIn.refreshToken };
+  const { code, redirectUri } = handedIn;
+  return { type: 'authorization_code', code, scope, ...(redirectUri === undefined ? {} : { redirectUri }) };
+}
+
+/** @throws {PartnerError} `scope-refused` */
+function refuseSmallScope(
+  { scope }: TokenPair,
+  received: Pick<ReceivedTokens, 'unusable'>,
+  required: string,
+): void {
+  if (isScopeUnusable(received))
+    throw new PartnerError('scope-refused', 'the service named a granted scope that cannot be read');
+  const missing = missingScopes(scope, required);
+  if (missing.length === 0) return;
+  throw new PartnerError(
+    'scope-refused',
+    `the scope granted is too small: "${scope}" lacks ${missing.join(', ')}`,
+  );
+}
+
+/** Adds a note about the given refresh token to the fault, because the service may have replaced it by now. */
+function sayingUsed(error: unknown, handedIn: Secret, { refreshToken }: TokenPair): unknown {
+  if (!(error instanceof PartnerError)) return error;
+  const fate = refreshToken.equals(handedIn)
+    ? 'the refresh token handed in has been used, and is still the newest one'
+    : 'the service has replaced the refresh token handed in, and the new one was not stored: ' +
+      'do not hand the old one in again, but have the user authorize anew, or get the newest one from the service';
+  const { code, message, status, serviceCode, retryAfterMs } = error;
+  return new PartnerError(code, `${message} (${fate})`, { status, serviceCode, retryAfterMs, cause: error });
 }

@@ -1,6 +1,12 @@
+import { checked, ShapeError } from '../../shared/contract/checks.ts';
+import { type AcceptedApplication, type ConnectAnswer, connectEvent } from '../../shared/contract/connect.ts';
+import { PartnerError } from '../../shared/domain/faults.ts';
+import { Secret } from '../../shared/domain/secret.ts';
 import type { ConsentPage, TokenEndpoint } from '../../shared/ports/token-endpoint.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
-import { type ApplicationDeps, createApplicationTasks } from './application.ts';
+import type { CallOptions } from '../refresh-token/refresh-lock.ts';
+import { grantedScope } from '../refresh-token/token-pairs.ts';
+import { createTokenRequests, type TokenRequestDeps } from '../refresh-token/token-requests.ts';
 import { type ConnectAccountDeps, createConnectAccount } from './connect-account.ts';
 import { createDisconnect, type DisconnectDeps } from './disconnect-account.ts';
 
@@ -39,3 +45,93 @@ export const connectPorts = (
   consentPage: client,
   feedProbe: client,
 });
+
+export interface ApplicationDeps extends TokenRequestDeps {
+  readonly consentPage: ConsentPage;
+  readonly settings: { readonly requiredScope: string };
+}
+
+function createApplicationTasks(deps: ApplicationDeps) {
+  const { requiredScope: scope } = deps.settings;
+  return {
+    /**
+     * Returns the address where a user authorizes the application: the first half of the authorization-code flow
+     * (`connect` is the second). Sends no request and stores nothing.
+     *
+     * @param request.state random; the service returns it unchanged
+     * @throws {ShapeError} when the application's credentials are not stored yet
+     * @see partner-api.md §5.3, authorization_code rules 2 to 4
+     */
+    async authorize(request: {
+      readonly state: string;
+      readonly redirectUri: string;
+    }): Promise<{ url: string }> {
+      const { clientId } = await deps.application.read();
+      const { state, redirectUri } = request;
+      return { url: deps.consentPage.authorizeUrl({ clientId, scope, state, redirectUri }) };
+    },
+
+    /**
+     * Checks whether the service accepts the application's credentials, by requesting a token for the application
+     * itself. This token acts for no user and is not stored: its documented use is configuration data (§4.8), for which
+     * the document shows no paths.
+     *
+     * @returns `scope`: the scope granted to the application, separated by spaces, empty if the answer has none;
+     * `clockOffSeconds`: how far the service's clock is ahead of the bridge's, absent if the answer has no date
+     * @throws {PartnerError} `client-rejected`, `scope-refused`, or a transient one
+     * @see partner-api.md §5.3, client_credentials
+     */
+    async check(options: { readonly deadlineMs: number }): Promise<AcceptedApplication> {
+      // A new instance, so that the credentials are read again: cached ones may have been replaced.
+      const requestTokens = createTokenRequests(deps);
+      const received = await requestTokens({ type: 'client_credentials', scope }, options);
+      const { claimedTime, receivedAt } = received;
+      const clock =
+        claimedTime === undefined ? {} : { clockOffSeconds: Math.round((claimedTime - receivedAt) / 1000) };
+      return { scope: grantedScope(received), ...clock };
+    },
+  };
+}
+
+/**
+ * Carries out the action that the event names. Success and refusal are both returned as data without secrets, for the
+ * person at the command line; any other fault fails the invocation.
+ *
+ * @throws {ShapeError} for an event that does not match the contract; the error contains nothing of the event
+ */
+export async function answerConnect(
+  stage: Omit<Connect, 'forget'>,
+  event: unknown,
+  options: CallOptions,
+): Promise<ConnectAnswer> {
+  const request = checked(connectEvent, event, 'event of connect');
+  try {
+    switch (request.action) {
+      case 'authorize':
+        return { kind: 'authorize', ...(await stage.authorize(request)) };
+      case 'connect': {
+        const { action: _action, ...rest } = request;
+        // An incoming secret: from here on it is wrapped, so that it is not printed.
+        const hidden =
+          'code' in rest
+            ? { ...rest, code: new Secret(rest.code) }
+            : { ...rest, refreshToken: new Secret(rest.refreshToken) };
+        return { kind: 'connected', ...(await stage.connect(hidden, options)) };
+      }
+      case 'check':
+        return { kind: 'accepted', ...(await stage.check(options)) };
+      case 'disconnect': {
+        const { partnerAccount, forget } = request;
+        if (!forget) return { kind: 'disconnected', known: await stage.disconnect(partnerAccount) };
+        return { kind: 'forgetting', generation: (await stage.beginForget(partnerAccount)) ?? null };
+      }
+      case 'forget':
+        await stage.endForget(request.partnerAccount, request.generation);
+        return { kind: 'forgotten' };
+    }
+  } catch (error) {
+    // The messages of these errors contain no secret.
+    if (!(error instanceof PartnerError || error instanceof ShapeError)) throw error;
+    return { kind: 'refused', fault: error.code, reason: error.message };
+  }
+}

@@ -2,12 +2,11 @@ import type { Clock } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
 import { withHold, withoutHolds } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
-import { rowMaxAgeMs } from '../../shared/partner-api/tokens/cached-accounts.ts';
+import { rowMaxAgeMs } from '../../shared/partner-api/cached-rows.ts';
 import type { FeedStates } from '../../shared/ports/feed-states.ts';
 import type { TokenVault } from '../../shared/ports/token-vault.ts';
 import { stopHold } from '../refresh-token/account-writes.ts';
-import type { LockDeps } from '../refresh-token/refresh-lock.ts';
-import { exclusively } from './exclusive.ts';
+import { exclusively, type LockDeps } from '../refresh-token/refresh-lock.ts';
 
 export interface DisconnectDeps extends LockDeps {
   readonly vault: Pick<TokenVault, 'remove'>;

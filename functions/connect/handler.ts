@@ -15,8 +15,7 @@ import { observer } from '../../shared/runtime/observer.ts';
 import { partnerClient } from '../../shared/runtime/partner.ts';
 import { createAdvertHistories } from '../../shared/state/advert-histories.ts';
 import { createPartnerAccounts } from '../../shared/state/partner-accounts.ts';
-import { answerConnect } from './answer.ts';
-import { connectPorts, createConnect } from './connect.ts';
+import { answerConnect, connectPorts, createConnect } from './connect.ts';
 
 const config = functionConfig('connect');
 const secrets = secretsManagerClient();

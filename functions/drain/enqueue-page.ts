@@ -3,7 +3,7 @@ import { type FeedName, feeds } from '../../shared/contract/feeds.ts';
 import type { ChangedAdvert, DeadLetter } from '../../shared/contract/messages.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
-import { cleanText } from '../../shared/partner-api/errors/clean-text.ts';
+import { cleanText } from '../../shared/partner-api/error-answers.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { DeadLetters } from '../../shared/state/aside.ts';

@@ -3,7 +3,7 @@ import { isCursor } from '../../shared/contract/partner-service.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
 import { knownSuccess } from '../../shared/domain/last-success.ts';
-import { mayBeCursorRejection } from '../../shared/partner-api/errors/classify.ts';
+import { mayBeCursorRejection } from '../../shared/partner-api/error-answers.ts';
 import type { CallOptions, FeedReader, ReceivedPage } from '../../shared/ports/feed-reader.ts';
 import type { FeedState } from '../../shared/ports/feed-states.ts';
 

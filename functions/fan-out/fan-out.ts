@@ -8,7 +8,7 @@ import { lateAfterSeconds, metrics } from '../../shared/contract/names.ts';
 import { asPartnerError, PartnerError } from '../../shared/domain/faults.ts';
 import { endOfHold, holdMeanings, holdOf } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
-import type { CachedAccounts } from '../../shared/partner-api/tokens/cached-accounts.ts';
+import type { CachedAccounts } from '../../shared/partner-api/cached-rows.ts';
 import type { Delivery, Outcome, Settlement } from '../../shared/ports/deliveries.ts';
 import type { Answers } from '../../shared/state/activity.ts';
 import type { AdvertDeps, Group } from './advert.ts';

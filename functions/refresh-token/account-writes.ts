@@ -8,7 +8,7 @@ import { type Hold, withHold, withoutHolds } from '../../shared/domain/holds.ts'
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { stopOf } from '../../shared/domain/partner-account.ts';
 import type { TokenPair } from '../../shared/domain/token-pair.ts';
-import type { RefreshDeps } from './refresh-request.ts';
+import type { RefreshDeps } from './refresh-lock.ts';
 
 /** When the bridge of that name noticed the change. */
 type Moment = Pick<AuthorizationChange, 'bridge' | 'observedAt'>;

@@ -1,5 +1,12 @@
+import type { RefreshRequest, Rejection } from '../../shared/contract/refresh-token.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
+import { PartnerError } from '../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
+import type { ApplicationSecret } from '../../shared/ports/application-secret.ts';
+import type { EventPublisher } from '../../shared/ports/event-publisher.ts';
+import type { Observer } from '../../shared/ports/observer.ts';
+import type { TokenEndpoint } from '../../shared/ports/token-endpoint.ts';
+import type { TokenVault } from '../../shared/ports/token-vault.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 
 /** More than the clocks of two processes differ. */
@@ -62,4 +69,61 @@ export async function releaseRefreshLock(
       return rest;
     })
     .catch(() => undefined);
+}
+
+export interface RefreshDeps extends LockDeps {
+  readonly vault: Pick<TokenVault, 'read' | 'write'>;
+  readonly application: ApplicationSecret;
+  readonly endpoint: TokenEndpoint;
+  readonly events: EventPublisher;
+  readonly observer: Observer;
+  readonly random: () => number;
+  readonly settings: LockDeps['settings'] & {
+    readonly requiredScope: string;
+    /** Name of the bridge, for its events. */
+    readonly bridge: string;
+  };
+}
+
+/** A request for a refresh, with the reasons that only the sweep uses. */
+export interface TokenRefresh extends Omit<RefreshRequest, 'because'> {
+  /** `unused`: the token is valid, but its refresh token must be used so that it does not expire. */
+  readonly because: Rejection | 'unused';
+}
+
+export interface CallOptions {
+  /** Milliseconds since 1970: no work begins after this moment. */
+  readonly deadlineMs: number;
+}
+
+const lookAgainMs = 500;
+
+/**
+ * Runs `work` while no other process can change the partner account's tokens. First waits for a running refresh, which
+ * could otherwise store its pair, of a grant that is invalid by then, after the new pair.
+ *
+ * @param work receives the holder name of the lock
+ * @param unknown runs instead of `work` if there is no such account
+ * @throws {PartnerError} `account-busy` when another process still holds the lock at the deadline
+ */
+export async function exclusively<T>(
+  deps: LockDeps,
+  name: string,
+  { deadlineMs }: { readonly deadlineMs: number },
+  work: (holder: string) => Promise<T>,
+  unknown: () => Promise<T>,
+): Promise<T> {
+  const { accounts, clock } = deps;
+  for (;;) {
+    if (!(await accounts.read(name))) return unknown();
+    const result = await withRefreshLock(deps, name, work);
+    if (result !== busy) return result;
+    if (clock.now() + lookAgainMs >= deadlineMs) {
+      throw new PartnerError(
+        'account-busy',
+        `somebody else is refreshing the token of ${name} or connecting it: try again in two minutes`,
+      );
+    }
+    await clock.sleep(lookAgainMs);
+  }
 }

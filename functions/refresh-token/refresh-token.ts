@@ -11,13 +11,23 @@ import { endOfHold, type Hold, heldBy, withHold } from '../../shared/domain/hold
 import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
 import type { TokenPair } from '../../shared/domain/token-pair.ts';
 import { isTokenHold, publishOwedEvents, stopped, withToken } from './account-writes.ts';
-import { newestPair } from './newest-pair.ts';
-import { busy, withRefreshLock } from './refresh-lock.ts';
-import type { CallOptions, RefreshDeps, TokenRefresh } from './refresh-request.ts';
-import { storePair } from './store-pair.ts';
+import {
+  busy,
+  type CallOptions,
+  type RefreshDeps,
+  type TokenRefresh,
+  withRefreshLock,
+} from './refresh-lock.ts';
 import { createSweep } from './sweep.ts';
+import {
+  isScopeUnusable,
+  missingScopes,
+  newestPair,
+  pairOf,
+  storePair,
+  warnOfOddAnswer,
+} from './token-pairs.ts';
 import { createTokenRequests } from './token-requests.ts';
-import { isScopeUnusable, missingScopes, pairOf, warnOfOddAnswer } from './tokens.ts';
 
 const busyMs = 500;
 /** The first hold is short: the service may only be slow to distribute a new token internally. */

@@ -5,7 +5,7 @@ import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { isDying, stopOf } from '../../shared/domain/partner-account.ts';
 import { publishOwedEvents } from './account-writes.ts';
-import type { CallOptions, RefreshDeps, TokenRefresh } from './refresh-request.ts';
+import type { CallOptions, RefreshDeps, TokenRefresh } from './refresh-lock.ts';
 
 export interface SweepReport {
   readonly refreshed: readonly string[];

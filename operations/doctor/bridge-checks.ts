@@ -47,7 +47,7 @@ export function bridgeFacts<B extends Bridge>({
   };
 }
 
-/** A `Date` that is further off is ignored (shared/partner-api/http/service-clock.ts). */
+/** A `Date` that is further off is ignored (shared/partner-api/service-clock.ts). */
 const daySeconds = 86_400;
 /** Longer than a request takes, and much shorter than the overlap before the last success. */
 const maxOffSeconds = 60;

@@ -1,7 +1,7 @@
 /** Checks of an embedded bridge's folder, which is only read: not even SQLite's own files in it change. */
 import { accessSync, constants, statfsSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { missingScopes } from '../../functions/refresh-token/tokens.ts';
+import { missingScopes } from '../../functions/refresh-token/token-pairs.ts';
 import { ShapeError } from '../../shared/contract/checks.ts';
 import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
 import { quoted } from '../../shared/domain/text/printable.ts';

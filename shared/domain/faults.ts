@@ -1,9 +1,9 @@
 /**
  * Every kind of fault between the bridge and the partner service, and a table of how each is handled. Another table,
- * shared/partner-api/errors/fault-table.ts, decides which answer becomes which fault. Each column of the table here is
+ * shared/partner-api/fault-table.ts, decides which answer becomes which fault. Each column of the table here is
  * used in one place:
  *
- * - `retryable`: the client retries within the same call (shared/partner-api/http/retry-policy.ts).
+ * - `retryable`: the client retries within the same call (shared/partner-api/call.ts).
  * - `deadLettered`: fan-out redelivers the message with a growing delay, or gives it up (functions/fan-out/redelivery.ts).
  * - `blames`: whose fault it is. Fan-out puts messages of a stopped or paused partner account aside, and messages during a
  *   long pause of the service or an operator's pause (functions/fan-out/fan-out.ts).
@@ -77,7 +77,7 @@ export const faultPolicies: Readonly<Record<FaultKind, FaultPolicy>> = {
   /** Any other 4xx: refused for a reason that may not lie in the request (409, 423, 451 may go away). */
   'request-refused': policy('advert', 'by-tries'),
   /**
-   * 404 or 410 in the service's own error shape (shared/partner-api/errors/error-body.ts). For an advert this is an
+   * 404 or 410 in the service's own error shape (shared/partner-api/error-answers.ts). For an advert this is an
    * outcome and not a fault: `observe` in functions/fan-out/settle-advert.ts turns it into `AdvertUnavailable`.
    */
   'not-found': policy('advert', 'by-tries'),

@@ -62,7 +62,7 @@ export const holdMeanings: Readonly<Record<HoldKind, HoldMeaning>> = {
 /** More than the clocks of two processes differ. */
 const clockToleranceMs = 60_000;
 /** How long all others wait for the result of a trial; the process that makes it may crash. */
-export const trialMs = 30_000;
+const trialMs = 30_000;
 /** If nothing else asks for so long after the end, even a blamed resource may try the service. */
 const onlyBlamedMs = 60_000;
 
@@ -104,6 +104,10 @@ export function holdOf(
 /** The hold that has ended, while no request has succeeded since. */
 export const untriedHold = (holder: Holder | undefined, now: number): Hold | undefined =>
   holder?.holds?.find((hold) => hold.fault !== undefined && !isInForce(hold, now));
+
+/** The hold because of the service's answers, whether it has ended or not. */
+export const blamingHold = ({ holds = [] }: Holder): Hold | undefined =>
+  holds.find(({ fault }) => fault !== undefined);
 
 /** When a request for `resource` may be the one that tries the service after the hold, ms since 1970. */
 export function trialAt(hold: Hold, resource: string, now: number): number {

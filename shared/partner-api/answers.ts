@@ -13,8 +13,8 @@ import { repeatsSecret } from '../domain/redacted-text.ts';
 import { Secret } from '../domain/secret.ts';
 import type { ObservedAdvert } from '../ports/advert-reader.ts';
 import type { ReceivedTokens } from '../ports/token-endpoint.ts';
-import { cleanText } from './errors/clean-text.ts';
-import type { Answer } from './http/transport.ts';
+import { cleanText } from './error-answers.ts';
+import type { Answer } from './transport.ts';
 
 /** The list of adverts, by ID. Assumed, because partner-api.md §4.2 shows neither its paging nor its shape. */
 const advertList = v.object({ data: v.array(v.unknown()) });

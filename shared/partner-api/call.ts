@@ -7,17 +7,21 @@ import type { Clock } from '../domain/clock.ts';
 import { PartnerError } from '../domain/faults.ts';
 import { Secret } from '../domain/secret.ts';
 import type { Answers } from '../state/activity.ts';
-import { type Asked, faultOfAnswer, faultOfSilence } from './errors/classify.ts';
-import type { HoldKeeper } from './holds/hold-keeper.ts';
-import { createConnections } from './http/connections.ts';
-import type { RetryPolicy } from './http/retry-policy.ts';
-import { type Answer, NoAnswerError, type Transport, type WireRequest } from './http/transport.ts';
-import type { RateLimiter } from './rate-limit/rate-limiter.ts';
+import { type Asked, faultOfAnswer, faultOfSilence } from './error-answers.ts';
+import type { HoldKeeper } from './hold-keeper.ts';
+import type { RateLimiter } from './rate-limiter.ts';
+import {
+  type Answer,
+  createConnections,
+  NoAnswerError,
+  type Transport,
+  type WireRequest,
+} from './transport.ts';
 
 export interface CallerDeps {
   readonly transport: Transport;
   readonly rateLimiter: RateLimiter;
-  readonly holds: Pick<HoldKeeper, 'answered' | 'isFailing'>;
+  readonly holds: Pick<HoldKeeper, 'admit' | 'answered' | 'isFailing'>;
   readonly clock: Clock;
   readonly random: () => number;
   readonly concurrency: number;
@@ -76,17 +80,24 @@ export function createCaller(deps: CallerDeps) {
   const outOfTime = ({ what }: CallRequest) =>
     new PartnerError('transient', `${what}: no time left, not sent`);
 
+  /** Asks for a hold of the bridge, then for one of the account. @returns the token, nearly always without waiting */
+  function admitted({ resource, token }: CallRequest): Secret | Promise<Secret> {
+    const admission = holds.admit(undefined, resource, token === undefined);
+    const taken = () => token?.(resource) ?? noToken;
+    return admission ? admission.then(taken) : taken();
+  }
+
   /**
    * Waits for a slot, and only then takes the token, so that nothing can happen to the token while the request waits. If
    * that takes long, the slot is lost, so that the rate is never exceeded.
    */
-  async function turnOf({ resource, deadlineMs, token }: CallRequest): Promise<Secret> {
+  async function turnOf(request: CallRequest): Promise<Secret> {
     for (;;) {
-      const untilMs = await rateLimiter.enter(resource, deadlineMs, token === undefined);
-      const taken = token?.(resource) ?? noToken;
+      const untilMs = await rateLimiter.enter(request.resource, request.deadlineMs);
+      const taken = admitted(request);
       if (!(taken instanceof Promise)) return taken;
-      const secret = await taken;
-      if (clock.now() <= untilMs) return secret;
+      const token = await taken;
+      if (clock.now() <= untilMs) return token;
     }
   }
 
@@ -115,7 +126,7 @@ export function createCaller(deps: CallerDeps) {
     const leftMs = request.deadlineMs - clock.now();
     if (leftMs <= 0) throw outOfTime(request);
     // A renewal must not occupy a connection. Nor does a token request take one, for which the others may wait.
-    const ready = request.token?.(request.resource);
+    const ready = admitted(request);
     if (ready instanceof Promise) await ready;
     const isPooled = request.token !== undefined;
     if (isPooled && !connections.take() && !(await connections.wait(leftMs))) throw outOfTime(request);
@@ -182,3 +193,32 @@ function judge<T>(
  */
 const waitBefore = ({ retryAfterMs }: PartnerError, made: number, backoff: BackoffOptions): number =>
   retryAfterMs === undefined ? backoffMs(made, backoff) : retryAfterMs + 1;
+
+export interface RetryPolicy {
+  /** Total number of attempts, including the first. */
+  readonly maxAttempts: number;
+  /** Upper limit of the first wait; it doubles with each attempt, with full jitter. */
+  readonly baseMs: number;
+  readonly capMs: number;
+  /** Whether this fault may be retried. */
+  readonly covers: (fault: PartnerError) => boolean;
+}
+
+/** Retries every transient fault: a GET changes nothing, so it may be repeated. */
+export const getPolicy: RetryPolicy = {
+  maxAttempts: 3,
+  baseMs: 250,
+  capMs: 5_000,
+  covers: ({ policy }) => policy.retryable,
+};
+
+/**
+ * Retries only if no part of the request was sent. A token request whose answer is lost may have used up a one-time
+ * code, or rotated the refresh token. (By partner-api.md §5.3 rule 3 the service returns the latest refresh token again
+ * on the same day, but the rule does not say clearly that the old one still works.) The refresh-token stage, which has
+ * recorded its attempt, decides about a retry.
+ */
+export const tokenPolicy: RetryPolicy = {
+  ...getPolicy,
+  covers: ({ cause }) => cause instanceof NoAnswerError && cause.code === 'not-connected',
+};

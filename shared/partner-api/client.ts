@@ -15,14 +15,13 @@ import type { Observer } from '../ports/observer.ts';
 import type { ConsentPage, Grant, TokenEndpoint } from '../ports/token-endpoint.ts';
 import type { Answers } from '../state/activity.ts';
 import { type AdvertList, advertIn, listIn, pageIn, tokensIn } from './answers.ts';
-import { createCaller } from './call.ts';
-import { mayBeCursorRejection } from './errors/classify.ts';
-import { createHoldKeeper, type HoldKeeper } from './holds/hold-keeper.ts';
-import { getPolicy, tokenPolicy } from './http/retry-policy.ts';
-import { claimedDate, createServiceClock } from './http/service-clock.ts';
-import { createTransport, type Transport } from './http/transport.ts';
-import type { RateLimiter } from './rate-limit/rate-limiter.ts';
+import { createCaller, getPolicy, tokenPolicy } from './call.ts';
+import { mayBeCursorRejection } from './error-answers.ts';
+import type { HoldKeeper } from './hold-keeper.ts';
+import type { RateLimiter } from './rate-limiter.ts';
 import { authorizeUrl, createHeaders, feedQuery, objectPath, paths, queryOf, tokenBody } from './requests.ts';
+import { claimedDate, createServiceClock } from './service-clock.ts';
+import { createTransport, type Transport } from './transport.ts';
 
 export interface PartnerClientOptions {
   /** https, or http on loopback. A path in this URL is the prefix of every path of the service. */
@@ -33,8 +32,7 @@ export interface PartnerClientOptions {
   readonly concurrency?: number;
   /** The rate limiter for all requests. */
   readonly rateLimiter: RateLimiter;
-  /** What makes holds of the service's answers. Default: only holds of the whole bridge. */
-  readonly holds?: HoldKeeper;
+  readonly holds: HoldKeeper;
   readonly clock?: Clock;
   readonly random?: () => number;
   /** Time limit of one attempt, from connecting to the last byte. Default 10,000. */
@@ -104,8 +102,7 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
   const headers = createHeaders(origin.host, acceptLanguage);
   const transport = options.transport ?? createTransport({ origin, concurrency, maxAnswerBytes });
   const maxPauseMs = maxPauseSeconds * 1000;
-  const { observer, holds = createHoldKeeper({ rateLimiter, circuitSeconds: 1800, clock, observer }) } =
-    options;
+  const { holds } = options;
   const call = createCaller({
     ...{ transport, rateLimiter, holds, clock, random, concurrency, attemptTimeoutMs, maxPauseMs, answers },
   });

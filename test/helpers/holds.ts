@@ -1,7 +1,7 @@
 import type { Hold } from '../../shared/domain/holds.ts';
 import { withHold, withoutHolds } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
-import type { HoldKeeper } from '../../shared/partner-api/holds/hold-keeper.ts';
+import type { HoldKeeper } from '../../shared/partner-api/hold-keeper.ts';
 import type { BudgetStore } from '../../shared/state/budget.ts';
 
 /** The hold of an account that has no usable token. */

@@ -5,7 +5,7 @@ import { createRefreshToken } from '../../functions/refresh-token/refresh-token.
 import type { AdvertEvent, Envelope } from '../../shared/contract/events.ts';
 import { heldUntil } from '../../shared/domain/rate-budget.ts';
 import { Secret } from '../../shared/domain/secret.ts';
-import { CachedAccounts } from '../../shared/partner-api/tokens/cached-accounts.ts';
+import { CachedAccounts } from '../../shared/partner-api/cached-rows.ts';
 import { createInMemoryEvents } from '../fakes/event-publisher.ts';
 import { createInMemoryState } from '../fakes/state.ts';
 import { createFakeService } from './fake-service.ts';

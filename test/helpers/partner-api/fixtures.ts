@@ -2,8 +2,12 @@ import { advertsFeed } from '../../../shared/contract/feeds.ts';
 import type { Clock } from '../../../shared/domain/clock.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
+import { CachedBudget } from '../../../shared/partner-api/cached-rows.ts';
 import { createPartnerClient, type PartnerClientOptions } from '../../../shared/partner-api/client.ts';
-import type { RateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
+import { createHoldKeeper, type HoldKeeperOptions } from '../../../shared/partner-api/hold-keeper.ts';
+import type { RateLimiter } from '../../../shared/partner-api/rate-limiter.ts';
+import { createBudgetStore } from '../../../shared/state/budget.ts';
+import { createInMemoryStore } from '../../fakes/store.ts';
 
 export const token = new Secret('access-token-0123456789abcdef');
 export const application = {
@@ -17,14 +21,10 @@ export const query = { feed, since: '2026-11-20T12:00:00Z', limit: 1000 };
 export function createOpenRateLimiter() {
   const entered: string[] = [];
   const rateLimiter: RateLimiter = {
-    trial: undefined,
-    connected: undefined,
     async enter(resource) {
       entered.push(resource);
       return Number.POSITIVE_INFINITY;
     },
-    trialEnded: () => undefined,
-    change: async () => undefined,
   };
   return { ...rateLimiter, entered };
 }
@@ -42,7 +42,17 @@ export const soon = () => ({ deadlineMs: Date.now() + 5_000 });
 
 /** A client of the service at `baseUrl`, without budget and without waits. */
 export function clientOf(baseUrl: string, options: Partial<PartnerClientOptions> = {}) {
-  return createPartnerClient({ baseUrl, rateLimiter: createOpenRateLimiter(), clock: sleepless, ...options });
+  const given = { clock: sleepless, ...options };
+  return createPartnerClient({
+    ...{ baseUrl, rateLimiter: createOpenRateLimiter(), holds: holdsOf(given) },
+    ...given,
+  });
+}
+
+/** What keeps holds, in a state of its own. */
+export function holdsOf({ clock = sleepless, ...options }: Partial<HoldKeeperOptions> = {}) {
+  const budget = new CachedBudget(createBudgetStore(createInMemoryStore()), clock);
+  return createHoldKeeper({ budget, circuitSeconds: 1_800, clock, ...options });
 }
 
 /** The fault that `promise` is rejected with. */

@@ -58,10 +58,10 @@ export const plantedInDrain: readonly PlantedFault[] = [
   plantedSource('date-believed', [
     {
       folder: 'shared/partner-api',
-      entry: 'client.ts',
+      entry: 'partner-service.ts',
       replacements: [
         {
-          file: 'http/service-clock.ts',
+          file: 'service-clock.ts',
           from: 'if (dateMs !== undefined) return Math.min(dateMs, nowMs);',
           to: 'return httpTime(date, nowMs);',
         },

@@ -2,7 +2,15 @@
  * Use cases with a planted fault: a copy of one folder's sources, changed in one place and imported from a temporary
  * folder.
  */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -57,6 +65,7 @@ export async function mutant<T>(
 ): Promise<T> {
   const copy = mkdtempSync(path.join(tmpdir(), 'planted-'));
   folders.push(copy);
+  symlinkSync(path.join(root, 'node_modules'), path.join(copy, 'node_modules'));
   const from = path.join(root, folder);
   const names = readdirSync(from, { recursive: true, encoding: 'utf8' }).filter((file) =>
     file.endsWith('.ts'),

@@ -1,16 +1,16 @@
 /** Planted faults in an operator's pauses and resumes. */
 import { type PlantedFault, plantedSource } from './planted-fault.ts';
 
-const limiter = { folder: 'shared/partner-api/rate-limit', entry: 'rate-limiter.ts' } as const;
+const client = { folder: 'shared/partner-api', entry: 'partner-service.ts' } as const;
 const fanOut = { folder: 'functions/fan-out', entry: 'fan-out.ts' } as const;
 
 export const plantedByOperator: readonly PlantedFault[] = [
   plantedSource('pause-unseen-by-warm-process', [
     {
-      ...limiter,
+      ...client,
       replacements: [
         {
-          file: limiter.entry,
+          file: 'cached-rows.ts',
           from: 'changes === this.#changes ? state :',
           to: 'changes === this.#changes && this.#state === freshBudget ? state :',
         },
@@ -19,8 +19,7 @@ export const plantedByOperator: readonly PlantedFault[] = [
   ]),
   plantedSource('pause-not-asked-for', [
     {
-      folder: 'shared/partner-api/holds',
-      entry: 'hold-keeper.ts',
+      ...client,
       replacements: [
         {
           file: 'hold-keeper.ts',
@@ -59,12 +58,12 @@ export const plantedByOperator: readonly PlantedFault[] = [
   ]),
   plantedSource('tokens-held-back', [
     {
-      ...limiter,
+      ...client,
       replacements: [
         {
-          file: limiter.entry,
-          from: 'return hold && !isForTokens ?',
-          to: 'return hold ?',
+          file: 'hold-keeper.ts',
+          from: 'isForTokens && holdMeanings[kind].sendsTokens;',
+          to: "isForTokens && kind === 'authorization';",
         },
       ],
     },

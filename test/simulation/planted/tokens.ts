@@ -7,20 +7,12 @@ const inTokens = (name: string, replacement: Replacement) =>
   plantedSource(name, [
     { folder: 'functions/refresh-token', entry: 'refresh-token.ts', replacements: [replacement] },
   ]);
-/** In a module outside the folder of the code that is replaced. */
-const inShared = (name: string, entry: string, replacement: Replacement) =>
-  plantedSource(name, [{ folder: 'shared', entry, replacements: [replacement] }]);
-const holdKeeper = 'partner-api/holds/hold-keeper.ts';
-const rateLimiter = 'partner-api/rate-limit/rate-limiter.ts';
+/** In the client of the partner service, or in a module that it uses. */
+const inClient = (name: string, ...replacements: readonly Replacement[]) =>
+  plantedSource(name, [{ folder: 'shared', entry: 'partner-api/partner-service.ts', replacements }]);
+const holdKeeper = 'partner-api/hold-keeper.ts';
+const tokenSource = 'partner-api/token-source.ts';
 const blame = 'domain/blame.ts';
-const inHoldKeeper = (name: string, from: string, to: string) =>
-  plantedSource(name, [
-    {
-      folder: 'shared/partner-api/holds',
-      entry: 'hold-keeper.ts',
-      replacements: [{ file: 'hold-keeper.ts', from, to }],
-    },
-  ]);
 
 export const plantedInTokens: readonly PlantedFault[] = [
   inTokens('no-single-flight', {
@@ -29,7 +21,7 @@ export const plantedInTokens: readonly PlantedFault[] = [
     to: 'const free = true;',
   }),
   inTokens('old-refresh-token-kept', {
-    file: 'tokens.ts',
+    file: 'token-pairs.ts',
     from: 'answer.refresh_token ? new Secret(answer.refresh_token) : before.refreshToken',
     to: 'before.refreshToken ?? (answer.refresh_token ? new Secret(answer.refresh_token) : undefined)',
   }),
@@ -39,7 +31,7 @@ export const plantedInTokens: readonly PlantedFault[] = [
     to: 'change(current),',
   }),
   inTokens('only-the-next-pair', {
-    file: 'newest-pair.ts',
+    file: 'token-pairs.ts',
     from: 'token !== undefined && isOwn && pair.follows === token.version',
     to: 'token !== undefined && (isOwn || true)',
   }),
@@ -79,38 +71,25 @@ export const plantedInTokens: readonly PlantedFault[] = [
     from: "return token.expiresAt <= clock.now() ? 'expired' : undefined;",
     to: 'return undefined;',
   }),
-  plantedSource('version-not-compared', [
+  inClient(
+    'version-not-compared',
     {
-      folder: 'shared/partner-api/tokens',
-      entry: 'token-source.ts',
-      replacements: [
-        {
-          file: 'token-source.ts',
-          from: 'if (known && known.version === version) return known;',
-          to: 'if (known) return known;',
-        },
-        { file: 'token-source.ts', from: 'if (found?.version !== wanted || !found)', to: 'if (!found)' },
-        {
-          file: 'token-source.ts',
-          from: 'if (known && known.version === token?.version && this.#isGood',
-          to: 'if (known && (token || true) && this.#isGood',
-        },
-      ],
+      file: tokenSource,
+      from: 'if (known && known.version === version) return known;',
+      to: 'if (known) return known;',
     },
-  ]),
-  plantedSource('generation-not-compared', [
+    { file: tokenSource, from: 'if (found?.version !== wanted || !found)', to: 'if (!found)' },
     {
-      folder: 'shared/partner-api/tokens',
-      entry: 'token-source.ts',
-      replacements: [
-        {
-          file: 'token-source.ts',
-          from: 'if (account?.generation !== generation) throw',
-          to: 'if (!account) throw',
-        },
-      ],
+      file: tokenSource,
+      from: 'if (known && known.version === token?.version && this.#isGood',
+      to: 'if (known && (token || true) && this.#isGood',
     },
-  ]),
+  ),
+  inClient('generation-not-compared', {
+    file: tokenSource,
+    from: 'if (account?.generation !== generation) throw',
+    to: 'if (!account) throw',
+  }),
   plantedSource('cursor-kept-for-new-user', [
     {
       folder: 'test/fakes',
@@ -139,48 +118,40 @@ export const plantedInTokens: readonly PlantedFault[] = [
     },
   ]),
   plantedWiring('budget-per-process', { isBudgetOwn: true }),
-  plantedSource('pause-not-shared', [
-    {
-      folder: 'shared/partner-api/rate-limit',
-      entry: 'rate-limiter.ts',
-      replacements: [
-        {
-          file: 'rate-limiter.ts',
-          from: 'const { state } = await this.#store.change((stored) => ({ state: rule(stored) }));',
-          to: 'const { state } = { state: this.#state };',
-        },
-      ],
-    },
-  ]),
-  inShared('blame-several-accounts', holdKeeper, {
+  inClient('pause-not-shared', {
+    file: 'partner-api/cached-rows.ts',
+    from: 'const { state } = await reached(this.#store.change((stored) => ({ state: rule(stored) })));',
+    to: 'const { state } = { state: this.#state };',
+  }),
+  inClient('blame-several-accounts', {
     file: blame,
     from: 'all.size > 1 && blamed.length >= rule.bridge',
     to: 'blamed.length >= rule.bridge',
   }),
-  inShared('blame-several-adverts', holdKeeper, {
+  inClient('blame-several-adverts', {
     file: blame,
     from: 'return own.size >= rule.account ?',
     to: 'return own.size >= 1 ?',
   }),
-  inShared('blame-the-only-account', holdKeeper, {
+  inClient('blame-the-only-account', {
     file: blame,
     from: "if (isOnly && fault === 'forbidden' && own.size >= rule.bridge)",
     to: "if (!isOnly && fault === 'forbidden' && own.size >= rule.bridge)",
   }),
-  inShared('one-trial-at-a-time', rateLimiter, {
-    file: 'domain/rate-budget.ts',
-    from: 'const next = untried ? withHold(reserved, whileTried(untried, firstSlotMs - offsetMs)) : reserved;',
-    to: 'const next = reserved;',
+  inClient('one-trial-at-a-time', {
+    file: holdKeeper,
+    from: 'return hold ? withHold(current, whileTried(hold, now)) : current;',
+    to: 'return current;',
   }),
-  inShared('hold-has-a-length', rateLimiter, {
+  inClient('hold-has-a-length', {
     file: 'domain/holds.ts',
     from: 'return until > now && until - now <= Math.max(forMs, trialMs) + clockToleranceMs;',
     to: 'return until > now;',
   }),
-  inHoldKeeper('cursor-403-counted', 'if (isUndecided) return undefined;', ''),
-  inHoldKeeper(
-    'one-403-opens-circuit',
-    'const verdict = this.#blame.answered(evidence, now, rateLimiter.connected === 1);',
-    "if (fault?.code === 'forbidden') this.#blame.answered({ ...evidence, account: 'other' }, now);\n    const verdict = this.#blame.answered(evidence, now, rateLimiter.connected === 1);",
-  ),
+  inClient('cursor-403-counted', { file: holdKeeper, from: 'if (isUndecided) return undefined;', to: '' }),
+  inClient('one-403-opens-circuit', {
+    file: holdKeeper,
+    from: 'const verdict = this.#blame.answered(evidence, now, budget.state.connected === 1);',
+    to: "if (fault?.code === 'forbidden') this.#blame.answered({ ...evidence, account: 'other' }, now);\n    const verdict = this.#blame.answered(evidence, now, budget.state.connected === 1);",
+  }),
 ];

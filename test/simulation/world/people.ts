@@ -6,9 +6,8 @@ import { dropDeadLetters, redriveDeadLetters } from '../../../operations/dead-le
 import { pause, resume } from '../../../operations/pause.ts';
 import { toInstant } from '../../../shared/domain/clock.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
-import { endOfHold, type Hold, withHold, withoutHolds } from '../../../shared/domain/holds.ts';
+import { blamingHold, endOfHold, type Hold, withHold, withoutHolds } from '../../../shared/domain/holds.ts';
 import { stopOf } from '../../../shared/domain/partner-account.ts';
-import { blamingHold } from '../../../shared/domain/rate-budget.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import type { Random } from '../model/random.ts';
 import type { Auditor } from './auditor.ts';

@@ -2,7 +2,7 @@
 
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
 import type { StoredPair } from '../../../shared/domain/token-pair.ts';
-import type { WireRequest } from '../../../shared/partner-api/http/transport.ts';
+import type { WireRequest } from '../../../shared/partner-api/transport.ts';
 import { createInMemoryEvents } from '../../fakes/event-publisher.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
 import { createCoverage } from '../model/coverage.ts';

@@ -13,12 +13,7 @@ import { advertsFeed } from '../../../shared/contract/feeds.ts';
 import type { RefreshOutcome } from '../../../shared/contract/refresh-token.ts';
 import { type PartnerAccount, stopOf } from '../../../shared/domain/partner-account.ts';
 import type { Secret } from '../../../shared/domain/secret.ts';
-import type { createPartnerClient } from '../../../shared/partner-api/client.ts';
-import type { createHoldKeeper } from '../../../shared/partner-api/holds/hold-keeper.ts';
-import type { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
-import type { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
-import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accounts.ts';
-import type { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
+import type { createPartnerService } from '../../../shared/partner-api/partner-service.ts';
 import type { Delivery, Settler } from '../../../shared/ports/deliveries.ts';
 import { createPartnerAccounts, type PartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { between, hashOf, type Random } from '../model/random.ts';
@@ -35,11 +30,7 @@ export interface UseCases {
   readonly createFanOut: typeof createFanOut;
   readonly createRefreshToken: typeof createRefreshToken;
   readonly createConnect: typeof createConnect;
-  readonly createTokenSource: typeof createTokenSource;
-  readonly createPartnerReaders: typeof createPartnerReaders;
-  readonly createRateLimiter: typeof createRateLimiter;
-  readonly createHoldKeeper: typeof createHoldKeeper;
-  readonly createPartnerClient: typeof createPartnerClient;
+  readonly createPartnerService: typeof createPartnerService;
   readonly pollFeed: typeof pollFeed;
   readonly audit: typeof audit;
   /** The command `history`, which does not run in a process of the bridge. */
@@ -123,51 +114,17 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     const ports = wiring.ports?.(real, world) ?? real;
     const { clock, random } = process;
     const observer = createWatchedObserver(world, process);
-    const rateLimiter = useCases.createRateLimiter({
-      store: ports.budget,
-      maxRequestsPerSecond: plan.requestsPerSecond,
-      clock,
-      observer,
-    });
-    const accounts = new CachedAccounts(ports.accounts, clock);
-    const holds = useCases.createHoldKeeper({
-      rateLimiter,
-      accounts,
-      circuitSeconds: plan.circuitSeconds,
-      clock,
-      observer,
-    });
-    const client = useCases.createPartnerClient({
+    const { maxPauseSeconds, circuitSeconds, requestsPerSecond: maxRequestsPerSecond } = plan;
+    const partner = useCases.createPartnerService({
       baseUrl: 'https://service.example',
+      settings: { maxRequestsPerSecond, circuitSeconds, maxPauseSeconds },
+      budgetStore: ports.budget,
+      accounts: ports.accounts,
+      tokenReader: ports.vault,
       transport: createSimTransport(world, process, seen),
       attemptTimeoutMs: limits.attemptMs,
-      maxPauseSeconds: plan.maxPauseSeconds,
-      rateLimiter,
-      holds,
-      clock,
-      random,
-    });
-    return { process, ports, clock, random, observer, client, accounts, holds };
-  }
-
-  type Started = ReturnType<typeof start>;
-
-  /** As on AWS: the row of a message is stored before it leaves the queue. */
-  function settlerOf({ ports: { settler, aside } }: Started): Settler {
-    return {
-      async settle(settlements) {
-        const refused = await aside.store(settlements);
-        await settler.settle(settlements.filter((settlement) => !refused.has(settlement)));
-      },
-    };
-  }
-
-  function readersOf({ process, ports, clock, client, accounts, holds }: Started) {
-    const tokens = useCases.createTokenSource({
-      reader: ports.vault,
-      accounts,
-      holds,
-      clock,
+      concurrency: 10,
+      ...{ clock, random, observer },
       requester: {
         refresh: (request, { deadlineMs }) =>
           process.call({
@@ -182,10 +139,22 @@ export function createStages(world: SimWorld, wiring: Wiring) {
           }),
       },
     });
-    return useCases.createPartnerReaders({ client, tokens });
+    return { process, ports, clock, random, observer, partner, accounts: partner.accounts };
   }
 
-  function tokenDepsOf({ process, ports, clock, random, observer, client }: Started) {
+  type Started = ReturnType<typeof start>;
+
+  /** As on AWS: the row of a message is stored before it leaves the queue. */
+  function settlerOf({ ports: { settler, aside } }: Started): Settler {
+    return {
+      async settle(settlements) {
+        const refused = await aside.store(settlements);
+        await settler.settle(settlements.filter((settlement) => !refused.has(settlement)));
+      },
+    };
+  }
+
+  function tokenDepsOf({ process, ports, clock, random, observer, partner }: Started) {
     const { accounts, vault, application, events } = ports;
     const settings = { bridge: 'AdvertBridge', requiredScope: 'v2 read write', lockMs: limits.lockMs };
     const { newId } = process;
@@ -194,7 +163,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       vault,
       application,
       events,
-      endpoint: client,
+      endpoint: partner.client,
       observer,
       clock,
       random,
@@ -246,7 +215,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       deadLetters,
       aside: ports.aside,
       bridgePausedUntil: ports.bridgePausedUntil,
-      reader: readersOf(started),
+      reader: started.partner,
       observer,
       clock,
       newId: process.newId,
@@ -357,7 +326,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       accounts,
       histories,
       events,
-      adverts: readersOf(started),
+      adverts: started.partner,
       bridgePausedUntil,
       observer,
       clock,
@@ -441,8 +410,8 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     };
     const { feedStates, histories: knownAdverts } = started.ports;
     const verification = {
-      feedProbe: started.client,
-      consentPage: started.client,
+      feedProbe: started.partner.client,
+      consentPage: started.partner.client,
       knownAdverts,
       bookKeeper: world.state.bookKeeper,
     };

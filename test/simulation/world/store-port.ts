@@ -2,9 +2,10 @@
 import type { ChangedAdvert, DeadLetter } from '../../../shared/contract/messages.ts';
 import type { Kind } from '../../../shared/contract/tables.ts';
 import type { HistoryOwner } from '../../../shared/domain/history-key.ts';
+import { blamingHold } from '../../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { isPublished } from '../../../shared/domain/published-events.ts';
-import { type BudgetState, blamingHold } from '../../../shared/domain/rate-budget.ts';
+import type { BudgetState } from '../../../shared/domain/rate-budget.ts';
 import type { Key, Put, Store } from '../../../shared/ports/store.ts';
 import type { AdvertRow } from '../../../shared/state/advert-histories.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';

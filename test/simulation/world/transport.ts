@@ -5,7 +5,7 @@ import {
   NoAnswerError,
   type Transport,
   type WireRequest,
-} from '../../../shared/partner-api/http/transport.ts';
+} from '../../../shared/partner-api/transport.ts';
 import type { Fetch } from '../model/history.ts';
 import { closed, noAnswer, type SimResponse } from '../model/ill.ts';
 import { type AnswerIncident, answerIncidents, drawIncident } from '../model/incidents.ts';

@@ -5,11 +5,7 @@ import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
 import { audit } from '../../../operations/audit.ts';
 import { readHistory } from '../../../operations/history.ts';
-import { createPartnerClient } from '../../../shared/partner-api/client.ts';
-import { createHoldKeeper } from '../../../shared/partner-api/holds/hold-keeper.ts';
-import { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
-import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
-import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
+import { createPartnerService } from '../../../shared/partner-api/partner-service.ts';
 import type { UseCases } from './stages.ts';
 
 /** The bridge without planted faults. */
@@ -19,11 +15,7 @@ export const realUseCases: UseCases = {
   createFanOut,
   createConnect,
   createRefreshToken,
-  createHoldKeeper,
-  createRateLimiter,
-  createPartnerClient,
-  createPartnerReaders,
-  createTokenSource,
+  createPartnerService,
   readHistory,
   audit,
 };

@@ -2,7 +2,7 @@
  * Checks `operator-pause-kept`: from 5 seconds after the start of an operator's pause, no request except token
  * requests is sent for it, no message is dead-lettered because of it, and none is hidden for longer than a minute.
  */
-import type { WireRequest } from '../../../shared/partner-api/http/transport.ts';
+import type { WireRequest } from '../../../shared/partner-api/transport.ts';
 import type { Settlement } from '../../../shared/ports/deliveries.ts';
 import type { History } from '../model/history.ts';
 import type { Plan } from '../model/plan.ts';

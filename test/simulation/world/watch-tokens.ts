@@ -1,6 +1,6 @@
 /** Checks `credentials-kept`: one refresh at a time, the newest refresh token is kept, and a stop has a reason. */
 import { type PartnerAccount, stopOf } from '../../../shared/domain/partner-account.ts';
-import type { WireRequest } from '../../../shared/partner-api/http/transport.ts';
+import type { WireRequest } from '../../../shared/partner-api/transport.ts';
 import type { History } from '../model/history.ts';
 import type { Service } from '../model/service.ts';
 import type { Process } from './process.ts';

@@ -2,7 +2,7 @@
  * Checks `service-not-hammered`: the rate over any window, and that pauses hold for every process. Also checks
  * `nobody-delays-another`: one forbidden advert does not count as a blocked address.
  */
-import type { WireRequest } from '../../../shared/partner-api/http/transport.ts';
+import type { WireRequest } from '../../../shared/partner-api/transport.ts';
 import type { History } from '../model/history.ts';
 import type { Plan } from '../model/plan.ts';
 import type { Scheduler } from '../model/scheduler.ts';

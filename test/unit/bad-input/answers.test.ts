@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { pairOf } from '../../../functions/refresh-token/tokens.ts';
+import { pairOf } from '../../../functions/refresh-token/token-pairs.ts';
 import { faultKinds, PartnerError } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { pairOfText, textOfPair } from '../../../shared/domain/secret-text.ts';
 import { advertIn, tokensIn } from '../../../shared/partner-api/answers.ts';
-import { faultOfAnswer } from '../../../shared/partner-api/errors/classify.ts';
-import { readErrorBody } from '../../../shared/partner-api/errors/error-body.ts';
-import { knownCodes } from '../../../shared/partner-api/errors/fault-table.ts';
+import { faultOfAnswer, readErrorBody } from '../../../shared/partner-api/error-answers.ts';
+import { knownCodes } from '../../../shared/partner-api/fault-table.ts';
 import { tokenPair } from '../../helpers/records.ts';
 import { errorOf, expectNoTrace, marker, nearlyRight, nearlyRightJson, oddValue } from './nearly-right.ts';
 

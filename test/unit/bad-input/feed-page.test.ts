@@ -5,8 +5,7 @@ import { idsOf } from '../../../functions/drain/page-ids.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { pageIn } from '../../../shared/partner-api/answers.ts';
-import { createCaller } from '../../../shared/partner-api/call.ts';
-import { getPolicy } from '../../../shared/partner-api/http/retry-policy.ts';
+import { createCaller, getPolicy } from '../../../shared/partner-api/call.ts';
 import { createOpenRateLimiter, sleepless } from '../../helpers/partner-api/fixtures.ts';
 import { createWorld } from '../../helpers/world.ts';
 import { errorOf, nearlyRightJson, oddValue } from './nearly-right.ts';
@@ -28,7 +27,7 @@ async function readFrom(body: string) {
       close: () => undefined,
     },
     rateLimiter: createOpenRateLimiter(),
-    holds: { answered: () => undefined, isFailing: () => false },
+    holds: { admit: () => undefined, answered: () => undefined, isFailing: () => false },
     clock: { ...sleepless, now: () => 0 },
     random: () => 0,
     concurrency: 1,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createDrain, type DrainReport } from '../../../functions/drain/drain.ts';
-import { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
+import { CachedBudget } from '../../../shared/partner-api/cached-rows.ts';
+import { createRateLimiter } from '../../../shared/partner-api/rate-limiter.ts';
 import type { FeedReader } from '../../../shared/ports/feed-reader.ts';
 import { drainLimits, scheduleMs } from '../../../shared/runtime/limits.ts';
 import type { BudgetStore } from '../../../shared/state/budget.ts';
@@ -37,7 +38,8 @@ async function setUp(all: readonly string[], maxRequestsPerSecond = 10) {
     await state.partnerAccounts.add(partnerAccount({ name, connectedAt: '2026-11-20T12:00:00Z' }));
     await state.feedStates.register(feedState({ partnerAccount: name }));
   }
-  const newRateLimiter = () => createRateLimiter({ store, clock, maxRequestsPerSecond });
+  const newRateLimiter = () =>
+    createRateLimiter({ budget: new CachedBudget(store, clock), clock, maxRequestsPerSecond });
   /** When each feed was asked for a page, ms from the beginning. */
   const asked = new Map<string, number[]>(all.map((name) => [name, []]));
   /** Number of pages of a feed; all other feeds have one page without an ID. */

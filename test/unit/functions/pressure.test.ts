@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createDrain, type DrainReport } from '../../../functions/drain/drain.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
-import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accounts.ts';
+import { CachedAccounts } from '../../../shared/partner-api/cached-rows.ts';
 import type { AdvertReader } from '../../../shared/ports/advert-reader.ts';
 import type { FeedReader } from '../../../shared/ports/feed-reader.ts';
 import { createInMemoryEvents } from '../../fakes/event-publisher.ts';

@@ -4,7 +4,7 @@ import { createDrain } from '../../../functions/drain/drain.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import type { AdvertEvent } from '../../../shared/contract/events.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
-import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accounts.ts';
+import { CachedAccounts } from '../../../shared/partner-api/cached-rows.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
 

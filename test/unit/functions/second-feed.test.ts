@@ -3,9 +3,7 @@ import { createDrain } from '../../../functions/drain/drain.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import type { Feed } from '../../../shared/contract/feeds.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
-import { createPartnerClient } from '../../../shared/partner-api/client.ts';
-import { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
-import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
+import { createLimitedClient, createPartnerReaders } from '../../../shared/partner-api/partner-service.ts';
 import { createWorld } from '../../helpers/world.ts';
 
 /** Everything in which a second feed differs from that of adverts. */
@@ -39,13 +37,10 @@ async function setUp() {
     ['/api/partner/vehicles/7', { data: { id: 7, status: 'parked' } }],
   ]);
   const { clock, observer, state } = world;
-  const client = createPartnerClient({
+  const client = createLimitedClient({
     baseUrl: 'https://service.example',
-    clock,
-    rateLimiter: createRateLimiter({
-      ...{ store: state.budgetStore, clock, observer },
-      ...{ maxRequestsPerSecond: 1000 },
-    }),
+    settings: { maxRequestsPerSecond: 1_000, circuitSeconds: 1_800, maxPauseSeconds: 3_600 },
+    ...{ budgetStore: state.budgetStore, clock, observer },
     transport: {
       async send({ path }) {
         const body = answers.get(path.replace(/\?.*/, ''));

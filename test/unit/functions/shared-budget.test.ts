@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { PartnerError } from '../../../shared/domain/faults.ts';
-import { type Hold, withHold } from '../../../shared/domain/holds.ts';
-import { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
+import { CachedBudget } from '../../../shared/partner-api/cached-rows.ts';
+import { createRateLimiter } from '../../../shared/partner-api/rate-limiter.ts';
 import { createBudgetStore } from '../../../shared/state/budget.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
 import { createVirtualClock } from '../../helpers/partner-api/virtual-clock.ts';
@@ -11,17 +10,10 @@ describe('feeds and adverts on one rate budget', () => {
   const setUp = () => {
     const clock = createVirtualClock();
     const store = createBudgetStore(createInMemoryStore());
-    const rateLimiter = () => createRateLimiter({ store, clock, maxRequestsPerSecond: 10 });
-    const pauseFor = (forMs: number): Hold => ({
-      ...{ kind: 'service', since: clock.now(), until: clock.now() + forMs, forMs },
-    });
-    return { clock, store, rateLimiter, pauseFor };
+    const rateLimiter = () =>
+      createRateLimiter({ budget: new CachedBudget(store, clock), clock, maxRequestsPerSecond: 10 });
+    return { clock, rateLimiter };
   };
-  const codeOf = (entering: Promise<unknown>) =>
-    entering.then(
-      () => 'entered',
-      (error: unknown) => (error instanceof PartnerError ? error.code : error),
-    );
 
   it.each(['of one process', 'of two processes'])(
     'a feed waits no longer than the 50 adverts %s before it take',
@@ -73,35 +65,4 @@ describe('feeds and adverts on one rate budget', () => {
       expect(started.feeds / all).toBeLessThan(Math.max(fair * 1.25, 0.35));
     },
   );
-
-  it('a pause that one was told of holds for the other, and for a rateLimiter made later', async () => {
-    const { clock, rateLimiter, pauseFor } = setUp();
-    const [fanOut, drain] = [rateLimiter(), rateLimiter()];
-    const untilMs = clock.now() + farMs;
-
-    await fanOut.change((state) => withHold(state, pauseFor(90_000)));
-
-    const made = [fanOut, drain, rateLimiter()];
-    const during = made.map((one) => codeOf(one.enter('feed', untilMs)));
-    await clock.run();
-    expect(await Promise.all(during)).toEqual(['paused', 'paused', 'paused']);
-    clock.advance(90_001);
-    const after = [...made, rateLimiter()].map((one) => codeOf(one.enter('feed', untilMs)));
-    await clock.run();
-    expect(await Promise.all(after)).toEqual(['entered', 'entered', 'entered', 'entered']);
-  });
-
-  it('a pause refuses those that wait for their slots already', async () => {
-    const { clock, rateLimiter, pauseFor } = setUp();
-    const one = rateLimiter();
-    const entering = Array.from({ length: 20 }, () => codeOf(one.enter('advert', clock.now() + farMs)));
-    await clock.run(clock.now() + 300);
-
-    await one.change((state) => withHold(state, pauseFor(60_000)));
-    await clock.run();
-
-    const codes = await Promise.all(entering);
-    expect(codes.filter((code) => code === 'entered').length).toBeLessThanOrEqual(4);
-    expect(new Set(codes)).toEqual(new Set(['entered', 'paused']));
-  });
 });

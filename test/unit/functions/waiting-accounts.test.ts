@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
-import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accounts.ts';
+import { CachedAccounts } from '../../../shared/partner-api/cached-rows.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
 import { stopped } from '../../helpers/holds.ts';
 import { createVirtualClock } from '../../helpers/partner-api/virtual-clock.ts';

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
-import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accounts.ts';
+import { CachedAccounts } from '../../../shared/partner-api/cached-rows.ts';
 import { stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { tokenHold } from '../../helpers/holds.ts';

@@ -3,7 +3,7 @@ import { copyFields } from '../../../shared/domain/event-fields.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { advertIn, listIn, pageIn, tokensIn } from '../../../shared/partner-api/answers.ts';
-import type { Answer } from '../../../shared/partner-api/http/transport.ts';
+import type { Answer } from '../../../shared/partner-api/transport.ts';
 
 const token = new Secret('of-the-request');
 

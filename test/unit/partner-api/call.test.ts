@@ -3,9 +3,8 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { metrics } from '../../../shared/contract/names.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
-import { createHoldKeeper } from '../../../shared/partner-api/holds/hold-keeper.ts';
-import { NoAnswerError } from '../../../shared/partner-api/http/transport.ts';
-import { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
+import { CachedBudget } from '../../../shared/partner-api/cached-rows.ts';
+import { NoAnswerError } from '../../../shared/partner-api/transport.ts';
 import { createBudgetStore } from '../../../shared/state/budget.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
 import {
@@ -14,6 +13,7 @@ import {
   createOpenRateLimiter,
   faultOf,
   feed,
+  holdsOf,
   sleepless,
   soon,
   token,
@@ -224,11 +224,7 @@ describe('a POST', () => {
 
 describe('an answer that asks to wait', () => {
   it('stops the calls that follow, before they are sent', async () => {
-    const rateLimiter = createRateLimiter({
-      store: createBudgetStore(createInMemoryStore()),
-      maxRequestsPerSecond: 1_000,
-    });
-    const client = clientOf(service.url, { rateLimiter });
+    const client = clientOf(service.url);
     service.next({ status: 429, headers: { 'retry-after': '3' } });
 
     const first = await faultOf(client.advert(token, feed, '7', soon()));
@@ -246,13 +242,8 @@ describe('an answer that asks to wait for longer than the bridge lets itself be 
     const clock = createVirtualClock();
     const observer = createRecordingObserver();
     const store = createBudgetStore(createInMemoryStore());
-    const rateLimiter = createRateLimiter({
-      store,
-      clock,
-      observer,
-      maxRequestsPerSecond: 100_000,
-    });
-    const client = clientOf(service.url, { rateLimiter, clock, observer, maxPauseSeconds: 600 });
+    const holds = holdsOf({ budget: new CachedBudget(store, clock), clock, observer });
+    const client = clientOf(service.url, { holds, clock, observer, maxPauseSeconds: 600 });
     onTestFinished(() => client.close());
     const ask = () => client.advert(token, feed, '7', { deadlineMs: clock.now() + 5_000 });
     return { clock, observer, store, ask };
@@ -307,10 +298,9 @@ describe('an answer that asks to wait for longer than the bridge lets itself be 
 describe('an answer that others have to know of', () => {
   it('is noted before the next attempt is made, and before the caller hears of it', async () => {
     const notes: (() => void)[] = [];
-    const rateLimiter = createOpenRateLimiter();
-    const holds = createHoldKeeper({ rateLimiter, circuitSeconds: 1, clock: sleepless });
+    const holds = holdsOf();
     vi.spyOn(holds, 'answered').mockImplementation(() => new Promise<void>((done) => notes.push(done)));
-    const client = clientOf(service.url, { rateLimiter, holds });
+    const client = clientOf(service.url, { holds });
     service.next({ status: 500 });
     let outcome: string | undefined;
 

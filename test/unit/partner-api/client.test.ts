@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Secret } from '../../../shared/domain/secret.ts';
 import type { PartnerClient } from '../../../shared/partner-api/client.ts';
-import { createHoldKeeper } from '../../../shared/partner-api/holds/hold-keeper.ts';
 import { clientVersion } from '../../../shared/partner-api/requests.ts';
 import {
   application,
@@ -10,8 +9,8 @@ import {
   createOpenRateLimiter,
   faultOf,
   feed,
+  holdsOf,
   query,
-  sleepless,
   soon,
   token,
 } from '../../helpers/partner-api/fixtures.ts';
@@ -86,7 +85,7 @@ describe('every request', () => {
 
   it('goes through the rate limiter, and its answer is evaluated', async () => {
     const rateLimiter = createOpenRateLimiter();
-    const holds = createHoldKeeper({ rateLimiter, circuitSeconds: 1, clock: sleepless });
+    const holds = holdsOf();
     const answered = vi.spyOn(holds, 'answered');
     const gated = clientOf(service.url, { rateLimiter, holds });
     service.next({ body: { data: { id: 1, status: 'new' } } }, { status: 403 });

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { type FaultKind, PartnerError } from '../../../shared/domain/faults.ts';
-import { createHoldKeeper } from '../../../shared/partner-api/holds/hold-keeper.ts';
-import { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
-import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accounts.ts';
+import { withHold } from '../../../shared/domain/holds.ts';
+import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
+import { CachedAccounts, CachedBudget } from '../../../shared/partner-api/cached-rows.ts';
+import { createHoldKeeper } from '../../../shared/partner-api/hold-keeper.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
-import { holdOf, stopped } from '../../helpers/holds.ts';
+import { freeBridge, holdBridge, holdOf, serviceHold, stopped } from '../../helpers/holds.ts';
 import { createVirtualClock, startMs } from '../../helpers/partner-api/virtual-clock.ts';
+import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 import { partnerAccount } from '../../helpers/records.ts';
-
-const farMs = startMs + 3_600_000;
 
 /** Two processes with one state, and two partner accounts. */
 async function setUp() {
@@ -16,27 +16,31 @@ async function setUp() {
   const { partnerAccounts: accounts, budgetStore: store } = createInMemoryState({ clock });
   await accounts.add(partnerAccount());
   await accounts.add(partnerAccount({ name: 'shop' }));
+  const observer = createRecordingObserver();
   const start = () => {
-    const rateLimiter = createRateLimiter({ store, clock, maxRequestsPerSecond: 100_000 });
-    const holds = createHoldKeeper({ rateLimiter, accounts, circuitSeconds: 1_800, clock });
+    const budget = new CachedBudget(store, clock);
+    const holds = createHoldKeeper({ budget, accounts, circuitSeconds: 1_800, clock, observer });
     const answered = async (account: string, advert: number, kind?: FaultKind, retryAfterMs?: number) => {
       const fault = kind && new PartnerError(kind, kind, retryAfterMs === undefined ? {} : { retryAfterMs });
       const sentAt = clock.now();
       clock.advance(1);
       await holds.answered({ account, resource: `${account} ${advert}`, fault, sentAt }, false);
     };
-    const admit = async (resource: string) => {
-      const row = await accounts.read('main');
-      if (!row) throw new Error('no account');
-      return (async () => holds.admit(row, resource))().then(
+    const admitTo = (holder: PartnerAccount | undefined, resource: string, isForTokens = false) =>
+      (async () => holds.admit(holder, resource, isForTokens))().then(
         () => 'admitted',
         (error: PartnerError) => error.code,
       );
+    const admit = async (resource: string) => admitTo(await accounts.read('main'), resource);
+    /** Through a hold of the bridge, which the rate limiter has just looked for. */
+    const enter = async (resource: string, isForTokens = false) => {
+      await budget.refresh();
+      return admitTo(undefined, resource, isForTokens);
     };
-    return { rateLimiter, holds, answered, admit };
+    return { budget, holds, answered, admit, enter };
   };
   const main = async () => accounts.read('main');
-  return { clock, store, main, first: start(), second: start() };
+  return { clock, store, observer, main, first: start(), second: start() };
 }
 
 describe('holds because of answers', () => {
@@ -64,7 +68,7 @@ describe('holds because of answers', () => {
   });
 
   it('are of the bridge when two accounts answer 403, and at once for 429', async () => {
-    const { store, first, second } = await setUp();
+    const { clock, store, first, second } = await setUp();
     await first.answered('main', 1, 'forbidden');
     await first.answered('shop', 1, 'forbidden');
     await second.answered('main', 2, 'rate-limited', 3_000);
@@ -73,7 +77,8 @@ describe('holds because of answers', () => {
       { kind: 'circuit', forMs: 1_800_000 },
       { kind: 'service', forMs: 3_000 },
     ]);
-    await expect(first.rateLimiter.enter('shop 2', farMs)).rejects.toMatchObject({ code: 'paused' });
+    clock.advance(1_001);
+    expect(await first.enter('shop 2')).toBe('paused');
   });
 
   it('end with the success of one trial, which is claimed once and not by a blamed advert', async () => {
@@ -138,7 +143,7 @@ describe('a rejected token in the request that tries the service', () => {
     } as const;
     await store.change((state) => ({ state: { ...state, holds: [hold] } }));
     clock.advance(2_000);
-    await first.rateLimiter.enter('main 1', farMs);
+    expect(await first.enter('main 1')).toBe('admitted');
 
     const fault = new PartnerError('token-rejected', 'token-rejected');
     const answer = { account: 'main', resource: 'main 1', fault, sentAt: clock.now() };
@@ -161,6 +166,79 @@ describe('a 429 for the request that tries an account', () => {
   });
 });
 
+describe('a hold of the bridge', () => {
+  const pause = (forMs: number) => serviceHold('service', startMs + forMs);
+
+  it('stops every process within a second, and is over a second after it was ended early', async () => {
+    const { clock, store, first, second } = await setUp();
+    expect(await second.enter('main 1')).toBe('admitted');
+    await first.budget.change((state) => withHold(state, pause(60_000)));
+    expect(await first.enter('main 1')).toBe('paused');
+    clock.advance(1_001);
+    expect(await second.enter('main 1')).toBe('paused');
+
+    await freeBridge(store);
+    clock.advance(1_001);
+    expect([await first.enter('main 1'), await second.enter('main 1')]).toEqual(['admitted', 'admitted']);
+  });
+
+  it('is looked for before a request waits, when this process knows one of long ago', async () => {
+    const { clock, store, first } = await setUp();
+    await first.budget.change((state) => withHold(state, pause(60_000)));
+    await freeBridge(store);
+    clock.advance(1_001);
+
+    await first.holds.admit(undefined, 'main 1');
+  });
+
+  it('stands although a read of the store began before it', async () => {
+    const { clock, store, first } = await setUp();
+    store.read = async () => {
+      await first.budget.change((state) => withHold(state, pause(90_000)));
+      return { nextSlotMs: 0 };
+    };
+    clock.advance(1_001);
+
+    expect(await first.enter('main 1')).toBe('paused');
+  });
+
+  it('holds here even if it cannot be stored, which is logged', async () => {
+    const { store, observer, first } = await setUp();
+    const error = new Error('table gone');
+    await first.enter('main 1');
+    store.change = () => Promise.reject(error);
+
+    await first.answered('main', 1, 'rate-limited', 60_000);
+
+    expect(await first.enter('main 2')).toBe('paused');
+    expect(observer.lines).toContainEqual(
+      expect.objectContaining({ fields: { error: expect.objectContaining({ cause: error }) } }),
+    );
+  });
+
+  it('is followed by a trial of one request, which goes on while it is undecided', async () => {
+    const { clock, first, second } = await setUp();
+    await first.budget.change((state) => withHold(state, pause(-1)));
+
+    expect(await first.enter('main 1')).toBe('admitted');
+    expect([await first.enter('main 1'), await first.enter('main 2')]).toEqual(['admitted', 'paused']);
+    expect(await second.enter('main 3')).toBe('paused');
+
+    await first.answered('main', 1);
+    clock.advance(1_001);
+    expect([await first.enter('main 2'), await second.enter('main 3')]).toEqual(['admitted', 'admitted']);
+  });
+
+  it('of an operator stops all but token requests, trials too', async () => {
+    const { store, first } = await setUp();
+    await holdBridge(store, serviceHold('circuit', startMs - 1));
+    await holdBridge(store, { kind: 'operator', who: 'ann', since: startMs });
+
+    expect(await first.enter('main 1')).toBe('operator-paused');
+    expect(await first.enter('token', true)).toBe('admitted');
+  });
+});
+
 describe('the number of connected accounts', () => {
   it('is listed by one process, and tells another one that a 403 can show in no other account', async () => {
     const clock = createVirtualClock();
@@ -168,11 +246,12 @@ describe('the number of connected accounts', () => {
     await partnerAccounts.add(partnerAccount());
     await partnerAccounts.add(partnerAccount({ name: 'shop', ...stopped('refresh-token-rejected') }));
     const start = () => {
-      const rateLimiter = createRateLimiter({ store, clock, maxRequestsPerSecond: 100_000 });
+      const budget = new CachedBudget(store, clock);
       const accounts = new CachedAccounts(partnerAccounts, clock);
-      const holds = createHoldKeeper({ rateLimiter, accounts, circuitSeconds: 1_800, clock });
+      const holds = createHoldKeeper({ budget, accounts, circuitSeconds: 1_800, clock });
       const ask = async (resource: string, kind?: FaultKind) => {
-        await rateLimiter.enter(resource, farMs);
+        await budget.refresh();
+        await holds.admit(undefined, resource);
         const sentAt = clock.now();
         clock.advance(1);
         const fault = kind && new PartnerError(kind, kind);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type FaultKind, PartnerError } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import type { AccessTokenOf, PartnerClient } from '../../../shared/partner-api/client.ts';
-import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
+import { createPartnerReaders } from '../../../shared/partner-api/partner-service.ts';
 import type { TokenSource } from '../../../shared/ports/token-source.ts';
 import { faultOf, query } from '../../helpers/partner-api/fixtures.ts';
 

@@ -1,16 +1,14 @@
 /** Tests the whole client against the sandbox partner service; its parts have their own tests. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../../sandbox/server.ts';
+import { systemClock } from '../../../shared/domain/clock.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
-import { createPartnerClient, type PartnerClient } from '../../../shared/partner-api/client.ts';
-import { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
-import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
-import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accounts.ts';
-import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
-import { createBudgetStore } from '../../../shared/state/budget.ts';
-import { createInMemoryStore } from '../../fakes/store.ts';
+import { CachedAccounts } from '../../../shared/partner-api/cached-rows.ts';
+import type { PartnerClient } from '../../../shared/partner-api/client.ts';
+import { createPartnerReaders } from '../../../shared/partner-api/partner-service.ts';
+import { createTokenSource } from '../../../shared/partner-api/token-source.ts';
 import { freeHolds } from '../../helpers/holds.ts';
-import { faultOf, query, soon } from '../../helpers/partner-api/fixtures.ts';
+import { clientOf, faultOf, query, soon } from '../../helpers/partner-api/fixtures.ts';
 import { partnerAccount, tokenPair } from '../../helpers/records.ts';
 
 const ofOne = () => ({ ...soon(), generation: 1 });
@@ -19,9 +17,7 @@ let sandbox: Sandbox;
 let client: PartnerClient;
 beforeEach(async () => {
   sandbox = await startSandbox({ visibilityDelayMs: 0, adverts: 3, firstAdvertId: '9007199254740993' });
-  const store = createBudgetStore(createInMemoryStore());
-  const rateLimiter = createRateLimiter({ store, maxRequestsPerSecond: 1_000 });
-  client = createPartnerClient({ baseUrl: sandbox.url, rateLimiter });
+  client = clientOf(sandbox.url, { clock: systemClock });
 });
 afterEach(async () => {
   client.close();

@@ -1,12 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { withHold } from '../../../shared/domain/holds.ts';
 import { reserveSlots, type SlotRequest } from '../../../shared/domain/rate-budget.ts';
 import { createBudgetStore } from '../../../shared/state/budget.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
-import { serviceHold } from '../../helpers/holds.ts';
 
 const nowMs = Date.parse('2026-11-20T12:00:00Z');
-const request: SlotRequest = { count: 3, intervalMs: 100, nowMs, resource: 'a' };
+const request: SlotRequest = { count: 3, intervalMs: 100, nowMs };
 
 describe('the rate budget', () => {
   it('has no hold at first', async () => {
@@ -18,13 +16,6 @@ describe('the rate budget', () => {
     const all = Array.from({ length: 8 }, () => budgetStore.change((state) => reserveSlots(state, request)));
     const slots = (await Promise.all(all)).map(({ firstSlotMs }) => firstSlotMs - nowMs);
     expect(slots.sort((a, b) => a - b)).toEqual([0, 300, 600, 900, 1200, 1500, 1800, 2100]);
-  });
-
-  it('gives a trial to one of two processes when a hold has ended', async () => {
-    const budgetStore = createBudgetStore(createInMemoryStore());
-    await budgetStore.change((state) => ({ state: withHold(state, serviceHold('circuit', nowMs - 1)) }));
-    const all = [1, 2].map(() => budgetStore.change((state) => reserveSlots(state, request)));
-    expect((await Promise.all(all)).map(({ granted }) => granted).sort()).toEqual([0, 1]);
   });
 
   it('is not written when a rule changes nothing', async () => {

@@ -1,7 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
-import { answerConnect } from '../../../../functions/connect/answer.ts';
-import type { Connect } from '../../../../functions/connect/connect.ts';
+import { answerConnect, type Connect } from '../../../../functions/connect/connect.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 

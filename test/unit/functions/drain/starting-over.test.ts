@@ -2,10 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { createDrain } from '../../../../functions/drain/drain.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
-import { createPartnerClient } from '../../../../shared/partner-api/client.ts';
-import type { Answer } from '../../../../shared/partner-api/http/transport.ts';
-import { createRateLimiter } from '../../../../shared/partner-api/rate-limit/rate-limiter.ts';
-import { createPartnerReaders } from '../../../../shared/partner-api/readers.ts';
+import { createLimitedClient, createPartnerReaders } from '../../../../shared/partner-api/partner-service.ts';
+import type { Answer } from '../../../../shared/partner-api/transport.ts';
 import { createInMemoryState } from '../../../fakes/state.ts';
 import { createVirtualClock } from '../../../helpers/partner-api/virtual-clock.ts';
 import { createRecordingObserver } from '../../../helpers/recording-observer.ts';
@@ -31,15 +29,10 @@ async function setUp(cursor: string | null = 'old') {
   }
   const paths: string[] = [];
   const service = { paths, answer: (_hasCursor: boolean): Answer => page };
-  const rateLimiter = createRateLimiter({
-    store: state.budgetStore,
-    clock,
-    observer,
-    maxRequestsPerSecond: 10,
-  });
-  const client = createPartnerClient({
+  const client = createLimitedClient({
     baseUrl: 'https://service.example',
-    rateLimiter,
+    settings: { maxRequestsPerSecond: 10, circuitSeconds: 1_800, maxPauseSeconds: 3_600 },
+    budgetStore: state.budgetStore,
     clock,
     observer,
     transport: {

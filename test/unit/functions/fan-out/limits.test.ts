@@ -8,7 +8,7 @@ import { advertEvent } from '../../../../shared/domain/advert-event.ts';
 import { type FaultKind, PartnerError } from '../../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { positionOf } from '../../../../shared/domain/queue/position.ts';
-import { CachedAccounts } from '../../../../shared/partner-api/tokens/cached-accounts.ts';
+import { CachedAccounts } from '../../../../shared/partner-api/cached-rows.ts';
 import type { Delivery } from '../../../../shared/ports/deliveries.ts';
 import type { AdvertRow } from '../../../../shared/state/advert-histories.ts';
 import type { PartnerAccounts } from '../../../../shared/state/partner-accounts.ts';

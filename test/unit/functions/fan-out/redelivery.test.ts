@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createFanOut, type FanOutDeps } from '../../../../functions/fan-out/fan-out.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
-import { CachedAccounts } from '../../../../shared/partner-api/tokens/cached-accounts.ts';
+import { CachedAccounts } from '../../../../shared/partner-api/cached-rows.ts';
 import { changedAdvert } from '../../../helpers/records.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 

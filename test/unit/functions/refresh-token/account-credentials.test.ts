@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createConnect } from '../../../../functions/connect/connect.ts';
 import type { ConnectRequest } from '../../../../functions/connect/connect-account.ts';
-import type { TokenRefresh } from '../../../../functions/refresh-token/refresh-request.ts';
+import type { TokenRefresh } from '../../../../functions/refresh-token/refresh-lock.ts';
 import { createRefreshToken } from '../../../../functions/refresh-token/refresh-token.ts';
 import { ShapeError } from '../../../../shared/contract/checks.ts';
 import { metrics } from '../../../../shared/contract/names.ts';

@@ -1,17 +1,13 @@
 import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  createTransport,
-  NoAnswerError,
-  type Transport,
-} from '../../../../shared/partner-api/http/transport.ts';
+import { createTransport, NoAnswerError, type Transport } from '../../../shared/partner-api/transport.ts';
 import {
   cutOff,
   hang,
   reset,
   type ScriptedService,
   startScriptedService,
-} from '../../../helpers/partner-api/scripted-service.ts';
+} from '../../helpers/partner-api/scripted-service.ts';
 
 let service: ScriptedService;
 let transport: Transport;

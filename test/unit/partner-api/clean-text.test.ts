@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Secret } from '../../../../shared/domain/secret.ts';
-import { cleanText } from '../../../../shared/partner-api/errors/clean-text.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
+import { cleanText } from '../../../shared/partner-api/error-answers.ts';
 
 describe('cleanText', () => {
   it('leaves an ordinary sentence as it is, in any language', () => {

@@ -1,12 +1,12 @@
-import type { RefreshOutcome, Rejection } from '../../contract/refresh-token.ts';
-import { type Clock, systemClock } from '../../domain/clock.ts';
-import { asPartnerError, faultKinds, faultPolicies, PartnerError } from '../../domain/faults.ts';
-import type { PartnerAccount } from '../../domain/partner-account.ts';
-import type { RefreshRequester } from '../../ports/refresh-requester.ts';
-import type { AccessToken, TokenSource } from '../../ports/token-source.ts';
-import type { TokenReader } from '../../ports/token-vault.ts';
-import type { HoldKeeper } from '../holds/hold-keeper.ts';
-import type { CachedAccounts } from './cached-accounts.ts';
+import type { RefreshOutcome, Rejection } from '../contract/refresh-token.ts';
+import { type Clock, systemClock } from '../domain/clock.ts';
+import { asPartnerError, faultKinds, faultPolicies, PartnerError } from '../domain/faults.ts';
+import type { PartnerAccount } from '../domain/partner-account.ts';
+import type { RefreshRequester } from '../ports/refresh-requester.ts';
+import type { AccessToken, TokenSource } from '../ports/token-source.ts';
+import type { TokenReader } from '../ports/token-vault.ts';
+import type { CachedAccounts } from './cached-rows.ts';
+import type { HoldKeeper } from './hold-keeper.ts';
 
 export interface TokenSourceOptions {
   readonly reader: TokenReader;

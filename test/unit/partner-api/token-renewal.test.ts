@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { RefreshOutcome, Rejection } from '../../../../shared/contract/refresh-token.ts';
-import { faultPolicies, PartnerError } from '../../../../shared/domain/faults.ts';
-import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
-import { Secret } from '../../../../shared/domain/secret.ts';
-import { createTokenSource } from '../../../../shared/partner-api/tokens/token-source.ts';
-import { freeHolds } from '../../../helpers/holds.ts';
-import { faultOf } from '../../../helpers/partner-api/fixtures.ts';
-import { createVirtualClock, startMs } from '../../../helpers/partner-api/virtual-clock.ts';
-import { partnerAccount, tokenPair } from '../../../helpers/records.ts';
+import type { RefreshOutcome, Rejection } from '../../../shared/contract/refresh-token.ts';
+import { faultPolicies, PartnerError } from '../../../shared/domain/faults.ts';
+import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
+import { createTokenSource } from '../../../shared/partner-api/token-source.ts';
+import { freeHolds } from '../../helpers/holds.ts';
+import { faultOf } from '../../helpers/partner-api/fixtures.ts';
+import { createVirtualClock, startMs } from '../../helpers/partner-api/virtual-clock.ts';
+import { partnerAccount, tokenPair } from '../../helpers/records.ts';
 
 const farMs = startMs + 30_000;
 

@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { faultKinds, PartnerError } from '../../../../shared/domain/faults.ts';
-import { Secret } from '../../../../shared/domain/secret.ts';
-import { advertIn, listIn, pageIn, tokensIn } from '../../../../shared/partner-api/answers.ts';
-import { faultOfAnswer } from '../../../../shared/partner-api/errors/classify.ts';
-import { readErrorBody } from '../../../../shared/partner-api/errors/error-body.ts';
+import { faultKinds, PartnerError } from '../../../shared/domain/faults.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
+import { advertIn, listIn, pageIn, tokensIn } from '../../../shared/partner-api/answers.ts';
+import { faultOfAnswer, readErrorBody } from '../../../shared/partner-api/error-answers.ts';
 
 const asked = { what: 'GET /x', token: new Secret('of-the-request') };
 

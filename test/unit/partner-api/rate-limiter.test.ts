@@ -1,43 +1,42 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Clock } from '../../../../shared/domain/clock.ts';
-import { withHold, withoutHolds } from '../../../../shared/domain/holds.ts';
+import type { Clock } from '../../../shared/domain/clock.ts';
+import type { BudgetState } from '../../../shared/domain/rate-budget.ts';
+import { CachedBudget } from '../../../shared/partner-api/cached-rows.ts';
 import {
   createRateLimiter,
   type RateLimiter,
   type RateLimiterOptions,
-} from '../../../../shared/partner-api/rate-limit/rate-limiter.ts';
-import type { BudgetStore } from '../../../../shared/state/budget.ts';
-import { createBudgetStore } from '../../../../shared/state/budget.ts';
-import { createInMemoryStore } from '../../../fakes/store.ts';
-import { freeBridge, holdBridge, serviceHold } from '../../../helpers/holds.ts';
-import { faultOf } from '../../../helpers/partner-api/fixtures.ts';
-import {
-  createVirtualClock,
-  startMs,
-  type VirtualClock,
-} from '../../../helpers/partner-api/virtual-clock.ts';
-import { createRecordingObserver } from '../../../helpers/recording-observer.ts';
+} from '../../../shared/partner-api/rate-limiter.ts';
+import type { BudgetStore } from '../../../shared/state/budget.ts';
+import { createBudgetStore } from '../../../shared/state/budget.ts';
+import { createInMemoryStore } from '../../fakes/store.ts';
+import { faultOf } from '../../helpers/partner-api/fixtures.ts';
+import { createVirtualClock, startMs, type VirtualClock } from '../../helpers/partner-api/virtual-clock.ts';
+
+const limiterOf = (store: BudgetStore, clock: Clock, options: Partial<RateLimiterOptions> = {}) =>
+  createRateLimiter({
+    ...{ budget: new CachedBudget(store, options.clock ?? clock), clock, maxRequestsPerSecond: 10 },
+    ...options,
+  });
+
+/** The number of slots of a reservation at ten requests a second. */
+const slotsOf = ({ state, ...reservation }: { readonly state: BudgetState }) =>
+  'firstSlotMs' in reservation ? Math.round((state.nextSlotMs - Number(reservation.firstSlotMs)) / 105) : 0;
 
 function setUp(options: Partial<RateLimiterOptions> = {}) {
   const clock = createVirtualClock();
   const inner = createBudgetStore(createInMemoryStore());
-  const reserved: { readonly count: number }[] = [];
+  const reserved: number[] = [];
   const store: BudgetStore = {
     ...inner,
     change: async (rule) => {
       const changed = await inner.change(rule);
-      if ('granted' in changed) reserved.push({ count: Number(changed.granted) });
+      reserved.push(slotsOf(changed));
       return changed;
     },
   };
-  const make = () =>
-    createRateLimiter({
-      store,
-      clock,
-      maxRequestsPerSecond: 10,
-      ...options,
-    });
+  const make = () => limiterOf(store, clock, options);
   return { clock, store, reserved, rateLimiter: make(), other: make() };
 }
 const farMs = startMs + 3_600_000;
@@ -75,7 +74,7 @@ describe('the rate', () => {
   it('keeps the slots of others when one process has a clock that is ahead', async () => {
     const { clock, store, rateLimiter } = setUp();
     const ahead: Clock = { ...clock, now: () => clock.now() + 15_000 };
-    const early = createRateLimiter({ store, clock: ahead, maxRequestsPerSecond: 10 });
+    const early = limiterOf(store, ahead);
     const times: number[] = [];
     const ask = async (limiter: RateLimiter, deadlineMs: number) => {
       await limiter.enter('a', deadlineMs);
@@ -95,24 +94,12 @@ describe('the rate', () => {
     expect(Math.max(...times)).toBeLessThan(startMs + 22_000);
   });
 
-  it('learns of a pause after the clock was set back', async () => {
-    const { clock, store, rateLimiter } = setUp();
-    await starts(clock, () => rateLimiter.enter('a', farMs), 1);
-    clock.advance(-5 * 3_600_000);
-    await holdBridge(store, { kind: 'operator', who: 'me', since: clock.now() });
-
-    const fault = faultOf(rateLimiter.enter('a', clock.now() + 10_000));
-    await clock.run();
-
-    expect((await fault).code).toBe('operator-paused');
-  });
-
   it('asks the store once for all that ask at the same time', async () => {
     const { clock, rateLimiter, reserved } = setUp();
 
     await starts(clock, () => rateLimiter.enter('a', farMs), 10);
 
-    expect(reserved.map(({ count }) => count)).toEqual([10]);
+    expect(reserved).toEqual([10]);
   });
 
   it('asks once more for all that come while the store is being asked', async () => {
@@ -124,11 +111,11 @@ describe('the rate', () => {
       async change(rule) {
         await clock.sleep(20);
         const changed = await slow.change(rule);
-        if ('granted' in changed) counts.push(Number(changed.granted));
+        counts.push(slotsOf(changed));
         return changed;
       },
     };
-    const rateLimiter = createRateLimiter({ store, clock, maxRequestsPerSecond: 10 });
+    const rateLimiter = limiterOf(store, clock);
 
     const first = rateLimiter.enter('a', farMs);
     await clock.run(clock.now() + 5);
@@ -174,7 +161,7 @@ describe('the rate', () => {
           },
         };
         const all = Array.from({ length: rateLimiters }, () =>
-          createRateLimiter({ store, clock, maxRequestsPerSecond: rate }),
+          limiterOf(store, clock, { maxRequestsPerSecond: rate }),
         );
         const times: number[] = [];
 
@@ -199,11 +186,7 @@ describe('the rate', () => {
 
   it('is made use of even where every timer is late', async () => {
     const clock = createVirtualClock(() => 80);
-    const rateLimiter = createRateLimiter({
-      store: createBudgetStore(createInMemoryStore()),
-      clock,
-      maxRequestsPerSecond: 10,
-    });
+    const rateLimiter = limiterOf(createBudgetStore(createInMemoryStore()), clock);
 
     const times = await starts(clock, () => rateLimiter.enter('a', farMs), 20);
 
@@ -279,143 +262,5 @@ describe('the rate', () => {
 
     expect(fault).toMatchObject({ code: 'transient' });
     expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toEqual([0]);
-  });
-});
-
-describe('a hold of the bridge', () => {
-  const hold = (until: number) => serviceHold('service', until);
-
-  it('stops every process within a second, also while slots of before last', async () => {
-    const { clock, rateLimiter, other } = setUp({ maxRequestsPerSecond: 1 });
-    const calls = Promise.allSettled(Array.from({ length: 4 }, () => rateLimiter.enter('a', farMs)));
-    await clock.run(startMs + 10);
-
-    await other.change((state) => withHold(state, hold(startMs + 60_000)));
-    await clock.run();
-
-    expect((await calls).map(({ status }) => status)).toEqual([
-      'fulfilled',
-      ...['rejected', 'rejected', 'rejected'],
-    ]);
-    expect(await faultOf(rateLimiter.enter('a', farMs))).toMatchObject({ code: 'paused' });
-  });
-
-  it('that is ended early is over for every process a second later', async () => {
-    const { clock, store, rateLimiter, other } = setUp();
-    await rateLimiter.change((state) => withHold(state, hold(startMs + 60_000)));
-    expect((await faultOf(other.enter('b', farMs))).code).toBe('paused');
-
-    await freeBridge(store);
-    clock.advance(1_100);
-
-    for (const each of [rateLimiter, other])
-      expect(await starts(clock, () => each.enter('a', farMs), 1)).toHaveLength(1);
-  });
-
-  it('that was made here stands while a read of the store began before it', async () => {
-    const { clock, store, rateLimiter } = setUp();
-    await starts(clock, () => rateLimiter.enter('a', farMs), 1);
-    await rateLimiter.change((state) => withHold(state, hold(clock.now() + 60_000)));
-    clock.advance(1_100);
-    store.read = async () => {
-      await rateLimiter.change((state) => withHold(state, hold(clock.now() + 90_000)));
-      return { nextSlotMs: 0 };
-    };
-
-    expect((await faultOf(rateLimiter.enter('a', farMs))).code).toBe('paused');
-  });
-
-  it('holds here even if it cannot be stored, which is logged', async () => {
-    const observer = createRecordingObserver();
-    const { clock, rateLimiter, store } = setUp({ observer });
-    await starts(clock, () => rateLimiter.enter('a', farMs), 1);
-    const error = new Error('table gone');
-    store.change = () => Promise.reject(error);
-
-    await rateLimiter.change((state) => withHold(state, hold(startMs + 60_000)));
-
-    expect((await faultOf(rateLimiter.enter('a', farMs))).code).toBe('paused');
-    expect(observer.lines).toMatchObject([{ level: 'warn', fields: { error } }]);
-  });
-
-  it('is followed by a trial of one request, and by all when that succeeds', async () => {
-    const { clock, rateLimiter, other } = setUp();
-    await rateLimiter.change((state) => withHold(state, hold(startMs - 1)));
-
-    const [trial, second] = [rateLimiter.enter('a', farMs), faultOf(rateLimiter.enter('b', farMs))];
-    await clock.run(startMs + 1);
-    await trial;
-    expect((await second).code).toBe('paused');
-    expect((await faultOf(other.enter('c', farMs))).code).toBe('paused');
-    expect(rateLimiter.trial).toBe('a');
-
-    rateLimiter.trialEnded();
-    await rateLimiter.change((state) => withoutHolds(state, () => true));
-    clock.advance(1_100);
-    for (const each of [rateLimiter, other])
-      expect(await starts(clock, () => each.enter('b', farMs), 1)).toHaveLength(1);
-  });
-
-  it('lets the request go on whose trial is undecided, and nobody else', async () => {
-    const { clock, rateLimiter } = setUp();
-    await rateLimiter.change((state) => withHold(state, hold(startMs - 1)));
-    await starts(clock, () => rateLimiter.enter('a', farMs), 1);
-
-    expect((await faultOf(rateLimiter.enter('b', farMs))).code).toBe('paused');
-    expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toHaveLength(1);
-  });
-
-  it('does not outlast a clock that is set back', async () => {
-    const { clock, rateLimiter } = setUp();
-    const until = clock.now() + 60_000;
-    await rateLimiter.change((state) => withHold(state, { ...hold(until), forMs: 60_000 }));
-    clock.advance(-5 * 3_600_000);
-    await freeBridge(createBudgetStore(createInMemoryStore()));
-
-    expect(await starts(clock, () => rateLimiter.enter('a', clock.now() + 10_000), 1)).toHaveLength(1);
-  });
-});
-
-describe("an operator's hold", () => {
-  const wanted = { kind: 'operator', who: 'ann', since: startMs } as const;
-
-  it('stops all requests but those for tokens, in a process that has just looked', async () => {
-    const { clock, store, rateLimiter } = setUp();
-    await starts(clock, () => rateLimiter.enter('a', farMs), 1);
-    await holdBridge(store, wanted);
-    clock.advance(1_001);
-
-    const fault = faultOf(rateLimiter.enter('a', farMs));
-    const forTokens = rateLimiter.enter('token', farMs, true);
-    await clock.run();
-
-    expect(await fault).toMatchObject({ code: 'operator-paused', retryAfterMs: undefined });
-    await forTokens;
-  });
-
-  it('stops a trial, too', async () => {
-    const { clock, store, rateLimiter } = setUp();
-    await holdBridge(store, serviceHold('circuit', startMs - 1));
-    await holdBridge(store, wanted);
-
-    const fault = faultOf(rateLimiter.enter('a', farMs));
-    await clock.run();
-
-    expect((await fault).code).toBe('operator-paused');
-  });
-
-  it('ends by itself, and when it is taken back', async () => {
-    const { clock, store, rateLimiter } = setUp();
-    await holdBridge(store, { ...wanted, until: startMs + 2_000 });
-    expect(await faultOf(rateLimiter.enter('a', farMs))).toMatchObject({ retryAfterMs: 2_000 });
-    clock.advance(2_001);
-    expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toHaveLength(1);
-
-    await holdBridge(store, wanted);
-    clock.advance(1_001);
-    expect((await faultOf(rateLimiter.enter('a', farMs))).code).toBe('operator-paused');
-    await freeBridge(store);
-    clock.advance(1_001);
-    expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toHaveLength(1);
   });
 });

@@ -1,8 +1,10 @@
-import type { OnUnreadable } from '../../contract/checks.ts';
-import { type Clock, isYoung, systemClock } from '../../domain/clock.ts';
-import { PartnerError } from '../../domain/faults.ts';
-import { type PartnerAccount, stopOf } from '../../domain/partner-account.ts';
-import type { PartnerAccounts } from '../../state/partner-accounts.ts';
+import type { OnUnreadable } from '../contract/checks.ts';
+import { type Clock, isYoung, systemClock } from '../domain/clock.ts';
+import { asPartnerError, PartnerError } from '../domain/faults.ts';
+import { type PartnerAccount, stopOf } from '../domain/partner-account.ts';
+import { type BudgetState, freshBudget, type Reservation } from '../domain/rate-budget.ts';
+import type { BudgetStore } from '../state/budget.ts';
+import type { PartnerAccounts } from '../state/partner-accounts.ts';
 
 /** Maximum age of the row when a request is sent to the partner service. The age counts from the start of the read. */
 export const rowMaxAgeMs = 5_000;
@@ -84,5 +86,74 @@ export class CachedAccounts implements Accounts {
     const known = this.#cached.get(name);
     const isNewer = !known || known.readAt <= cached.readAt || known.readAt > this.#clock.now();
     if (isNewer) this.#cached.set(name, cached);
+  }
+}
+
+/** Maximum time until this process learns of a hold that another one has made. */
+const maxAgeMs = 1_000;
+
+/** The row of the whole bridge, its rate budget and its holds, as this process knows it; one per process. */
+export class CachedBudget {
+  readonly #store: BudgetStore;
+  readonly #clock: Clock;
+  #state: BudgetState = freshBudget;
+  #stateAtMs = Number.NEGATIVE_INFINITY;
+  /** Number of times that this process has changed a hold: a read that began before does not contain it. */
+  #changes = 0;
+
+  constructor(store: BudgetStore, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** Of any age: nothing is stored yet until it is first read. */
+  get state(): BudgetState {
+    return this.#state;
+  }
+
+  get isFresh(): boolean {
+    return isYoung(this.#stateAtMs, this.#clock.now(), maxAgeMs);
+  }
+
+  async refresh(): Promise<void> {
+    if (this.isFresh) return;
+    const changes = this.#changes;
+    this.#update(await reached(this.#store.read()), changes);
+  }
+
+  /** Applies a change here at once, and stores it for the other processes. */
+  async change(rule: (state: BudgetState) => BudgetState): Promise<BudgetState> {
+    this.#changes += 1;
+    this.#state = rule(this.#state);
+    // Planted fault: pause-not-shared
+    const { state } = await reached(this.#store.change((stored) => ({ state: rule(stored) })));
+    this.#changes += 1;
+    this.#state = state;
+    return state;
+  }
+
+  async reserve(rule: (state: BudgetState) => Reservation): Promise<Reservation> {
+    const changes = this.#changes;
+    const reservation = await reached(this.#store.change(rule));
+    this.#update(reservation.state, changes);
+    return reservation;
+  }
+
+  /** Takes over the stored state, including an early end of a hold. */
+  #update(state: BudgetState, changes: number): void {
+    const { holds: _stored, ...rest } = state;
+    const { holds } = this.#state;
+    // Planted fault: pause-unseen-by-warm-process
+    this.#state = changes === this.#changes ? state : { ...rest, ...(holds && { holds }) };
+    this.#stateAtMs = this.#clock.now();
+  }
+}
+
+async function reached<T>(access: Promise<T>): Promise<T> {
+  try {
+    return await access;
+  } catch (error) {
+    const message = `the rate budget cannot be reached: ${asPartnerError(error).message}`;
+    throw new PartnerError('transient', message, { cause: error });
   }
 }

@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { FaultKind } from '../../../../shared/domain/faults.ts';
-import { faultOfAnswer, mayBeCursorRejection } from '../../../../shared/partner-api/errors/classify.ts';
-import { readErrorBody } from '../../../../shared/partner-api/errors/error-body.ts';
-import { faultTable, knownCodes, rowFor } from '../../../../shared/partner-api/errors/fault-table.ts';
-import type { Answer } from '../../../../shared/partner-api/http/transport.ts';
+import type { FaultKind } from '../../../shared/domain/faults.ts';
+import {
+  faultOfAnswer,
+  mayBeCursorRejection,
+  readErrorBody,
+} from '../../../shared/partner-api/error-answers.ts';
+import { faultTable, knownCodes, rowFor } from '../../../shared/partner-api/fault-table.ts';
+import type { Answer } from '../../../shared/partner-api/transport.ts';
 
 const nowMs = Date.parse('2026-11-20T12:00:00Z');
 type Case = readonly [endpoint: 'api' | 'token', status: number, body: unknown, kind: FaultKind];

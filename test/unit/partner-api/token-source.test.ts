@@ -1,18 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { ShapeError } from '../../../../shared/contract/checks.ts';
-import type { RefreshOutcome, Rejection } from '../../../../shared/contract/refresh-token.ts';
-import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
-import { Secret } from '../../../../shared/domain/secret.ts';
-import { createHoldKeeper } from '../../../../shared/partner-api/holds/hold-keeper.ts';
-import { CachedAccounts } from '../../../../shared/partner-api/tokens/cached-accounts.ts';
-import {
-  createTokenSource,
-  type TokenSourceOptions,
-} from '../../../../shared/partner-api/tokens/token-source.ts';
-import { stopped, tokenHold } from '../../../helpers/holds.ts';
-import { createOpenRateLimiter, faultOf } from '../../../helpers/partner-api/fixtures.ts';
-import { createVirtualClock, startMs } from '../../../helpers/partner-api/virtual-clock.ts';
-import { tokenPair } from '../../../helpers/records.ts';
+import { ShapeError } from '../../../shared/contract/checks.ts';
+import type { RefreshOutcome, Rejection } from '../../../shared/contract/refresh-token.ts';
+import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
+import { CachedAccounts } from '../../../shared/partner-api/cached-rows.ts';
+import { createTokenSource, type TokenSourceOptions } from '../../../shared/partner-api/token-source.ts';
+import { stopped, tokenHold } from '../../helpers/holds.ts';
+import { faultOf, holdsOf } from '../../helpers/partner-api/fixtures.ts';
+import { createVirtualClock, startMs } from '../../helpers/partner-api/virtual-clock.ts';
+import { tokenPair } from '../../helpers/records.ts';
 
 const deadlineMs = startMs + 30_000;
 
@@ -61,7 +57,7 @@ function setUp(options: Partial<TokenSourceOptions> = {}) {
     state.lifetimeMs += 3_600_000;
     return { kind: 'renewed' };
   };
-  const holds = createHoldKeeper({ rateLimiter: createOpenRateLimiter(), circuitSeconds: 1, clock });
+  const holds = holdsOf({ clock });
   const tokens = createTokenSource({
     holds,
     reader: {

@@ -2,8 +2,20 @@
  * The table that maps an error answer to a fault. The first matching row decides. Rows with codes come before rows with
  * statuses. Human text is never used, because it is localised.
  */
-import type { FaultKind } from '../../domain/faults.ts';
-import type { ErrorBody } from './error-body.ts';
+import type { FaultKind } from '../domain/faults.ts';
+
+/** What an error answer says, of any shape. */
+export interface ErrorBody {
+  /**
+   * `own`: one of the service's own error shapes. `other`: other JSON, or plain text. `html`: a page of a proxy in
+   * front of the service. `none`: empty, or not read.
+   */
+  readonly shape: 'own' | 'other' | 'html' | 'none';
+  /** For programs, such as `invalid_token`. */
+  readonly code?: string;
+  /** Text for people, in any language. Not cleaned yet: clean it before you use it. */
+  readonly text?: string;
+}
 
 /** Which part of the service answered: the token endpoint has its own codes (RFC 6749 §5.2). */
 export type Endpoint = 'api' | 'token';

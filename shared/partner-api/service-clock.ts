@@ -1,5 +1,5 @@
 /** The service's clock according to its `Date` headers, if they are plausible. */
-import type { Observer } from '../../ports/observer.ts';
+import type { Observer } from '../ports/observer.ts';
 
 /**
  * A local time sent as UTC is off by up to half a day, which is accepted; a clock that is off by more than a day is
@@ -12,7 +12,7 @@ const maxOffMs = 86_400_000;
  *
  * @returns undefined if there is none, it is not a date, or it differs from `nowMs` by more than a day
  */
-export function believedDate(date: string | undefined, nowMs: number): number | undefined {
+function believedDate(date: string | undefined, nowMs: number): number | undefined {
   const dateMs = httpTime(date, nowMs);
   return date !== undefined && Math.abs(dateMs - nowMs) <= maxOffMs ? dateMs : undefined;
 }
@@ -54,9 +54,33 @@ export function claimedDate(date: string | undefined): number | undefined {
  *
  * @param otherwise returned for text that is not an HTTP date
  */
-export function httpTime(text: string | undefined, otherwise: number): number {
+function httpTime(text: string | undefined, otherwise: number): number {
   // Date.parse accepts nearly any text, such as `-5`; HTTP dates end in GMT.
   if (text === undefined || !/^[A-Za-z]{3,9},? .*GMT$/.test(text.trim())) return otherwise;
   const ms = Date.parse(text);
   return Number.isNaN(ms) ? otherwise : ms;
+}
+
+/** A day. Longer waits are cut to this, so that one absurd answer does not stop the bridge for ever. */
+const longestMs = 86_400_000;
+
+/**
+ * Parses `Retry-After` to a wait in milliseconds, at most a day.
+ *
+ * @param date the answer's `Date`, relative to which a date in `Retry-After` is computed; if it is missing or more than
+ * a day off, `nowMs` is used instead
+ * @returns undefined if the header is missing or invalid; then backoff decides
+ * @see https://www.rfc-editor.org/rfc/rfc9110#field.retry-after
+ */
+export function retryAfterMs(
+  value: string | undefined,
+  date: string | undefined,
+  nowMs: number,
+): number | undefined {
+  if (value === undefined) return undefined;
+  const text = value.trim();
+  const waitMs = /^\d+(\.\d+)?$/.test(text)
+    ? Math.ceil(Number(text) * 1000)
+    : httpTime(text, Number.NaN) - (believedDate(date, nowMs) ?? nowMs);
+  return waitMs > 0 ? Math.min(waitMs, longestMs) : undefined;
 }

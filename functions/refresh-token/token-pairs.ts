@@ -1,8 +1,14 @@
 import { metrics } from '../../shared/contract/names.ts';
+import { backoffMs } from '../../shared/domain/backoff.ts';
+import type { Clock } from '../../shared/domain/clock.ts';
+import { PartnerError } from '../../shared/domain/faults.ts';
+import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { Secret } from '../../shared/domain/secret.ts';
-import type { TokenPair } from '../../shared/domain/token-pair.ts';
+import type { StoredPair, TokenPair } from '../../shared/domain/token-pair.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { ReceivedTokens } from '../../shared/ports/token-endpoint.ts';
+import type { TokenVault } from '../../shared/ports/token-vault.ts';
+import type { CallOptions, RefreshDeps } from './refresh-lock.ts';
 
 /** Assumed lifetime if the answer does not contain one; if the real lifetime is shorter, a 401 shows it. */
 const assumedLifetimeSeconds = 3600;
@@ -76,4 +82,77 @@ export function missingScopes(granted: string, required: string): string[] {
   if (granted === '') return [];
   const has = new Set(scopesOf(granted));
   return scopesOf(required).filter((scope) => !has.has(scope));
+}
+
+/** Reads of Secrets Manager lag behind its writes by a few seconds; what is missing for so long does not exist. */
+const lagMs = 12_000;
+const lookMs = 500;
+
+interface VersionedPair {
+  readonly pair: StoredPair;
+  readonly version: string;
+}
+
+/**
+ * Whether a refresh or `connect` stored this pair for the account and ended before the row named it. Any other pair that
+ * the row does not name is of another time or user, because reads lag and a process may be frozen before its write.
+ */
+function isNext({ generation, token }: PartnerAccount, { pair }: VersionedPair): boolean {
+  const isOwn = (token?.issuedFor ?? generation) <= pair.generation && pair.generation <= generation;
+  // Rule: only-the-next-pair
+  return token !== undefined && isOwn && pair.follows === token.version;
+}
+
+/**
+ * The pair that the account's row names, or the next one.
+ *
+ * @returns undefined if there is none
+ * @throws {PartnerError} `transient` when the deadline does not leave the time to be sure of that
+ */
+export async function newestPair(
+  { vault, clock }: Pick<RefreshDeps, 'vault' | 'clock'>,
+  account: PartnerAccount,
+  { deadlineMs }: CallOptions,
+): Promise<VersionedPair | undefined> {
+  const { name, token } = account;
+  const untilMs = clock.now() + lagMs;
+  for (;;) {
+    const latest = await vault.read(name);
+    if (latest && (latest.version === token?.version || isNext(account, latest))) return latest;
+    const named = await vault.read(name, token?.version);
+    if (named?.version === token?.version) return named;
+    if (clock.now() >= untilMs) return undefined;
+    if (clock.now() + lookMs >= deadlineMs)
+      throw new PartnerError('transient', `the token pair of partner account ${name} cannot be read yet`);
+    await clock.sleep(lookMs);
+  }
+}
+
+/** Longer than a store is usually throttled or locked. Limited, so that the sweep has time for other partner accounts. */
+const longestMs = 15_000;
+const backoff = { baseMs: 500, capMs: 4_000, random: () => 1 };
+
+/**
+ * Stores a token pair, and retries a failed write, because the service may not return the pair again: a code works only
+ * once, and the document guarantees only that the latest refresh token is returned again on the day of its rotation
+ * (partner-api.md §5.3).
+ *
+ * @returns the version
+ */
+export async function storePair(
+  { vault, clock }: { readonly vault: Pick<TokenVault, 'write'>; readonly clock: Clock },
+  partnerAccount: string,
+  pair: StoredPair,
+  { deadlineMs }: CallOptions,
+): Promise<string> {
+  const untilMs = Math.min(deadlineMs, clock.now() + longestMs);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await vault.write(partnerAccount, pair);
+    } catch (error) {
+      const waitMs = backoffMs(attempt, backoff);
+      if (clock.now() + waitMs > untilMs) throw error;
+      await clock.sleep(waitMs);
+    }
+  }
 }

@@ -1,29 +1,31 @@
 /**
- * Turns the service's answers into holds (blame.ts), and lets one request try the service when a hold has ended. Holds of
- * the bridge are in the rate budget, whose rate limiter keeps them; holds of a partner account are in the account's row.
+ * Lets requests pass or refuses them because of a hold, lets one request try the service when a hold has ended, and turns
+ * the service's answers into holds (blame.ts). Holds of the bridge are in the row of the rate budget, those of a partner
+ * account in its row.
  */
-import { metrics } from '../../contract/names.ts';
-import { afterTrial, Blame, type Evidence, isEvidence } from '../../domain/blame.ts';
-import type { Clock } from '../../domain/clock.ts';
-import type { PartnerError } from '../../domain/faults.ts';
+import { metrics } from '../contract/names.ts';
+import { afterTrial, Blame, type Evidence, isEvidence } from '../domain/blame.ts';
+import type { Clock } from '../domain/clock.ts';
+import type { PartnerError } from '../domain/faults.ts';
 import {
+  blamingHold,
   endOfHold,
   type Hold,
   type Holder,
   heldBy,
   heldFault,
+  holdMeanings,
   holdOf,
   trialAt,
   untriedHold,
   whileTried,
   withHold,
   withoutHolds,
-} from '../../domain/holds.ts';
-import type { PartnerAccount } from '../../domain/partner-account.ts';
-import { blamingHold } from '../../domain/rate-budget.ts';
-import type { Observer } from '../../ports/observer.ts';
-import type { PartnerAccounts } from '../../state/partner-accounts.ts';
-import type { RateLimiter } from '../rate-limit/rate-limiter.ts';
+} from '../domain/holds.ts';
+import type { PartnerAccount } from '../domain/partner-account.ts';
+import type { Observer } from '../ports/observer.ts';
+import type { PartnerAccounts } from '../state/partner-accounts.ts';
+import type { CachedBudget } from './cached-rows.ts';
 
 interface KnownAccounts {
   /** Number of accounts that are not stopped; undefined until this process has listed them. */
@@ -31,7 +33,7 @@ interface KnownAccounts {
 }
 
 export interface HoldKeeperOptions {
-  readonly rateLimiter: RateLimiter;
+  readonly budget: CachedBudget;
   /** Absent: answers hold no account, only the bridge. */
   readonly accounts?: (Pick<PartnerAccounts, 'change'> & KnownAccounts) | undefined;
   readonly circuitSeconds: number;
@@ -45,6 +47,8 @@ export interface Answered extends Omit<Evidence, 'fault' | 'retryAfterMs'> {
   readonly fault: PartnerError | undefined;
 }
 
+type Rule = <T extends Holder>(holder: T) => T;
+
 /** More resources than this are not remembered as failing. */
 const maxFailing = 10_000;
 
@@ -55,8 +59,8 @@ export class HoldKeeper {
   readonly #options: HoldKeeperOptions;
   readonly #clock: Clock;
   readonly #blame: Blame;
-  /** The resources that this process uses to try the service, by account. */
-  readonly #trials = new Map<string, string>();
+  /** The resources that this process uses to try the service, by account; without a name: of the bridge. */
+  readonly #trials = new Map<string | undefined, string>();
   /** Resources whose last answer was a fault. */
   readonly #failing = new Set<string>();
 
@@ -71,21 +75,34 @@ export class HoldKeeper {
   }
 
   /**
-   * Lets a request for the account pass, or has it try the service after a hold.
+   * Lets a request pass, or has it try the service after a hold.
    *
-   * @param account its row, at most five seconds old
+   * @param account its row, at most five seconds old; undefined: decides whether the bridge is on hold
+   * @param isForTokens whether this is a token request, which is sent even during an operator's hold
    * @returns undefined if the request may be sent; otherwise a promise to wait for
-   * @throws {PartnerError} `account-paused`, `operator-paused`
+   * @throws {PartnerError} the fault of the hold
    */
-  admit(account: PartnerAccount, resource: string): Promise<void> | undefined {
-    if (!account.holds) return undefined;
+  admit(
+    account: PartnerAccount | undefined,
+    resource: string,
+    isForTokens = false,
+  ): Promise<void> | undefined {
+    const { budget } = this.#options;
+    if (account) return this.#admitted(account, account.name, resource);
+    // Planted fault: tokens-held-back
+    const isOther = ({ kind }: Hold) => isForTokens && holdMeanings[kind].sendsTokens;
+    const judged = () => this.#admitted(withoutHolds(budget.state, isOther), undefined, resource);
+    return budget.state.holds && !budget.isFresh ? budget.refresh().then(judged) : judged();
+  }
+
+  #admitted(holder: Holder, name: string | undefined, resource: string): Promise<void> | undefined {
+    if (!holder.holds) return undefined;
     const now = this.#clock.now();
-    const { name } = account;
-    const hold = holdOf(undefined, account, now);
+    const hold = holdOf(undefined, holder, now);
     const isTrial = hold?.fault !== undefined && this.#trials.get(name) === resource;
     // Planted fault: pause-not-asked-for
     if (hold && !isTrial) throw heldFault(hold, name, now);
-    const untried = untriedHold(account, now);
+    const untried = untriedHold(holder, now);
     if (!untried) return undefined;
     const at = trialAt(untried, resource, now);
     if (at > now) throw heldFault({ ...untried, until: at }, name, now);
@@ -93,16 +110,17 @@ export class HoldKeeper {
   }
 
   /** Only one process gets the trial; the others see the hold until it has ended. */
-  async #claimTrial(name: string, resource: string): Promise<void> {
+  async #claimTrial(name: string | undefined, resource: string): Promise<void> {
     let isMine = false;
-    const account = await this.#options.accounts?.change(name, (current) => {
+    const holder = await this.#change(name, (current) => {
       const now = this.#clock.now();
       const hold = untriedHold(current, now);
       isMine = hold !== undefined;
-      return hold && withHold(current, whileTried(hold, now));
+      // Rule: one-trial-at-a-time
+      return hold ? withHold(current, whileTried(hold, now)) : current;
     });
     if (isMine) this.#trials.set(name, resource);
-    else if (account) await this.admit(account, resource);
+    else if (holder) await this.#admitted(holder, name, resource);
   }
 
   /**
@@ -123,7 +141,7 @@ export class HoldKeeper {
     const isBad = fault !== undefined && isEvidence(fault.code);
     if (!isBad) this.#failing.delete(resource);
     else if (this.#failing.size < maxFailing) this.#failing.add(resource);
-    const decide = <T extends Holder>(holder: T): T => {
+    const decide: Rule = (holder) => {
       const hold = blamingHold(holder);
       if (!isBad) return withoutHolds(holder, (one) => one.fault !== undefined);
       if (!hold) return holder;
@@ -132,24 +150,22 @@ export class HoldKeeper {
       return next ? withHold(others, next) : others;
     };
     const decided: Promise<unknown>[] = [];
-    const { accounts, rateLimiter } = this.#options;
+    const { accounts, budget } = this.#options;
     const connected = accounts?.connected;
-    if (connected !== undefined && connected !== rateLimiter.connected)
-      decided.push(rateLimiter.change((state) => ({ ...state, connected })));
-    const isOfBridge = rateLimiter.trial === resource;
-    if (isOfBridge) {
-      rateLimiter.trialEnded();
-      decided.push(rateLimiter.change(decide));
-    }
-    const isOfAccount = account !== undefined && this.#trials.get(account) === resource;
-    if (isOfAccount) {
-      this.#trials.delete(account);
-      decided.push(this.#changeAccount(account, decide));
+    if (connected !== undefined && connected !== budget.state.connected)
+      decided.push(this.#stored(undefined, (state) => ({ ...state, connected })));
+    const tried = [...this.#trials.keys()].filter(
+      (owner) => (owner ?? account) === account && this.#trials.get(owner) === resource,
+    );
+    for (const owner of tried) {
+      this.#trials.delete(owner);
+      decided.push(this.#stored(owner, decide));
     }
     // A 429 holds the bridge, even if it answers the trial of an account.
-    if (isBad && (isOfBridge || (isOfAccount && fault.code !== 'rate-limited'))) return Promise.all(decided);
+    const isDecided = tried.includes(undefined) || (tried.length > 0 && fault?.code !== 'rate-limited');
+    if (isBad && isDecided) return Promise.all(decided);
     // Planted fault: one-403-opens-circuit
-    const verdict = this.#blame.answered(evidence, now, rateLimiter.connected === 1);
+    const verdict = this.#blame.answered(evidence, now, budget.state.connected === 1);
     if (verdict) decided.push(this.#holdBack(verdict.account, verdict.hold, fault));
     return decided.length > 0 ? Promise.all(decided) : undefined;
   }
@@ -159,14 +175,13 @@ export class HoldKeeper {
    * it does not refuse for the reason of the hold.
    */
   #tokenRejected(resource: string): Promise<unknown> | undefined {
-    const { rateLimiter } = this.#options;
-    if (rateLimiter.trial !== resource) return undefined;
+    if (this.#trials.get(undefined) !== resource) return undefined;
     const isOver = ({ fault }: Hold) => fault !== undefined && fault !== 'token-rejected';
-    return rateLimiter.change((state) => withoutHolds(state, isOver));
+    return this.#stored(undefined, (state) => withoutHolds(state, isOver));
   }
 
   #holdBack(account: string | undefined, hold: Hold, fault: PartnerError | undefined): Promise<unknown> {
-    const { observer, rateLimiter } = this.#options;
+    const { observer } = this.#options;
     const askedMs = fault?.askedToWaitMs;
     observer?.warn('requests are on hold because of the answers of the service', {
       ...{ partnerAccount: account, reason: hold.reason, fault: fault?.code, answer: fault?.message },
@@ -182,20 +197,26 @@ export class HoldKeeper {
       const before = heldBy(holder, hold.kind, now);
       return !before || endOfHold(before) < endOfHold(hold);
     };
-    const held = <T extends Holder>(holder: T): T => (isLonger(holder) ? withHold(holder, hold) : holder);
-    return account === undefined ? rateLimiter.change(held) : this.#changeAccount(account, held);
+    return this.#stored(account, (holder) => (isLonger(holder) ? withHold(holder, hold) : holder));
   }
 
-  async #changeAccount(name: string, change: (account: PartnerAccount) => PartnerAccount): Promise<void> {
-    const { accounts, observer } = this.#options;
+  /** @returns the row after the change; undefined if there is none */
+  async #change(name: string | undefined, rule: Rule): Promise<Holder | undefined> {
+    const { accounts, budget } = this.#options;
+    if (name === undefined) return budget.change(rule);
+    return accounts?.change(name, (current) => {
+      const changed = rule(current);
+      return changed === current ? undefined : changed;
+    });
+  }
+
+  /** Never rejects. */
+  async #stored(name: string | undefined, rule: Rule): Promise<void> {
     try {
-      await accounts?.change(name, (current) => {
-        const changed = change(current);
-        return changed === current ? undefined : changed;
-      });
+      await this.#change(name, rule);
     } catch (error) {
-      observer?.warn('a hold of a partner account could not be stored: requests go on', {
-        partnerAccount: name,
+      this.#options.observer?.warn('a hold could not be stored: other processes may go on sending', {
+        ...(name !== undefined && { partnerAccount: name }),
         error,
       });
     }

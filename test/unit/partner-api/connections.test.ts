@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createConnections } from '../../../../shared/partner-api/http/connections.ts';
+import { createConnections } from '../../../shared/partner-api/transport.ts';
 
 describe('the connections', () => {
   beforeEach(() => void vi.useFakeTimers());

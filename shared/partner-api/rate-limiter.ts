@@ -1,0 +1,197 @@
+/**
+ * Lets each request wait for its slot of the shared rate budget. Slots are reserved in one conditional write for all
+ * requests that wait. A slot is used within `lateMs` of its time, or lost. Slots are 5 % further apart than the rate
+ * requires, so that no window of one second contains more requests than the rate, from whichever functions they come.
+ * This requires `1000 + lateMs + earlyMs < 1000 * spread`.
+ */
+import type { Clock } from '../domain/clock.ts';
+import { asPartnerError, PartnerError } from '../domain/faults.ts';
+import { freeSlotMs, reserveSlots } from '../domain/rate-budget.ts';
+import type { CachedBudget } from './cached-rows.ts';
+
+export interface RateLimiterOptions {
+  readonly budget: CachedBudget;
+  /** Request rate of the whole bridge. */
+  readonly maxRequestsPerSecond: number;
+  readonly clock: Clock;
+  /** When aborted, no new request begins, so that a hanging service does not delay the end of the bridge. Default: never. */
+  readonly stopped?: AbortSignal | undefined;
+}
+
+export interface RateLimiter {
+  /**
+   * Resolves when the request may start, with the moment until which it may be sent, ms since 1970. A later one needs
+   * another slot.
+   *
+   * @throws {PartnerError} `paused`, with `retryAfterMs`: there is no slot before `deadlineMs`; `transient` when the
+   * store cannot be reached
+   */
+  enter(resource: string, deadlineMs: number): Promise<number>;
+}
+
+interface Waiter {
+  readonly resource: string;
+  readonly deadlineMs: number;
+  readonly start: (untilMs: number) => void;
+  readonly refuse: (fault: PartnerError) => void;
+}
+
+const spread = 1.05;
+/** Leaves about 9 ms for network delays that bring requests closer together. */
+const lateMs = 40;
+/** The resolution of timers. */
+const earlyMs = 1;
+/** A longer delay of the store or of a timer means that the process was stalled, which does not predict the next delay. */
+const maxDelayMs = 500;
+const delayOf = (ms: number): number => Math.min(maxDelayMs, Math.max(0, ms));
+
+/** Creates the rate limiter; one per process and budget. */
+export const createRateLimiter = (options: RateLimiterOptions): RateLimiter => new SharedRateLimiter(options);
+
+class SharedRateLimiter implements RateLimiter {
+  readonly #lateMs: number;
+  readonly #budget: CachedBudget;
+  readonly #clock: Clock;
+  readonly #stopped: AbortSignal | undefined;
+  readonly #intervalMs: number;
+  readonly #waiters: Waiter[] = [];
+  #isServing = false;
+  /** Reserved slots that are not used yet: the first one and their number. */
+  #firstSlotMs = 0;
+  #slots = 0;
+  /** Duration of the last reservation. Slots are reserved from that much later on; otherwise they would already be late. */
+  #storeMs = 0;
+  /** Delay of the last timer. On a busy machine every timer is late; set earlier by this, it does not miss each slot. */
+  #timerMs = 0;
+  /** How far this process's clock is from the one by which slots are given. */
+  #offsetMs = 0;
+
+  constructor({ budget, maxRequestsPerSecond, clock, stopped }: RateLimiterOptions) {
+    this.#budget = budget;
+    this.#clock = clock;
+    this.#stopped = stopped;
+    this.#intervalMs = (1000 / maxRequestsPerSecond) * spread;
+    // At low rates the slots are further apart.
+    this.#lateMs = lateMs * Math.max(1, 1 / maxRequestsPerSecond);
+  }
+
+  enter(resource: string, deadlineMs: number): Promise<number> {
+    const fault = this.#refusal(resource, deadlineMs, this.#waiters.length);
+    if (fault) return Promise.reject(fault);
+    const isNext = this.#waiters.length === 0 && this.#budget.isFresh;
+    const untilMs = isNext ? this.#takeSlot() : undefined;
+    if (untilMs !== undefined) return Promise.resolve(untilMs);
+    return new Promise((start, refuse) => {
+      this.#waiters.push({ resource, deadlineMs, start, refuse });
+      if (this.#isServing) return;
+      this.#isServing = true;
+      // Deferred, so that all requests of this turn of the event loop share one reservation.
+      queueMicrotask(() => void this.#serve());
+    });
+  }
+
+  /** The time of the clock by which slots are given. */
+  #now(): number {
+    return this.#clock.now() + this.#offsetMs;
+  }
+
+  /** Starts requests when their slots have come, until none waits. If the store cannot be reached, all are refused. */
+  async #serve(): Promise<void> {
+    try {
+      while (this.#waiters.length > 0) await this.#serveNext();
+    } catch (error) {
+      for (const { refuse } of this.#waiters.splice(0)) refuse(asPartnerError(error));
+    } finally {
+      this.#isServing = false;
+    }
+  }
+
+  async #serveNext(): Promise<void> {
+    // Who gets a slot then sees a hold that another process has made.
+    if (this.#slots > 0) await this.#budget.refresh();
+    this.#refuseLate();
+    while (this.#waiters.length > 0) {
+      const untilMs = this.#takeSlot();
+      if (untilMs === undefined) break;
+      this.#waiters.shift()?.start(untilMs);
+    }
+    if (this.#waiters.length === 0) return;
+    if (this.#slots === 0) return this.#reserve();
+    const now = this.#now();
+    const sleepMs = Math.max(earlyMs, this.#firstSlotMs - now - this.#timerMs);
+    await this.#clock.sleep(sleepMs);
+    this.#timerMs = delayOf(this.#now() - now - sleepMs - earlyMs);
+  }
+
+  /** Refuses requests that wait in vain; the others keep their order. */
+  #refuseLate(): void {
+    for (const waiter of this.#waiters.splice(0)) {
+      const fault = this.#refusal(waiter.resource, waiter.deadlineMs, this.#waiters.length);
+      if (fault) waiter.refuse(fault);
+      else this.#waiters.push(waiter);
+    }
+  }
+
+  /**
+   * Why there is no slot in time; undefined if there is one.
+   *
+   * @param place number of requests that wait before it
+   */
+  #refusal(resource: string, deadlineMs: number, place: number): PartnerError | undefined {
+    if (this.#stopped?.aborted) return notSent(resource, 'the bridge is stopping', 0);
+    const isReserved = place < this.#slots;
+    const firstMs = isReserved ? this.#firstSlotMs : freeSlotMs(this.#budget.state, this.#now());
+    const waitMs = firstMs + (isReserved ? place : place - this.#slots) * this.#intervalMs - this.#now();
+    if (this.#clock.now() + waitMs <= deadlineMs) return undefined;
+    return notSent(resource, 'the rate budget has no slot before the deadline', waitMs);
+  }
+
+  /** Uses a slot whose time has come. @returns until when it may be used; undefined: there is none */
+  #takeSlot(): number | undefined {
+    const late = Math.ceil((this.#now() - lateMs - this.#firstSlotMs) / this.#intervalMs);
+    if (late > 0) this.#useSlots(Math.min(late, this.#slots));
+    if (this.#slots === 0 || this.#firstSlotMs > this.#now() + earlyMs) return undefined;
+    const untilMs = this.#firstSlotMs + this.#lateMs - this.#offsetMs;
+    this.#useSlots(1);
+    return untilMs;
+  }
+
+  #useSlots(count: number): void {
+    this.#firstSlotMs += count * this.#intervalMs;
+    this.#slots -= count;
+  }
+
+  async #reserve(): Promise<void> {
+    const askedAtMs = this.#clock.now();
+    const request = {
+      count: this.#batch(),
+      intervalMs: this.#intervalMs,
+      offsetMs: this.#offsetMs,
+      lastClockMs: this.#budget.state.clockMs,
+    };
+    const { firstSlotMs, offsetMs } = await this.#budget.reserve((state) =>
+      // Not the time of an earlier attempt: the process may have stood still in between.
+      reserveSlots(state, { ...request, nowMs: this.#clock.now() + this.#storeMs }),
+    );
+    this.#storeMs = delayOf(this.#clock.now() - askedAtMs);
+    this.#offsetMs = offsetMs;
+    this.#firstSlotMs = firstSlotMs;
+    this.#slots = request.count;
+  }
+
+  /**
+   * For all that wait, but for at most a second, so that a pause is noticed. At high rates also for requests to come, so
+   * that they need not wait for the store; where slots are scarce none, because an unused slot is lost.
+   */
+  #batch(): number {
+    const most = Math.max(1, Math.ceil(1000 / this.#intervalMs));
+    const isScarce = freeSlotMs(this.#budget.state, this.#now()) > this.#now() + earlyMs;
+    const ahead = isScarce ? 0 : Math.floor(lateMs / this.#intervalMs);
+    return Math.min(most, this.#waiters.length + ahead);
+  }
+}
+
+const notSent = (resource: string, why: string, waitMs: number) =>
+  new PartnerError('paused', `not sent (${resource}): ${why}`, {
+    retryAfterMs: Math.max(1, Math.ceil(waitMs)),
+  });
