@@ -6,6 +6,8 @@ import type { Observer } from '../ports/observer.ts';
  * ignored.
  */
 const maxOffMs = 86_400_000;
+/** Holds and slots bear such a difference; a greater one is an error of one of the clocks. */
+const noticedMs = 10_000;
 
 /**
  * Parses a `Date` header to milliseconds since 1970; its precision is one second.
@@ -17,7 +19,7 @@ function believedDate(date: string | undefined, nowMs: number): number | undefin
   return date !== undefined && Math.abs(dateMs - nowMs) <= maxOffMs ? dateMs : undefined;
 }
 
-/** Reads the service's clock. Create one per process, because it warns only once about an implausible `Date`. */
+/** Reads the service's clock. Create one per process, because it warns only once about a difference. */
 export function createServiceClock(observer?: Observer) {
   let isWarned = false;
 
@@ -29,16 +31,16 @@ export function createServiceClock(observer?: Observer) {
    * @param nowMs when the answer arrived, by the bridge's clock; used alone if `Date` is implausible
    */
   return function serviceTimeOf(date: string | undefined, nowMs: number): number {
+    const offMs = httpTime(date, nowMs) - nowMs;
+    if (Math.abs(offMs) > noticedMs && !isWarned) {
+      isWarned = true;
+      observer?.warn("the clocks of the service and of this process differ: see the service's Date header", {
+        offSeconds: Math.round(offMs / 1000),
+      });
+    }
     const dateMs = believedDate(date, nowMs);
     // Planted fault: date-believed
     if (dateMs !== undefined) return Math.min(dateMs, nowMs);
-    const claimedMs = httpTime(date, nowMs);
-    if (claimedMs !== nowMs && !isWarned) {
-      isWarned = true;
-      observer?.warn("the service's Date header is more than a day off: the bridge goes by its own clock", {
-        offSeconds: Math.round((claimedMs - nowMs) / 1000),
-      });
-    }
     return nowMs;
   };
 }

@@ -22,17 +22,10 @@ interface CachedToken extends AccessToken {
   readonly expiresAt: number;
 }
 
-interface Renewal {
-  readonly outcome: Promise<RefreshOutcome>;
-  readonly deadlineMs: number;
-}
-
 /** Interval between two reads of a row that another process is about to write. */
 const lookMs = 500;
 /** Long enough for the row of the next generation to become visible. */
 const generationMs = 5_000;
-/** A caller joins a renewal that ends this much before its own deadline. */
-const nearlyMs = 1_000;
 
 /** Creates the source; one per process, so that all callers share reads and refreshes. */
 export const createTokenSource = (options: TokenSourceOptions): TokenSource => new SharedTokenSource(options);
@@ -50,7 +43,7 @@ class SharedTokenSource implements TokenSource {
   readonly #clock: Clock;
   readonly #tokens = new Map<string, CachedToken>();
   readonly #reading = new Map<string, Promise<CachedToken | undefined>>();
-  readonly #renewals = new Map<string, Renewal>();
+  readonly #renewals = new Map<string, Promise<RefreshOutcome>>();
   /** The last rejected version of each account and the reason; it is not sent again. */
   readonly #rejected = new Map<string, { readonly version: string; readonly because: Rejection }>();
 
@@ -147,24 +140,21 @@ class SharedTokenSource implements TokenSource {
     return fresh;
   }
 
-  /** Asks the refresh-token stage, once for all who wait; waits until the caller's own deadline. */
+  /** Asks the refresh-token stage, once for all who wait; each waits until its own deadline. */
   async #renewed(name: string, version: string, deadlineMs: number): Promise<RefreshOutcome> {
     const rejection = this.#rejected.get(name);
     const because = rejection?.version === version ? rejection.because : 'expired';
     const key = `${name} ${version} ${because}`;
-    let renewal = this.#renewals.get(key);
-    if (!renewal || renewal.deadlineMs < deadlineMs - nearlyMs) {
-      const request = { partnerAccount: name, rejectedVersion: version, because };
-      const outcome = this.#options.requester.refresh(request, { deadlineMs }).catch(asFailed);
-      const begun = { outcome, deadlineMs };
-      renewal = begun;
-      this.#renewals.set(key, begun);
-      void outcome.then(() => this.#renewals.get(key) === begun && this.#renewals.delete(key));
-    }
-    if (renewal.deadlineMs <= deadlineMs) return renewal.outcome;
+    const renewal =
+      this.#renewals.get(key) ??
+      this.#options.requester
+        .refresh({ partnerAccount: name, rejectedVersion: version, because }, { deadlineMs })
+        .catch(asFailed)
+        .finally(() => this.#renewals.delete(key));
+    this.#renewals.set(key, renewal);
     const done = new AbortController();
     const late = this.#clock.sleep(deadlineMs - this.#clock.now(), done.signal);
-    const outcome = await Promise.race([renewal.outcome, late]).finally(() => done.abort('done'));
+    const outcome = await Promise.race([renewal, late]).finally(() => done.abort('done'));
     if (!outcome) throw notRenewed(name, lookMs);
     return outcome;
   }

@@ -27,7 +27,7 @@ describe('the answers of the service', () => {
     const service = await startScriptedService();
     const { answers, observer, shown } = setUp({ isTimed: true });
     const client = clientOf(service.url, { answers });
-    const scripts = [{ status: 403 }, { status: 404 }, { status: 429 }, { body: '{}' }];
+    const scripts = [{ status: 403 }, { status: 404 }, { body: '{}' }];
     for (const script of scripts) {
       service.next(script);
       await client.advert(token, feed, '7', { ...soon(), partnerAccount: 'main' }).catch(() => undefined);
@@ -36,6 +36,9 @@ describe('the answers of the service', () => {
       service.next(script);
       await client.advert(token, feed, '7', soon());
     }
+    // Last, because it puts the bridge on hold.
+    service.next({ status: 429 });
+    await client.advert(token, feed, '7', { ...soon(), partnerAccount: 'main' }).catch(() => undefined);
     client.close();
     await service.close();
     await answers.store();
