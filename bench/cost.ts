@@ -106,6 +106,5 @@ export const cost: Bench = {
   },
   notes: [
     `Costs: calls are counted as HTTP requests, at list prices of ${priceList.region}, ${priceList.date} (bench/prices.json). The partner service answers after ${setting.latencyMs} ms, batches are full (ten messages), and the rate budget is not a limit. Invocations are timed on this machine. The lines that Lambda logs itself, and the five long polls of an idle queue, are calculated.`,
-    'At the default of ten requests a second, functions cost money while a backlog waits for the budget: up to $0.70 per million changes instead of the GB-seconds above ([capacity.md](../operate/capacity.md)). An alarm email (`alarmEmail`) adds $1.00 a month for the key of its topic.',
   ],
 };
