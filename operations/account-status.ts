@@ -37,6 +37,7 @@ export function accountStatus(
   const lagSeconds = behindSince === null ? null : Math.max(0, nowMs - behindSince) / 1000;
   const causes = attentionOf(account, { ...whereabouts, lagSeconds }, feeds, nowMs);
   const attention = causes.filter((cause) => !explained.includes(cause));
+  const lastReset = Math.max(0, ...feeds.map((feed) => feed.lastReset ?? 0));
   return {
     name,
     generation,
@@ -50,6 +51,7 @@ export function accountStatus(
     needsPerson: attention.length > 0,
     attention,
     cursorResets: feeds.reduce((sum, { resets }) => sum + resets, 0),
+    lastCursorReset: lastReset === 0 ? null : toInstant(lastReset),
   };
 }
 
@@ -181,6 +183,8 @@ export interface AccountStatus {
    */
   readonly attention: readonly string[];
   readonly cursorResets: number;
+  /** When a cursor was last rejected. */
+  readonly lastCursorReset: string | null;
   readonly books: Omit<Books, 'redelivered'>;
   /** Number of repeated deliveries; only for a stack, which counts outcomes per delivery. */
   readonly redelivered?: number;

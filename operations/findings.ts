@@ -2,12 +2,15 @@
  * What is wrong, found once from the facts of `status`: `status` and the console show the same findings, with the same
  * command that mends each.
  */
-import { isAboutSecret, maxLagSeconds } from '../shared/contract/names.ts';
+import { type alarms, isAboutSecret, maxLagSeconds } from '../shared/contract/names.ts';
 import { printableLine } from '../shared/domain/text/printable.ts';
 import { type AccountStatus, heldMs } from './account-status.ts';
 import { applicationWords, connectWords } from './errors.ts';
 import type { RaisedAlarm } from './stack-state.ts';
 import type { Status } from './status.ts';
+
+/** A section of docs/operate/runbook.md: each has the name of an alarm (a test compares them). */
+type Section = Lowercase<(typeof alarms)[keyof typeof alarms]>;
 
 export interface Finding {
   /** The kind of problem, such as `circuit`; a new one is not a breaking change. */
@@ -23,7 +26,7 @@ export interface Finding {
   /** The command or the page that mends it; null when it ends by itself. */
   readonly mend: string | null;
   /** Section of docs/operate/runbook.md. */
-  readonly runbook: string | null;
+  readonly runbook: Section | null;
 }
 
 export interface FindingOptions {
@@ -73,27 +76,40 @@ export const needsAttention = (findings: readonly Finding[]): boolean =>
 
 /** Of the whole bridge: while one of them lasts, nothing is delivered. */
 const standstills: readonly string[] = [
-  ...['operator-paused', 'not-running', 'circuit', 'held', 'schedule', 'mapping'],
+  ...['operator-paused', 'not-running', 'circuit', 'held', 'table', 'schedule', 'mapping', 'no-account'],
 ];
+/** Also where nobody has to act: nothing waits. */
+const notesOfStandstill: readonly string[] = ['not-running', 'no-account'];
 const delays: readonly string[] = ['late', 'lagging', 'rate-limited'];
 
 /** The first line of `status`: is it delivering? */
-export function deliveryText({ partnerAccounts }: Status, findings: readonly Finding[]): string {
+export function deliveryText(status: Status, findings: readonly Finding[]): string {
+  const { partnerAccounts, webhooks = [] } = status;
   const ofBridge = findings.filter(({ partnerAccount }) => partnerAccount === null);
-  const isBad = ({ severity }: Finding) => severity !== 'note';
+  const isBad = ({ what, severity }: Finding) => severity !== 'note' || notesOfStandstill.includes(what);
   const standstill = standstills.flatMap(
     (what) => ofBridge.find((one) => one.what === what && isBad(one)) ?? [],
   );
   const late = findings.find(({ what }) => delays.includes(what));
   const faults = findings.filter(({ severity, what }) => severity === 'fault' && !delays.includes(what));
-  const hit = [...new Set(faults.flatMap(({ partnerAccount }) => partnerAccount ?? []))];
-  const isAll = hit.length > 0 && hit.length === partnerAccounts.length;
-  const [cause] = standstill.length > 0 ? standstill : isAll ? faults : [];
+  const ofAccounts = faults.filter(({ partnerAccount }) => partnerAccount !== null);
+  const hit = [...new Set(ofAccounts.map(({ partnerAccount }) => `${partnerAccount}`))];
+  const [cause] = [...standstill, ...(hit.length === partnerAccounts.length ? ofAccounts : [])];
   if (cause) return `Not delivering${causeText(cause)}`;
   if (late) return `Late${causeText(late)}`;
-  const rest = hit.length > 5 ? ` and ${hit.length - 5} more` : '';
-  return hit.length === 0 ? 'Delivering.' : `Delivering, but not for ${hit.slice(0, 5).join(', ')}${rest}.`;
+  const deaf = faults.some(({ what }) => what === 'webhook') ? webhooks : [];
+  const failing = deaf.flatMap(({ address, state }) => (state === 'delivering' ? [] : [address]));
+  const exceptions = [
+    ...(hit.length === 0 ? [] : [`not for ${namesText(hit)}`]),
+    ...(failing.length === 0 ? [] : [`not to ${namesText(failing)}`]),
+  ];
+  return exceptions.length === 0 ? 'Delivering.' : `Delivering, but ${exceptions.join(', and ')}.`;
 }
+
+const maxNames = 5;
+const namesText = (names: readonly string[]): string =>
+  names.slice(0, maxNames).join(', ') +
+  (names.length > maxNames ? ` and ${names.length - maxNames} more` : '');
 
 /** Without the end that leads to the command. */
 const causeText = ({ since, says }: Finding): string =>
@@ -119,7 +135,7 @@ export const alarmFinding = ({ name, says, since }: RaisedAlarm): Finding => {
   return {
     ...{ what: 'alarm', partnerAccount: null, since, severity: 'attention' },
     ...{ says: `The alarm ${name} is raised. ${text}`.trim(), mend: page },
-    runbook: page?.split('#')[1] ?? null,
+    runbook: name.split('-')[0]?.toLowerCase() as Section,
   };
 };
 
@@ -132,7 +148,7 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
           says: 'No partner account is connected. Connect one:',
           mend: command(connectWords('NAME')),
         },
-  'not-running': ({ isRunning, queue, partnerAccounts }, { command }) => {
+  'not-running': ({ isRunning, queue, partnerAccounts, lastDrain }, { command }) => {
     if (isRunning !== false || partnerAccounts.length === 0) return undefined;
     const polled = partnerAccounts.filter(({ state }) => state === 'polling');
     const lagSeconds = Math.max(0, ...polled.map((account) => account.lagSeconds ?? 0));
@@ -140,6 +156,7 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
     const isLate = lagSeconds > maxLagSeconds;
     return {
       severity: queue.waiting > 0 ? 'fault' : isLate ? 'attention' : 'note',
+      since: lastDrain,
       says: `No process runs this bridge: nothing is polled${isLate ? lag : ''}. Waiting: ${changes(queue.waiting)}.`,
       mend: command('run'),
     };
@@ -171,8 +188,9 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
       : {
           severity: nowMs - Date.parse(hold.since) >= heldMs ? 'fault' : 'note',
           since: hold.since,
-          says: `The partner service answers the requests of all partner accounts with the same fault (${hold.fault}). The bridge tries again by itself.`,
+          says: `The partner service answers the requests of all partner accounts with the same fault (${hold.fault}). A bridge that runs tries again by itself.`,
         },
+  table: ({ resourceFaults }) => ofResource('table', resourceFaults),
   schedule: ({ resourceFaults }) => ofResource('schedule', resourceFaults),
   mapping: ({ resourceFaults }) => ofResource('mapping', resourceFaults),
   'unreadable-row': ({ unreadable }) =>
@@ -232,7 +250,7 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
         },
       ];
     }),
-  alarm: ({ alarms }) => (alarms ?? []).map(alarmFinding),
+  alarm: (status) => (status.alarms ?? []).map(alarmFinding),
   unseen: ({ unseen }) =>
     (unseen ?? []).map((what) => ({
       severity: 'attention',
@@ -273,7 +291,7 @@ const accountRules: Readonly<Record<string, AccountRule>> = {
   held: ({ name, hold, reason }) => ({
     severity: 'fault',
     since: hold?.since ?? null,
-    says: `${name}: the service answers none of its requests (${printableLine(reason ?? hold?.fault ?? '')}). The bridge tries again by itself.`,
+    says: `${name}: the service answers none of its requests (${printableLine(reason ?? hold?.fault ?? '')}). A bridge that runs tries again by itself.`,
   }),
   'refresh-token-rejected': refusedToken,
   'grant-rejected': refusedToken,
@@ -317,6 +335,12 @@ const accountRules: Readonly<Record<string, AccountRule>> = {
     since: lastSuccess,
     says: `${name}: its feed was not read to its end for ${Math.round((lagSeconds ?? 0) / 60)} min.`,
     runbook: 'nosuccessfuldrain',
+  }),
+  'resource-unusable': ({ name, reason }, { command }) => ({
+    severity: 'fault',
+    says: `${name}: ${printableLine(reason ?? 'a resource of the bridge cannot be used')}. See what is missing or denied:`,
+    mend: command('doctor'),
+    runbook: 'needsattention',
   }),
   'feed-missing': (account, options) => ({
     severity: 'fault',

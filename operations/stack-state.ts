@@ -2,8 +2,10 @@
  * The state of AWS resources around the bridge of a stack: its schedules, its event source mapping and its alarms.
  */
 import { CloudWatchClient, GetMetricDataCommand, paginateDescribeAlarms } from '@aws-sdk/client-cloudwatch';
+import { DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { type LambdaClient, ListEventSourceMappingsCommand } from '@aws-sdk/client-lambda';
 import { GetScheduleCommand, SchedulerClient } from '@aws-sdk/client-scheduler';
+import { dynamoDbClient } from '../shared/aws/clients.ts';
 import { alarmOfBridge } from '../shared/contract/names.ts';
 import { allPages } from './ask.ts';
 import { makeAgainCommand } from './errors.ts';
@@ -17,7 +19,7 @@ export interface StackState {
    * `enabling` and similar.
    */
   readonly mapping: string;
-  /** What is wrong with the two above. */
+  /** What is wrong with the two above, and with the tables. */
   readonly resourceFaults: readonly ResourceFault[];
   /** The alarms in state ALARM; null if they cannot be read. */
   readonly alarms: readonly RaisedAlarm[] | null;
@@ -30,9 +32,9 @@ export interface StackState {
 }
 
 export interface ResourceFault {
-  readonly of: 'schedule' | 'mapping';
+  readonly of: 'schedule' | 'mapping' | 'table';
   readonly says: string;
-  /** The command that mends it. */
+  /** The command or page that mends it. */
   readonly mend: string;
 }
 
@@ -52,6 +54,7 @@ export interface StackPlaces {
 }
 
 const enabled = 'enabled';
+const restorePage = 'docs/operate/backup.md#restoring-a-table-on-aws';
 const unknown = 'unknown';
 const missing = 'missing';
 
@@ -62,6 +65,7 @@ export async function readStackState(
 ): Promise<StackState> {
   const cloudWatch = new CloudWatchClient();
   const scheduler = new SchedulerClient();
+  const dynamoDb = dynamoDbClient();
   const unseen: string[] = [];
   const seen = <T>(what: string, look: Promise<T>): Promise<T | undefined> =>
     look.catch((error: unknown) => {
@@ -70,7 +74,8 @@ export async function readStackState(
       return undefined;
     });
   try {
-    const [schedule, mapping, alarms, oldest] = await Promise.all([
+    const [tables, schedule, mapping, alarms, oldest] = await Promise.all([
+      seen('the tables', tableFaults(dynamoDb, outputs)),
       seen('the schedules', readSchedules(scheduler, outputs)),
       seen("fan-out's event source mapping", readMapping(lambda, outputs)),
       seen('the alarms', raisedAlarms(cloudWatch, bridge)),
@@ -79,12 +84,13 @@ export async function readStackState(
     return {
       schedule: schedule?.state ?? unknown,
       mapping: mapping?.state ?? unknown,
-      resourceFaults: [...(schedule?.faults ?? []), ...(mapping?.faults ?? [])],
+      resourceFaults: [...(tables ?? []), ...(schedule?.faults ?? []), ...(mapping?.faults ?? [])],
       alarms: alarms ?? null,
       oldestMessageSeconds: oldest ?? null,
       unseen,
     };
   } finally {
+    dynamoDb.destroy();
     cloudWatch.destroy();
     scheduler.destroy();
   }
@@ -94,6 +100,23 @@ export async function readStackState(
 interface ResourceState {
   readonly state: string;
   readonly faults: readonly ResourceFault[];
+}
+
+/** Nothing reads the advert-status table but fan-out, so nothing else would notice that it is gone. */
+async function tableFaults(
+  client: DynamoDBClient,
+  { feedStateTableName, advertStatusTableName }: StackOutputs,
+): Promise<ResourceFault[]> {
+  const faults = [feedStateTableName, advertStatusTableName].map(async (TableName) => {
+    const { Table } = await client.send(new DescribeTableCommand({ TableName })).catch((error: unknown) => {
+      if (error instanceof Error && error.name === 'ResourceNotFoundException') return { Table: undefined };
+      throw error;
+    });
+    const { TableStatus = 'gone' } = Table ?? {};
+    const fault = { of: 'table', says: `table ${TableName} is ${TableStatus}`, mend: restorePage } as const;
+    return TableStatus === 'ACTIVE' || TableStatus === 'UPDATING' ? [] : [fault];
+  });
+  return (await Promise.all(faults)).flat();
 }
 
 /** @see https://docs.aws.amazon.com/scheduler/latest/APIReference/API_GetSchedule.html */

@@ -1,9 +1,10 @@
 import { once } from '../../operations/ask.ts';
 import type { Bridge } from '../../operations/bridge.ts';
 import { bridgeFacts } from '../../operations/doctor/bridge-checks.ts';
-import { type CheckResult, examine, fault, SkippedError } from '../../operations/doctor/check.ts';
+import { type CheckResult, examine, fault, faultIn, SkippedError } from '../../operations/doctor/check.ts';
 import { CommandError } from '../../operations/errors.ts';
 import packageJson from '../../package.json' with { type: 'json' };
+import { StateError } from '../../shared/sqlite/file/state-error.ts';
 import { withOpening } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
 import { explained, type Place } from '../shared/explain.ts';
@@ -39,6 +40,8 @@ export const addDoctor = defineCommand(
   },
 );
 
+const unreadable = 'needs a state file that can be read: see state-file';
+
 /** The bridge need not exist, and nothing in it is changed. */
 function examined(target: Target): Promise<CheckResult[]> {
   const command = (words: string) => commandFor(target, words);
@@ -57,8 +60,7 @@ function examined(target: Target): Promise<CheckResult[]> {
       const { openFolder } = await import('../bridge/open-folder.ts');
       const { folderChecks, machineFacts } = await import('../../operations/doctor/folder-checks.ts');
       const { place } = opening;
-      const needed = 'needs a state file that can be read: see state-file';
-      const facts = factsOf(place, () => openFolder(opening), needed);
+      const facts = factsOf(place, () => openFolder(opening), unreadable);
       const explain = (error: unknown) => explanationOf(error, place);
       return examine(folderChecks, { ...facts, ...machineFacts, dir: target.dir }, { explain });
     });
@@ -86,13 +88,14 @@ function explanationOf(error: unknown, place: Place): Omit<CheckResult, 'name'> 
     const mend = action ? `Allow ${action} to whoever runs doctor` : `Ask who may: ${cause.message}`;
     return fault(`could not be checked: AWS denies ${action ?? 'it'}`, mend);
   }
+  if (error instanceof StateError && error.code === 'state-damaged')
+    return { result: 'skipped', says: unreadable, mend: null };
   const endpoint = process.env.AWS_ENDPOINT_URL;
   if (error instanceof Error && unknownOperation.test(error.name) && endpoint)
     return { result: 'skipped', says: `${endpoint} does not know this call`, mend: null };
   const known = explained(error, place);
   if (!(known instanceof CommandError)) return undefined;
-  const [says = '', ...mend] = asCalled(known.message).split(/\.\s+(?=[A-Z`])/);
-  return fault(says, mend.join('. ') || 'Run doctor again; if this remains, investigate it');
+  return faultIn(asCalled(known.message));
 }
 
 /** A line for each check, with the remedy below it, and the totals. */

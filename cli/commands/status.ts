@@ -238,8 +238,9 @@ const sumOf = (a: Sums, b: Sums): Sums =>
     Object.entries(a).map(([term, value]) => [term, value + b[term as keyof Sums]]),
   ) as unknown as Sums;
 
-function readText({ lastSuccess, lagSeconds, cursorResets }: AccountStatus): string {
-  const resets = cursorResets === 0 ? '' : `, cursor rejected ${count(cursorResets)} times`;
+function readText({ lastSuccess, lagSeconds, cursorResets, lastCursorReset }: AccountStatus): string {
+  const last = lastCursorReset === null ? '' : `, last at ${lastCursorReset}`;
+  const resets = cursorResets === 0 ? '' : `, cursor rejected ${count(cursorResets)} times${last}`;
   if (lagSeconds === null) return `none${resets}`;
   return lastSuccess === null
     ? `not read to its end yet, ${duration(lagSeconds)} after it was connected${resets}`

@@ -85,7 +85,7 @@ const progressOf = (
   return {
     since,
     cursor: page.nextCursor,
-    resets: startedOver ? resets + 1 : resets,
+    ...(startedOver ? { resets: resets + 1, lastReset: serviceTime } : { resets }),
     resetsInARow: isSetback(read, found) ? resetsInARow + 1 : 0,
     // Planted fault: last-success-of-any-page
     ...(page.hasMore ? resyncing && { resyncing } : { lastSuccess: serviceTime }),

@@ -12,6 +12,12 @@ export interface Problem {
 export const warning = (says: string, mend: string): Problem => ({ result: 'warning', says, mend });
 export const fault = (says: string, mend: string): Problem => ({ result: 'fault', says, mend });
 
+/** A message that says what is wrong and then what to do. */
+export function faultIn(message: string): Problem {
+  const [says = '', ...mend] = message.split(/\.\s+(?=[A-Z`])/);
+  return fault(says, mend.join('. ') || 'Run doctor again; if this remains, investigate it');
+}
+
 export interface Judgement {
   /** Said if there is no problem. */
   readonly fine: string;

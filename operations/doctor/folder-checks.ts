@@ -12,7 +12,7 @@ import type { EmbeddedState } from '../../shared/sqlite/state.ts';
 import type { Bridge } from '../bridge.ts';
 import { applicationWords, connectWords } from '../errors.ts';
 import { type BridgeFacts, bridgeChecks, runCheck } from './bridge-checks.ts';
-import { type Checks, fault, judged, type Problem, SkippedError, warning } from './check.ts';
+import { type Checks, fault, faultIn, judged, type Problem, SkippedError, warning } from './check.ts';
 
 export interface FolderFacts extends BridgeFacts<Bridge & { readonly state: EmbeddedState }> {
   readonly dir: string;
@@ -152,8 +152,8 @@ function integrityOf(dir: string, update: string): Problem | false {
       db.close();
     }
   } catch (error) {
-    if (!(error instanceof StateError) || error.code !== 'state-outdated') throw error;
-    return warning(error.message, `\`${update}\``);
+    if (!(error instanceof StateError)) throw error;
+    return error.code === 'state-outdated' ? warning(error.message, `\`${update}\``) : faultIn(error.message);
   }
   return fault(
     `${stateFileIn(dir)} is damaged`,

@@ -40,6 +40,7 @@ export const feedState = v.looseObject({
   lastSuccess: v.exactOptional(moment),
   lastPolled: v.exactOptional(moment),
   resets: wholeNumber(0),
+  lastReset: v.exactOptional(moment),
   resetsInARow: wholeNumber(0),
   pausedUntil: v.exactOptional(moment),
   fault: v.exactOptional(v.string()),

@@ -40,6 +40,7 @@ export const faultKinds = [
   'generation-over',
   'account-busy',
   'malformed-state',
+  'resource-unusable',
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
@@ -110,6 +111,8 @@ export const faultPolicies: Readonly<Record<FaultKind, FaultPolicy>> = {
   'account-busy': policy('partner-account', 'by-age'),
   /** A secret or a stored row has the wrong shape: half-written, or edited manually. It is never overwritten. */
   'malformed-state': policy('bridge', 'by-age', { needsAttention: true }),
+  /** A table, queue, secret or function of the bridge is missing, or the bridge may not use it. */
+  'resource-unusable': policy('bridge', 'by-age', { needsAttention: true }),
 };
 
 export interface FaultDetails {
@@ -147,11 +150,18 @@ export class PartnerError extends Error {
   }
 }
 
+/** Names of AWS errors about a resource that is missing or denied. Waiting does not help. */
+const unusable = /^(AccessDenied|KMSAccessDenied|ResourceNotFound|QueueDoesNotExist)/;
+
 /** Converts any error to a {@link PartnerError}: an unexpected error becomes `transient`, with the error as its cause. */
 export function asPartnerError(error: unknown): PartnerError {
   if (error instanceof PartnerError) return error;
   if (error instanceof ShapeError)
     return new PartnerError('malformed-state', error.message, { cause: error });
+  if (error instanceof Error && unusable.test(error.name)) {
+    const message = `a resource of the bridge cannot be used: ${error.name}: ${error.message}`;
+    return new PartnerError('resource-unusable', message, { cause: error });
+  }
   const name = error instanceof Error ? error.name : typeof error;
   return new PartnerError('transient', `unexpected ${name}`, { cause: error });
 }

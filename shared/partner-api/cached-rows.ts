@@ -153,7 +153,7 @@ async function reached<T>(access: Promise<T>): Promise<T> {
   try {
     return await access;
   } catch (error) {
-    const message = `the rate budget cannot be reached: ${asPartnerError(error).message}`;
-    throw new PartnerError('transient', message, { cause: error });
+    const { code, message } = asPartnerError(error);
+    throw new PartnerError(code, `the rate budget cannot be reached: ${message}`, { cause: error });
   }
 }

@@ -24,6 +24,8 @@ export interface FeedState extends FeedKey {
   readonly lastPolled?: number;
   /** Number of rejected cursors. */
   readonly resets: number;
+  /** When the last of them was rejected, ms since 1970. */
+  readonly lastReset?: number;
   /** Number of pages in a row after a rejected cursor, or with entries of which none is an ID. */
   readonly resetsInARow: number;
   /** The feed is not polled before this moment (ms since 1970), because of `fault`. */
@@ -41,6 +43,8 @@ export interface Progress {
   readonly since: string;
   readonly cursor: string;
   readonly resets: number;
+  /** If absent, the stored one stays. */
+  readonly lastReset?: number;
   readonly resetsInARow: number;
   /** Stored as given: if absent, a running resync has ended. */
   readonly resyncing?: true;

@@ -4,6 +4,7 @@ import {
   DescribeStacksCommand,
 } from '@aws-sdk/client-cloudformation';
 import { CloudWatchClient, DescribeAlarmsCommand, GetMetricDataCommand } from '@aws-sdk/client-cloudwatch';
+import { DeleteTableCommand } from '@aws-sdk/client-dynamodb';
 import {
   GetFunctionConfigurationCommand,
   InvokeCommand,
@@ -356,6 +357,12 @@ describe('what AWS runs, in status', () => {
       /`npx cdk deploy --revert-drift`/,
     ],
     [
+      'a table that is gone',
+      () => advertStatusTable.client.send(new DeleteTableCommand({ TableName: advertStatusTable.name })),
+      { attention: ['table'] },
+      /^Not delivering: Table .*\n.*docs\/operate\/backup\.md/s,
+    ],
+    [
       'an event source mapping that is switched off',
       () =>
         lambda.on(ListEventSourceMappingsCommand).resolves({ EventSourceMappings: [aMapping('Disabled')] }),
@@ -389,7 +396,7 @@ describe('what AWS runs, in status', () => {
       /AWS did not show the alarms \(AccessDenied: no cloudwatch:DescribeAlarms\)\. .*deploy\.md#what-status-/,
     ],
   ])('%s is left for a person', async (_what, given, expected, sentence) => {
-    given();
+    await given();
 
     const asJson = await cli('status --json');
 

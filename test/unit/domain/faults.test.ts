@@ -36,7 +36,7 @@ describe('what is done about faults', () => {
     ]);
     expect(kindsWhere(({ blames }) => blames === 'service')).toEqual(['transient', 'rate-limited', 'paused']);
     expect(kindsWhere(({ blames }) => blames === 'bridge')).toEqual([
-      ...['wrong-path', 'client-rejected', 'operator-paused', 'malformed-state'],
+      ...['wrong-path', 'client-rejected', 'operator-paused', 'malformed-state', 'resource-unusable'],
     ]);
     expect(kindsWhere(({ blames }) => blames === 'partner-account')).toHaveLength(8);
   });
@@ -44,12 +44,23 @@ describe('what is done about faults', () => {
   it('calls for a person where it does not end by itself', () => {
     expect(kindsWhere(({ needsAttention }) => needsAttention)).toEqual([
       ...['scope-insufficient', 'wrong-path', 'grant-rejected', 'client-rejected', 'scope-refused'],
-      ...['other-user', 'account-stopped', 'malformed-state'],
+      ...['other-user', 'account-stopped', 'malformed-state', 'resource-unusable'],
     ]);
   });
 });
 
 describe('an error as a fault', () => {
+  it.each(['ResourceNotFoundException', 'AccessDeniedException', 'AccessDenied', 'QueueDoesNotExist'])(
+    'is a resource that cannot be used when AWS answers %s',
+    (name) => {
+      const error = Object.assign(new Error('table x'), { name });
+
+      expect(asPartnerError(error)).toMatchObject({
+        ...{ code: 'resource-unusable', cause: error, message: expect.stringContaining('table x') },
+      });
+    },
+  );
+
   it('is itself when it is one, with what the service said', () => {
     const told = { status: 429, serviceCode: 'slow', retryAfterMs: 1, askedToWaitMs: 2, cause: 'x' };
     const fault = new PartnerError('rate-limited', 'wait', told);

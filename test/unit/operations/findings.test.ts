@@ -1,159 +1,352 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { deliveryText, findingsOf } from '../../../operations/findings.ts';
-import { readStatus, type StatusPorts } from '../../../operations/status.ts';
+import { alarmFinding, deliveryText, findingsOf } from '../../../operations/findings.ts';
+import { readStatus, type Status, type StatusPorts } from '../../../operations/status.ts';
+import { ShapeError } from '../../../shared/contract/checks.ts';
 import { emptyBooks } from '../../../shared/domain/books.ts';
+import type { Hold } from '../../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
-import { serviceHold, stopped } from '../../helpers/holds.ts';
+import type { FeedState } from '../../../shared/ports/feed-states.ts';
+import { serviceHold, stopped, tokenHold } from '../../helpers/holds.ts';
 import { feedState, partnerAccount } from '../../helpers/records.ts';
 
 const nowMs = Date.parse('2026-11-20T12:00:00Z');
 const minute = 60_000;
+const dayMs = 86_400_000;
 const connectedAt = new Date(nowMs).toISOString();
+const headings = [...readFileSync('docs/operate/runbook.md', 'utf8').matchAll(/^#+ (\S+)$/gm)].map(
+  ([, heading = '']) => heading.toLowerCase(),
+);
 
 interface Given {
+  readonly kind?: 'local' | 'stack';
   readonly accounts?: readonly Partial<PartnerAccount>[];
+  /** Of every account; null: they have none. */
+  readonly feed?: Partial<FeedState> | null;
   readonly queue?: {
     readonly waiting: number;
     readonly deadLetters: number;
     readonly oldestListedAt?: string;
   };
-  readonly more?: Partial<StatusPorts>;
+  readonly holds?: readonly Hold[];
+  readonly ports?: Partial<StatusPorts>;
+  /** What AWS runs. */
+  readonly aws?: Partial<Status>;
 }
 
-async function found({ accounts = [{}], queue = { waiting: 0, deadLetters: 0 }, more = {} }: Given) {
+async function lookAt(given: Given) {
+  const { kind = 'local', accounts = [{}], feed = {}, queue, holds, ports, aws } = given;
   const rows = accounts.map((account) => partnerAccount({ connectedAt, ...account }));
+  const feeds = feed === null ? [] : rows.map(({ name }) => feedOf(name, feed));
   const status = await readStatus(
     {
       partnerAccounts: { list: async () => rows },
-      feedStates: {
-        list: async () =>
-          rows.map(({ name }) => feedState({ partnerAccount: name, lastSuccess: nowMs - 1_000 })),
+      feedStates: { list: async () => feeds },
+      bookKeeper: {
+        read: async () => emptyBooks,
+        queue: async () => queue ?? { waiting: 0, deadLetters: 0 },
       },
-      bookKeeper: { read: async () => emptyBooks, queue: async () => queue },
       activity: { read: async () => undefined },
-      budgetStore: { read: async () => ({ nextSlotMs: 0 }) },
-      ...more,
+      budgetStore: { read: async () => ({ nextSlotMs: 0, ...(holds && { holds }) }) },
+      ...ports,
     },
     nowMs,
   );
   const command = (words: string) => `advert-bridge ${words}`;
-  const findings = findingsOf(status, { nowMs, kind: 'local', command });
-  return { findings, says: deliveryText(status, findings) };
+  const findings = findingsOf({ ...status, ...aws }, { nowMs, kind, command });
+  return { findings, line: deliveryText({ ...status, ...aws }, findings) };
 }
 
-const heldBridge = (since: number) => ({
-  budgetStore: {
-    read: async () => ({ nextSlotMs: 0, holds: [{ ...serviceHold('circuit', nowMs + minute), since }] }),
+const feedOf = (name: string, feed: Partial<FeedState>) =>
+  feedState({ partnerAccount: name, lastSuccess: nowMs - 1_000, ...feed });
+
+const lasting = { ...serviceHold('service', nowMs + minute), since: nowMs - minute, fault: 'transient' };
+const token = { version: '1', expiresAt: nowMs, usedAt: nowMs };
+const withWebhook = (trouble: object): Partial<StatusPorts> => ({
+  webhooks: {
+    list: () => [
+      {
+        url: 'https://a.example/hook?key=1',
+        ...{ waiting: 7, givenUp: 0 },
+        trouble: { since: nowMs, reason: '500', gone: false, ...trouble },
+      },
+    ],
   },
 });
-const webhook = (trouble: object) => ({
-  webhooks: { list: () => [{ url: 'https://a.example/hook', waiting: 7, trouble }] },
+const needy = (faultKind: string, fault: string = faultKind): Given => ({
+  accounts: [{ token }],
+  feed: { fault, faultKind, needsPerson: true, lastPolled: nowMs + 1 },
+});
+const unreadable: StatusPorts['feedStates'] = {
+  async list(onUnreadable) {
+    onUnreadable?.(new ShapeError('state of feed main/adverts', [{ path: 'since', expected: 'a time' }]));
+    return [];
+  },
+};
+const notRunning = { isRunning: () => false };
+const long = '2026-11-20T11:54:00.000Z';
+
+/** Every rule, on a bridge with one partner account: what is wrong, the finding, its severity, and what mends it. */
+const rules: readonly [string, Given, string, 'fault' | 'attention' | 'note', RegExp | null][] = [
+  ['nobody is connected', { accounts: [] }, 'no-account', 'note', /connect NAME/],
+  ['no process, nothing waits', { ports: notRunning }, 'not-running', 'note', /run$/],
+  [
+    'no process, a feed lags',
+    { ports: notRunning, feed: { lastSuccess: nowMs - 10 * minute } },
+    ...(['not-running', 'attention', /run$/] as const),
+  ],
+  [
+    'no process, changes wait for long',
+    { ports: notRunning, queue: { waiting: 3, deadLetters: 0, oldestListedAt: long } },
+    ...(['not-running', 'fault', /run$/] as const),
+  ],
+  [
+    'the circuit is open',
+    { holds: [serviceHold('circuit', nowMs + minute)] },
+    'circuit',
+    'fault',
+    /resume --early/,
+  ],
+  [
+    'the circuit is on trial',
+    { holds: [serviceHold('circuit', nowMs - 1)] },
+    'circuit',
+    'fault',
+    /resume --early/,
+  ],
+  ['429', { holds: [serviceHold('service', nowMs + minute)] }, 'rate-limited', 'note', /resume --early/],
+  ['one fault for everybody', { holds: [lasting] }, 'held', 'fault', null],
+  [
+    'one fault for everybody, just now',
+    { holds: [{ ...lasting, since: nowMs - 1_000 }] },
+    ...(['held', 'note', null] as const),
+  ],
+  ['one fault for the account', { accounts: [{ holds: [lasting] }] }, 'held', 'fault', null],
+  [
+    'a paused bridge',
+    { holds: [{ kind: 'operator', who: 'eva', since: nowMs }] },
+    ...(['operator-paused', 'attention', /resume$/] as const),
+  ],
+  [
+    'a paused account',
+    { accounts: [{ holds: [{ kind: 'operator', who: 'eva', since: nowMs }] }] },
+    ...(['operator-paused', 'attention', /resume main$/] as const),
+  ],
+  [
+    'few changes wait for long: their adverts are not answered',
+    { queue: { waiting: 5, deadLetters: 0, oldestListedAt: '2026-11-20T11:59:00.000Z' } },
+    ...(['late', 'fault', null] as const),
+  ],
+  [
+    'dead letters',
+    { queue: { waiting: 0, deadLetters: 1 } },
+    ...(['dead-letters', 'attention', /dead-letters redrive --all/] as const),
+  ],
+  [
+    'a webhook that fails',
+    { ports: withWebhook({ since: nowMs - minute }) },
+    'webhook',
+    'fault',
+    /webhook URL --forget/,
+  ],
+  [
+    'a webhook that is gone',
+    { ports: withWebhook({ gone: true }) },
+    'webhook',
+    'fault',
+    /webhook URL --forget/,
+  ],
+  [
+    'an unreadable row',
+    { ports: { feedStates: unreadable } },
+    'unreadable-row',
+    'fault',
+    /docs\/operate\/backup\.md/,
+  ],
+  [
+    'a raised alarm',
+    { aws: { alarms: [{ name: 'LateEvents', says: 'x', since: null }] } },
+    'alarm',
+    'attention',
+    null,
+  ],
+  ['a denied look', { aws: { unseen: ['the alarms (denied)'] } }, 'unseen', 'attention', /deploy\.md#/],
+  ...(['table', 'schedule', 'mapping'] as const).map(
+    (of) =>
+      [
+        `a ${of} that is off`,
+        { kind: 'stack', aws: { resourceFaults: [{ of, says: 'it is off', mend: 'aws x' }] } },
+        ...([of, 'fault', /aws x/] as const),
+      ] satisfies (typeof rules)[number],
+  ),
+  [
+    'a dead refresh token',
+    { accounts: [stopped('refresh-token-rejected')] },
+    'refresh-token-rejected',
+    'fault',
+    /connect main/,
+  ],
+  [
+    'too small a scope',
+    { accounts: [stopped('scope-insufficient')] },
+    'scope-insufficient',
+    'fault',
+    /connect main/,
+  ],
+  ['a wrong client secret', needy('client-rejected'), 'client-rejected', 'fault', /application --base-url/],
+  [
+    'an empty application secret',
+    needy('malformed-state', 'secret advert-bridge/application: expected an object'),
+    ...(['malformed-state', 'fault', /application --base-url/] as const),
+  ],
+  [
+    'a damaged secret',
+    needy('malformed-state', 'secret advert-bridge/partner-accounts/main: expected JSON'),
+    ...(['malformed-state', 'fault', /connect main/] as const),
+  ],
+  ['no service at the base URL', needy('wrong-path'), 'wrong-path', 'fault', /application --base-url/],
+  [
+    'no service at the base URL of a stack',
+    { ...needy('wrong-path'), kind: 'stack' },
+    ...(['wrong-path', 'fault', /npx cdk deploy -c partnerBaseUrl=URL/] as const),
+  ],
+  ['a missing table or a denied call', needy('resource-unusable'), 'resource-unusable', 'fault', /doctor/],
+  ['a fault of a newer bridge', needy('never-heard-of'), 'never-heard-of', 'fault', null],
+  [
+    'a token that cannot be sent',
+    { accounts: [{ holds: [tokenHold(nowMs + 1, 'token-answer-broken')] }] },
+    ...(['token-answer-broken', 'fault', /connect main/] as const),
+  ],
+  [
+    'a cursor that does not move',
+    { feed: { pausedUntil: nowMs + 1, fault: 'three', faultKind: 'contract-broken', needsPerson: true } },
+    ...(['feed-stuck', 'fault', /resync main --since TIME/] as const),
+  ],
+  ['a feed that lags', { feed: { lastSuccess: nowMs - 301_000 } }, 'lagging', 'fault', null],
+  [
+    'no feed',
+    { feed: null, accounts: [{ connectedAt: new Date(nowMs - minute).toISOString() }] },
+    ...(['feed-missing', 'fault', /connect main/] as const),
+  ],
+  [
+    'a refresh token without use',
+    { accounts: [{ token: { ...token, usedAt: nowMs - 23 * dayMs } }] },
+    ...(['refresh-token-dying', 'attention', /connect main/] as const),
+  ],
+];
+
+describe('the one finding', () => {
+  it.each(rules)('when there is %s', async (_, given, what, severity, mend) => {
+    const { findings } = await lookAt(given);
+
+    expect(findings).toMatchObject([{ what, severity }]);
+    expect(findings[0]?.mend ?? '').toMatch(mend ?? /^$/);
+    const { runbook } = findings[0] ?? expect.fail('one');
+    if (runbook !== null) expect(headings).toContain(runbook);
+  });
+});
+
+describe('nothing is found', () => {
+  it.each<[string, Given]>([
+    ['all is well', {}],
+    ['a feed lags no longer than the alarm allows', { feed: { lastSuccess: nowMs - 300_000 } }],
+    ['a backlog is worked off', { queue: { waiting: 5_000, deadLetters: 0, oldestListedAt: long } }],
+    ['a hold has just begun', { accounts: [{ holds: [{ ...lasting, since: nowMs - 1_000 }] }] }],
+    ['a webhook has just failed', { ports: withWebhook({}) }],
+    ['an account was disconnected', { accounts: [stopped('disconnected')] }],
+    [
+      'a refresh token has time enough',
+      { accounts: [{ token: { ...token, usedAt: nowMs - 23 * dayMs + 1 } }] },
+    ],
+    [
+      'a feed is about to be registered',
+      { feed: null, accounts: [{ connectedAt: new Date(nowMs - 59_999).toISOString() }] },
+    ],
+    [
+      'the fault is of a token that was replaced',
+      {
+        accounts: [{ token }],
+        feed: { fault: 'x', faultKind: 'account-stopped', needsPerson: true, lastPolled: nowMs - 1 },
+      },
+    ],
+  ])('when %s', async (_, given) => {
+    expect((await lookAt(given)).findings).toEqual([]);
+  });
+});
+
+it('puts the worst first', async () => {
+  const { findings } = await lookAt({
+    accounts: [stopped('refresh-token-rejected')],
+    ports: notRunning,
+    queue: { waiting: 0, deadLetters: 1 },
+  });
+
+  expect(findings.map(({ severity }) => severity)).toEqual(['fault', 'attention', 'note']);
+});
+
+it('takes the page of a raised alarm from its description', () => {
+  const says = 'Severity: high. Events are late. Runbook: https://wiki.example/bridge#lateevents';
+
+  expect(alarmFinding({ name: 'LateEvents', says, since: null })).toMatchObject({
+    says: 'The alarm LateEvents is raised. Events are late.',
+    ...{ mend: 'https://wiki.example/bridge#lateevents', runbook: 'lateevents' },
+  });
 });
 
 describe('the first line of status', () => {
+  const bad = stopped('refresh-token-rejected');
   it.each<[string, Given, RegExp]>([
     ['nothing is wrong', {}, /^Delivering\.$/],
     [
-      'one of two accounts is stopped',
-      { accounts: [{ name: 'a' }, { name: 'b', ...stopped('refresh-token-rejected') }] },
+      'one account is stopped',
+      { accounts: [{ name: 'a' }, { name: 'b', ...bad }] },
       /^Delivering, but not for b\.$/,
     ],
     [
-      'every account is stopped',
-      { accounts: [stopped('refresh-token-rejected')] },
-      /^Not delivering: main: the service no longer accepts/,
+      'many accounts are stopped',
+      { accounts: [{ name: 'z' }, ...['a', 'b', 'c', 'd', 'e', 'f'].map((name) => ({ name, ...bad }))] },
+      /^Delivering, but not for a, b, c, d, e and 1 more\.$/,
     ],
-    ['the circuit is open', { more: heldBridge(nowMs) }, /^Not delivering: The circuit is open/],
+    ['every account is stopped', { accounts: [bad] }, /^Not delivering: main: /],
     [
-      'nobody runs it while changes wait',
-      { queue: { waiting: 3, deadLetters: 0 }, more: { isRunning: () => false } },
-      /^Not delivering: No process runs this bridge/,
+      'every account is stopped and a webhook fails',
+      { accounts: [bad], ports: withWebhook({ gone: true }) },
+      /^Not delivering: main: /,
     ],
+    [
+      'a webhook is gone',
+      { ports: withWebhook({ gone: true }) },
+      /^Delivering, but not to https:\/\/a\.example\/hook/,
+    ],
+    [
+      'the circuit is open',
+      { holds: [serviceHold('circuit', nowMs)] },
+      /^Not delivering: The circuit is open/,
+    ],
+    ['the service gives one fault', { holds: [lasting] }, /^Not delivering since 2026-11-20T11:59:00.000Z: /],
+    [
+      'the service asks to wait',
+      { holds: [serviceHold('service', nowMs + minute)] },
+      /^Late since .* 12:01:00|^Late since .*T12:01:00/,
+    ],
+    ['nobody runs it', { ports: notRunning }, /^Not delivering: No process/],
+    [
+      'nobody runs it any more',
+      { ports: notRunning, feed: { lastPolled: nowMs - minute } },
+      /^Not delivering since 2026-11-20T11:59:00.000Z: No process/,
+    ],
+    ['nobody is connected', { accounts: [] }, /^Not delivering: No partner account is connected/],
     [
       'changes wait for long',
-      { queue: { waiting: 3, deadLetters: 0, oldestListedAt: '2026-11-20T11:54:00.000Z' } },
+      { queue: { waiting: 3, deadLetters: 0, oldestListedAt: long } },
       /^Late since 2026-11-20T11:54:00.000Z/,
     ],
     [
       'somebody has paused it',
-      {
-        more: {
-          budgetStore: {
-            read: async () => ({ nextSlotMs: 0, holds: [{ kind: 'operator', who: 'eva', since: nowMs }] }),
-          },
-        },
-      },
-      /^Not delivering since .* paused by eva/,
+      { holds: [{ kind: 'operator', who: 'eva', since: nowMs }] },
+      /^Not delivering since .* eva/,
     ],
-  ])('where %s', async (_, given, line) => {
-    expect((await found(given)).says).toMatch(line);
+  ])('when %s', async (_, given, line) => {
+    expect((await lookAt(given)).line).toMatch(line);
   });
-});
-
-describe('a finding', () => {
-  it.each<[string, Given, string, string]>([
-    [
-      'every advert of an account answers the same fault',
-      {
-        accounts: [
-          {
-            holds: [{ ...serviceHold('service', nowMs + minute), since: nowMs - minute, fault: 'transient' }],
-          },
-        ],
-      },
-      'held',
-      'fault',
-    ],
-    [
-      'a webhook fails',
-      { more: webhook({ since: nowMs - minute, reason: '500' }) as Partial<StatusPorts> },
-      'webhook',
-      'fault',
-    ],
-    [
-      'a webhook is gone',
-      { more: webhook({ since: nowMs, reason: '410', gone: true }) as Partial<StatusPorts> },
-      'webhook',
-      'fault',
-    ],
-    ['there are dead letters', { queue: { waiting: 0, deadLetters: 1 } }, 'dead-letters', 'attention'],
-    ['nobody runs it, and nothing waits', { more: { isRunning: () => false } }, 'not-running', 'note'],
-  ])('where %s', async (_, given, what, severity) => {
-    const { findings } = await found(given);
-    expect(findings.map((one) => ({ what: one.what, severity: one.severity }))).toEqual([{ what, severity }]);
-  });
-
-  it('is not made of a backlog that is being worked off', async () => {
-    const queue = { waiting: 5_000, deadLetters: 0, oldestListedAt: '2026-11-20T11:55:00.000Z' };
-    expect((await found({ queue })).findings).toEqual([]);
-  });
-
-  it('is made of few changes that wait for long: every advert answers a fault', async () => {
-    const queue = { waiting: 5, deadLetters: 0, oldestListedAt: '2026-11-20T11:59:00.000Z' };
-    expect((await found({ queue })).findings).toMatchObject([{ what: 'late', severity: 'fault' }]);
-  });
-
-  it('is not made of a hold that has just begun: most end at the first trial', async () => {
-    const hold = { ...serviceHold('service', nowMs + minute), since: nowMs - 1_000, fault: 'transient' };
-    expect((await found({ accounts: [{ holds: [hold] }] })).findings).toEqual([]);
-  });
-
-  it('comes before those that are less bad', async () => {
-    const { findings } = await found({
-      accounts: [stopped('refresh-token-rejected')],
-      queue: { waiting: 0, deadLetters: 1 },
-      more: { isRunning: () => false },
-    });
-    expect(findings.map(({ severity }) => severity)).toEqual(['fault', 'attention', 'note']);
-  });
-});
-
-it('is made of a hold of the whole bridge, whichever fault made it', async () => {
-  const since = nowMs - minute;
-  const hold = { ...serviceHold('service', nowMs + minute), since, fault: 'transient' };
-  const budgetStore = { read: async () => ({ nextSlotMs: 0, holds: [hold] }) };
-  const { findings, says } = await found({ more: { budgetStore } });
-
-  expect(findings).toMatchObject([{ what: 'held', severity: 'fault' }]);
-  expect(says).toMatch(/^Not delivering since 2026-11-20T11:59:00.000Z: .*\(transient\)/);
 });

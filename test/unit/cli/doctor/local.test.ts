@@ -61,13 +61,11 @@ function sql({ dir }: Local, ...statements: string[]): void {
 const changeAccount = (local: Local, to: (account: PartnerAccount) => PartnerAccount) =>
   change(local, async ({ partnerAccounts }) => void (await partnerAccounts.change('main', to)));
 
-/** Overwrites the root page of an index that nothing reads. */
-function damage({ dir }: Local): void {
+/** Overwrites the root page of a table, or of an index: by default one that nothing reads. */
+function damage({ dir }: Local, name = 'unsent_due'): void {
   const file = path.join(dir, 'bridge.db');
   const db = new DatabaseSync(file);
-  const { page } = db
-    .prepare("SELECT rootpage AS page FROM sqlite_schema WHERE name = 'unsent_due'")
-    .get() as {
+  const { page } = db.prepare('SELECT rootpage AS page FROM sqlite_schema WHERE name = ?').get(name) as {
     page: number;
   };
   const { page_size: size } = db.prepare('PRAGMA page_size').get() as { page_size: number };
@@ -131,11 +129,19 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
   },
   {
     is: 'a damaged page',
-    plant: damage,
+    plant: (local) => damage(local),
     check: 'state-file',
     result: 'fault',
     says: 'is damaged',
     mend: 'docs/operate/backup.md',
+  },
+  {
+    is: 'a damaged page of rows that are read',
+    plant: (local) => damage(local, 'rows'),
+    check: 'state-file',
+    result: 'fault',
+    says: 'is damaged',
+    mend: 'Restore the folder from a backup',
   },
   {
     is: 'a file that is no state',

@@ -298,7 +298,7 @@ describe('drain', () => {
         expect(await world.feed()).toMatchObject({
           since: '2026-11-20T11:55:00.000Z',
           cursor: '1',
-          resets: 1,
+          ...{ resets: 1, lastReset: world.clock.now() },
         });
         expect(world.observer.counted(metrics.cursorResets)).toBe(1);
       },
