@@ -156,11 +156,13 @@ export class AdvertBridge extends Construct {
       Grant.addToPrincipal({ grantee, resourceArns, actions });
     const queues = Object.values(this.queues).map(({ queueArn }) => queueArn);
     const schedules = this.#schedules.map(({ scheduleArn }) => scheduleArn);
+    const tables = Object.values(this.tables).map(({ tableArn }) => tableArn);
     this.#settings.encryptionKey?.grantDecrypt(grantee);
     return grant(['cloudformation:DescribeStacks'], [stackArnOf(this)])
       .combine(grant(['sqs:GetQueueAttributes'], queues))
       .combine(grant(['scheduler:GetSchedule'], schedules))
       .combine(grant(unnamed, ['*']))
+      .combine(grant(['dynamodb:DescribeTable'], tables))
       .combine(this.tables.feedState.grant(grantee, 'dynamodb:Query', 'dynamodb:GetItem'));
   }
 

@@ -4,6 +4,7 @@ import type { AcceptedApplication, ConnectedAccount } from '../shared/contract/c
 import type { PollAnswer } from '../shared/contract/poll.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
 import type { Clock } from '../shared/domain/clock.ts';
+import type { PartnerAccount } from '../shared/domain/partner-account.ts';
 import type { Secret } from '../shared/domain/secret.ts';
 import type { AdvertLister } from '../shared/partner-api/partner-service.ts';
 import type { AuditProgress, BackfillProgress } from '../shared/ports/backfills.ts';
@@ -51,6 +52,8 @@ export interface Bridge {
   readonly webhooks?: Pick<Webhooks, 'list'>;
   /** Only for an embedded bridge: whether a process runs it. */
   readonly isRunning?: () => boolean;
+  /** Only for an embedded bridge: the accounts that an older copy of the state would publish with used numbers. */
+  readonly reusedHistories?: (accounts: readonly PartnerAccount[]) => readonly PartnerAccount[];
   /** Only for a stack: what AWS runs. */
   readonly stack?: {
     /** The deployed version. */

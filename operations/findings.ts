@@ -76,7 +76,17 @@ export const needsAttention = (findings: readonly Finding[]): boolean =>
 
 /** Of the whole bridge: while one of them lasts, nothing is delivered. */
 const standstills: readonly string[] = [
-  ...['operator-paused', 'not-running', 'circuit', 'held', 'table', 'schedule', 'mapping', 'no-account'],
+  ...[
+    'older-copy',
+    'operator-paused',
+    'not-running',
+    'circuit',
+    'held',
+    'table',
+    'schedule',
+    'mapping',
+    'no-account',
+  ],
 ];
 /** Also where nobody has to act: nothing waits. */
 const notesOfStandstill: readonly string[] = ['not-running', 'no-account'];
@@ -148,8 +158,19 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
           says: 'No partner account is connected. Connect one:',
           mend: command(connectWords('NAME')),
         },
-  'not-running': ({ isRunning, queue, partnerAccounts, lastDrain }, { command }) => {
-    if (isRunning !== false || partnerAccounts.length === 0) return undefined;
+  'older-copy': ({ reusedHistories = [] }, { command }) =>
+    reusedHistories.length === 0
+      ? undefined
+      : {
+          severity: 'fault',
+          says:
+            'The state is an older copy: more was published than it knows, so no run begins. It would use sequence ' +
+            `numbers again for ${namesText(reusedHistories)}. Begin anew, with a TIME shortly before the copy was made:`,
+          mend: command('connect --all --new-history --since TIME'),
+        },
+  'not-running': (status, { command }) => {
+    const { isRunning, queue, partnerAccounts, lastDrain, reusedHistories = [] } = status;
+    if (isRunning !== false || partnerAccounts.length === 0 || reusedHistories.length > 0) return undefined;
     const polled = partnerAccounts.filter(({ state }) => state === 'polling');
     const lagSeconds = Math.max(0, ...polled.map((account) => account.lagSeconds ?? 0));
     const lag = `, one feed for ${Math.round(lagSeconds / 60)} min`;

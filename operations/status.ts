@@ -4,6 +4,7 @@ import type { Books } from '../shared/domain/books.ts';
 import { toInstant } from '../shared/domain/clock.ts';
 import { forEachConcurrent } from '../shared/domain/for-each-concurrent.ts';
 import { endOfHold, heldBy, holdOf, withoutHolds } from '../shared/domain/holds.ts';
+import type { PartnerAccount } from '../shared/domain/partner-account.ts';
 import { shownUrl } from '../shared/domain/text/shown-url.ts';
 import type { BookKeeper } from '../shared/ports/books.ts';
 import type { FeedState, FeedStates } from '../shared/ports/feed-states.ts';
@@ -30,6 +31,8 @@ export interface StatusPorts {
   readonly webhooks?: Pick<Webhooks, 'list'>;
   /** Only for an embedded bridge: whether a process runs it. */
   readonly isRunning?: () => boolean;
+  /** Only for an embedded bridge. */
+  readonly reusedHistories?: (accounts: readonly PartnerAccount[]) => readonly PartnerAccount[];
   /** Only for a stack. */
   readonly stack?: {
     /** The deployed version. */
@@ -103,6 +106,7 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     paused: shownPause(heldBy(budget, 'operator', nowMs)),
     unreadable,
     ...(isRunning !== undefined && { isRunning }),
+    ...(ports.reusedHistories && { reusedHistories: ports.reusedHistories(wanted).map(({ name }) => name) }),
     ...(ports.webhooks && { webhooks: ports.webhooks.list().map((webhook) => shownWebhook(webhook, nowMs)) }),
     ...shownStack(stack),
   };
@@ -174,6 +178,8 @@ export interface Status extends ShownStack {
   readonly paused: ShownPause | null;
   /** Only for an embedded bridge: whether a process runs it. */
   readonly isRunning?: boolean;
+  /** Only for an embedded bridge: partner accounts that this older copy of the state would publish with used numbers. */
+  readonly reusedHistories?: readonly string[];
   /** Only for an embedded bridge. */
   readonly webhooks?: readonly ShownWebhook[];
   /** Stored rows that cannot be read, each with the reason; what they describe is not polled. */

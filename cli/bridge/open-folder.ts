@@ -11,6 +11,7 @@ import { silentObserver } from '../../operations/poll-deps.ts';
 import { bridgeSettingsSchema } from '../../shared/contract/settings.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { stateFileIn } from '../../shared/sqlite/file/private-folder.ts';
+import { readMark, reusedHistories } from '../../shared/sqlite/file/published-mark.ts';
 import { isRunning } from '../../shared/sqlite/file/run-lock.ts';
 import { type EmbeddedState, openEmbeddedState, openEmbeddedStateToRead } from '../../shared/sqlite/state.ts';
 import { applicationCommand } from '../shared/explain.ts';
@@ -77,6 +78,10 @@ export async function openFolder(opening: Opening<LocalTarget>): Promise<FolderB
     newId: randomUUID,
     who: async () => userName(),
     isRunning: () => isRunning(target.dir),
+    reusedHistories(accounts) {
+      const mark = readMark(target.dir);
+      return mark ? reusedHistories(mark, state.eventLog.ends().last, accounts) : [];
+    },
     isDelivering: () => isRunning(target.dir),
     depthLagMs: 0,
     events: (name, watch) => tailFolder(state, name, watch),

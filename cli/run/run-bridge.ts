@@ -3,6 +3,7 @@ import { createDryState } from '../../embedded/dry-state.ts';
 import { openReaders } from '../../embedded/readers.ts';
 import { createJsonObserver, createTextObserver } from '../../embedded/text-observer.ts';
 import type { Webhook } from '../../embedded/webhooks/delivery.ts';
+import { CommandError } from '../../operations/errors.ts';
 import { findingsOf, needsAttention } from '../../operations/findings.ts';
 import { readStatus } from '../../operations/status.ts';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -10,6 +11,7 @@ import { bridgeSettings } from '../../shared/contract/settings.ts';
 import { systemClock, toInstant } from '../../shared/domain/clock.ts';
 import { shownUrl } from '../../shared/domain/text/shown-url.ts';
 import { exposureOf } from '../../shared/sqlite/file/private-folder.ts';
+import { keepMark, markFileIn, readMark, reusedHistories } from '../../shared/sqlite/file/published-mark.ts';
 import { takeRunLock } from '../../shared/sqlite/file/run-lock.ts';
 import type { EmbeddedState } from '../../shared/sqlite/state.ts';
 import type { WebhookStatus } from '../../shared/sqlite/webhooks.ts';
@@ -98,6 +100,11 @@ async function runLocked(
     unreadable += 1;
   });
   const names = readable.map(({ name }) => name);
+  const lastEvent = () => state.eventLog.ends().last;
+  const mark = readMark(target.dir);
+  const reused = mark ? reusedHistories(mark, lastEvent(), readable) : [];
+  if (reused.length > 0 && !dryRun) throw new CommandError(olderText(target, reused));
+  if (!mark && lastEvent() > 0) tell(unknownAgeText(target));
   if (!untilIdle) tell(startText(target, baseUrl, names, options));
   if (readable.length + unreadable === 0) tell(nobodyConnectedText(target));
   const begun = await totals(state);
@@ -119,6 +126,7 @@ async function runLocked(
   const serving = metrics === undefined ? undefined : await import('./metrics.ts');
   const server = await serving?.serveMetrics(metrics ?? 0, metricsSource(state, target));
   if (serving && server) tell(`Metrics: ${serving.addressOf(server)}`);
+  const endMark = dryRun ? () => {} : keepMark(target.dir, lastEvent);
   const readers = await openReaders({
     state,
     webhooks: dryRun ? [] : webhooks,
@@ -152,6 +160,7 @@ async function runLocked(
     return { needsPerson: isLeft || undelivered.length > 0, stopped: signal.aborted };
   } finally {
     await readers.stop();
+    endMark();
     progress.stop();
     server?.close();
     server?.closeAllConnections();
@@ -207,6 +216,14 @@ function startText(
 }
 
 const dryRunText = 'Dry run: nothing of this is stored or sent.';
+
+const olderText = (target: LocalTarget, accounts: readonly { readonly name: string }[]): string =>
+  `${markFileIn(target.dir)} says that more was published than this state knows: it is an older copy, and would use ` +
+  `sequence numbers again for ${accounts.map(({ name }) => name).join(', ')}. Begin anew: ` +
+  `\`${commandFor(target, 'connect --all --new-history --since TIME')}\`, with a TIME shortly before the copy was made`;
+
+const unknownAgeText = (target: LocalTarget): string =>
+  `${markFileIn(target.dir)} is missing, so nobody can tell whether this state is an older copy. If it is, stop this run and follow docs/operate/backup.md.`;
 
 const nobodyConnectedText = (target: Target): string =>
   `No partner account is connected. Connect one: \`${connectCommand(target, 'NAME')}\``;

@@ -112,5 +112,5 @@ export const bridgeChecks: Checks<BridgeFacts> = {
 /** The check `run` of an embedded bridge. */
 export const runCheck = finding(
   'a run is at work, or nothing waits for one',
-  (found) => found.what === 'not-running' && isUrgent(found),
+  (found) => ['not-running', 'older-copy'].includes(found.what) && isUrgent(found),
 );

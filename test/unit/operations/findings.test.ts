@@ -89,6 +89,11 @@ const long = '2026-11-20T11:54:00.000Z';
 /** Every rule, on a bridge with one partner account: what is wrong, the finding, its severity, and what mends it. */
 const rules: readonly [string, Given, string, 'fault' | 'attention' | 'note', RegExp | null][] = [
   ['nobody is connected', { accounts: [] }, 'no-account', 'note', /connect NAME/],
+  [
+    'an older copy of the state',
+    { ports: { reusedHistories: (accounts) => accounts } },
+    ...(['older-copy', 'fault', /connect --all --new-history/] as const),
+  ],
   ['no process, nothing waits', { ports: notRunning }, 'not-running', 'note', /run$/],
   [
     'no process, a feed lags',

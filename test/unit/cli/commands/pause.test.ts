@@ -46,7 +46,7 @@ describe('pause', () => {
     const polled = await run('poll main --json');
     expect(JSON.parse(polled.stdout).polls).toMatchObject([{ end: 'up-to-date', listed: 3 }]);
     expect(polled.exitCode).toBe(0);
-    expect((await run('status')).stdout).toMatch(/^Not delivering: No process runs this bridge/);
+    expect((await run('status')).stdout).toMatch(/^Not delivering since .*: No process runs this bridge/);
   });
 
   it('of the whole bridge keeps a run until idle from asking anything, and the messages for later', async () => {

@@ -1,0 +1,78 @@
+/**
+ * The number of the latest published event, kept in a file beside the state. A state that ends at an earlier event is an
+ * older copy: it would use sequence numbers again that subscribers already have, with other contents.
+ */
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { guarded } from './state-error.ts';
+
+export interface PublishedMark {
+  /** Number of the event in the log of the state. */
+  readonly event: number;
+  /** When it was noted, ms since 1970. */
+  readonly at: number;
+}
+
+export const markFileIn = (dir: string): string => path.join(dir, 'published.json');
+
+/** @returns undefined if there is none, or nobody can read it */
+export function readMark(dir: string): PublishedMark | undefined {
+  try {
+    const { event, at } = JSON.parse(readFileSync(markFileIn(dir), 'utf8'));
+    return Number.isSafeInteger(event) && Number.isFinite(at) ? { event, at } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Partner accounts that an older copy of the state would publish with sequence numbers that were used. None in the latest
+ * state, and none whose history began after the mark was written.
+ *
+ * @param last number of the last event in the log of the state
+ */
+export function reusedHistories<T extends { readonly generation: number }>(
+  { event, at }: PublishedMark,
+  last: number,
+  accounts: readonly T[],
+): T[] {
+  // A generation is the second in which it began.
+  return last < event ? accounts.filter(({ generation }) => generation < Math.floor(at / 1000)) : [];
+}
+
+/** How much may be published without a trace in the mark. */
+const writeMs = 1_000;
+
+/**
+ * Keeps the mark while the bridge runs.
+ *
+ * @param lastEvent number of the last event in the log
+ * @returns writes it a last time, and ends
+ */
+export function keepMark(dir: string, lastEvent: () => number): () => void {
+  const file = markFileIn(dir);
+  let written = readMark(dir)?.event;
+  function write(): void {
+    const event = lastEvent();
+    if (event === written) return;
+    // Renamed, so that a crash leaves the mark before.
+    const next = `${file}.next`;
+    guarded(file, () => {
+      writeFileSync(next, JSON.stringify({ event, at: Date.now() } satisfies PublishedMark), { mode: 0o600 });
+      renameSync(next, file);
+    });
+    written = event;
+  }
+  function tryToWrite(): void {
+    try {
+      write();
+    } catch {
+      // On a full disk, the state file ends the run.
+    }
+  }
+  const timer = setInterval(tryToWrite, writeMs).unref();
+  return () => {
+    clearInterval(timer);
+    tryToWrite();
+  };
+}
