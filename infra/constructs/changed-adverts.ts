@@ -21,15 +21,15 @@ const retentionPeriod = Duration.days(14);
 /**
  * Multiple of fan-out's timeout. AWS recommends six, because of batches whose delivery was throttled.
  * Ten, because a message whose function crashed or timed out becomes visible again after this time, and must not be
- * received more than 200 times a day. A worker that runs even longer is stopped by the position in each advert's row.
+ * received more than 200 times a day. A worker that runs even longer is stopped by the etag of each advert's row.
  *
  * @see https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
  */
 const visibilityPerTimeout = 10;
 
 /**
- * The queue between drain and fan-out, with one message group for each advert, and the dead-letter queue of both
- * functions.
+ * The queue between drain and fan-out, with one message group for each advert, and a dead-letter queue, which is only a
+ * backstop: fan-out and drain store dead letters as rows.
  */
 export class ChangedAdverts extends Construct {
   readonly queue: Queue;

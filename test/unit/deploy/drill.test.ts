@@ -46,7 +46,7 @@ describe('the runbook, as the drill reads it', () => {
       Object.entries(faultPolicies).map(([kind, { needsAttention, deadLettered }]) => [
         kind,
         needsAttention ? 'yes' : 'no',
-        // Its messages are parked, whatever their age (functions/fan-out/fan-out.ts).
+        // Its messages go aside, whatever their age (functions/fan-out/fan-out.ts).
         kind === 'operator-paused' ? 'never' : givenUp[deadLettered],
       ]),
     );
