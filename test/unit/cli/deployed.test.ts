@@ -1,8 +1,4 @@
-import {
-  CloudFormationClient,
-  CloudFormationServiceException,
-  DescribeStacksCommand,
-} from '@aws-sdk/client-cloudformation';
+import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { CloudWatchClient, DescribeAlarmsCommand, GetMetricDataCommand } from '@aws-sdk/client-cloudwatch';
 import { DeleteTableCommand } from '@aws-sdk/client-dynamodb';
 import {
@@ -215,35 +211,6 @@ describe('connect', () => {
     expect(ended.stderr).toContain('The first request for its feed failed (transient)');
     expect(ended.stderr).not.toContain('one-time-code');
     expect(await (await page)?.text()).toContain('but the first request for its feed failed');
-  });
-
-  it.each([
-    ['grant-rejected', 'the service says invalid_grant', 'refused the refresh token'],
-    ['client-rejected', 'invalid_client', 'advert-bridge application --client-id ID --client-secret-stdin'],
-    ['wrong-path', 'answered 404', 'the setting partnerBaseUrl of the stack'],
-    ['transient', 'connect ECONNREFUSED', 'cannot be reached'],
-    [
-      'wrong-shape',
-      'secret advert-bridge/application: expected JSON',
-      'advert-bridge application --client-id',
-    ],
-  ])('tells what %s means', async (fault, reason, message) => {
-    lambda.on(InvokeCommand).resolves(answer({ kind: 'refused', fault, reason }));
-
-    const { exitCode, stdout, stderr } = await connect();
-
-    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
-    expect(stderr).toContain(message);
-    expect(stderr).not.toContain('token-1');
-  });
-
-  it('points at the log of a function that failed', async () => {
-    lambda.on(InvokeCommand).resolves({ FunctionError: 'Unhandled', ...answer({ errorMessage: 'boom' }) });
-
-    expect(await connect()).toMatchObject({
-      exitCode: 1,
-      stderr: expect.stringContaining('its log says why'),
-    });
   });
 });
 
@@ -466,14 +433,6 @@ describe('disconnect', () => {
       { action: 'forget', partnerAccount: 'main', generation: 1_763_640_000 },
     ]);
   });
-
-  it('of an unknown name lists those that are known', async () => {
-    expect(await cli('disconnect mian')).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringContaining('Known: main'),
-    });
-    expect(requests()).toEqual([]);
-  });
 });
 
 describe('catching up', () => {
@@ -506,45 +465,9 @@ describe('catching up', () => {
       expect(stderr).not.toContain('partner service');
     },
   );
-
-  it('names it for what else is denied, too', async () => {
-    lambda.on(GetFunctionConfigurationCommand).rejects(denied('lambda:GetFunctionConfiguration'));
-
-    const { exitCode, stderr } = await cli('backfill main');
-
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain(role);
-    expect(stderr).not.toContain('Tokens');
-  });
 });
 
 describe('what keeps a stack from being reached', () => {
-  const refusing = (name: string, message: string) =>
-    new CloudFormationServiceException({ name, message, $fault: 'client', $metadata: {} });
-
-  it.each([
-    [
-      refusing('ValidationError', 'Stack with id AdvertBridge does not exist'),
-      'there is no stack AdvertBridge',
-    ],
-    [refusing('ExpiredToken', 'The security token included in the request is expired'), 'Sign in again'],
-    [
-      refusing('AccessDenied', 'User x is not authorized to perform y'),
-      'AWS denies it: User x is not authorized',
-    ],
-    [Object.assign(new Error('none'), { name: 'CredentialsProviderError' }), 'no AWS credentials were found'],
-    [new Error('Region is missing'), 'Set AWS_REGION'],
-    [Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }), 'AWS cannot be reached'],
-  ])('%s', async (error, message) => {
-    cloudFormation.on(DescribeStacksCommand).rejects(error);
-
-    const { exitCode, stdout, stderr } = await cli('status');
-
-    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
-    expect(stderr).toContain(message);
-    expect(stderr).not.toMatch(/\n\s+at /);
-  });
-
   it('a stack of another kind is told by its outputs', async () => {
     cloudFormation
       .on(DescribeStacksCommand)

@@ -67,18 +67,6 @@ describe('application', () => {
     });
   });
 
-  it('says that the file cannot be read, without its name, which may be the secret', async () => {
-    const { run } = await startLocal();
-    const ended = await run(
-      'application --base-url https://a.example --client-id a --client-secret-file /nope/x',
-    );
-
-    expect(ended).toMatchObject({
-      exitCode: 1,
-      stderr: expect.stringContaining('the file of the client secret cannot be read (ENOENT)'),
-    });
-  });
-
   it('says with --check whether the service takes the credentials, and keeps no token of them', async () => {
     const { sandbox, run, status } = await startLocal();
     const check = (secret: string) =>
@@ -167,20 +155,6 @@ describe('connect', () => {
     expect(await status()).toMatchObject({ partnerAccounts: [] });
   });
 
-  it('says that the client secret is wrong, and how to store another', async () => {
-    const { application, connect, dir } = await startLocal();
-    await application('hunter2');
-
-    const ended = await connect();
-
-    expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(oneMessage) });
-    expect(ended.stderr).toContain('refused the client ID or the client secret');
-    expect(ended.stderr).toContain(
-      `advert-bridge application --base-url URL --client-id ID --client-secret-stdin --local ${dir}`,
-    );
-    expect(ended.stderr).not.toContain('hunter2');
-  });
-
   it('names the scope that is missing', async () => {
     const { application, connect, sandbox } = await startLocal();
     await application();
@@ -188,37 +162,6 @@ describe('connect', () => {
     const ended = await connect('main', sandbox.control.issueRefreshToken('main', 'v2 read'));
 
     expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('lacks write') });
-  });
-
-  it('takes a narrower scope where that is said', async () => {
-    const { application, run, sandbox } = await startLocal();
-    await application();
-
-    const ended = await run('connect main --refresh-token-stdin --required-scope=v2', {
-      stdin: sandbox.control.issueRefreshToken('main', 'v2 read'),
-    });
-
-    expect(ended).toMatchObject({ exitCode: 0 });
-  });
-
-  it('says that the service is down, and where it was looked for', async () => {
-    const { application, connect, sandbox } = await startLocal();
-    await application();
-    await sandbox.close();
-
-    const ended = await connect();
-
-    expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(oneMessage) });
-    expect(ended.stderr).toContain(`the partner service at ${sandbox.url} cannot be reached`);
-  });
-
-  it('says that the base URL is wrong where something else answers', async () => {
-    const { application, connect, sandbox } = await startLocal();
-    await application('sandbox-client-secret', `${sandbox.url}/elsewhere`);
-
-    const ended = await connect();
-
-    expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('Is the base URL right?') });
   });
 
   it('asks for the application first', async () => {
@@ -282,21 +225,6 @@ describe('disconnect', () => {
 
     expect((await status()).queue).toEqual({ waiting: 0, deadLetters: 1 });
   });
-
-  it('lists the known names for one that is not', async () => {
-    const { application, connect, run } = await startLocal();
-    await application();
-    await connect();
-
-    for (const args of ['disconnect mian', 'disconnect mian --forget --yes', 'status mian']) {
-      const ended = await run(args);
-      expect(ended).toMatchObject({
-        exitCode: 2,
-        stdout: '',
-        stderr: expect.stringContaining('Known: main'),
-      });
-    }
-  });
 });
 
 describe('a state that cannot be used', () => {
@@ -339,18 +267,6 @@ describe('a state that cannot be used', () => {
     );
 
     expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('cannot be written') });
-  });
-
-  it('is told when a file stands where the folder should be', async () => {
-    const folder = newFolder();
-    writeFileSync(path.join(folder, 'state'), '');
-
-    const ended = await cli(
-      `application --local ${folder}/state --base-url https://a.example --client-id a --client-secret-stdin`,
-      { stdin: 'x' },
-    );
-
-    expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(oneMessage) });
   });
 
   it('shows a stack trace only when asked', async () => {

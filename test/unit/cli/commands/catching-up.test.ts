@@ -84,15 +84,6 @@ describe('backfill', () => {
     expect(JSON.parse(stdout)).toMatchObject({ end: 'done', listed: all });
   });
 
-  it('says that the list is paged otherwise than assumed', async () => {
-    const { run } = await startConnected({ listPaging: { positionParameter: 'p' } });
-
-    const ended = await run('backfill main');
-
-    expect(ended.exitCode).toBe(1);
-    expect(ended.stderr).toContain('gave the same page again: it is paged in another way than assumed');
-  });
-
   it('goes on where a fault stopped it', async () => {
     const { sandbox, run, books } = await startConnected();
     sandbox.control.createAdverts(250);

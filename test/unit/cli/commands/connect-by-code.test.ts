@@ -5,8 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { stateFileIn } from '../../../../shared/sqlite/file/private-folder.ts';
 import { openEmbeddedState } from '../../../../shared/sqlite/state.ts';
 import { freePort } from '../../../helpers/free-port.ts';
-import { startLocal } from '../local-bridge.ts';
-import { cli, newFolder } from '../run-cli.ts';
+import { newFolder } from '../run-cli.ts';
 import { callback, rawStatus, startAuthorizing, visit } from './authorizing.ts';
 
 describe('connect, when the user allows it', () => {
@@ -91,17 +90,6 @@ describe('connect, when the user allows it', () => {
     expect((await ended).stderr).toContain('Connected main again');
     expect(page.html).toContain('main is connected again');
     expect(await feedOf(dir)).toMatchObject({ cursor: before?.cursor, generation: before?.generation });
-  });
-
-  it('takes --since for a new name', async () => {
-    const { sandbox, connecting, dir } = await startAuthorizing();
-    sandbox.control.setConsent({ mode: 'allow' });
-
-    const { asked, ended } = await connecting(' --since 2026-01-01T00:00:00Z');
-    await visit(asked.url);
-    await ended;
-
-    expect(await feedOf(dir)).toMatchObject({ since: '2026-01-01T00:00:00Z' });
   });
 
   it('says with exit code 3 that it is connected but the feed does not answer', async () => {
@@ -197,45 +185,6 @@ describe('connect, when it cannot be', () => {
     expect(await ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('Nothing was stored') });
   });
 
-  it('refuses a code that was used already', async () => {
-    const { sandbox, connecting, status } = await startAuthorizing();
-    sandbox.control.setConsent({ mode: 'allow' });
-    const first = await connecting();
-    const { asked, ended } = await connecting();
-    const used = new URL(
-      (await fetch(first.asked.url, { redirect: 'manual' })).headers.get('location') ?? '',
-    );
-    await visit(used.href);
-    await first.ended;
-    const code = used.searchParams.get('code') ?? '';
-
-    const page = await visit(callback(asked, { state: asked.state, code }));
-
-    expect(await ended).toMatchObject({
-      exitCode: 1,
-      stderr: expect.stringContaining('it was used already'),
-    });
-    expect(page.html).toContain('main is not connected');
-    expect((await status()).partnerAccounts).toHaveLength(1);
-  });
-
-  it('refuses a scope that is too small', async () => {
-    const { sandbox, connecting, status } = await startAuthorizing();
-    const { asked, ended } = await connecting();
-    sandbox.control.faults.add({
-      endpoint: 'token',
-      kind: 'status',
-      status: 200,
-      body: { access_token: 'a', refresh_token: 'r', expires_in: 60, token_type: 'bearer', scope: 'v2 read' },
-    });
-
-    const page = await visit(callback(asked, { state: asked.state, code: 'c' }));
-
-    expect(await ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('lacks write') });
-    expect(page.html).toContain('lacks write');
-    expect((await status()).partnerAccounts).toEqual([]);
-  });
-
   it('refuses another user under a known name, unless it is told that it is the same', async () => {
     const { sandbox, connecting, connect, run, dir } = await startAuthorizing({
       users: [{ name: 'main' }, { name: 'other' }],
@@ -262,17 +211,6 @@ describe('connect, when it cannot be', () => {
     expect(await vaultOf(dir)).not.toBe(before);
   });
 
-  it('says that the service cannot be reached, to both', async () => {
-    const { sandbox, connecting } = await startAuthorizing();
-    const { asked, ended } = await connecting();
-    sandbox.control.faults.add({ endpoint: 'token', kind: 'status', status: 503 });
-
-    const page = await visit(callback(asked, { state: asked.state, code: 'c' }));
-
-    expect(await ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('cannot be reached') });
-    expect(page.html).toContain('cannot be reached');
-  });
-
   it('ends when nobody comes in time', async () => {
     const { connecting } = await startAuthorizing();
 
@@ -294,26 +232,6 @@ describe('connect, when it cannot be', () => {
     expect(await ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('interrupted before') });
     await expect(fetch(asked.redirectUri)).rejects.toThrow();
     expect((await status()).partnerAccounts).toEqual([]);
-  });
-
-  it('says that the port is in use', async () => {
-    const { run, sandbox } = await startAuthorizing();
-
-    const ended = await run(`connect main --port ${sandbox.port}`);
-
-    expect(ended).toMatchObject({ exitCode: 1, stdout: '' });
-    expect(ended.stderr).toContain(`port ${sandbox.port} is in use by another program. Choose another`);
-  });
-
-  it('says how to store the application where there is none', async () => {
-    const { dir } = await startLocal();
-
-    const ended = await cli(`connect main --port 0 --local ${dir}`);
-
-    expect(ended).toMatchObject({
-      exitCode: 1,
-      stderr: expect.stringContaining('advert-bridge application --base-url URL'),
-    });
   });
 });
 
@@ -367,24 +285,6 @@ describe('the listener, while it waits', () => {
     expect(exitCode).toBe(0);
     expect(stderr.split('its state is missing or different')).toHaveLength(2);
     expect(stderr).not.toContain('hunter2');
-  });
-
-  it('neither ends nor stops answering when wrong answers flood it', async () => {
-    const { sandbox, connecting } = await startAuthorizing();
-    sandbox.control.setConsent({ mode: 'allow' });
-    const { asked, ended } = await connecting();
-
-    const strangers = Array.from({ length: 300 }, (_, turn) =>
-      rawStatus(callback(asked, { code: 'hunter2', state: String(turn) }), {}),
-    );
-    const good = await visit(asked.url);
-
-    expect(
-      new Set(await Promise.all(strangers.map((one) => one.catch(() => 'closed at the end')))),
-    ).toContain(400);
-    expect(good).toMatchObject({ status: 200, html: expect.stringContaining('main is connected') });
-    expect(await ended).toMatchObject({ exitCode: 0 });
-    expect((await ended).stderr.split('its state is missing')).toHaveLength(2);
   });
 
   it('is not ended by a stranger while the answer is exchanged', async () => {

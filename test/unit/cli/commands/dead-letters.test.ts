@@ -70,18 +70,6 @@ describe('dead-letters list', () => {
     expect(stdout).not.toContain('\u001b');
   });
 
-  it('offers a redrive only where there is something to send', async () => {
-    const { letters, one, two } = await withLetters();
-    expect((await letters('list')).stdout).toContain('dead-letters redrive');
-
-    await letters(`drop ${one} ${two} --yes`);
-
-    const { exitCode, stdout } = await letters('list');
-    expect(exitCode).toBe(3);
-    expect(stdout).toContain('dead-letters drop ID');
-    expect(stdout).not.toContain('redrive');
-  });
-
   it('gives all of them as JSON, or those of one partner account', async () => {
     const { letters, ids, one, two, three } = await withLetters();
 
@@ -109,22 +97,6 @@ describe('dead-letters list', () => {
     expect(await ids(' --fault transient')).toEqual([two]);
     expect(await ids(' --before 2026-11-20T12:00:01Z')).toEqual([one]);
   });
-
-  it('of an unknown name lists those that are known', async () => {
-    const { letters } = await withLetters();
-
-    expect(await letters('list mian')).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringContaining('Known: main'),
-    });
-  });
-
-  it('ends with 0 where there is none', async () => {
-    const { application, run } = await startLocal();
-    await application();
-
-    expect(await run('dead-letters list')).toEqual({ exitCode: 0, stdout: 'No dead letters.\n', stderr: '' });
-  });
 });
 
 describe('dead-letters show', () => {
@@ -147,16 +119,6 @@ describe('dead-letters show', () => {
     }
     expect(given).toMatchObject({ exitCode: 0, stderr: '' });
     expect(JSON.parse(given.stdout)).toMatchObject({ id: one, receives: 1, message: { feed: 'adverts' } });
-  });
-
-  it('of one that is not there says where to look', async () => {
-    const { letters } = await withLetters();
-
-    expect(await letters(`show ${gone}`)).toMatchObject({
-      exitCode: 1,
-      stdout: '',
-      stderr: expect.stringMatching(/no dead letter main.*: .*`advert-bridge dead-letters list --local/),
-    });
   });
 });
 
@@ -267,13 +229,6 @@ describe('dead-letters --dry-run', () => {
 });
 
 describe('dead-letters', () => {
-  it.each(['', 'list ', 'show ', 'redrive ', 'drop '])('%s--help shows examples', async (command) => {
-    const { exitCode, stdout } = await cli(`dead-letters ${command}--help`);
-
-    expect(exitCode).toBe(0);
-    expect(stdout).toMatch(new RegExp(`Examples:\\n  advert-bridge dead-letters ${command || 'list'}`));
-  });
-
   it.each([
     ['redrive --local x', 'one or more IDs, one NAME of a partner account, or --all'],
     ['redrive main --all --local x', 'one or more IDs'],

@@ -54,18 +54,6 @@ describe('history of an embedded bridge', () => {
     });
   });
 
-  it('names the dead letter, its fault, and the command that redrives it', async () => {
-    const { create, runUntilIdle, run, sandbox } = await startConnected();
-    const id = create('new');
-    sandbox.control.faults.add({ kind: 'wrong-shape', endpoint: 'advert', count: 99 });
-    await runUntilIdle(' --advert-tries 1');
-
-    const { stdout, stderr } = await run(`history main ${id}`);
-
-    expect(stdout).toMatch(/was given up at \S+ \(contract-broken/);
-    expect(stderr).toMatch(/dead-letters redrive main\/[0-9a-f]{16} --local /);
-  });
-
   it('tells what waits, and for what', async () => {
     const { dir, history, run } = await startConnected();
     const state = openEmbeddedState(dir);
@@ -83,16 +71,6 @@ describe('history of an embedded bridge', () => {
     expect((await history('7')).answer).toMatch(
       /waits in the queue because partner account main is stopped \(disconnected\)/,
     );
-  });
-
-  it('says that the feed has not named the advert', async () => {
-    const { runUntilIdle, history } = await startConnected();
-    await runUntilIdle();
-
-    expect(await history('424242')).toMatchObject({
-      outcome: 'not-listed',
-      answer: expect.stringMatching(/^Advert 424242 has not been listed/),
-    });
   });
 
   it('refuses a NAME that is not known, and what is no ID', async () => {

@@ -61,16 +61,6 @@ describe('run --until-idle', () => {
     expect(status).toMatchObject({ exitCode: 3, stdout: expect.stringContaining('main: stopped') });
     expect(status.stdout).toContain(`advert-bridge connect main --open --local ${dir}`);
   });
-
-  it('says how to connect where no partner account is', async () => {
-    const { application, run } = await startLocal();
-    await application();
-
-    const ended = await run('run --until-idle');
-
-    expect(ended).toMatchObject({ exitCode: 0, stdout: '' });
-    expect(ended.stderr).toContain('No partner account is connected');
-  });
 });
 
 describe('run', () => {
@@ -139,35 +129,5 @@ describe('what keeps the feed from being read', () => {
     });
     expect(ended.stderr).toContain(`the partner service at ${sandbox.url} cannot be reached`);
     expect((await status()).partnerAccounts).toMatchObject([{ name: 'main', state: 'polling' }]);
-  });
-
-  it('a page of the wrong shape ends the run with one message', async () => {
-    const { sandbox, runUntilIdle } = await startConnected();
-    sandbox.control.faults.add({ kind: 'wrong-shape', endpoint: 'feed' });
-
-    const ended = await runUntilIdle();
-
-    expect(ended).toMatchObject({
-      exitCode: 1,
-      stdout: '',
-      stderr: expect.stringMatching(/^advert-bridge: [^\n]+\n$/),
-    });
-    expect(ended.stderr).toContain('answers in another form than agreed');
-  });
-
-  it('a client secret that is wrong ends the run with one message', async () => {
-    const { sandbox, application, runUntilIdle } = await startConnected();
-    await application('hunter2');
-    sandbox.control.expireAccessTokens();
-
-    const ended = await runUntilIdle();
-
-    expect(ended).toMatchObject({
-      exitCode: 1,
-      stdout: '',
-      stderr: expect.stringMatching(/^advert-bridge: [^\n]+\n$/),
-    });
-    expect(ended.stderr).toContain('refused the client ID or the client secret');
-    expect(ended.stderr).not.toContain('hunter2');
   });
 });
