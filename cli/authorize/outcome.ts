@@ -1,4 +1,4 @@
-import { CommandError } from '../../operations/errors.ts';
+import { CommandError, UsageError } from '../../operations/errors.ts';
 import type { ConnectedAccount } from '../../shared/contract/connect.ts';
 import type { Outcome } from './page.ts';
 
@@ -18,7 +18,8 @@ export function connectedPage({ partnerAccount, isNew, feed }: ConnectedAccount)
 
 export function failedPage(partnerAccount: string, error: Error): Outcome {
   // Only messages written for users, because other messages may contain any text.
-  const reason = error instanceof CommandError ? sentence(error.message) : 'Something unexpected went wrong.';
+  const isForPerson = error instanceof CommandError || error instanceof UsageError;
+  const reason = isForPerson ? sentence(error.message) : 'Something unexpected went wrong.';
   return failed(
     `${partnerAccount} is not connected`,
     reason,

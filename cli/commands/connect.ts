@@ -243,7 +243,7 @@ function leftLines(
   const lines: string[] = [];
   if (userUnverified !== undefined) {
     lines.push(
-      `Note: the bridge could not verify that this is the same user as before: ${userUnverified}. If it is another user ` +
+      `Note: there is nothing to tell by whether this is the same user as before: ${userUnverified}. If it is another user ` +
         'by mistake, connect again as the right user. If it is another user on purpose, start a new history, so that no ' +
         `data of the former user is used: \`${commandFor(target, `connect ${partnerAccount} --new-user`)}\``,
     );

@@ -24,6 +24,8 @@ export interface Place {
 /** Converts `error`, which occurred while working on the bridge at `place`, into one whose message says what to do. */
 export function explained(error: unknown, place: Place): Error {
   if (error instanceof UsageError || error instanceof CommandError) return error;
+  if (error instanceof PartnerError && error.code === 'other-user')
+    return new UsageError(`${error.message}. ${userAdvice}`, { cause: error });
   const message = messageOf(error, place);
   if (message !== undefined) return new CommandError(message, { cause: error });
   return error instanceof Error ? error : new Error(String(error));
@@ -69,10 +71,6 @@ const explanations: Partial<Record<FaultKind, (fault: PartnerError, place: Place
     `the user granted too little: ${message}. Have the user allow the whole scope, or require less (setting requiredScope, --required-scope)`,
   'scope-insufficient': ({ message }, { target }) =>
     `the token's scope is too small: ${message}. Have the user allow the whole scope: \`${connectCommand(target, 'NAME')}\``,
-  'other-user': ({ message }) =>
-    `another user authorized than the one whose adverts are known under this name: ${message}. Connect that user ` +
-    'under another NAME, or give this NAME to that user with --new-user, which begins anew. If it is the same user after ' +
-    'all, add --same-user',
   'account-busy': ({ message }) => message,
   'generation-over': ({ message }) =>
     `${message}: meanwhile the name was given to another user, or forgotten. Give the command again`,
@@ -93,6 +91,10 @@ const explanations: Partial<Record<FaultKind, (fault: PartnerError, place: Place
     `the partner service refuses the request: ${message}. Ask the service why; then give the command again`,
   'malformed-state': ({ message }, place) => explainShape(message, place),
 };
+
+const userAdvice =
+  'Nothing was stored. Connect another user under another NAME, or give this NAME away with --new-user, which begins ' +
+  'anew. If it is the same user, add --same-user';
 
 const urlOf = ({ baseUrl, target }: Place): string =>
   baseUrl ?? (target.kind === 'stack' ? `the base URL of stack ${textOfPlace(target)}` : 'its base URL');

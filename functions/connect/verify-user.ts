@@ -11,7 +11,6 @@ import type { Secret } from '../../shared/domain/secret.ts';
 import type { BookKeeper } from '../../shared/ports/books.ts';
 import type { FeedProbe } from '../../shared/ports/feed-reader.ts';
 import { type FeedState, type FeedStates, feedsOfAccount } from '../../shared/ports/feed-states.ts';
-import type { Observer } from '../../shared/ports/observer.ts';
 import type { AdvertHistories } from '../../shared/state/advert-histories.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 
@@ -22,7 +21,6 @@ export interface UserVerificationDeps {
   readonly knownAdverts: Pick<AdvertHistories, 'read'>;
   readonly bookKeeper: Pick<BookKeeper, 'read'>;
   readonly clock: Clock;
-  readonly observer: Observer;
   readonly settings: {
     readonly overlapSeconds: number;
     /** Request rate of the whole bridge. Default: no request waits for its slot. */
@@ -48,7 +46,7 @@ const slotsBefore = 2;
 const lookBackMs = 7 * 86_400_000;
 
 export function createUserVerification(deps: UserVerificationDeps) {
-  const { accounts, feedStates, feedProbe, knownAdverts, bookKeeper, clock, observer, settings } = deps;
+  const { accounts, feedStates, feedProbe, knownAdverts, bookKeeper, clock, settings } = deps;
   const { overlapSeconds, maxRequestsPerSecond = Number.POSITIVE_INFINITY } = settings;
   const slotsMs = (slotsBefore * 1000) / maxRequestsPerSecond;
 
@@ -81,8 +79,8 @@ export function createUserVerification(deps: UserVerificationDeps) {
    * old `since` (partner-api.md §4.1): if it lists none of the adverts that have a history here, it belongs to a
    * different user.
    *
-   * @returns why the check was not possible; undefined for the same user
-   * @throws {PartnerError} `other-user`
+   * @returns why there is nothing to check by; undefined for the same user
+   * @throws {PartnerError} `other-user`, also where the feed does not tell
    */
   async function verifyUser({ generation }: PartnerAccount, look: Look): Promise<string | undefined> {
     const { partnerAccount } = look;
@@ -93,22 +91,22 @@ export function createUserVerification(deps: UserVerificationDeps) {
     if (books.events + books.unavailable === 0 || !state) return 'no event of it was published so far';
     const since = recentlyRead(state);
     const listed = await listedSince(since, look);
-    if (listed instanceof Error) return cannotTell(listed, look);
+    if (listed instanceof Error) throw cannotTell(`its feed did not answer: ${listed.message}`);
     if (await isAnyKnown({ partnerAccount, generation }, listed.ids)) return undefined;
-    if (listed.ids.length === 0) return `its feed lists no advert since ${since}`;
+    if (listed.ids.length === 0) throw cannotTell(`its feed lists no advert since ${since}`);
     // A feed that was read from its beginning to its end would list the same user's adverts. Otherwise, only the IDs
     // from before the bridge's last success count.
     if (since !== state.since || listed.hasMore) {
       const read = await listedBefore(state, listed.ids, look);
-      if (read instanceof Error) return cannotTell(read, look);
+      if (read instanceof Error) throw cannotTell(`its feed did not answer: ${read.message}`);
       // Adverts whose messages are in flight or were given up have no history yet.
       if (new Set(read).size <= books.inFlight + books.deadLettered) {
-        return 'its feed lists too few adverts of the time when the bridge was reading it';
+        throw cannotTell('its feed lists too few adverts of the time when the bridge was reading it');
       }
     }
     throw new PartnerError(
       'other-user',
-      `none of the adverts that changed since ${since} is known under ${partnerAccount}`,
+      `another user authorized than the one of ${partnerAccount}: none of the adverts that changed since ${since} is known`,
     );
   }
 
@@ -147,10 +145,8 @@ export function createUserVerification(deps: UserVerificationDeps) {
     }
   }
 
-  function cannotTell(error: PartnerError, { partnerAccount }: Look): string {
-    observer.info('could not verify that the same user authorized', { partnerAccount, error });
-    return `its feed did not answer: ${error.message}`;
-  }
+  const cannotTell = (why: string) =>
+    new PartnerError('other-user', `it cannot be told whether the same user authorized: ${why}`);
 
   async function isAnyKnown(
     account: { readonly partnerAccount: string; readonly generation: number },

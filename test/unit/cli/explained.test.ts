@@ -53,6 +53,12 @@ describe.each(targets)('an error on a $kind bridge', (target) => {
   });
 });
 
+it('a user who is another, or cannot be told, is a choice to make: exit code 2', () => {
+  const error = new PartnerError('other-user', 'it cannot be told');
+
+  expect(explained(error, { target: { kind: 'local', dir: '.' } })).toBeInstanceOf(UsageError);
+});
+
 it('an unexpected error stays what it is, to be reported', () => {
   const error = new TypeError('x is not a function');
 

@@ -36,7 +36,7 @@ it('a name given to another user while run is going: nothing of the user before 
   const [mine] = control.createAdverts(1, { user: 'second' });
   for (const attempt of [asSecond, async () => run('disconnect shop').then(() => asSecond())]) {
     const refused = await attempt();
-    expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(refused).toMatchObject({ exitCode: 2, stdout: '' });
     expect(refused.stderr).toMatch(/another user authorized.+--new-user/);
   }
   expect(await asSecond(' --new-user --same-user')).toMatchObject({ exitCode: 2 });

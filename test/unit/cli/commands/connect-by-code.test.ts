@@ -199,7 +199,7 @@ describe('connect, when it cannot be', () => {
     const refused = await connecting();
     const page = await visit(refused.asked.url);
 
-    expect(await refused.ended).toMatchObject({ exitCode: 1 });
+    expect(await refused.ended).toMatchObject({ exitCode: 2 });
     expect((await refused.ended).stderr).toContain('another user authorized');
     expect((await refused.ended).stderr).toContain('--same-user');
     expect(page.html).toContain('nother user authorized');
