@@ -8,6 +8,7 @@ import { UsageError } from '../../operations/errors.ts';
 import { pollDepsOf, silentObserver } from '../../operations/poll-deps.ts';
 import { heldUntil } from '../../shared/domain/rate-budget.ts';
 import { Secret } from '../../shared/domain/secret.ts';
+import { forgetExposure } from '../../shared/sqlite/file/private-folder.ts';
 import { baseUrlSetting, type FolderBridge } from './folder.ts';
 
 /** Time limit for all requests of one command to the service; the time for their slots of the rate budget is added. */
@@ -41,6 +42,7 @@ export function folderFunctions(bridge: Omit<FolderBridge, 'functions'>): Bridge
       await state.applicationSecret.write({ clientId: new Secret(clientId), clientSecret });
       await state.settings.write(baseUrlSetting, baseUrl);
       place.baseUrl = baseUrl;
+      forgetExposure(bridge.target.dir);
     },
     async checkApplication() {
       const { local, limits } = await stages(bridge.baseUrl());

@@ -10,7 +10,6 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { bridgeSettings } from '../../shared/contract/settings.ts';
 import { systemClock, toInstant } from '../../shared/domain/clock.ts';
 import { shownUrl } from '../../shared/domain/text/shown-url.ts';
-import { exposureOf } from '../../shared/sqlite/file/private-folder.ts';
 import { keepMark, markFileIn, readMark, reusedHistories } from '../../shared/sqlite/file/published-mark.ts';
 import { takeRunLock } from '../../shared/sqlite/file/run-lock.ts';
 import type { EmbeddedState } from '../../shared/sqlite/state.ts';
@@ -42,13 +41,11 @@ export interface EndedRun {
  * @throws {CommandError} with a message that says what to do
  */
 export function runBridge(io: Io, target: LocalTarget, options: RunOptions): Promise<EndedRun> {
-  const exposure = exposureOf(target.dir);
   const broken = new AbortController();
   // Another process's lock ends by itself. A full disk or a damaged file does not, and ends the run.
   const onFault = (fault: { readonly code: string }) => fault.code !== 'state-in-use' && broken.abort(fault);
   // Opened before the lock is taken: a folder without a bridge gets no lock file either.
   const work = async (bridge: FolderBridge) => {
-    if (exposure) teller(io, options)(`Warning: ${exposure.says}. ${exposure.mend}`);
     const baseUrl = bridge.baseUrl();
     await bridge.state.applicationSecret.read();
     const inFiles = await Promise.all(options.webhookFile.map((file) => webhookIn(io, file)));

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type * as v from 'valibot';
 import { stackName } from '../../shared/contract/names.ts';
+import { exposureOf } from '../../shared/sqlite/file/private-folder.ts';
 import { type ExitCode, give, type Io, say, show } from './io.ts';
 import { addOptions, type Checked, checkedOptions, flag, type OptionSpecs, schemasOf } from './options.ts';
 import { type LocalTarget, localTarget, type Target, targetOf } from './target.ts';
@@ -93,10 +94,12 @@ export function defineCommand<
       const values: Readonly<Record<string, unknown>> = { ...command.opts(), ...words };
       const checked = checkedOptions({ ...schemasOf(options), ...schemasOf(args) }, values, names);
       const json = values.json === true;
+      const target = targetFor(where, values);
+      if (target?.kind === 'local') warnOfExposure(io, target.dir, values.jsonLogs === true);
       const exitCode = await run({
         io,
         json,
-        target: targetFor(where, values) as TargetFor<W>,
+        target: target as TargetFor<W>,
         args: checked as Checked<A>,
         options: checked as Checked<O>,
         report(data, ...lines) {
@@ -111,6 +114,14 @@ export function defineCommand<
       end(exitCode);
     });
   };
+}
+
+/** Looked at before the state is opened, because that makes its file private. */
+function warnOfExposure(io: Io, dir: string, asLog: boolean): void {
+  const exposure = exposureOf(dir);
+  if (!exposure) return;
+  const message = `Warning: ${exposure.says}. ${exposure.mend}`;
+  say(io, asLog ? JSON.stringify({ level: 'warn', message }) : message);
 }
 
 function targetFor(where: Where, { local, stack }: Readonly<Record<string, unknown>>): Target | undefined {

@@ -2,7 +2,16 @@
  * The folder of an embedded bridge, which holds tokens: only its owner may read the files in it, and nobody else may
  * control them.
  */
-import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import path from 'node:path';
 import { StateError } from './state-error.ts';
 
@@ -29,7 +38,9 @@ function fileIn(dir: string, name: string): string {
  * Refuses a state folder that another user controls: the folder and the state files in it must belong to the user of
  * this process, and must not be symbolic links. This applies to root too: otherwise the owner of the folder could not
  * open files that root wrote there, and could redirect root with a link. Folders above it may be links (`/tmp` is one
- * on macOS). On Windows, where files have no user ID, only links are refused.
+ * on macOS), and nobody else may be able to replace what is in them, as OpenSSH requires for a key: they belong to this
+ * user or to root, and are not writable by others, unless they are sticky. On Windows, where files have no user ID, only
+ * links are refused.
  *
  * @throws {StateError} `state-unsafe`, with what to do
  */
@@ -39,6 +50,26 @@ export function refuseForeignFolder(dir: string): void {
   refuseForeign(folder, folder);
   for (const name of databases)
     for (const ending of endings) refuseForeign(path.join(folder, name + ending), folder);
+  if (process.geteuid) refuseOpenParents(path.dirname(folder), process.geteuid());
+}
+
+const sticky = 0o1000;
+
+function refuseOpenParents(parent: string, user: number): void {
+  const place = realPathOf(parent);
+  const found = statOf(place);
+  if (!found) return;
+  const { uid, gid, mode } = found;
+  // The group of that number is the user's own, where each user has one.
+  const others = gid === uid ? 0o002 : 0o022;
+  const isForeign = uid !== user && uid !== 0;
+  if (isForeign || ((mode & others) !== 0 && (mode & sticky) === 0)) {
+    throw unsafe(
+      `${place}, above the folder of the bridge, ${isForeign ? `belongs to another user (user ID ${uid})` : 'can be written by others'}, ` +
+        `who could put another folder in its place. Choose a folder elsewhere${isForeign ? '' : `, or: chmod go-w ${place}`}`,
+    );
+  }
+  if (path.dirname(place) !== place) refuseOpenParents(path.dirname(place), user);
 }
 
 function refuseForeign(place: string, folder: string): void {
@@ -77,7 +108,7 @@ function realPathOf(folder: string): string {
   try {
     return realpathSync(folder);
   } catch {
-    return 'DIR';
+    return folder;
   }
 }
 
@@ -127,9 +158,29 @@ function makePrivate(file: string): void {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     for (const ending of endings) {
       const found = statOf(file + ending);
-      if (found?.isFile() && (found.mode & 0o077) !== 0) chmodSync(file + ending, 0o600);
+      if (!found?.isFile() || (found.mode & 0o077) === 0) continue;
+      if ((found.mode & 0o044) !== 0) closeSync(openSync(markIn(path.dirname(file)), 'a', 0o600));
+      chmodSync(file + ending, 0o600);
     }
   }
+}
+
+/** A file that stands for the fact that others could read the state, until the application's credentials are renewed. */
+const markIn = (dir: string): string => fileIn(dir, 'was-readable');
+
+/** The credentials that others could have read are of no use any more. */
+export const forgetExposure = (dir: string): void => rmSync(markIn(dir), { force: true });
+
+/** Whether another folder has been put in the place of `dir` since; see {@link identityOf}. */
+export function refuseReplaced(dir: string, before: string | undefined): void {
+  if (identityOf(dir) !== before)
+    throw unsafe(`${dir} was replaced while it was being opened. Find out by whom before you run this again`);
+}
+
+/** What no other folder or state file has: their devices and numbers. */
+export function identityOf(dir: string): string | undefined {
+  const [folder, file] = [statOf(path.resolve(dir)), statOf(stateFileIn(dir))];
+  return folder && file && [folder.dev, folder.ino, folder.uid, file.ino, file.uid].join(' ');
 }
 
 /** What other users of this machine may do with the state in a folder, and how to prevent it. */
@@ -141,13 +192,19 @@ export interface Exposure {
 /** Checks by the modes of folder and file; call it before the state is opened, because opening makes the file private. */
 export function exposureOf(dir: string): Exposure | undefined {
   // On Windows, file modes give no protection.
-  if (process.platform === 'win32') return undefined;
+  if (process.platform === 'win32' || !statOf(dir)?.isDirectory()) return undefined;
   const file = stateFileIn(dir);
   const open = [file, `${file}-wal`].find((place) => ((statOf(place)?.mode ?? 0) & 0o044) !== 0);
   if (open !== undefined) {
     return {
       says: `other users of this machine can read ${open}, which contains the tokens`,
       mend: `\`chmod 600 ${open}\`. If somebody may have read it, have the client secret replaced and connect each partner account again`,
+    };
+  }
+  if (statOf(markIn(dir)) !== undefined) {
+    return {
+      says: `other users of this machine could read the tokens in ${dir} until a command prevented it`,
+      mend: 'Have the client secret replaced, and store the new one: `application`. Then connect each partner account again',
     };
   }
   if (((statOf(dir)?.mode ?? 0) & 0o022) === 0) return undefined;

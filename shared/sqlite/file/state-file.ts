@@ -1,7 +1,13 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import { preparePrivateFile, refuseForeignFolder, stateFileIn } from './private-folder.ts';
+import {
+  identityOf,
+  preparePrivateFile,
+  refuseForeignFolder,
+  refuseReplaced,
+  stateFileIn,
+} from './private-folder.ts';
 import { applicationId, latestVersion, migrate, refusedVersion, versionOf } from './schema.ts';
 import { guarded, isBusy, StateError } from './state-error.ts';
 
@@ -30,8 +36,11 @@ export function openStateFile(dir: string): DatabaseSync {
     preparePrivateFile(dir, file);
     // Otherwise SQLite would open a read-only file and fail only at the first write.
     accessSync(file, constants.R_OK | constants.W_OK);
+    const identity = identityOf(dir);
     const db = new DatabaseSync(file, { timeout: busyTimeoutMs, defensive: true });
     return closedUnless(db, () => {
+      refuseForeignFolder(dir);
+      refuseReplaced(dir, identity);
       checkIsOurs(db, file);
       useWriteAheadLog(db);
       // A commit survives a crash of the process; store.ts says what a power cut may lose.

@@ -14,9 +14,13 @@ describe('a state folder that others can reach', () => {
     chmodSync(file, 0o640);
     expect((await run('run --until-idle')).stderr).toContain(`other users of this machine can read ${file}`);
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect((await run('run --until-idle')).stderr).not.toContain('Warning');
+    // It stays named until the credentials were renewed.
+    expect((await run('status')).stderr).toContain('Warning');
+    await application();
+    expect((await run('status')).stderr).not.toContain('Warning');
 
     chmodSync(dir, 0o777);
-    expect((await run('run --until-idle')).stderr).toContain(`chmod 700 ${dir}`);
+    for (const command of ['status', 'webhook', 'poll --json'])
+      expect((await run(command)).stderr).toContain(`chmod 700 ${dir}`);
   });
 });

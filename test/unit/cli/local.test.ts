@@ -247,7 +247,7 @@ describe('a state that cannot be used', () => {
     const { application, dir, run } = await startLocal();
     const file = path.join(dir, 'bridge.db');
     mkdirSync(dir);
-    writeFileSync(file, 'this is no database, however long it may be '.repeat(200));
+    writeFileSync(file, 'this is no database, however long it may be '.repeat(200), { mode: 0o600 });
     const before = readFileSync(file);
 
     for (const ended of [await application(), await run('status'), await run('run --until-idle')]) {

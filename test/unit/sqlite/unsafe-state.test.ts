@@ -76,6 +76,38 @@ describe.skipIf(!isRoot)('a state that belongs to another user', () => {
   });
 });
 
+describe.skipIf(process.platform === 'win32')('a state below a folder that others may write', () => {
+  it.each([0o777, 0o757])('is refused where that folder has mode %o', (mode) => {
+    const dir = prepared();
+    chmodSync(path.dirname(dir), mode);
+
+    expectRefused(dir, `chmod go-w ${path.dirname(dir)}`);
+  });
+
+  it('is refused however far above that folder is, and before anything is made there', () => {
+    const top = folder();
+    const parent = path.join(top, 'a', 'b');
+    mkdirSync(parent, { recursive: true });
+    chmodSync(top, 0o777);
+
+    expectRefused(path.join(parent, 'state'), top);
+  });
+
+  it('is taken where the folder is sticky, as /tmp is', () => {
+    const dir = prepared();
+    chmodSync(path.dirname(dir), 0o1777);
+
+    expect(() => openEmbeddedState(dir).close()).not.toThrow();
+  });
+
+  it.skipIf(!isRoot)('is refused where that folder belongs to another user', () => {
+    const dir = prepared();
+    chownSync(path.dirname(dir), somebody, somebody);
+
+    expectRefused(dir, `${path.dirname(dir)}, above the folder of the bridge, belongs to another user`);
+  });
+});
+
 describe('a state that is a link', () => {
   it('is refused as a folder, with the folder that it leads to', () => {
     const dir = prepared();
