@@ -49,22 +49,6 @@ describe('settings beyond the environment of a function', () => {
 describe('a bridge with a base URL alone', () => {
   const { bridge, template, ofType } = bridgeWith();
 
-  it('has the defaults of our own stack', () => {
-    expect(ofType('AWS::Lambda::Function')).toHaveLength(4);
-    expect(ofType('AWS::DynamoDB::Table').map(({ DeletionPolicy }) => DeletionPolicy)).toEqual([
-      'Retain',
-      'Retain',
-    ]);
-    expect(ofType('AWS::Events::EventBus')[0]?.Properties.Name).toBe('adverts');
-    expect(ofType('AWS::Events::Archive')).toHaveLength(1);
-    expect(ofType('AWS::SNS::Topic')).toEqual([]);
-    expect(ofType('AWS::EC2::SecurityGroup')).toEqual([]);
-    for (const { Properties } of ofType('AWS::Lambda::Function')) {
-      expect(Properties.ReservedConcurrentExecutions).toBeUndefined();
-      expect(Properties.VpcConfig).toBeUndefined();
-    }
-  });
-
   it('sets nothing on the stack: no tags, protection, parameters or rules', () => {
     const stack = Stack.of(bridge);
     // CDK's own, for the version of the bootstrap stack.

@@ -1,4 +1,3 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of CloudFormation.
 import { App, Duration, type Environment, Stack, Validations } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { AttributeType, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
@@ -11,7 +10,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { AdvertSubscription, type AdvertSubscriptionProps, SubscriptionError } from '../../infra/cdk.ts';
 import { SearchStack } from '../docs/subscription.ts';
 import '../docs/subscription-elsewhere.ts';
-import { inShort, type Resource } from '../helpers/synthesized.ts';
+import { inShort } from '../helpers/synthesized.ts';
 
 const ours = { account: '222222222222', region: 'eu-central-1' };
 const theirBus = 'arn:aws:events:eu-central-1:111111111111:event-bus/adverts';
@@ -24,13 +23,8 @@ function subscribed(props: Props, env: Environment = {}) {
   const app = new App({ analyticsReporting: false });
   const stack = new Stack(app, 'Search', { env });
   const subscription = new AdvertSubscription(stack, 'Adverts2', props(stack));
-  const template = Template.fromStack(stack);
-  const resources = template.toJSON().Resources as Readonly<Record<string, Resource>>;
-  const all = (type: string, prefix = '') =>
-    Object.entries(resources)
-      .filter(([id, { Type }]) => Type === type && id.startsWith(prefix))
-      .map(([, { Properties }]) => inShort(Properties) as Record<string, unknown>);
-  return { app, stack, subscription, template, all };
+  const resources = Template.fromStack(stack).toJSON().Resources;
+  return { app, subscription, resources };
 }
 
 function faultsOf(props: Props, env: Environment = {}): readonly string[] {
@@ -50,339 +44,95 @@ const aFunction = (stack: Stack, more: Partial<FunctionProps> = {}) =>
     handler: 'index.handler',
     code: Code.fromInline('exports.handler = () => {}'),
   });
-const retryPolicy = { RetryPolicy: { MaximumEventAgeInSeconds: 86_400, MaximumRetryAttempts: 185 } };
-const undelivered = { DeadLetterConfig: { Arn: '${Adverts2DeadLetters.Arn}' } };
 
-describe('a subscription', () => {
-  const { all, subscription } = subscribed((stack) => ({ bus: bus(stack), statuses: ['sold'] }));
-
-  it('has a rule on the bus with its pattern, its queue, retries and dead letters', () => {
-    expect(all('AWS::Events::Rule')).toEqual([
-      {
-        Description: expect.any(String),
-        EventBusName: 'adverts',
-        EventPattern: {
-          source: ['advert-bridge'],
-          'detail-type': ['AdvertStatusChanged'],
-          detail: { data: { status: ['sold'] } },
-        },
-        State: undefined,
-        Targets: [{ Id: 'Target', Arn: '${Adverts2Queue.Arn}', ...retryPolicy, ...undelivered }],
-      },
-    ]);
-  });
-
-  it('has encrypted queues to which only its rule may send, over TLS', () => {
-    expect(all('AWS::SQS::Queue', 'Adverts2Queue')).toEqual([
-      {
-        SqsManagedSseEnabled: true,
-        MessageRetentionPeriod: 604_800,
-        VisibilityTimeout: 180,
-        RedrivePolicy: { deadLetterTargetArn: '${Adverts2DeadLetters.Arn}', maxReceiveCount: 10 },
-      },
-    ]);
-    expect(all('AWS::SQS::Queue', 'Adverts2DeadLetters')).toEqual([
-      { SqsManagedSseEnabled: true, MessageRetentionPeriod: 1_209_600 },
-    ]);
-    const policies = all('AWS::SQS::QueuePolicy') as unknown as {
-      PolicyDocument: { Statement: Record<string, unknown>[] };
-    }[];
-    expect(policies).toHaveLength(2);
-    for (const { PolicyDocument } of policies) {
-      const [deny, ...allowed] = PolicyDocument.Statement;
-      expect(deny).toMatchObject({ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } });
-      expect(allowed).toEqual([
-        {
-          Effect: 'Allow',
-          Principal: { Service: 'events.amazonaws.com' },
-          Action: 'sqs:SendMessage',
-          Resource: expect.stringMatching(/^\$\{Adverts2(Queue|DeadLetters)\.Arn\}$/),
-          Condition: { ArnEquals: { 'aws:SourceArn': ['${Adverts2Rule.Arn}'] } },
-        },
-      ]);
-    }
-  });
-
-  it('has an alarm that the first dead letter raises', () => {
-    expect(all('AWS::CloudWatch::Alarm')).toEqual([
-      expect.objectContaining({
-        MetricName: 'ApproximateNumberOfMessagesVisible',
-        Dimensions: [{ Name: 'QueueName', Value: '${Adverts2DeadLetters.QueueName}' }],
-        Threshold: 0,
-        ComparisonOperator: 'GreaterThanThreshold',
-      }),
-    ]);
-  });
-
-  it('has a queue with the given visibility timeout and receive count', () => {
-    const tuned = subscribed((stack) => ({
-      bus: bus(stack),
-      visibilityTimeout: Duration.minutes(30),
-      maxReceiveCount: 3,
-    }));
-    expect(tuned.all('AWS::SQS::Queue', 'Adverts2Queue')).toMatchObject([
-      { VisibilityTimeout: 1800, RedrivePolicy: { maxReceiveCount: 3 } },
-    ]);
-    expect(subscription.queue.queueArn).toBeTypeOf('string');
-    expect(
-      () => subscribed((stack) => ({ bus: bus(stack), target: new Queue(stack, 'Q') })).subscription.queue,
-    ).toThrow('was given a target');
-  });
-
-  it('has a rule for each set of fields that its detail types have', () => {
-    const { all: allOf } = subscribed((stack) => ({
-      bus: bus(stack),
-      statuses: ['sold'],
+/** A subscription in each shape, as the template has it: the snapshot is the assertion, so read its difference. */
+const shapes: Readonly<Record<string, readonly [props: Props, env?: Environment, warning?: string]>> = {
+  'a queue of its own': [(stack) => ({ bus: bus(stack), statuses: ['sold'] })],
+  'a tuned queue': [
+    (stack) => ({ bus: bus(stack), visibilityTimeout: Duration.minutes(30), maxReceiveCount: 3 }),
+  ],
+  'detail types with different fields': [
+    (stack) => ({
+      ...{ bus: bus(stack), statuses: ['sold'] },
       detailTypes: ['AdvertStatusChanged', 'AdvertUnavailable'],
-    }));
-    const rules = allOf('AWS::Events::Rule');
-    expect(rules.map(({ EventPattern }) => (EventPattern as Record<string, unknown>)['detail-type'])).toEqual(
-      [['AdvertStatusChanged'], ['AdvertUnavailable']],
-    );
-    expect(JSON.stringify(allOf('AWS::SQS::QueuePolicy'))).toContain(
-      '["${Adverts2Rule.Arn}","${Adverts2Rule2.Arn}"]',
-    );
-  });
-});
-
-describe('a subscription with a target of its own', () => {
-  it('allows only its rule to send to the queue', () => {
-    const { all } = subscribed((stack) => ({ bus: bus(stack), target: new Queue(stack, 'Mine') }));
-    expect(all('AWS::Events::Rule')).toMatchObject([{ Targets: [{ Arn: '${Mine.Arn}', ...undelivered }] }]);
-    expect(JSON.stringify(all('AWS::SQS::QueuePolicy', 'Mine'))).toContain(
-      '"aws:SourceArn":["${Adverts2Rule.Arn}"]',
-    );
-    expect(all('AWS::SQS::Queue', 'Adverts2Queue')).toEqual([]);
-  });
-
-  it('warns when it cannot change the policy of the queue', () => {
-    const { app } = subscribed((stack) => ({
+    }),
+  ],
+  'two subscriptions to a given queue': [
+    (stack) => {
+      const both = { bus: bus(stack), target: new Queue(stack, 'Mine') };
+      new AdvertSubscription(stack, 'More', { ...both, advertIds: ['2'] });
+      return { ...both, advertIds: ['1'] };
+    },
+  ],
+  'a queue whose policy is not ours': [
+    (stack) => ({
       bus: bus(stack),
       target: Queue.fromQueueArn(stack, 'Mine', 'arn:aws:sqs:eu-central-1:222222222222:mine'),
-    }));
-    const messages = app.synth().stacks[0]?.messages ?? [];
-    expect(messages.map(({ entry }) => String(entry.data))).toEqual([
-      expect.stringContaining('every event becomes a dead letter'),
-    ]);
-  });
-
-  it('allows only its rule to invoke the function, whose failures become dead letters', () => {
-    const { all } = subscribed((stack) => ({ bus: bus(stack), target: aFunction(stack) }));
-    expect(all('AWS::Lambda::Permission')).toEqual([
-      {
-        Action: 'lambda:InvokeFunction',
-        FunctionName: '${Function.Arn}',
-        Principal: 'events.amazonaws.com',
-        SourceArn: '${Adverts2Rule.Arn}',
-      },
-    ]);
-    expect(all('AWS::Lambda::EventInvokeConfig')).toMatchObject([
-      { DestinationConfig: { OnFailure: { Destination: '${Adverts2DeadLetters.Arn}' } } },
-    ]);
-    expect(all('AWS::Events::Rule')).toMatchObject([
-      { Targets: [{ Arn: '${Function.Arn}', ...retryPolicy }] },
-    ]);
-  });
-
-  it('warns when it cannot receive the failures of the function', () => {
-    const { app } = subscribed((stack) => ({
+    }),
+    {},
+    'every event becomes a dead letter',
+  ],
+  'a function': [(stack) => ({ bus: bus(stack), target: aFunction(stack) })],
+  'a function whose failures are not ours': [
+    (stack) => ({
       bus: bus(stack),
       target: LambdaFunction.fromFunctionAttributes(stack, 'Theirs', {
         functionArn: 'arn:aws:lambda:eu-central-1:222222222222:function:theirs',
         sameEnvironment: true,
       }),
-    }));
-    const messages = app.synth().stacks[0]?.messages ?? [];
-    expect(messages.map(({ entry }) => String(entry.data))).toEqual([
-      expect.stringContaining('add a destination for failures to the function yourself'),
-    ]);
-  });
-
-  it('shares it with another subscription', () => {
-    const { all } = subscribed((stack) => {
-      const both = { bus: bus(stack), target: new Queue(stack, 'Mine') };
-      new AdvertSubscription(stack, 'More', { ...both, advertIds: ['2'] });
-      return { ...both, advertIds: ['1'] };
-    });
-    const [policy, ...others] = all('AWS::SQS::QueuePolicy', 'Mine');
-    expect(others).toEqual([]);
-    expect(JSON.stringify(policy)).toMatch(/MoreRule\.Arn.*Adverts2Rule\.Arn/);
-  });
-
-  it('keeps the destination that the function has for failures', () => {
-    const { all } = subscribed((stack) => {
+    }),
+    {},
+    'add a destination for failures to the function yourself',
+  ],
+  'a function with a destination': [
+    (stack) => {
       const target = aFunction(stack);
       target.configureAsyncInvoke({ retryAttempts: 0 });
       return { bus: bus(stack), target };
-    });
-    expect(all('AWS::Lambda::EventInvokeConfig')).toMatchObject([{ MaximumRetryAttempts: 0 }]);
-  });
-});
-
-describe('a subscription to a bridge of another AWS account', () => {
-  const theirs = { account: '111111111111', region: 'eu-central-1' };
-  const target = (stack: Stack) =>
-    Queue.fromQueueArn(stack, 'Theirs', 'arn:aws:sqs:eu-central-1:222222222222:search-adverts');
-  const bridgeSide = subscribed((stack) => ({ bus: bus(stack), target: target(stack) }), theirs);
-  const subscriberSide = subscribed(() => ({ bridgeAccount: '111111111111' }), ours);
-
-  it('has a rule in the account of the bridge, which sends with a role', () => {
-    expect(bridgeSide.all('AWS::Events::Rule')).toMatchObject([
-      {
-        EventBusName: 'adverts',
-        Targets: [
-          {
-            Arn: 'arn:aws:sqs:eu-central-1:222222222222:search-adverts',
-            RoleArn: '${Adverts2Sender.Arn}',
-            ...retryPolicy,
-            ...undelivered,
-          },
-        ],
-      },
-    ]);
-    expect(bridgeSide.all('AWS::IAM::Policy', 'Adverts2Sender')).toMatchObject([
-      {
-        PolicyDocument: {
-          Statement: [
-            {
-              Effect: 'Allow',
-              Action: 'sqs:SendMessage',
-              Resource: 'arn:aws:sqs:eu-central-1:222222222222:search-adverts',
-            },
-          ],
-        },
-      },
-    ]);
-    expect(bridgeSide.app.synth().stacks[0]?.messages).toEqual([]);
-  });
-
-  it('allows only rules on the bus to use the role', () => {
-    const [role] = bridgeSide.all('AWS::IAM::Role', 'Adverts2Sender');
-    expect(role).toMatchObject({
-      Path: '/advert-bridge/',
-      AssumeRolePolicyDocument: {
-        Statement: [
-          {
-            Principal: { Service: 'events.amazonaws.com' },
-            Condition: {
-              StringEquals: { 'aws:SourceAccount': '111111111111' },
-              ArnLike: {
-                'aws:SourceArn': 'arn:${AWS::Partition}:events:eu-central-1:111111111111:rule/adverts/*',
-              },
-            },
-          },
-        ],
-      },
-    });
-  });
-
-  it('has no rule in the account of the subscriber, and a queue for such roles only', () => {
-    expect(subscriberSide.all('AWS::Events::Rule')).toEqual([]);
-    expect(subscriberSide.subscription.rules).toEqual([]);
-    const [policy] = subscriberSide.all('AWS::SQS::QueuePolicy', 'Adverts2Queue') as unknown as {
-      PolicyDocument: { Statement: object[] };
-    }[];
-    expect(policy?.PolicyDocument.Statement.slice(1)).toEqual([
-      {
-        Effect: 'Allow',
-        Principal: { AWS: 'arn:${AWS::Partition}:iam::111111111111:root' },
-        Action: 'sqs:SendMessage',
-        Resource: '${Adverts2Queue.Arn}',
-        Condition: {
-          ArnLike: { 'aws:PrincipalArn': 'arn:${AWS::Partition}:iam::111111111111:role/advert-bridge/*' },
-        },
-      },
-    ]);
-  });
-});
-
-describe('a subscription with a consumer', () => {
-  const consumed = (props: Partial<AdvertSubscriptionProps> = {}, timeout = Duration.seconds(20)) =>
-    subscribed(
-      (stack) =>
-        ({ bus: bus(stack), consumer: aFunction(stack, { timeout }), ...props }) as AdvertSubscriptionProps,
-    );
-  const { all, subscription, app } = consumed();
-
-  it('invokes the function with partial batch responses and enough time', () => {
-    expect(all('AWS::Lambda::EventSourceMapping')).toEqual([
-      {
-        EventSourceArn: '${Adverts2Queue.Arn}',
-        FunctionName: '${Function}',
-        FunctionResponseTypes: ['ReportBatchItemFailures'],
-      },
-    ]);
-    expect(all('AWS::SQS::Queue', 'Adverts2Queue')).toMatchObject([{ VisibilityTimeout: 120 }]);
-  });
-
-  it('has a table of positions, kept with the stack gone, that the function knows', () => {
-    expect(all('AWS::DynamoDB::Table')).toEqual([
-      {
-        AttributeDefinitions: [{ AttributeName: 'pk', AttributeType: 'S' }],
-        KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
-        BillingMode: 'PAY_PER_REQUEST',
-      },
-    ]);
-    const [table] = Object.values(
-      app.synth().stacks[0]?.template.Resources as Record<string, Resource>,
-    ).filter(({ Type }) => Type === 'AWS::DynamoDB::Table');
-    expect(table).toMatchObject({ DeletionPolicy: 'Retain' });
-    expect(subscription.positions?.tableName).toBeTypeOf('string');
-    expect(all('AWS::Lambda::Function')).toMatchObject([
-      {
-        Environment: {
-          Variables: {
-            POSITIONS_TABLE_NAME: '${Adverts2Positions}',
-            DEAD_LETTER_QUEUE_URL: '${Adverts2DeadLetters}',
-          },
-        },
-      },
-    ]);
-  });
-
-  it('grants the function exactly what the kit needs', () => {
-    const [policy] = all('AWS::IAM::Policy', 'FunctionServiceRole') as unknown as {
-      PolicyDocument: { Statement: { Action: string | string[]; Resource: string }[] };
-    }[];
-    const byResource = Object.fromEntries(
-      (policy?.PolicyDocument.Statement ?? []).map(({ Action, Resource }) => [
-        Resource,
-        [Action].flat().sort(),
-      ]),
-    );
-    expect(byResource['${Adverts2Positions.Arn}']).toEqual(['dynamodb:UpdateItem']);
-    expect(byResource['${Adverts2DeadLetters.Arn}']).toContain('sqs:SendMessage');
-    expect(byResource['${Adverts2Queue.Arn}']).toContain('sqs:ReceiveMessage');
-    expect(Object.keys(byResource)).toHaveLength(3);
-  });
-
-  it('uses a given table of positions, or none', () => {
-    const mine = subscribed((stack) => ({
+    },
+  ],
+  "the bridge's side of another account": [
+    (stack) => ({
       bus: bus(stack),
-      consumer: aFunction(stack),
-      positions: Table.fromTableName(stack, 'Mine', 'mine'),
-    }));
-    expect(mine.all('AWS::DynamoDB::Table')).toEqual([]);
-    expect(JSON.stringify(mine.all('AWS::Lambda::Function'))).toContain('"POSITIONS_TABLE_NAME":"mine"');
-    expect(mine.all('AWS::SQS::Queue', 'Adverts2Queue')).toMatchObject([{ VisibilityTimeout: 180 }]);
-
-    const own = consumed({ positions: 'own-write' });
-    expect(own.all('AWS::DynamoDB::Table')).toEqual([]);
-    expect(own.subscription.positions).toBeUndefined();
-    expect(JSON.stringify(own.all('AWS::IAM::Policy'))).not.toContain('dynamodb');
-  });
-
-  it('may use the key of a given table', () => {
-    const mine = subscribed((stack) => ({
-      bus: bus(stack),
-      consumer: aFunction(stack),
+      target: Queue.fromQueueArn(stack, 'Theirs', 'arn:aws:sqs:eu-central-1:222222222222:search-adverts'),
+    }),
+    { ...ours, account: '111111111111' },
+  ],
+  "the subscriber's side of another account": [() => ({ bridgeAccount: '111111111111' }), ours],
+  'a consumer': [
+    (stack) => ({ bus: bus(stack), consumer: aFunction(stack, { timeout: Duration.seconds(20) }) }),
+  ],
+  'a consumer with its own writes': [
+    (stack) => ({ bus: bus(stack), consumer: aFunction(stack), positions: 'own-write' }),
+  ],
+  'a consumer with a given table': [
+    (stack) => ({
+      ...{ bus: bus(stack), consumer: aFunction(stack) },
       positions: new Table(stack, 'Mine', {
         partitionKey: { name: 'pk', type: AttributeType.STRING },
         encryption: TableEncryption.CUSTOMER_MANAGED,
       }),
-    }));
-    expect(JSON.stringify(mine.all('AWS::IAM::Policy', 'FunctionServiceRole'))).toContain('kms:Decrypt');
-  });
+    }),
+  ],
+};
+
+it.each(Object.entries(shapes))('a subscription with %s', async (name, [props, env, warning]) => {
+  const { app, resources } = subscribed(props, env);
+
+  await expect(`${JSON.stringify(inShort(resources), null, 1)}\n`).toMatchFileSnapshot(
+    `subscriptions/${name.replaceAll(/\W+/g, '-')}.txt`,
+  );
+  const warnings = (app.synth().stacks[0]?.messages ?? []).map(({ entry }) => String(entry.data));
+  expect(warnings).toEqual(warning === undefined ? [] : [expect.stringContaining(warning)]);
+});
+
+it('has its queue, its table of positions and its rules, or says why not', () => {
+  const { subscription } = subscribed((stack) => ({ bus: bus(stack), consumer: aFunction(stack) }));
+  expect(subscription.queue.queueArn).toBeTypeOf('string');
+  expect(subscription.positions?.tableName).toBeTypeOf('string');
+  expect(subscription.rules).toHaveLength(1);
+  const target = (stack: Stack) => ({ bus: bus(stack), target: new Queue(stack, 'Q') });
+  expect(() => subscribed(target).subscription.queue).toThrow('was given a target');
 });
 
 describe('faults of the properties', () => {

@@ -1,10 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of CloudFormation in short.
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { unknownToEmulator } from '../../infra/emulator.ts';
 import packageJson from '../../package.json' with { type: 'json' };
-import { stages } from '../../scripts/bundle-handlers.ts';
 import {
   type FunctionName,
   functionResources,
@@ -14,7 +11,7 @@ import {
 import { outputs, stackName } from '../../shared/contract/names.ts';
 import { storeKeys } from '../../shared/contract/tables.ts';
 import { refreshLimits } from '../../shared/runtime/limits.ts';
-import { functions, inShort, repository, synthesized } from '../helpers/synthesized.ts';
+import { functions, inShort, synthesized } from '../helpers/synthesized.ts';
 
 const bridge = synthesized({ auditSample: '299' });
 const { one, ofType } = bridge;
@@ -113,15 +110,6 @@ describe('the stack', () => {
     expect(Object.keys(Properties)).not.toContain('GenerateSecretString');
   });
 
-  it('accepts messages over TLS only', () => {
-    const policies = ofType('AWS::SQS::QueuePolicy').map(([, { Properties }]) => inShort(Properties));
-    const Statement = [{ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } }];
-    expect(policies).toMatchObject([
-      { Queues: ['${ChangedAdvertsDeadLetters}'], PolicyDocument: { Statement } },
-      { Queues: ['${ChangedAdvertsQueue}'], PolicyDocument: { Statement } },
-    ]);
-  });
-
   it('hides a message for six timeouts of fan-out, and returns it at most 200 times a day', () => {
     const { Timeout } = one('AWS::Lambda::Function', functions.fanOut).Properties;
     const { VisibilityTimeout, ContentBasedDeduplication } = one(
@@ -186,19 +174,6 @@ describe('the stack', () => {
     expect(named.map(([, name]) => name).sort()).toEqual(['advert-bridge/application', 'adverts']);
   });
 
-  // That each grant is needed, and that all suffice, is shown by the calls (iam/grants-used.test.ts).
-  it('grants no wildcard action, no policy of AWS and no policy within a role', () => {
-    const statements = ofType('AWS::IAM::Policy').flatMap(
-      ([, { Properties }]) => Properties.PolicyDocument.Statement,
-    );
-    const actions = statements.flatMap(({ Action }) => Action as string | string[]);
-    expect(actions.length).toBeGreaterThan(40);
-    expect(actions.filter((action) => action.includes('*'))).toEqual([]);
-    for (const [, { Properties }] of ofType('AWS::IAM::Role'))
-      expect([Properties.ManagedPolicyArns, Properties.Policies]).toEqual([undefined, undefined]);
-    expect(ofType('AWS::IAM::ManagedPolicy')).toEqual([]);
-  });
-
   it('puts exactly the roles that may read tokens on the path of token readers', () => {
     const readers = ofType('AWS::IAM::Role').filter(
       ([, { Properties }]) => Properties.Path === '/advert-bridge/token-readers/',
@@ -239,12 +214,6 @@ describe.each(names)('the %s function', (name) => {
 it.each(['refreshToken', 'connect'] as const)('%s ends before its lock does', (name) => {
   const { Timeout } = one('AWS::Lambda::Function', functions[name]).Properties;
   expect(Timeout * 1000).toBeLessThan(refreshLimits.lockMs);
-});
-
-it('has four functions, each with a handler', () => {
-  expect(ofType('AWS::Lambda::Function')).toHaveLength(stages.length);
-  for (const stage of stages)
-    expect(existsSync(join(repository, 'functions', stage, 'handler.ts'))).toBe(true);
 });
 
 it('for the emulator is the stack for AWS without what the emulator rejects', () => {

@@ -27,7 +27,7 @@ const listed = (value: string | readonly string[]): readonly string[] =>
 const keyOf = ({ role, action, resourceArn, context }: RoleCall): string =>
   JSON.stringify([role.id, action, resourceArn, Object.entries(context).sort()]);
 
-export function distinctCalls(calls: readonly RoleCall[]): readonly RoleCall[] {
+function distinctCalls(calls: readonly RoleCall[]): readonly RoleCall[] {
   return [...new Map(calls.map((call) => [keyOf(call), call])).values()];
 }
 
