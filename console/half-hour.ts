@@ -1,10 +1,11 @@
 /** The last half hour, in steps of ten seconds: what the plots show. */
-import type { PlotName, Plots } from './snapshot.ts';
+import type { Facts, Plots } from './snapshot.ts';
 
 const stepMs = 10_000;
 const steps = 180;
 
-type Figures = Readonly<Record<Exclude<PlotName, 'Events'>, number | null>>;
+type Figures = Readonly<Record<'Lag' | 'Waiting', number | null>>;
+const minuteMs = 60_000;
 
 /** @param nowMs when it begins: nothing else is known of the time before */
 export function createHalfHour(nowMs: number) {
@@ -35,20 +36,38 @@ export function createHalfHour(nowMs: number) {
       if (isNew) keepUntil(step);
       return isNew;
     },
-    /** @param nowMs the end; its step is not over, so it is not shown */
-    plots(nowMs: number): Plots {
-      const last = stepOf(nowMs) - 1;
+    /** @param answers what the service answered, by the minute: what is not over yet is not shown */
+    plots(nowMs: number, answers: Facts['answers']): Plots {
+      const last = stepOf(nowMs);
+      const requests = requestsOf(answers, nowMs);
       const shown = Array.from({ length: steps }, (_, index) => last - steps + 1 + index);
       const seriesOf = (name: keyof Figures) => shown.map((step) => figures.get(step)?.[name] ?? null);
       return {
         times: shown.map((step) => (step * stepMs) / 1000),
         series: {
           Lag: seriesOf('Lag'),
-          Events: shown.map((step) => (step < known ? null : (events.get(step) ?? 0) * (60_000 / stepMs))),
+          Events: shown.map((step) =>
+            step < known || step === last ? null : (events.get(step) ?? 0) * (minuteMs / stepMs),
+          ),
           Waiting: seriesOf('Waiting'),
-          Requests: seriesOf('Requests'),
+          Requests: shown.map((step) => requests(step * stepMs)),
         },
       };
     },
+  };
+}
+
+/** Requests a second, by time. */
+function requestsOf(answers: Facts['answers'], nowMs: number): (atMs: number) => number | null {
+  const minuteOf = (atMs: number) => Math.floor(atMs / minuteMs);
+  const sums = new Map(
+    answers?.minutes.map(({ at, counts }) => {
+      const sum = Object.values(counts).reduce((total, value) => total + value, 0);
+      return [minuteOf(Date.parse(at)), sum];
+    }),
+  );
+  return (atMs) => {
+    const minute = minuteOf(atMs);
+    return !answers || minute >= minuteOf(nowMs) ? null : (sums.get(minute) ?? 0) / (minuteMs / 1_000);
   };
 }

@@ -40,6 +40,8 @@ const restsFor = 4;
 const workLookMs = 5_000;
 /** As many events as the page keeps. */
 const keptEvents = 500;
+/** Events from before, for the plot; those of which the page keeps fewer. */
+const countedEvents = 5_000;
 const shownLetters = 100;
 
 const historyQuery = v.strictObject({
@@ -62,6 +64,8 @@ export function createLive({ bridge, shown, command, say, breaks }: LiveOptions)
     ...{ bridge: shown, at: clock.now(), facts: null, findings: [], error: null },
     ...{ deadLetters: {}, lastEvents: {}, work: [], actions: [], denied: [], breaks: breaks?.list() ?? [] },
   };
+
+  const plots = () => halfHour.plots(clock.now(), snapshot.facts?.answers ?? null);
 
   function push(event: Parameters<Push>[0], data: unknown): void {
     for (const one of pushes) one(event, data);
@@ -97,9 +101,8 @@ export function createLive({ bridge, shown, command, say, breaks }: LiveOptions)
     const isNew = halfHour.note(nowMs, {
       Lag: lags.length === 0 ? null : Math.max(...lags),
       Waiting: facts.queue.waiting,
-      Requests: null,
     });
-    if (isNew) push('plots', halfHour.plots(nowMs));
+    if (isNew) push('plots', plots());
   }
 
   async function watchFacts(signal: AbortSignal): Promise<void> {
@@ -112,7 +115,7 @@ export function createLive({ bridge, shown, command, say, breaks }: LiveOptions)
   }
 
   async function watchEvents(signal: AbortSignal): Promise<void> {
-    for await (const envelopes of bridge.events(undefined, { signal, say, recent: keptEvents })) {
+    for await (const envelopes of bridge.events(undefined, { signal, say, recent: countedEvents })) {
       const published = envelopes.map(shownEvent);
       if (published.length === 0) continue;
       events.push(...published);
@@ -127,7 +130,7 @@ export function createLive({ bridge, shown, command, say, breaks }: LiveOptions)
     /** Tells `one` what is known, and then each change. @returns ends that */
     subscribe(one: Push): () => void {
       one('snapshot', snapshot);
-      one('plots', halfHour.plots(clock.now()));
+      one('plots', plots());
       one('events', events);
       pushes.add(one);
       return () => pushes.delete(one);

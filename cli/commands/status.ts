@@ -8,15 +8,10 @@ import {
   needsAttention,
   pageOf,
 } from '../../operations/findings.ts';
-import {
-  readStatus,
-  type ShownAnswers,
-  type ShownWebhook,
-  type Status,
-  type StatusPorts,
-} from '../../operations/status.ts';
+import { readStatus, type ShownWebhook, type Status, type StatusPorts } from '../../operations/status.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { type Clock, systemClock } from '../../shared/domain/clock.ts';
+import { answersLines } from '../../shared/domain/text/answers-text.ts';
 import { printableLine } from '../../shared/domain/text/printable.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
@@ -270,27 +265,6 @@ function bridgeLines(status: Status, target: Target, nowMs: number, versions?: V
   if (target.kind === 'stack') lines.push(stackLine(status, textOfPlace(target), versions));
   return lines;
 }
-
-function answersLines(answers: ShownAnswers): string[] {
-  const { counts, meanMs, rateUsed, rateUsedAtMost, maxRequestsPerSecond } = answers;
-  const kinds = Object.entries(counts).map(
-    ([kind, number]) => `${count(number)} ${answerWords[kind] ?? kind}`,
-  );
-  if (kinds.length === 0) return ['answers of the last 15 min: none, because nothing was requested'];
-  const mean = meanMs === null ? '' : `, ${count(meanMs)} ms on average`;
-  return [
-    `answers of the last 15 min: ${kinds.join(', ')}${mean}`,
-    `rate: ${percent(rateUsed)} of ${maxRequestsPerSecond} requests a second used, ${percent(rateUsedAtMost)} in the busiest minute`,
-  ];
-}
-
-const answerWords: Readonly<Record<string, string>> = {
-  none: 'without an answer',
-  'rate-limited': 'rate-limited (429)',
-  forbidden: 'forbidden (403)',
-};
-
-const percent = (part: number): string => (part > 0 && part < 0.01 ? '<1 %' : `${Math.round(100 * part)} %`);
 
 function webhookText(webhook: ShownWebhook): string {
   const { address, state, waiting, oldestSeconds, failingSince, lastAnswer } = webhook;

@@ -50,7 +50,7 @@ export function createBreaks({ sandbox, run, reconnect, commands }: BreakItOptio
     'Service down': answering(
       503,
       {},
-      'It answers 503 to everything. The bridge holds back, tries now and then, and delivers the rest afterwards.',
+      'The service answers 503 to everything. The bridge goes on asking, and delivers what changed once it is back.',
     ),
     'Too many requests (429)': answering(
       429,

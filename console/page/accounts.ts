@@ -1,8 +1,10 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
+import { count, duration } from '../../shared/domain/text/figures.ts';
+import { printableLine as printable } from '../../shared/domain/text/printable.ts';
 import type { Facts, Snapshot } from '../snapshot.ts';
 import type { Question } from './dialog.ts';
-import { count, duration, printable, time } from './format.ts';
+import { time } from './format.ts';
 
 type Account = Facts['partnerAccounts'][number];
 export type Ask = (question: Question) => void;

@@ -7,7 +7,7 @@ import { BreakIt } from './break-it.ts';
 import { Dialog, type Question } from './dialog.ts';
 import { Events } from './events.ts';
 import { DeadLetters } from './letters.ts';
-import { Doing, Findings, Flow, Header, Surroundings } from './overview.ts';
+import { Doing, Findings, Flow, Header, Service, Surroundings } from './overview.ts';
 import { Plots } from './plots.ts';
 import { listen, type Received } from './server.ts';
 import { verdictOf } from './verdict.ts';
@@ -36,7 +36,10 @@ function Page() {
           <${Accounts} snapshot=${snapshot} ask=${setQuestion} />
           <div class="columns">
             <${Events} events=${events} snapshot=${snapshot} />
-            <${Doing} work=${snapshot.work} actions=${snapshot.actions} rate=${snapshot.bridge.requestsPerSecond} />
+            <div>
+              <${Service} answers=${facts.answers} />
+              <${Doing} work=${snapshot.work} actions=${snapshot.actions} rate=${snapshot.bridge.requestsPerSecond} />
+            </div>
           </div>
           <${DeadLetters} snapshot=${snapshot} ask=${setQuestion} />
           <${Surroundings} facts=${facts} />

@@ -21,7 +21,7 @@ export function BreakIt({ breaks }: { breaks: readonly Break[] }) {
     <p>This is the demo, so nothing is at stake. Press a button and watch what the bridge does; press it again to end it.</p>
     <div class="buttons">${breaks.map(
       ({ name, isOn, says }) =>
-        html`<button key=${name} title=${says} aria-pressed=${isOn} onClick=${() => press(name)}>${name}</button>`,
+        html`<button key=${name} title=${says} aria-pressed=${isOn} onClick=${() => press(name)}>${name}${isOn && ' (on)'}</button>`,
     )}</div>
     <p aria-live="polite">${explained?.says}</p>
     <p role="alert">${refused && `Not done: ${refused}`}</p>

@@ -1,11 +1,14 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
+import { printableLine as printable } from '../../shared/domain/text/printable.ts';
 import type { ShownEvent, ShownHistory, Snapshot } from '../snapshot.ts';
-import { printable, time } from './format.ts';
+import { time } from './format.ts';
 import { readHistory } from './server.ts';
 
 /** The page shows the newest; all that were received remain in the page's memory for the history. */
 const maxShown = 100;
+/** A list of more accounts is slower to read than a name is to type. */
+const maxOffered = 20;
 
 /** Published events, and the history of one advert. */
 export function Events({ events, snapshot }: { events: readonly ShownEvent[]; snapshot: Snapshot }) {
@@ -40,7 +43,14 @@ export function Events({ events, snapshot }: { events: readonly ShownEvent[]; sn
       ${events.length === 0 && html`<p>None was published since this console began.</p>`}
       <form class="inline" onSubmit=${submit}>
         ${
+          names.length > maxOffered &&
+          html`<label>Account
+            <input type="text" value=${account} required maxlength="64" onInput=${(event: InputEvent) => setAccount((event.target as HTMLInputElement).value)} />
+          </label>`
+        }
+        ${
           names.length > 1 &&
+          names.length <= maxOffered &&
           html`<label>Account
             <select value=${account || names[0]} onChange=${(event: Event) => setAccount((event.target as HTMLSelectElement).value)}>
               ${names.map((name) => html`<option key=${name}>${name}</option>`)}

@@ -1,8 +1,10 @@
 import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
+import { count } from '../../shared/domain/text/figures.ts';
+import { printableLine as printable } from '../../shared/domain/text/printable.ts';
 import type { ShownLetters, Snapshot } from '../snapshot.ts';
 import { type Ask, Asking } from './accounts.ts';
-import { count, counted, printable, time } from './format.ts';
+import { counted, time } from './format.ts';
 import { readLetters } from './server.ts';
 
 /** The dead letters: found by a filter, chosen one by one or all that match, redriven or dropped. */

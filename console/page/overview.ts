@@ -1,7 +1,10 @@
 import { html } from 'htm/preact';
+import { answersLines } from '../../shared/domain/text/answers-text.ts';
+import { count, duration } from '../../shared/domain/text/figures.ts';
+import { printableLine as printable, printableLines } from '../../shared/domain/text/printable.ts';
 import type { Action, Facts, Finding, Snapshot, Work } from '../snapshot.ts';
 import { type Ask, Asking } from './accounts.ts';
-import { count, counted, duration, printable, time } from './format.ts';
+import { counted, time } from './format.ts';
 import { needing, type Verdict } from './verdict.ts';
 
 /** One look: does it work? */
@@ -55,7 +58,7 @@ export function Findings({ findings }: { findings: readonly Finding[] }) {
     <ul class="findings">${shown.map(
       ({ severity, says, mend, since, runbook }) => html`<li class=${severity}>
         <strong>${severity}</strong> ${printable(says)}${since && html` <span class="reason">since ${time(since)}</span>`}
-        ${mend && html`<p class="command">${mend}</p>`}${runbook && html`<p class="reason">${runbook}</p>`}
+        ${mend && html`<p class="command"><code>${printableLines(mend)}</code></p>`}${runbook && html`<p class="reason">docs/operate/runbook.md#${runbook}</p>`}
       </li>`,
     )}</ul>
   </section>`;
@@ -93,6 +96,14 @@ export function Flow({ facts, kind }: { facts: Facts; kind: Snapshot['bridge']['
       html`<li key=${name}><p><strong>${name}</strong></p><p>${first}</p><p class="reason">${second}</p></li>`,
   )}</ol>`;
 }
+
+/** What the service answered, and how much of the rate is used. */
+export const Service = ({ answers }: { answers: Facts['answers'] }) => html`
+  <section aria-labelledby="service">
+    <h2 id="service">Partner service</h2>
+    ${answers ? answersLines(answers).map((line) => html`<p>${line[0]?.toUpperCase()}${line.slice(1)}.</p>`) : html`<p>Nothing was requested yet.</p>`}
+  </section>
+`;
 
 /** What the events go to, and what AWS runs. */
 export function Surroundings({ facts }: { facts: Facts }) {

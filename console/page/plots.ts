@@ -1,8 +1,8 @@
 import { html } from 'htm/preact';
 import { useEffect, useRef } from 'preact/hooks';
 import UPlot from 'uplot';
+import { count, duration } from '../../shared/domain/text/figures.ts';
 import type { PlotName, Plots as Plotted } from '../snapshot.ts';
-import { count, duration } from './format.ts';
 
 const shown: Readonly<Record<PlotName, (value: number) => string>> = {
   Lag: duration,
@@ -13,8 +13,11 @@ const shown: Readonly<Record<PlotName, (value: number) => string>> = {
 
 /** The last half hour. */
 export const Plots = ({ plots }: { plots: Plotted | undefined }) => html`
-  <section class="plots" aria-label="The last half hour">
+  <section aria-labelledby="plots">
+    <h2 id="plots">The last half hour</h2>
+    <div class="plots">
     ${(Object.keys(shown) as PlotName[]).map((name) => html`<${Plot} key=${name} name=${name} plots=${plots} />`)}
+    </div>
   </section>
 `;
 
@@ -22,7 +25,8 @@ function Plot({ name, plots }: { name: PlotName; plots: Plotted | undefined }) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot>(null);
   const values = plots?.series[name] ?? [];
-  const latest = values.at(-1) ?? null;
+  const known = values.filter((value) => value !== null);
+  const latest = known.at(-1);
   useEffect(() => {
     const element = place.current;
     if (!element) return;
@@ -51,7 +55,11 @@ function Plot({ name, plots }: { name: PlotName; plots: Plotted | undefined }) {
     plot.current = made;
     const resized = new ResizeObserver(() => made.setSize(size()));
     resized.observe(element);
+    const colors = matchMedia('(prefers-color-scheme: dark)');
+    const redraw = () => made.redraw();
+    colors.addEventListener('change', redraw);
     return () => {
+      colors.removeEventListener('change', redraw);
       resized.disconnect();
       made.destroy();
     };
@@ -59,8 +67,9 @@ function Plot({ name, plots }: { name: PlotName; plots: Plotted | undefined }) {
   useEffect(() => plot.current?.setData([[...(plots?.times ?? [])], [...values]]), [plots]);
   return html`
     <figure>
-      <figcaption>${name} <span>${latest === null ? 'unknown' : shown[name](latest)}</span></figcaption>
+      <figcaption>${name} <span>${latest === undefined ? 'not known yet' : shown[name](latest)}</span></figcaption>
       <div ref=${place} aria-hidden="true"></div>
+      <p class="reason">${known.length > 0 && `at most ${shown[name](Math.max(...known))}`}</p>
     </figure>
   `;
 }

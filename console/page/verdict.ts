@@ -1,5 +1,5 @@
+import { count, duration } from '../../shared/domain/text/figures.ts';
 import type { Facts, Finding } from '../snapshot.ts';
-import { count, duration } from './format.ts';
 import type { Received } from './server.ts';
 
 export interface Verdict {
@@ -10,7 +10,7 @@ export interface Verdict {
 }
 
 /** A single poll that fails is repeated before anybody is told. */
-const failingSeconds = 20;
+const failingSeconds = 10;
 type Account = Facts['partnerAccounts'][number];
 const isFailing = ({ state, reason, lagSeconds }: Account): boolean =>
   state === 'polling' && reason !== null && (lagSeconds ?? 0) > failingSeconds;

@@ -10,7 +10,7 @@ export interface Started {
   kill(signal: NodeJS.Signals): void;
 }
 
-/** `advert-bridge` in a process of its own, on an embedded bridge in a folder. */
+/** `advert-bridge` in a process of its own. */
 export interface BridgeCommand {
   run(args: readonly string[], input?: string): Promise<Finished>;
   /** Starts a command, and waits until its output matches. */
@@ -22,12 +22,13 @@ export interface BridgeCommand {
 const timeoutMs = 60_000;
 const startedMs = 15 * 60_000;
 
-export function bridgeCommand(dir: string, processes: Processes): BridgeCommand {
+/** @param place the options that name the bridge, after each command */
+export function bridgeCommand(place: readonly string[], processes: Processes): BridgeCommand {
   const program = join(repository, 'cli', 'main.ts');
   const env = { PATH: process.env.PATH ?? '' };
   const command = (args: readonly string[]) => ({
     file: process.execPath,
-    args: [program, ...args, '--local', dir],
+    args: [program, ...args, ...place],
     env,
     cwd: repository,
   });

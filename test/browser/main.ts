@@ -14,6 +14,7 @@ import { findChromium, howToInstall, launch } from './chromium.ts';
 import { bridgeCommand } from './command.ts';
 import { connectSteps } from './connect-steps.ts';
 import { consoleSteps } from './console-steps.ts';
+import { demoSteps } from './demo-steps.ts';
 
 const executable = findChromium();
 if (executable === undefined) {
@@ -36,9 +37,13 @@ const sandbox = await startSandbox({
 try {
   const browser = await steps.need(`${executable} starts`, () => launch(executable));
   try {
-    const bridge = bridgeCommand(join(folder, 'state'), processes);
+    const bridgeIn = (dir: string) => bridgeCommand(['--local', join(folder, dir)], processes);
+    const bridge = bridgeIn('state');
     await connectSteps({ steps, browser, sandbox, bridge, screenshots });
-    await consoleSteps({ steps, browser, sandbox, bridge, screenshots });
+    const surroundings = { steps, browser, screenshots };
+    const crowd = { dir: join(folder, 'crowd'), bridge: bridgeIn('crowd') };
+    await consoleSteps({ ...surroundings, sandbox, bridge, nothing: bridgeIn('nothing'), crowd });
+    await demoSteps({ ...surroundings, bridge: bridgeCommand([], processes) });
   } finally {
     await browser.close();
   }

@@ -9,6 +9,7 @@ const looks = [
   { name: 'dark', colorScheme: 'dark', width: 1000, height: 720 },
   { name: 'narrow', colorScheme: 'light', width: 320, height: 640 },
 ] as const;
+type Look = (typeof looks)[number]['name'];
 
 /** What the page said to the browser's console: refused resources and failing scripts show there. */
 export function watchConsole(page: Page): string[] {
@@ -22,10 +23,12 @@ export function watchConsole(page: Page): string[] {
  * The page in each look: nothing sticks out sideways, and axe finds nothing (contrast, labels, headings, language).
  * A screenshot of each goes to `folder`.
  */
-export async function checkLooks(page: Page, folder: string, name: string): Promise<void> {
+export async function checkLooks(page: Page, folder: string, name: string, only?: Look): Promise<void> {
   for (const { name: look, colorScheme, width, height } of looks) {
+    if (only !== undefined && look !== only) continue;
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width, height });
+    await page.evaluate('scrollTo(0, 0)');
     await page.screenshot({ path: join(folder, `${name}-${look}.png`) });
     const sticksOut = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
     assert.ok(Number(sticksOut) <= 0, `${name}, ${look}: it is ${sticksOut} px wider than the window`);
