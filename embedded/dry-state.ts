@@ -15,7 +15,7 @@ import { createPartnerAccounts } from '../shared/state/partner-accounts.ts';
 import { createDryStore } from './dry-store.ts';
 
 /** Everything that a run needs, except the histories: there may be a million, so they are read one by one. */
-const copied = ['documents', 'feeds', 'books', 'messages', 'sent_keys'];
+const copied = ['documents', 'messages', 'sent_keys'];
 
 /**
  * @param real the state of `dir`; the caller holds the run lock, and closes the state
@@ -43,7 +43,7 @@ function copyOf(file: string): DatabaseSync {
   migrate(db);
   db.prepare('ATTACH ? AS real').run(file);
   for (const table of copied) db.exec(`INSERT INTO main.${table} SELECT * FROM real.${table}`);
-  db.exec("INSERT INTO main.rows SELECT * FROM real.rows WHERE kind IN ('aside', 'dead')");
+  db.exec("INSERT INTO main.rows SELECT * FROM real.rows WHERE kind IN ('aside', 'books', 'dead', 'feed')");
   db.exec('DETACH real');
   freeWhatWasHeld(db);
   return db;

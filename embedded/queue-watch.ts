@@ -1,8 +1,8 @@
 import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { type Clock, toInstant } from '../shared/domain/clock.ts';
 import { PartnerError } from '../shared/domain/faults.ts';
-import type { BookKeeper } from '../shared/ports/books.ts';
 import type { Observer } from '../shared/ports/observer.ts';
+import type { BookKeeper } from '../shared/state/books.ts';
 
 export interface QueueWatchDeps {
   readonly clock: Clock;

@@ -1,7 +1,6 @@
 /** The status of one partner account, from its row and its feeds' rows. */
 import { feedMissingMs } from '../functions/drain/due-feeds.ts';
 import { maxLagSeconds } from '../shared/contract/names.ts';
-import type { Books } from '../shared/domain/books.ts';
 import { toInstant } from '../shared/domain/clock.ts';
 import type { FaultKind } from '../shared/domain/faults.ts';
 import {
@@ -15,7 +14,8 @@ import {
 import { knownSuccess } from '../shared/domain/last-success.ts';
 import type { PartnerAccount } from '../shared/domain/partner-account.ts';
 import { isDying, refreshTokenLifetimeMs, stopOf } from '../shared/domain/partner-account.ts';
-import type { FeedState } from '../shared/ports/feed-states.ts';
+import type { Books } from '../shared/state/books.ts';
+import type { FeedState } from '../shared/state/feed-states.ts';
 
 /** A hold that the service's answers made is no finding before it has lasted for so long: most end at the first trial. */
 export const heldMs = 30_000;

@@ -10,9 +10,9 @@ import { type PartnerAccount, stopOf } from '../shared/domain/partner-account.ts
 import { isPublished, type PublishedEvents } from '../shared/domain/published-events.ts';
 import type { BudgetState } from '../shared/domain/rate-budget.ts';
 import { printableLine as printable } from '../shared/domain/text/printable.ts';
-import { type FeedState, feedsOfAccount } from '../shared/ports/feed-states.ts';
 import type { WaitingMessage } from '../shared/ports/waiting-messages.ts';
 import type { AdvertRow } from '../shared/state/advert-histories.ts';
+import { type FeedState, feedsOfAccount } from '../shared/state/feed-states.ts';
 import type { Bridge } from './bridge.ts';
 import { accountsBeside, unknownAccount } from './errors.ts';
 

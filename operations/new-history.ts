@@ -7,7 +7,7 @@ import { busy, withRefreshLock } from '../functions/refresh-token/refresh-lock.t
 import { feeds } from '../shared/contract/feeds.ts';
 import { earlierOf, toInstant } from '../shared/domain/clock.ts';
 import { stopOf } from '../shared/domain/partner-account.ts';
-import { feedsOfAccount } from '../shared/ports/feed-states.ts';
+import { feedsOfAccount } from '../shared/state/feed-states.ts';
 import type { Bridge } from './bridge.ts';
 import { CommandError } from './errors.ts';
 

@@ -1,16 +1,15 @@
 import type { OnUnreadable } from '../shared/contract/checks.ts';
 import { feedPlace } from '../shared/contract/rows.ts';
-import type { Books } from '../shared/domain/books.ts';
 import { toInstant } from '../shared/domain/clock.ts';
 import { forEachConcurrent } from '../shared/domain/for-each-concurrent.ts';
 import { endOfHold, heldBy, holdOf, withoutHolds } from '../shared/domain/holds.ts';
 import type { PartnerAccount } from '../shared/domain/partner-account.ts';
 import { shownUrl } from '../shared/domain/text/shown-url.ts';
-import type { BookKeeper } from '../shared/ports/books.ts';
-import type { FeedState, FeedStates } from '../shared/ports/feed-states.ts';
 import type { WebhookStatus, Webhooks } from '../shared/sqlite/webhooks.ts';
 import { type Activity, type ActivityStore, type AnswerCounts, sumOf } from '../shared/state/activity.ts';
+import type { BookKeeper, Books } from '../shared/state/books.ts';
 import type { BudgetStore } from '../shared/state/budget.ts';
+import type { FeedState, FeedStates } from '../shared/state/feed-states.ts';
 import type { PartnerAccounts } from '../shared/state/partner-accounts.ts';
 import {
   type AccountStatus,

@@ -7,11 +7,10 @@ import type { Bridge } from '../../operations/bridge.ts';
 import { silentObserver } from '../../operations/poll-deps.ts';
 import { readStackOutputs } from '../../operations/stack-outputs.ts';
 import { readStackState } from '../../operations/stack-state.ts';
-import { createBookKeeper, createBooksWriter } from '../../shared/aws/books.ts';
 import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queue.ts';
 import { dynamoDbClient, lambdaClient, secretsManagerClient, sqsClient } from '../../shared/aws/clients.ts';
-import { createFeedStates } from '../../shared/aws/feed-states.ts';
 import { createRefreshRequester } from '../../shared/aws/refresh-requester.ts';
+import { createBookKeeper } from '../../shared/aws/sqs/queue-counts.ts';
 import { createStore } from '../../shared/aws/store.ts';
 import { createTokenReader } from '../../shared/aws/token-vault.ts';
 import { namePrefixOf, secretNamesOf } from '../../shared/contract/names.ts';
@@ -22,7 +21,9 @@ import { functionConfig } from '../../shared/runtime/config.ts';
 import { createActivityStore } from '../../shared/state/activity.ts';
 import { createAdvertHistories } from '../../shared/state/advert-histories.ts';
 import { createAside, createDeadLetters, waitingAside } from '../../shared/state/aside.ts';
+import { createBooksWriter } from '../../shared/state/books.ts';
 import { createBudgetStore } from '../../shared/state/budget.ts';
+import { createFeedStates } from '../../shared/state/feed-states.ts';
 import { createPartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import { createProgress } from '../../shared/state/progress.ts';
 import type { StackTarget } from '../shared/target.ts';
@@ -98,10 +99,10 @@ export async function openStack({ target, place, onClose, isCatchUp }: Opening<S
     newId: randomUUID,
     activity: createActivityStore(store),
     ...{ partnerAccounts, advertHistories, aside, budgetStore, settings, service },
-    feedStates: createFeedStates(feedStateTable),
+    feedStates: createFeedStates(store, { countsListed: true }),
     backfills: createProgress<BackfillProgress>(store, 'backfill', { countsListed: true }),
     audits: createProgress<AuditProgress>(store, 'audit', { countsListed: true }),
-    bookKeeper: createBookKeeper({ table: feedStateTable, aside, deadLetters, queue }),
+    bookKeeper: createBookKeeper({ store, aside, deadLetters, queue }),
     // The whole queue counts, not only the account's messages, because live changes have priority over an operator's.
     queue: createChangedAdvertsQueue({ queue }),
     waitingMessages: waitingAside(aside),

@@ -13,9 +13,9 @@ import { toInstant } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
 import type { Secret } from '../../shared/domain/secret.ts';
 import type { TokenPair } from '../../shared/domain/token-pair.ts';
-import { type FeedStates, feedsOfAccount } from '../../shared/ports/feed-states.ts';
 import type { Grant, ReceivedTokens } from '../../shared/ports/token-endpoint.ts';
 import type { TokenVault } from '../../shared/ports/token-vault.ts';
+import { type FeedStates, feedsOfAccount } from '../../shared/state/feed-states.ts';
 import { publishOwedEvents } from '../refresh-token/account-writes.ts';
 import {
   type CallOptions,

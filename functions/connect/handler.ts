@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createApplicationSecret } from '../../shared/aws/application-secret.ts';
-import { readBooks } from '../../shared/aws/books.ts';
 import { dynamoDbClient, eventBridgeClient, secretsManagerClient } from '../../shared/aws/clients.ts';
 import { createEventPublisher } from '../../shared/aws/event-publisher.ts';
-import { createFeedStates } from '../../shared/aws/feed-states.ts';
 import { createStore } from '../../shared/aws/store.ts';
 import { createTokenVault } from '../../shared/aws/token-vault.ts';
 import { bridgeNameOf, secretNamesOf } from '../../shared/contract/names.ts';
@@ -14,6 +12,8 @@ import { withRuntime } from '../../shared/runtime/middleware.ts';
 import { observer } from '../../shared/runtime/observer.ts';
 import { partnerClient } from '../../shared/runtime/partner.ts';
 import { createAdvertHistories } from '../../shared/state/advert-histories.ts';
+import { readBooks } from '../../shared/state/books.ts';
+import { createFeedStates } from '../../shared/state/feed-states.ts';
 import { createPartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import { answerConnect, connectPorts, createConnect } from './connect.ts';
 
@@ -27,11 +27,11 @@ const store = createStore({
 });
 const state = {
   partnerAccounts: createPartnerAccounts(store),
-  feedStates: createFeedStates(table),
+  feedStates: createFeedStates(store, { countsListed: true }),
   vault: createTokenVault(secrets, names, config.partnerSecretPolicy, config.partnerSecretKey),
   applicationSecret: createApplicationSecret(secrets, names),
   advertHistories: createAdvertHistories(store),
-  bookKeeper: { read: (name: string, generation: number) => readBooks(table, name, generation) },
+  bookKeeper: { read: (name: string, generation: number) => readBooks(store, name, generation) },
 };
 const stage = createConnect({
   ...connectPorts(state, partnerClient(config, table)),

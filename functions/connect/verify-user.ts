@@ -8,10 +8,10 @@ import { heldBy, heldFault } from '../../shared/domain/holds.ts';
 import { knownSuccess } from '../../shared/domain/last-success.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { Secret } from '../../shared/domain/secret.ts';
-import type { BookKeeper } from '../../shared/ports/books.ts';
 import type { FeedProbe } from '../../shared/ports/feed-reader.ts';
-import { type FeedState, type FeedStates, feedsOfAccount } from '../../shared/ports/feed-states.ts';
 import type { AdvertHistories } from '../../shared/state/advert-histories.ts';
+import type { BookKeeper } from '../../shared/state/books.ts';
+import { type FeedState, type FeedStates, feedsOfAccount } from '../../shared/state/feed-states.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 
 export interface UserVerificationDeps {

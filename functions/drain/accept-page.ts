@@ -2,7 +2,7 @@ import type { Cause } from '../../shared/contract/events.ts';
 import type { Feed } from '../../shared/contract/feeds.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
-import type { FeedState, FeedStates, Progress } from '../../shared/ports/feed-states.ts';
+import type { FeedState, FeedStates, Lease, Progress } from '../../shared/state/feed-states.ts';
 import { type EnqueueDeps, enqueuePage } from './enqueue-page.ts';
 import { idsOf, type PageIds } from './page-ids.ts';
 import type { PageRead } from './read-page.ts';
@@ -19,16 +19,16 @@ export interface AcceptDeps extends EnqueueDeps {
 
 export interface LeasedFeed {
   readonly feed: Feed;
-  readonly fence: number;
+  readonly lease: Lease;
+  /** From where the feed is read: differs from the stored state at the start of a resync. */
+  readonly state: FeedState;
   /** The `cause` that the events of this feed's adverts carry. */
   readonly cause: Cause;
   readonly trail: Trail;
 }
 
 export interface Accepted {
-  readonly state: FeedState;
-  /** Undefined when the last page has ended the lease. */
-  readonly leasedUntil: number | undefined;
+  readonly lease: Lease;
   /** Set when the poll must not read further pages, although this page was stored. */
   readonly standstill: StuckFeedError | undefined;
 }
@@ -41,8 +41,7 @@ export interface Accepted {
  */
 export async function acceptPage(
   deps: AcceptDeps,
-  { feed, fence, cause, trail }: LeasedFeed,
-  state: FeedState,
+  { feed, lease, state, cause, trail }: LeasedFeed,
   read: PageRead,
 ): Promise<Accepted | undefined> {
   const { feedStates, observer, clock, settings } = deps;
@@ -60,8 +59,8 @@ export async function acceptPage(
   // The write of the last page also ends the lease, which saves a write. After a standstill the lease stays, because
   // `release` stores the pause.
   const leaseMs = page.hasMore || standstill ? settings.leaseMs : 'ended';
-  const now = clock.now();
-  if (!(await feedStates.advance(state, fence, progress, now, leaseMs))) return undefined;
+  const next = await feedStates.advance(lease, progress, { nowMs: clock.now(), leaseMs });
+  if (!next) return undefined;
   observer.count(metrics.listed, page.data.length);
   observer.count(metrics.coalesced, found.repeated);
   observer.count(metrics.deadLettered, found.malformed);
@@ -69,10 +68,7 @@ export async function acceptPage(
     observer.count(metrics.cursorResets, 1);
     observer.warn('cursor rejected: reading starts over', { partnerAccount, feed: feed.name, since });
   }
-  const { counts: _counts, ...stored } = progress;
-  const { resyncing: _resyncing, ...before } = state;
-  const leasedUntil = leaseMs === 'ended' ? undefined : now + leaseMs;
-  return { state: { ...before, ...stored }, leasedUntil, standstill };
+  return { lease: next, standstill };
 }
 
 const progressOf = (
@@ -81,7 +77,7 @@ const progressOf = (
   found: PageIds,
 ): Progress => {
   const { page, since, startedOver, serviceTime } = read;
-  const { ids, malformed, repeated } = found;
+  const { malformed, repeated } = found;
   return {
     since,
     cursor: page.nextCursor,
@@ -89,6 +85,6 @@ const progressOf = (
     resetsInARow: isSetback(read, found) ? resetsInARow + 1 : 0,
     // Planted fault: last-success-of-any-page
     ...(page.hasMore ? resyncing && { resyncing } : { lastSuccess: serviceTime }),
-    counts: { listed: ids.length + malformed, malformed, repeated },
+    counts: { listed: page.data.length, malformed, repeated },
   };
 };

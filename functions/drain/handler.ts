@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
-import { readBooks } from '../../shared/aws/books.ts';
 import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queue.ts';
 import { dynamoDbClient, sqsClient } from '../../shared/aws/clients.ts';
-import { createFeedStates } from '../../shared/aws/feed-states.ts';
 import { createStore } from '../../shared/aws/store.ts';
 import { pollEvent } from '../../shared/contract/poll.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
@@ -15,7 +13,9 @@ import { observer } from '../../shared/runtime/observer.ts';
 import { partnerService } from '../../shared/runtime/partner.ts';
 import { createAdvertHistories } from '../../shared/state/advert-histories.ts';
 import { createAside, createDeadLetters } from '../../shared/state/aside.ts';
+import { readBooks } from '../../shared/state/books.ts';
 import { createBudgetStore } from '../../shared/state/budget.ts';
+import { createFeedStates } from '../../shared/state/feed-states.ts';
 import { createProgress } from '../../shared/state/progress.ts';
 import { createAuditShare } from './audit-share.ts';
 import { createDrain } from './drain.ts';
@@ -31,7 +31,7 @@ const store = createStore({ feedState: table, advertStatus: { ...table, name: co
 const budget = createBudgetStore(store);
 const generationOf = async (name: string) => (await accounts.read(name))?.generation;
 const inFlightOf = async (name: string) =>
-  (await readBooks(table, name, (await generationOf(name)) ?? 0)).inFlight;
+  (await readBooks(store, name, (await generationOf(name)) ?? 0)).inFlight;
 
 const enqueuing = {
   queue: createChangedAdvertsQueue({ queue, accountDepth: { from: drainLimits.maxWaiting, inFlightOf } }),
@@ -43,7 +43,7 @@ const enqueuing = {
 const drain = createDrain({
   ...enqueuing,
   accounts,
-  feedStates: createFeedStates(table),
+  feedStates: createFeedStates(store, { countsListed: true }),
   reader: partner,
   aside: createAside(store, ({ message }) =>
     observer.warn('a message aside cannot be read', { reason: message }),

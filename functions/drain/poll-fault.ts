@@ -1,8 +1,8 @@
 /** Records a failed poll in the feed's row, the log and the metrics. */
 import { metrics } from '../../shared/contract/names.ts';
 import type { PartnerError } from '../../shared/domain/faults.ts';
-import type { FeedKey, FeedState, PollEnd } from '../../shared/ports/feed-states.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
+import type { FeedKey, FeedState, PollEnd } from '../../shared/state/feed-states.ts';
 import { StuckFeedError } from './standstill.ts';
 
 const stuckPauseMs = 5 * 60_000;

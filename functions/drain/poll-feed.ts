@@ -2,8 +2,8 @@ import type { Feed } from '../../shared/contract/feeds.ts';
 import { type Clock, earlierOf } from '../../shared/domain/clock.ts';
 import { asPartnerError, type FaultKind, type PartnerError } from '../../shared/domain/faults.ts';
 import type { FeedReader } from '../../shared/ports/feed-reader.ts';
-import type { FeedState, PollEnd } from '../../shared/ports/feed-states.ts';
-import { type AcceptDeps, acceptPage, type LeasedFeed } from './accept-page.ts';
+import type { FeedState, Lease, PollEnd } from '../../shared/state/feed-states.ts';
+import { type AcceptDeps, acceptPage } from './accept-page.ts';
 import { pollEndOf, reportFault } from './poll-fault.ts';
 import { readPageOrStartOver, restartOf } from './read-page.ts';
 import { newTrail, type Trail } from './standstill.ts';
@@ -77,8 +77,7 @@ const notSent: readonly FaultKind[] = ['paused', 'operator-paused'];
 interface Turn {
   pages: number;
   listed: number;
-  /** Undefined when the lease has ended with the last page. */
-  leasedUntil: number | undefined;
+  lease: Lease;
 }
 
 /**
@@ -92,25 +91,24 @@ export async function pollFeed(
   options: PollOptions,
 ): Promise<PollReport> {
   const { feedStates, clock, holder, settings } = deps;
-  const { resync, listed, trail = newTrail() } = options;
+  const { listed, trail = newTrail() } = options;
   const key = { partnerAccount, feed: feed.name };
   const none = { pages: 0, listed: 0 };
   // Checked before taking the lease: the lease would count as the feed's turn, and the feed would wait for another
   // round without having been polled.
   if (isOver(clock, options)) return { ...none, end: 'out-of-time' };
-  const lease = await feedStates.acquire(key, holder, clock.now(), settings.leaseMs, listed);
+  const lease = await feedStates.acquire(key, {
+    ...{ holder, nowMs: clock.now(), leaseMs: settings.leaseMs, listed },
+  });
   if (!lease) return { ...none, end: 'unknown-feed' };
   if ('heldBy' in lease) return { ...none, end: 'held', by: lease.heldBy };
   if ('polledAt' in lease) return { ...none, end: 'just-polled' };
 
-  const { fence } = lease;
-  const turn: Turn = { ...none, leasedUntil: clock.now() + settings.leaseMs };
+  const turn: Turn = { ...none, lease };
   const report = () => ({ pages: turn.pages, listed: turn.listed });
   let pollEnd: PollEnd = {};
   try {
-    const leased = { feed, fence, trail, cause: resync ? 'resync' : 'feed' } as const;
-    const start = startOf(lease.state, resync, settings.overlapSeconds * 1000, clock.now());
-    const end = await readPages(deps, leased, start, turn, options);
+    const end = await readPages(deps, { feed, trail }, turn, options);
     return { ...report(), end };
   } catch (error) {
     const fault = asPartnerError(error);
@@ -124,41 +122,40 @@ export async function pollFeed(
     return { ...report(), end: 'fault', fault };
   } finally {
     // If the release fails, the lease expires anyway. The result of the poll matters more than this error.
-    if (turn.leasedUntil !== undefined && turn.leasedUntil > clock.now()) {
-      await feedStates.release(key, fence, pollEnd, clock.now()).catch(() => undefined);
-    }
+    await feedStates.release(turn.lease, pollEnd, clock.now()).catch(() => undefined);
   }
 }
 
 /** @throws {PartnerError} */
 async function readPages(
   deps: PollDeps,
-  leased: LeasedFeed,
-  start: FeedState,
+  { feed, trail }: { readonly feed: Feed; readonly trail: Trail },
   turn: Turn,
   options: PollOptions,
 ): Promise<TurnEnd> {
   const { reader, queue, clock, settings } = deps;
   const slotsMs = (slotsBefore * 1000) / (settings.maxRequestsPerSecond ?? 10);
-  for (let state = start; ; ) {
+  const cause = options.resync ? 'resync' : 'feed';
+  const overlapMs = settings.overlapSeconds * 1000;
+  for (let state = startOf(turn.lease.state, options.resync, overlapMs, clock.now()); ; ) {
     if (isOver(clock, options)) return 'out-of-time';
     if (turn.pages >= maxPagesPerTurn) return 'turn-over';
     if ((await queue.depth(state.partnerAccount)) > settings.maxWaiting) return 'backlog';
-    const leasedUntil = turn.leasedUntil ?? 0;
-    const read = await readPageOrStartOver(reader, leased.feed, state, {
+    const leasedUntil = turn.lease.state.lease?.until ?? 0;
+    const read = await readPageOrStartOver(reader, feed, state, {
       deadlineMs: Math.min(options.deadlineMs, leasedUntil - leaseMarginMs, clock.now() + pageMs + slotsMs),
-      overlapMs: settings.overlapSeconds * 1000,
+      overlapMs,
       nowMs: clock.now(),
       generation: state.generation,
     });
-    const accepted = await acceptPage(deps, leased, state, read);
+    const accepted = await acceptPage(deps, { feed, lease: turn.lease, state, cause, trail }, read);
     if (!accepted) return 'lease-lost';
-    turn.leasedUntil = accepted.leasedUntil;
+    turn.lease = accepted.lease;
     turn.pages += 1;
     turn.listed += read.page.data.length;
     if (accepted.standstill) throw accepted.standstill;
     if (!read.page.hasMore) return 'up-to-date';
-    state = accepted.state;
+    state = turn.lease.state;
   }
 }
 

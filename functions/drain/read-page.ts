@@ -5,7 +5,7 @@ import { PartnerError } from '../../shared/domain/faults.ts';
 import { knownSuccess } from '../../shared/domain/last-success.ts';
 import { mayBeCursorRejection } from '../../shared/partner-api/error-answers.ts';
 import type { CallOptions, FeedReader, ReceivedPage } from '../../shared/ports/feed-reader.ts';
-import type { FeedState } from '../../shared/ports/feed-states.ts';
+import type { FeedState } from '../../shared/state/feed-states.ts';
 
 export interface PageRead extends ReceivedPage {
   /** The `since` of the request; every later request with the page's cursor must send the same value. */

@@ -1,5 +1,5 @@
 import { PartnerError } from '../../shared/domain/faults.ts';
-import type { FeedState } from '../../shared/ports/feed-states.ts';
+import type { FeedState } from '../../shared/state/feed-states.ts';
 import type { PageIds } from './page-ids.ts';
 import type { PageRead } from './read-page.ts';
 

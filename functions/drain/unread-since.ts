@@ -1,5 +1,5 @@
 import { advertsFeed } from '../../shared/contract/feeds.ts';
-import { feedsOfAccount } from '../../shared/ports/feed-states.ts';
+import { feedsOfAccount } from '../../shared/state/feed-states.ts';
 import type { PollDeps } from './poll-feed.ts';
 import { restartOf } from './read-page.ts';
 

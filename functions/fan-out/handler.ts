@@ -1,5 +1,4 @@
 import type { SQSEvent } from 'aws-lambda';
-import { createBooksWriter } from '../../shared/aws/books.ts';
 import { dynamoDbClient, eventBridgeClient, sqsClient } from '../../shared/aws/clients.ts';
 import { createEventPublisher } from '../../shared/aws/event-publisher.ts';
 import { BatchSettler } from '../../shared/aws/settler.ts';
@@ -15,6 +14,7 @@ import { observer } from '../../shared/runtime/observer.ts';
 import { partnerService } from '../../shared/runtime/partner.ts';
 import { createAdvertHistories } from '../../shared/state/advert-histories.ts';
 import { createAside } from '../../shared/state/aside.ts';
+import { createBooksWriter } from '../../shared/state/books.ts';
 import { createBudgetStore } from '../../shared/state/budget.ts';
 import { createFanOut } from './fan-out.ts';
 

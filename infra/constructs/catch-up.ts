@@ -42,7 +42,7 @@ export class CatchUp extends Grantee {
       })
       .grantFeedState({
         account: ['GetItem', 'PutItem', 'Query'],
-        feed: ['Query', 'UpdateItem'],
+        feed: ['GetItem', 'PutItem', 'Query'],
         progress: ['GetItem', 'PutItem'],
         dead: ['GetItem', 'PutItem'],
       })

@@ -24,9 +24,9 @@ export class Connect extends BridgeFunction {
     });
     this.grantFeedState({
       account: ['DeleteItem', 'GetItem', 'PutItem'],
-      feed: ['BatchWriteItem', 'GetItem', 'PutItem', 'Query'],
-      books: ['BatchWriteItem', 'GetItem', 'Query'],
-      progress: ['BatchWriteItem', 'Query'],
+      feed: ['DeleteItem', 'GetItem', 'PutItem', 'Query'],
+      books: ['GetItem'],
+      progress: ['Query'],
     });
     // To check by its published adverts whether a partner account still belongs to the same user.
     this.grantAdvertStatus('GetItem').#grantSecrets().grantPublish();

@@ -27,7 +27,7 @@ export class Drain extends BridgeFunction {
     const { auditSample } = parts.settings;
     this.grantFeedState({
       account: ['GetItem', 'PutItem', 'Query'],
-      feed: ['GetItem', 'Query', 'UpdateItem'],
+      feed: ['GetItem', 'PutItem', 'Query'],
       books: ['GetItem'],
       progress: ['Query', ...(auditSample > 0 ? (['GetItem', 'PutItem'] as const) : [])],
       aside: ['DeleteItem', 'Query'],

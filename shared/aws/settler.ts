@@ -5,8 +5,8 @@ import { forEachConcurrent } from '../domain/for-each-concurrent.ts';
 import type { Settlement, Verdict } from '../ports/deliveries.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { Aside } from '../state/aside.ts';
+import type { BooksWriter, Counts } from '../state/books.ts';
 import { batchesOf, type Edges } from './batches/batches.ts';
-import type { BooksWriter, Entry } from './books.ts';
 import type { ReceivedRecord } from './sqs/deliveries.ts';
 import { messagesAtOnce, type Queue } from './sqs/send-batches.ts';
 
@@ -106,13 +106,13 @@ export class BatchSettler {
     await forEachConcurrent([...byGeneration.values()], 4, async (group) => {
       const message = group[0]?.delivery.message;
       if (!message) return;
-      const entry: Entry = {};
+      const counts: { -readonly [K in keyof Counts]: Counts[K] } = {};
       for (const { delivery, verdict } of group) {
         const outcome = verdict.kind === 'done' ? verdict.outcome : 'deadLettered';
-        entry[outcome] = (entry[outcome] ?? 0) + 1;
-        if (delivery.receives > 1) entry.redelivered = (entry.redelivered ?? 0) + 1;
+        counts[outcome] = (counts[outcome] ?? 0) + 1;
+        if (delivery.receives > 1) counts.redelivered = (counts.redelivered ?? 0) + 1;
       }
-      await this.#options.books.add(message.partnerAccount, message.generation, entry);
+      await this.#options.books.add(message.partnerAccount, message.generation, counts);
     });
   }
 }

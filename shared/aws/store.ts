@@ -1,6 +1,8 @@
 import {
+  type AttributeValue,
   ConditionalCheckFailedException,
   DeleteItemCommand,
+  type DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
   paginateQuery,
@@ -9,8 +11,13 @@ import {
 import { type Kind, storeKeys, type TableName, tableOfKind } from '../contract/tables.ts';
 import { systemClock } from '../domain/clock.ts';
 import { type Key, newEtag, type Row, type Store } from '../ports/store.ts';
-import type { Table } from './dynamodb/conditional-write.ts';
-import type { Item } from './dynamodb/values.ts';
+
+export interface Table {
+  readonly client: DynamoDBClient;
+  readonly name: string;
+}
+
+type Item = Record<string, AttributeValue>;
 
 const { partitionKey: pk, sortKey: sk } = storeKeys;
 const names = { '#pk': pk, '#sk': sk };

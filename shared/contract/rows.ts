@@ -28,7 +28,7 @@ export const advertRow = v.object({
   missingSince: v.exactOptional(moment),
 });
 
-/** How far one feed has been read; described in shared/ports/feed-states.ts. Fields that a newer bridge added are kept. */
+/** How far one feed has been read; described in shared/state/feed-states.ts. Fields that a newer bridge added are kept. */
 export const feedState = v.looseObject({
   form,
   partnerAccount: partnerAccountName,
@@ -46,6 +46,10 @@ export const feedState = v.looseObject({
   fault: v.exactOptional(v.string()),
   faultKind: v.exactOptional(v.string()),
   needsPerson: v.exactOptional(v.boolean()),
+  counts: v.exactOptional(
+    v.object({ listed: wholeNumber(0), malformed: wholeNumber(0), repeated: wholeNumber(0) }),
+  ),
+  lease: v.exactOptional(v.object({ holder: v.string(), until: moment })),
 });
 
 /** A hold; described in shared/domain/holds.ts. */

@@ -1,18 +1,4 @@
-/** Keys of the two DynamoDB tables: `infra` creates the tables, `shared/aws` uses them. */
-
-/**
- * Feed-state table: `pk` is the kind of item, `sk` its name.
- *
- * | pk | sk | item |
- * |---|---|---|
- * | `account` | partner account | stop, pause, refresh lock, token version and expiry |
- * | `feed` | partner account `/` feed | cursor, since, lease, listed |
- * | `books` | partner account `/` generation, and `/` feed unless that is adverts | outcomes counted |
- * | `bridge` | `budget` | next free slot, pause |
- */
-export const feedStateTable = { partitionKey: 'pk', sortKey: 'sk' } as const;
-
-/** Keys of a row of the store in either table. */
+/** Keys of a row of the store in either DynamoDB table: `infra` creates the tables, `shared/aws` uses them. */
 export const storeKeys = { partitionKey: 'pk', sortKey: 'sk' } as const;
 
 /**
@@ -23,7 +9,7 @@ export const storeKeys = { partitionKey: 'pk', sortKey: 'sk' } as const;
  * |---|---|---|
  * | `account` | partner account | stop, pause, refresh lock, token version and expiry |
  * | `feed` | account `/` feed | cursor, since, lease, listed |
- * | `books` | account `/` generation `/` feed | outcomes counted |
+ * | `books` | account `/` generation | outcomes counted |
  * | `bridge` | `budget` | next free slot, pause |
  * | `bridge` | `activity` | answers of the service, counted by the minute |
  * | `progress` | account `/` generation `/` operation | how far a backfill or an audit is |

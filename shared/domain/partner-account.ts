@@ -41,11 +41,3 @@ export interface PartnerAccount extends Holder {
   /** Authorization events that the bus has not accepted yet, oldest first, as complete envelopes. */
   readonly owedEvents?: readonly string[];
 }
-
-/**
- * The number at which a generation (a time in seconds since 1970) begins to count the fences of its leases and the
- * versions of its rows. An account that is forgotten and connected again must not reuse an earlier number, because a
- * process that knows it may still be running. Nothing is leased or written a million times per second, so the numbers of
- * a later generation are always greater.
- */
-export const firstNumberOf = (generation: number): number => generation * 1_000_000;

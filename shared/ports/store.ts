@@ -1,4 +1,5 @@
 import type { Kind } from '../contract/tables.ts';
+import { forEachConcurrent } from '../domain/for-each-concurrent.ts';
 
 /** The address of a row. Names are printable ASCII, up to 1,000 characters; their parts are separated by `/`. */
 export interface Key {
@@ -83,4 +84,24 @@ export async function update(
     row = put.conflict;
   }
   throw new Error(`${key.kind} ${key.name}: too many conflicting writes`);
+}
+
+/** About a megabyte, the maximum that DynamoDB returns per call. */
+const rowsAtOnce = 1_000;
+const removedAtOnce = 50;
+
+/** Removes the rows of a kind whose names begin with `prefix`. @param isMeant default: all of them */
+export async function removeRows(
+  store: Pick<Store, 'list' | 'remove'>,
+  { kind, prefix }: { readonly kind: Kind; readonly prefix: string },
+  isMeant: (row: Row) => boolean = () => true,
+): Promise<void> {
+  for (let after = ''; ; ) {
+    const rows = await store.list(kind, { prefix, after, limit: rowsAtOnce });
+    await forEachConcurrent(rows.filter(isMeant), removedAtOnce, async ({ name }) => {
+      await store.remove({ kind, name });
+    });
+    if (rows.length < rowsAtOnce) return;
+    after = rows.at(-1)?.name ?? '';
+  }
 }

@@ -1,6 +1,6 @@
 import { lambdaClient, secretsManagerClient } from '../aws/clients.ts';
-import type { Table } from '../aws/dynamodb/conditional-write.ts';
 import { createRefreshRequester } from '../aws/refresh-requester.ts';
+import type { Table } from '../aws/store.ts';
 import { createStore } from '../aws/store.ts';
 import { createTokenReader } from '../aws/token-vault.ts';
 import type { FunctionConfig, FunctionName } from '../contract/environment.ts';

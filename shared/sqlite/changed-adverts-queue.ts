@@ -3,8 +3,9 @@ import { MessageGroups } from '../domain/queue/message-groups.ts';
 import { movedLetter } from '../domain/queue/receive-limit.ts';
 import type { ChangedAdvertsQueue } from '../ports/changed-adverts-queue.ts';
 import type { Delivery, Inbox, ReceiveOptions, Settlement, Settler, Verdict } from '../ports/deliveries.ts';
+import type { Counters, Key } from '../ports/store.ts';
 import { rowAside, rowOfDeadLetter } from '../state/aside.ts';
-import type { Counts, EmbeddedBooks } from './books.ts';
+import { type BookKeeper, booksKey, type Counts, inFlightIn } from '../state/books.ts';
 import type { Store } from './file/store.ts';
 import { createMessages } from './queue/messages.ts';
 import { deliveryOf, type QueuedRow, queuedOf, receiptOf } from './queue/queued-row.ts';
@@ -12,14 +13,13 @@ import type { RowStore } from './store.ts';
 
 export interface QueueParts {
   readonly store: Store;
-  readonly books: EmbeddedBooks;
-  readonly rows: Pick<RowStore, 'putWithin' | 'removeWithin'>;
+  readonly rows: Pick<RowStore, 'addWithin' | 'list' | 'putWithin' | 'removeWithin'>;
   readonly clock: { now(): number };
   /** A message with more receives is moved to the dead letters instead of being delivered again. Default 1,000. */
   readonly maxReceives?: number;
 }
 
-export type EmbeddedQueue = ChangedAdvertsQueue & Inbox & Settler;
+export type EmbeddedQueue = ChangedAdvertsQueue & Inbox & Settler & { figures: BookKeeper['queue'] };
 
 /** The same time for which SQS remembers a deduplication ID. */
 const dedupWindowMs = 5 * 60_000;
@@ -39,12 +39,18 @@ const readAtOnce = 250;
  * messages (run-lock.ts); any process may send.
  */
 export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
-  const { store, books, rows, clock, maxReceives = maxReceiveCount } = parts;
+  const { store, rows, clock, maxReceives = maxReceiveCount } = parts;
   const messages = createMessages(store);
   const rememberCall = store.prepare(
     'INSERT INTO sent_keys (key, sent_at) VALUES (?, ?) ON CONFLICT (key) DO NOTHING',
   );
   const forgetCalls = store.prepare('DELETE FROM sent_keys WHERE sent_at <= ?');
+  const countDead = store.prepare("SELECT count(*) AS deadLetters FROM rows WHERE kind = 'dead'");
+  const oldestIn = [
+    `SELECT json_extract(body, '$.listedAt') AS listedAt FROM messages WHERE sequence_number > 0
+     ORDER BY sequence_number LIMIT 1`,
+    `SELECT min(json_extract(value, '$.message.listedAt')) AS listedAt FROM rows WHERE kind = 'aside'`,
+  ].map((query) => store.prepare(query));
   const known = new Map<number, QueuedRow>();
   const groups = new MessageGroups<QueuedRow>({
     groupOf: ({ group }) => group,
@@ -57,11 +63,27 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
     const now = clock.now();
     forgetCalls.run(now - dedupWindowMs);
     if (rememberCall.run(firstKey, now).changes === 0) return;
-    for (const message of changes) {
-      messages.add(message, now);
-      const { partnerAccount, generation } = message;
-      books.add(partnerAccount, generation, { listed: 1, inFlight: 1 });
+    for (const message of changes) messages.add(message, now);
+    count(changes.map((message) => [message, { listed: 1 }]));
+  }
+
+  /** Adds to the books within a write of the store: one row for each generation. */
+  function count(all: readonly Counted[]): void {
+    const sums = new Map<string, { readonly key: Key; readonly counts: Record<string, number> }>();
+    for (const [{ partnerAccount, generation }, counts] of all) {
+      const key = booksKey(partnerAccount, generation);
+      const sum = sums.get(key.name) ?? { key, counts: {} };
+      sums.set(key.name, sum);
+      for (const [figure, by] of Object.entries(counts)) sum.counts[figure] = (sum.counts[figure] ?? 0) + by;
     }
+    for (const { key, counts } of sums.values())
+      if (Object.keys(counts).length > 0) rows.addWithin(key, counts);
+  }
+
+  /** Number of messages in the queue and aside. @param prefix of the names of books */
+  async function inFlight(prefix: string): Promise<number> {
+    const books = await rows.list('books', { prefix });
+    return books.reduce((sum, { value }) => sum + inFlightIn(value as Counters), 0);
   }
 
   /** Reads more messages into memory. @returns whether there were any */
@@ -98,7 +120,7 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
     try {
       await store.write(() => {
         for (const { sequenceNumber, receives } of handedOut) messages.handedOut(sequenceNumber, receives);
-        for (const queued of spent) moveToDeadLetters(queued);
+        count(spent.filter(moveToDeadLetters).map((queued) => [queued, { deadLettered: 1 }]));
       });
     } catch (error) {
       for (const queued of taken) groups.putOff(queued, clock.now());
@@ -108,15 +130,13 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
     return handedOut.map(deliveryOf);
   }
 
-  /** Like SQS, moves a message that was received too often to the dead letters, unchanged. */
-  function moveToDeadLetters({
-    sequenceNumber,
-    partnerAccount,
-    generation,
-    read,
-    receives,
-  }: QueuedRow): void {
-    if (!messages.remove(sequenceNumber)) return;
+  /**
+   * Like SQS, moves a message that was received too often to the dead letters, unchanged.
+   *
+   * @returns whether the message was still there
+   */
+  function moveToDeadLetters({ sequenceNumber, read, receives }: QueuedRow): boolean {
+    if (!messages.remove(sequenceNumber)) return false;
     const message = 'message' in read ? read.message : null;
     const letter = {
       ...movedLetter(message, receives, clock.now()),
@@ -124,7 +144,7 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
     };
     const { key, value } = rowOfDeadLetter(letter);
     rows.putWithin(key, value);
-    books.add(partnerAccount, generation, { deadLettered: 1, inFlight: -1 });
+    return true;
   }
 
   function forget(queued: QueuedRow): void {
@@ -138,20 +158,20 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
     return queued && receiptOf(queued) === id ? queued : undefined;
   }
 
-  /** Writes the result of the verdict. @returns the change to make in memory after the commit */
-  function carryOut({ delivery, verdict }: Settlement): (() => void) | undefined {
+  /** Writes the result of the verdict. @returns the change to make in memory after the commit, and what to count */
+  function carryOut({ delivery, verdict }: Settlement): CarriedOut | undefined {
     const queued = withReceipt(delivery.id);
     if (!queued) return undefined;
-    const { sequenceNumber, partnerAccount, generation } = queued;
+    const { sequenceNumber } = queued;
     if (verdict.kind === 'retry') {
       const visibleAt = clock.now() + verdict.delayMs;
-      return messages.putOff(sequenceNumber, visibleAt) ? () => groups.putOff(queued, visibleAt) : undefined;
+      if (!messages.putOff(sequenceNumber, visibleAt)) return undefined;
+      return { counted: [queued, {}], remember: () => groups.putOff(queued, visibleAt) };
     }
     if (!messages.remove(sequenceNumber)) return undefined;
     const aside = rowAside({ delivery, verdict });
     if (aside) rows.putWithin(aside.key, aside.value);
-    books.add(partnerAccount, generation, countsOf(verdict));
-    return () => forget(queued);
+    return { counted: [queued, countsOf(verdict)], remember: () => forget(queued) };
   }
 
   return {
@@ -163,33 +183,53 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
     // The row and the message are exchanged in one transaction.
     async sendAgain(aside) {
       await store.write(() => {
-        for (const { key, etag, message } of aside) {
-          if (!rows.removeWithin(key, etag)) continue;
-          messages.add(message, clock.now());
-          if (key.kind !== 'dead') continue;
-          books.add(message.partnerAccount, message.generation, { deadLettered: -1, inFlight: 1 });
-        }
+        const removed = aside.filter(({ key, etag }) => rows.removeWithin(key, etag));
+        for (const { message } of removed) messages.add(message, clock.now());
+        const dead = removed.filter(({ key }) => key.kind === 'dead');
+        count(dead.map(({ message }) => [message, { deadLettered: -1 }]));
       });
       return new Set();
     },
-    depth: async (partnerAccount) => books.depth(partnerAccount),
+    depth: (partnerAccount) => inFlight(`${partnerAccount}/`),
     receive,
     async settle(settlements) {
       if (settlements.length === 0) return;
-      const changes = await store.write(() => settlements.map(carryOut));
-      for (const change of changes) change?.();
+      const changes = await store.write(() => {
+        const carriedOut = settlements.flatMap((settlement) => carryOut(settlement) ?? []);
+        count(carriedOut.map(({ counted }) => counted));
+        return carriedOut;
+      });
+      for (const { remember } of changes) remember();
+    },
+    async figures() {
+      const waiting = await inFlight('');
+      return store.read(() => {
+        const { deadLetters } = countDead.get() as { deadLetters: number };
+        const [oldestListedAt] = oldestIn
+          .flatMap((select) => (select.get() as { listedAt: string | null } | undefined)?.listedAt ?? [])
+          .sort();
+        return { waiting, deadLetters, ...(oldestListedAt !== undefined && { oldestListedAt }) };
+      });
     },
   };
+}
+
+/** What is to be counted in the books of a generation. */
+type Counted = readonly [of: Pick<ChangedAdvert, 'partnerAccount' | 'generation'>, counts: Counts];
+
+interface CarriedOut {
+  readonly counted: Counted;
+  readonly remember: () => void;
 }
 
 function countsOf(verdict: Exclude<Verdict, { kind: 'retry' }>): Counts {
   switch (verdict.kind) {
     case 'done':
-      return { [verdict.outcome]: 1, inFlight: -1 };
+      return { [verdict.outcome]: 1 };
     case 'dead-letter':
-      return { deadLettered: 1, inFlight: -1 };
+      return { deadLettered: 1 };
     case 'forgotten':
-      return { listed: -1, inFlight: -1 };
+      return { listed: -1 };
     case 'hold':
       return {};
   }

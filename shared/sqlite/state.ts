@@ -2,14 +2,14 @@ import type { AuditProgress, AuditShare, BackfillProgress } from '../ports/backf
 import { createActivityStore } from '../state/activity.ts';
 import { createAdvertHistories } from '../state/advert-histories.ts';
 import { createAside, createDeadLetters } from '../state/aside.ts';
+import { readBooks } from '../state/books.ts';
 import { createBudgetStore } from '../state/budget.ts';
+import { createFeedStates } from '../state/feed-states.ts';
 import { createPartnerAccounts } from '../state/partner-accounts.ts';
 import { createProgress } from '../state/progress.ts';
 import { createApplicationSecret } from './application-secret.ts';
-import { createBooks } from './books.ts';
 import { createChangedAdvertsQueue } from './changed-adverts-queue.ts';
 import { createEventLog } from './event-log.ts';
-import { createFeedStates } from './feed-states.ts';
 import { createDocuments } from './file/documents.ts';
 import { stateFileIn } from './file/private-folder.ts';
 import type { StateError } from './file/state-error.ts';
@@ -59,17 +59,20 @@ export function stateOver(store: Store, clock: { now(): number }) {
   const advertHistories = createAdvertHistories(rows);
   const documents = createDocuments(store);
   const eventLog = createEventLog(store, clock);
-  const books = createBooks(store);
+  const queue = createChangedAdvertsQueue({ store, rows: rowStore, clock });
   return {
     rows,
-    feedStates: createFeedStates(store, books),
+    feedStates: createFeedStates(rows, uncounted),
     partnerAccounts: createPartnerAccounts(rows),
     advertHistories,
-    queue: createChangedAdvertsQueue({ store, books, rows: rowStore, clock }),
+    queue,
     aside,
     waitingMessages: createWaitingMessages(store, aside),
     deadLetters: createDeadLetters(rows),
-    bookKeeper: books.keeper,
+    bookKeeper: {
+      read: (partnerAccount: string, generation: number) => readBooks(rows, partnerAccount, generation),
+      queue: queue.figures,
+    },
     audits: createProgress<AuditProgress>(rows, 'audit', uncounted),
     auditShares: createProgress<AuditShare>(rows, 'audit-share', uncounted),
     backfills: createProgress<BackfillProgress>(rows, 'backfill', uncounted),

@@ -1,8 +1,7 @@
 import { advertIdPattern, checked } from '../contract/checks.ts';
 import { advertRow } from '../contract/rows.ts';
-import { forEachConcurrent } from '../domain/for-each-concurrent.ts';
 import { type HistoryOwner, historyKeyOf } from '../domain/history-key.ts';
-import type { Etag, Key, Row, Store } from '../ports/store.ts';
+import { type Etag, type Key, type Row, removeRows, type Store } from '../ports/store.ts';
 
 /** The history of one advert: its latest event, and whether the bus has accepted it. */
 export interface AdvertRow {
@@ -62,7 +61,6 @@ export interface AdvertHistories extends PublishedAdverts {
 
 /** About a megabyte, the maximum that DynamoDB returns per call. */
 const rowsAtOnce = 1_000;
-const removedAtOnce = 50;
 
 export function createAdvertHistories(store: Store): AdvertHistories {
   return {
@@ -99,17 +97,12 @@ export function createAdvertHistories(store: Store): AdvertHistories {
       };
     },
 
-    async remove(partnerAccount, generation) {
-      for (let after = ''; ; ) {
-        const rows = await store.list('history', { prefix: `${partnerAccount}/`, after, limit: rowsAtOnce });
-        const meant = rows.filter(({ name }) => Number(name.split('/')[1]) <= generation);
-        await forEachConcurrent(meant, removedAtOnce, async ({ name }) => {
-          await store.remove({ kind: 'history', name });
-        });
-        if (rows.length < rowsAtOnce) return;
-        after = rows.at(-1)?.name ?? '';
-      }
-    },
+    remove: (partnerAccount, generation) =>
+      removeRows(
+        store,
+        { kind: 'history', prefix: `${partnerAccount}/` },
+        ({ name }) => Number(name.split('/')[1]) <= generation,
+      ),
   };
 }
 

@@ -3,7 +3,6 @@ import { objectKeyOf } from '../../shared/domain/history-key.ts';
 import { MessageGroups, messageGroupOf, type Queued } from '../../shared/domain/queue/message-groups.ts';
 import { positionOf } from '../../shared/domain/queue/position.ts';
 import { movedLetter } from '../../shared/domain/queue/receive-limit.ts';
-import type { BookKeeper } from '../../shared/ports/books.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
 import type {
   Delivery,
@@ -13,17 +12,18 @@ import type {
   Settler,
   Verdict,
 } from '../../shared/ports/deliveries.ts';
+import type { Counters } from '../../shared/ports/store.ts';
 import type { WaitingMessages } from '../../shared/ports/waiting-messages.ts';
 import { type Aside, type DeadLetters, waitingAside } from '../../shared/state/aside.ts';
-import { createInMemoryBooks, type InMemoryBooks } from './books.ts';
+import { type BookKeeper, booksKey, type Counts, inFlightIn } from '../../shared/state/books.ts';
+import type { InMemoryStore } from './store.ts';
 
 /** How long SQS remembers a deduplication ID. */
 const dedupWindowMs = 5 * 60_000;
 
 export interface InMemoryQueueOptions {
   readonly clock: { now(): number };
-  /** Shared with the feed states; by default the queue creates its own. */
-  readonly books?: InMemoryBooks;
+  readonly rows: InMemoryStore;
   /** Stores messages that leave the queue for a while; counted in `books` by whoever made it (state.ts). */
   readonly aside: Aside;
   readonly deadLetters: Pick<DeadLetters, 'count'>;
@@ -40,8 +40,7 @@ interface QueuedMessage extends Queued {
 
 /** The queue between drain and fan-out, with its books, which behaves like SQS FIFO. */
 export function createInMemoryQueue(options: InMemoryQueueOptions) {
-  const { clock, books = createInMemoryBooks() } = options;
-  const { aside, deadLetters, maxReceives = maxReceiveCount } = options;
+  const { clock, rows, aside, deadLetters, maxReceives = maxReceiveCount } = options;
   const messages = new Map<number, QueuedMessage>();
   const sentAtByKey = new Map<string, number>();
   let lastSequenceNumber = 0;
@@ -72,10 +71,15 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     };
     messages.set(queued.sequenceNumber, queued);
     groups.add(queued);
-    countsOf(queued).inFlight += 1;
   }
 
-  const countsOf = ({ message }: QueuedMessage) => books.of(message.partnerAccount, message.generation);
+  const count = ({ partnerAccount, generation }: ChangedAdvert, counts: Counts) =>
+    rows.addWithin(booksKey(partnerAccount, generation), counts);
+
+  async function inFlight(prefix: string): Promise<number> {
+    const books = await rows.list('books', { prefix });
+    return books.reduce((sum, { value }) => sum + inFlightIn(value as Counters), 0);
+  }
 
   function putOff(queued: QueuedMessage, visibleAt: number): void {
     queued.isDelayed = true;
@@ -85,26 +89,24 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
   function leave(queued: QueuedMessage): void {
     messages.delete(queued.sequenceNumber);
     groups.remove(queued);
-    countsOf(queued).inFlight -= 1;
   }
 
   /** Removes a message from the queue that is stored as a row. The row counts as listed. */
   function leaveStored(queued: QueuedMessage): void {
-    countsOf(queued).listed -= 1;
+    count(queued.message, { listed: -1 });
     leave(queued);
   }
 
   function carryOut(queued: QueuedMessage, verdict: Verdict): void {
-    const counts = countsOf(queued);
     switch (verdict.kind) {
       case 'retry':
         putOff(queued, clock.now() + verdict.delayMs);
         return;
       case 'done':
-        counts[verdict.outcome] += 1;
+        count(queued.message, { [verdict.outcome]: 1 });
         break;
       case 'forgotten':
-        counts.listed -= 1;
+        count(queued.message, { listed: -1 });
         break;
       case 'hold':
       case 'dead-letter':
@@ -131,11 +133,11 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     return queued && receiptOf(queued) === id ? queued : undefined;
   }
 
-  const queue: ChangedAdvertsQueue & Inbox & Settler & BookKeeper = {
+  const queue: ChangedAdvertsQueue & Inbox & Settler & { figures: BookKeeper['queue'] } = {
     async send(sent) {
       for (const message of sent) {
         if (!remember(message.key, clock.now())) continue;
-        books.of(message.partnerAccount, message.generation).listed += 1;
+        count(message, { listed: 1 });
         enqueue(message);
       }
       return new Set();
@@ -143,12 +145,12 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     async sendAgain(held) {
       for (const { etag, message } of held) {
         if (!remember(`aside ${etag}`, clock.now())) continue;
-        books.of(message.partnerAccount, message.generation).listed += 1;
+        count(message, { listed: 1 });
         enqueue(message);
       }
       return new Set();
     },
-    depth: async (partnerAccount) => books.depth(partnerAccount),
+    depth: (partnerAccount) => inFlight(`${partnerAccount}/`),
     async receive({ maxGroups, maxPerGroup, visibilityMs }: ReceiveOptions) {
       const now = clock.now();
       const delivered: Delivery[] = [];
@@ -173,12 +175,11 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
         carryOut(queued, verdict);
       }
     },
-    read: async (partnerAccount, generation) => books.read(partnerAccount, generation),
-    async queue() {
+    async figures() {
       const { oldestListedAt = [] } = await aside.figures();
       const queued = [...messages.values()].map(({ message }) => message.listedAt);
       const [first] = queued.concat(oldestListedAt).sort();
-      const figures = { waiting: books.waiting(), deadLetters: await deadLetters.count() };
+      const figures = { waiting: await inFlight(''), deadLetters: await deadLetters.count() };
       return first === undefined ? figures : { ...figures, oldestListedAt: first };
     },
   };

@@ -1,30 +1,29 @@
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import type { AuditProgress, AuditShare } from '../../shared/ports/backfills.ts';
-import type { Key, Store } from '../../shared/ports/store.ts';
+import type { Key } from '../../shared/ports/store.ts';
 import { createAdvertHistories } from '../../shared/state/advert-histories.ts';
 import { createAside, createDeadLetters } from '../../shared/state/aside.ts';
+import { booksKey, readBooks } from '../../shared/state/books.ts';
 import { createBudgetStore } from '../../shared/state/budget.ts';
+import { createFeedStates } from '../../shared/state/feed-states.ts';
 import { createPartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import { createProgress } from '../../shared/state/progress.ts';
-import { createInMemoryBooks, type InMemoryBooks } from './books.ts';
 import { createInMemoryQueue, type InMemoryQueueOptions } from './changed-adverts-queue.ts';
-import { createInMemoryFeedStates } from './feed-states.ts';
-import { createInMemoryStore } from './store.ts';
+import { createInMemoryStore, type InMemoryStore } from './store.ts';
 import { createInMemoryApplicationSecret, createInMemoryVault } from './token-vault.ts';
 
 /** The complete state of a bridge in memory, with shared books. */
-export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'books' | 'aside' | 'deadLetters'>) {
-  const books = createInMemoryBooks();
+export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'rows' | 'aside' | 'deadLetters'>) {
   const uncounted = createInMemoryStore();
-  const store = countingAside(uncounted, books);
+  const store = countingAside(uncounted);
   const aside = createAside(store);
   // The books go on counting what is dropped.
   const deadLetters = { ...createDeadLetters(store), drop: createDeadLetters(uncounted).drop };
-  const queue = createInMemoryQueue({ ...options, books, aside, deadLetters });
+  const queue = createInMemoryQueue({ ...options, rows: uncounted, aside, deadLetters });
   const advertHistories = createAdvertHistories(store);
   return {
     store,
-    feedStates: createInMemoryFeedStates(books),
+    feedStates: createFeedStates(store, { countsListed: false }),
     partnerAccounts: createPartnerAccounts(store),
     advertHistories,
     publishedAdverts: advertHistories,
@@ -34,7 +33,10 @@ export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'books' 
     aside,
     deadLetters,
     waitingMessages: queue.waitingMessages,
-    bookKeeper: { read: queue.read, queue: queue.queue },
+    bookKeeper: {
+      read: (partnerAccount: string, generation: number) => readBooks(store, partnerAccount, generation),
+      queue: queue.figures,
+    },
     vault: createInMemoryVault(),
     applicationSecret: createInMemoryApplicationSecret(),
     budgetStore: createBudgetStore(store),
@@ -45,13 +47,12 @@ export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'books' 
  * Counts the messages on hold as in flight, and dead letters as such. A message that is both aside and in the queue, because
  * a process ended in between, counts as listed twice, because it will be settled twice.
  */
-function countingAside<S extends Store>(store: S, books: InMemoryBooks): S {
+function countingAside(store: InMemoryStore): InMemoryStore {
   function count({ kind }: Key, value: unknown, by: 1 | -1): void {
     const { message } = value as { readonly message: ChangedAdvert | null };
     if (!message) return;
-    const counts = books.of(message.partnerAccount, message.generation);
-    counts.listed += by;
-    counts[kind === 'dead' ? 'deadLettered' : 'inFlight'] += by;
+    const key = booksKey(message.partnerAccount, message.generation);
+    store.addWithin(key, { listed: by, ...(kind === 'dead' && { deadLettered: by }) });
   }
   const isCounted = ({ kind }: Key) => kind === 'aside' || kind === 'dead';
   return {

@@ -5,6 +5,8 @@ interface Stored {
   readonly text: string;
 }
 
+export type InMemoryStore = ReturnType<typeof createInMemoryStore>;
+
 /** The rows in memory, as JSON text like elsewhere. */
 export function createInMemoryStore() {
   const kinds = new Map<string, Map<string, Stored>>();

@@ -3,7 +3,7 @@ import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { Secret } from '../../shared/domain/secret.ts';
 import type { StoredPair } from '../../shared/domain/token-pair.ts';
 import type { Delivery, Settlement, Verdict } from '../../shared/ports/deliveries.ts';
-import type { FeedState, Progress } from '../../shared/ports/feed-states.ts';
+import type { FeedState, Progress } from '../../shared/state/feed-states.ts';
 
 /** A feed state as `connect` registers it. */
 export const feedState = (change: Partial<FeedState> = {}): FeedState => ({

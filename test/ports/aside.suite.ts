@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
-import type { BookKeeper } from '../../shared/ports/books.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
 import type { Delivery, Inbox, Settler } from '../../shared/ports/deliveries.ts';
 import type { Aside } from '../../shared/state/aside.ts';
+import type { BookKeeper } from '../../shared/state/books.ts';
 import { changedAdvert, settlement } from '../helpers/records.ts';
 import { type Cleaned, subjects } from './harness.ts';
 

@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { dropDeadLetters, redriveDeadLetters } from '../../operations/dead-letters.ts';
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
-import type { Books } from '../../shared/domain/books.ts';
-import { emptyBooks } from '../../shared/domain/books.ts';
-import type { BookKeeper } from '../../shared/ports/books.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
 import type { Inbox, Settler } from '../../shared/ports/deliveries.ts';
-import type { FeedStates } from '../../shared/ports/feed-states.ts';
 import type { Aside, DeadLetters } from '../../shared/state/aside.ts';
+import type { BookKeeper, Books } from '../../shared/state/books.ts';
+import { emptyBooks } from '../../shared/state/books.ts';
+import type { FeedStates, Lease } from '../../shared/state/feed-states.ts';
 import { changedAdvert, deadLetter, feedState, letterOf, progress, settlement } from '../helpers/records.ts';
 import { type Capabilities, type Cleaned, subjects } from './harness.ts';
 
@@ -121,11 +120,10 @@ export function booksSuite(
     it('count repeated and malformed IDs of a page with the cursor, and not without it', async () => {
       const { feedStates, bookKeeper } = await subject();
       await feedStates.register(feedState());
-      const lease = await feedStates.acquire(key, 'a', nowMs, 90_000);
-      const fence = lease && 'fence' in lease ? lease.fence : 0;
+      const lease = (await feedStates.acquire(key, { holder: 'a', nowMs, leaseMs: 90_000 })) as Lease;
       const page = progress({ counts: { listed: 10, malformed: 2, repeated: 3 } });
-      await feedStates.advance(key, fence, page, nowMs, 90_000);
-      await feedStates.advance(key, fence + 1, page, nowMs, 90_000);
+      await feedStates.advance(lease, page, { nowMs, leaseMs: 90_000 });
+      await feedStates.advance(lease, page, { nowMs, leaseMs: 90_000 });
       expect(await read(bookKeeper)).toEqual({ ...emptyBooks, listed: 5, coalesced: 3, deadLettered: 2 });
     });
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { BookKeeper } from '../../shared/ports/books.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
 import type { Delivery, Inbox, Settler } from '../../shared/ports/deliveries.ts';
 import type { DeadLetters } from '../../shared/state/aside.ts';
+import type { BookKeeper } from '../../shared/state/books.ts';
 import { changedAdvert, deadLetter, letterOf, settlement } from '../helpers/records.ts';
 import { type Capabilities, type Cleaned, subjects } from './harness.ts';
 

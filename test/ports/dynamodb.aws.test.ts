@@ -1,8 +1,6 @@
 import { afterAll, beforeAll } from 'vitest';
-import { createFeedStates } from '../../shared/aws/feed-states.ts';
 import { createStore } from '../../shared/aws/store.ts';
 import { startDynamo } from '../helpers/aws/emulators.ts';
-import { feedStatesSuite } from './feed-states.suite.ts';
 import { storeSuite } from './store.suite.ts';
 
 const name = 'DynamoDB (dynalite)';
@@ -18,4 +16,3 @@ storeSuite(name, async () => {
   const table = await dynamo.feedStateTable();
   return { store: createStore({ feedState: table, advertStatus: table }) };
 });
-feedStatesSuite(name, async () => ({ feedStates: createFeedStates(await dynamo.feedStateTable()) }));

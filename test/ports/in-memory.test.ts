@@ -6,7 +6,6 @@ import { applicationSecretSuite } from './application-secret.suite.ts';
 import { asideSuite } from './aside.suite.ts';
 import { booksSuite } from './books.suite.ts';
 import { changedAdvertsQueueSuite } from './changed-adverts-queue.suite.ts';
-import { feedStatesSuite } from './feed-states.suite.ts';
 import { exact } from './harness.ts';
 import { storeSuite } from './store.suite.ts';
 import { tokenVaultSuite } from './token-vault.suite.ts';
@@ -21,7 +20,6 @@ async function make() {
 }
 
 storeSuite(name, async () => ({ store: createInMemoryStore() }));
-feedStatesSuite(name, make);
 changedAdvertsQueueSuite(name, exact, make);
 asideSuite(name, make);
 waitingMessagesSuite(name, { seesQueue: true }, make);

@@ -56,21 +56,17 @@ class Pair {
       expect(depth).toBe(books.reduce((sum, { inFlight }) => sum + inFlight, 0));
     }
     await this.ask(({ bookKeeper }) => bookKeeper.queue());
-    this.checkRows();
+    await this.checkRows();
   }
 
   /** The counters match the contents. */
-  private checkRows(): void {
+  private async checkRows(): Promise<void> {
     const db = new DatabaseSync(stateFileIn(this.dir), { readOnly: true });
-    const miscounted = db
-      .prepare(
-        `SELECT partner_account FROM books WHERE in_flight <>
-         (SELECT count(*) FROM messages m WHERE m.partner_account = books.partner_account
-          AND m.generation = books.generation)`,
-      )
-      .all();
+    const count = db.prepare('SELECT count(*) AS messages FROM messages WHERE partner_account = ?');
+    for (const account of accounts) {
+      expect(count.get(account)).toEqual({ messages: await this.sqlite.queue.depth(account) });
+    }
     db.close();
-    expect(miscounted).toEqual([]);
   }
 
   close(): void {
@@ -173,10 +169,12 @@ const page = stepOf('page', pageRead, async (pair, { partnerAccount, generation:
   const key = { partnerAccount, feed: 'adverts' };
   const now = pair.clock.now();
   await pair.ask(({ feedStates }) => feedStates.register(feedState({ ...key, generation: registered })));
-  const lease = await pair.ask(({ feedStates }) => feedStates.acquire(key, 'run', now, leaseMs));
-  const fence = lease && 'fence' in lease ? lease.fence : 0;
   const page = progress({ counts: { listed: 0, malformed: 0, repeated } });
-  await pair.ask(({ feedStates }) => feedStates.advance(key, fence, page, now, leaseMs));
+  await pair.ask(async ({ feedStates }) => {
+    const lease = await feedStates.acquire(key, { holder: 'run', nowMs: now, leaseMs });
+    if (!lease || !('etag' in lease)) return lease;
+    return (await feedStates.advance(lease, page, { nowMs: now, leaseMs }))?.state;
+  });
   await pair.ask(({ feedStates }) => feedStates.list());
 });
 

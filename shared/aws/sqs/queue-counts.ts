@@ -1,4 +1,7 @@
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
+import type { Store } from '../../ports/store.ts';
+import type { Aside, DeadLetters } from '../../state/aside.ts';
+import { type BookKeeper, readBooks } from '../../state/books.ts';
 import type { Queue } from './send-batches.ts';
 
 /**
@@ -18,4 +21,25 @@ export async function countMessages({ client, url }: Queue): Promise<number> {
     }),
   );
   return Object.values(Attributes ?? {}).reduce((sum, figure) => sum + Number(figure), 0);
+}
+
+/** Reads the books, and counts the messages in the queue and aside. */
+export function createBookKeeper(options: {
+  readonly store: Store;
+  readonly aside: Pick<Aside, 'figures'>;
+  readonly queue: Queue;
+  readonly deadLetters: Pick<DeadLetters, 'count'>;
+}): BookKeeper {
+  const { store, aside, deadLetters, queue } = options;
+  return {
+    read: (partnerAccount, generation) => readBooks(store, partnerAccount, generation),
+    async queue() {
+      const [inQueue, held, dead] = await Promise.all([
+        countMessages(queue),
+        aside.figures(),
+        deadLetters.count(),
+      ]);
+      return { ...held, waiting: inQueue + held.waiting, deadLetters: dead };
+    },
+  };
 }

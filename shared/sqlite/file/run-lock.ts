@@ -75,13 +75,17 @@ function lockFile(dir: string): DatabaseSync {
  * memory.
  */
 export function freeWhatWasHeld(db: DatabaseSync): void {
-  db.exec('UPDATE feeds SET holder = NULL, leased_until = NULL WHERE holder IS NOT NULL');
-  // Only locks of runs are freed, because a `connect` may be running now. A row that is not JSON is skipped; other code
+  // Only those of runs are freed, because a `connect` may be running now. A row that is not JSON is skipped; other code
   // reports it.
-  db.prepare(
-    `UPDATE rows SET etag = hex(randomblob(9)), value = json_remove(value, '$.refreshing')
-     WHERE kind = 'account' AND iif(json_valid(value), value ->> '$.refreshing.holder', NULL) LIKE ?`,
-  ).run(`${runPrefix}%`);
+  for (const [kind, field] of [
+    ['feed', '$.lease'],
+    ['account', '$.refreshing'],
+  ] as const) {
+    db.prepare(
+      `UPDATE rows SET etag = hex(randomblob(9)), value = json_remove(value, ?)
+       WHERE kind = ? AND iif(json_valid(value), value ->> ?, NULL) LIKE ?`,
+    ).run(field, kind, `${field}.holder`, `${runPrefix}%`);
+  }
 }
 
 interface Holder extends RunInfo {

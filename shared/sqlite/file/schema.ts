@@ -16,31 +16,6 @@ CREATE TABLE token_pairs (
   pair TEXT NOT NULL
 ) STRICT;
 
-CREATE TABLE feeds (
-  partner_account TEXT NOT NULL,
-  feed TEXT NOT NULL,
-  generation INTEGER NOT NULL,
-  state TEXT NOT NULL,
-  fence INTEGER NOT NULL,
-  holder TEXT,
-  leased_until INTEGER,
-  PRIMARY KEY (partner_account, feed)
-) STRICT, WITHOUT ROWID;
-
--- What became of the listed IDs; in_flight counts the messages in the queue and aside.
-CREATE TABLE books (
-  partner_account TEXT NOT NULL,
-  generation INTEGER NOT NULL,
-  listed INTEGER NOT NULL,
-  events INTEGER NOT NULL,
-  unchanged INTEGER NOT NULL,
-  coalesced INTEGER NOT NULL,
-  unavailable INTEGER NOT NULL,
-  dead_lettered INTEGER NOT NULL,
-  in_flight INTEGER NOT NULL,
-  PRIMARY KEY (partner_account, generation)
-) STRICT, WITHOUT ROWID;
-
 -- The queue. Its order and what a worker has in hand are kept in memory, so its rows need no index.
 -- visible_at: when a message that was put off may be handed out again; NULL for all others.
 CREATE TABLE messages (

@@ -1,4 +1,3 @@
-import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import {
   CreateEventSourceMappingCommand,
   ListEventSourceMappingsCommand,
@@ -6,8 +5,9 @@ import {
 } from '@aws-sdk/client-lambda';
 import { GetQueueAttributesCommand, SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import type { Random } from '../../../sandbox/state/random.ts';
-import { createFeedStates, feedItemKey } from '../../../shared/aws/feed-states.ts';
 import { createStore } from '../../../shared/aws/store.ts';
+import { update } from '../../../shared/ports/store.ts';
+import type { FeedState } from '../../../shared/state/feed-states.ts';
 import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { createWeather, type Weather } from '../../chaos/weather.ts';
 import { EmulatorLog } from '../emulator/emulator-log.ts';
@@ -101,17 +101,11 @@ async function addMapping({ cloud, outputs }: Deployment): Promise<string[]> {
 /** Ends every feed's lease now, including those of other partner accounts; after a drain's death this takes 90 s. */
 export async function endLeases({ deployment }: Traffic): Promise<void> {
   const { cloud, outputs } = deployment;
-  const table = { client: cloud.dynamo, name: outputs.feedStateTableName };
-  for (const feed of await createFeedStates(table).list()) {
-    const command = new UpdateItemCommand({
-      TableName: table.name,
-      Key: feedItemKey(feed),
-      UpdateExpression: 'SET leaseUntil = :now',
-      ConditionExpression: 'attribute_exists(leaseUntil)',
-      ExpressionAttributeValues: { ':now': { N: String(Date.now()) } },
-    });
-    await cloud.dynamo.send(command).catch((error: Error) => {
-      if (error.name !== 'ConditionalCheckFailedException') throw error;
+  const store = createStore({ feedState: { client: cloud.dynamo, name: outputs.feedStateTableName } });
+  for (const { name } of await store.list('feed')) {
+    await update(store, { kind: 'feed', name }, (row) => {
+      const { lease, ...state } = (row?.value ?? {}) as Partial<FeedState>;
+      return lease && state;
     });
   }
 }

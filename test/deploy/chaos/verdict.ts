@@ -1,7 +1,6 @@
-import { readItem } from '../../../shared/aws/dynamodb/conditional-write.ts';
-import { numberIn } from '../../../shared/aws/dynamodb/values.ts';
-import { feedItemKey } from '../../../shared/aws/feed-states.ts';
+import { createStore } from '../../../shared/aws/store.ts';
 import { advertsFeed } from '../../../shared/contract/feeds.ts';
+import type { FeedState } from '../../../shared/state/feed-states.ts';
 import { checkHistories } from '../../chaos/check-histories.ts';
 import type { Status } from '../stack/advert-bridge.ts';
 import { checkedEvent } from '../stack/histories.ts';
@@ -42,23 +41,24 @@ export async function checkBooks(
 ): Promise<Verdict> {
   const { cloud, outputs } = scene.deployment;
   const handled = await handledMessages(cloud.endpoint);
-  const table = { client: cloud.dynamo, name: outputs.feedStateTableName };
+  const store = createStore({ feedState: { client: cloud.dynamo, name: outputs.feedStateTableName } });
   const faults = queue.waiting === 0 ? [] : [`${queue.waiting} messages wait`];
   const lines: string[] = [];
-  for (const { name, state, reason, books, redelivered } of partnerAccounts) {
+  for (const { name, state, reason, books, redelivered = 0 } of partnerAccounts) {
     if (!scene.accounts.includes(name)) continue;
-    const item = await readItem(table, feedItemKey({ partnerAccount: name, feed: advertsFeed.name }));
+    const feed = await store.get({ kind: 'feed', name: `${name}/${advertsFeed.name}` });
+    const { cursor, counts } = (feed?.value ?? {}) as Partial<FeedState>;
     const settled = books.events + books.unchanged + books.coalesced + books.unavailable;
     const own = handled.filter(({ partnerAccount }) => partnerAccount === name);
     const messages = new Set(own.filter(({ verdict }) => isOutcome(verdict)).map(keyOf)).size;
     const given = (scene.givenAgain ?? []).filter((partnerAccount) => partnerAccount === name).length;
-    const most = messages + numberIn(item, 'repeated') + redelivered + given;
+    const most = messages + (counts?.repeated ?? 0) + redelivered + given;
     const flaws = [
       ...(settled >= books.listed && books.inFlight === 0 ? [] : ['a listed ID has no outcome']),
       ...(settled <= most ? [] : [`no more than ${most} outcomes can be accounted for, not ${settled}`]),
       ...(books.deadLettered === 0 ? [] : ['dead-lettered']),
       ...(state === 'polling' ? [] : [`${state}: ${reason}`]),
-      ...(item?.cursor?.S ? [] : ['no cursor is stored']),
+      ...(cursor ? [] : ['no cursor is stored']),
     ];
     lines.push(`${name} ${JSON.stringify(books)}, ${messages} messages, ${redelivered} redelivered`);
     if (flaws.length > 0) faults.push(`${name}: ${flaws.join('; ')}: ${lines.at(-1)}`);

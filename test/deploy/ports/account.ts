@@ -1,6 +1,6 @@
 import { CreateTableCommand } from '@aws-sdk/client-dynamodb';
 import { CreateQueueCommand } from '@aws-sdk/client-sqs';
-import { feedStateTable, storeKeys } from '../../../shared/contract/tables.ts';
+import { storeKeys } from '../../../shared/contract/tables.ts';
 import { type Cloud, connectTo } from '../emulator/cloud.ts';
 
 const endpoint = process.env.AWS_ENDPOINT_URL;
@@ -15,7 +15,7 @@ export function anAwsAccount() {
   const cloud = connectTo(endpoint ?? '', String(lastAccount));
   return {
     ...cloud,
-    feedStateTable: () => createTable(cloud, [feedStateTable.partitionKey, feedStateTable.sortKey]),
+    feedStateTable: () => createTable(cloud, Object.values(storeKeys)),
     advertStatusTable: () => createTable(cloud, Object.values(storeKeys)),
     fifoQueue: (name: string) => createQueue(cloud, name),
     cleanUp: async () => cloud.close(),

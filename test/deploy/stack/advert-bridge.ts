@@ -39,7 +39,7 @@ export interface Status {
       readonly inFlight: number;
     };
     /** Outcomes counted for redeliveries: on AWS they are counted again. */
-    readonly redelivered: number;
+    readonly redelivered?: number;
     /** The optional feeds. */
     readonly feeds?: readonly { readonly feed: string; readonly books: { readonly events: number } }[];
   }[];

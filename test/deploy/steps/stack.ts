@@ -1,27 +1,20 @@
 import assert from 'node:assert/strict';
-import { DescribeTableCommand, GetItemCommand } from '@aws-sdk/client-dynamodb';
+import { DescribeTableCommand } from '@aws-sdk/client-dynamodb';
 import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import { DescribeSecretCommand } from '@aws-sdk/client-secrets-manager';
+import { createStore } from '../../../shared/aws/store.ts';
 import { settingsKey } from '../../../shared/contract/environment.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
-import { feedStateTable } from '../../../shared/contract/tables.ts';
+import type { FeedState } from '../../../shared/state/feed-states.ts';
 import type { Deployment } from '../stack/deployment.ts';
 import { historiesOf } from '../stack/histories.ts';
 import { deliver } from './delivery.ts';
 
 /** The cursor of the only feed of the only partner account; undefined when nothing has been polled yet. */
 async function storedCursor({ cloud, outputs }: Deployment): Promise<string | undefined> {
-  const { Item } = await cloud.dynamo.send(
-    new GetItemCommand({
-      TableName: outputs.feedStateTableName,
-      Key: {
-        [feedStateTable.partitionKey]: { S: 'feed' },
-        [feedStateTable.sortKey]: { S: 'main/adverts' },
-      },
-      ConsistentRead: true,
-    }),
-  );
-  return Item?.cursor?.S;
+  const store = createStore({ feedState: { client: cloud.dynamo, name: outputs.feedStateTableName } });
+  const row = await store.get({ kind: 'feed', name: 'main/adverts' });
+  return (row?.value as Partial<FeedState> | undefined)?.cursor;
 }
 
 export async function updateSteps(deployment: Deployment): Promise<void> {

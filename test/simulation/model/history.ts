@@ -6,7 +6,7 @@
 import type { AdvertEvent, Envelope } from '../../../shared/contract/events.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
-import type { FeedState } from '../../../shared/ports/feed-states.ts';
+import type { FeedState } from '../../../shared/state/feed-states.ts';
 import type { Invariant } from './invariants.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Page } from './service.ts';

@@ -76,19 +76,14 @@ export const plantedInDrain: readonly PlantedFault[] = [
   }),
   plantedSource('lost-lease-writes', [
     {
-      folder: 'test/fakes',
-      entry: 'state.ts',
+      folder: 'shared/state',
+      entry: 'feed-states.ts',
       replacements: [
+        { file: 'feed-states.ts', from: 'if (!isLeased(state, nowMs)) return undefined;\n', to: '' },
         {
           file: 'feed-states.ts',
-          from: 'return row?.lease && row.fence === fence && row.lease.untilMs > nowMs ? row : undefined;',
-          to: 'return row && { ...row, lease: row.lease ?? { holder: String(fence), untilMs: nowMs } } && row;',
-        },
-        { file: 'feed-states.ts', from: 'if (!row?.lease) return false;', to: 'if (!row) return false;' },
-        {
-          file: 'feed-states.ts',
-          from: 'holder: row.lease.holder, untilMs: nowMs + leaseMs };\n      const',
-          to: "holder: '', untilMs: nowMs + leaseMs };\n      const",
+          from: 'put(keyOf(state), next, etag)',
+          to: "put(keyOf(state), next, (await store.get(keyOf(state)))?.etag ?? 'absent')",
         },
       ],
     },

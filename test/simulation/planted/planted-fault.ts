@@ -1,4 +1,3 @@
-import type { createInMemoryState } from '../../fakes/state.ts';
 import type { SimulateOptions } from '../run/simulate.ts';
 import type { UseCases, Wiring } from '../world/stages.ts';
 import { realUseCases } from '../world/use-cases.ts';
@@ -39,16 +38,9 @@ export const plantedSource = (name: string, mutations: readonly Mutation[]): Pla
   mutations,
   async plant() {
     const useCases: UseCases = { ...realUseCases };
-    let createState: typeof createInMemoryState | undefined;
     for (const { folder, entry, replacements } of mutations) {
-      const changed = await mutant<Partial<UseCases> & { createInMemoryState?: typeof createInMemoryState }>(
-        folder,
-        entry,
-        replacements,
-      );
-      Object.assign(useCases, changed);
-      createState ??= changed.createInMemoryState;
+      Object.assign(useCases, await mutant<Partial<UseCases>>(folder, entry, replacements));
     }
-    return { wiring: { useCases }, ...(createState ? { createState } : {}) };
+    return { wiring: { useCases } };
   },
 });

@@ -92,13 +92,13 @@ export const plantedInTokens: readonly PlantedFault[] = [
   }),
   plantedSource('cursor-kept-for-new-user', [
     {
-      folder: 'test/fakes',
-      entry: 'state.ts',
+      folder: 'shared/state',
+      entry: 'feed-states.ts',
       replacements: [
         {
           file: 'feed-states.ts',
-          from: 'rows.set(keyOf(state), { state, fence: firstNumberOf(state.generation) });',
-          to: 'const { cursor } = row?.state ?? {};\n      rows.set(keyOf(state), {\n        state: { ...state, ...(cursor === undefined ? {} : { cursor }) },\n        fence: firstNumberOf(state.generation),\n      });',
+          from: '>= state.generation ? undefined : state,',
+          to: '>= state.generation ? undefined : { ...state, cursor: row && feedStateOf(row).cursor },',
         },
       ],
     },

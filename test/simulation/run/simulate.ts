@@ -1,5 +1,4 @@
 /** One run: takes a seed, and returns the violations. */
-import type { createInMemoryState } from '../../fakes/state.ts';
 import { checkAuthorizations } from '../checks/authorizations.ts';
 import { checkBacklog, checkBeside, checkRequests } from '../checks/beside.ts';
 import { checkBooks } from '../checks/books.ts';
@@ -26,7 +25,6 @@ export interface SimulateOptions {
   readonly world?: WorldName | undefined;
   readonly without?: ReadonlySet<string>;
   readonly isTraced?: boolean;
-  readonly createState?: typeof createInMemoryState;
 }
 
 export interface Run {

@@ -6,12 +6,12 @@ import type { ApplicationSecret } from '../../../shared/ports/application-secret
 import type { ChangedAdvertsQueue } from '../../../shared/ports/changed-adverts-queue.ts';
 import type { Inbox, Settlement, Settler } from '../../../shared/ports/deliveries.ts';
 import type { EventPublisher } from '../../../shared/ports/event-publisher.ts';
-import type { FeedStates } from '../../../shared/ports/feed-states.ts';
 import type { Store } from '../../../shared/ports/store.ts';
 import type { TokenVault } from '../../../shared/ports/token-vault.ts';
 import { type AdvertHistories, createAdvertHistories } from '../../../shared/state/advert-histories.ts';
 import { type Aside, createAside, createDeadLetters, type DeadLetters } from '../../../shared/state/aside.ts';
 import { type BudgetStore, createBudgetStore } from '../../../shared/state/budget.ts';
+import type { createFeedStates, FeedStates } from '../../../shared/state/feed-states.ts';
 import { createPartnerAccounts, type PartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { type CallIncident, callIncidents } from '../model/incidents.ts';
 import type { Process } from './process.ts';
@@ -19,7 +19,6 @@ import type { SimWorld } from './sim-world.ts';
 import { createStorePort } from './store-port.ts';
 import type { Seen } from './transport.ts';
 import { createFanOutWatch } from './watch-coverage.ts';
-import { checkAdvance } from './watch-feed.ts';
 
 export interface BridgePorts {
   readonly store: Store;
@@ -42,15 +41,21 @@ export interface BridgePorts {
 const writes = callIncidents.filter((kind) => kind !== 'in-part');
 const reads: readonly CallIncident[] = ['crash-before', 'refused', 'answer-late'];
 
+export interface PortsOptions {
+  readonly seen: Seen;
+  readonly isBudgetOwn: boolean;
+  /** With or without a planted fault. */
+  readonly createFeedStates: typeof createFeedStates;
+}
+
 export function createBridgePorts(
   world: SimWorld,
   process: Process,
-  seen: Seen,
-  isBudgetOwn = false,
+  { seen, isBudgetOwn, createFeedStates }: PortsOptions,
 ): BridgePorts {
   const { state, history, users, tokenWatch, traffic, coverage } = world;
   const fanOut = createFanOutWatch(coverage);
-  const { feedStates, queue } = state;
+  const { queue } = state;
 
   const call =
     <A extends unknown[], R>(
@@ -81,7 +86,7 @@ export function createBridgePorts(
   const settle: Settler['settle'] = async (settlements) => {
     fanOut.settles(settlements);
     world.operator.settled(settlements);
-    const before = (await queue.queue()).waiting;
+    const before = (await queue.figures()).waiting;
     const isStored = ({ verdict }: Settlement) => verdict.kind === 'hold' || verdict.kind === 'dead-letter';
     await queue.settle(settlements.filter((settlement) => !isStored(settlement)));
     const stored = settlements.filter(isStored).map(({ delivery }) => delivery);
@@ -90,7 +95,7 @@ export function createBridgePorts(
       () => queue.settleStored(stored),
     );
     const gone = settlements.filter(({ verdict }) => verdict.kind !== 'retry').length;
-    if (before - (await queue.queue()).waiting < gone) coverage.count('queue: receipt too old');
+    if (before - (await queue.figures()).waiting < gone) coverage.count('queue: receipt too old');
     for (const { delivery, verdict } of settlements) {
       if (verdict.kind === 'done' && delivery.message) history.settled(delivery.message.key);
       if (verdict.kind !== 'retry' && !isStored({ delivery, verdict }) && delivery.message)
@@ -99,6 +104,7 @@ export function createBridgePorts(
   };
 
   const store = createStorePort(world, process, { seen, fanOut, isBudgetOwn });
+  const feedStates = createFeedStates(store, { countsListed: false });
   const budget = createBudgetStore(store);
   const histories = createAdvertHistories(store);
   const publish: EventPublisher['publish'] = async (envelope) => {
@@ -111,37 +117,17 @@ export function createBridgePorts(
     store,
     accounts: createPartnerAccounts(store),
     feedStates: {
-      list: call('feedStates.list', reads, feedStates.list),
-      register: call('feedStates.register', writes, async (state) => {
-        await feedStates.register(state);
-        history.registered(state);
-      }),
-      acquire: call('feedStates.acquire', writes, async (...args) => {
+      ...feedStates,
+      async acquire(...args) {
         const lease = await feedStates.acquire(...args);
         if (lease && 'heldBy' in lease) coverage.count('drain: lease held');
         return lease;
-      }),
-      release: call('feedStates.release', writes, (key, fence, end, nowMs) => {
-        if (end.pausedUntil !== undefined) history.feedBroken(key.partnerAccount);
-        return feedStates.release(key, fence, end, nowMs);
-      }),
-      remove: call('feedStates.remove', writes, feedStates.remove),
-      advance: call('feedStates.advance', writes, async (key, fence, progress, nowMs, leaseMs) => {
-        const before = (await feedStates.list()).find((one) => one.partnerAccount === key.partnerAccount);
-        const isWritten = await feedStates.advance(key, fence, progress, nowMs, leaseMs);
-        if (isWritten) checkAdvance(world, process, { key, progress, before });
-        // A `since` that changes without a rejected cursor means a resync.
-        const isFromElsewhere = progress.since !== before?.since && progress.resets === before?.resets;
-        if (isWritten && before && isFromElsewhere) {
-          coverage.count('person: has a feed read again');
-          history.resyncBegan(before, progress.since, seen.pages.get(key.partnerAccount)?.at(-1));
-        }
-        const isInTheMiddle = before?.resyncing && progress.resets > before.resets;
-        if (!isWritten) coverage.count('drain: lease lost');
-        else if (isInTheMiddle) coverage.count('drain: resync started over');
-        if (isWritten && progress.resets > (before?.resets ?? 0)) coverage.count('drain: started over');
-        return isWritten;
-      }),
+      },
+      async advance(...args) {
+        const lease = await feedStates.advance(...args);
+        if (!lease) coverage.count('drain: lease lost');
+        return lease;
+      },
     },
     histories: {
       ...histories,

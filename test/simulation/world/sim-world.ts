@@ -25,20 +25,19 @@ const ofRequests: ReadonlySet<Trouble['kind']> = new Set(['outage', 'block', 'wa
 export interface WorldOptions {
   readonly without: ReadonlySet<string>;
   readonly isTraced: boolean;
-  readonly createState?: typeof createInMemoryState;
 }
 
 export type SimWorld = ReturnType<typeof createSimWorld>;
 
 export function createSimWorld(plan: Plan, options: WorldOptions) {
-  const { without, isTraced, createState = createInMemoryState } = options;
+  const { without, isTraced } = options;
   const scheduler = createScheduler(hashOf('scheduler', plan.seed));
   const log = createRunLog({ scheduler, without, isTraced });
   const phase: Phase = { chaos: true };
   const coverage = createCoverage();
   const service = createService({ scheduler, ...plan.service });
   const history = createHistory(scheduler);
-  const state = createState({
+  const state = createInMemoryState({
     clock: scheduler,
     maxReceives: plan.queueMaxReceives,
   });
@@ -93,7 +92,7 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
     const listed = () =>
       Promise.all(
         [...own.values()].map(
-          async (one) => (await state.queue.read(one.partnerAccount, one.generation)).listed,
+          async (one) => (await state.bookKeeper.read(one.partnerAccount, one.generation)).listed,
         ),
       );
     const before = await listed();

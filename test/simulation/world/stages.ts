@@ -15,6 +15,7 @@ import { type PartnerAccount, stopOf } from '../../../shared/domain/partner-acco
 import type { Secret } from '../../../shared/domain/secret.ts';
 import type { createPartnerService } from '../../../shared/partner-api/partner-service.ts';
 import type { Delivery, Settler } from '../../../shared/ports/deliveries.ts';
+import type { createFeedStates } from '../../../shared/state/feed-states.ts';
 import { createPartnerAccounts, type PartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { between, hashOf, type Random } from '../model/random.ts';
 import { epochMs } from '../model/scheduler.ts';
@@ -31,6 +32,7 @@ export interface UseCases {
   readonly createRefreshToken: typeof createRefreshToken;
   readonly createConnect: typeof createConnect;
   readonly createPartnerService: typeof createPartnerService;
+  readonly createFeedStates: typeof createFeedStates;
   readonly pollFeed: typeof pollFeed;
   readonly audit: typeof audit;
   /** The command `history`, which does not run in a process of the bridge. */
@@ -110,7 +112,11 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     );
     if (plan.freezes && phase.chaos) freezeSometimes(process);
     const seen: Seen = { pages: new Map(), fetches: new Map(), refusedCursors: new Set() };
-    const real = createBridgePorts(world, process, seen, wiring.isBudgetOwn);
+    const real = createBridgePorts(world, process, {
+      seen,
+      isBudgetOwn: wiring.isBudgetOwn === true,
+      createFeedStates: useCases.createFeedStates,
+    });
     const ports = wiring.ports?.(real, world) ?? real;
     const { clock, random } = process;
     const observer = createWatchedObserver(world, process);

@@ -8,13 +8,14 @@ import { isPublished } from '../../../shared/domain/published-events.ts';
 import type { BudgetState } from '../../../shared/domain/rate-budget.ts';
 import type { Key, Put, Store } from '../../../shared/ports/store.ts';
 import type { AdvertRow } from '../../../shared/state/advert-histories.ts';
+import type { FeedState } from '../../../shared/state/feed-states.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
 import { type CallIncident, callIncidents } from '../model/incidents.ts';
 import { type Process, RemoteError } from './process.ts';
 import type { SimWorld } from './sim-world.ts';
 import type { Seen } from './transport.ts';
 import type { createFanOutWatch } from './watch-coverage.ts';
-import { checkGeneration } from './watch-feed.ts';
+import { checkFeed, checkGeneration } from './watch-feed.ts';
 
 const writes = callIncidents.filter((kind) => kind !== 'in-part');
 const reads: readonly CallIncident[] = ['crash-before', 'refused', 'answer-late'];
@@ -52,8 +53,20 @@ export function createStorePort(
     return process.call({ name: `${kind}.${verb}`, allowed: allowedOf(kind, usual), perform, says });
   }
 
+  function feedPut(now: FeedState, before: FeedState | undefined): void {
+    checkFeed(world, process, { before, now });
+    // A `since` that changes without a rejected cursor means a resync.
+    if (before?.generation !== now.generation || now.since === before.since || now.resets !== before.resets)
+      return;
+    world.coverage.count('person: has a feed read again');
+    history.resyncBegan(before, now.since, seen.pages.get(now.partnerAccount)?.at(-1));
+  }
+
   function wasPut({ kind, name }: Key, value: unknown, before: unknown): void {
     switch (kind) {
+      case 'feed':
+        feedPut(value as FeedState, before as FeedState | undefined);
+        return;
       case 'account': {
         const account = { ...(value as PartnerAccount), name };
         checkGeneration(world, account, before as PartnerAccount | undefined);

@@ -6,6 +6,7 @@ import { createRefreshToken } from '../../../functions/refresh-token/refresh-tok
 import { audit } from '../../../operations/audit.ts';
 import { readHistory } from '../../../operations/history.ts';
 import { createPartnerService } from '../../../shared/partner-api/partner-service.ts';
+import { createFeedStates } from '../../../shared/state/feed-states.ts';
 import type { UseCases } from './stages.ts';
 
 /** The bridge without planted faults. */
@@ -16,6 +17,7 @@ export const realUseCases: UseCases = {
   createConnect,
   createRefreshToken,
   createPartnerService,
+  createFeedStates,
   readHistory,
   audit,
 };

@@ -2,23 +2,31 @@
 
 import { advertIdPattern } from '../../../shared/contract/checks.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
-import type { FeedKey, FeedState, Progress } from '../../../shared/ports/feed-states.ts';
+import type { FeedState } from '../../../shared/state/feed-states.ts';
 import type { Process } from './process.ts';
 import type { SimWorld } from './sim-world.ts';
 
-export interface Advance {
-  readonly key: FeedKey;
-  readonly progress: Progress;
-  /** The state stored before this write. */
-  readonly before: FeedState | undefined;
-}
-
-export function checkAdvance(world: SimWorld, process: Process, { key, progress, before }: Advance): void {
-  const { service, history } = world;
-  const { partnerAccount: account } = key;
-  const page = service.pages.get(progress.cursor);
-  const { repeated, malformed } = progress.counts;
-  if (before) history.counted(account, before.generation, repeated + malformed);
+/** Called for each write of a feed's row; `before` is the state that it replaces. */
+export function checkFeed(
+  world: SimWorld,
+  process: Process,
+  { before, now }: { readonly before: FeedState | undefined; readonly now: FeedState },
+): void {
+  const { service, history, coverage } = world;
+  const { partnerAccount: account, generation } = now;
+  if (before?.generation !== generation) history.registered(now);
+  if (now.pausedUntil !== undefined) history.feedBroken(account);
+  history.counted(
+    account,
+    generation,
+    beside(now) - (before?.generation === generation ? beside(before) : 0),
+  );
+  const resets = now.resets - (before?.resets ?? 0);
+  if (before?.generation === generation && resets > 0) {
+    coverage.count('drain: started over');
+    if (before.resyncing) coverage.count('drain: resync started over');
+  }
+  const page = service.pages.get(now.cursor ?? '');
   if (!page) return;
 
   for (const entry of page.data) {
@@ -30,8 +38,8 @@ export function checkAdvance(world: SimWorld, process: Process, { key, progress,
       message: `${process.name} stored ${page.cursor}, but the queue has not accepted advert ${account}/${id} of its page`,
     });
   }
-  if (progress.since !== page.since) {
-    const message = `${process.name} stored ${page.cursor} with since ${progress.since}, but it was given for ${page.since}`;
+  if (now.since !== page.since) {
+    const message = `${process.name} stored ${page.cursor} with since ${now.since}, but it was given for ${page.since}`;
     history.violated({ invariant: 'cursor-behind-queue', subject: account, message });
   }
   // Storing the same page twice is a retry by the client itself.
@@ -55,6 +63,9 @@ export function checkGeneration(
   const message = `${account} was connected anew with generation ${generation}, which it has had before`;
   history.violated({ invariant: 'one-history', subject: account, message });
 }
+
+/** IDs that are counted with the cursor, and not by the queue. */
+const beside = ({ counts }: FeedState): number => (counts ? counts.malformed + counts.repeated : 0);
 
 function isAccepted({ history }: SimWorld, account: string, advertId: string, since: number): boolean {
   for (const listing of history.listings.values()) {

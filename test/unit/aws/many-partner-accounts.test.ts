@@ -6,7 +6,6 @@ import { createDrain } from '../../../functions/drain/drain.ts';
 import { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
 import { createApplicationSecret } from '../../../shared/aws/application-secret.ts';
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
-import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createStore } from '../../../shared/aws/store.ts';
 import { createTokenReader, createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
@@ -16,6 +15,7 @@ import { createPartnerReaders } from '../../../shared/partner-api/partner-servic
 import { createTokenSource } from '../../../shared/partner-api/token-source.ts';
 import { drainLimits, refreshLimits } from '../../../shared/runtime/limits.ts';
 import { createAside } from '../../../shared/state/aside.ts';
+import { createFeedStates } from '../../../shared/state/feed-states.ts';
 import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
 import { aReadersPolicy, fakeSecretsManager } from '../../helpers/aws/fake-secrets-manager.ts';
@@ -71,7 +71,7 @@ describe('the calls of a run over 25 partner accounts', () => {
     const observer = createRecordingObserver();
     const stored = createPartnerAccounts(createStore({ feedState: table }));
     const accounts = new CachedAccounts(stored, clock);
-    const feedStates = createFeedStates(table);
+    const feedStates = createFeedStates(createStore({ feedState: table }), { countsListed: true });
     const vault = createTokenVault(secrets, secretNames, aReadersPolicy);
     const dayMs = 86_400_000;
     const pair = tokenPair({ expiresAt: clock.now() + dayMs, obtainedAt: clock.now() });
@@ -139,23 +139,24 @@ describe('the calls of a run over 25 partner accounts', () => {
   const round = () => container.drain.round({ deadlineMs: container.clock.now() + 57_000 });
   const sweep = () => container.refreshToken.sweep({ deadlineMs: container.clock.now() + 57_000 });
 
-  it('of a new container: each secret once, and two conditional writes for each feed that has nothing', async () => {
+  it('of a new container: each secret once; a read and two writes for each feed that has nothing', async () => {
     expect(await callsOf(round)).toEqual({
       Query: 3,
       GetSecretValue: 25,
-      UpdateItem: 50,
+      GetItem: 25,
+      PutItem: 50,
       GetQueueAttributes: 1,
     });
   });
 
   it('of the same container a minute later: no secret at all', async () => {
     container.clock.advance(60_000);
-    expect(await callsOf(round)).toEqual({ Query: 3, UpdateItem: 50, GetQueueAttributes: 1 });
+    expect(await callsOf(round)).toEqual({ Query: 3, GetItem: 25, PutItem: 50, GetQueueAttributes: 1 });
   });
 
   it('of the same container later: the rows that the round lists tell whether there is a newer token', async () => {
     container.clock.advance(300_000);
-    expect(await callsOf(round)).toEqual({ Query: 3, UpdateItem: 50, GetQueueAttributes: 1 });
+    expect(await callsOf(round)).toEqual({ Query: 3, GetItem: 25, PutItem: 50, GetQueueAttributes: 1 });
   });
 
   it('of a sweep that finds nothing to do: one query', async () => {

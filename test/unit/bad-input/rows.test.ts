@@ -3,8 +3,6 @@ import { DynamoDBClient, GetItemCommand, QueryCommand } from '@aws-sdk/client-dy
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
-import { fromItem, type Item, toItem } from '../../../shared/aws/dynamodb/values.ts';
-import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createStore } from '../../../shared/aws/store.ts';
 import { ShapeError } from '../../../shared/contract/checks.ts';
 import { asPartnerError } from '../../../shared/domain/faults.ts';
@@ -13,6 +11,7 @@ import { stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import type { AdvertHistories, AdvertRow } from '../../../shared/state/advert-histories.ts';
 import { createAdvertHistories } from '../../../shared/state/advert-histories.ts';
+import { createFeedStates } from '../../../shared/state/feed-states.ts';
 import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
 import { mockClient } from '../../helpers/aws/mock-client.ts';
@@ -106,45 +105,26 @@ describe('the history of an advert, with junk in it', () => {
 });
 
 describe('items of the feed-state table, with junk in them', () => {
-  const item = (sk: string, fields: object) => ({ ...toItem({ ...fields }), sk: { S: sk } }) as Item;
+  const item = (sk: string, value: unknown) => ({
+    ...{ sk: { S: sk }, etag: { S: 'e' }, value: { S: JSON.stringify(value ?? null) } },
+  });
 
   it('are read as they are, or an error: no crash that shows contents', async () => {
-    const states = createFeedStates(table);
+    const states = createFeedStates(createStore({ feedState: table }), { countsListed: true });
     const accounts = createPartnerAccounts(createStore({ feedState: table }));
     await fc.assert(
       fc.asyncProperty(
         nearlyRight({ row: { ...feedState(), ...partnerAccount(), hush: marker } }),
         async (value) => {
           const row = (value as { row?: unknown } | null)?.row;
-          const fields = typeof row === 'object' && row !== null ? row : { row };
-          dynamo.on(QueryCommand).resolves({ Items: [item('main/adverts', fields)] });
-          dynamo.on(GetItemCommand).resolves({ Item: item('main', fields) });
+          dynamo.on(QueryCommand).resolves({ Items: [item('main/adverts', row)] });
+          dynamo.on(GetItemCommand).resolves({ Item: item('main', row) });
 
           for (const read of [() => states.list(), () => accounts.list(), () => accounts.read('main')]) {
             expectNoTrace(await errorOf(read));
           }
         },
       ),
-      { numRuns: 150 },
-    );
-  });
-
-  it('hide no feed but their own', async () => {
-    const binary = { ...item('bad/adverts', {}), since: { B: new Uint8Array([1]) } };
-    dynamo.on(QueryCommand).resolves({ Items: [binary, item('main/adverts', feedState())] });
-
-    const told: string[] = [];
-    const states = await createFeedStates(table).list(({ message }) => told.push(message));
-
-    expect(states.map(({ partnerAccount: name }) => name)).toEqual(['main']);
-    expect(told).toEqual(['state of feed bad/adverts: expected no set and no binary']);
-  });
-
-  it('keep what is plain: an item comes back as it was stored', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.jsonValue({ maxDepth: 3 }), async (value) => {
-        expect(fromItem(toItem({ value }), 'item')).toEqual({ value: JSON.parse(JSON.stringify(value)) });
-      }),
       { numRuns: 150 },
     );
   });
@@ -199,13 +179,13 @@ describe('rows of the state file, with junk in them', () => {
 
   it('hide no feed but their own', async () => {
     const { state, db, close } = await opened();
-    db.prepare("UPDATE feeds SET state = '{\"since\":' WHERE partner_account = 'main'").run();
+    db.prepare("UPDATE rows SET value = '{\"since\":' WHERE kind = 'feed' AND name LIKE 'main/%'").run();
     try {
       const told: string[] = [];
       const states = await state.feedStates.list(({ message }) => told.push(message));
 
       expect(states.map(({ partnerAccount: name }) => name)).toEqual(['other']);
-      expect(told).toEqual(['state of feed main/adverts: expected JSON']);
+      expect(told).toEqual([expect.stringContaining('state of feed main/adverts: ')]);
     } finally {
       close();
     }

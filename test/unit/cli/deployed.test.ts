@@ -18,12 +18,12 @@ import { GetQueueAttributesCommand, ReceiveMessageCommand, SQSClient } from '@aw
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
-import type { Table } from '../../../shared/aws/dynamodb/conditional-write.ts';
-import { createFeedStates } from '../../../shared/aws/feed-states.ts';
+import type { Table } from '../../../shared/aws/store.ts';
 import { createStore } from '../../../shared/aws/store.ts';
 import { outputs } from '../../../shared/contract/names.ts';
 import { createAdvertHistories } from '../../../shared/state/advert-histories.ts';
 import { createDeadLetters } from '../../../shared/state/aside.ts';
+import { createFeedStates } from '../../../shared/state/feed-states.ts';
 import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { startDynamo } from '../../helpers/aws/emulators.ts';
 import { mockClient } from '../../helpers/aws/mock-client.ts';
@@ -255,7 +255,7 @@ describe('status', () => {
     await createPartnerAccounts(createStore({ feedState: feedStateTable })).add(
       partnerAccount({ connectedAt: new Date().toISOString() }),
     );
-    const feeds = createFeedStates(feedStateTable);
+    const feeds = createFeedStates(createStore({ feedState: feedStateTable }), { countsListed: true });
     await feeds.register(feedState());
 
     const { exitCode, stdout } = await cli('status --json');
@@ -441,7 +441,9 @@ describe('catching up', () => {
 
   beforeEach(async () => {
     await createPartnerAccounts(createStore({ feedState: feedStateTable })).add(partnerAccount());
-    await createFeedStates(feedStateTable).register(feedState());
+    await createFeedStates(createStore({ feedState: feedStateTable }), { countsListed: true }).register(
+      feedState(),
+    );
     lambda.on(GetFunctionConfigurationCommand).resolves({
       Environment: { Variables: drainEnvironment },
     });

@@ -5,7 +5,8 @@ import { startLocal } from './local-bridge.ts';
 const edits = {
   'of a partner account':
     "UPDATE rows SET value = json_set(value, '$.generation', 'x') WHERE kind = 'account' AND name = 'second'",
-  'of a feed': "UPDATE feeds SET state = json_set(state, '$.resets', 'x') WHERE partner_account = 'second'",
+  'of a feed':
+    "UPDATE rows SET value = json_set(value, '$.resets', 'x') WHERE kind = 'feed' AND name LIKE 'second/%'",
 };
 
 /** `main` and `second` are connected, and a row of `second` was edited by hand. */

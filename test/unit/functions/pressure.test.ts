@@ -223,9 +223,13 @@ describe('many partner accounts', () => {
     const waited = names(12).toSorted((a, b) => Number(b.at(-1)) - Number(a.at(-1)) || (a < b ? -1 : 1));
     for (const name of waited) {
       const key = { partnerAccount: name, feed: 'adverts' };
-      const lease = await crowd.state.feedStates.acquire(key, 'before', crowd.clock.now(), 90_000);
-      if (!lease || !('fence' in lease)) throw new Error('no lease');
-      await crowd.state.feedStates.release(key, lease.fence, {}, crowd.clock.now());
+      const lease = await crowd.state.feedStates.acquire(key, {
+        holder: 'before',
+        nowMs: crowd.clock.now(),
+        leaseMs: 90_000,
+      });
+      if (!lease || !('etag' in lease)) throw new Error('no lease');
+      await crowd.state.feedStates.release(lease, {}, crowd.clock.now());
       crowd.clock.advance(1_000);
     }
 

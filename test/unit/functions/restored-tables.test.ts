@@ -107,7 +107,7 @@ describe('both tables of a destroyed stack', () => {
     await over(world, { feedState: world.state, advertStatus: world.state, queue })();
 
     expect(positions(world.advertEvents().slice(before.length))).toEqual([['1', 3, 'unpaid']]);
-    expect(await queue.queue()).toMatchObject({ waiting: 0 });
+    expect(await queue.figures()).toMatchObject({ waiting: 0 });
   });
 });
 

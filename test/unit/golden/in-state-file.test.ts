@@ -16,7 +16,7 @@ import { scratchFolders } from '../../helpers/scratch-folder.ts';
 import { createWorld } from '../../helpers/world.ts';
 
 const newFolder = scratchFolders();
-const tables = ['feeds', 'books', 'messages', 'rows', 'events'];
+const tables = ['messages', 'rows', 'events'];
 
 it('rows, messages and events of adverts are what they were', async () => {
   const { clock, service, drainDeps, fanOutDeps, events } = await createWorld();

@@ -38,11 +38,11 @@ const steady = (line: string): string =>
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<id>')
     .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '<time>')
     .replace(/"(TableName|QueueUrl)":"[^"]*"/g, '"$1":"…"')
-    .replace(/"(:mark|writeMark|:set_cursor|cursor|etag|:etag|:expected)":\{"S":"[^"]*"\}/g, '"$1":{"S":"…"}')
+    .replace(/"(etag|:etag|:expected)":\{"S":"[^"]*"\}/g, '"$1":{"S":"…"}')
     .replace(/"m\.[A-Za-z0-9+/]{8}"/g, '"m.…"')
+    .replace(/\\"cursor\\":\\"[^"]*"/g, '\\"cursor\\":\\"…\\"')
     .replace(/"[0-9a-f]{64}"/g, '"<hash>"')
     .replace(/\b\d{20}\b/g, '<position>')
-    .replace(/\b\d{16}(\.\d+)?\b/g, '<fence>')
     .replace(/\b\d{13}(\.\d+)?\b/g, '<ms>')
     .replace(/\b\d{10}\b/g, '<seconds>');
 

@@ -11,10 +11,8 @@ import { redriveDeadLetters } from '../../../operations/dead-letters.ts';
 import { startSandbox } from '../../../sandbox/server.ts';
 import { seededRandom } from '../../../sandbox/state/random.ts';
 import { createApplicationSecret } from '../../../shared/aws/application-secret.ts';
-import { createBooksWriter, readBooks } from '../../../shared/aws/books.ts';
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
 import { createEventPublisher } from '../../../shared/aws/event-publisher.ts';
-import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { BatchSettler } from '../../../shared/aws/settler.ts';
 import { createStore } from '../../../shared/aws/store.ts';
 import { createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
@@ -27,6 +25,8 @@ import { drainLimits, fanOutLimits, refreshLimits } from '../../../shared/runtim
 import { createTelemetry } from '../../../shared/runtime/observer.ts';
 import { createAdvertHistories } from '../../../shared/state/advert-histories.ts';
 import { createAside, createDeadLetters } from '../../../shared/state/aside.ts';
+import { createBooksWriter, readBooks } from '../../../shared/state/books.ts';
+import { createFeedStates } from '../../../shared/state/feed-states.ts';
 import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
 import { aReadersPolicy, fakeSecretsManager } from '../../helpers/aws/fake-secrets-manager.ts';
@@ -73,7 +73,7 @@ async function startBridge() {
   let ids = 0;
   const edges = { clock, random: () => 0.5, newId: () => `id-${++ids}` };
   const accounts = createPartnerAccounts(createStore({ feedState: table }));
-  const feedStates = createFeedStates(table);
+  const feedStates = createFeedStates(createStore({ feedState: table }), { countsListed: true });
   const books = createBooksWriter(createStore({ feedState: table }));
   const histories = createAdvertHistories(createStore({ advertStatus: statusTable }));
   const vault = createTokenVault(secretsManager, secretNames, aReadersPolicy);
@@ -83,7 +83,10 @@ async function startBridge() {
   const tokenDeps = {
     ...{ ...edges, accounts, feedStates, vault, application, endpoint: client, events, observer },
     ...{ feedProbe: client, knownAdverts: histories, consentPage: client },
-    bookKeeper: { read: (name: string, generation: number) => readBooks(table, name, generation) },
+    bookKeeper: {
+      read: (name: string, generation: number) =>
+        readBooks(createStore({ feedState: table }), name, generation),
+    },
     settings: {
       bridge: 'AdvertBridge',
       requiredScope: 'v2 read write',

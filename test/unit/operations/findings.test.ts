@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { alarmFinding, deliveryText, findingsOf } from '../../../operations/findings.ts';
 import { readStatus, type Status, type StatusPorts } from '../../../operations/status.ts';
 import { ShapeError } from '../../../shared/contract/checks.ts';
-import { emptyBooks } from '../../../shared/domain/books.ts';
 import type { Hold } from '../../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
-import type { FeedState } from '../../../shared/ports/feed-states.ts';
+import { emptyBooks } from '../../../shared/state/books.ts';
+import type { FeedState } from '../../../shared/state/feed-states.ts';
 import { serviceHold, stopped, tokenHold } from '../../helpers/holds.ts';
 import { feedState, partnerAccount } from '../../helpers/records.ts';
 

@@ -1,6 +1,6 @@
 import type { Context, SQSEvent, SQSRecord } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createBookKeeper } from '../../../shared/aws/books.ts';
+import { createBookKeeper } from '../../../shared/aws/sqs/queue-counts.ts';
 import { createStore } from '../../../shared/aws/store.ts';
 import { createActivityStore } from '../../../shared/state/activity.ts';
 import { createAside, createDeadLetters } from '../../../shared/state/aside.ts';
@@ -115,7 +115,7 @@ describe('the handlers, over emulated services', () => {
     const deadLetters = createDeadLetters(store);
     expect((await deadLetters.list()).map(({ letter }) => letter.fault)).toEqual(['malformed-message']);
     const bookKeeper = createBookKeeper({
-      ...{ table, queue, deadLetters },
+      ...{ store, queue, deadLetters },
       aside: createAside(store),
     });
     expect(await bookKeeper.read('main', generation)).toMatchObject({ events: 1, deadLettered: 0 });

@@ -28,7 +28,7 @@ const runs = `
   const state = openEmbeddedState(dir);
   const [first, second] = await state.queue.receive(${JSON.stringify(many)});
   await state.queue.settle([{ delivery: second, verdict: { kind: 'retry', delayMs: 3600000 } }]);
-  await state.feedStates.acquire(${JSON.stringify(key)}, holder, Date.now(), 3600000);
+  await state.feedStates.acquire(${JSON.stringify(key)}, { holder, nowMs: Date.now(), leaseMs: 3600000 });
   const refreshing = { holder, startedAt: Date.now(), until: Date.now() + 3600000 };
   await state.partnerAccounts.change('main', (account) => ({ ...account, refreshing }));
   console.log(holder);
@@ -45,6 +45,8 @@ async function prepared(): Promise<string> {
   state.close();
   return dir;
 }
+
+const leaseFor = (holder: string) => ({ holder, nowMs: Date.now(), leaseMs: 1_000 });
 
 describe('the run lock', () => {
   it('is given to one run, and free after its release', () => {
@@ -69,7 +71,7 @@ describe('the run lock', () => {
       `${dir} is in use by another run: pid ${other.pid} since 2026-11-20T12:00:00Z (run --local state)`,
     );
     const state = openEmbeddedState(dir);
-    expect(await state.feedStates.acquire(key, 'me', Date.now(), 1000)).toMatchObject({ heldBy: other.line });
+    expect(await state.feedStates.acquire(key, leaseFor('me'))).toMatchObject({ heldBy: other.line });
     await state.settings.write('a', '1');
     state.close();
   });
@@ -86,7 +88,7 @@ describe('the run lock', () => {
     expect(deliveries.map(({ message, receives }) => [message?.advertId, receives])).toEqual([['1', 2]]);
     await state.queue.settle(deliveries.map((one) => settlement(one, { kind: 'done', outcome: 'events' })));
     expect(await state.queue.depth('main')).toBe(1);
-    expect(await state.feedStates.acquire(key, newRunId(), Date.now(), 1000)).toHaveProperty('fence');
+    expect(await state.feedStates.acquire(key, leaseFor(newRunId()))).toHaveProperty('etag');
     expect(await state.partnerAccounts.read('main')).toEqual(partnerAccount());
     // A command other than `run` may be in the middle of a refresh.
     expect(await state.partnerAccounts.read('connecting')).toHaveProperty('refreshing');
@@ -119,7 +121,7 @@ describe('the run lock', () => {
     const before = takeRunLock(dir, info);
     const state = openEmbeddedState(dir);
     const holder = newRunId();
-    await state.feedStates.acquire(key, holder, Date.now(), 3_600_000);
+    await state.feedStates.acquire(key, { ...leaseFor(holder), leaseMs: 3_600_000 });
     const refreshing = { holder, startedAt: 1, until: 2 };
     await state.partnerAccounts.change('main', (account) => ({ ...account, refreshing }));
     const connecting = await state.partnerAccounts.read('connecting');
@@ -129,7 +131,7 @@ describe('the run lock', () => {
 
     expect(await state.partnerAccounts.read('main')).toEqual(partnerAccount());
     expect(await state.partnerAccounts.read('connecting')).toEqual(connecting);
-    expect(await state.feedStates.acquire(key, newRunId(), Date.now(), 1_000)).toHaveProperty('fence');
+    expect(await state.feedStates.acquire(key, leaseFor(newRunId()))).toHaveProperty('etag');
     expect(() => takeRunLock(dir, info)).toThrow(
       `another run: pid ${process.pid} since ${info.startedAt} (${info.command})`,
     );

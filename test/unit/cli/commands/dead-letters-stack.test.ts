@@ -1,11 +1,12 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createBookKeeper, createBooksWriter } from '../../../../shared/aws/books.ts';
-import type { Table } from '../../../../shared/aws/dynamodb/conditional-write.ts';
+import { createBookKeeper } from '../../../../shared/aws/sqs/queue-counts.ts';
+import type { Table } from '../../../../shared/aws/store.ts';
 import { createStore } from '../../../../shared/aws/store.ts';
 import { outputs } from '../../../../shared/contract/names.ts';
 import { createAside, createDeadLetters } from '../../../../shared/state/aside.ts';
+import { createBooksWriter } from '../../../../shared/state/books.ts';
 import { createPartnerAccounts } from '../../../../shared/state/partner-accounts.ts';
 import { startDynamo, startSqs } from '../../../helpers/aws/emulators.ts';
 import { aLetter, aMessage } from '../../../helpers/aws/fixtures.ts';
@@ -59,7 +60,7 @@ const deadLetters = () => createDeadLetters(createStore({ feedState: table }));
 const deadLettered = async () =>
   (
     await createBookKeeper({
-      table,
+      store: createStore({ feedState: table }),
       aside: createAside(createStore({ feedState: table })),
       queue,
       deadLetters: deadLetters(),

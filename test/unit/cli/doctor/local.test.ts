@@ -352,7 +352,10 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
   {
     is: 'a feed that nobody has read for hours',
     plant: (local) =>
-      sql(local, `UPDATE feeds SET state = json_set(state, '$.lastSuccess', ${Date.now() - 7_200_000})`),
+      sql(
+        local,
+        `UPDATE rows SET value = json_set(value, '$.lastSuccess', ${Date.now() - 7_200_000}) WHERE kind = 'feed'`,
+      ),
     check: 'run',
     result: 'warning',
     says: /No process runs this bridge.* 120 min/,

@@ -43,9 +43,9 @@ import { DeleteQueueCommand, SetQueueAttributesCommand, SQSClient } from '@aws-s
 import { STSClient } from '@aws-sdk/client-sts';
 import { vi } from 'vitest';
 import packageJson from '../../../../package.json' with { type: 'json' };
-import { createFeedStates } from '../../../../shared/aws/feed-states.ts';
 import { createStore } from '../../../../shared/aws/store.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
+import { createFeedStates } from '../../../../shared/state/feed-states.ts';
 import { createPartnerAccounts } from '../../../../shared/state/partner-accounts.ts';
 import { startDynamo, startSqs } from '../../../helpers/aws/emulators.ts';
 import { mockClient } from '../../../helpers/aws/mock-client.ts';
@@ -164,7 +164,7 @@ export async function startPlayedStack() {
     await setQueue(queue.url, { ...kept, VisibilityTimeout: '600', RedrivePolicy });
     const table = feedStateTable;
     await createPartnerAccounts(createStore({ feedState: table })).add(connected());
-    await createFeedStates(table).register(feedState());
+    await createFeedStates(createStore({ feedState: table }), { countsListed: true }).register(feedState());
     const names = {
       FeedStateTableName: feedStateTable.name,
       AdvertStatusTableName: advertStatusTable.name,

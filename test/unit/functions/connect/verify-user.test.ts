@@ -185,10 +185,10 @@ describe('connect on a known name', () => {
     it('takes the same user when the stored last success lies in the future, and so says nothing', async () => {
       const key = { partnerAccount: 'main', feed: 'adverts' };
       const now = world.clock.now();
-      const lease = await world.state.feedStates.acquire(key, 'test', now, 1_000);
-      if (!lease || !('fence' in lease)) throw new Error('no lease');
+      const lease = await world.state.feedStates.acquire(key, { holder: 'test', nowMs: now, leaseMs: 1_000 });
+      if (!lease || !('etag' in lease)) throw new Error('no lease');
       const page = progress({ since: lease.state.since, lastSuccess: now + 30 * dayMs });
-      await world.state.feedStates.advance(key, lease.fence, page, now, 'ended');
+      await world.state.feedStates.advance(lease, page, { nowMs: now, leaseMs: 'ended' });
       changes = [{ id: '1', daysAgo: 5 }];
 
       const connected = await again();

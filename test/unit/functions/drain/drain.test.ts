@@ -196,9 +196,7 @@ describe('drain', () => {
   it('leaves a feed to the drain that holds its lease, and says who that is', async () => {
     await world.state.feedStates.acquire(
       { partnerAccount: 'main', feed: 'adverts' },
-      'other',
-      world.clock.now(),
-      90_000,
+      { holder: 'other', nowMs: world.clock.now(), leaseMs: 90_000 },
     );
 
     expect(await end()).toMatchObject({ end: 'held', by: 'other' });

@@ -94,9 +94,13 @@ describe('a round of the drain', () => {
     });
 
     await world.accounts.change('main', ({ holds: _over, ...account }): PartnerAccount => account);
-    const lease = await world.state.feedStates.acquire(key, 'other', world.clock.now(), minuteMs);
-    if (!lease || !('fence' in lease)) throw new Error('no lease');
-    await world.state.feedStates.release(key, lease.fence, { pausedUntil: until }, world.clock.now());
+    const lease = await world.state.feedStates.acquire(key, {
+      holder: 'other',
+      nowMs: world.clock.now(),
+      leaseMs: minuteMs,
+    });
+    if (!lease || !('etag' in lease)) throw new Error('no lease');
+    await world.state.feedStates.release(lease, { pausedUntil: until }, world.clock.now());
     const paused = async () => (await world.round()).paused;
     expect(await paused()).toEqual([
       { ...{ partnerAccount: 'main', kind: 'feed' }, reason: 'the feed is paused', untilMs: until },

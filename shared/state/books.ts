@@ -1,0 +1,109 @@
+import { readRows } from '../contract/checks.ts';
+import type { Counters, Key, Store } from '../ports/store.ts';
+import { feedStateOf } from './feed-states.ts';
+import { listedByOperations } from './progress.ts';
+
+/** What became of the listed IDs of a generation. */
+export interface Books {
+  readonly listed: number;
+  readonly events: number;
+  readonly unchanged: number;
+  readonly coalesced: number;
+  readonly unavailable: number;
+  readonly deadLettered: number;
+  readonly inFlight: number;
+  /**
+   * Outcomes that may have been counted more than once, because their messages came back; absent where counting and
+   * settling are one transaction.
+   */
+  readonly redelivered?: number;
+}
+
+/** Numbers to add to the books (negative for a redrive). */
+export type Counts = { readonly [K in Exclude<keyof Books, 'inFlight'>]?: number };
+
+/** The books of a generation for which nothing was listed yet. */
+export const emptyBooks: Books = {
+  listed: 0,
+  events: 0,
+  unchanged: 0,
+  coalesced: 0,
+  unavailable: 0,
+  deadLettered: 0,
+  inFlight: 0,
+};
+
+/** Figures of the whole queue. */
+export interface QueueFigures {
+  /** Number of messages, including those in flight and those aside. */
+  readonly waiting: number;
+  readonly deadLetters: number;
+  /**
+   * When the change that waits longest was listed. Absent when nothing waits; on AWS also when nothing is aside,
+   * because SQS does not show its messages.
+   */
+  readonly oldestListedAt?: string;
+}
+
+/** Reads the books, for `status` and for the drain's view of a backlog. */
+export interface BookKeeper {
+  read(partnerAccount: string, generation: number): Promise<Books>;
+  queue(): Promise<QueueFigures>;
+}
+
+/** The row of what the queue, or fan-out, has counted. */
+export const booksKey = (partnerAccount: string, generation: number): Key => ({
+  kind: 'books',
+  name: `${partnerAccount}/${generation}`,
+});
+
+export interface BooksWriter {
+  /** One write; none if there is nothing to count. */
+  add(partnerAccount: string, generation: number, counts: Counts): Promise<void>;
+}
+
+/** For a queue that counts its outcomes after they happen. */
+export const createBooksWriter = (store: Pick<Store, 'add'>): BooksWriter => ({
+  async add(partnerAccount, generation, counts) {
+    // `redelivered` is there from the first outcome on, although it may be 0.
+    if (Object.values(counts).some(Boolean)) {
+      await store.add(booksKey(partnerAccount, generation), { redelivered: 0, ...counts });
+    }
+  },
+});
+
+/** Number of messages without an outcome, in the queue or aside. */
+export const inFlightIn = (counted: Counters): number => booksOf(counted).inFlight;
+
+function booksOf(counted: Counters): Books {
+  const books = { ...emptyBooks, ...counted };
+  const { events, unchanged, coalesced, unavailable, deadLettered } = books;
+  const settled = events + unchanged + coalesced + unavailable + deadLettered;
+  return { ...books, inFlight: Math.max(0, books.listed - settled) };
+}
+
+/**
+ * The books of a generation: the sums of outcomes, which have a row of their own; what pages counted, which is stored
+ * with each feed's cursor; and what was listed without a cursor, which is stored with the progress of operations.
+ */
+export async function readBooks(store: Store, partnerAccount: string, generation: number): Promise<Books> {
+  const [row, listedBeside, feedRows] = await Promise.all([
+    store.get(booksKey(partnerAccount, generation)),
+    listedByOperations(store, { partnerAccount, generation }),
+    store.list('feed', { prefix: `${partnerAccount}/` }),
+  ]);
+  const sums: Record<string, number> = { ...(row?.value as Counters | undefined) };
+  const add = (figure: keyof Counts, by: number) => {
+    sums[figure] = (sums[figure] ?? 0) + by;
+  };
+  add('listed', listedBeside);
+  // An unreadable row is reported where its feed is polled.
+  for (const { counts, ...state } of readRows(feedRows, feedStateOf, () => undefined)) {
+    if (!counts || state.generation !== generation) continue;
+    add('listed', counts.listed);
+    // Neither repeated nor malformed IDs reach the queue.
+    add('coalesced', counts.repeated);
+    add('deadLettered', counts.malformed);
+  }
+  return booksOf(sums);
+}

@@ -1,0 +1,205 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Store } from '../../../shared/ports/store.ts';
+import {
+  createFeedStates,
+  type FeedState,
+  type FeedStates,
+  feedsOfAccount,
+  type Lease,
+} from '../../../shared/state/feed-states.ts';
+import { createInMemoryStore } from '../../fakes/store.ts';
+import { feedState, progress } from '../../helpers/records.ts';
+
+const now = Date.parse('2026-11-20T12:00:00Z');
+const leaseMs = 90_000;
+const key = { partnerAccount: 'main', feed: 'adverts' };
+const fault = { fault: 'no path', faultKind: 'wrong-path', needsPerson: true, pausedUntil: now + 1 };
+
+let store: Store;
+let feedStates: FeedStates;
+beforeEach(async () => {
+  store = createInMemoryStore();
+  feedStates = createFeedStates(store, { countsListed: true });
+  await feedStates.register(feedState());
+});
+
+const ask = (
+  holder: string,
+  nowMs = now,
+  more: { readonly of?: typeof key; readonly listed?: Pick<FeedState, 'lastPolled'> } = {},
+) => feedStates.acquire(more.of ?? key, { holder, nowMs, leaseMs, listed: more.listed });
+
+async function take(...args: Parameters<typeof ask>): Promise<Lease> {
+  const lease = await ask(...args);
+  if (!lease || !('etag' in lease)) throw new Error('the lease was not given');
+  return lease;
+}
+
+const stored = async () => (await feedStates.list())[0];
+
+describe('a lease', () => {
+  it('is not given on an unknown feed', async () => {
+    expect(await ask('a', now, { of: { ...key, feed: 'another' } })).toBeUndefined();
+  });
+
+  it('comes with the state', async () => {
+    const { state } = await take('a');
+    expect(state).toEqual({ ...feedState(), lastPolled: now, lease: { holder: 'a', until: now + leaseMs } });
+  });
+
+  it.each(['a', 'b'])('is refused to %s while a holds it', async (holder) => {
+    await take('a');
+    expect(await ask(holder, now + leaseMs - 1)).toEqual({ heldBy: 'a', untilMs: now + leaseMs });
+  });
+
+  it('is given to one of many that ask at once', async () => {
+    const leases = await Promise.all(['a', 'b', 'c', 'd'].map((holder) => ask(holder)));
+    expect(leases.filter((lease) => lease && 'etag' in lease)).toHaveLength(1);
+  });
+
+  it('is refused when the feed was polled since it was listed', async () => {
+    const [listed] = await feedStates.list();
+    await feedStates.release(await take('a', now, { listed: listed ?? {} }), {}, now + 1);
+    expect(await ask('b', now + 2, { listed: listed ?? {} })).toEqual({ polledAt: now });
+    await take('b', now + 2, { listed: (await stored()) ?? {} });
+  });
+});
+
+describe('a page', () => {
+  it('stores its progress, clears the fault and renews the lease', async () => {
+    await feedStates.release(await take('a'), fault, now);
+    const page = progress({ since: '2026-11-20T11:00:00Z', cursor: 'bmV4dA==', resets: 2, resetsInARow: 1 });
+
+    const lease = await feedStates.advance(
+      await take('a'),
+      { ...page, lastSuccess: now - 5 },
+      { nowMs: now + 1000, leaseMs },
+    );
+
+    const { counts: _counts, ...position } = page;
+    const next = { holder: 'a', until: now + 1000 + leaseMs };
+    expect(lease?.state).toMatchObject({ ...position, lastSuccess: now - 5, lease: next });
+    expect(lease?.state).not.toHaveProperty('fault');
+    expect(lease?.state).not.toHaveProperty('pausedUntil');
+    expect(await stored()).toEqual(lease?.state);
+  });
+
+  it('keeps the time of the last up-to-date page, unless it is one', async () => {
+    const first = await feedStates.advance(await take('a'), progress({ lastSuccess: now }), {
+      ...{ nowMs: now, leaseMs },
+    });
+    await feedStates.advance(first as Lease, progress({ cursor: 'cursor-2' }), { nowMs: now, leaseMs });
+    expect(await stored()).toMatchObject({ cursor: 'cursor-2', lastSuccess: now });
+  });
+
+  it('begins, continues and ends a resync', async () => {
+    const first = await feedStates.advance(await take('a'), progress({ resyncing: true }), {
+      ...{ nowMs: now, leaseMs },
+    });
+    await feedStates.release(first as Lease, { fault: 'down' }, now);
+    const again = await take('a');
+    expect(again.state.resyncing).toBe(true);
+    await feedStates.advance(again, progress(), { nowMs: now, leaseMs });
+    expect(await stored()).not.toHaveProperty('resyncing');
+  });
+
+  it.each([
+    [true, 32],
+    [false, 12],
+  ])('adds its counts to those before, when countsListed is %s', async (countsListed, listed) => {
+    feedStates = createFeedStates(store, { countsListed });
+    const page = progress({ counts: { listed: 16, malformed: 2, repeated: 4 } });
+    const first = await feedStates.advance(await take('a'), page, { nowMs: now, leaseMs });
+    await feedStates.advance(first as Lease, page, { nowMs: now, leaseMs });
+    expect((await stored())?.counts).toEqual({ listed, malformed: 4, repeated: 8 });
+  });
+
+  it('can end the lease, so that nothing more is written under it', async () => {
+    const last = await feedStates.advance(await take('a'), progress({ cursor: 'last' }), {
+      ...{ nowMs: now, leaseMs: 'ended' },
+    });
+    expect(await feedStates.advance(last as Lease, progress(), { nowMs: now, leaseMs })).toBeUndefined();
+    await feedStates.release(last as Lease, fault, now);
+    expect(await stored()).toMatchObject({ cursor: 'last' });
+    expect(await stored()).not.toHaveProperty('fault');
+    await take('b');
+  });
+
+  const losses: [string, (lease: Lease) => Promise<unknown>, number][] = [
+    ['has run out', async () => {}, now + leaseMs],
+    ['has gone to another process', () => take('b', now + leaseMs), now + leaseMs - 1],
+    ['was freed and taken again', (lease) => feedStates.release(lease, {}, now).then(() => take('a')), now],
+    ['was of an earlier generation', () => feedStates.register(feedState({ generation: 2e9 })), now],
+    [
+      'was of a feed that was forgotten and registered again',
+      () => feedStates.remove('main').then(() => feedStates.register(feedState({ generation: 2e9 }))),
+      now,
+    ],
+    ['was of a feed that was forgotten', () => feedStates.remove('main'), now],
+  ];
+
+  it.each(losses)('and the end of a poll are not stored when the lease %s', async (_, lose, nowMs) => {
+    const lease = await take('a');
+    await lose(lease);
+    const before = await feedStates.list();
+    expect(await feedStates.advance(lease, progress({ cursor: 'late' }), { nowMs, leaseMs })).toBeUndefined();
+    await feedStates.release(lease, { fault: 'late' }, nowMs);
+    expect(await feedStates.list()).toEqual(before);
+  });
+});
+
+describe('the end of a poll', () => {
+  it('stores a fault, which the end of the next poll clears', async () => {
+    await feedStates.release(await take('a'), fault, now);
+    expect(await stored()).toEqual({ ...feedState(), lastPolled: now, ...fault });
+    await feedStates.release(await take('a', now + 1), {}, now + 2);
+    expect(await stored()).toEqual({ ...feedState(), lastPolled: now + 1 });
+  });
+
+  it('gives the turn back when nothing was asked', async () => {
+    await feedStates.release(await take('a'), { unasked: { lastPolled: undefined } }, now);
+    expect((await stored())?.lastPolled).toBeUndefined();
+    const unasked = { unasked: { lastPolled: now }, fault: 'not sent' };
+    await feedStates.release(await take('a', now + 2), unasked, now + 3);
+    expect(await stored()).toMatchObject({ lastPolled: now, fault: 'not sent' });
+  });
+});
+
+describe('registering', () => {
+  it('keeps the state of the same generation, and its lease', async () => {
+    const lease = await take('a');
+    await feedStates.register(feedState({ since: '2026-12-01T00:00:00Z' }));
+    expect(await feedStates.advance(lease, progress(), { nowMs: now, leaseMs })).toBeDefined();
+  });
+
+  it('begins anew for a greater generation', async () => {
+    await feedStates.advance(await take('a'), progress({ lastSuccess: now }), { nowMs: now, leaseMs });
+    const anew = feedState({ generation: 2e9, since: '2026-12-01T00:00:00Z' });
+    await feedStates.register(anew);
+    expect(await feedStates.list()).toEqual([anew]);
+  });
+});
+
+describe('the list', () => {
+  it('begins with the feeds that have waited longest, then goes by name', async () => {
+    for (const partnerAccount of ['late', 'early', 'b', 'a'])
+      await feedStates.register(feedState({ partnerAccount }));
+    for (const [index, partnerAccount] of ['early', 'late', 'main'].entries())
+      await take('a', now + index, { of: { ...key, partnerAccount } });
+    const names = (await feedStates.list()).map(({ partnerAccount }) => partnerAccount);
+    expect(names).toEqual(['a', 'b', 'early', 'late', 'main']);
+  });
+
+  it('of one account hides an unreadable row of another, and not its own', async () => {
+    await store.put({ kind: 'feed', name: 'other/adverts' }, { since: 7 }, 'absent');
+    expect(await feedsOfAccount(feedStates, 'main')).toEqual([feedState()]);
+    await expect(feedsOfAccount(feedStates, 'other')).rejects.toThrow('state of feed other/adverts');
+  });
+
+  it('forgets all feeds of one account, and no other', async () => {
+    await feedStates.register(feedState({ feed: 'another' }));
+    await feedStates.register(feedState({ partnerAccount: 'main2' }));
+    await feedStates.remove('main');
+    expect((await feedStates.list()).map(({ partnerAccount }) => partnerAccount)).toEqual(['main2']);
+  });
+});
