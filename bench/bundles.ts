@@ -101,6 +101,6 @@ export const bundles: Bench = {
     }
   },
   notes: [
-    'Loading a bundle uses only CPU, so CPU time is compared, which other load on the machine affects least. Clients are created while loading, as in Lambda; they connect with their first call. What is in a bundle: [decision 6](../decisions/0006-own-code.md).',
+    'Loading a bundle is compared by CPU time, which other load affects least; clients are created while loading, as in Lambda. What is in a bundle: [decision 6](../decisions/0006-own-code.md).',
   ],
 };

@@ -105,6 +105,6 @@ export const cost: Bench = {
     ];
   },
   notes: [
-    `Costs: calls are counted as HTTP requests, at list prices of ${priceList.region}, ${priceList.date} (bench/prices.json). The partner service answers after ${setting.latencyMs} ms, batches are full (ten messages), and the rate budget is not a limit. Invocations are timed on this machine. The lines that Lambda logs itself, and the five long polls of an idle queue, are calculated.`,
+    `Costs: calls are counted as HTTP requests, at list prices of ${priceList.region}, ${priceList.date} (bench/prices.json). The partner service answers after ${setting.latencyMs} ms, batches are full, and the rate budget is no limit. What Lambda logs itself, and the polls of an idle queue, are calculated.`,
   ],
 };

@@ -31,7 +31,7 @@ export const throughput: Bench = {
     return [...measured].flatMap(([concurrency, taken]) => figuresOf(concurrency, taken, changes));
   },
   notes: [
-    'Speed: the bridge writes everything to the state file, and prints every event on standard output. The plain programs have the same number of connections, and no state, retries, rate limit or events. All times include start-up; service and programs run on the same machine.',
+    'Speed: the bridge writes everything to the state file and prints every event; the plain programs have as many connections, and neither state nor retries. All times include start-up, and the service runs on the same machine.',
   ],
 };
 
