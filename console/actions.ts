@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import * as v from 'valibot';
 import { partnerAccountName } from '../shared/contract/checks.ts';
 import { type Clock, toInstant } from '../shared/domain/clock.ts';
-import { printableLine, quoted } from '../shared/domain/text/printable.ts';
+import { printableLine, quoted } from '../shared/domain/text.ts';
 import type { Breaks } from './breaks.ts';
 import type { Action } from './snapshot.ts';
 

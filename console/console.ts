@@ -1,6 +1,6 @@
 /** The console: a page on loopback that shows how a bridge is doing, and does what its commands do. */
 import type { Bridge } from '../operations/bridge.ts';
-import { quoted } from '../shared/domain/text/printable.ts';
+import { quoted } from '../shared/domain/text.ts';
 import { createActions } from './actions.ts';
 import { readAssets } from './assets.ts';
 import type { Breaks } from './breaks.ts';

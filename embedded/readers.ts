@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream';
 import type { Clock } from '../shared/domain/clock.ts';
 import { startLoop } from '../shared/domain/loop.ts';
-import { shownUrl } from '../shared/domain/text/shown-url.ts';
+import { shownUrl } from '../shared/domain/text.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import { redact, redactedText } from '../shared/domain/redaction.ts';
-import { printableJson, printableLine } from '../shared/domain/text/printable.ts';
+import { printableJson, printableLine } from '../shared/domain/text.ts';
 import type { Fields, Observer } from '../shared/ports/observer.ts';
 
 const levels = ['info', 'warn', 'error'] as const;

@@ -1,7 +1,7 @@
 /** The status of one partner account, from its row and its feeds' rows. */
 import { feedMissingMs } from '../functions/drain/due-feeds.ts';
 import { maxLagSeconds } from '../shared/contract/names.ts';
-import { toInstant } from '../shared/domain/clock.ts';
+import { knownSuccess, toInstant } from '../shared/domain/clock.ts';
 import type { FaultKind } from '../shared/domain/faults.ts';
 import {
   type Hold,
@@ -11,7 +11,6 @@ import {
   holdOf,
   withoutHolds,
 } from '../shared/domain/holds.ts';
-import { knownSuccess } from '../shared/domain/last-success.ts';
 import type { PartnerAccount } from '../shared/domain/partner-account.ts';
 import { isDying, refreshTokenLifetimeMs, stopOf } from '../shared/domain/partner-account.ts';
 import type { Books } from '../shared/state/books.ts';

@@ -1,7 +1,6 @@
 /** A bridge as operators see it: the same for an embedded bridge in a folder and for a deployed stack. */
 import type { ConnectRequest } from '../functions/connect/connect-account.ts';
-import type { AcceptedApplication, ConnectedAccount } from '../shared/contract/connect.ts';
-import type { PollAnswer } from '../shared/contract/poll.ts';
+import type { AcceptedApplication, ConnectedAccount, PollAnswer } from '../shared/contract/invocations.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
 import type { Clock } from '../shared/domain/clock.ts';
 import type { PartnerAccount } from '../shared/domain/partner-account.ts';
@@ -9,7 +8,7 @@ import type { Secret } from '../shared/domain/secret.ts';
 import type { AdvertLister } from '../shared/partner-api/partner-service.ts';
 import type { AuditProgress, BackfillProgress } from '../shared/ports/backfills.ts';
 import type { ChangedAdvertsQueue } from '../shared/ports/changed-adverts-queue.ts';
-import type { FeedReader } from '../shared/ports/feed-reader.ts';
+import type { FeedReader } from '../shared/ports/readers.ts';
 import type { WaitingMessages } from '../shared/ports/waiting-messages.ts';
 import type { Webhooks } from '../shared/sqlite/webhooks.ts';
 import type { ActivityStore } from '../shared/state/activity.ts';

@@ -3,7 +3,7 @@
  * command that mends each.
  */
 import { type alarms, isAboutSecret, maxLagSeconds } from '../shared/contract/names.ts';
-import { printableLine } from '../shared/domain/text/printable.ts';
+import { printableLine } from '../shared/domain/text.ts';
 import { type AccountStatus, heldMs } from './account-status.ts';
 import { applicationWords, connectWords } from './errors.ts';
 import type { RaisedAlarm } from './stack-state.ts';

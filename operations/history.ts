@@ -1,17 +1,19 @@
 /** Why an advert has an event or has none: what the bridge knows about the advert, in order of time, and one sentence. */
 import type { AdvertEvent } from '../shared/contract/events.ts';
-import { advertsFeed } from '../shared/contract/feeds.ts';
-import type { DeadLetter } from '../shared/contract/messages.ts';
-import { toInstant } from '../shared/domain/clock.ts';
-import { type HistoryOwner, objectKeyOf } from '../shared/domain/history-key.ts';
+import { advertsFeed, type DeadLetter } from '../shared/contract/messages.ts';
+import {
+  type HistoryOwner,
+  isPublished,
+  objectKeyOf,
+  type PublishedEvents,
+} from '../shared/domain/advert-event.ts';
+import { knownSuccess, toInstant } from '../shared/domain/clock.ts';
 import { endOfHold, heldFault, holdOf } from '../shared/domain/holds.ts';
-import { knownSuccess } from '../shared/domain/last-success.ts';
 import { type PartnerAccount, stopOf } from '../shared/domain/partner-account.ts';
-import { isPublished, type PublishedEvents } from '../shared/domain/published-events.ts';
-import type { BudgetState } from '../shared/domain/rate-budget.ts';
-import { printableLine as printable } from '../shared/domain/text/printable.ts';
+import { printableLine as printable } from '../shared/domain/text.ts';
 import type { WaitingMessage } from '../shared/ports/waiting-messages.ts';
 import type { AdvertRow } from '../shared/state/advert-histories.ts';
+import type { BudgetState } from '../shared/state/budget.ts';
 import { type FeedState, feedsOfAccount } from '../shared/state/feed-states.ts';
 import type { Bridge } from './bridge.ts';
 import { accountsBeside, unknownAccount } from './errors.ts';

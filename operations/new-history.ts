@@ -4,7 +4,7 @@
  */
 import { unreadSince } from '../functions/drain/unread-since.ts';
 import { busy, withRefreshLock } from '../functions/refresh-token/refresh-lock.ts';
-import { feeds } from '../shared/contract/feeds.ts';
+import { feeds } from '../shared/contract/messages.ts';
 import { earlierOf, toInstant } from '../shared/domain/clock.ts';
 import { stopOf } from '../shared/domain/partner-account.ts';
 import { feedsOfAccount } from '../shared/state/feed-states.ts';

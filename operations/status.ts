@@ -4,7 +4,7 @@ import { toInstant } from '../shared/domain/clock.ts';
 import { forEachConcurrent } from '../shared/domain/for-each-concurrent.ts';
 import { endOfHold, heldBy, holdOf, withoutHolds } from '../shared/domain/holds.ts';
 import type { PartnerAccount } from '../shared/domain/partner-account.ts';
-import { shownUrl } from '../shared/domain/text/shown-url.ts';
+import { shownUrl } from '../shared/domain/text.ts';
 import type { WebhookStatus, Webhooks } from '../shared/sqlite/webhooks.ts';
 import { type Activity, type ActivityStore, type AnswerCounts, sumOf } from '../shared/state/activity.ts';
 import type { BookKeeper, Books } from '../shared/state/books.ts';

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 /** The interactive part of the authorization-code flow (docs/partner-api.md, grant authorization_code). */
 import type { Bridge, UserChoice } from '../../operations/bridge.ts';
 import { CommandError } from '../../operations/errors.ts';
-import type { ConnectedAccount } from '../../shared/contract/connect.ts';
+import type { ConnectedAccount } from '../../shared/contract/invocations.ts';
 import { type Clock, systemClock } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
 import { explained, type Place } from '../shared/explain.ts';

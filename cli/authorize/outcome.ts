@@ -1,5 +1,5 @@
 import { CommandError, UsageError } from '../../operations/errors.ts';
-import type { ConnectedAccount } from '../../shared/contract/connect.ts';
+import type { ConnectedAccount } from '../../shared/contract/invocations.ts';
 import type { Outcome } from './page.ts';
 
 export function connectedPage({ partnerAccount, isNew, feed }: ConnectedAccount): Outcome {

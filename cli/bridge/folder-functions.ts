@@ -6,9 +6,9 @@ import type { BridgeFunctions } from '../../operations/bridge.ts';
 import { forgetDeadLetters } from '../../operations/dead-letters.ts';
 import { UsageError } from '../../operations/errors.ts';
 import { pollDepsOf, silentObserver } from '../../operations/poll-deps.ts';
-import { heldUntil } from '../../shared/domain/rate-budget.ts';
 import { Secret } from '../../shared/domain/secret.ts';
 import { forgetExposure } from '../../shared/sqlite/file/private-folder.ts';
+import { heldUntil } from '../../shared/state/budget.ts';
 import { baseUrlSetting, type FolderBridge } from './folder.ts';
 
 /** Time limit for all requests of one command to the service; the time for their slots of the rate budget is added. */

@@ -15,9 +15,10 @@ import {
   type ConnectAnswerKind,
   type ConnectEvent,
   connectAnswers,
-} from '../../shared/contract/connect.ts';
+  type PollEvent,
+  pollAnswer,
+} from '../../shared/contract/invocations.ts';
 import type { SecretNames } from '../../shared/contract/names.ts';
-import { type PollEvent, pollAnswer } from '../../shared/contract/poll.ts';
 import { type FaultKind, faultKinds, PartnerError } from '../../shared/domain/faults.ts';
 import { Secret } from '../../shared/domain/secret.ts';
 import type { AdvertHistories } from '../../shared/state/advert-histories.ts';

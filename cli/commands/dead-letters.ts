@@ -12,7 +12,7 @@ import {
 import { accountsBeside, CommandError, UsageError, unknownAccount } from '../../operations/errors.ts';
 import { partnerAccountName } from '../../shared/contract/checks.ts';
 import type { DeadLetter } from '../../shared/contract/messages.ts';
-import { printableLine as printable } from '../../shared/domain/text/printable.ts';
+import { printableLine as printable } from '../../shared/domain/text.ts';
 import type { StoredDeadLetter } from '../../shared/state/aside.ts';
 import { withBridge } from '../bridge/open.ts';
 import { type AddCommand, defineCommand } from '../shared/command.ts';

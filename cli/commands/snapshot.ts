@@ -1,8 +1,7 @@
 import * as v from 'valibot';
 import { UsageError } from '../../operations/errors.ts';
 import { type SnapshotOptions, snapshot, snapshotToWebhook } from '../../operations/snapshot.ts';
-import { linesOf } from '../../shared/domain/text/printable.ts';
-import { shownUrl } from '../../shared/domain/text/shown-url.ts';
+import { linesOf, shownUrl } from '../../shared/domain/text.ts';
 import { withLocal, withStack } from '../bridge/open.ts';
 import { webhookUrl } from '../run/options.ts';
 import { secretsOf, webhookFrom } from '../run/webhooks.ts';

@@ -12,7 +12,7 @@ import { readStatus, type ShownWebhook, type Status, type StatusPorts } from '..
 import packageJson from '../../package.json' with { type: 'json' };
 import { type Clock, systemClock } from '../../shared/domain/clock.ts';
 import { answersLines } from '../../shared/domain/text/answers-text.ts';
-import { printableLine } from '../../shared/domain/text/printable.ts';
+import { printableLine } from '../../shared/domain/text.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
 import { connectCommand } from '../shared/explain.ts';

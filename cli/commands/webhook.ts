@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { webhookSecret } from '../../embedded/webhooks/signature.ts';
 import { CommandError, UsageError } from '../../operations/errors.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
-import { shownUrl } from '../../shared/domain/text/shown-url.ts';
+import { shownUrl } from '../../shared/domain/text.ts';
 import { webhookFormats } from '../../shared/sqlite/webhooks.ts';
 import { withLocal } from '../bridge/open.ts';
 import { webhookUrl } from '../run/options.ts';

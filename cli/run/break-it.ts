@@ -1,6 +1,6 @@
 import type { Breaks } from '../../console/breaks.ts';
 import type { Sandbox } from '../../sandbox/server.ts';
-import { quoted } from '../../shared/domain/text/printable.ts';
+import { quoted } from '../../shared/domain/text.ts';
 import type { RunProcess } from './run-process.ts';
 
 export interface BreakItOptions {

@@ -9,7 +9,7 @@ import { readStatus } from '../../operations/status.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { bridgeSettings } from '../../shared/contract/settings.ts';
 import { systemClock, toInstant } from '../../shared/domain/clock.ts';
-import { shownUrl } from '../../shared/domain/text/shown-url.ts';
+import { shownUrl } from '../../shared/domain/text.ts';
 import { keepMark, markFileIn, readMark, reusedHistories } from '../../shared/sqlite/file/published-mark.ts';
 import { takeRunLock } from '../../shared/sqlite/file/run-lock.ts';
 import type { EmbeddedState } from '../../shared/sqlite/state.ts';

@@ -1,6 +1,6 @@
 import type { Webhook } from '../../embedded/webhooks/delivery.ts';
 import { CommandError, UsageError } from '../../operations/errors.ts';
-import { shownUrl } from '../../shared/domain/text/shown-url.ts';
+import { shownUrl } from '../../shared/domain/text.ts';
 import type { Webhooks } from '../../shared/sqlite/webhooks.ts';
 import type { Io } from '../shared/io.ts';
 import { checkedOptions } from '../shared/options.ts';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
-import { printableJson, printableLines } from '../../shared/domain/text/printable.ts';
+import { printableJson, printableLines } from '../../shared/domain/text.ts';
 
 /** A command's access to the environment of its process. Tests pass their own. */
 export interface Io {

@@ -1,6 +1,6 @@
 import { type StackPlace, textOfPlace, UsageError } from '../../operations/errors.ts';
 import { stackName } from '../../shared/contract/names.ts';
-import { quoted } from '../../shared/domain/text/printable.ts';
+import { quoted } from '../../shared/domain/text.ts';
 import { programName } from './program.ts';
 
 export interface LocalTarget {

@@ -1,4 +1,4 @@
-import { shownUrl } from '../../shared/domain/text/shown-url.ts';
+import { shownUrl } from '../../shared/domain/text.ts';
 import { commandFor, type Target } from './target.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { count, duration } from '../../shared/domain/text/figures.ts';
-import { printableLine as printable } from '../../shared/domain/text/printable.ts';
+import { printableLine as printable } from '../../shared/domain/text.ts';
 import type { Facts, Snapshot } from '../snapshot.ts';
 import type { Question } from './dialog.ts';
 import { time } from './format.ts';

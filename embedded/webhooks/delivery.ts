@@ -1,7 +1,7 @@
 import { backoffMs } from '../../shared/domain/backoff.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import { type Loop, startLoop } from '../../shared/domain/loop.ts';
-import { shownUrl } from '../../shared/domain/text/shown-url.ts';
+import { shownUrl } from '../../shared/domain/text.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { EventLog } from '../../shared/sqlite/event-log.ts';
 import type { Signing, Trouble, UnsentEvent, Webhooks } from '../../shared/sqlite/webhooks.ts';

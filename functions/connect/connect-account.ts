@@ -7,14 +7,12 @@
  * generation and a token of its user, even if `connect` was interrupted; and if two people connect a new name at once,
  * only one gets it.
  */
-import type { ConnectedAccount } from '../../shared/contract/connect.ts';
-import { feeds } from '../../shared/contract/feeds.ts';
+import type { ConnectedAccount } from '../../shared/contract/invocations.ts';
+import { feeds } from '../../shared/contract/messages.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
-import type { Secret } from '../../shared/domain/secret.ts';
-import type { TokenPair } from '../../shared/domain/token-pair.ts';
-import type { Grant, ReceivedTokens } from '../../shared/ports/token-endpoint.ts';
-import type { TokenVault } from '../../shared/ports/token-vault.ts';
+import type { Secret, TokenPair } from '../../shared/domain/secret.ts';
+import type { Grant, ReceivedTokens, TokenVault } from '../../shared/ports/tokens.ts';
 import { type FeedStates, feedsOfAccount } from '../../shared/state/feed-states.ts';
 import { publishOwedEvents } from '../refresh-token/account-writes.ts';
 import {
@@ -42,7 +40,7 @@ export interface ConnectAccountDeps
   readonly settings: RefreshDeps['settings'] & UserVerificationDeps['settings'];
 }
 
-/** The options are described in shared/contract/connect.ts. */
+/** The options are described in shared/contract/invocations.ts. */
 export type ConnectRequest = {
   readonly partnerAccount: string;
   readonly since?: string;

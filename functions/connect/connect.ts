@@ -1,8 +1,12 @@
 import { checked, ShapeError } from '../../shared/contract/checks.ts';
-import { type AcceptedApplication, type ConnectAnswer, connectEvent } from '../../shared/contract/connect.ts';
+import {
+  type AcceptedApplication,
+  type ConnectAnswer,
+  connectEvent,
+} from '../../shared/contract/invocations.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
 import { Secret } from '../../shared/domain/secret.ts';
-import type { ConsentPage, TokenEndpoint } from '../../shared/ports/token-endpoint.ts';
+import type { ConsentPage, TokenEndpoint } from '../../shared/ports/tokens.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import type { CallOptions } from '../refresh-token/refresh-lock.ts';
 import { grantedScope } from '../refresh-token/token-pairs.ts';

@@ -3,7 +3,7 @@ import { type Clock, toInstant } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
 import { withoutHolds } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
-import type { TokenPair } from '../../shared/domain/token-pair.ts';
+import type { TokenPair } from '../../shared/domain/secret.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import { restored, stopHold } from '../refresh-token/account-writes.ts';
 

@@ -3,7 +3,7 @@ import { PartnerError } from '../../shared/domain/faults.ts';
 import { withHold, withoutHolds } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { rowMaxAgeMs } from '../../shared/partner-api/cached-rows.ts';
-import type { TokenVault } from '../../shared/ports/token-vault.ts';
+import type { TokenVault } from '../../shared/ports/tokens.ts';
 import type { FeedStates } from '../../shared/state/feed-states.ts';
 import { stopHold } from '../refresh-token/account-writes.ts';
 import { exclusively, type LockDeps } from '../refresh-token/refresh-lock.ts';

@@ -1,14 +1,13 @@
 /** Checks that `connect` makes at the service with a new access token. */
 import { advertIdPattern } from '../../shared/contract/checks.ts';
-import type { ConnectedAccount } from '../../shared/contract/connect.ts';
-import { advertsFeed, pageLimit } from '../../shared/contract/feeds.ts';
-import { type Clock, toInstant } from '../../shared/domain/clock.ts';
+import type { ConnectedAccount } from '../../shared/contract/invocations.ts';
+import { advertsFeed, pageLimit } from '../../shared/contract/messages.ts';
+import { type Clock, knownSuccess, toInstant } from '../../shared/domain/clock.ts';
 import { asPartnerError, PartnerError } from '../../shared/domain/faults.ts';
 import { heldBy, heldFault } from '../../shared/domain/holds.ts';
-import { knownSuccess } from '../../shared/domain/last-success.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { Secret } from '../../shared/domain/secret.ts';
-import type { FeedProbe } from '../../shared/ports/feed-reader.ts';
+import type { FeedProbe } from '../../shared/ports/readers.ts';
 import type { AdvertHistories } from '../../shared/state/advert-histories.ts';
 import type { BookKeeper } from '../../shared/state/books.ts';
 import { type FeedState, type FeedStates, feedsOfAccount } from '../../shared/state/feed-states.ts';

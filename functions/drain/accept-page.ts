@@ -1,5 +1,5 @@
 import type { Cause } from '../../shared/contract/events.ts';
-import type { Feed } from '../../shared/contract/feeds.ts';
+import type { Feed } from '../../shared/contract/messages.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import type { FeedState, FeedStates, Lease, Progress } from '../../shared/state/feed-states.ts';

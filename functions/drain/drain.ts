@@ -6,8 +6,8 @@
  */
 
 import { metrics } from '../../shared/contract/names.ts';
+import { knownSuccess } from '../../shared/domain/clock.ts';
 import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
-import { knownSuccess } from '../../shared/domain/last-success.ts';
 import type { DeadLetters } from '../../shared/state/aside.ts';
 import type { FeedState } from '../../shared/state/feed-states.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';

@@ -1,5 +1,5 @@
 import type { ShapeError } from '../../shared/contract/checks.ts';
-import { type Feed, feedNamed } from '../../shared/contract/feeds.ts';
+import { type Feed, feedNamed } from '../../shared/contract/messages.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import { endOfHold, holdOf } from '../../shared/domain/holds.ts';

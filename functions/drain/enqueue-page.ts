@@ -1,6 +1,5 @@
 import type { Cause } from '../../shared/contract/events.ts';
-import { type FeedName, feeds } from '../../shared/contract/feeds.ts';
-import type { ChangedAdvert, DeadLetter } from '../../shared/contract/messages.ts';
+import { type ChangedAdvert, type DeadLetter, type FeedName, feeds } from '../../shared/contract/messages.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
 import { cleanText } from '../../shared/partner-api/error-answers.ts';

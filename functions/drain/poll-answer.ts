@@ -1,4 +1,4 @@
-import type { PollAnswer } from '../../shared/contract/poll.ts';
+import type { PollAnswer } from '../../shared/contract/invocations.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import type { DrainReport } from './drain.ts';
 

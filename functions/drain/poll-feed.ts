@@ -1,7 +1,7 @@
-import type { Feed } from '../../shared/contract/feeds.ts';
+import type { Feed } from '../../shared/contract/messages.ts';
 import { type Clock, earlierOf } from '../../shared/domain/clock.ts';
 import { asPartnerError, type FaultKind, type PartnerError } from '../../shared/domain/faults.ts';
-import type { FeedReader } from '../../shared/ports/feed-reader.ts';
+import type { FeedReader } from '../../shared/ports/readers.ts';
 import type { FeedState, Lease, PollEnd } from '../../shared/state/feed-states.ts';
 import { type AcceptDeps, acceptPage } from './accept-page.ts';
 import { pollEndOf, reportFault } from './poll-fault.ts';

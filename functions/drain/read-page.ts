@@ -1,10 +1,9 @@
-import { type Feed, pageLimit } from '../../shared/contract/feeds.ts';
+import { type Feed, pageLimit } from '../../shared/contract/messages.ts';
 import { isCursor } from '../../shared/contract/partner-service.ts';
-import { toInstant } from '../../shared/domain/clock.ts';
+import { knownSuccess, toInstant } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
-import { knownSuccess } from '../../shared/domain/last-success.ts';
 import { mayBeCursorRejection } from '../../shared/partner-api/error-answers.ts';
-import type { CallOptions, FeedReader, ReceivedPage } from '../../shared/ports/feed-reader.ts';
+import type { CallOptions, FeedReader, ReceivedPage } from '../../shared/ports/readers.ts';
 import type { FeedState } from '../../shared/state/feed-states.ts';
 
 export interface PageRead extends ReceivedPage {

@@ -1,4 +1,4 @@
-import { advertsFeed } from '../../shared/contract/feeds.ts';
+import { advertsFeed } from '../../shared/contract/messages.ts';
 import { feedsOfAccount } from '../../shared/state/feed-states.ts';
 import type { PollDeps } from './poll-feed.ts';
 import { restartOf } from './read-page.ts';

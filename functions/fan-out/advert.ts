@@ -1,12 +1,11 @@
 /** Types and helpers shared by the steps that settle an advert: its deliveries, its row, and their dependencies. */
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
+import type { HistoryOwner, PublishedEvents } from '../../shared/domain/advert-event.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
-import type { HistoryOwner } from '../../shared/domain/history-key.ts';
-import type { PublishedEvents } from '../../shared/domain/published-events.ts';
-import type { AdvertReader } from '../../shared/ports/advert-reader.ts';
 import type { Delivery } from '../../shared/ports/deliveries.ts';
 import type { EventPublisher } from '../../shared/ports/event-publisher.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
+import type { AdvertReader } from '../../shared/ports/readers.ts';
 import type { AdvertHistories, AdvertRow } from '../../shared/state/advert-histories.ts';
 import type { RetrySettings } from './redelivery.ts';
 

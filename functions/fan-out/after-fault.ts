@@ -1,6 +1,6 @@
 import { metrics } from '../../shared/contract/names.ts';
+import { objectKeyOf } from '../../shared/domain/advert-event.ts';
 import type { PartnerError } from '../../shared/domain/faults.ts';
-import { objectKeyOf } from '../../shared/domain/history-key.ts';
 import type { Settlement } from '../../shared/ports/deliveries.ts';
 import { type AdvertDeps, firstRow, type Group, keyOf } from './advert.ts';
 import { deadLetterOf, deadLetterOldest } from './dead-letter.ts';

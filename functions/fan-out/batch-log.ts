@@ -1,4 +1,4 @@
-import { objectKeyOf } from '../../shared/domain/history-key.ts';
+import { objectKeyOf } from '../../shared/domain/advert-event.ts';
 import type { Settlement } from '../../shared/ports/deliveries.ts';
 
 /** The results of one page's messages within a batch. */

@@ -1,4 +1,4 @@
-import { historyKeyOf } from '../../shared/domain/history-key.ts';
+import { historyKeyOf } from '../../shared/domain/advert-event.ts';
 import type { Delivery } from '../../shared/ports/deliveries.ts';
 
 /** The deliveries of one advert, oldest first; or a single delivery whose body is not a valid message. */

@@ -1,6 +1,6 @@
 import type { DeadLetter } from '../../shared/contract/messages.ts';
+import { objectKeyOf } from '../../shared/domain/advert-event.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
-import { objectKeyOf } from '../../shared/domain/history-key.ts';
 import type { Delivery, Settlement } from '../../shared/ports/deliveries.ts';
 import type { Group } from './advert.ts';
 

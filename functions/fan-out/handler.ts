@@ -6,7 +6,6 @@ import { deliveryOf } from '../../shared/aws/sqs/deliveries.ts';
 import { createStore } from '../../shared/aws/store.ts';
 import { bridgeNameOf } from '../../shared/contract/names.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
-import { heldUntil } from '../../shared/domain/rate-budget.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
 import { fanOutLimits } from '../../shared/runtime/limits.ts';
 import { withRuntime } from '../../shared/runtime/middleware.ts';
@@ -15,7 +14,7 @@ import { partnerService } from '../../shared/runtime/partner.ts';
 import { createAdvertHistories } from '../../shared/state/advert-histories.ts';
 import { createAside } from '../../shared/state/aside.ts';
 import { createBooksWriter } from '../../shared/state/books.ts';
-import { createBudgetStore } from '../../shared/state/budget.ts';
+import { createBudgetStore, heldUntil } from '../../shared/state/budget.ts';
 import { createFanOut } from './fan-out.ts';
 
 const config = functionConfig('fanOut');

@@ -1,5 +1,5 @@
 import type { AdvertEvent } from '../../shared/contract/events.ts';
-import { isPublished, type PublishedEvents } from '../../shared/domain/published-events.ts';
+import { isPublished, type PublishedEvents } from '../../shared/domain/advert-event.ts';
 import type { EventPublisher } from '../../shared/ports/event-publisher.ts';
 
 /**

@@ -1,11 +1,10 @@
 import type { AdvertEvent } from '../../shared/contract/events.ts';
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import { metrics } from '../../shared/contract/names.ts';
-import { advertEvent } from '../../shared/domain/advert-event.ts';
-import { copyFields } from '../../shared/domain/event-fields.ts';
+import { advertEvent, copyFields } from '../../shared/domain/advert-event.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
-import type { ObservedAdvert } from '../../shared/ports/advert-reader.ts';
 import type { Outcome, Settlement } from '../../shared/ports/deliveries.ts';
+import type { ObservedAdvert } from '../../shared/ports/readers.ts';
 import type { AdvertRow } from '../../shared/state/advert-histories.ts';
 import { type AdvertDeps, firstRow, type Group, keyOf, maxConflicts, nextRow } from './advert.ts';
 import { sendBack } from './redelivery.ts';

@@ -7,7 +7,7 @@ import { type AuthorizationChange, authorizationEvent } from '../../shared/domai
 import { type Hold, withHold, withoutHolds } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { stopOf } from '../../shared/domain/partner-account.ts';
-import type { TokenPair } from '../../shared/domain/token-pair.ts';
+import type { TokenPair } from '../../shared/domain/secret.ts';
 import type { RefreshDeps } from './refresh-lock.ts';
 
 /** When the bridge of that name noticed the change. */

@@ -1,5 +1,5 @@
 import { checked } from '../../shared/contract/checks.ts';
-import { type RefreshOutcome, refreshEvent } from '../../shared/contract/refresh-token.ts';
+import { type RefreshOutcome, refreshEvent } from '../../shared/contract/invocations.ts';
 import type { CallOptions } from './refresh-lock.ts';
 import type { RefreshToken } from './refresh-token.ts';
 import type { SweepReport } from './sweep.ts';

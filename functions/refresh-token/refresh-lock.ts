@@ -1,12 +1,10 @@
-import type { RefreshRequest, Rejection } from '../../shared/contract/refresh-token.ts';
+import type { RefreshRequest, Rejection } from '../../shared/contract/invocations.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
-import type { ApplicationSecret } from '../../shared/ports/application-secret.ts';
 import type { EventPublisher } from '../../shared/ports/event-publisher.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
-import type { TokenEndpoint } from '../../shared/ports/token-endpoint.ts';
-import type { TokenVault } from '../../shared/ports/token-vault.ts';
+import type { ApplicationSecret, TokenEndpoint, TokenVault } from '../../shared/ports/tokens.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 
 /** More than the clocks of two processes differ. */

@@ -4,12 +4,12 @@
  * partner-api.md §5.3 (docs/decisions/0003-tokens.md).
  */
 
+import type { RefreshOutcome } from '../../shared/contract/invocations.ts';
 import { metrics } from '../../shared/contract/names.ts';
-import type { RefreshOutcome } from '../../shared/contract/refresh-token.ts';
 import { asPartnerError, type PartnerError } from '../../shared/domain/faults.ts';
 import { endOfHold, type Hold, heldBy, withHold } from '../../shared/domain/holds.ts';
 import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
-import type { TokenPair } from '../../shared/domain/token-pair.ts';
+import type { TokenPair } from '../../shared/domain/secret.ts';
 import { isTokenHold, publishOwedEvents, stopped, withToken } from './account-writes.ts';
 import {
   busy,

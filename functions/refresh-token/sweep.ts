@@ -1,6 +1,7 @@
 /** The scheduled work of refresh-token, for all partner accounts. */
+
+import type { RefreshOutcome } from '../../shared/contract/invocations.ts';
 import { metrics } from '../../shared/contract/names.ts';
-import type { RefreshOutcome } from '../../shared/contract/refresh-token.ts';
 import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { isDying, stopOf } from '../../shared/domain/partner-account.ts';

@@ -3,11 +3,9 @@ import { backoffMs } from '../../shared/domain/backoff.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
-import { Secret } from '../../shared/domain/secret.ts';
-import type { StoredPair, TokenPair } from '../../shared/domain/token-pair.ts';
+import { Secret, type StoredPair, type TokenPair } from '../../shared/domain/secret.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
-import type { ReceivedTokens } from '../../shared/ports/token-endpoint.ts';
-import type { TokenVault } from '../../shared/ports/token-vault.ts';
+import type { ReceivedTokens, TokenVault } from '../../shared/ports/tokens.ts';
 import type { CallOptions, RefreshDeps } from './refresh-lock.ts';
 
 /** Assumed lifetime if the answer does not contain one; if the real lifetime is shorter, a 401 shows it. */

@@ -1,9 +1,8 @@
 /** Sends token requests with the application's credentials, which may be replaced at any time. */
 import type { Clock } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
-import type { Application } from '../../shared/domain/secret-text.ts';
-import type { ApplicationSecret } from '../../shared/ports/application-secret.ts';
-import type { Grant, ReceivedTokens, TokenEndpoint } from '../../shared/ports/token-endpoint.ts';
+import type { Application } from '../../shared/domain/secret.ts';
+import type { ApplicationSecret, Grant, ReceivedTokens, TokenEndpoint } from '../../shared/ports/tokens.ts';
 
 export interface TokenRequestDeps {
   readonly application: ApplicationSecret;

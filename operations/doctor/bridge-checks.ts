@@ -1,5 +1,5 @@
 /** Checks of every kind of bridge. Most show the findings of `status`. */
-import type { AcceptedApplication } from '../../shared/contract/connect.ts';
+import type { AcceptedApplication } from '../../shared/contract/invocations.ts';
 import { once } from '../ask.ts';
 import type { Bridge } from '../bridge.ts';
 import { type Finding, findingsOf, isPage, pageOf } from '../findings.ts';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { missingScopes } from '../../functions/refresh-token/token-pairs.ts';
 import { ShapeError } from '../../shared/contract/checks.ts';
 import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
-import { quoted } from '../../shared/domain/text/printable.ts';
+import { quoted } from '../../shared/domain/text.ts';
 import { exposureOf, refuseForeignFolder, stateFileIn } from '../../shared/sqlite/file/private-folder.ts';
 import { StateError } from '../../shared/sqlite/file/state-error.ts';
 import { openStateFileToRead } from '../../shared/sqlite/file/state-file.ts';

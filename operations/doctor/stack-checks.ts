@@ -10,7 +10,7 @@ import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { settingsKey } from '../../shared/contract/environment.ts';
 import { maxReceiveCount } from '../../shared/contract/messages.ts';
 import { alarmOfBridge } from '../../shared/contract/names.ts';
-import { quoted } from '../../shared/domain/text/printable.ts';
+import { quoted } from '../../shared/domain/text.ts';
 import { allPages } from '../ask.ts';
 import { alarmFinding } from '../findings.ts';
 import { readMapping, readSchedules } from '../stack-state.ts';

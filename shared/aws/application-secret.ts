@@ -5,8 +5,8 @@ import {
   type SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import type { SecretNames } from '../contract/names.ts';
-import { applicationOfText, textOfApplication } from '../domain/secret-text.ts';
-import type { ApplicationSecretWriter } from '../ports/application-secret.ts';
+import { applicationOfText, textOfApplication } from '../domain/secret.ts';
+import type { ApplicationSecretWriter } from '../ports/tokens.ts';
 
 /**
  * The application's credentials in Secrets Manager.

@@ -16,7 +16,7 @@ export interface EventPublisherOptions extends Edges {
 /**
  * EventBridge accepts ten entries per call, with 256 KB together. An event is smaller than a tenth of that: its two
  * statuses have at most 256 characters each, and its copied fields at most 8 KB together
- * (shared/domain/event-fields.ts).
+ * (shared/domain/advert-event.ts).
  */
 const entriesAtOnce = 10;
 const maxAttempts = 5;

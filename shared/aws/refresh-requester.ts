@@ -1,8 +1,8 @@
 import { InvokeCommand, type LambdaClient } from '@aws-sdk/client-lambda';
 import { checkedJson } from '../contract/checks.ts';
-import { type RefreshEvent, type RefreshOutcome, refreshOutcome } from '../contract/refresh-token.ts';
+import { type RefreshEvent, type RefreshOutcome, refreshOutcome } from '../contract/invocations.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
-import type { RefreshRequester } from '../ports/refresh-requester.ts';
+import type { RefreshRequester } from '../ports/tokens.ts';
 
 export interface RefreshRequesterOptions {
   readonly client: LambdaClient;

@@ -11,8 +11,8 @@ import {
   type SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import type { SecretNames } from '../contract/names.ts';
-import { pairOfText, textOfPair } from '../domain/secret-text.ts';
-import type { TokenReader, TokenVault } from '../ports/token-vault.ts';
+import { pairOfText, textOfPair } from '../domain/secret.ts';
+import type { TokenReader, TokenVault } from '../ports/tokens.ts';
 
 /**
  * The minimum that Secrets Manager allows. Immediate deletion is no better: it runs in the background, and the name is

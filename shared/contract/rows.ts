@@ -87,7 +87,7 @@ export const partnerAccountRow = v.looseObject({
   owedEvents: v.exactOptional(v.array(text)),
 });
 
-/** The rate budget; described in shared/domain/rate-budget.ts. Fields that a newer bridge added are kept. */
+/** The rate budget; described in shared/state/budget.ts. Fields that a newer bridge added are kept. */
 export const budgetRow = v.looseObject({
   form,
   nextSlotMs: moment,

@@ -1,10 +1,8 @@
 import type { AdvertEvent, AuthorizationEvent } from '../contract/events.ts';
-import { feeds } from '../contract/feeds.ts';
-import type { ChangedAdvert } from '../contract/messages.ts';
+import { type ChangedAdvert, type FeedName, feeds } from '../contract/messages.ts';
 import { detailTypes, eventSource, schemaVersion } from '../contract/names.ts';
 import { toInstant } from './clock.ts';
-import type { EventFields } from './event-fields.ts';
-import { historyKeyOf } from './history-key.ts';
+import { Secret } from './secret.ts';
 
 export interface Observation {
   /** Name of the bridge. */
@@ -92,3 +90,113 @@ export function authorizationEvent(
 
 /** EventBridge truncates `time` to whole seconds, so every kind of bridge does the same. */
 const toSeconds = (instant: string): string => `${instant.slice(0, 19)}Z`;
+
+/** Values that an event carries in addition to the status (setting `eventFields`). */
+export interface EventFields {
+  /** Values of the answer, by path. A value that the service did not send is absent. */
+  readonly fields?: Readonly<Record<string, unknown>>;
+  /** Paths whose values did not fit, are nested too deeply, or contain a rounded number or a secret. */
+  readonly fieldsLeftOut?: string[];
+}
+
+/**
+ * Limit for all fields of an event together. EventBridge allows 256 KB, but charges per 64 KB, and DynamoDB charges the
+ * row per 1 KB.
+ */
+export const maxFieldsBytes = 8_192;
+
+/** Maximum nesting. Every JSON parser supports this many levels; JSON with thousands of levels cannot even be written. */
+const maxLevels = 32;
+
+/**
+ * Copies values from an advert, in the order of the paths, until the limit is reached.
+ *
+ * @param advert as the partner service sent it, with a {@link Secret} in the place of what repeats a credential
+ * @param paths such as `title` or `price.value`
+ */
+export function copyFields(advert: unknown, paths: readonly string[]): EventFields {
+  const fields: Record<string, unknown> = {};
+  const leftOut: string[] = [];
+  let bytes = 2;
+  for (const path of paths) {
+    const value = valueAt(advert, path);
+    if (value === undefined) continue;
+    if (!isExact(value, maxLevels)) {
+      leftOut.push(path);
+      continue;
+    }
+    const size = Buffer.byteLength(`${JSON.stringify(path)}:${JSON.stringify(value)},`);
+    if (bytes + size > maxFieldsBytes) leftOut.push(path);
+    else {
+      fields[path] = value;
+      bytes += size;
+    }
+  }
+  return {
+    ...(Object.keys(fields).length > 0 && { fields }),
+    ...(leftOut.length > 0 && { fieldsLeftOut: leftOut }),
+  };
+}
+
+function valueAt(value: unknown, path: string): unknown {
+  let found = value;
+  for (const name of path.split('.')) {
+    if (found instanceof Secret) return found;
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return undefined;
+    found = (found as Record<string, unknown>)[name];
+  }
+  return found;
+}
+
+/**
+ * Whether the value can be copied exactly: it does not have too many levels, and contains no secret, no integer beyond 2^53, which
+ * JavaScript has rounded when it parsed the answer, and no number that JavaScript has parsed as infinite.
+ */
+function isExact(value: unknown, levels: number): boolean {
+  if (typeof value === 'number')
+    return Number.isSafeInteger(value) || (Number.isFinite(value) && !Number.isInteger(value));
+  if (typeof value !== 'object' || value === null) return true;
+  return (
+    !(value instanceof Secret) &&
+    levels > 0 &&
+    Object.values(value).every((inner) => isExact(inner, levels - 1))
+  );
+}
+
+/** Settings that restrict which events about adverts are published; a setting that is absent restricts nothing. */
+export interface PublishedEvents {
+  readonly publishStatuses?: readonly string[] | undefined;
+  readonly publishPartnerAccounts?: readonly string[] | undefined;
+}
+
+/**
+ * Whether an event is published. With `publishStatuses`, an event is published both when the advert enters one of these
+ * statuses and when it leaves one, because a subscriber needs both.
+ */
+export function isPublished(
+  { detail: { metadata, data } }: AdvertEvent,
+  { publishStatuses, publishPartnerAccounts }: PublishedEvents,
+): boolean {
+  if (publishPartnerAccounts && !publishPartnerAccounts.includes(metadata.partnerAccount)) return false;
+  if (!publishStatuses) return true;
+  return [data.status, data.previousStatus].some(
+    (status) => status !== null && publishStatuses.includes(status),
+  );
+}
+
+/** Identifies a history: that of an advert, or of an object of another feed. */
+export interface HistoryOwner {
+  readonly partnerAccount: string;
+  readonly generation: number;
+  readonly feed: FeedName;
+  /** ID of the object, of whichever feed. */
+  readonly advertId: string;
+}
+
+/** A name that is unique over the objects of all feeds, for keys, logs and dead letters: for an advert its plain ID. */
+export const objectKeyOf = ({ feed, advertId }: Pick<HistoryOwner, 'feed' | 'advertId'>): string =>
+  `${feeds[feed].keyPrefix}${advertId}`;
+
+/** Key of an object's history; also the prefix of its event IDs. */
+export const historyKeyOf = (owner: HistoryOwner): string =>
+  `${owner.partnerAccount}/${owner.generation}/${objectKeyOf(owner)}`;

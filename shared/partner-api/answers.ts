@@ -9,10 +9,10 @@ import {
   tokenAnswer,
 } from '../contract/partner-service.ts';
 import { PartnerError } from '../domain/faults.ts';
-import { repeatsSecret } from '../domain/redacted-text.ts';
+import { repeatsSecret } from '../domain/redaction.ts';
 import { Secret } from '../domain/secret.ts';
-import type { ObservedAdvert } from '../ports/advert-reader.ts';
-import type { ReceivedTokens } from '../ports/token-endpoint.ts';
+import type { ObservedAdvert } from '../ports/readers.ts';
+import type { ReceivedTokens } from '../ports/tokens.ts';
 import { cleanText } from './error-answers.ts';
 import type { Answer } from './transport.ts';
 

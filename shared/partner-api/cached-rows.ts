@@ -2,8 +2,7 @@ import type { OnUnreadable } from '../contract/checks.ts';
 import { type Clock, isYoung, systemClock } from '../domain/clock.ts';
 import { asPartnerError, PartnerError } from '../domain/faults.ts';
 import { type PartnerAccount, stopOf } from '../domain/partner-account.ts';
-import { type BudgetState, freshBudget, type Reservation } from '../domain/rate-budget.ts';
-import type { BudgetStore } from '../state/budget.ts';
+import { type BudgetState, type BudgetStore, freshBudget, type Reservation } from '../state/budget.ts';
 import type { PartnerAccounts } from '../state/partner-accounts.ts';
 
 /** Maximum age of the row when a request is sent to the partner service. The age counts from the start of the read. */

@@ -4,15 +4,14 @@
  */
 
 import { checked } from '../contract/checks.ts';
-import type { Feed } from '../contract/feeds.ts';
+import type { Feed } from '../contract/messages.ts';
 import { partnerBaseUrl } from '../contract/settings.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
 import type { PartnerError } from '../domain/faults.ts';
 import type { Secret } from '../domain/secret.ts';
-import type { ObservedAdvert } from '../ports/advert-reader.ts';
-import type { FeedQuery, ReceivedPage } from '../ports/feed-reader.ts';
 import type { Observer } from '../ports/observer.ts';
-import type { ConsentPage, Grant, TokenEndpoint } from '../ports/token-endpoint.ts';
+import type { FeedQuery, ObservedAdvert, ReceivedPage } from '../ports/readers.ts';
+import type { ConsentPage, Grant, TokenEndpoint } from '../ports/tokens.ts';
 import type { Answers } from '../state/activity.ts';
 import { type AdvertList, advertIn, listIn, pageIn, tokensIn } from './answers.ts';
 import { createCaller, getPolicy, tokenPolicy } from './call.ts';

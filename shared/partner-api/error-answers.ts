@@ -2,9 +2,9 @@
 import * as v from 'valibot';
 import { errorBodies, type Problem } from '../contract/partner-service.ts';
 import { type FaultKind, PartnerError } from '../domain/faults.ts';
-import { withoutNamedValues, withoutSecrets } from '../domain/redacted-text.ts';
+import { withoutNamedValues, withoutSecrets } from '../domain/redaction.ts';
 import { redacted, type Secret } from '../domain/secret.ts';
-import { decodedText } from '../domain/text/decoded-text.ts';
+import { decodedText } from '../domain/text.ts';
 import { type Endpoint, type ErrorBody, knownCodes, rowFor, uncoveredKind } from './fault-table.ts';
 import { retryAfterMs } from './service-clock.ts';
 import type { Answer, NoAnswerError } from './transport.ts';

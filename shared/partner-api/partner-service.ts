@@ -1,15 +1,12 @@
 /** Creates the client of the partner service, for functions, commands and the embedded bridge. */
 
-import { feeds } from '../contract/feeds.ts';
+import { feeds } from '../contract/messages.ts';
 import type { BridgeSettings } from '../contract/settings.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
 import { PartnerError } from '../domain/faults.ts';
-import type { AdvertReader } from '../ports/advert-reader.ts';
-import type { FeedReader } from '../ports/feed-reader.ts';
 import type { Observer } from '../ports/observer.ts';
-import type { RefreshRequester } from '../ports/refresh-requester.ts';
-import type { AccessToken, TokenSource } from '../ports/token-source.ts';
-import type { TokenReader } from '../ports/token-vault.ts';
+import type { AdvertReader, FeedReader } from '../ports/readers.ts';
+import type { AccessToken, RefreshRequester, TokenReader, TokenSource } from '../ports/tokens.ts';
 import type { Answers } from '../state/activity.ts';
 import type { BudgetStore } from '../state/budget.ts';
 import type { PartnerAccounts } from '../state/partner-accounts.ts';

@@ -6,7 +6,7 @@
  */
 import type { Clock } from '../domain/clock.ts';
 import { asPartnerError, PartnerError } from '../domain/faults.ts';
-import { freeSlotMs, reserveSlots } from '../domain/rate-budget.ts';
+import { freeSlotMs, reserveSlots } from '../state/budget.ts';
 import type { CachedBudget } from './cached-rows.ts';
 
 export interface RateLimiterOptions {

@@ -1,12 +1,11 @@
 /** Builds each request: path, query, headers, body. @see partner-api.md §4, §5.3, §9 */
 
 import { advertIdPattern } from '../contract/checks.ts';
-import type { Feed } from '../contract/feeds.ts';
+import type { Feed } from '../contract/messages.ts';
 import { PartnerError } from '../domain/faults.ts';
-import type { Secret } from '../domain/secret.ts';
-import type { Application } from '../domain/secret-text.ts';
-import type { FeedQuery } from '../ports/feed-reader.ts';
-import type { AuthorizeQuery, Grant } from '../ports/token-endpoint.ts';
+import type { Application, Secret } from '../domain/secret.ts';
+import type { FeedQuery } from '../ports/readers.ts';
+import type { AuthorizeQuery, Grant } from '../ports/tokens.ts';
 
 /** Sent in User-Agent; a test compares it with the version in package.json. */
 export const clientVersion = '0.2.0';

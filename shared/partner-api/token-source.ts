@@ -1,10 +1,8 @@
-import type { RefreshOutcome, Rejection } from '../contract/refresh-token.ts';
+import type { RefreshOutcome, Rejection } from '../contract/invocations.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
 import { asPartnerError, faultKinds, faultPolicies, PartnerError } from '../domain/faults.ts';
 import type { PartnerAccount } from '../domain/partner-account.ts';
-import type { RefreshRequester } from '../ports/refresh-requester.ts';
-import type { AccessToken, TokenSource } from '../ports/token-source.ts';
-import type { TokenReader } from '../ports/token-vault.ts';
+import type { AccessToken, RefreshRequester, TokenReader, TokenSource } from '../ports/tokens.ts';
 import type { CachedAccounts } from './cached-rows.ts';
 import type { HoldKeeper } from './hold-keeper.ts';
 

@@ -1,6 +1,6 @@
 import { secretNames } from '../contract/names.ts';
-import { applicationOfText, textOfApplication } from '../domain/secret-text.ts';
-import type { ApplicationSecretWriter } from '../ports/application-secret.ts';
+import { applicationOfText, textOfApplication } from '../domain/secret.ts';
+import type { ApplicationSecretWriter } from '../ports/tokens.ts';
 import type { Documents } from './file/documents.ts';
 
 const documentName = 'application';

@@ -1,6 +1,6 @@
 import { secretNames } from '../contract/names.ts';
-import { pairOfText, textOfPair } from '../domain/secret-text.ts';
-import type { TokenVault } from '../ports/token-vault.ts';
+import { pairOfText, textOfPair } from '../domain/secret.ts';
+import type { TokenVault } from '../ports/tokens.ts';
 import type { Store } from './file/store.ts';
 
 // After the service has issued a new refresh token, the old one is worthless, so the new one must not be lost.

@@ -1,6 +1,6 @@
 import { advertIdPattern, checked } from '../contract/checks.ts';
 import { advertRow } from '../contract/rows.ts';
-import { type HistoryOwner, historyKeyOf } from '../domain/history-key.ts';
+import { type HistoryOwner, historyKeyOf } from '../domain/advert-event.ts';
 import { type Etag, type Key, type Row, removeRows, type Store } from '../ports/store.ts';
 
 /** The history of one advert: its latest event, and whether the bus has accepted it. */

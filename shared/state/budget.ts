@@ -1,6 +1,6 @@
 import { checked } from '../contract/checks.ts';
 import { budgetRow } from '../contract/rows.ts';
-import { type BudgetState, freshBudget } from '../domain/rate-budget.ts';
+import { endOfHold, type Holder, holdOf } from '../domain/holds.ts';
 import { type Key, type Row, type Store, update } from '../ports/store.ts';
 
 /** The rate budget and the holds of the whole bridge. */
@@ -13,7 +13,7 @@ export interface BudgetStore {
   change<T extends { readonly state: BudgetState }>(rule: (state: BudgetState) => T): Promise<T>;
 }
 
-/** One row for the whole bridge, to which the rules of shared/domain/rate-budget.ts are applied. */
+/** One row for the whole bridge, to which the rules of shared/state/budget.ts are applied. */
 export function createBudgetStore(store: Store): BudgetStore {
   return {
     read: async () => stateOf(await store.get(key)),
@@ -34,3 +34,69 @@ const key: Key = { kind: 'bridge', name: 'budget' };
 /** @throws {ShapeError} */
 const stateOf = (row: Row | undefined): BudgetState =>
   row ? (checked(budgetRow, row.value, 'rate budget') as BudgetState) : freshBudget;
+
+/** One shared row for the whole bridge. */
+export interface BudgetState extends Holder {
+  /** The next instant at which a request may start, ms since 1970. */
+  readonly nextSlotMs: number;
+  /** The time of the last reservation, by the clock of the process that made it. */
+  readonly clockMs?: number;
+  /** Number of partner accounts that are not stopped, as a process listed them last. */
+  readonly connected?: number;
+}
+
+/** The initial state: nothing reserved, no hold. */
+export const freshBudget: BudgetState = { nextSlotMs: 0 };
+
+export interface SlotRequest {
+  readonly count: number;
+  readonly intervalMs: number;
+  readonly nowMs: number;
+  /** How far the clock by which this process takes its slots is from its own. Default 0. */
+  readonly offsetMs?: number;
+  /** `clockMs` of the state that this process knew last. */
+  readonly lastClockMs?: number | undefined;
+}
+
+export interface Reservation {
+  readonly firstSlotMs: number;
+  /** Slots are given by the process's clock plus this; not 0 if that clock is ahead of another process's. */
+  readonly offsetMs: number;
+  /** The state after the reservation. */
+  readonly state: BudgetState;
+}
+
+/** Clocks of processes differ by less than this, unless one of them is wrong. */
+const clockToleranceMs = 1_000;
+
+/**
+ * The first free slot. Slots are given by the clock of the process that reserved last. If that clock is ahead, the slots
+ * count from this process's time instead: a process with a wrong clock takes nobody's slots, and a clock that is set back
+ * stops nobody.
+ */
+export function freeSlotMs({ nextSlotMs, clockMs = 0 }: BudgetState, nowMs: number): number {
+  const aheadMs = clockMs - nowMs;
+  return Math.max(aheadMs > clockToleranceMs ? nextSlotMs - aheadMs : nextSlotMs, nowMs);
+}
+
+/** Until when no request is sent, ms since 1970: 0 without a hold, Infinity if somebody has to end it. */
+export function heldUntil(state: BudgetState, nowMs: number): number {
+  const hold = holdOf(state, undefined, nowMs);
+  return hold ? endOfHold(hold) : 0;
+}
+
+/**
+ * Reserves the next `count` slots, `intervalMs` apart, the first one not before `nowMs`. A slot is never given twice,
+ * and an unused slot is lost: this keeps every time window within the rate.
+ */
+export function reserveSlots(state: BudgetState, request: SlotRequest): Reservation {
+  const { count, intervalMs, nowMs, offsetMs: offset = 0, lastClockMs = 0 } = request;
+  const { clockMs = 0 } = state;
+  // Another process has reserved since then, by an earlier clock: so all go by that one, and follow it.
+  const isAhead = lastClockMs - clockMs > clockToleranceMs;
+  const isBehind = offset < 0 && clockMs > nowMs + offset;
+  const offsetMs = isAhead || isBehind ? clockMs - nowMs : offset;
+  const firstSlotMs = freeSlotMs(state, nowMs + offsetMs);
+  const next = { nextSlotMs: firstSlotMs + count * intervalMs, clockMs: nowMs + offsetMs };
+  return { firstSlotMs, offsetMs, state: { ...state, ...next } };
+}

@@ -1,5 +1,5 @@
 import { type ChangedAdvert, maxReceiveCount } from '../../shared/contract/messages.ts';
-import { objectKeyOf } from '../../shared/domain/history-key.ts';
+import { objectKeyOf } from '../../shared/domain/advert-event.ts';
 import { MessageGroups, messageGroupOf, type Queued } from '../../shared/domain/queue/message-groups.ts';
 import { positionOf } from '../../shared/domain/queue/position.ts';
 import { movedLetter } from '../../shared/domain/queue/receive-limit.ts';

@@ -1,12 +1,6 @@
 import { secretNames } from '../../shared/contract/names.ts';
-import {
-  applicationOfText,
-  pairOfText,
-  textOfApplication,
-  textOfPair,
-} from '../../shared/domain/secret-text.ts';
-import type { ApplicationSecretWriter } from '../../shared/ports/application-secret.ts';
-import type { TokenVault } from '../../shared/ports/token-vault.ts';
+import { applicationOfText, pairOfText, textOfApplication, textOfPair } from '../../shared/domain/secret.ts';
+import type { ApplicationSecretWriter, TokenVault } from '../../shared/ports/tokens.ts';
 
 /** Token pairs in memory, in the text form that would be stored. */
 export function createInMemoryVault() {

@@ -1,8 +1,13 @@
 import type { Clock } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
-import type { AdvertReader } from '../../shared/ports/advert-reader.ts';
-import type { FeedProbe, FeedQuery, FeedReader, ReceivedPage } from '../../shared/ports/feed-reader.ts';
-import type { ConsentPage, Grant, ReceivedTokens, TokenEndpoint } from '../../shared/ports/token-endpoint.ts';
+import type {
+  AdvertReader,
+  FeedProbe,
+  FeedQuery,
+  FeedReader,
+  ReceivedPage,
+} from '../../shared/ports/readers.ts';
+import type { ConsentPage, Grant, ReceivedTokens, TokenEndpoint } from '../../shared/ports/tokens.ts';
 
 /** The partner service as ports, without HTTP, for use cases. The sandbox is the service with HTTP. */
 export function createFakeService(clock: Clock) {

@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest';
 import { connectPorts, createConnect } from '../../functions/connect/connect.ts';
 import { createRefreshToken } from '../../functions/refresh-token/refresh-token.ts';
 import { type SandboxOptions, startSandbox } from '../../sandbox/server.ts';
-import type { Rejection } from '../../shared/contract/refresh-token.ts';
+import type { Rejection } from '../../shared/contract/invocations.ts';
 import { Secret } from '../../shared/domain/secret.ts';
 import { createInMemoryEvents } from '../fakes/event-publisher.ts';
 import { createInMemoryState } from '../fakes/state.ts';

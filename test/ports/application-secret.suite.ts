@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import type { ApplicationSecret } from '../../shared/ports/application-secret.ts';
+import type { ApplicationSecret } from '../../shared/ports/tokens.ts';
 import { type Cleaned, subjects } from './harness.ts';
 
 export interface ApplicationSecretSubject extends Cleaned {

@@ -1,8 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { Secret } from '../../shared/domain/secret.ts';
-import type { TokenPair } from '../../shared/domain/token-pair.ts';
-import type { TokenVault } from '../../shared/ports/token-vault.ts';
+import { Secret, type TokenPair } from '../../shared/domain/secret.ts';
+import type { TokenVault } from '../../shared/ports/tokens.ts';
 import { tokenPair } from '../helpers/records.ts';
 import { type Cleaned, subjects } from './harness.ts';
 

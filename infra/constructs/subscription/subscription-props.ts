@@ -7,7 +7,7 @@ import type { Construct } from 'constructs';
 import * as v from 'valibot';
 import { advertId, partnerAccountName, status } from '../../../shared/contract/checks.ts';
 import { detailTypes } from '../../../shared/contract/names.ts';
-import { didYouMean } from '../../../shared/contract/near-miss.ts';
+import { didYouMean } from '../../../shared/contract/settings.ts';
 import {
   asLines,
   FaultsError,

@@ -1,6 +1,6 @@
 import TinyQueue from 'tinyqueue';
 import type { ChangedAdvert } from '../../contract/messages.ts';
-import { objectKeyOf } from '../history-key.ts';
+import { objectKeyOf } from '../advert-event.ts';
 
 /** Group ID of a message in every queue: messages of one advert, or other object, are delivered in order. */
 export const messageGroupOf = (

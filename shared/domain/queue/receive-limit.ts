@@ -1,6 +1,6 @@
 import type { ChangedAdvert, DeadLetter } from '../../contract/messages.ts';
+import { objectKeyOf } from '../advert-event.ts';
 import { toInstant } from '../clock.ts';
-import { objectKeyOf } from '../history-key.ts';
 
 /** Fault kind of a message that the queue itself dead-lettered. */
 export const movedByQueue = 'moved-by-queue';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { printableLine } from '../../domain/text/printable.ts';
+import { printableLine } from '../../domain/text.ts';
 import { lockFileIn, preparePrivateFile, refuseForeignFolder, stateFileIn } from './private-folder.ts';
 import { guarded, StateError } from './state-error.ts';
 import { openStateFile } from './state-file.ts';

@@ -1,5 +1,5 @@
 import { createStore } from '../../../shared/aws/store.ts';
-import { advertsFeed } from '../../../shared/contract/feeds.ts';
+import { advertsFeed } from '../../../shared/contract/messages.ts';
 import type { FeedState } from '../../../shared/state/feed-states.ts';
 import { checkHistories } from '../../chaos/check-histories.ts';
 import type { Status } from '../stack/advert-bridge.ts';

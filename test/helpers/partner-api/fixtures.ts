@@ -1,4 +1,4 @@
-import { advertsFeed } from '../../../shared/contract/feeds.ts';
+import { advertsFeed } from '../../../shared/contract/messages.ts';
 import type { Clock } from '../../../shared/domain/clock.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';

@@ -1,5 +1,5 @@
 /** Draws the plan of a seed. */
-import type { PublishedEvents } from '../../../shared/domain/published-events.ts';
+import type { PublishedEvents } from '../../../shared/domain/advert-event.ts';
 import type { Ill } from './ill.ts';
 import { ratesOf, ratesOfPorts, type Temper } from './incidents.ts';
 import { shortLimits } from './limits.ts';

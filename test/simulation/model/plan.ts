@@ -2,7 +2,7 @@
  * What a plan says: the size of the world, what changes in it and when, which processes run and what is broken.
  * `planOf` (draw-plan.ts) makes one from a seed.
  */
-import type { PublishedEvents } from '../../../shared/domain/published-events.ts';
+import type { PublishedEvents } from '../../../shared/domain/advert-event.ts';
 import type { Ill } from './ill.ts';
 import type { Rates, Temper } from './incidents.ts';
 import type { Limits } from './limits.ts';

@@ -1,16 +1,14 @@
 /** The bridge's ports as one process sees them: every call may go wrong, and performed calls are observed. */
 
-import type { HistoryOwner } from '../../../shared/domain/history-key.ts';
-import { heldUntil } from '../../../shared/domain/rate-budget.ts';
-import type { ApplicationSecret } from '../../../shared/ports/application-secret.ts';
+import type { HistoryOwner } from '../../../shared/domain/advert-event.ts';
 import type { ChangedAdvertsQueue } from '../../../shared/ports/changed-adverts-queue.ts';
 import type { Inbox, Settlement, Settler } from '../../../shared/ports/deliveries.ts';
 import type { EventPublisher } from '../../../shared/ports/event-publisher.ts';
 import type { Store } from '../../../shared/ports/store.ts';
-import type { TokenVault } from '../../../shared/ports/token-vault.ts';
+import type { ApplicationSecret, TokenVault } from '../../../shared/ports/tokens.ts';
 import { type AdvertHistories, createAdvertHistories } from '../../../shared/state/advert-histories.ts';
 import { type Aside, createAside, createDeadLetters, type DeadLetters } from '../../../shared/state/aside.ts';
-import { type BudgetStore, createBudgetStore } from '../../../shared/state/budget.ts';
+import { type BudgetStore, createBudgetStore, heldUntil } from '../../../shared/state/budget.ts';
 import type { createFeedStates, FeedStates } from '../../../shared/state/feed-states.ts';
 import { createPartnerAccounts, type PartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { type CallIncident, callIncidents } from '../model/incidents.ts';

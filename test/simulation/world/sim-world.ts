@@ -1,7 +1,7 @@
 /** Everything that the processes of one run share: time, the service, the bridge's state, and the observers. */
 
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
-import type { StoredPair } from '../../../shared/domain/token-pair.ts';
+import type { StoredPair } from '../../../shared/domain/secret.ts';
 import type { WireRequest } from '../../../shared/partner-api/transport.ts';
 import { createInMemoryEvents } from '../../fakes/event-publisher.ts';
 import { createInMemoryState } from '../../fakes/state.ts';

@@ -9,8 +9,8 @@ import type { createRefreshToken } from '../../../functions/refresh-token/refres
 import { sampleSource } from '../../../operations/advert-sources.ts';
 import type { audit } from '../../../operations/audit.ts';
 import type { readHistory } from '../../../operations/history.ts';
-import { advertsFeed } from '../../../shared/contract/feeds.ts';
-import type { RefreshOutcome } from '../../../shared/contract/refresh-token.ts';
+import type { RefreshOutcome } from '../../../shared/contract/invocations.ts';
+import { advertsFeed } from '../../../shared/contract/messages.ts';
 import { type PartnerAccount, stopOf } from '../../../shared/domain/partner-account.ts';
 import type { Secret } from '../../../shared/domain/secret.ts';
 import type { createPartnerService } from '../../../shared/partner-api/partner-service.ts';

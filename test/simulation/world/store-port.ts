@@ -1,13 +1,12 @@
 /** The store as one process sees it: every call may go wrong, and what it writes is shown to the model. */
 import type { ChangedAdvert, DeadLetter } from '../../../shared/contract/messages.ts';
 import type { Kind } from '../../../shared/contract/tables.ts';
-import type { HistoryOwner } from '../../../shared/domain/history-key.ts';
+import { type HistoryOwner, isPublished } from '../../../shared/domain/advert-event.ts';
 import { blamingHold } from '../../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
-import { isPublished } from '../../../shared/domain/published-events.ts';
-import type { BudgetState } from '../../../shared/domain/rate-budget.ts';
 import type { Key, Put, Store } from '../../../shared/ports/store.ts';
 import type { AdvertRow } from '../../../shared/state/advert-histories.ts';
+import type { BudgetState } from '../../../shared/state/budget.ts';
 import type { FeedState } from '../../../shared/state/feed-states.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
 import { type CallIncident, callIncidents } from '../model/incidents.ts';

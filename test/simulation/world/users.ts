@@ -5,7 +5,7 @@
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { stopOf } from '../../../shared/domain/partner-account.ts';
-import type { TokenPair } from '../../../shared/domain/token-pair.ts';
+import type { TokenPair } from '../../../shared/domain/secret.ts';
 import type { WireRequest } from '../../../shared/partner-api/transport.ts';
 import type { Fetch, History } from '../model/history.ts';
 import { pick, type Random } from '../model/random.ts';

@@ -3,7 +3,7 @@
  * repeatedly.
  */
 import { holdOf } from '../../../shared/domain/holds.ts';
-import { heldUntil } from '../../../shared/domain/rate-budget.ts';
+import { heldUntil } from '../../../shared/state/budget.ts';
 import type { SimWorld } from './sim-world.ts';
 
 /** The drain runs every ten seconds by then; a late answer of the chaos phase may still be under way at first. */

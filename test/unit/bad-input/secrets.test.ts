@@ -1,11 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { checked, ShapeError } from '../../../shared/contract/checks.ts';
-import { connectEvent } from '../../../shared/contract/connect.ts';
+import { connectEvent, refreshEvent } from '../../../shared/contract/invocations.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
-import { refreshEvent } from '../../../shared/contract/refresh-token.ts';
 import { asPartnerError } from '../../../shared/domain/faults.ts';
-import { applicationOfText, pairOfText, textOfPair } from '../../../shared/domain/secret-text.ts';
+import { applicationOfText, pairOfText, textOfPair } from '../../../shared/domain/secret.ts';
 import { holdOf } from '../../helpers/holds.ts';
 import { createWorld } from '../../helpers/world.ts';
 import { errorOf, expectNoTrace, marker, nearlyRight, nearlyRightJson } from './nearly-right.ts';

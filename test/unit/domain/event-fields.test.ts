@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { copyFields, maxFieldsBytes } from '../../../shared/domain/event-fields.ts';
-import { isPublished } from '../../../shared/domain/published-events.ts';
+import { copyFields, isPublished, maxFieldsBytes } from '../../../shared/domain/advert-event.ts';
 import { anAdvertStatusChanged, anAdvertUnavailable } from '../../../subscriber/testing/index.ts';
 
 describe('the fields of an event', () => {

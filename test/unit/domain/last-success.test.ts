@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { knownSuccess } from '../../../shared/domain/last-success.ts';
+import { knownSuccess } from '../../../shared/domain/clock.ts';
 
 describe('the last success that is stored', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { printableJson, printableLine, printableLines } from '../../../shared/domain/text/printable.ts';
+import { printableJson, printableLine, printableLines } from '../../../shared/domain/text.ts';
 
 describe('text for a terminal', () => {
   it.each([

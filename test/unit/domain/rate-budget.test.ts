@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { freshBudget, reserveSlots } from '../../../shared/domain/rate-budget.ts';
+import { freshBudget, reserveSlots } from '../../../shared/state/budget.ts';
 
 const nowMs = 1_000_000;
 const request = { count: 3, intervalMs: 100, nowMs };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isErrorCode, withoutNamedValues, withoutSecrets } from '../../../shared/domain/redacted-text.ts';
+import { isErrorCode, withoutNamedValues, withoutSecrets } from '../../../shared/domain/redaction.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 
 const gone = '[redacted]';

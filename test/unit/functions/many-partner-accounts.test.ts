@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createDrain, type DrainReport } from '../../../functions/drain/drain.ts';
 import { CachedBudget } from '../../../shared/partner-api/cached-rows.ts';
 import { createRateLimiter } from '../../../shared/partner-api/rate-limiter.ts';
-import type { FeedReader } from '../../../shared/ports/feed-reader.ts';
+import type { FeedReader } from '../../../shared/ports/readers.ts';
 import { drainLimits, scheduleMs } from '../../../shared/runtime/limits.ts';
 import type { BudgetStore } from '../../../shared/state/budget.ts';
 import { createBudgetStore } from '../../../shared/state/budget.ts';

@@ -3,8 +3,7 @@ import { createDrain, type DrainReport } from '../../../functions/drain/drain.ts
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
 import { CachedAccounts } from '../../../shared/partner-api/cached-rows.ts';
-import type { AdvertReader } from '../../../shared/ports/advert-reader.ts';
-import type { FeedReader } from '../../../shared/ports/feed-reader.ts';
+import type { AdvertReader, FeedReader } from '../../../shared/ports/readers.ts';
 import { createInMemoryEvents } from '../../fakes/event-publisher.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
 import { stopped } from '../../helpers/holds.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
-import type { Feed } from '../../../shared/contract/feeds.ts';
+import type { Feed } from '../../../shared/contract/messages.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { createLimitedClient, createPartnerReaders } from '../../../shared/partner-api/partner-service.ts';
 import { createWorld } from '../../helpers/world.ts';
@@ -16,8 +16,9 @@ const vehicles = vi.hoisted(() => ({
   keyPrefix: 'vehicle-',
 }));
 
-vi.mock('../../../shared/contract/feeds.ts', async (original) => {
-  const { feeds, feedNames, ...rest } = await original<typeof import('../../../shared/contract/feeds.ts')>();
+vi.mock('../../../shared/contract/messages.ts', async (original) => {
+  const { feeds, feedNames, ...rest } =
+    await original<typeof import('../../../shared/contract/messages.ts')>();
   const all: readonly Feed[] = [...Object.values(feeds), vehicles as unknown as Feed];
   return {
     ...rest,

@@ -2,12 +2,11 @@ import { describe, expect, it } from 'vitest';
 import type { Bridge } from '../../../operations/bridge.ts';
 import { readHistory } from '../../../operations/history.ts';
 import type { DeadLetter } from '../../../shared/contract/messages.ts';
-import { advertEvent } from '../../../shared/domain/advert-event.ts';
+import { advertEvent, type PublishedEvents } from '../../../shared/domain/advert-event.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
-import type { PublishedEvents } from '../../../shared/domain/published-events.ts';
-import type { BudgetState } from '../../../shared/domain/rate-budget.ts';
 import type { WaitingMessage } from '../../../shared/ports/waiting-messages.ts';
 import type { AdvertRow } from '../../../shared/state/advert-histories.ts';
+import type { BudgetState } from '../../../shared/state/budget.ts';
 import { serviceHold, stopped } from '../../helpers/holds.ts';
 import { changedAdvert, deadLetter, feedState, partnerAccount } from '../../helpers/records.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { copyFields } from '../../../shared/domain/event-fields.ts';
+import { copyFields } from '../../../shared/domain/advert-event.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { advertIn, listIn, pageIn, tokensIn } from '../../../shared/partner-api/answers.ts';

@@ -1,15 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../../shared/domain/clock.ts';
-import type { BudgetState } from '../../../shared/domain/rate-budget.ts';
 import { CachedBudget } from '../../../shared/partner-api/cached-rows.ts';
 import {
   createRateLimiter,
   type RateLimiter,
   type RateLimiterOptions,
 } from '../../../shared/partner-api/rate-limiter.ts';
-import type { BudgetStore } from '../../../shared/state/budget.ts';
-import { createBudgetStore } from '../../../shared/state/budget.ts';
+import { type BudgetState, type BudgetStore, createBudgetStore } from '../../../shared/state/budget.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
 import { faultOf } from '../../helpers/partner-api/fixtures.ts';
 import { createVirtualClock, startMs, type VirtualClock } from '../../helpers/partner-api/virtual-clock.ts';

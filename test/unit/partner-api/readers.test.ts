@@ -3,7 +3,7 @@ import { type FaultKind, PartnerError } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import type { AccessTokenOf, PartnerClient } from '../../../shared/partner-api/client.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/partner-service.ts';
-import type { TokenSource } from '../../../shared/ports/token-source.ts';
+import type { TokenSource } from '../../../shared/ports/tokens.ts';
 import { faultOf, query } from '../../helpers/partner-api/fixtures.ts';
 
 const deadlineMs = 1_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { RefreshOutcome, Rejection } from '../../../shared/contract/refresh-token.ts';
+import type { RefreshOutcome, Rejection } from '../../../shared/contract/invocations.ts';
 import { faultPolicies, PartnerError } from '../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../shared/domain/secret.ts';

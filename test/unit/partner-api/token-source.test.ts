@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ShapeError } from '../../../shared/contract/checks.ts';
-import type { RefreshOutcome, Rejection } from '../../../shared/contract/refresh-token.ts';
+import type { RefreshOutcome, Rejection } from '../../../shared/contract/invocations.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { CachedAccounts } from '../../../shared/partner-api/cached-rows.ts';

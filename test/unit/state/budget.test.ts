@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { reserveSlots, type SlotRequest } from '../../../shared/domain/rate-budget.ts';
-import { createBudgetStore } from '../../../shared/state/budget.ts';
+import { createBudgetStore, reserveSlots, type SlotRequest } from '../../../shared/state/budget.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
 
 const nowMs = Date.parse('2026-11-20T12:00:00Z');

@@ -2,11 +2,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createDrain } from '../../../../functions/drain/drain.ts';
 import { pollFeed } from '../../../../functions/drain/poll-feed.ts';
-import { advertsFeed } from '../../../../shared/contract/feeds.ts';
+import { advertsFeed } from '../../../../shared/contract/messages.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
-import type { FeedReader } from '../../../../shared/ports/feed-reader.ts';
+import type { FeedReader } from '../../../../shared/ports/readers.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
 describe('drain', () => {

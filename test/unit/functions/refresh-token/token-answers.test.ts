@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { metrics } from '../../../../shared/contract/names.ts';
-import { Secret } from '../../../../shared/domain/secret.ts';
-import { textOfPair } from '../../../../shared/domain/secret-text.ts';
+import { Secret, textOfPair } from '../../../../shared/domain/secret.ts';
 import { holdOf } from '../../../helpers/holds.ts';
 import {
   cutOff,

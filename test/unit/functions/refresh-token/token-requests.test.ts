@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createTokenRequests } from '../../../../functions/refresh-token/token-requests.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
-import { Secret } from '../../../../shared/domain/secret.ts';
-import type { Application } from '../../../../shared/domain/secret-text.ts';
-import type { Grant, ReceivedTokens } from '../../../../shared/ports/token-endpoint.ts';
+import { type Application, Secret } from '../../../../shared/domain/secret.ts';
+import type { Grant, ReceivedTokens } from '../../../../shared/ports/tokens.ts';
 import { createManualClock } from '../../../helpers/manual-clock.ts';
 
 const credentials = (id: string, secret: string): Application => ({

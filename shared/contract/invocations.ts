@@ -1,7 +1,76 @@
-/** Requests of the command line to the connect function, and its answers. */
+/** Requests of the command line and of other functions to the functions, and their answers, without tokens. */
+/** The request of the command `poll` to the drain function, and its answer. */
 import * as v from 'valibot';
 import { instant, partnerAccountName } from './checks.ts';
 import { generation } from './events.ts';
+
+/** Any other event is treated like the schedule's event. */
+export const pollEvent = v.object({
+  action: v.literal('poll'),
+  /** Default: every partner account that may be polled. */
+  partnerAccount: v.exactOptional(partnerAccountName),
+});
+export type PollEvent = v.InferOutput<typeof pollEvent>;
+
+export const pollAnswer = v.object({
+  polls: v.array(
+    v.object({
+      partnerAccount: v.string(),
+      feed: v.string(),
+      /** See PollReport in functions/drain/poll-feed.ts. An open string, because the function may have another version. */
+      end: v.string(),
+      pages: v.number(),
+      /** Number of IDs on the pages. */
+      listed: v.number(),
+      /** For `held`: the process that is reading the feed. */
+      by: v.exactOptional(v.string()),
+      /** For `fault`: the kind of fault (shared/domain/faults.ts) and what happened. */
+      fault: v.exactOptional(v.string()),
+      reason: v.exactOptional(v.string()),
+    }),
+  ),
+  notPolled: v.array(
+    v.object({
+      partnerAccount: v.string(),
+      reason: v.string(),
+      /** When the feed is polled again automatically; ISO 8601, absent if manual action is needed. */
+      until: v.exactOptional(v.string()),
+    }),
+  ),
+});
+export type PollAnswer = v.InferOutput<typeof pollAnswer>;
+
+/**
+ * Why the caller cannot use the token: it has expired by the bridge's clock (`expired`), or the service rejected it.
+ * The two clocks differ, so an expired token may still be valid for a moment, and a refresh may return it again.
+ */
+export const rejections = ['expired', 'token-rejected', 'scope-insufficient'] as const;
+export type Rejection = (typeof rejections)[number];
+
+const refreshRequest = {
+  partnerAccount: partnerAccountName,
+  /** The version whose token was rejected. If a newer version is current, nothing is done. */
+  rejectedVersion: v.string(),
+  because: v.picklist(rejections),
+} as const;
+export type RefreshRequest = Readonly<v.InferOutput<v.ObjectSchema<typeof refreshRequest, undefined>>>;
+
+/** The event that drain and fan-out send. An event without an action, such as the schedule's, starts a sweep. */
+export const refreshEvent = v.object({ action: v.literal('refresh'), ...refreshRequest });
+export type RefreshEvent = v.InferOutput<typeof refreshEvent>;
+
+/** Result of a request for a refresh. */
+export const refreshOutcome = v.variant('kind', [
+  /** A newer version is stored, by this refresh or by another one. */
+  v.object({ kind: v.literal('renewed') }),
+  /** Another process is refreshing the token: read it again after a moment. */
+  v.object({ kind: v.literal('busy'), retryAfterMs: v.number() }),
+  v.object({ kind: v.literal('paused'), untilMs: v.number(), reason: v.string() }),
+  v.object({ kind: v.literal('stopped'), reason: v.string() }),
+  /** `fault` is a kind from shared/domain/faults.ts; an open string, because the caller may have another version. */
+  v.object({ kind: v.literal('failed'), fault: v.string(), reason: v.string() }),
+]);
+export type RefreshOutcome = Readonly<v.InferOutput<typeof refreshOutcome>>;
 
 const action = <const A extends string>(name: A) => ({
   action: v.literal(name),

@@ -1,0 +1,121 @@
+import type { RefreshOutcome, RefreshRequest, Rejection } from '../contract/invocations.ts';
+import type { TokenAnswer } from '../contract/partner-service.ts';
+import type { Application, Secret, StoredPair } from '../domain/secret.ts';
+
+export interface AccessToken {
+  readonly token: Secret;
+  /** Version of the secret it came from. */
+  readonly version: string;
+}
+
+/**
+ * Access tokens of partner accounts, renewed after they have expired. A token belongs to one generation of its account.
+ */
+export interface TokenSource {
+  /**
+   * The token to send now, nearly always without waiting. Call it when the request is about to be sent: the account's
+   * row, which says whether the token may be used, is at most five seconds old at that moment.
+   *
+   * @param resource what is asked for: after a hold, one resource tries the service
+   * @param generation generation of the cursor or message for which the token is needed
+   * @throws {PartnerError} `generation-over`, `account-stopped`, `account-paused`, `operator-paused`, `paused`, or a
+   * transient fault
+   */
+  current(
+    partnerAccount: string,
+    generation: number,
+    deadlineMs: number,
+    resource: string,
+  ): AccessToken | Promise<AccessToken>;
+  /** The service has rejected the token of this version: the next `current` renews it. */
+  reject(partnerAccount: string, version: string, because: Rejection): void;
+}
+
+/** The only interface that writes token secrets. */
+export interface TokenVault extends TokenReader {
+  /** Makes `pair` the latest version; a few versions before it stay readable. @returns the version */
+  write(partnerAccount: string, pair: StoredPair): Promise<string>;
+  /** Removes all versions. No error if there is none. */
+  remove(partnerAccount: string): Promise<void>;
+}
+
+/**
+ * Read access to the token pairs; only the refresh-token and connect functions write them. Reads may lag behind writes:
+ * the account's row, which names the version, decides.
+ */
+export interface TokenReader {
+  /**
+   * The pair of one version, or the latest pair if none is named.
+   *
+   * @returns undefined if there is none, or none yet
+   * @throws {ShapeError} when the secret is half-written or edited by hand
+   */
+  read(
+    partnerAccount: string,
+    version?: string,
+  ): Promise<{ readonly pair: StoredPair; readonly version: string } | undefined>;
+}
+
+export type Grant =
+  | { readonly type: 'refresh_token'; readonly refreshToken: Secret }
+  | {
+      readonly type: 'authorization_code';
+      readonly code: Secret;
+      readonly redirectUri?: string;
+      readonly scope: string;
+    }
+  | { readonly type: 'client_credentials'; readonly scope: string };
+
+export interface ReceivedTokens {
+  readonly answer: TokenAnswer;
+  /** Names of unusable fields, which `answer` does not contain. Default: none. */
+  readonly unusable?: readonly (keyof TokenAnswer)[];
+  /** By the bridge's clock. */
+  readonly sentAt: number;
+  readonly receivedAt: number;
+  /** The earlier of the service's clock (its Date header, unless it is off by a day) and `receivedAt`. */
+  readonly serviceTime: number;
+  /** The service's clock by its Date header, even if it is far off, in ms since 1970; absent if there is no such header. */
+  readonly claimedTime?: number;
+}
+
+export interface TokenEndpoint {
+  /** @throws {PartnerError} `grant-rejected`, `client-rejected`, `scope-refused`, or a transient fault */
+  requestTokens(
+    application: Application,
+    grant: Grant,
+    options: { readonly deadlineMs: number },
+  ): Promise<ReceivedTokens>;
+}
+
+export interface AuthorizeQuery {
+  readonly clientId: Secret;
+  /** Space separated. */
+  readonly scope: string;
+  /** Random; the service returns it unchanged. */
+  readonly state: string;
+  /** Needed when several callback URLs are registered; then also in the token request. */
+  readonly redirectUri?: string;
+}
+
+/** The page of the service that asks the user for consent. */
+export interface ConsentPage {
+  /** The URL to send the user's browser to. @see partner-api.md §5.3 */
+  authorizeUrl(query: AuthorizeQuery): string;
+}
+
+export interface ApplicationSecret {
+  /** @throws {ShapeError} when the secret is still empty, or half-written */
+  read(): Promise<Application>;
+}
+
+/** For the command line. */
+export interface ApplicationSecretWriter extends ApplicationSecret {
+  write(application: Application): Promise<void>;
+}
+
+/** Requests a refresh from the refresh-token stage: by invoking its Lambda function on AWS, by a function call elsewhere. */
+export interface RefreshRequester {
+  /** Resolves when the stage has finished its attempt, with whatever result: the caller reads the token again. */
+  refresh(request: RefreshRequest, options: { readonly deadlineMs: number }): Promise<RefreshOutcome>;
+}
