@@ -1,4 +1,5 @@
 /** The last half hour, in steps of ten seconds: what the plots show. */
+import type { PastMinute } from '../operations/stack-state.ts';
 import type { Facts, Plots } from './snapshot.ts';
 
 const stepMs = 10_000;
@@ -6,13 +7,15 @@ const steps = 180;
 
 type Figures = Readonly<Record<'Lag' | 'Waiting', number | null>>;
 const minuteMs = 60_000;
+const stepsAMinute = minuteMs / stepMs;
 
 /** @param nowMs when it begins: nothing else is known of the time before */
 export function createHalfHour(nowMs: number) {
   const figures = new Map<number, Figures>();
   const events = new Map<number, number>();
   const stepOf = (atMs: number) => Math.floor(atMs / stepMs);
-  let known = stepOf(nowMs);
+  const begun = stepOf(nowMs);
+  let known = begun;
 
   /** Also what is of a later time: the clock was set back. */
   function keepUntil(last: number): void {
@@ -27,6 +30,15 @@ export function createHalfHour(nowMs: number) {
       const step = stepOf(atMs);
       events.set(step, (events.get(step) ?? 0) + 1);
       known = Math.min(known, step);
+    },
+    /** Takes over a minute from before the beginning. */
+    fill({ atMs, values: { lag, waiting, events: published } }: PastMinute): void {
+      const first = stepOf(atMs);
+      for (let step = first; step < Math.min(first + stepsAMinute, begun); step += 1) {
+        figures.set(step, { Lag: lag ?? null, Waiting: waiting ?? null });
+        if (published !== undefined) events.set(step, published / stepsAMinute);
+      }
+      known = Math.min(known, first);
     },
     /** @returns whether a step has begun with these figures */
     note(atMs: number, noted: Figures): boolean {
@@ -47,7 +59,7 @@ export function createHalfHour(nowMs: number) {
         series: {
           Lag: seriesOf('Lag'),
           Events: shown.map((step) =>
-            step < known || step === last ? null : (events.get(step) ?? 0) * (minuteMs / stepMs),
+            step < known || step === last ? null : (events.get(step) ?? 0) * stepsAMinute,
           ),
           Waiting: seriesOf('Waiting'),
           Requests: shown.map((step) => requests(step * stepMs)),

@@ -140,6 +140,11 @@ export function createLive({ bridge, shown, command, say, breaks }: LiveOptions)
 
     /** Reads until `signal` is aborted. */
     async run(signal: AbortSignal): Promise<void> {
+      const past = bridge.stack?.past(clock.now()) ?? Promise.resolve([]);
+      await past.then(
+        (minutes) => minutes.forEach(halfHour.fill),
+        (error: Error) => say(`The plots begin empty: ${error.message}`),
+      );
       const unseen = watchEvents(signal).catch((error: Error) =>
         say(`Events are not shown: ${error.message}`),
       );

@@ -19,7 +19,7 @@ import type { BudgetStore } from '../shared/state/budget.ts';
 import type { FeedStates } from '../shared/state/feed-states.ts';
 import type { PartnerAccounts } from '../shared/state/partner-accounts.ts';
 import type { Progresses } from '../shared/state/progress.ts';
-import type { StackState } from './stack-state.ts';
+import type { PastMinute, StackState } from './stack-state.ts';
 
 /** What an operation acts on. Everything that costs a request is read on first use. */
 export interface Bridge {
@@ -58,6 +58,8 @@ export interface Bridge {
     /** The deployed version. */
     readonly version: string;
     read(nowMs: number): Promise<StackState>;
+    /** The last half hour, as CloudWatch has it. */
+    past(nowMs: number): Promise<readonly PastMinute[]>;
   };
 
   /** The settings of the stack, or of the folder's latest run. */

@@ -1,12 +1,18 @@
 /**
  * The state of AWS resources around the bridge of a stack: its schedules, its event source mapping and its alarms.
  */
-import { CloudWatchClient, GetMetricDataCommand, paginateDescribeAlarms } from '@aws-sdk/client-cloudwatch';
+import {
+  CloudWatchClient,
+  GetMetricDataCommand,
+  type Metric,
+  type MetricDataResult,
+  paginateDescribeAlarms,
+} from '@aws-sdk/client-cloudwatch';
 import { DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { type LambdaClient, ListEventSourceMappingsCommand } from '@aws-sdk/client-lambda';
 import { GetScheduleCommand, SchedulerClient } from '@aws-sdk/client-scheduler';
 import { dynamoDbClient } from '../shared/aws/clients.ts';
-import { alarmOfBridge } from '../shared/contract/names.ts';
+import { alarmOfBridge, metrics, metricsNamespace, namePrefixOf } from '../shared/contract/names.ts';
 import { allPages } from './ask.ts';
 import { makeAgainCommand } from './errors.ts';
 import type { StackOutputs } from './stack-outputs.ts';
@@ -208,26 +214,72 @@ async function oldestMessage(
   queueUrl: string,
   nowMs: number,
 ): Promise<number | undefined> {
+  const age = { ...ofQueue(queueUrl, 'ApproximateAgeOfOldestMessage'), Stat: 'Maximum' };
+  const [found] = await metricData(client, { age }, { fromMs: nowMs - 600_000, nowMs });
+  return found?.Values?.[0];
+}
+
+/** A minute of the past, as CloudWatch has it; a figure that nothing was measured for is absent. */
+export interface PastMinute {
+  readonly atMs: number;
+  readonly values: { readonly lag?: number; readonly waiting?: number; readonly events?: number };
+}
+
+const halfHourMs = 1_800_000;
+
+/** The last half hour. */
+export async function readPast(
+  { bridge, outputs: { queueUrl } }: Pick<StackPlaces, 'bridge' | 'outputs'>,
+  nowMs: number,
+): Promise<readonly PastMinute[]> {
+  const client = new CloudWatchClient();
+  const ofBridge = (MetricName: string) => ({
+    ...{ Namespace: metricsNamespace, MetricName },
+    Dimensions: [{ Name: 'service', Value: namePrefixOf(bridge) }],
+  });
+  const wanted = {
+    lag: { ...ofBridge(metrics.feedLagSeconds), Stat: 'Maximum' },
+    waiting: { ...ofQueue(queueUrl, 'ApproximateNumberOfMessagesVisible'), Stat: 'Maximum' },
+    events: { ...ofBridge(metrics.events), Stat: 'Sum' },
+  };
+  const minutes = new Map<number, PastMinute['values']>();
+  try {
+    for (const { Id = '', Timestamps = [], Values = [] } of await metricData(client, wanted, {
+      fromMs: nowMs - halfHourMs,
+      nowMs,
+    })) {
+      for (const [index, at] of Timestamps.entries()) {
+        minutes.set(at.getTime(), { ...minutes.get(at.getTime()), [Id]: Values[index] });
+      }
+    }
+  } finally {
+    client.destroy();
+  }
+  return [...minutes].map(([atMs, values]) => ({ atMs, values }));
+}
+
+const ofQueue = (queueUrl: string, MetricName: string) => ({
+  ...{ Namespace: 'AWS/SQS', MetricName },
+  Dimensions: [{ Name: 'QueueName', Value: queueUrl.split('/').at(-1) ?? '' }],
+});
+
+/**
+ * By minutes, newest first.
+ *
+ * @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html
+ */
+async function metricData(
+  client: CloudWatchClient,
+  wanted: Readonly<Record<string, Metric & { readonly Stat: string }>>,
+  { fromMs, nowMs }: { readonly fromMs: number; readonly nowMs: number },
+): Promise<readonly MetricDataResult[]> {
   const { MetricDataResults = [] } = await client.send(
     new GetMetricDataCommand({
-      StartTime: new Date(nowMs - 600_000),
-      EndTime: new Date(nowMs),
-      ScanBy: 'TimestampDescending',
-      MetricDataQueries: [
-        {
-          Id: 'age',
-          MetricStat: {
-            Metric: {
-              Namespace: 'AWS/SQS',
-              MetricName: 'ApproximateAgeOfOldestMessage',
-              Dimensions: [{ Name: 'QueueName', Value: queueUrl.split('/').at(-1) ?? '' }],
-            },
-            Period: 60,
-            Stat: 'Maximum',
-          },
-        },
-      ],
+      ...{ StartTime: new Date(fromMs), EndTime: new Date(nowMs), ScanBy: 'TimestampDescending' },
+      MetricDataQueries: Object.entries(wanted).map(([Id, { Stat, ...metric }]) => {
+        return { Id, MetricStat: { Metric: metric, Period: 60, Stat } };
+      }),
     }),
   );
-  return MetricDataResults[0]?.Values?.[0];
+  return MetricDataResults;
 }

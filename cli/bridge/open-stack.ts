@@ -6,7 +6,7 @@ import { once } from '../../operations/ask.ts';
 import type { Bridge } from '../../operations/bridge.ts';
 import { silentObserver } from '../../operations/poll-deps.ts';
 import { readStackOutputs } from '../../operations/stack-outputs.ts';
-import { readStackState } from '../../operations/stack-state.ts';
+import { readPast, readStackState } from '../../operations/stack-state.ts';
 import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queue.ts';
 import { dynamoDbClient, lambdaClient, secretsManagerClient, sqsClient } from '../../shared/aws/clients.ts';
 import { createRefreshRequester } from '../../shared/aws/refresh-requester.ts';
@@ -111,6 +111,7 @@ export async function openStack({ target, place, onClose, isCatchUp }: Opening<S
     stack: {
       version: outputs.version,
       read: (nowMs) => readStackState({ bridge: name, outputs, lambda: clients.lambda }, nowMs),
+      past: (nowMs) => readPast({ bridge: name, outputs }, nowMs),
     },
     functions: stackFunctions({ target, outputs, clients, secretNames, advertHistories, deadLetters }),
     async who() {

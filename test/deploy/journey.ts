@@ -87,7 +87,7 @@ export async function journey(surroundings: Surroundings): Promise<void> {
     await tailSteps(deployment, around);
     await tokenSteps(deployment);
     await statusSteps(deployment);
-    await letterSteps(deployment);
+    await letterSteps(deployment, around);
     await grantSteps(deployment);
     await updateSteps(deployment);
     await calls.attach();

@@ -5,15 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ListRulesCommand } from '@aws-sdk/client-eventbridge';
 import { ListQueuesCommand, TagQueueCommand } from '@aws-sdk/client-sqs';
 import { repository } from '../emulator/cloud.ts';
-import type { Processes } from '../emulator/processes.ts';
 import type { Deployment } from '../stack/deployment.ts';
+import type { Around } from './console.ts';
 import { deliver } from './delivery.ts';
-
-interface Around {
-  readonly env: Record<string, string>;
-  readonly processes: Processes;
-  readonly folder: string;
-}
 
 const tailPrefix = 'advert-bridge-tail-';
 /** A tail needs a dozen calls of the emulator to start or end. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Deployment } from '../stack/deployment.ts';
 import { historiesOf } from '../stack/histories.ts';
+import { type Around, startConsole } from './console.ts';
 import { deliver } from './delivery.ts';
 
 interface Letter {
@@ -14,8 +15,8 @@ interface Letter {
 /** Five tries with backoff in between, each through queue and function. */
 const givenUpMs = 150_000;
 
-/** Shows, redrives and deletes dead letters with the command line. */
-export async function letterSteps(deployment: Deployment): Promise<void> {
+/** Shows, redrives and deletes dead letters with the command line and on a console. */
+export async function letterSteps(deployment: Deployment, around: Around): Promise<void> {
   const { steps, advertBridge, sandbox, subscriber, say } = deployment;
   const { control } = sandbox;
   const [odd = '', other = ''] = control
@@ -55,13 +56,26 @@ export async function letterSteps(deployment: Deployment): Promise<void> {
     },
   );
 
-  await steps.check('dead-letters redrive puts it back, and its event comes', async () => {
-    const [letter] = await lettersOf(odd);
-    await advertBridge.run(['dead-letters', 'redrive', letter?.id ?? '']);
-    await deliver(deployment, 1);
-    assert.deepEqual(statusesOf(odd), ['limited']);
-    assert.deepEqual(await lettersOf(odd), []);
-  });
+  await steps.check(
+    'a console pauses and resumes the account, redrives the dead letter, and its event comes',
+    async () => {
+      const page = await startConsole(around);
+      await page.until('the dead letter is shown', ({ deadLetters }) => (deadLetters.main ?? 0) > 0);
+      assert.equal((await page.act({ action: 'pause', name: 'main', reason: 'a look' })).state, 'done');
+      await page.until(
+        'the pause is shown',
+        ({ facts }) => facts?.partnerAccounts[0]?.paused?.reason === 'a look',
+      );
+      assert.equal((await page.act({ action: 'resume', name: 'main' })).state, 'done');
+      const { ids } = await page.letters(odd);
+      assert.equal(ids.length, 1);
+      assert.equal((await page.act({ action: 'redrive', ids })).state, 'done');
+      await page.end();
+      await deliver(deployment, 1);
+      assert.deepEqual(statusesOf(odd), ['limited']);
+      assert.deepEqual(await lettersOf(odd), []);
+    },
+  );
 
   await steps.check(
     'dead-letters drop throws away what nobody needs, and status is content again',

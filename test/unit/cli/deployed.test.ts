@@ -17,6 +17,8 @@ import {
 import { GetQueueAttributesCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { StackOutputs } from '../../../operations/stack-outputs.ts';
+import { readPast } from '../../../operations/stack-state.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
 import type { Table } from '../../../shared/aws/store.ts';
 import { createStore } from '../../../shared/aws/store.ts';
@@ -384,6 +386,29 @@ describe('what AWS runs, in status', () => {
       MetricName: 'ApproximateAgeOfOldestMessage',
       Dimensions: [{ Name: 'QueueName', Value: 'QueueUrl' }],
     });
+  });
+
+  it('reads the last half hour of its plots from CloudWatch', async () => {
+    const [first, second] = [new Date(60_000), new Date(120_000)];
+    cloudWatch.on(GetMetricDataCommand).resolves({
+      MetricDataResults: [
+        { Id: 'lag', Timestamps: [second, first], Values: [7, 3] },
+        { Id: 'events', Timestamps: [second], Values: [40] },
+      ],
+    });
+    const stack = { queueUrl: 'https://sqs.example/1/QueueUrl' } as StackOutputs;
+
+    expect(await readPast({ bridge: 'AdvertBridge', outputs: stack }, 180_000)).toEqual([
+      { atMs: 120_000, values: { lag: 7, events: 40 } },
+      { atMs: 60_000, values: { lag: 3 } },
+    ]);
+    const [call] = cloudWatch.commandCalls(GetMetricDataCommand);
+    const wanted = call?.args[0].input.MetricDataQueries?.map(({ MetricStat }) => MetricStat?.Metric);
+    expect(wanted).toMatchObject([
+      { MetricName: 'FeedLagSeconds', Dimensions: [{ Name: 'service', Value: 'advert-bridge' }] },
+      { Namespace: 'AWS/SQS', Dimensions: [{ Name: 'QueueName', Value: 'QueueUrl' }] },
+      { Namespace: 'AdvertBridge', MetricName: 'Events' },
+    ]);
   });
 
   it('does not make a mapping that is just changing a cause', async () => {

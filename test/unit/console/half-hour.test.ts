@@ -28,6 +28,16 @@ it('counts events a minute, also those that were kept from before it began', () 
   expect(halfHour.plots(3_610_000, null).series.Events.slice(-5)).toEqual([null, 12, 0, 6, null]);
 });
 
+it('begins with the minutes before it, where they are known', () => {
+  const halfHour = createHalfHour(3_630_000);
+  halfHour.fill({ atMs: 3_540_000, values: { lag: 9, events: 12 } });
+  halfHour.fill({ atMs: 3_600_000, values: { waiting: 4 } });
+  const { series } = halfHour.plots(3_630_000, null);
+  expect(series.Lag.slice(-11)).toEqual([null, 9, 9, 9, 9, 9, 9, null, null, null, null]);
+  expect(series.Waiting.slice(-4)).toEqual([4, 4, 4, null]);
+  expect(series.Events.slice(-11)).toEqual([null, 12, 12, 12, 12, 12, 12, 0, 0, 0, null]);
+});
+
 it('keeps half an hour', () => {
   const halfHour = createHalfHour(0);
   for (let atMs = 0; atMs <= 3_600_000; atMs += 10_000) halfHour.note(atMs, figures);
