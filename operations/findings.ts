@@ -4,7 +4,7 @@
  */
 import { type alarms, isAboutSecret, maxLagSeconds } from '../shared/contract/names.ts';
 import { printableLine } from '../shared/domain/text.ts';
-import { type AccountStatus, heldMs } from './account-status.ts';
+import { type AccountStatus, heldMs, type ShownPause } from './account-status.ts';
 import { applicationWords, connectWords } from './errors.ts';
 import type { RaisedAlarm } from './stack-state.ts';
 import type { Status } from './status.ts';
@@ -39,8 +39,14 @@ export interface FindingOptions {
 }
 
 type Found = Pick<Finding, 'severity' | 'says'> & Partial<Finding>;
-type BridgeRule = (status: Status, options: FindingOptions) => Found | readonly Found[] | undefined;
+type BridgeRule = (status: Status, options: FindingOptions) => Found | readonly Found[] | false;
+/** Its sentence follows the name of the account. */
 type AccountRule = (account: AccountStatus, options: FindingOptions) => Found;
+
+type More = Pick<Partial<Finding>, 'since' | 'mend' | 'runbook'>;
+const fault = (says: string, more: More = {}): Found => ({ severity: 'fault', says, ...more });
+const attention = (says: string, more: More = {}): Found => ({ severity: 'attention', says, ...more });
+const note = (says: string, more: More = {}): Found => ({ severity: 'note', says, ...more });
 
 /** All findings: the worst first, those of the whole bridge before those of one partner account. */
 export function findingsOf(status: Status, options: FindingOptions): Finding[] {
@@ -51,12 +57,13 @@ export function findingsOf(status: Status, options: FindingOptions): Finding[] {
       ...found,
     });
   const ofBridge = Object.entries(bridgeRules).flatMap(([what, rule]) =>
-    [rule(status, options) ?? []].flat().map(complete(what, null)),
+    [rule(status, options) || []].flat().map(complete(what, null)),
   );
   const ofAccounts = status.partnerAccounts.flatMap((account) =>
     account.attention.map((cause) => {
       const rule = (Object.hasOwn(accountRules, cause) ? accountRules[cause] : undefined) ?? unknownCause;
-      return complete(cause, account.name)(rule(account, options));
+      const found = rule(account, options);
+      return complete(cause, account.name)({ ...found, says: `${account.name}: ${found.says}` });
     }),
   );
   const rank = { fault: 0, attention: 1, note: 2 };
@@ -132,103 +139,82 @@ const lateSeconds = 45;
 /** Of the setting `maxRequestsPerSecond`. */
 const defaultRate = 10;
 
-const ofResource = (what: string, faults: Status['resourceFaults'] = []): Found[] =>
-  faults
-    .filter(({ of }) => of === what)
-    .map(({ says, mend }) => ({ severity: 'fault', says: `${asSentence(says)}.`, mend }));
-
-const asSentence = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}`;
+const ofResource =
+  (what: string): BridgeRule =>
+  ({ resourceFaults = [] }) =>
+    resourceFaults
+      .filter(({ of }) => of === what)
+      .map(({ says, mend }) => fault(`${says[0]?.toUpperCase()}${says.slice(1)}.`, { mend }));
 
 /** @param says the description of the alarm, which ends with the address of its section in the runbook */
 export const alarmFinding = ({ name, says, since }: RaisedAlarm): Finding => {
   const [, text = says, page = null] = /^(?:Severity: \w+\. )?(.*?)(?:\s*Runbook: (\S+))?$/s.exec(says) ?? [];
-  return {
-    ...{ what: 'alarm', partnerAccount: null, since, severity: 'attention' },
-    ...{ says: `The alarm ${name} is raised. ${text}`.trim(), mend: page },
-    runbook: name.split('-')[0]?.toLowerCase() as Section,
-  };
+  const runbook = name.split('-')[0]?.toLowerCase() as Section;
+  const found = attention(`The alarm ${name} is raised. ${text}`.trim());
+  return { ...found, what: 'alarm', partnerAccount: null, since, mend: page, runbook };
 };
 
 const bridgeRules: Readonly<Record<string, BridgeRule>> = {
   'no-account': ({ partnerAccounts, unreadable }, { command }) =>
-    partnerAccounts.length + unreadable.length > 0
-      ? undefined
-      : {
-          severity: 'note',
-          says: 'No partner account is connected. Connect one:',
-          mend: command(connectWords('NAME')),
-        },
+    partnerAccounts.length + unreadable.length === 0 &&
+    note('No partner account is connected. Connect one:', { mend: command(connectWords('NAME')) }),
   'older-copy': ({ reusedHistories = [] }, { command }) =>
-    reusedHistories.length === 0
-      ? undefined
-      : {
-          severity: 'fault',
-          says:
-            'The state is an older copy: more was published than it knows, so no run begins. It would use sequence ' +
-            `numbers again for ${namesText(reusedHistories)}. Begin anew, with a TIME shortly before the copy was made:`,
-          mend: command('connect --all --new-history --since TIME'),
-        },
+    reusedHistories.length > 0 &&
+    fault(
+      'The state is an older copy: more was published than it knows, so no run begins. It would use sequence numbers ' +
+        `again for ${namesText(reusedHistories)}. Begin anew, with a TIME shortly before the copy was made:`,
+      { mend: command('connect --all --new-history --since TIME') },
+    ),
   'not-running': (status, { command }) => {
-    const { isRunning, queue, partnerAccounts, lastDrain, reusedHistories = [] } = status;
-    if (isRunning !== false || partnerAccounts.length === 0 || reusedHistories.length > 0) return undefined;
+    const { isRunning, queue, partnerAccounts, lastDrain: since, reusedHistories = [] } = status;
+    if (isRunning !== false || partnerAccounts.length === 0 || reusedHistories.length > 0) return false;
     const polled = partnerAccounts.filter(({ state }) => state === 'polling');
     const lagSeconds = Math.max(0, ...polled.map((account) => account.lagSeconds ?? 0));
-    const lag = `, one feed for ${Math.round(lagSeconds / 60)} min`;
     const isLate = lagSeconds > maxLagSeconds;
-    return {
-      severity: queue.waiting > 0 ? 'fault' : isLate ? 'attention' : 'note',
-      since: lastDrain,
-      says: `No process runs this bridge: nothing is polled${isLate ? lag : ''}. Waiting: ${changes(queue.waiting)}.`,
-      mend: command('run'),
-    };
+    const lag = isLate ? `, one feed for ${Math.round(lagSeconds / 60)} min` : '';
+    const found = queue.waiting > 0 ? fault : isLate ? attention : note;
+    const says = `No process runs this bridge: nothing is polled${lag}. Waiting: ${changes(queue.waiting)}.`;
+    return found(says, { since, mend: command('run') });
   },
-  circuit: ({ circuit, pausedUntil }, { command }) =>
-    circuit
-      ? {
-          severity: 'fault',
-          says:
-            'The circuit is open: the partner service answers 403 to everything, as if it blocked this address. ' +
-            `${pausedUntil === null ? 'The next request goes through as a trial.' : `Nothing is sent until ${pausedUntil}, then one request as a trial.`} ` +
-            'Find out who sends more than it allows from here, and wait; a restart does not shorten it. When the service lets you in again:',
-          mend: command('resume --early'),
-          runbook: 'needsattention',
-        }
-      : undefined,
+  circuit({ circuit, pausedUntil }, { command }) {
+    const trial =
+      pausedUntil === null
+        ? 'The next request goes through as a trial.'
+        : `Nothing is sent until ${pausedUntil}, then one request as a trial.`;
+    return (
+      circuit &&
+      fault(
+        `The circuit is open: the partner service answers 403 to everything, as if it blocked this address. ${trial} Find out ` +
+          'who sends more than it allows from here, and wait; a restart does not shorten it. When the service lets you in again:',
+        { mend: command('resume --early'), runbook: 'needsattention' },
+      )
+    );
+  },
   'rate-limited': ({ hold, pausedUntil }, { command }) =>
-    hold?.fault !== 'rate-limited' || pausedUntil === null
-      ? undefined
-      : {
-          severity: 'note',
-          since: hold.since,
-          says: `The partner service asked the whole bridge to wait until ${pausedUntil}. If it agrees to end that early:`,
-          mend: command('resume --early'),
-        },
-  held: ({ hold, circuit }, { nowMs }) =>
-    circuit || hold === null || hold.fault === 'rate-limited'
-      ? undefined
-      : {
-          severity: nowMs - Date.parse(hold.since) >= heldMs ? 'fault' : 'note',
-          since: hold.since,
-          says: `The partner service answers the requests of all partner accounts with the same fault (${hold.fault}). A bridge that runs tries again by itself.`,
-        },
-  table: ({ resourceFaults }) => ofResource('table', resourceFaults),
-  schedule: ({ resourceFaults }) => ofResource('schedule', resourceFaults),
-  mapping: ({ resourceFaults }) => ofResource('mapping', resourceFaults),
+    hold?.fault === 'rate-limited' &&
+    pausedUntil !== null &&
+    note(
+      `The partner service asked the whole bridge to wait until ${pausedUntil}. If it agrees to end that early:`,
+      { since: hold.since, mend: command('resume --early') },
+    ),
+  held({ hold, circuit }, { nowMs }) {
+    if (circuit || hold === null || hold.fault === 'rate-limited') return false;
+    const found = nowMs - Date.parse(hold.since) >= heldMs ? fault : note;
+    const says = `The partner service answers the requests of all partner accounts with the same fault (${hold.fault}). ${triesAgain}`;
+    return found(says, { since: hold.since });
+  },
+  table: ofResource('table'),
+  schedule: ofResource('schedule'),
+  mapping: ofResource('mapping'),
   'unreadable-row': ({ unreadable }) =>
-    unreadable.map((flaw) => ({
-      severity: 'fault',
-      says: `A stored row cannot be read, so its partner account or feed is not polled: ${flaw}.`,
-      mend: 'docs/operate/backup.md',
-    })),
+    unreadable.map((flaw) =>
+      fault(`A stored row cannot be read, so its partner account or feed is not polled: ${flaw}.`, {
+        mend: 'docs/operate/backup.md',
+      }),
+    ),
   'operator-paused': ({ paused }, { command }) =>
-    paused
-      ? {
-          severity: 'attention',
-          since: paused.since,
-          says: `The whole bridge is paused by ${paused.who}${paused.reason === null ? '' : ` (${paused.reason})`}.`,
-          mend: command('resume'),
-        }
-      : undefined,
+    paused !== null &&
+    attention(`The whole bridge is ${pausedText(paused)}`, { since: paused.since, mend: command('resume') }),
   late: (status, { nowMs, requestsPerSecond = defaultRate }) => {
     const { oldestWaitingSeconds: oldest, queue, paused, pausedUntil, partnerAccounts } = status;
     // What waits for the end of a stop or a pause has a finding of its own.
@@ -238,139 +224,124 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
       pausedUntil !== null ||
       partnerAccounts.some(({ state, books }) => state !== 'polling' && books.inFlight > 0);
     const takesSeconds = queue.waiting / requestsPerSecond;
-    if (oldest === null || isExplained || oldest <= lateSeconds + 2 * takesSeconds) return undefined;
-    const waits = `${changes(queue.waiting)} waiting, the oldest for ${Math.round(oldest)} s, which would take ${Math.ceil(takesSeconds)} s`;
-    return {
-      severity: 'fault',
-      since: new Date(nowMs - oldest * 1000).toISOString(),
-      says: `${waits}: the partner service does not return their adverts, or the bridge does not publish. Its log says why.`,
-      runbook: 'lateevents',
-    };
+    if (oldest === null || isExplained || oldest <= lateSeconds + 2 * takesSeconds) return false;
+    return fault(
+      `${changes(queue.waiting)} waiting, the oldest for ${Math.round(oldest)} s, which would take ${Math.ceil(takesSeconds)} s: ` +
+        'the partner service does not return their adverts, or the bridge does not publish. Its log says why.',
+      { since: new Date(nowMs - oldest * 1000).toISOString(), runbook: 'lateevents' },
+    );
   },
   'dead-letters': ({ queue }, { command }) =>
-    queue.deadLetters === 0
-      ? undefined
-      : {
-          severity: 'attention',
-          says: `The bridge gave up on ${changes(queue.deadLetters)}. See why (\`${command('dead-letters list')}\`), and when the cause is fixed:`,
-          mend: command('dead-letters redrive --all'),
-          runbook: 'deadletters',
-        },
+    queue.deadLetters > 0 &&
+    attention(
+      `The bridge gave up on ${changes(queue.deadLetters)}. See why (\`${command('dead-letters list')}\`), and when the cause is fixed:`,
+      { mend: command('dead-letters redrive --all'), runbook: 'deadletters' },
+    ),
   webhook: ({ webhooks = [] }, { nowMs, command }) =>
-    webhooks.flatMap(({ address, state, failingSince, lastAnswer, waiting }): Found[] => {
-      const isLong = failingSince !== null && nowMs - Date.parse(failingSince) >= heldMs;
+    webhooks.flatMap(({ address, state, failingSince: since, lastAnswer, waiting }): Found[] => {
+      const isLong = since !== null && nowMs - Date.parse(since) >= heldMs;
       if (state !== 'gone' && !isLong) return [];
-      return [
-        {
-          severity: 'fault',
-          since: failingSince,
-          says:
-            `The webhook ${address} ${state === 'gone' ? 'is gone' : 'does not take its events'}${lastAnswer === null ? '' : ` (${lastAnswer})`}: ` +
-            `${waiting} events are kept for it, for the retention of the run. Ask its owner; or forget it, with what waits:`,
-          mend: command('webhook URL --forget'),
-        },
-      ];
+      const verb = state === 'gone' ? 'is gone' : 'does not take its events';
+      const says =
+        `The webhook ${address} ${verb}${lastAnswer === null ? '' : ` (${lastAnswer})`}: ${waiting} events are kept for it, ` +
+        'for the retention of the run. Ask its owner; or forget it, with what waits:';
+      return [fault(says, { since, mend: command('webhook URL --forget') })];
     }),
   alarm: (status) => (status.alarms ?? []).map(alarmFinding),
-  unseen: ({ unseen }) =>
-    (unseen ?? []).map((what) => ({
-      severity: 'attention',
-      says: `AWS did not show ${what}.`,
-      mend: 'docs/operate/deploy.md#what-status-has-to-be-allowed',
-    })),
+  unseen: ({ unseen = [] }) =>
+    unseen.map((what) =>
+      attention(`AWS did not show ${what}.`, {
+        mend: 'docs/operate/deploy.md#what-status-has-to-be-allowed',
+      }),
+    ),
 };
 
-const connectAgain = ({ name }: AccountStatus, { command }: FindingOptions) => command(connectWords(name));
-const storeApplication = ({ kind, command }: FindingOptions): string => command(applicationWords(kind));
+const triesAgain = 'A bridge that runs tries again by itself.';
+const pausedText = ({ who, reason }: ShownPause): string =>
+  `paused by ${who}${reason === null ? '' : ` (${reason})`}.`;
+const connectAgain = ({ name }: AccountStatus, { command }: FindingOptions): More => ({
+  mend: command(connectWords(name)),
+});
+const storeApplication = ({ kind, command }: FindingOptions): More => ({
+  mend: command(applicationWords(kind)),
+});
 
 /** A fault that the user of the account ends by authorizing again. */
 const authorize =
   (because: string): AccountRule =>
-  (account, options) => ({
-    severity: 'fault',
-    says: `${account.name}: ${because}. Have its user authorize again:`,
-    mend: connectAgain(account, options),
-    runbook: 'partneraccountstopped',
-  });
+  (account, options) =>
+    fault(`${because}. Have its user authorize again:`, {
+      ...connectAgain(account, options),
+      runbook: 'partneraccountstopped',
+    });
 const tooSmallScope = authorize('its user granted less than the bridge requires');
 const refusedToken = authorize(
   'the service no longer accepts its refresh token (revoked, used elsewhere, or unused for a month)',
 );
 
-const unknownCause: AccountRule = ({ name, reason }) => ({
-  severity: 'fault',
-  says: `${name}: it needs manual action (${printableLine(reason ?? 'unknown')}).`,
-});
+const unknownCause: AccountRule = ({ reason }) =>
+  fault(`it needs manual action (${printableLine(reason ?? 'unknown')}).`);
 
 const accountRules: Readonly<Record<string, AccountRule>> = {
-  'operator-paused': ({ name, paused }, { command }) => ({
-    severity: 'attention',
-    since: paused?.since ?? null,
-    says: `${name}: paused by ${paused?.who}${paused?.reason ? ` (${paused.reason})` : ''}.`,
-    mend: command(`resume ${name}`),
-  }),
-  held: ({ name, hold, reason }) => ({
-    severity: 'fault',
-    since: hold?.since ?? null,
-    says: `${name}: the service answers none of its requests (${printableLine(reason ?? hold?.fault ?? '')}). A bridge that runs tries again by itself.`,
-  }),
+  'operator-paused': ({ name, paused }, { command }) =>
+    attention(paused ? pausedText(paused) : 'paused.', {
+      since: paused?.since ?? null,
+      mend: command(`resume ${name}`),
+    }),
+  held: ({ hold, reason }) => {
+    const why = printableLine(reason ?? hold?.fault ?? '');
+    const says = `the service answers none of its requests (${why}). ${triesAgain}`;
+    return fault(says, { since: hold?.since ?? null });
+  },
   'refresh-token-rejected': refusedToken,
   'grant-rejected': refusedToken,
   'account-stopped': authorize('it has no credentials that work'),
   'scope-insufficient': tooSmallScope,
   'scope-refused': tooSmallScope,
-  'client-rejected': ({ name }, options) => ({
-    severity: 'fault',
-    says: `${name}: the service refuses the client ID or the client secret. Store the right ones:`,
-    mend: storeApplication(options),
-  }),
+  'client-rejected': (_account, options) =>
+    fault(
+      'the service refuses the client ID or the client secret. Store the right ones:',
+      storeApplication(options),
+    ),
   'malformed-state': (account, options) =>
     isAboutSecret(account.reason ?? '', 'application')
-      ? {
-          severity: 'fault',
-          says: `${account.name}: the application's credentials are missing or damaged. Store them:`,
-          mend: storeApplication(options),
-        }
-      : {
-          severity: 'fault',
-          says: `${account.name}: its stored data is damaged. If it is its secret:`,
-          mend: connectAgain(account, options),
-        },
-  'wrong-path': ({ name }, options) => ({
-    severity: 'fault',
-    says: `${name}: there is no partner service at the base URL (it answers with a redirect, or does not know the path). Set the right one:`,
-    mend: options.kind === 'local' ? storeApplication(options) : 'npx cdk deploy -c partnerBaseUrl=URL',
-  }),
-  'token-answer-broken': (account, options) => ({
-    severity: 'fault',
-    says: `${account.name}: the token endpoint gave an access token that cannot be sent; the bridge asks again. If this stays, ask the service, or authorize again:`,
-    mend: connectAgain(account, options),
-  }),
-  'feed-stuck': ({ name }, { command }) => ({
-    severity: 'fault',
-    says: `${name}: its cursor does not move, or is rejected again and again; the bridge tries every five minutes. If this stays, ask the service, or read again from a time that it still knows:`,
-    mend: command(`resync ${name} --since TIME`),
-  }),
-  lagging: ({ name, lagSeconds, lastSuccess }) => ({
-    severity: 'fault',
-    since: lastSuccess,
-    says: `${name}: its feed was not read to its end for ${Math.round((lagSeconds ?? 0) / 60)} min.`,
-    runbook: 'nosuccessfuldrain',
-  }),
-  'resource-unusable': ({ name, reason }, { command }) => ({
-    severity: 'fault',
-    says: `${name}: ${printableLine(reason ?? 'a resource of the bridge cannot be used')}. See what is missing or denied:`,
-    mend: command('doctor'),
-    runbook: 'needsattention',
-  }),
-  'feed-missing': (account, options) => ({
-    severity: 'fault',
-    says: `${account.name}: its feed is not registered as it should be, so it is not polled. Connect it again:`,
-    mend: connectAgain(account, options),
-  }),
-  'refresh-token-dying': (account, options) => ({
-    severity: 'attention',
-    says: `${account.name}: its refresh token was not used for weeks and expires at ${account.refreshTokenExpiresAt}. Fix what prevents it from being refreshed (the log of refresh-token says what), or:`,
-    mend: connectAgain(account, options),
-  }),
+      ? fault("the application's credentials are missing or damaged. Store them:", storeApplication(options))
+      : fault('its stored data is damaged. If it is its secret:', connectAgain(account, options)),
+  'wrong-path': (_account, options) =>
+    fault(
+      'there is no partner service at the base URL (it answers with a redirect, or does not know the path). Set the right one:',
+      options.kind === 'local' ? storeApplication(options) : { mend: 'npx cdk deploy -c partnerBaseUrl=URL' },
+    ),
+  'token-answer-broken': (account, options) =>
+    fault(
+      'the token endpoint gave an access token that cannot be sent; the bridge asks again. If this stays, ask the service, or authorize again:',
+      connectAgain(account, options),
+    ),
+  'feed-stuck': ({ name }, { command }) =>
+    fault(
+      'its cursor does not move, or is rejected again and again; the bridge tries every five minutes. If this stays, ask the service, or read again from a time that it still knows:',
+      { mend: command(`resync ${name} --since TIME`) },
+    ),
+  lagging: ({ lagSeconds, lastSuccess: since }) =>
+    fault(`its feed was not read to its end for ${Math.round((lagSeconds ?? 0) / 60)} min.`, {
+      since,
+      runbook: 'nosuccessfuldrain',
+    }),
+  'resource-unusable': ({ reason }, { command }) => {
+    const why = printableLine(reason ?? 'a resource of the bridge cannot be used');
+    return fault(`${why}. See what is missing or denied:`, {
+      mend: command('doctor'),
+      runbook: 'needsattention',
+    });
+  },
+  'feed-missing': (account, options) =>
+    fault(
+      'its feed is not registered as it should be, so it is not polled. Connect it again:',
+      connectAgain(account, options),
+    ),
+  'refresh-token-dying': (account, options) =>
+    attention(
+      `its refresh token was not used for weeks and expires at ${account.refreshTokenExpiresAt}. Fix what prevents it from being refreshed (the log of refresh-token says what), or:`,
+      connectAgain(account, options),
+    ),
 };

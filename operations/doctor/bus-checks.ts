@@ -9,7 +9,7 @@ import {
 } from '@aws-sdk/client-eventbridge';
 import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
 import { allPages, pagesOf } from '../ask.ts';
-import { type Checks, fault, judged, type Problem, warning } from './check.ts';
+import { type Checks, fault, judged, type Problem, SkippedError, warning } from './check.ts';
 import type { StackFacts } from './stack-facts.ts';
 
 /** Number of concurrent requests about rules. */
@@ -18,8 +18,10 @@ const rulesAtOnce = 5;
 const ownStatements = /^(Accounts|Organization)(Make|Manage)Rules$/;
 
 export const busChecks: Checks<StackFacts> = {
-  async 'bus-policy'({ bridge, clients }) {
+  async 'bus-policy'({ bridge, clients, resources }) {
     const { eventBusName: Name } = (await bridge()).outputs;
+    if ((await resources('AWS::Events::EventBus')).length === 0)
+      throw new SkippedError(`bus ${Name} is not of this stack: its owner decides who may use it`);
     const { Policy = '{}' } = await clients.events.send(new DescribeEventBusCommand({ Name }));
     const { Statement = [] } = JSON.parse(Policy) as { Statement?: Statement | Statement[] };
     const problems = [Statement].flat().map((statement) => statementProblem(Name, statement));

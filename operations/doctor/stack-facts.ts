@@ -76,9 +76,9 @@ function readsOf(
     const { outputs } = await bridge();
     const pages = paginateListStackResources({ client: clients.cloudFormation }, { StackName });
     const all = await allPages(pages, ({ StackResourceSummaries }) => StackResourceSummaries);
-    const { feedStateTableName, advertStatusTableName, queueUrl, deadLetterQueueUrl } = outputs;
+    const { feedStateTableName, advertStatusTableName, queueUrl, deadLetterQueueUrl, eventBusName } = outputs;
     const own: readonly (string | undefined)[] = [
-      ...[feedStateTableName, advertStatusTableName, queueUrl, deadLetterQueueUrl],
+      ...[feedStateTableName, advertStatusTableName, queueUrl, deadLetterQueueUrl, eventBusName],
     ];
     // A user's stack may contain more than the bridge.
     return all.filter(
@@ -86,7 +86,7 @@ function readsOf(
         own.includes(id) || alarmOfBridge(id, outputs.bridgeName) !== undefined,
     );
   });
-  /** The bridge's tables, queues or alarms. */
+  /** The bridge's own tables, queues, alarms or bus. */
   const resources = async (type: string): Promise<readonly StackResourceSummary[]> =>
     (await listed()).filter(({ ResourceType }) => ResourceType === type);
 

@@ -254,6 +254,7 @@ describe('the one finding', () => {
 describe('nothing is found', () => {
   it.each<[string, Given]>([
     ['all is well', {}],
+    ['a process runs it', { ports: { isRunning: () => true }, queue: { waiting: 3, deadLetters: 0 } }],
     ['a feed lags no longer than the alarm allows', { feed: { lastSuccess: nowMs - 300_000 } }],
     ['a backlog is worked off', { queue: { waiting: 5_000, deadLetters: 0, oldestListedAt: long } }],
     ['a hold has just begun', { accounts: [{ holds: [{ ...lasting, since: nowMs - 1_000 }] }] }],

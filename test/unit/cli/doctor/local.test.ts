@@ -79,9 +79,7 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
   {
     is: 'no bridge in the folder',
     plant: ({ dir }) => rmSync(dir, { recursive: true }),
-    check: 'folder',
-    result: 'fault',
-    says: 'there is no bridge in',
+    found: 'folder fault',
     mend: /advert-bridge application --base-url URL .* --local/,
   },
   {
@@ -90,121 +88,91 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
       rmSync(dir, { recursive: true });
       writeFileSync(dir, '');
     },
-    check: 'folder',
-    result: 'fault',
-    says: 'is a file',
+    found: 'folder fault',
     mend: '--local',
   },
   {
     is: 'a folder of another user',
     plant: () => vi.spyOn(process, 'geteuid').mockReturnValue(12_345),
-    check: 'owner',
-    result: 'fault',
-    says: 'belongs to another user',
+    found: 'owner fault',
     mend: 'chown -R 12345',
   },
   {
     is: 'a state file that is a link',
     plant: ({ dir }) => symlinkSync('/dev/null', path.join(dir, 'run.lock')),
-    check: 'owner',
-    result: 'fault',
-    says: 'is a symbolic link',
+    found: 'owner fault',
     mend: 'Put the file itself in its place',
   },
   {
     is: 'a state file that others may read',
     plant: ({ dir }) => chmodSync(path.join(dir, 'bridge.db'), 0o644),
-    check: 'file-modes',
-    result: 'fault',
-    says: /other users .* can read .*bridge\.db, which contains the tokens/,
+    found: 'file-modes fault',
     mend: /^`chmod 600 .*bridge\.db`/,
   },
   {
     is: 'a folder that others may write to',
     plant: ({ dir }) => chmodSync(dir, 0o777),
-    check: 'file-modes',
-    result: 'fault',
-    says: 'other users of this machine can replace the files',
+    found: 'file-modes fault',
     mend: /^`chmod 700 /,
   },
   {
     is: 'a damaged page',
     plant: (local) => damage(local),
-    check: 'state-file',
-    result: 'fault',
-    says: 'is damaged',
+    found: 'state-file fault',
     mend: 'docs/operate/backup.md',
   },
   {
     is: 'a damaged page of rows that are read',
     plant: (local) => damage(local, 'rows'),
-    check: 'state-file',
-    result: 'fault',
-    says: 'is damaged',
+    found: 'state-file fault',
     mend: 'Restore the folder from a backup',
   },
   {
     is: 'a file that is no state',
     plant: ({ dir }) => writeFileSync(path.join(dir, 'bridge.db'), 'x'.repeat(8192)),
-    check: 'state-file',
-    result: 'fault',
-    says: 'is damaged',
+    found: 'state-file fault',
     mend: 'Restore the folder from a backup',
   },
   {
     is: 'a state of a newer version',
     plant: (local) => sql(local, 'PRAGMA user_version=99'),
-    check: 'state-file',
-    result: 'fault',
-    says: 'written by a newer Advert Bridge',
+    found: 'state-file fault',
     mend: 'Use the newer one',
   },
   {
     is: 'a log that was copied without its index',
     plant: ({ dir }) => writeFileSync(path.join(dir, 'bridge.db-wal'), 'x', { mode: 0o600 }),
-    check: 'state-file',
-    result: 'warning',
-    says: 'has to be brought up to date',
+    found: 'state-file warning',
     mend: 'advert-bridge status --local',
   },
   {
     is: 'no base URL',
     plant: (local) => sql(local, "DELETE FROM documents WHERE name = 'setting/base-url'"),
-    check: 'application',
-    result: 'fault',
-    says: 'the base URL of the partner service is not stored',
+    found: 'application fault',
     mend: 'advert-bridge application --base-url URL',
   },
   {
     is: 'a wrong client secret',
     plant: ({ application }) => application('another-secret'),
-    check: 'application-credentials',
-    result: 'fault',
-    says: 'refused the client ID or the client secret',
+    found: 'application-credentials fault',
     mend: 'advert-bridge application --base-url URL',
   },
   {
     is: 'a base URL where no partner service is',
     plant: ({ application, sandbox }) => application(undefined, `${sandbox.url}/elsewhere`),
-    check: 'application-credentials',
-    result: 'fault',
-    says: 'there is no partner service at',
+    found: 'application-credentials fault',
     mend: 'advert-bridge application --base-url URL',
   },
   {
     is: 'a clock that is two hours off',
     plant: ({ sandbox }) => sandbox.control.clock.advance(7_200_000),
-    check: 'clock',
-    result: 'warning',
-    says: /7(199|200) s ahead of the bridge's/,
+    found: 'clock warning',
     mend: 'timedatectl set-ntp true',
   },
   {
     is: 'a clock that is days off',
     plant: ({ sandbox }) => sandbox.control.clock.set(Date.now() - 3 * 86_400_000),
-    check: 'clock',
-    result: 'fault',
-    says: /behind the bridge's, so the bridge ignores it/,
+    found: 'clock fault',
     mend: 'tell the partner service',
   },
   {
@@ -214,9 +182,7 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
         ...account,
         ...stopped('refresh-token-rejected'),
       })),
-    check: 'partner-accounts',
-    result: 'fault',
-    says: /^main: .*refresh token/,
+    found: 'partner-accounts fault',
     mend: 'advert-bridge connect main --open',
   },
   {
@@ -226,17 +192,13 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
         ...account,
         ...(token && { token: { ...token, usedAt: Date.now() - 25 * 86_400_000 } }),
       })),
-    check: 'partner-accounts',
-    result: 'warning',
-    says: /^main: its refresh token was not used for weeks/,
+    found: 'partner-accounts warning',
     mend: 'advert-bridge connect main --open',
   },
   {
     is: 'no token pair',
     plant: (local) => sql(local, 'DELETE FROM token_pairs'),
-    check: 'tokens',
-    result: 'fault',
-    says: 'main has no token pair',
+    found: 'tokens fault',
     mend: 'advert-bridge connect main --open',
   },
   {
@@ -246,9 +208,7 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
         const { pair } = (await vault.read('main')) ?? expect.fail('connected');
         await vault.write('main', { ...pair, scope: 'v2 read' });
       }),
-    check: 'tokens',
-    result: 'warning',
-    says: 'main was not granted write',
+    found: 'tokens warning',
     mend: /advert-bridge connect main --open .*run --required-scope/,
   },
   {
@@ -258,25 +218,19 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
         const { pair } = (await vault.read('main')) ?? expect.fail('connected');
         await vault.write('main', { ...pair, accessToken: new Secret('another') });
       }),
-    check: 'tokens',
-    result: 'warning',
-    says: 'is not the one that its row names',
+    found: 'tokens warning',
     mend: 'advert-bridge run',
   },
   {
     is: 'a dead letter',
     plant: (local) => change(local, ({ deadLetters }) => deadLetters.sendMalformed([deadLetter()])),
-    check: 'dead-letters',
-    result: 'warning',
-    says: /gave up on 1 change\..*advert-bridge dead-letters list/,
+    found: 'dead-letters warning',
     mend: 'advert-bridge dead-letters redrive --all',
   },
   {
     is: 'changes that wait while nobody runs the bridge',
     plant: (local) => change(local, ({ queue }) => queue.send([changedAdvert()])),
-    check: 'run',
-    result: 'fault',
-    says: 'No process runs this bridge',
+    found: 'run fault',
     mend: 'advert-bridge run --local',
   },
   {
@@ -286,9 +240,7 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
         ...account,
         holds: [{ ...serviceHold('service', Date.now() + 600_000), fault: 'transient' }],
       })),
-    check: 'delivery',
-    result: 'fault',
-    says: 'main: the service answers none of its requests',
+    found: 'delivery fault',
     mend: 'docs/operate/runbook.md',
   },
   {
@@ -297,9 +249,7 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
       change(local, ({ budgetStore }) =>
         holdBridge(budgetStore, { ...serviceHold('service', Date.now() - 1), fault: 'transient' }),
       ),
-    check: 'delivery',
-    result: 'fault',
-    says: 'answers the requests of all partner accounts with the same fault (transient)',
+    found: 'delivery fault',
     mend: 'docs/operate/runbook.md',
   },
   {
@@ -311,9 +261,7 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
           trouble: { since: Date.now(), reason: '410', gone: true },
         });
       }),
-    check: 'delivery',
-    result: 'fault',
-    says: 'The webhook https://a.example/hook is gone (410)',
+    found: 'delivery fault',
     mend: 'advert-bridge webhook URL --forget',
   },
   {
@@ -322,9 +270,7 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
       change(local, ({ budgetStore }) =>
         holdBridge(budgetStore, serviceHold('service', Date.now() + 600_000)),
       ),
-    check: 'pause',
-    result: 'warning',
-    says: /asked the whole bridge to wait until/,
+    found: 'pause warning',
     mend: 'advert-bridge resume --early --local',
   },
   {
@@ -335,18 +281,14 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
           ...{ kind: 'operator', who: 'ada', since: Date.now(), reason: 'they migrate' },
         }),
       ),
-    check: 'pause',
-    result: 'warning',
-    says: 'paused by ada (they migrate)',
+    found: 'pause warning',
     mend: /`advert-bridge resume --local/,
   },
   {
     is: 'an open circuit',
     plant: (local) =>
       change(local, ({ budgetStore }) => holdBridge(budgetStore, serviceHold('circuit', Date.now() - 1))),
-    check: 'pause',
-    result: 'fault',
-    says: /circuit is open/,
+    found: 'pause fault',
     mend: 'advert-bridge resume --early --local',
   },
   {
@@ -356,9 +298,7 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
         local,
         `UPDATE rows SET value = json_set(value, '$.lastSuccess', ${Date.now() - 7_200_000}) WHERE kind = 'feed'`,
       ),
-    check: 'run',
-    result: 'warning',
-    says: /No process runs this bridge.* 120 min/,
+    found: 'run warning',
     mend: /`advert-bridge run --local /,
   },
 ];
@@ -383,9 +323,7 @@ describe('doctor --local', () => {
     await local.sandbox.close();
 
     expectFound(await doctor(local), {
-      check: 'application-credentials',
-      result: 'fault',
-      says: 'cannot be reached',
+      found: 'application-credentials fault',
       mend: 'advert-bridge application --base-url URL',
     });
   });
@@ -438,7 +376,7 @@ describe('doctor --local', () => {
 
 describe('doctor --local finds', () => {
   const mebibyte = 1024 ** 2;
-  it.each<[string, Partial<typeof machineFacts>, Expected['result'] | 'ok', string, RegExp]>([
+  it.each<[string, Partial<typeof machineFacts>, 'fault' | 'warning' | 'ok', string, RegExp]>([
     ['a Node without SQLite', { nodeVersion: '22.12.0' }, 'fault', 'node', /needs Node 22\.13 or later/],
     ['an old Node', { nodeVersion: '20.19.1' }, 'fault', 'node', /needs Node 22\.13 or later/],
     ['an odd Node', { nodeVersion: '25.1.0' }, 'warning', 'node', /fixes for half a year only/],

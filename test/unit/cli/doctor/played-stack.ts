@@ -80,6 +80,8 @@ const healthy = () => ({
   ] as Subscription[],
   rules: [{ Name: 'search', State: 'ENABLED' }] as Rule[],
   targets: 1,
+  /** Whether the bus was made by the stack. */
+  ownsBus: true,
   policy: undefined as string | undefined,
   archives: [{ State: 'ENABLED' }] as object[],
   application: { VersionIdsToStages: { v1: ['AWSCURRENT'] } } as object | undefined,
@@ -202,16 +204,17 @@ export async function startPlayedStack() {
         LogicalResourceId,
         PhysicalResourceId,
       });
-      mocks.cloudFormation.on(ListStackResourcesCommand).resolves({
+      mocks.cloudFormation.on(ListStackResourcesCommand).callsFake(async () => ({
         StackResourceSummaries: [
           resource('AWS::DynamoDB::Table', 'FeedState1A', names.FeedStateTableName),
           resource('AWS::DynamoDB::Table', 'AdvertStatus2B', names.AdvertStatusTableName),
+          ...(played.ownsBus ? [resource('AWS::Events::EventBus', 'Bus', 'adverts')] : []),
           resource('AWS::SQS::Queue', 'ChangedAdverts3C', names.QueueUrl),
           ...['AdvertBridge-DeadLetters', 'AdvertBridge-NoSuccessfulDrain'].map((name) =>
             resource('AWS::CloudWatch::Alarm', name, name),
           ),
-        ] as never,
-      });
+        ],
+      }));
     }
 
     function playFunctions(queueUrl: string): void {
