@@ -90,6 +90,8 @@ const explanations: Partial<Record<FaultKind, (fault: PartnerError, place: Place
   'request-refused': ({ message }) =>
     `the partner service refuses the request: ${message}. Ask the service why; then give the command again`,
   'malformed-state': ({ message }, place) => explainShape(message, place),
+  'resource-unusable': ({ message }, { target }) =>
+    `${message}. See what is missing or denied: \`${commandFor(target, 'doctor')}\``,
 };
 
 const userAdvice =
