@@ -116,9 +116,8 @@ interface Versions {
   readonly command: string;
 }
 
-/** With more partner accounts than this, a summary is shown. */
+/** Of more partner accounts than this, only those that need somebody, wait or fail are shown, and the totals. */
 const maxInFull = 20;
-/** How many accounts of each kind a summary shows. */
 const maxShown = 10;
 
 /**
@@ -134,29 +133,32 @@ export function statusText(
   versions?: Versions,
   findings = findingsIn(status, target, nowMs),
 ): string {
-  const { partnerAccounts } = status;
   const standstill = standstillOf(status);
   const of = (name: string | null) => findings.filter(({ partnerAccount }) => partnerAccount === name);
-  const accounts =
-    partnerAccounts.length <= maxInFull
-      ? [...partnerAccounts]
-          .sort(byUrgency)
-          .flatMap((account) => [
-            headLine(account, standstill),
-            `  feed:  ${readText(account)}`,
-            `  token: ${tokenText(account)}`,
-            `  books: ${booksText(account)}`,
-            ...leftLines(account, of(account.name), target).map((line) => `  ${line}`),
-          ])
-      : crowdLines(partnerAccounts, of, target, standstill);
-  const ofBridge = of(null).map(findingText);
+  const accounts = status.partnerAccounts.toSorted((a, b) => urgencyOf(b) - urgencyOf(a));
+  const isCrowd = accounts.length > maxInFull;
+  const shown = isCrowd ? accounts.filter((account) => urgencyOf(account) > 0) : accounts;
   return [
     deliveryText(status, findings),
-    ...accounts,
+    ...(isCrowd ? [totalsLine(accounts, standstill)] : []),
+    ...shown
+      .slice(0, isCrowd ? maxShown : maxInFull)
+      .flatMap((account) => [
+        headLine(account, standstill),
+        ...(isCrowd ? [] : accountLines(account)),
+        ...leftLines(account, of(account.name), target).map((line) => `  ${line}`),
+      ]),
+    ...(isCrowd ? crowdLines(accounts, shown.length - maxShown, target) : []),
     ...bridgeLines(status, target, nowMs, versions),
-    ...ofBridge,
+    ...of(null).map(findingText),
   ].join('\n');
 }
+
+const accountLines = (account: AccountStatus): string[] => [
+  `  feed:  ${readText(account)}`,
+  `  token: ${tokenText(account)}`,
+  `  books: ${booksText(account)}`,
+];
 
 function findingText(finding: Finding): string {
   const { says, mend, runbook } = finding;
@@ -170,8 +172,6 @@ function leftLines({ name, state }: AccountStatus, findings: readonly Finding[],
     : findings.map(findingText);
 }
 
-const byUrgency = (a: AccountStatus, b: AccountStatus): number => urgencyOf(b) - urgencyOf(a);
-
 /** Accounts that need somebody, then waiting ones, then those whose last poll failed; otherwise sorted by name. */
 const urgencyOf = ({ needsPerson: isUrgent, state, reason }: AccountStatus): number => {
   if (isUrgent) return 3;
@@ -184,54 +184,37 @@ function standstillOf({ paused, pausedUntil }: Status): string | undefined {
   return pausedUntil === null ? undefined : 'not polled, because the whole bridge waits';
 }
 
-/** Many accounts: those that need somebody, those that wait or fail, the one furthest behind, the totals. */
-function crowdLines(
-  accounts: readonly AccountStatus[],
-  findingsFor: (name: string) => readonly Finding[],
-  target: Target,
-  standstill: string | undefined,
-): string[] {
-  const inState = (state: AccountStatus['state']) => accounts.filter((account) => account.state === state);
-  const states = (['polling', 'paused', 'stopped'] as const).map(
-    (state) => `${count(inState(state).length)} ${state === 'polling' ? (standstill ?? state) : state}`,
-  );
-  const urgent = accounts.filter((account) => account.needsPerson);
-  const unwell = accounts.filter((account) => !account.needsPerson && urgencyOf(account) > 0);
-  const behind = accounts
-    .filter(({ state, lagSeconds }) => state === 'polling' && lagSeconds !== null)
-    .toSorted((a, b) => (b.lagSeconds ?? 0) - (a.lagSeconds ?? 0));
-  const isCountedPerDelivery = accounts.some(({ redelivered }) => redelivered !== undefined);
-  const sums = accounts.map(({ books, redelivered = 0 }) => ({ ...books, redelivered })).reduce(sumOf);
+function totalsLine(accounts: readonly AccountStatus[], standstill: string | undefined): string {
+  const states = (['polling', 'paused', 'stopped'] as const).map((state) => {
+    const { length } = accounts.filter((account) => account.state === state);
+    return `${count(length)} ${state === 'polling' ? (standstill ?? state) : state}`;
+  });
+  return `${count(accounts.length)} partner accounts: ${states.join(', ')}`;
+}
+
+/** @param hidden how many of those that need somebody, wait or fail are not shown */
+function crowdLines(accounts: readonly AccountStatus[], hidden: number, target: Target): string[] {
+  const polled = accounts.filter(({ state }) => state === 'polling');
+  const [behind] = polled.toSorted((a, b) => (b.lagSeconds ?? 0) - (a.lagSeconds ?? 0));
   return [
-    `${count(accounts.length)} partner accounts: ${states.join(', ')}`,
-    ...(urgent.length > 0 ? [`${count(urgent.length)} of them need manual action:`] : []),
-    ...urgent
-      .slice(0, maxShown)
-      .flatMap((account) => [
-        `  ${headLine(account, standstill)}`,
-        ...leftLines(account, findingsFor(account.name), target).map((line) => `    ${line}`),
-      ]),
-    ...andMore(urgent),
-    ...(unwell.length > 0 ? [`${count(unwell.length)} wait or fail for now:`] : []),
-    ...unwell.slice(0, maxShown).map((account) => `  ${headLine(account, standstill)}`),
-    ...andMore(unwell),
-    ...behind
-      .slice(0, 1)
-      .map(({ name, lagSeconds }) => `furthest behind: ${name}, ${duration(lagSeconds ?? 0)}`),
-    `books: ${booksText(isCountedPerDelivery ? { books: sums, redelivered: sums.redelivered } : { books: sums })}`,
+    ...(hidden > 0 ? [`and ${count(hidden)} more that need manual action, wait or fail`] : []),
+    ...(behind ? [`furthest behind: ${behind.name}, ${duration(behind.lagSeconds ?? 0)}`] : []),
+    `books: ${booksText(accounts.reduce(sumOf))}`,
     `One of them in full: \`${commandFor(target, 'status NAME')}\`; all of them: \`${commandFor(target, 'status --json')}\``,
   ];
 }
 
-const andMore = ({ length }: readonly AccountStatus[]): string[] =>
-  length > maxShown ? [`  and ${count(length - maxShown)} more`] : [];
+type Books = Pick<AccountStatus, 'books' | 'redelivered'>;
 
-type Sums = AccountStatus['books'] & { readonly redelivered: number };
-
-const sumOf = (a: Sums, b: Sums): Sums =>
-  Object.fromEntries(
-    Object.entries(a).map(([term, value]) => [term, value + b[term as keyof Sums]]),
-  ) as unknown as Sums;
+function sumOf<T extends Books>(a: T, b: T): T {
+  const sums = Object.entries(a.books).map(([term, value]) => [
+    term,
+    value + b.books[term as keyof Books['books']],
+  ]);
+  const redelivered =
+    a.redelivered === undefined ? {} : { redelivered: a.redelivered + (b.redelivered ?? 0) };
+  return { ...a, books: Object.fromEntries(sums), ...redelivered };
+}
 
 function readText({ lastSuccess, lagSeconds, cursorResets, lastCursorReset }: AccountStatus): string {
   const last = lastCursorReset === null ? '' : `, last at ${lastCursorReset}`;

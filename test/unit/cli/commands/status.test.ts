@@ -220,17 +220,15 @@ describe('the status of a thousand partner accounts', () => {
     budgetStore: { read: async () => ({ nextSlotMs: 0 }) },
   };
 
-  it('is a page for a person: those that need one first, the rest summed up', async () => {
+  it('are summed up: first those that need somebody, ten at most', async () => {
     const text = statusText(await readStatus(ports, nowMs), { kind: 'local', dir: 'x' }, nowMs);
     const lines = text.split('\n');
 
     expect(lines[0]).toMatch(/^Delivering, but not for user-1069, .* and 9 more\.$/);
     expect(lines[1]).toBe('1,000 partner accounts: 985 polling, 1 paused, 14 stopped');
-    expect(lines[2]).toBe('14 of them need manual action:');
-    expect(lines[3]).toBe('  user-1069: stopped (refresh-token-rejected)');
-    expect(text).toContain('  and 4 more\n1 wait or fail for now:\n  user-1003: paused (no token)');
-    expect(text).toContain('furthest behind: user-1999, 100 s');
-    expect(text).toContain('3,000 listed = 2,000 events');
+    expect(lines[2]).toBe('user-1069: stopped (refresh-token-rejected)');
+    for (const part of ['and 5 more', 'furthest behind: user-1999, 100 s', '3,000 listed = 2,000 events'])
+      expect(text).toContain(part);
     expect(lines.length).toBeLessThan(40);
   });
 
