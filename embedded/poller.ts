@@ -25,7 +25,7 @@ export async function pollForEver(
   const rounds = new Set<Promise<void>>();
   while (!signal.aborted) {
     const round = drain
-      .round({ deadlineMs: clock.now() + roundMs, signal })
+      .round({ deadlineMs: clock.now() + roundMs, nextRoundMs: clock.now() + pollSeconds * 1000, signal })
       .catch((error: unknown) => observer.error('the feeds could not be polled', { error }))
       .then(() => {
         rounds.delete(round);
@@ -57,7 +57,12 @@ export async function pollUntilIdle(
   const { drain, clock, pollSeconds } = deps;
   const queue = createQueueWatch(deps);
   for (let failedRounds = 0; !signal.aborted; ) {
-    const report = await drain.round({ deadlineMs: clock.now() + roundMs, signal });
+    const now = clock.now();
+    const report = await drain.round({
+      deadlineMs: now + roundMs,
+      nextRoundMs: now + pollSeconds * 1000,
+      signal,
+    });
     const faults = faultsOf(report, clock.now());
     const fault = faults.find((one) => !isPause(one)) ?? faults[0];
     failedRounds = fault && !isPause(fault) ? failedRounds + 1 : 0;

@@ -7,13 +7,12 @@
 
 import { metrics } from '../../shared/contract/names.ts';
 import { knownSuccess } from '../../shared/domain/clock.ts';
-import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
+import { limitedTo } from '../../shared/domain/for-each-concurrent.ts';
 import type { DeadLetters } from '../../shared/state/aside.ts';
-import type { FeedState } from '../../shared/state/feed-states.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import type { BackfillKey } from '../../shared/state/progress.ts';
-import { type SortedFeeds, sortFeeds } from './due-feeds.ts';
-import { type PollDeps, type PollReport, pollFeed } from './poll-feed.ts';
+import { type DueFeed, type SortedFeeds, sortFeeds } from './due-feeds.ts';
+import { type PollDeps, type PollReport, pollFeed, readAheadOf } from './poll-feed.ts';
 import { type ReleaseDeps, releaseHeld } from './release.ts';
 import { newTrail } from './standstill.ts';
 
@@ -41,6 +40,8 @@ export interface DrainReport extends Pick<SortedFeeds, 'stopped' | 'paused'> {
 export interface RoundOptions {
   /** Ms since 1970: no page is requested after this moment. */
   readonly deadlineMs: number;
+  /** Until then, a feed that has more than the queue takes is read on as the queue empties. Default: it waits. */
+  readonly nextRoundMs?: number;
   /** Ends the round after the current page. */
   readonly signal?: AbortSignal;
   /** Polls only this partner account. Default: all. */
@@ -52,6 +53,8 @@ export interface RunOptions extends RoundOptions {
   readonly nextRunMs: number;
 }
 
+/** Meanwhile, a third of what is read ahead is fetched. */
+const backlogLookMs = 10_000;
 /** Counting dead letters reads their rows: a thousand are about 200 read units a minute. */
 const maxCounted = 1_000;
 
@@ -69,37 +72,54 @@ export function createDrain(deps: DrainDeps) {
     return report;
   }
 
+  /** Feeds that have more than the queue takes now. */
+  const behind = new Set<string>();
+
+  /** Polls a feed in turns with others, until it is at its end or the next round takes over. */
+  async function pollInTurns({ feed, state }: DueFeed, inTurn: Limited, options: RoundOptions) {
+    const { partnerAccount } = state;
+    const { nextRoundMs = 0, signal } = options;
+    const name = `${partnerAccount}/${feed.name}`;
+    const trail = newTrail();
+    let report: PollReport | undefined;
+    do {
+      if (report?.end === 'backlog') await clock.sleep(backlogLookMs, signal);
+      const before = report;
+      const readAhead = readAheadOf(settings) / Math.max(1, behind.size);
+      const listed = before ? {} : { listed: state };
+      report = await inTurn(async () => {
+        const next = await pollFeed(deps, feed, partnerAccount, { ...options, ...listed, trail, readAhead });
+        // At this moment, few changes are on their way that the audit could take for a difference.
+        if (next.end === 'up-to-date' && feed.name === 'adverts') await deps.sendAuditShare?.(state);
+        return added(next, before);
+      });
+      if (report.end === 'backlog') behind.add(name);
+      else behind.delete(name);
+    } while (
+      report.end === 'turn-over' ||
+      (report.end === 'backlog' && clock.now() + backlogLookMs < nextRoundMs)
+    );
+    return { partnerAccount, feed: feed.name, ...report };
+  }
+
   async function pollAll(options: RoundOptions): Promise<DrainReport> {
     const { due, stopped, paused } = await sortFeeds(deps, options.only);
-    const polls = new Map<FeedState, DrainReport['polls'][number]>();
-    const now = clock.now();
-    const lastSuccess = new Map(
-      due.map(({ state, begunAt }) => [state, knownSuccess(state.lastSuccess, now) ?? begunAt]),
+    const began = clock.now();
+    const inTurn = limitedTo(settings.feedsAtOnce);
+    const lags: number[] = [];
+    const polls = await Promise.all(
+      due.map(async (one) => {
+        const poll = await pollInTurns(one, inTurn, options);
+        const isUpToDate = poll.end === 'up-to-date';
+        const isPaused = poll.end === 'fault' && poll.fault.code === 'operator-paused';
+        const from = isUpToDate ? clock.now() : (knownSuccess(one.state.lastSuccess, began) ?? one.begunAt);
+        if (!isPaused) lags.push(from);
+        return poll;
+      }),
     );
-    const turns = due.map((turn) => ({ ...turn, trail: newTrail() }));
-    const pollInTurn = async (turn: (typeof turns)[number]) => {
-      const { feed, state, trail } = turn;
-      const { partnerAccount } = state;
-      const before = polls.get(state);
-      const report = await pollFeed(deps, feed, partnerAccount, {
-        ...options,
-        trail,
-        ...(before ? {} : { listed: state }),
-      });
-      if (report.end === 'up-to-date') {
-        lastSuccess.set(state, clock.now());
-        // At this moment, few changes are on their way that the audit could take for a difference.
-        if (feed.name === 'adverts') await deps.sendAuditShare?.(state);
-      }
-      if (report.end === 'fault' && report.fault.code === 'operator-paused') lastSuccess.delete(state);
-      polls.set(state, { partnerAccount, feed: feed.name, ...added(report, before) });
-      // Back to the end of the list, so that the other feeds are polled first.
-      if (report.end === 'turn-over') turns.push(turn);
-    };
-    await forEachConcurrent(turns, settings.feedsAtOnce, pollInTurn);
     const ended = clock.now();
-    const lagSeconds = Math.max(0, ...[...lastSuccess.values()].map((at) => ended - at)) / 1000;
-    const report = { polls: [...polls.values()], stopped, paused, lagSeconds };
+    const lagSeconds = Math.max(0, ...lags.map((from) => ended - from)) / 1000;
+    const report = { polls, stopped, paused, lagSeconds };
     if (options.only !== undefined) return report;
     deps.observer.count(metrics.feedLagSeconds, lagSeconds);
     deps.observer.count(metrics.stoppedPartnerAccounts, stopped.length);
@@ -110,11 +130,11 @@ export function createDrain(deps: DrainDeps) {
   async function run({ deadlineMs, nextRunMs }: RunOptions): Promise<DrainReport> {
     const rounds = [];
     for (let due = clock.now(); ; ) {
-      const outcome = round({ deadlineMs });
+      due += settings.pollSeconds * 1000;
+      const outcome = round({ deadlineMs, nextRoundMs: Math.min(due, nextRunMs) });
       // A failed round does not stop later rounds; its error is reported at the end.
       outcome.catch(() => undefined);
       rounds.push(outcome);
-      due += settings.pollSeconds * 1000;
       if (due >= nextRunMs || due >= deadlineMs) break;
       await clock.sleep(due - clock.now());
     }
@@ -124,6 +144,8 @@ export function createDrain(deps: DrainDeps) {
 
   return { round, run, release: (deadlineMs: number) => releaseHeld(deps, deadlineMs) };
 }
+
+type Limited = ReturnType<typeof limitedTo>;
 
 /** Combines the reports of one feed's turns in a round. */
 const added = (report: PollReport, before: PollReport | undefined): PollReport => ({

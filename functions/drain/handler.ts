@@ -33,7 +33,7 @@ const inFlightOf = async (name: string) =>
   (await readBooks(store, name, (await generationOf(name)) ?? 0)).inFlight;
 
 const enqueuing = {
-  queue: createChangedAdvertsQueue({ queue, accountDepth: { from: drainLimits.maxWaiting, inFlightOf } }),
+  queue: createChangedAdvertsQueue({ queue, accountDepth: { from: drainLimits.fewWaiting, inFlightOf } }),
   deadLetters: createDeadLetters(store),
   observer,
   clock: systemClock,

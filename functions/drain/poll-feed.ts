@@ -1,4 +1,4 @@
-import type { Feed } from '../../shared/contract/messages.ts';
+import { type Feed, pageLimit } from '../../shared/contract/messages.ts';
 import { type Clock, earlierOf } from '../../shared/domain/clock.ts';
 import { asPartnerError, type FaultKind, type PartnerError } from '../../shared/domain/faults.ts';
 import type { FeedReader } from '../../shared/ports/readers.ts';
@@ -16,7 +16,7 @@ export interface PollDeps extends AcceptDeps {
     /** Request rate of the whole bridge; default 10. */
     readonly maxRequestsPerSecond?: number;
     readonly overlapSeconds: number;
-    /** The drain stops reading a feed while more than this many messages of its partner account wait. */
+    /** Reading stops while this many messages of the partner account wait, also of those that wait for a retry. */
     readonly maxWaiting: number;
   };
 }
@@ -52,6 +52,11 @@ export interface PollOptions {
   readonly resync?: { readonly since?: string };
   /** The feed's state when this run listed it. If another run has polled the feed after that, this poll is skipped. */
   readonly listed?: Pick<FeedState, 'lastPolled'>;
+  /**
+   * So many messages of the account may wait in the queue; the other changes wait in the feed. Default: `maxWaiting`,
+   * for what is read once while nothing may be taking messages from the queue.
+   */
+  readonly readAhead?: number;
   /** What earlier turns of the same round have read. Default: nothing. */
   readonly trail?: Trail;
 }
@@ -70,6 +75,28 @@ const slotsBefore = 30;
  * expired.
  */
 const leaseMarginMs = 10_000;
+
+/**
+ * The feed is the best buffer: what was read ahead of it waits in front of the changes of other accounts. Three times
+ * the interval at which the drain looks whether the queue has room again, so that it does not run empty.
+ */
+// Rule: read-ahead-by-30-s
+const readAheadSeconds = 30;
+
+/** Number of messages of an account that may wait in the queue before the others wait in the feed. */
+export const readAheadOf = ({ maxWaiting, maxRequestsPerSecond = 10 }: PollDeps['settings']): number =>
+  Math.min(maxWaiting, readAheadSeconds * maxRequestsPerSecond);
+
+/**
+ * Number of entries to ask for, 0 while too many wait. Small pages are not worth a request. Messages that wait for a
+ * retry must not stop their account's feed, so the first page of a round is read however many wait.
+ */
+function pageSize(readAhead: number, waiting: number, isFirst: boolean): number {
+  const least = Math.ceil(readAhead / 6);
+  const room = Math.floor(readAhead - waiting);
+  if (room < least && !isFirst) return 0;
+  return Math.min(pageLimit, Math.max(room, least));
+}
 
 const notSent: readonly FaultKind[] = ['paused', 'operator-paused'];
 
@@ -140,13 +167,18 @@ async function readPages(
   for (let state = startOf(turn.lease.state, options.resync, overlapMs, clock.now()); ; ) {
     if (isOver(clock, options)) return 'out-of-time';
     if (turn.pages >= maxPagesPerTurn) return 'turn-over';
-    if ((await queue.depth(state.partnerAccount)) > settings.maxWaiting) return 'backlog';
+    const { readAhead = settings.maxWaiting, listed } = options;
+    const isFirst = turn.pages === 0 && listed !== undefined;
+    const waiting = await queue.depth(state.partnerAccount);
+    const limit = waiting > settings.maxWaiting ? 0 : pageSize(readAhead, waiting, isFirst);
+    if (limit === 0) return 'backlog';
     const leasedUntil = turn.lease.state.lease?.until ?? 0;
     const read = await readPageOrStartOver(reader, feed, state, {
       deadlineMs: Math.min(options.deadlineMs, leasedUntil - leaseMarginMs, clock.now() + pageMs + slotsMs),
       overlapMs,
       nowMs: clock.now(),
       generation: state.generation,
+      limit,
     });
     const accepted = await acceptPage(deps, { feed, lease: turn.lease, state, cause, trail }, read);
     if (!accepted) return 'lease-lost';

@@ -1,4 +1,4 @@
-import { type Feed, pageLimit } from '../../shared/contract/messages.ts';
+import type { Feed } from '../../shared/contract/messages.ts';
 import { isCursor } from '../../shared/contract/partner-service.ts';
 import { knownSuccess, toInstant } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
@@ -13,6 +13,13 @@ export interface PageRead extends ReceivedPage {
   readonly startedOver: boolean;
 }
 
+export interface ReadOptions extends CallOptions {
+  readonly overlapMs: number;
+  readonly nowMs: number;
+  /** Number of entries asked for. */
+  readonly limit: number;
+}
+
 /**
  * Reads the page after the stored cursor. The document does not say how a rejected cursor looks (partner-api.md §4.1
  * rule 7). So if the service may have rejected the cursor, or the cursor cannot be sent, this function asks once
@@ -25,12 +32,12 @@ export async function readPageOrStartOver(
   reader: FeedReader,
   feed: Feed,
   state: FeedState,
-  { overlapMs, nowMs, ...options }: CallOptions & { readonly overlapMs: number; readonly nowMs: number },
+  { overlapMs, nowMs, limit, ...options }: ReadOptions,
 ): Promise<PageRead> {
   const { partnerAccount, since, cursor } = state;
   if (cursor === undefined || isCursor(cursor)) {
     try {
-      const query = { feed, since, cursor, limit: pageLimit };
+      const query = { feed, since, cursor, limit };
       const received = await reader.readPage(partnerAccount, query, options);
       return { ...received, since, startedOver: false };
     } catch (fault) {
@@ -39,7 +46,7 @@ export async function readPageOrStartOver(
     }
   }
   const restart = restartOf(state, overlapMs, nowMs);
-  const received = await reader.readPage(partnerAccount, { feed, since: restart, limit: pageLimit }, options);
+  const received = await reader.readPage(partnerAccount, { feed, since: restart, limit }, options);
   // Planted fault: old-since-after-reset
   return { ...received, since: restart, startedOver: true };
 }

@@ -16,6 +16,8 @@ export const drainLimits = {
    * of a backlog.
    */
   maxWaiting: 10_000,
+  /** While fewer messages wait in the whole queue, it does not matter whose they are, and the books are not read. */
+  fewWaiting: 5,
   /** Equal to the number of connections. Each poll waits for its slot of the rate budget together with fan-out's fetches. */
   feedsAtOnce: 10,
 } as const;

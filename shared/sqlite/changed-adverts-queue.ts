@@ -54,7 +54,7 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
   const known = new Map<number, QueuedRow>();
   const groups = new MessageGroups<QueuedRow>({
     groupOf: ({ group }) => group,
-    rankOf: ({ sequenceNumber }) => sequenceNumber,
+    accountOf: ({ partnerAccount }) => partnerAccount,
   });
   /** Sequence number of the last message in memory. */
   let readTo = 0;

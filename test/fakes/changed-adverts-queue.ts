@@ -46,7 +46,6 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
   let lastSequenceNumber = 0;
   const groups = new MessageGroups<QueuedMessage>({
     groupOf: ({ message }) => messageGroupOf(message),
-    rankOf: ({ sequenceNumber }) => sequenceNumber,
   });
 
   /** Whether the key is new; also deletes keys that are old enough. */

@@ -48,7 +48,7 @@ export function createFakeService(clock: Clock) {
       feedRequests.push(query);
       state.beforePage(query);
       const from = query.cursor === undefined ? 0 : Number(query.cursor);
-      const data = changes.slice(from, from + state.pageSize);
+      const data = changes.slice(from, from + Math.min(state.pageSize, query.limit));
       const end = from + data.length;
       return {
         page: { data, hasMore: end < changes.length, nextCursor: state.nextCursor ?? String(end) },

@@ -25,6 +25,7 @@ interface Group<T extends Queued> {
 
 /** A group ready for delivery; outdated when its first message has changed. */
 interface Ready<T extends Queued> {
+  /** The group with the lowest rank is next. */
   readonly rank: number;
   readonly group: Group<T>;
   readonly first: T;
@@ -39,8 +40,8 @@ interface Timer<T extends Queued> {
 export interface GroupOptions<T extends Queued> {
   /** Messages with the same result are delivered one after the other. */
   readonly groupOf: (queued: T) => string;
-  /** The group whose first message has the lowest rank is next. */
-  readonly rankOf: (queued: T) => number;
+  /** Accounts take turns, so that one with many messages does not delay the others. Default: no turns. */
+  readonly accountOf?: (queued: T) => string;
 }
 
 /** Number of outdated timers that may collect before they are removed. */
@@ -53,6 +54,9 @@ export class MessageGroups<T extends Queued> {
   // Entries of both may be outdated, and are checked when their turn comes.
   readonly #ready = new TinyQueue<Ready<T>>([], (a, b) => a.rank - b.rank);
   #timers = new TinyQueue<Timer<T>>([], byTime);
+  /** The rank of the last group of each account, and of the last group that was delivered. */
+  readonly #lastRanks = new Map<string, number>();
+  #rank = 0;
 
   constructor(options: GroupOptions<T>) {
     this.#options = options;
@@ -75,6 +79,7 @@ export class MessageGroups<T extends Queued> {
       const { group, first } = entry;
       if (group.hidden.size > 0 || firstOf(group) !== first) continue;
       count += 1;
+      this.#rank = entry.rank;
       for (const queued of group.messages.values()) {
         if (group.hidden.size === maxPerGroup) break;
         queued.receives += 1;
@@ -123,8 +128,18 @@ export class MessageGroups<T extends Queued> {
       return;
     }
     const first = firstOf(group);
-    if (first) this.#ready.push({ rank: this.#options.rankOf(first), group, first });
+    if (first) this.#ready.push({ rank: this.#rankOf(first), group, first });
     else this.#groups.delete(group.key);
+  }
+
+  /** The next place in the line of its account, whose turns begin with the next delivery. */
+  #rankOf(first: T): number {
+    const { accountOf } = this.#options;
+    if (!accountOf) return first.sequenceNumber;
+    const account = accountOf(first);
+    const rank = Math.max(this.#rank, this.#lastRanks.get(account) ?? 0) + 1;
+    this.#lastRanks.set(account, rank);
+    return rank;
   }
 
   #endTimers(nowMs: number): void {

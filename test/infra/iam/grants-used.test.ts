@@ -45,7 +45,7 @@ vi.mock('../../../shared/domain/clock.ts', async (original) => ({
 /** The drain asks for an account's backlog only when the queue is deep: here that is soon. */
 vi.mock('../../../shared/runtime/limits.ts', async (original) => {
   const limits = await original<typeof import('../../../shared/runtime/limits.ts')>();
-  return { ...limits, drainLimits: { ...limits.drainLimits, maxWaiting: 1 } };
+  return { ...limits, drainLimits: { ...limits.drainLimits, fewWaiting: 0 } };
 });
 
 const folders: Readonly<Record<FunctionName, string>> = {

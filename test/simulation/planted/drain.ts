@@ -88,5 +88,9 @@ export const plantedInDrain: readonly PlantedFault[] = [
       ],
     },
   ]),
+  inDrain('read-ahead-by-30-s', 'poll-feed.ts', {
+    from: 'const readAheadSeconds = 30;',
+    to: 'const readAheadSeconds = 3_000;',
+  }),
   plantedWiring('no-overlap', { overlapSeconds: 0 }),
 ];

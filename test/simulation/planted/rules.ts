@@ -11,6 +11,7 @@ export const plantedRules: Readonly<Record<string, string>> = {
   'date-believed': "reading starts at the earlier of the service's `Date` and the bridge's own clock",
   'old-since-after-reset': 'requests with the new cursor send the new `since`',
   'lost-lease-writes': 'a drain stores nothing without the lease and its fencing token',
+  'read-ahead-by-30-s': 'a feed is read ahead by 30 seconds of the rate, and its other changes wait in it',
   'no-overlap': 'the drain starts over further back than a change takes to become visible in the feed',
   'row-read-after-fetch': 'the row is read before the fetch',
   'status-kept-over-conflict': 'after a conflict the advert is fetched again',

@@ -109,7 +109,7 @@ describe('the calls of a run over 25 partner accounts', () => {
       reader: createPartnerReaders({ client, tokens }),
       queue: createChangedAdvertsQueue({
         queue,
-        accountDepth: { from: drainLimits.maxWaiting, inFlightOf: async () => 0 },
+        accountDepth: { from: drainLimits.fewWaiting, inFlightOf: async () => 0 },
         ...edges,
       }),
       deadLetters: { sendMalformed: async () => undefined, count: async () => 0 },

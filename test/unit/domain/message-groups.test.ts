@@ -9,7 +9,6 @@ interface Message extends Queued {
 const groupsOf = () =>
   new MessageGroups<Message>({
     groupOf: ({ group }) => group,
-    rankOf: ({ sequenceNumber }) => sequenceNumber,
   });
 const message = (sequenceNumber: number, group = 'a'): Message => ({
   sequenceNumber,

@@ -21,18 +21,6 @@ describe('work side by side', () => {
     expect(atWork).toBe(0);
   });
 
-  it('includes what is put at the end of the list meanwhile', async () => {
-    const items = [3];
-    const done: number[] = [];
-
-    await forEachConcurrent(items, 4, async (item) => {
-      if (item > 1) items.push(item - 1);
-      done.push(item);
-    });
-
-    expect(done).toEqual([3, 2, 1]);
-  });
-
   it('goes on after a rejection, and throws the first when all have ended', async () => {
     const done: number[] = [];
 

@@ -33,6 +33,29 @@ describe('the queue in the state file', () => {
     command.close();
   });
 
+  it('takes partner accounts in turn, and new messages before retried ones', async () => {
+    const state = openEmbeddedState(folder());
+    const send = (partnerAccount: string, ...advertIds: string[]) =>
+      state.queue.send(advertIds.map((advertId) => changedAdvert({ partnerAccount, advertId })));
+    const next = async () => {
+      const [delivery] = await state.queue.receive({ ...many, maxGroups: 1 });
+      return { delivery, shown: `${delivery?.message?.partnerAccount} ${delivery?.message?.advertId}` };
+    };
+    await send('large', '1', '2', '3', '4');
+    const { delivery, shown } = await next();
+    await send('small', '5', '6');
+    await state.queue.settle([settlement(delivery, { kind: 'retry', delayMs: 0 })]);
+
+    const order = [shown];
+    for (let turn = 0; turn < 6; turn += 1) order.push((await next()).shown);
+
+    expect(order.toSpliced(1, 4).concat(order.slice(1, 5).sort())).toEqual([
+      ...['large 1', 'large 4', 'large 1'],
+      ...['large 2', 'large 3', 'small 5', 'small 6'],
+    ]);
+    state.close();
+  });
+
   it('hands out the messages of one advert together, however far apart they stand', async () => {
     const state = openEmbeddedState(folder());
     for (let page = 0; page < 3; page += 1) {

@@ -7,6 +7,7 @@ import { advertsFeed } from '../../../../shared/contract/messages.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
+import { Secret } from '../../../../shared/domain/secret.ts';
 import type { MessageAside } from '../../../../shared/ports/changed-adverts-queue.ts';
 import type { CallOptions, FeedReader } from '../../../../shared/ports/readers.ts';
 import { tokenHold } from '../../../helpers/holds.ts';
@@ -184,15 +185,49 @@ describe('a poll', () => {
     expect(await deadlinesOf({}, 5_000)).toEqual([{ deadlineMs: 5_000, generation }]);
   });
 
-  it('reads on with as many messages waiting as may wait', async () => {
-    const { settings } = world.drainDeps;
-    const queue = { ...world.state.queue, depth: async () => 15 };
-    const endWith = async (maxWaiting: number) =>
-      (await drainWith({ queue, settings: { ...settings, maxWaiting } }).round(world.options())).polls[0]
-        ?.end;
+  it.each([
+    ['30 s of the rate are read ahead', { waiting: 0 }, 300],
+    ['so much less is read as waits', { waiting: 120 }, 180],
+    ['the first page of a round is read even if 30 s of the rate wait', { waiting: 300 }, 50],
+    ['nothing is read when the most waits that may wait', { waiting: 20_001 }, undefined],
+    ['no more than that is read', { waiting: 0, maxWaiting: 70 }, 70],
+    ['a page has at most a thousand', { waiting: 0, maxRequestsPerSecond: 500 }, 1_000],
+  ])('%s', async (_title, { waiting, ...changed }, limit) => {
+    const queue = { ...world.state.queue, depth: async () => waiting };
+    const settings = { ...world.drainDeps.settings, ...changed };
 
-    expect(await endWith(15)).toBe('up-to-date');
-    expect(await endWith(14)).toBe('backlog');
+    const { polls } = await drainWith({ queue, settings }).round(world.options());
+
+    expect(polls.map(({ end }) => end)).toEqual([limit === undefined ? 'backlog' : 'up-to-date']);
+    expect(world.service.feedRequests.map((request) => request.limit)).toEqual(limit ? [limit] : []);
+  });
+
+  it('goes on in the same round when the queue has room again', async () => {
+    for (let id = 1; id <= 700; id += 1) world.service.change(String(id), 'active');
+    const startedAt = world.clock.now();
+    const fetched = () => (world.clock.now() - startedAt) / 100;
+    const depth = async () => Math.max(0, (await world.state.queue.depth('main')) - fetched());
+    const nextRoundMs = startedAt + 60_000;
+
+    const report = await drainWith({ queue: { ...world.state.queue, depth } }).round({
+      ...world.options(),
+      nextRoundMs,
+    });
+
+    expect(report.polls).toMatchObject([{ end: 'up-to-date', listed: 700 }]);
+    expect(world.service.feedRequests.map(({ limit }) => limit)).toEqual([300, 100, 100, 100, 100]);
+  });
+
+  it('shares what is read ahead among the accounts that are behind', async () => {
+    const refreshToken = new Secret('refresh-1');
+    await world.connect.connect({ partnerAccount: 'other', refreshToken }, world.options());
+    for (let id = 1; id <= 1_000; id += 1) world.service.change(String(id), 'active');
+    const drain = drainWith({});
+
+    await drain.round(world.options());
+    await drain.round(world.options());
+
+    expect(world.service.feedRequests.map(({ limit }) => limit)).toEqual([300, 300, 25, 25]);
   });
 
   it('sends what its page named, under keys of its own and with the cause', async () => {
