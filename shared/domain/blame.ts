@@ -51,6 +51,24 @@ const rules: Readonly<Partial<Record<FaultKind, BlameRule>>> = {
   'contract-broken': permanent,
 };
 
+/** What a resource is, without its account and its number: an advert, or a feed. */
+const kindOf = (resource: string): string => resource.replace(/^\S* |\d+$/g, '');
+
+/**
+ * Whether a success clears these suspects of a fault. That a feed is read well says nothing about adverts that the service
+ * refuses, and the other way round.
+ */
+function clears(resource: string, fault: string, suspects: Iterable<string>): boolean {
+  if (rules[fault as FaultKind] !== permanent) return true;
+  const kind = kindOf(resource);
+  // Rule: refusals-judged-by-kind
+  return [...suspects].some((suspect) => kindOf(suspect) === kind);
+}
+
+/** Whether a success shows that the reason of the hold is over. */
+export const isEndedBy = (resource: string, { fault, blamed = [] }: Hold): boolean =>
+  fault !== undefined && clears(resource, fault, blamed);
+
 export const isEvidence = (fault: FaultKind): boolean => rules[fault] !== undefined;
 
 /** An answer, as evidence for or against a resource. */
@@ -131,14 +149,14 @@ export class Blame {
   answered(evidence: Evidence, now: number, isOnly = false): Verdict | undefined {
     const { account, resource, fault } = evidence;
     const rule = fault && rules[fault];
-    if (!fault || !rule) return this.#succeeded(account);
+    if (!fault || !rule) return this.#succeeded(account, resource);
     const bad = { ...evidence, fault };
     // What was sent before a hold began gives no new information, unless the service asks for a longer wait.
     if (this.#isBeforeHold(undefined, bad)) return undefined;
     if (fault === 'rate-limited') return this.#verdict(undefined, bad, [], now);
     if (account === undefined || this.#isBeforeHold(account, bad)) return undefined;
     const all = noted(this.#ofBridge, bad, account);
-    const blamed = [...all.values()].flatMap((resources) => [...resources]);
+    const blamed = allOf(all);
     // Rule: blame-several-accounts
     if (all.size > 1 && blamed.length >= rule.bridge) return this.#verdict(undefined, bad, blamed, now);
     const own = noted(this.#ofAccounts, bad, account).get(account) ?? new Set([resource]);
@@ -156,11 +174,12 @@ export class Blame {
   }
 
   /** A success of an account clears its own suspects, and no accounts are suspected together any more. */
-  #succeeded(account: string | undefined): undefined {
-    if (this.#ofBridge.size > 0) this.#ofBridge.clear();
-    if (this.#ofAccounts.size === 0 || account === undefined) return;
+  #succeeded(account: string | undefined, resource: string): undefined {
+    for (const [fault, suspects] of this.#ofBridge)
+      if (clears(resource, fault, allOf(suspects))) this.#ofBridge.delete(fault);
+    if (account === undefined) return;
     for (const [fault, suspects] of this.#ofAccounts)
-      if (suspects.delete(account) && suspects.size === 0) this.#ofAccounts.delete(fault);
+      if (clears(resource, fault, suspects.get(account) ?? [])) suspects.delete(account);
   }
 
   #verdict(account: string | undefined, bad: Bad, blamed: readonly string[], now: number): Verdict {
@@ -180,6 +199,8 @@ export class Blame {
     return holdAfter(bad, isAddress ? this.#circuitMs : (rules[bad.fault]?.firstMs ?? 0), now);
   }
 }
+
+const allOf = (suspects: Suspects): string[] => [...suspects.values()].flatMap((resources) => [...resources]);
 
 /** Notes a suspected resource. @returns all suspects of the fault */
 function noted(evidence: Map<FaultKind, Suspects>, { fault, resource }: Bad, account: string): Suspects {

@@ -4,7 +4,7 @@
  * account in its row.
  */
 import { metrics } from '../contract/names.ts';
-import { afterTrial, Blame, type Evidence, isEvidence } from '../domain/blame.ts';
+import { afterTrial, Blame, type Evidence, isEndedBy, isEvidence } from '../domain/blame.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { PartnerError } from '../domain/faults.ts';
 import {
@@ -143,7 +143,7 @@ export class HoldKeeper {
     else if (this.#failing.size < maxFailing) this.#failing.add(resource);
     const decide: Rule = (holder) => {
       const hold = blamingHold(holder);
-      if (!isBad) return withoutHolds(holder, (one) => one.fault !== undefined);
+      if (!isBad) return withoutHolds(holder, (one) => isEndedBy(resource, one));
       if (!hold) return holder;
       const others = withoutHolds(holder, (one) => one === hold);
       const next = afterTrial(hold, evidence, now);

@@ -6,6 +6,7 @@
 import { subjectOf } from '../model/history.ts';
 import { type Ill, illAnswer } from '../model/ill.ts';
 import type { Plan } from '../model/plan.ts';
+import { epochMs } from '../model/scheduler.ts';
 import type { SimWorld } from '../world/sim-world.ts';
 import { nameOf } from '../world/users.ts';
 
@@ -81,6 +82,24 @@ export function checkRequests({ plan, askedOf, history }: SimWorld): void {
     const message = `an advert of ${ill.account} was asked ${asked} times for ${messages} messages, although it answered 503`;
     history.violated({ invariant: 'service-not-hammered', message });
   }
+}
+
+/** Twenty different adverts are the evidence, which each of the two workers collects; then there is a trial a minute. */
+const mostRefused = 55;
+/** By then, there is enough evidence. */
+const evidenceMs = 3 * minuteMs;
+
+/** Checks `few-dead-letters` where the service refuses every advert alike. */
+export function checkRefusals({ plan, askedOf, history }: SimWorld): void {
+  if (!plan.refusesAlike) return;
+  const violated = (message: string) => history.violated({ invariant: 'few-dead-letters', message });
+  for (const { fromMs, untilMs } of plan.ills.slice(0, 1)) {
+    const [from, until] = [epochMs + fromMs + evidenceMs, epochMs + untilMs];
+    const late = history.deadLetteredAt.filter((at) => at > from && at < until).length;
+    if (late > 0) violated(`${late} messages were dead-lettered long after every advert was refused`);
+  }
+  const asked = [...askedOf.values()].reduce((sum, times) => sum + times, 0);
+  if (asked > mostRefused) violated(`${asked} adverts were asked for while every one was refused`);
 }
 
 /** Checks `nobody-delays-another` beside a backlog of one account. */

@@ -93,6 +93,7 @@ export function createHistory(scheduler: Scheduler) {
   const brokenFeeds = new Set<string>();
   const malformed = new Map<string, number>();
   const judged = new Map<string, Set<string>>();
+  const deadLetteredAt: number[] = [];
   const authorizations: Envelope[] = [];
   const violations: Violation[] = [];
   /** Number of listed IDs, by account and generation. */
@@ -201,7 +202,9 @@ export function createHistory(scheduler: Scheduler) {
 
     /** By message key: the verdicts meant to end the message's wait, in the queue or outside. */
     judged: judged as ReadonlyMap<string, ReadonlySet<string>>,
+    deadLetteredAt: deadLetteredAt as readonly number[],
     judge(key: string, verdict: string): void {
+      if (verdict === 'dead-letter') deadLetteredAt.push(scheduler.now());
       judged.set(key, (judged.get(key) ?? new Set()).add(verdict));
     },
 

@@ -17,6 +17,8 @@ export const invariants = {
   'operator-pause-kept':
     'during an operator’s pause, only token requests are sent for the paused accounts; no message is given up because of the pause, and waiting messages come back after it',
   'nobody-delays-another': 'one bad advert or partner account does not delay others',
+  'few-dead-letters':
+    'while every advert is refused alike, about one message a minute is tried, and none is given up',
   'books-balance': 'the books account for every ID that was listed',
   'history-answers': '`history` reports correctly what happened to an advert',
   'audit-true':

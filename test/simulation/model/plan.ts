@@ -56,6 +56,8 @@ export interface Plan {
   readonly ills: readonly Ill[];
   /** The same world without what is ill, to compare delays with; undefined: delays are not compared. */
   readonly healthy?: Plan;
+  /** Every advert is refused alike for a while: few messages may be dead-lettered. */
+  readonly refusesAlike?: boolean;
   /** An account with so many changes at once that they take minutes; undefined: none. */
   readonly backlogOf?: string;
   /** Reads of a secret return the version of up to this long ago. */

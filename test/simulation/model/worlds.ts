@@ -53,6 +53,11 @@ export const worlds = {
     oneOf: seldom,
     change: backlogPlan,
   },
+  'refuses-alike': {
+    says: 'every advert is refused as a wrong request for ten minutes (27 D4)',
+    oneOf: seldom,
+    change: refusingPlan,
+  },
   'stale-secrets': {
     says: 'reads of a secret return the version of up to ten seconds ago (27 F1)',
     oneOf: often,
@@ -198,6 +203,34 @@ function backlogPlan(plan: Plan, random: Random): Plan {
     service: { ...steady.service, maxPerPage: 1_000 },
     backlogOf: 'dune',
   };
+}
+
+/** The steady world, with three hundred changes more, in which every advert is refused for ten minutes. */
+function refusingPlan(plan: Plan, random: Random): Plan {
+  const steady = steadyPlan(plan, random);
+  const [fromMs, untilMs] = [3 * minuteMs, 13 * minuteMs];
+  const more = Array.from({ length: 300 }, (_, index) => ({
+    ...{
+      key: `more-${index}`,
+      atMs: between(random, fromMs, untilMs),
+      account: pick(random, steady.accounts),
+    },
+    ...{ advertId: String(1_000 + index), status: 'new' },
+  }));
+  const changes = [...steady.changes, ...more];
+  const ills = steady.accounts.map((account): Ill => {
+    const advertIds = new Set(changes.flatMap(({ advertId }) => advertId ?? []));
+    return {
+      key: `ill-${account}`,
+      account,
+      of: 'adverts',
+      advertIds,
+      answer: 'status-400',
+      fromMs,
+      untilMs,
+    };
+  });
+  return { ...steady, changes, ills, refusesAlike: true };
 }
 
 /** The steady world, in which the service asks for a minute's pause, and clocks were five hours ahead until then. */

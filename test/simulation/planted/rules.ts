@@ -45,12 +45,14 @@ export const plantedRules: Readonly<Record<string, string>> = {
   'blame-the-only-account':
     '403 for two adverts of an account holds the bridge only if no other account is connected',
   'one-trial-at-a-time': 'one request tries the service after a hold, and all others wait for its result',
+  'refusals-judged-by-kind': 'that a feed is read well ends no hold for adverts that are refused',
   'hold-has-a-length': 'a hold that lasts for longer than its length, because a clock was set back, is over',
   'cursor-403-counted': 'a 403 for a cursor is judged by the next request, which has no cursor',
   'one-403-opens-circuit': 'the circuit opens only when two different accounts answer 403',
   'delay-does-not-grow':
     'the delay of a message grows with each receive, even if the service asks for a shorter one',
   'no-giving-up': 'fan-out gives a message up before the queue dead-letters it',
+  'no-dead-letter-on-hold': 'no message is dead-lettered while its account or the bridge is on hold',
   'stopped-wait-in-queue': 'messages of a stopped account wait outside the queue',
   'early-end-not-noticed': 'messages aside are put back when their pause ends early',
   'removed-before-sent': 'a message aside is sent to the queue before its row is removed',

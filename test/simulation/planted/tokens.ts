@@ -138,6 +138,11 @@ export const plantedInTokens: readonly PlantedFault[] = [
     from: "if (isOnly && fault === 'forbidden' && own.size >= rule.bridge)",
     to: "if (!isOnly && fault === 'forbidden' && own.size >= rule.bridge)",
   }),
+  inClient('refusals-judged-by-kind', {
+    file: blame,
+    from: 'return [...suspects].some((suspect) => kindOf(suspect) === kind);',
+    to: 'return kind !== undefined;',
+  }),
   inClient('one-trial-at-a-time', {
     file: holdKeeper,
     from: 'return hold ? withHold(current, whileTried(hold, now)) : current;',

@@ -39,6 +39,19 @@ export const plantedInWaiting: readonly PlantedFault[] = [
       ],
     },
   ]),
+  plantedSource('no-dead-letter-on-hold', [
+    {
+      folder,
+      entry,
+      replacements: [
+        {
+          file: entry,
+          from: "return untilMs > clock.now() ? { later: untilMs - clock.now() } : 'queue';",
+          to: "return 'queue';",
+        },
+      ],
+    },
+  ]),
   plantedSource('stopped-wait-in-queue', [
     {
       folder,

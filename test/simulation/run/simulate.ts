@@ -1,6 +1,6 @@
 /** One run: takes a seed, and returns the violations. */
 import { checkAuthorizations } from '../checks/authorizations.ts';
-import { checkBacklog, checkBeside, checkRequests } from '../checks/beside.ts';
+import { checkBacklog, checkBeside, checkRefusals, checkRequests } from '../checks/beside.ts';
 import { checkBooks } from '../checks/books.ts';
 import { checkDelays } from '../checks/delays.ts';
 import { checkEvents } from '../checks/events.ts';
@@ -90,6 +90,7 @@ async function live(plan: Plan, options: SimulateOptions): Promise<SimWorld> {
     checkEvents(world);
     checkDelays(world);
     checkRequests(world);
+    checkRefusals(world);
     await checkQueue(world);
     await checkHistories(world, { readHistory, isOver: isDone && isDoneAgain });
     await checkBooks(world);

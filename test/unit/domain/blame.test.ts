@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { afterTrial, Blame } from '../../../shared/domain/blame.ts';
+import { afterTrial, Blame, isEndedBy } from '../../../shared/domain/blame.ts';
 import type { FaultKind } from '../../../shared/domain/faults.ts';
 
 const startMs = 1_000_000;
@@ -50,6 +50,29 @@ describe('blame', () => {
 
     expect(answered('main', [3, 4], fault)).toBeUndefined();
     expect(answered('main', [5], fault)).toBeDefined();
+  });
+
+  it('holds the bridge for twenty adverts refused alike, although feeds are read well', () => {
+    const { blame, now, pass } = setUp();
+    const answer = (advert: number, fault?: FaultKind) => {
+      const [account, path] = [
+        advert % 2 ? 'main' : 'shop',
+        fault ? `/adverts/${advert}` : '/status/adverts',
+      ];
+      pass(10);
+      return blame.answered({ account, resource: `${account} ${path}`, fault, sentAt: now() }, now());
+    };
+    for (let advert = 1; advert < 20; advert += 1) {
+      expect(answer(advert, 'invalid-request')).toBeUndefined();
+      answer(advert);
+    }
+
+    const verdict = answer(20, 'invalid-request');
+
+    expect(verdict).toMatchObject({ account: undefined, hold: { fault: 'invalid-request', forMs: 60_000 } });
+    const { hold } = verdict ?? expect.fail();
+    expect(isEndedBy('main /status/adverts', hold)).toBe(false);
+    expect(isEndedBy('main /adverts/99', hold)).toBe(true);
   });
 
   it('does not take the success of another account for one of this', () => {
