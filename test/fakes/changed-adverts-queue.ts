@@ -29,6 +29,8 @@ export interface InMemoryQueueOptions {
   readonly deadLetters: Pick<DeadLetters, 'count'>;
   /** A message received this often is dead-lettered instead of being delivered again. Default 1,000. */
   readonly maxReceives?: number;
+  /** Delivers the oldest message first, as SQS does. Default: partner accounts take turns, as in the embedded bridge. */
+  readonly isFifo?: boolean;
 }
 
 interface QueuedMessage extends Queued {
@@ -40,12 +42,13 @@ interface QueuedMessage extends Queued {
 
 /** The queue between drain and fan-out, with its books, which behaves like SQS FIFO. */
 export function createInMemoryQueue(options: InMemoryQueueOptions) {
-  const { clock, rows, aside, deadLetters, maxReceives = maxReceiveCount } = options;
+  const { clock, rows, aside, deadLetters, maxReceives = maxReceiveCount, isFifo = false } = options;
   const messages = new Map<number, QueuedMessage>();
   const sentAtByKey = new Map<string, number>();
   let lastSequenceNumber = 0;
   const groups = new MessageGroups<QueuedMessage>({
     groupOf: ({ message }) => messageGroupOf(message),
+    ...(!isFifo && { accountOf: ({ message }) => message.partnerAccount }),
   });
 
   /** Whether the key is new; also deletes keys that are old enough. */

@@ -232,6 +232,15 @@ export function changedAdvertsQueueSuite(
       ]);
     });
 
+    it('puts the adverts in the order of their oldest message, also after a delay', async () => {
+      const { queue, advance } = await timed();
+      await queue.send(['1', '2', '3'].map((advertId) => changedAdvert({ advertId })));
+      const [first] = await queue.receive({ ...many, maxGroups: 1 });
+      await queue.settle([settlement(first, { kind: 'retry', delayMs: 1_000 })]);
+      advance(1_000);
+      expect((await queue.receive(many)).map(({ message }) => message?.advertId)).toEqual(['1', '2', '3']);
+    });
+
     it('holds back an advert that is in line again when one of its messages is put off late', async () => {
       const { queue, advance } = await timed();
       await queue.send(['0', '1', '1'].map((advertId) => changedAdvert({ advertId })));

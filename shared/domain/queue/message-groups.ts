@@ -25,8 +25,6 @@ interface Group<T extends Queued> {
 
 /** A group ready for delivery; outdated when its first message has changed. */
 interface Ready<T extends Queued> {
-  /** The group with the lowest rank is next. */
-  readonly rank: number;
   readonly group: Group<T>;
   readonly first: T;
 }
@@ -52,11 +50,9 @@ export class MessageGroups<T extends Queued> {
   readonly #options: GroupOptions<T>;
   readonly #groups = new Map<string, Group<T>>();
   // Entries of both may be outdated, and are checked when their turn comes.
-  readonly #ready = new TinyQueue<Ready<T>>([], (a, b) => a.rank - b.rank);
+  /** By account, the one whose turn is next first; the group with the oldest message comes first. */
+  readonly #ready = new Map<string, TinyQueue<Ready<T>>>();
   #timers = new TinyQueue<Timer<T>>([], byTime);
-  /** The rank of the last group of each account, and of the last group that was delivered. */
-  readonly #lastRanks = new Map<string, number>();
-  #rank = 0;
 
   constructor(options: GroupOptions<T>) {
     this.#options = options;
@@ -74,12 +70,9 @@ export class MessageGroups<T extends Queued> {
     this.#endTimers(nowMs);
     const handedOut: T[] = [];
     for (let count = 0; count < maxGroups; ) {
-      const entry = this.#ready.pop();
-      if (!entry) break;
-      const { group, first } = entry;
-      if (group.hidden.size > 0 || firstOf(group) !== first) continue;
+      const group = this.#nextReady();
+      if (!group) break;
       count += 1;
-      this.#rank = entry.rank;
       for (const queued of group.messages.values()) {
         if (group.hidden.size === maxPerGroup) break;
         queued.receives += 1;
@@ -128,18 +121,29 @@ export class MessageGroups<T extends Queued> {
       return;
     }
     const first = firstOf(group);
-    if (first) this.#ready.push({ rank: this.#rankOf(first), group, first });
+    if (first) this.#readyOf(first).push({ group, first });
     else this.#groups.delete(group.key);
   }
 
-  /** The next place in the line of its account, whose turns begin with the next delivery. */
-  #rankOf(first: T): number {
-    const { accountOf } = this.#options;
-    if (!accountOf) return first.sequenceNumber;
-    const account = accountOf(first);
-    const rank = Math.max(this.#rank, this.#lastRanks.get(account) ?? 0) + 1;
-    this.#lastRanks.set(account, rank);
-    return rank;
+  #readyOf(first: T): TinyQueue<Ready<T>> {
+    const account = this.#options.accountOf?.(first) ?? '';
+    const ready = this.#ready.get(account) ?? new TinyQueue<Ready<T>>([], byAge);
+    this.#ready.set(account, ready);
+    return ready;
+  }
+
+  /** The next group of the account that was served least recently; that account's next turn is the last. */
+  #nextReady(): Group<T> | undefined {
+    for (const [account, ready] of this.#ready) {
+      for (let entry = ready.pop(); entry; entry = ready.pop()) {
+        const { group, first } = entry;
+        if (group.hidden.size > 0 || firstOf(group) !== first) continue;
+        this.#ready.delete(account);
+        this.#ready.set(account, ready);
+        return group;
+      }
+    }
+    return undefined;
   }
 
   #endTimers(nowMs: number): void {
@@ -153,6 +157,8 @@ export class MessageGroups<T extends Queued> {
     }
   }
 }
+
+const byAge = (a: Ready<Queued>, b: Ready<Queued>): number => a.first.sequenceNumber - b.first.sequenceNumber;
 
 const byTime = (a: { readonly at: number }, b: { readonly at: number }): number => a.at - b.at;
 

@@ -38,6 +38,7 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
   const service = createService({ scheduler, ...plan.service });
   const history = createHistory(scheduler);
   const state = createInMemoryState({
+    isFifo: true,
     clock: scheduler,
     maxReceives: plan.queueMaxReceives,
   });

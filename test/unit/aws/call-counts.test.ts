@@ -24,7 +24,7 @@ const units = ({ calls }: Invocations) => ({
 });
 
 describe.each([
-  [1, 400],
+  [1, 300],
   [3, 100],
 ])('with %i partner accounts and %i changes', (partnerAccounts, changes) => {
   let aws: Awaited<ReturnType<typeof startAws>>;
@@ -73,7 +73,7 @@ describe.each([
     fannedOut = await aws.fanOut();
     asked.changes = requestsOf();
     for (let round = 0; round < 10; round += 1) {
-      for (const id of ids.slice(0, 50)) control.setStatus(id, round % 2 === 0 ? 'sold' : 'active');
+      for (const id of ids.slice(0, 30)) control.setStatus(id, round % 2 === 0 ? 'sold' : 'active');
     }
     clock.pass(minuteMs);
     await aws.invoke('drain');
@@ -157,6 +157,6 @@ describe.each([
   });
 
   it('adverts that a page lists ten times are fetched once', () => {
-    expect(asked.repeated).toEqual({ advert: 50, feed: partnerAccounts });
+    expect(asked.repeated).toEqual({ advert: 30, feed: partnerAccounts });
   });
 });

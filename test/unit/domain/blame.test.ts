@@ -135,14 +135,30 @@ describe('blame', () => {
   });
 
   it('ignores answers to requests that were sent before the hold began', () => {
-    const { blame, answered, now } = setUp();
+    const { blame, answered, now, pass } = setUp();
     const sentAt = now();
+    const late = (account: string, fault: FaultKind) =>
+      [4, 5, 6].map((advert) =>
+        blame.answered({ account, resource: `${account} ${advert}`, fault, sentAt }, now()),
+      );
+    const nothing = [undefined, undefined, undefined];
     answered('main', [1, 2, 3], 'transient');
+    expect(late('main', 'transient')).toEqual(nothing);
+    pass(1_000);
+    answered('main', [1], 'forbidden');
+    expect(answered('shop', [1], 'forbidden')).toMatchObject({ account: undefined });
 
-    const late = [4, 5, 6].map((advert) =>
-      blame.answered({ account: 'main', resource: `main ${advert}`, fault: 'transient', sentAt }, now()),
-    );
-    expect(late).toEqual([undefined, undefined, undefined]);
+    expect([...late('beta', 'forbidden'), ...late('dune', 'forbidden')]).toEqual([...nothing, ...nothing]);
+  });
+
+  it('doubles the next hold although a request of before the hold succeeds', () => {
+    const { blame, answered, now, pass } = setUp();
+    const sentAt = now();
+    expect(answered('main', [1], 'rate-limited')?.hold.forMs).toBe(1_000);
+    blame.answered({ account: 'main', resource: 'main 2', fault: undefined, sentAt }, now());
+    pass(1_000);
+
+    expect(answered('main', [1], 'rate-limited')?.hold.forMs).toBe(2_000);
   });
 
   it.each<FaultKind>(['invalid-request', 'request-refused', 'wrong-path', 'contract-broken'])(

@@ -10,6 +10,7 @@ import type { PartnerAccount } from '../../../../shared/domain/partner-account.t
 import { Secret } from '../../../../shared/domain/secret.ts';
 import type { MessageAside } from '../../../../shared/ports/changed-adverts-queue.ts';
 import type { CallOptions, FeedReader } from '../../../../shared/ports/readers.ts';
+import { drainLimits } from '../../../../shared/runtime/limits.ts';
 import { tokenHold } from '../../../helpers/holds.ts';
 import { changedAdvert } from '../../../helpers/records.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
@@ -64,6 +65,10 @@ describe('a run of the drain', () => {
       drainWith({ accounts }).run({ deadlineMs: world.clock.now() + 1, nextRunMs: 0 }),
     ).rejects.toThrow('throttled');
   });
+});
+
+it('a crash stops a feed for two minutes at most', () => {
+  expect(drainLimits.leaseMs).toBeLessThanOrEqual(2 * minuteMs);
 });
 
 describe('a round of the drain', () => {
