@@ -17,9 +17,8 @@ import { Drain } from './constructs/drain.ts';
 import { durableTable } from './constructs/durable-table.ts';
 import { eventBus } from './constructs/event-bus.ts';
 import { FanOut } from './constructs/fan-out.ts';
-import { Alarms } from './constructs/monitoring/alarms.ts';
+import { Alarms, bridgeMetric } from './constructs/monitoring/alarms.ts';
 import { Dashboard } from './constructs/monitoring/dashboard.ts';
-import { bridgeMetric } from './constructs/monitoring/metrics.ts';
 import { withSecurityGroup } from './constructs/network.ts';
 import { ownPackage } from './constructs/package-files.ts';
 import type { AdvertBridgeProps } from './constructs/props/advert-bridge-props.ts';
@@ -143,11 +142,6 @@ export class AdvertBridge extends Construct {
       subscription.alarm.addOkAction(action);
     }
     return subscription;
-  }
-
-  /** Allows `grantee` to put events on the bridge's bus. */
-  grantPublish(grantee: IGrantable): Grant {
-    return this.bus.grantPutEventsTo(grantee);
   }
 
   /** Allows `grantee` what `advert-bridge status` needs: docs/operate/deploy.md#what-status-has-to-be-allowed. */

@@ -1,4 +1,4 @@
-import type { Duration } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
 import {
   type IRole,
   Policy,
@@ -15,6 +15,7 @@ import {
   Runtime,
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import { Schedule, ScheduleExpression, ScheduleGroup, ScheduleTargetInput } from 'aws-cdk-lib/aws-scheduler';
 import type { Construct } from 'constructs';
 import { type FunctionName, type ResourceName, resourceKeys } from '../../shared/contract/environment.ts';
 import { Grantee, type Parts, tokenReaderPathOf } from './grantee.ts';
@@ -34,6 +35,9 @@ export interface BridgeFunctionProps {
    */
   readonly readsTokens?: boolean;
 }
+
+/** The minimum of EventBridge Scheduler and Lambda. */
+const maxEventAge = Duration.minutes(1);
 
 /**
  * The function of a stage, with everything that all functions have in common. Its environment initially contains the
@@ -98,6 +102,44 @@ export class BridgeFunction extends Grantee {
       new PolicyStatement({ sid, ...statement, conditions: { ...statement.conditions, ArnEquals } }),
     );
     return this;
+  }
+
+  /**
+   * Invokes the function at a regular interval. The scheduler and Lambda's queue of asynchronous events drop an
+   * invocation that cannot start in time: the next run does the same work, and accumulated runs after an outage would
+   * not help. CDK's own target for functions puts its role into the stack instead of the bridge, and the role may invoke
+   * every version of the function.
+   */
+  protected runEvery(every: Duration, description: string): Schedule {
+    const { functionArn, env } = this.lambda;
+    this.lambda.configureAsyncInvoke({ retryAttempts: 0, maxEventAge });
+    const group = ScheduleGroup.fromDefaultScheduleGroup(this, 'ScheduleGroup');
+    const role = new Role(this, 'ScheduleRole', {
+      // The condition cannot name a single schedule, only a group:
+      // https://docs.aws.amazon.com/scheduler/latest/UserGuide/cross-service-confused-deputy-prevention.html
+      assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
+        conditions: {
+          StringEquals: { 'aws:SourceAccount': env.account },
+          ArnEquals: { 'aws:SourceArn': group.scheduleGroupArn },
+        },
+      }),
+    });
+    const invoke = new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [functionArn] });
+    const granted = role.addToPrincipalPolicy(invoke).policyDependable;
+    const made = new Schedule(this, 'Schedule', {
+      description,
+      schedule: ScheduleExpression.rate(every),
+      target: {
+        bind: () => ({
+          arn: functionArn,
+          role,
+          input: ScheduleTargetInput.fromObject({}),
+          retryPolicy: { maximumRetryAttempts: 0, maximumEventAgeInSeconds: maxEventAge.toSeconds() },
+        }),
+      },
+    });
+    if (granted) made.node.addDependency(granted);
+    return made;
   }
 
   /** Sets an environment variable to the name of a resource. */

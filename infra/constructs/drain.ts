@@ -3,7 +3,6 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import { BridgeFunction } from './bridge-function.ts';
 import type { Parts } from './grantee.ts';
-import { schedule } from './schedule.ts';
 
 /** EventBridge Scheduler's shortest interval. With `pollSeconds` below 60, one run polls several times. */
 const every = Duration.minutes(1);
@@ -16,7 +15,7 @@ const timeout = Duration.seconds(90);
 
 /** Reads the feeds every minute, and puts changed adverts into the queue. */
 export class Drain extends BridgeFunction {
-  readonly schedule = schedule(this, 'Reads the change feeds', every);
+  readonly schedule = this.runEvery(every, 'Reads the change feeds');
 
   constructor(scope: Construct, parts: Parts, refreshToken: IFunction) {
     super(scope, parts, {

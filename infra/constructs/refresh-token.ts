@@ -2,7 +2,6 @@ import { Duration } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { BridgeFunction } from './bridge-function.ts';
 import type { Parts } from './grantee.ts';
-import { schedule } from './schedule.ts';
 
 /**
  * Drain and fan-out request a refresh when they find a token expired; this schedule refreshes the others well before
@@ -19,7 +18,7 @@ const timeout = Duration.minutes(1);
  * Refreshes the tokens of partner accounts. For its callers see docs/operate/security.md#who-may-call-which-function.
  */
 export class RefreshToken extends BridgeFunction {
-  readonly schedule = schedule(this, 'Refreshes tokens that have run out', every);
+  readonly schedule = this.runEvery(every, 'Refreshes tokens that have run out');
 
   constructor(scope: Construct, parts: Parts) {
     super(scope, parts, {

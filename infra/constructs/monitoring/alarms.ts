@@ -1,5 +1,12 @@
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import { Alarm, ComparisonOperator, type IMetric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import {
+  Alarm,
+  ComparisonOperator,
+  type IMetric,
+  Metric,
+  Stats,
+  TreatMissingData,
+} from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
@@ -7,10 +14,16 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
-import { alarms, lateAfterSeconds, maxLagSeconds, metrics } from '../../../shared/contract/names.ts';
+import {
+  alarms,
+  lateAfterSeconds,
+  type MetricName,
+  maxLagSeconds,
+  metrics,
+  metricsNamespace,
+} from '../../../shared/contract/names.ts';
 import type { ChangedAdverts } from '../changed-adverts.ts';
 import type { BridgeConfig } from '../props/bridge-config.ts';
-import { bridgeMetric, period } from './metrics.ts';
 
 export interface AlarmsProps {
   readonly settings: BridgeConfig;
@@ -20,30 +33,32 @@ export interface AlarmsProps {
 }
 
 interface Watch {
-  /**
-   * `high`: events are late or missing now. `medium`: within the day.
-   *
-   * @default high
-   */
+  /** `high`, the default: events are late or missing now. `medium`: within the day. */
   readonly severity?: 'high' | 'medium';
   /** For the person who is on call: what is wrong, and how it affects subscribers. */
   readonly says: string;
   readonly metric: IMetric;
-  /**
-   * The alarm is raised above this value.
-   *
-   * @default 0
-   */
+  /** The alarm is raised above this value. Default 0. */
   readonly above?: number;
-  /**
-   * How many of the last twelve periods (one hour) must be above the threshold.
-   *
-   * @default - only the last one counts
-   */
-  readonly periodsInAnHour?: number;
-  /** @default - nothing is wrong, because most metrics are emitted only when non-zero */
+  /** In three of the last twelve periods: one of them alone ends by itself. Default: in the last one. */
+  readonly isRepeated?: boolean;
+  /** Default: nothing is wrong, because most metrics are emitted only when non-zero. */
   readonly missing?: TreatMissingData;
 }
+
+/** The period of the metrics in alarms and on the dashboard. */
+export const period = Duration.minutes(5);
+
+/** A metric as shared/runtime/observer.ts writes it: `service` is the same for all functions of a bridge. */
+export const bridgeMetric = (
+  { namePrefix }: Pick<BridgeConfig, 'namePrefix'>,
+  metricName: MetricName,
+  statistic: string,
+): Metric =>
+  new Metric({
+    ...{ namespace: metricsNamespace, metricName, statistic, period },
+    dimensionsMap: { service: namePrefix },
+  });
 
 /** The alarms. Each one has a section in docs/operate/runbook.md. */
 export class Alarms extends Construct {
@@ -63,7 +78,7 @@ export class Alarms extends Construct {
   }
 
   #alarm({ name: bridge, runbookUrl }: BridgeConfig, name: string, watch: Watch): Alarm {
-    const { severity = 'high', says, metric, above = 0, periodsInAnHour, missing } = watch;
+    const { severity = 'high', says, metric, above = 0, isRepeated = false, missing } = watch;
     const heading = name.split('-')[0]?.toLowerCase();
     return new Alarm(this, name, {
       alarmName: `${bridge}-${name}`,
@@ -71,9 +86,7 @@ export class Alarms extends Construct {
       metric,
       comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
       threshold: above,
-      ...(periodsInAnHour === undefined
-        ? { evaluationPeriods: 1 }
-        : { evaluationPeriods: 12, datapointsToAlarm: periodsInAnHour }),
+      ...(isRepeated ? { evaluationPeriods: 12, datapointsToAlarm: 3 } : { evaluationPeriods: 1 }),
       treatMissingData: missing ?? TreatMissingData.NOT_BREACHING,
     });
   }
@@ -118,7 +131,7 @@ function watchesOf({
     },
     [alarms.lateEvents]: {
       severity: 'medium',
-      periodsInAnHour: often,
+      isRepeated: true,
       says: `Events were published more than ${Duration.seconds(lateAfterSeconds).toHumanString()} after the feed had listed their changes, again and again.`,
       metric: bridgeMetric(settings, metrics.lateEvents, SUM),
     },
@@ -155,12 +168,8 @@ function watchesOf({
   };
 }
 
-/**
- * A single failure is a crash that the next run repairs; refresh-token runs four times an hour. Failures of
- * the drain appear in the lag.
- */
-const often = 3;
-const failing = { severity: 'medium', periodsInAnHour: often } as const;
+/** A single failure is a crash that the next run repairs. Failures of the drain appear in the lag. */
+const failing = { severity: 'medium', isRepeated: true } as const;
 
 /**
  * Sends alarms by email. CloudWatch may publish to an encrypted topic only if the key's policy allows it, and the

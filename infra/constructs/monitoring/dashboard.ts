@@ -17,7 +17,7 @@ import { maxLagSeconds, metrics } from '../../../shared/contract/names.ts';
 import type { ChangedAdverts } from '../changed-adverts.ts';
 import { stageOf } from '../package-files.ts';
 import type { BridgeConfig } from '../props/bridge-config.ts';
-import { bridgeMetric, period } from './metrics.ts';
+import { bridgeMetric, period } from './alarms.ts';
 
 export interface DashboardProps {
   readonly settings: BridgeConfig;
