@@ -3,11 +3,11 @@
  * return again is stored: a refreshed token pair, and, during the refresh, its lock (dry-store.ts).
  */
 import { DatabaseSync } from 'node:sqlite';
+import { createConnection } from '../shared/sqlite/file/connection.ts';
 import { stateFileIn } from '../shared/sqlite/file/private-folder.ts';
 import { freeWhatWasHeld } from '../shared/sqlite/file/run-lock.ts';
 import { migrate } from '../shared/sqlite/file/schema.ts';
 import { guarded } from '../shared/sqlite/file/state-error.ts';
-import { createStore } from '../shared/sqlite/file/store.ts';
 import { type EmbeddedState, stateOver } from '../shared/sqlite/state.ts';
 import { createAdvertHistories } from '../shared/state/advert-histories.ts';
 import { createBudgetStore } from '../shared/state/budget.ts';
@@ -24,7 +24,7 @@ const copied = ['documents', 'messages', 'sent_keys'];
 export function createDryState(real: EmbeddedState, dir: string): EmbeddedState {
   const file = stateFileIn(dir);
   const db = guarded(file, () => copyOf(file));
-  const copy = stateOver(createStore(db, 'the state in memory'), Date);
+  const copy = stateOver(createConnection(db, 'the state in memory'), Date);
   const rows = createDryStore(real.rows, copy.rows);
   const advertHistories = createAdvertHistories(rows);
   return {

@@ -3,9 +3,8 @@ import { createHash } from 'node:crypto';
 import { auditBatch } from '../functions/drain/audit-share.ts';
 import { idsOf } from '../functions/drain/page-ids.ts';
 import { PartnerError } from '../shared/domain/faults.ts';
-import type { AdvertSource } from '../shared/ports/backfills.ts';
 import type { AdvertHistories } from '../shared/state/advert-histories.ts';
-import type { BackfillKey } from '../shared/state/progress.ts';
+import type { AdvertSource, BackfillKey } from '../shared/state/progress.ts';
 import { once } from './ask.ts';
 import type { Bridge } from './bridge.ts';
 

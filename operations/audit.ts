@@ -4,9 +4,8 @@
  */
 import { auditPaceMs } from '../functions/drain/audit-share.ts';
 import type { AdvertEvent } from '../shared/contract/events.ts';
-import type { AdvertSource, AuditProgress } from '../shared/ports/backfills.ts';
 import type { AdvertRow } from '../shared/state/advert-histories.ts';
-import type { BackfillKey } from '../shared/state/progress.ts';
+import type { AdvertSource, AuditProgress, BackfillKey } from '../shared/state/progress.ts';
 import type { AuditedBridge } from './advert-sources.ts';
 import type { Bridge } from './bridge.ts';
 import { type Look, type Walk, type WalkedBridge, type WalkOptions, type WalkResult, walk } from './walk.ts';

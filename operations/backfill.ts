@@ -1,6 +1,5 @@
 /** A backfill: every advert of a list is fetched once, and gets an event if it has none or if its latest one differs. */
-import type { AdvertSource, BackfillProgress } from '../shared/ports/backfills.ts';
-import type { BackfillKey } from '../shared/state/progress.ts';
+import type { AdvertSource, BackfillKey, BackfillProgress } from '../shared/state/progress.ts';
 import { neverTheSame } from './advert-sources.ts';
 import type { Bridge } from './bridge.ts';
 import { type WalkedBridge, type WalkOptions, type WalkResult, walk } from './walk.ts';

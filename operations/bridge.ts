@@ -6,10 +6,8 @@ import type { Clock } from '../shared/domain/clock.ts';
 import type { PartnerAccount } from '../shared/domain/partner-account.ts';
 import type { Secret } from '../shared/domain/secret.ts';
 import type { AdvertLister } from '../shared/partner-api/partner-service.ts';
-import type { AuditProgress, BackfillProgress } from '../shared/ports/backfills.ts';
-import type { ChangedAdvertsQueue } from '../shared/ports/changed-adverts-queue.ts';
+import type { ChangedAdvertsQueue, WaitingMessages } from '../shared/ports/changed-adverts-queue.ts';
 import type { FeedReader } from '../shared/ports/readers.ts';
-import type { WaitingMessages } from '../shared/ports/waiting-messages.ts';
 import type { Webhooks } from '../shared/sqlite/webhooks.ts';
 import type { ActivityStore } from '../shared/state/activity.ts';
 import type { AdvertHistories } from '../shared/state/advert-histories.ts';
@@ -18,7 +16,7 @@ import type { BookKeeper } from '../shared/state/books.ts';
 import type { BudgetStore } from '../shared/state/budget.ts';
 import type { FeedStates } from '../shared/state/feed-states.ts';
 import type { PartnerAccounts } from '../shared/state/partner-accounts.ts';
-import type { Progresses } from '../shared/state/progress.ts';
+import type { AuditProgress, BackfillProgress, Progresses } from '../shared/state/progress.ts';
 import type { PastMinute, StackState } from './stack-state.ts';
 
 /** What an operation acts on. Everything that costs a request is read on first use. */

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { GetQueueUrlCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { createEventPublisher, RefusedEventError } from '../shared/aws/event-publisher.ts';
-import { sendBatches } from '../shared/aws/sqs/send-batches.ts';
+import { sendBatches } from '../shared/aws/sqs.ts';
 import { UsageError } from './errors.ts';
 import type { StackOutputs } from './stack-outputs.ts';
 

@@ -8,8 +8,13 @@ import { idsOf } from '../functions/drain/page-ids.ts';
 import type { Cause } from '../shared/contract/events.ts';
 import type { ChangedAdvert } from '../shared/contract/messages.ts';
 import { toInstant } from '../shared/domain/clock.ts';
-import type { AdvertSource, BackfillProgress } from '../shared/ports/backfills.ts';
-import type { BackfillKey, Progresses, StoredProgress } from '../shared/state/progress.ts';
+import type {
+  AdvertSource,
+  BackfillKey,
+  BackfillProgress,
+  Progresses,
+  StoredProgress,
+} from '../shared/state/progress.ts';
 import type { Bridge } from './bridge.ts';
 import { silentObserver } from './poll-deps.ts';
 

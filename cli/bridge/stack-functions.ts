@@ -7,8 +7,8 @@ import type { BridgeFunctions } from '../../operations/bridge.ts';
 import { forgetDeadLetters } from '../../operations/dead-letters.ts';
 import { CommandError } from '../../operations/errors.ts';
 import type { StackOutputs } from '../../operations/stack-outputs.ts';
-import { createApplicationSecret } from '../../shared/aws/application-secret.ts';
 import { invoke } from '../../shared/aws/refresh-requester.ts';
+import { createApplicationSecret } from '../../shared/aws/secrets.ts';
 import { checkedJson } from '../../shared/contract/checks.ts';
 import {
   type ConnectAnswer,

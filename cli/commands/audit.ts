@@ -2,7 +2,7 @@ import { auditedIds, fullSource, listSource, sampleSource } from '../../operatio
 import { audit } from '../../operations/audit.ts';
 import { UsageError } from '../../operations/errors.ts';
 import type { WalkResult } from '../../operations/walk.ts';
-import type { AuditProgress, Difference } from '../../shared/ports/backfills.ts';
+import type { AuditProgress, Difference } from '../../shared/state/progress.ts';
 import { connectedAccount, waitingLine } from '../bridge/connected-account.ts';
 import { withBridge } from '../bridge/open.ts';
 import { pagingOptions, readIds } from '../shared/advert-sources.ts';

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { createApplicationSecret } from '../../shared/aws/application-secret.ts';
 import { dynamoDbClient, eventBridgeClient, secretsManagerClient } from '../../shared/aws/clients.ts';
 import { createEventPublisher } from '../../shared/aws/event-publisher.ts';
+import { createApplicationSecret, createTokenVault } from '../../shared/aws/secrets.ts';
 import { createStore } from '../../shared/aws/store.ts';
-import { createTokenVault } from '../../shared/aws/token-vault.ts';
 import { bridgeNameOf, secretNamesOf } from '../../shared/contract/names.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';

@@ -2,11 +2,9 @@
  * The daily audit: adverts that were published go through the queue once more, a few after each poll. Fan-out finds
  * them unchanged, or publishes their next event with the cause `audit` and counts it.
  */
-import type { Clock } from '../../shared/domain/clock.ts';
-import { toInstant } from '../../shared/domain/clock.ts';
-import type { AuditShare } from '../../shared/ports/backfills.ts';
+import { type Clock, toInstant } from '../../shared/domain/clock.ts';
 import type { PublishedAdverts } from '../../shared/state/advert-histories.ts';
-import type { BackfillKey, Progresses } from '../../shared/state/progress.ts';
+import type { AuditShare, BackfillKey, Progresses } from '../../shared/state/progress.ts';
 import { type EnqueueDeps, enqueuePage } from './enqueue-page.ts';
 
 export interface AuditShareDeps extends EnqueueDeps {

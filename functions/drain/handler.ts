@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
-import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queue.ts';
 import { dynamoDbClient, sqsClient } from '../../shared/aws/clients.ts';
+import { createChangedAdvertsQueue } from '../../shared/aws/sqs.ts';
 import { createStore } from '../../shared/aws/store.ts';
 import { pollEvent } from '../../shared/contract/invocations.ts';
 import { systemClock } from '../../shared/domain/clock.ts';

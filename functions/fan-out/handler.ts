@@ -2,7 +2,7 @@ import type { SQSEvent } from 'aws-lambda';
 import { dynamoDbClient, eventBridgeClient, sqsClient } from '../../shared/aws/clients.ts';
 import { createEventPublisher } from '../../shared/aws/event-publisher.ts';
 import { BatchSettler } from '../../shared/aws/settler.ts';
-import { deliveryOf } from '../../shared/aws/sqs/deliveries.ts';
+import { deliveryOf } from '../../shared/aws/sqs.ts';
 import { createStore } from '../../shared/aws/store.ts';
 import { bridgeNameOf } from '../../shared/contract/names.ts';
 import { systemClock } from '../../shared/domain/clock.ts';

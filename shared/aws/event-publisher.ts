@@ -6,7 +6,7 @@ import {
 import { backoffMs } from '../domain/backoff.ts';
 import { systemClock } from '../domain/clock.ts';
 import type { EventPublisher } from '../ports/event-publisher.ts';
-import type { Edges } from './batches/batches.ts';
+import type { Edges } from './sqs.ts';
 
 export interface EventPublisherOptions extends Edges {
   readonly client: EventBridgeClient;

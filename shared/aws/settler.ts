@@ -6,9 +6,7 @@ import type { Settlement, Verdict } from '../ports/deliveries.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { Aside } from '../state/aside.ts';
 import type { BooksWriter, Counts } from '../state/books.ts';
-import { batchesOf, type Edges } from './batches/batches.ts';
-import type { ReceivedRecord } from './sqs/deliveries.ts';
-import { messagesAtOnce, type Queue } from './sqs/send-batches.ts';
+import { batchesOf, type Edges, messagesAtOnce, type Queue, type ReceivedRecord } from './sqs.ts';
 
 export interface BatchSettlerOptions extends Edges {
   readonly queue: Queue;

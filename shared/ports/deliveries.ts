@@ -1,5 +1,5 @@
 import type { ChangedAdvert, DeadLetter, Subject } from '../contract/messages.ts';
-import type { Position } from '../domain/queue/position.ts';
+import type { Position } from '../domain/queue/message-groups.ts';
 
 /** One delivery of one message. */
 export interface Delivery {

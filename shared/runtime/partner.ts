@@ -1,8 +1,7 @@
 import { lambdaClient, secretsManagerClient } from '../aws/clients.ts';
 import { createRefreshRequester } from '../aws/refresh-requester.ts';
-import type { Table } from '../aws/store.ts';
-import { createStore } from '../aws/store.ts';
-import { createTokenReader } from '../aws/token-vault.ts';
+import { createTokenReader } from '../aws/secrets.ts';
+import { createStore, type Table } from '../aws/store.ts';
 import type { FunctionConfig, FunctionName } from '../contract/environment.ts';
 import { secretNamesOf } from '../contract/names.ts';
 import { systemClock } from '../domain/clock.ts';

@@ -1,18 +1,16 @@
 import { type ChangedAdvert, maxReceiveCount } from '../contract/messages.ts';
-import { MessageGroups } from '../domain/queue/message-groups.ts';
-import { movedLetter } from '../domain/queue/receive-limit.ts';
+import { MessageGroups, movedLetter } from '../domain/queue/message-groups.ts';
 import type { ChangedAdvertsQueue } from '../ports/changed-adverts-queue.ts';
 import type { Delivery, Inbox, ReceiveOptions, Settlement, Settler, Verdict } from '../ports/deliveries.ts';
 import type { Counters, Key } from '../ports/store.ts';
 import { rowAside, rowOfDeadLetter } from '../state/aside.ts';
 import { type BookKeeper, booksKey, type Counts, inFlightIn } from '../state/books.ts';
-import type { Store } from './file/store.ts';
-import { createMessages } from './queue/messages.ts';
-import { deliveryOf, type QueuedRow, queuedOf, receiptOf } from './queue/queued-row.ts';
+import type { Connection } from './file/connection.ts';
+import { createMessages, deliveryOf, type QueuedRow, queuedOf, receiptOf } from './messages.ts';
 import type { RowStore } from './store.ts';
 
 export interface QueueParts {
-  readonly store: Store;
+  readonly connection: Connection;
   readonly rows: Pick<RowStore, 'addWithin' | 'list' | 'putWithin' | 'removeWithin'>;
   readonly clock: { now(): number };
   /** A message with more receives is moved to the dead letters instead of being delivered again. Default 1,000. */
@@ -39,18 +37,18 @@ const readAtOnce = 250;
  * messages (run-lock.ts); any process may send.
  */
 export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
-  const { store, rows, clock, maxReceives = maxReceiveCount } = parts;
-  const messages = createMessages(store);
-  const rememberCall = store.prepare(
+  const { connection, rows, clock, maxReceives = maxReceiveCount } = parts;
+  const messages = createMessages(connection);
+  const rememberCall = connection.prepare(
     'INSERT INTO sent_keys (key, sent_at) VALUES (?, ?) ON CONFLICT (key) DO NOTHING',
   );
-  const forgetCalls = store.prepare('DELETE FROM sent_keys WHERE sent_at <= ?');
-  const countDead = store.prepare("SELECT count(*) AS deadLetters FROM rows WHERE kind = 'dead'");
+  const forgetCalls = connection.prepare('DELETE FROM sent_keys WHERE sent_at <= ?');
+  const countDead = connection.prepare("SELECT count(*) AS deadLetters FROM rows WHERE kind = 'dead'");
   const oldestIn = [
     `SELECT json_extract(body, '$.listedAt') AS listedAt FROM messages WHERE sequence_number > 0
      ORDER BY sequence_number LIMIT 1`,
     `SELECT min(json_extract(value, '$.message.listedAt')) AS listedAt FROM rows WHERE kind = 'aside'`,
-  ].map((query) => store.prepare(query));
+  ].map((query) => connection.prepare(query));
   const known = new Map<number, QueuedRow>();
   const groups = new MessageGroups<QueuedRow>({
     groupOf: ({ group }) => group,
@@ -67,7 +65,7 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
     count(changes.map((message) => [message, { listed: 1 }]));
   }
 
-  /** Adds to the books within a write of the store: one row for each generation. */
+  /** Adds to the books within a write of the connection: one row for each generation. */
   function count(all: readonly Counted[]): void {
     const sums = new Map<string, { readonly key: Key; readonly counts: Record<string, number> }>();
     for (const [{ partnerAccount, generation }, counts] of all) {
@@ -88,7 +86,7 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
 
   /** Reads more messages into memory. @returns whether there were any */
   function readOn(): boolean {
-    const rows = store.read(() => messages.after(readTo, readAtOnce));
+    const rows = connection.read(() => messages.after(readTo, readAtOnce));
     for (const row of rows) {
       const queued = queuedOf(row);
       known.set(queued.sequenceNumber, queued);
@@ -118,7 +116,7 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
     const handedOut = taken.filter(({ receives }) => receives <= maxReceives);
     const spent = taken.filter(({ receives }) => receives > maxReceives);
     try {
-      await store.write(() => {
+      await connection.write(() => {
         for (const { sequenceNumber, receives } of handedOut) messages.handedOut(sequenceNumber, receives);
         count(spent.filter(moveToDeadLetters).map((queued) => [queued, { deadLettered: 1 }]));
       });
@@ -177,12 +175,12 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
   return {
     async send(changes) {
       const [first] = changes;
-      if (first) await store.write(() => accept(changes, first.key));
+      if (first) await connection.write(() => accept(changes, first.key));
       return new Set();
     },
     // The row and the message are exchanged in one transaction.
     async sendAgain(aside) {
-      await store.write(() => {
+      await connection.write(() => {
         const removed = aside.filter(({ key, etag }) => rows.removeWithin(key, etag));
         for (const { message } of removed) messages.add(message, clock.now());
         const dead = removed.filter(({ key }) => key.kind === 'dead');
@@ -194,7 +192,7 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
     receive,
     async settle(settlements) {
       if (settlements.length === 0) return;
-      const changes = await store.write(() => {
+      const changes = await connection.write(() => {
         const carriedOut = settlements.flatMap((settlement) => carryOut(settlement) ?? []);
         count(carriedOut.map(({ counted }) => counted));
         return carriedOut;
@@ -203,7 +201,7 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
     },
     async figures() {
       const waiting = await inFlight('');
-      return store.read(() => {
+      return connection.read(() => {
         const { deadLetters } = countDead.get() as { deadLetters: number };
         const [oldestListedAt] = oldestIn
           .flatMap((select) => (select.get() as { listedAt: string | null } | undefined)?.listedAt ?? [])

@@ -1,4 +1,4 @@
-import type { Store } from './file/store.ts';
+import type { Connection } from './file/connection.ts';
 
 /** An event of the log. */
 export interface LoggedEvent {
@@ -31,55 +31,58 @@ export type EventLog = ReturnType<typeof createEventLog>;
  *
  * An event is kept until every stored position is behind it, at most until it is given up for its age (`giveUp`).
  */
-export function createEventLog(store: Store, clock: { now(): number }) {
-  const insert = store.prepare('INSERT INTO events (at, envelope, reader) VALUES (?, ?, ?)');
-  const trim = store.prepare(
+export function createEventLog(connection: Connection, clock: { now(): number }) {
+  const insert = connection.prepare('INSERT INTO events (at, envelope, reader) VALUES (?, ?, ?)');
+  const trim = connection.prepare(
     `DELETE FROM events WHERE number <= min(?1, (SELECT min(number) FROM events) + ${4 * portion},
        (SELECT ifnull(min(position), ?1) FROM readers))`,
   );
-  const selectEnds = store.prepare(
+  const selectEnds = connection.prepare(
     'SELECT (SELECT min(number) FROM events) AS first, (SELECT max(number) FROM events) AS last',
   );
   const isMeant = '(reader IS NULL OR reader = ?2)';
-  const selectAfter = store.prepare(
+  const selectAfter = connection.prepare(
     `SELECT number, envelope FROM events WHERE number > ?1 AND ${isMeant} ORDER BY number LIMIT ?3`,
   );
-  const selectPosition = store.prepare('SELECT position FROM readers WHERE name = ?');
-  const insertReader = store.prepare(
+  const selectPosition = connection.prepare('SELECT position FROM readers WHERE name = ?');
+  const insertReader = connection.prepare(
     `INSERT INTO readers (name, position) VALUES (?, ?)
      ON CONFLICT (name) DO UPDATE SET position = ifnull(position, excluded.position) RETURNING position`,
   );
-  const move = store.prepare('UPDATE readers SET position = ?1 WHERE name = ?2 AND position < ?1');
-  const removeReader = store.prepare('DELETE FROM readers WHERE name = ?');
-  const selectUnread = store.prepare(
+  const move = connection.prepare('UPDATE readers SET position = ?1 WHERE name = ?2 AND position < ?1');
+  const removeReader = connection.prepare('DELETE FROM readers WHERE name = ?');
+  const selectUnread = connection.prepare(
     `SELECT count(*) AS waiting, min(at) AS oldest FROM events WHERE number > ?1 AND ${isMeant}`,
   );
-  const selectOld = store.prepare(
+  const selectOld = connection.prepare(
     `SELECT max(number) AS last, count(*) AS old, ifnull(sum(${isMeant}), 0) AS events
      FROM (SELECT * FROM events WHERE number > ?1 ORDER BY number LIMIT ${rowsAtOnce}) WHERE at < ?3`,
   );
-  const countGivenUp = store.prepare('UPDATE readers SET given_up = given_up + ? WHERE name = ?');
-  const latestPage = createLatestPages(store);
+  const countGivenUp = connection.prepare('UPDATE readers SET given_up = given_up + ? WHERE name = ?');
+  const latestPage = createLatestPages(connection);
 
-  /** Call it within a write of the store. */
+  /** Call it within a write of the connection. */
   function add(envelope: string, reader: string | null): void {
     const number = Number(insert.run(clock.now(), envelope, reader).lastInsertRowid);
     if (number % portion === 0) trim.run(number - kept);
   }
 
   const ends = () => {
-    const { first, last } = store.read(() => selectEnds.get()) as Record<'first' | 'last', number | null>;
+    const { first, last } = connection.read(() => selectEnds.get()) as Record<
+      'first' | 'last',
+      number | null
+    >;
     return { first: first ?? 0, last: last ?? 0 };
   };
   /** Undefined for a reader that has not begun. */
   const position = (reader: string): number | undefined =>
-    (store.read(() => selectPosition.get(reader)) as { position: number | null } | undefined)?.position ??
-    undefined;
-  /** Call it within a write of the store. */
+    (connection.read(() => selectPosition.get(reader)) as { position: number | null } | undefined)
+      ?.position ?? undefined;
+  /** Call it within a write of the connection. */
   const moveTo = (reader: string, number: number): void => void move.run(number, reader);
 
   return {
-    append: (envelope: string): Promise<void> => store.write(() => add(envelope, null)),
+    append: (envelope: string): Promise<void> => connection.write(() => add(envelope, null)),
 
     /**
      * Appends, for one reader alone, the latest recorded events of the next adverts of a generation. Reading and
@@ -90,7 +93,7 @@ export function createEventLog(store: Store, clock: { now(): number }) {
      * @returns undefined when there are no more
      */
     appendLatest: (reader: string, history: string, after?: string) =>
-      store.write(() => {
+      connection.write(() => {
         const page = latestPage(history, after);
         if (!page) return undefined;
         for (const envelope of page.envelopes) add(envelope, reader);
@@ -101,21 +104,22 @@ export function createEventLog(store: Store, clock: { now(): number }) {
     ends,
     /** The events after `number`, without those for another reader alone; at most 500. */
     after: (number: number, reader = '', limit = rowsAtOnce): LoggedEvent[] =>
-      store.read(() => selectAfter.all(number, reader, limit)) as unknown as LoggedEvent[],
+      connection.read(() => selectAfter.all(number, reader, limit)) as unknown as LoggedEvent[],
 
     position,
     /** The reader's position; a new reader begins at the end of the log. */
     begin: (reader: string): Promise<number> =>
-      store.write(() => (insertReader.get(reader, ends().last) as { position: number }).position),
+      connection.write(() => (insertReader.get(reader, ends().last) as { position: number }).position),
     /** Stores how far the reader has read. */
-    advance: (reader: string, number: number): Promise<void> => store.write(() => moveTo(reader, number)),
+    advance: (reader: string, number: number): Promise<void> =>
+      connection.write(() => moveTo(reader, number)),
     /** Forgets the reader's position. */
-    leave: (reader: string): Promise<void> => store.write(() => void removeReader.run(reader)),
+    leave: (reader: string): Promise<void> => connection.write(() => void removeReader.run(reader)),
 
     unread(reader: string): Unread {
       const from = position(reader);
       if (from === undefined) return { waiting: 0 };
-      const row = store.read(() => selectUnread.get(from, reader));
+      const row = connection.read(() => selectUnread.get(from, reader));
       const { waiting, oldest } = row as { waiting: number; oldest: number | null };
       return { waiting, ...(oldest !== null && { oldest }) };
     },
@@ -124,10 +128,10 @@ export function createEventLog(store: Store, clock: { now(): number }) {
     async giveUp(reader: string, before: number): Promise<number> {
       for (let sum = 0; ; ) {
         const from = position(reader) ?? Number.POSITIVE_INFINITY;
-        const row = store.read(() => selectOld.get(from, reader, before));
+        const row = connection.read(() => selectOld.get(from, reader, before));
         const { last, old, events } = row as { last: number | null; old: number; events: number };
         if (last === null) return sum;
-        await store.write(() => {
+        await connection.write(() => {
           moveTo(reader, last);
           countGivenUp.run(events, reader);
         });
@@ -139,13 +143,13 @@ export function createEventLog(store: Store, clock: { now(): number }) {
 }
 
 /**
- * Reads the latest events of a generation's adverts, a thousand at a time. Call it within a write of the store.
+ * Reads the latest events of a generation's adverts, a thousand at a time. Call it within a write of the connection.
  *
  * @returns a function that takes `main/1763640000` (partner account and generation) and the end of the previous page,
  * and returns undefined after the last page
  */
-function createLatestPages(store: Store) {
-  const select = store.prepare(
+function createLatestPages(connection: Connection) {
+  const select = connection.prepare(
     `SELECT name, value ->> 'envelope' AS envelope FROM rows
      WHERE kind = 'history' AND name > ? AND name < ? ORDER BY name LIMIT 1000`,
   );

@@ -1,4 +1,3 @@
-import type { AuditProgress, AuditShare, BackfillProgress } from '../ports/backfills.ts';
 import { createActivityStore } from '../state/activity.ts';
 import { createAdvertHistories } from '../state/advert-histories.ts';
 import { createAside, createDeadLetters } from '../state/aside.ts';
@@ -6,18 +5,21 @@ import { readBooks } from '../state/books.ts';
 import { createBudgetStore } from '../state/budget.ts';
 import { createFeedStates } from '../state/feed-states.ts';
 import { createPartnerAccounts } from '../state/partner-accounts.ts';
-import { createProgress } from '../state/progress.ts';
-import { createApplicationSecret } from './application-secret.ts';
+import {
+  type AuditProgress,
+  type AuditShare,
+  type BackfillProgress,
+  createProgress,
+} from '../state/progress.ts';
 import { createChangedAdvertsQueue } from './changed-adverts-queue.ts';
 import { createEventLog } from './event-log.ts';
-import { createDocuments } from './file/documents.ts';
+import { type Connection, createConnection } from './file/connection.ts';
 import { stateFileIn } from './file/private-folder.ts';
 import type { StateError } from './file/state-error.ts';
 import { openStateFile, openStateFileToRead } from './file/state-file.ts';
-import { createStore, type Store } from './file/store.ts';
+import { createWaitingMessages } from './messages.ts';
+import { createApplicationSecret, createDocuments, createTokenVault } from './secrets.ts';
 import { createRowStore } from './store.ts';
-import { createTokenVault } from './token-vault.ts';
-import { createWaitingMessages } from './waiting-messages.ts';
 import { createWebhooks } from './webhooks.ts';
 
 export interface EmbeddedStateOptions {
@@ -38,7 +40,7 @@ export type EmbeddedState = ReturnType<typeof stateOver>;
  * throw it too
  */
 export const openEmbeddedState = (dir: string, { clock = Date, onFault }: EmbeddedStateOptions = {}) =>
-  stateOver(createStore(openStateFile(dir), stateFileIn(dir), onFault), clock);
+  stateOver(createConnection(openStateFile(dir), stateFileIn(dir), onFault), clock);
 
 /**
  * The same for reading only: no byte of the folder changes, and every writing method fails.
@@ -46,20 +48,20 @@ export const openEmbeddedState = (dir: string, { clock = Date, onFault }: Embedd
  * @throws {StateError} also when there is no state, and `state-outdated`
  */
 export const openEmbeddedStateToRead = (dir: string): EmbeddedState =>
-  stateOver(createStore(openStateFileToRead(dir), stateFileIn(dir)), Date);
+  stateOver(createConnection(openStateFileToRead(dir), stateFileIn(dir)), Date);
 
 /** The queue counts the messages that it accepts. */
 const uncounted = { countsListed: false };
 
 /** All ports on one database. */
-export function stateOver(store: Store, clock: { now(): number }) {
-  const rowStore = createRowStore(store);
+export function stateOver(connection: Connection, clock: { now(): number }) {
+  const rowStore = createRowStore(connection);
   const { addWithin: _add, putWithin: _put, removeWithin: _remove, ...rows } = rowStore;
   const aside = createAside(rows);
   const advertHistories = createAdvertHistories(rows);
-  const documents = createDocuments(store);
-  const eventLog = createEventLog(store, clock);
-  const queue = createChangedAdvertsQueue({ store, rows: rowStore, clock });
+  const documents = createDocuments(connection);
+  const eventLog = createEventLog(connection, clock);
+  const queue = createChangedAdvertsQueue({ connection, rows: rowStore, clock });
   return {
     rows,
     feedStates: createFeedStates(rows, uncounted),
@@ -67,7 +69,7 @@ export function stateOver(store: Store, clock: { now(): number }) {
     advertHistories,
     queue,
     aside,
-    waitingMessages: createWaitingMessages(store, aside),
+    waitingMessages: createWaitingMessages(connection, aside),
     deadLetters: createDeadLetters(rows),
     bookKeeper: {
       read: (partnerAccount: string, generation: number) => readBooks(rows, partnerAccount, generation),
@@ -78,8 +80,8 @@ export function stateOver(store: Store, clock: { now(): number }) {
     backfills: createProgress<BackfillProgress>(rows, 'backfill', uncounted),
     publishedAdverts: advertHistories,
     eventLog,
-    webhooks: createWebhooks(store, eventLog),
-    vault: createTokenVault(store),
+    webhooks: createWebhooks(connection, eventLog),
+    vault: createTokenVault(connection),
     applicationSecret: createApplicationSecret(documents),
     budgetStore: createBudgetStore(rows),
     activity: createActivityStore(rows),
@@ -89,6 +91,6 @@ export function stateOver(store: Store, clock: { now(): number }) {
       write: (name: string, value: string): Promise<void> => documents.write(`setting/${name}`, value),
     },
     /** Commits pending changes, then closes the file. */
-    close: store.close,
+    close: connection.close,
   };
 }

@@ -1,7 +1,7 @@
 import { type Counters, type Etag, type Key, newEtag, type Row, type Store } from '../ports/store.ts';
-import type { Store as Connection } from './file/store.ts';
+import type { Connection } from './file/connection.ts';
 
-/** The rows in the state file. Writes of one turn of the event loop are one transaction (file/store.ts). */
+/** The rows in the state file. Writes of one turn of the event loop are one transaction (file/connection.ts). */
 export interface RowStore extends Store {
   /** Like `add`, within a write of the connection. */
   addWithin(key: Key, counters: Counters): void;

@@ -10,10 +10,14 @@ import { createHash } from 'node:crypto';
 import { checked, type OnUnreadable, readRows } from '../contract/checks.ts';
 import { changedAdvert, type DeadLetter, deadLetter } from '../contract/messages.ts';
 import { forEachConcurrent } from '../domain/for-each-concurrent.ts';
-import type { ChangedAdvertsQueue, MessageAside } from '../ports/changed-adverts-queue.ts';
+import type {
+  ChangedAdvertsQueue,
+  MessageAside,
+  WaitingMessage,
+  WaitingMessages,
+} from '../ports/changed-adverts-queue.ts';
 import type { Settlement } from '../ports/deliveries.ts';
 import { type Key, type Row, type Store, update } from '../ports/store.ts';
-import type { WaitingMessage, WaitingMessages } from '../ports/waiting-messages.ts';
 
 export interface Aside {
   /**

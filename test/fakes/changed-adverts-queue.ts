@@ -1,9 +1,13 @@
 import { type ChangedAdvert, maxReceiveCount } from '../../shared/contract/messages.ts';
 import { objectKeyOf } from '../../shared/domain/advert-event.ts';
-import { MessageGroups, messageGroupOf, type Queued } from '../../shared/domain/queue/message-groups.ts';
-import { positionOf } from '../../shared/domain/queue/position.ts';
-import { movedLetter } from '../../shared/domain/queue/receive-limit.ts';
-import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
+import {
+  MessageGroups,
+  messageGroupOf,
+  movedLetter,
+  positionOf,
+  type Queued,
+} from '../../shared/domain/queue/message-groups.ts';
+import type { ChangedAdvertsQueue, WaitingMessages } from '../../shared/ports/changed-adverts-queue.ts';
 import type {
   Delivery,
   Inbox,
@@ -13,7 +17,6 @@ import type {
   Verdict,
 } from '../../shared/ports/deliveries.ts';
 import type { Counters } from '../../shared/ports/store.ts';
-import type { WaitingMessages } from '../../shared/ports/waiting-messages.ts';
 import { type Aside, type DeadLetters, waitingAside } from '../../shared/state/aside.ts';
 import { type BookKeeper, booksKey, type Counts, inFlightIn } from '../../shared/state/books.ts';
 import type { InMemoryStore } from './store.ts';

@@ -1,5 +1,4 @@
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
-import type { AuditProgress, AuditShare } from '../../shared/ports/backfills.ts';
 import type { Key } from '../../shared/ports/store.ts';
 import { createAdvertHistories } from '../../shared/state/advert-histories.ts';
 import { createAside, createDeadLetters } from '../../shared/state/aside.ts';
@@ -7,7 +6,7 @@ import { booksKey, readBooks } from '../../shared/state/books.ts';
 import { createBudgetStore } from '../../shared/state/budget.ts';
 import { createFeedStates } from '../../shared/state/feed-states.ts';
 import { createPartnerAccounts } from '../../shared/state/partner-accounts.ts';
-import { createProgress } from '../../shared/state/progress.ts';
+import { type AuditProgress, type AuditShare, createProgress } from '../../shared/state/progress.ts';
 import { createInMemoryQueue, type InMemoryQueueOptions } from './changed-adverts-queue.ts';
 import { createInMemoryStore, type InMemoryStore } from './store.ts';
 import { createInMemoryApplicationSecret, createInMemoryVault } from './token-vault.ts';

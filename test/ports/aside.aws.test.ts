@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queue.ts';
 import { BatchSettler } from '../../shared/aws/settler.ts';
+import { createChangedAdvertsQueue } from '../../shared/aws/sqs.ts';
 import { createStore } from '../../shared/aws/store.ts';
 import { createAside } from '../../shared/state/aside.ts';
 import { startDynamo, startSqs } from '../helpers/aws/emulators.ts';

@@ -1,6 +1,5 @@
-import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queue.ts';
 import { BatchSettler } from '../../shared/aws/settler.ts';
-import type { Queue } from '../../shared/aws/sqs/send-batches.ts';
+import { createChangedAdvertsQueue, type Queue } from '../../shared/aws/sqs.ts';
 import { anObserver } from '../helpers/aws/fixtures.ts';
 import { sqsInbox } from '../helpers/aws/sqs-inbox.ts';
 

@@ -43,7 +43,7 @@ export function openStateFile(dir: string): DatabaseSync {
       refuseReplaced(dir, identity);
       checkIsOurs(db, file);
       useWriteAheadLog(db);
-      // A commit survives a crash of the process; store.ts says what a power cut may lose.
+      // A commit survives a crash of the process; connection.ts says what a power cut may lose.
       db.exec(`PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=${checkpointPages};`);
       db.exec(`PRAGMA cache_size=-${cacheKib}; PRAGMA journal_size_limit=${2 * checkpointPages * 4096};`);
       // Overwrites deleted tokens with zeros if that costs no additional write.

@@ -1,6 +1,5 @@
 import { CreateSecretCommand, PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
-import { createApplicationSecret } from '../../../shared/aws/application-secret.ts';
-import { createTokenVault } from '../../../shared/aws/token-vault.ts';
+import { createApplicationSecret, createTokenVault } from '../../../shared/aws/secrets.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
 import { aReadersPolicy } from '../../helpers/aws/fake-secrets-manager.ts';
 import { applicationSecretSuite } from '../../ports/application-secret.suite.ts';

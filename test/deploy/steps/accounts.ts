@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
-import { countMessages } from '../../../shared/aws/sqs/queue-counts.ts';
+import { countMessages } from '../../../shared/aws/sqs.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
 import { messageGroupOf } from '../../../shared/domain/queue/message-groups.ts';
 import type { Status } from '../stack/advert-bridge.ts';

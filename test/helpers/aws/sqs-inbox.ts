@@ -4,10 +4,14 @@ import {
   type Message,
   ReceiveMessageCommand,
 } from '@aws-sdk/client-sqs';
-import { batchesOf } from '../../../shared/aws/batches/batches.ts';
 import type { BatchSettler } from '../../../shared/aws/settler.ts';
-import { deliveryOf, type ReceivedRecord } from '../../../shared/aws/sqs/deliveries.ts';
-import { messagesAtOnce, type Queue } from '../../../shared/aws/sqs/send-batches.ts';
+import {
+  batchesOf,
+  deliveryOf,
+  messagesAtOnce,
+  type Queue,
+  type ReceivedRecord,
+} from '../../../shared/aws/sqs.ts';
 import type { Delivery, Inbox, Settlement, Settler } from '../../../shared/ports/deliveries.ts';
 
 /** Does for a test what the event source mapping does on AWS: asks the queue, and deletes what is not reported. */

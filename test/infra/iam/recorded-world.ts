@@ -4,7 +4,7 @@ import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SQSClient } from '@aws-sdk/client-sqs';
-import type { Queue } from '../../../shared/aws/sqs/send-batches.ts';
+import type { Queue } from '../../../shared/aws/sqs.ts';
 import type { Table } from '../../../shared/aws/store.ts';
 import type { FunctionName } from '../../../shared/contract/environment.ts';
 import { secretNames, stackName } from '../../../shared/contract/names.ts';

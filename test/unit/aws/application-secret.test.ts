@@ -5,7 +5,7 @@ import {
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createApplicationSecret } from '../../../shared/aws/application-secret.ts';
+import { createApplicationSecret } from '../../../shared/aws/secrets.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { mockClient } from '../../helpers/aws/mock-client.ts';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createBookKeeper } from '../../../shared/aws/sqs/queue-counts.ts';
+import { createBookKeeper } from '../../../shared/aws/sqs.ts';
 import { createStore } from '../../../shared/aws/store.ts';
 import { createAside, createDeadLetters } from '../../../shared/state/aside.ts';
 import { createBooksWriter } from '../../../shared/state/books.ts';

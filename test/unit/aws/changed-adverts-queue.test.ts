@@ -1,6 +1,6 @@
 import { GetQueueAttributesCommand, SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
+import { createChangedAdvertsQueue } from '../../../shared/aws/sqs.ts';
 import { aClock, aMessage } from '../../helpers/aws/fixtures.ts';
 import { mockClient } from '../../helpers/aws/mock-client.ts';
 

@@ -4,10 +4,14 @@ import type { SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
-import { createApplicationSecret } from '../../../shared/aws/application-secret.ts';
-import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
+import {
+  createApplicationSecret,
+  createTokenReader,
+  createTokenUpdater,
+  createTokenVault,
+} from '../../../shared/aws/secrets.ts';
+import { createChangedAdvertsQueue } from '../../../shared/aws/sqs.ts';
 import { createStore } from '../../../shared/aws/store.ts';
-import { createTokenReader, createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
 import { CachedAccounts } from '../../../shared/partner-api/cached-rows.ts';
 import type { AccessTokenOf } from '../../../shared/partner-api/client.ts';

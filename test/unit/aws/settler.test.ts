@@ -1,7 +1,7 @@
 import { ChangeMessageVisibilityBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { BatchSettler } from '../../../shared/aws/settler.ts';
-import { deliveryOf } from '../../../shared/aws/sqs/deliveries.ts';
+import { deliveryOf } from '../../../shared/aws/sqs.ts';
 import type { Verdict } from '../../../shared/ports/deliveries.ts';
 import { createAside } from '../../../shared/state/aside.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';

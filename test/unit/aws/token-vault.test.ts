@@ -7,7 +7,7 @@ import {
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
+import { createTokenUpdater, createTokenVault } from '../../../shared/aws/secrets.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { aReadersPolicy, fakeSecretsManager } from '../../helpers/aws/fake-secrets-manager.ts';

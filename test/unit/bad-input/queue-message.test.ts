@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { deliveryOf } from '../../../shared/aws/sqs/deliveries.ts';
+import { deliveryOf } from '../../../shared/aws/sqs.ts';
 import type { Delivery } from '../../../shared/ports/deliveries.ts';
 import { changedAdvert } from '../../helpers/records.ts';
 import { createWorld } from '../../helpers/world.ts';

@@ -10,12 +10,15 @@ import { createRefreshToken } from '../../../functions/refresh-token/refresh-tok
 import { redriveDeadLetters } from '../../../operations/dead-letters.ts';
 import { startSandbox } from '../../../sandbox/server.ts';
 import { seededRandom } from '../../../sandbox/state/random.ts';
-import { createApplicationSecret } from '../../../shared/aws/application-secret.ts';
-import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
 import { createEventPublisher } from '../../../shared/aws/event-publisher.ts';
+import {
+  createApplicationSecret,
+  createTokenUpdater,
+  createTokenVault,
+} from '../../../shared/aws/secrets.ts';
 import { BatchSettler } from '../../../shared/aws/settler.ts';
+import { createChangedAdvertsQueue } from '../../../shared/aws/sqs.ts';
 import { createStore } from '../../../shared/aws/store.ts';
-import { createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { CachedAccounts } from '../../../shared/partner-api/cached-rows.ts';

@@ -3,8 +3,8 @@ import { auditedIds, fullSource, sampleSource } from '../../../operations/advert
 import { audit } from '../../../operations/audit.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
 import { advertEvent } from '../../../shared/domain/advert-event.ts';
-import type { AdvertSource, AuditProgress } from '../../../shared/ports/backfills.ts';
 import type { AdvertRow } from '../../../shared/state/advert-histories.ts';
+import type { AdvertSource, AuditProgress } from '../../../shared/state/progress.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 

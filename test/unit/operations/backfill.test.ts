@@ -3,9 +3,14 @@ import { backfill } from '../../../operations/backfill.ts';
 import { pauseWalk, type WalkOptions } from '../../../operations/walk.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
-import type { AdvertSource, BackfillProgress, SourcePage } from '../../../shared/ports/backfills.ts';
 import { newEtag } from '../../../shared/ports/store.ts';
-import type { Progresses, StoredProgress } from '../../../shared/state/progress.ts';
+import type {
+  AdvertSource,
+  BackfillProgress,
+  Progresses,
+  SourcePage,
+  StoredProgress,
+} from '../../../shared/state/progress.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 
 const key = { partnerAccount: 'main', generation: 7 };

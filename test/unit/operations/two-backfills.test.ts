@@ -1,9 +1,13 @@
 import { expect, it } from 'vitest';
 import { backfill } from '../../../operations/backfill.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
-import type { AdvertSource, BackfillProgress } from '../../../shared/ports/backfills.ts';
 import { newEtag } from '../../../shared/ports/store.ts';
-import type { Progresses, StoredProgress } from '../../../shared/state/progress.ts';
+import type {
+  AdvertSource,
+  BackfillProgress,
+  Progresses,
+  StoredProgress,
+} from '../../../shared/state/progress.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 
 it('a backfill that another process continues is continued by one of the two, to its end', async () => {

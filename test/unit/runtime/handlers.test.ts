@@ -1,6 +1,6 @@
 import type { Context, SQSEvent, SQSRecord } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createBookKeeper } from '../../../shared/aws/sqs/queue-counts.ts';
+import { createBookKeeper } from '../../../shared/aws/sqs.ts';
 import { createStore } from '../../../shared/aws/store.ts';
 import { createActivityStore } from '../../../shared/state/activity.ts';
 import { createAside, createDeadLetters } from '../../../shared/state/aside.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createChangedAdvertsQueue } from '../../../shared/sqlite/changed-adverts-queue.ts';
+import { createConnection } from '../../../shared/sqlite/file/connection.ts';
 import { stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
 import { openStateFile } from '../../../shared/sqlite/file/state-file.ts';
-import { createStore } from '../../../shared/sqlite/file/store.ts';
 import { createRowStore } from '../../../shared/sqlite/store.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
 
@@ -17,7 +17,7 @@ describe('the plans of queries', () => {
     const dir = folder();
     const db = openStateFile(dir);
     const asked = new Set<string>();
-    const store = createStore(db, stateFileIn(dir));
+    const store = createConnection(db, stateFileIn(dir));
     const listening = {
       ...store,
       prepare(sql: string) {
@@ -26,7 +26,7 @@ describe('the plans of queries', () => {
       },
     };
     const rows = createRowStore(listening);
-    createChangedAdvertsQueue({ store: listening, rows, clock: Date });
+    createChangedAdvertsQueue({ connection: listening, rows, clock: Date });
 
     const costly = [...asked].flatMap((sql) =>
       db

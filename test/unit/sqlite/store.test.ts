@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, vi } from 'vitest';
+import { createConnection } from '../../../shared/sqlite/file/connection.ts';
 import type { StateError } from '../../../shared/sqlite/file/state-error.ts';
-import { createStore } from '../../../shared/sqlite/file/store.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
 
 const folder = scratchFolders();
@@ -17,7 +17,7 @@ function make(onFault?: (fault: StateError) => void) {
   return {
     db,
     other,
-    store: createStore(db, file, onFault),
+    store: createConnection(db, file, onFault),
     put: (value: string) => insert.run(value).changes,
     /** The state as another process sees it. */
     seen: () =>

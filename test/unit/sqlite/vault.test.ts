@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../../shared/domain/secret.ts';
-import { createApplicationSecret } from '../../../shared/sqlite/application-secret.ts';
-import { createDocuments } from '../../../shared/sqlite/file/documents.ts';
+import { createConnection } from '../../../shared/sqlite/file/connection.ts';
 import { stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
 import { openStateFile } from '../../../shared/sqlite/file/state-file.ts';
-import { createStore } from '../../../shared/sqlite/file/store.ts';
-import { createTokenVault } from '../../../shared/sqlite/token-vault.ts';
+import {
+  createApplicationSecret,
+  createDocuments,
+  createTokenVault,
+} from '../../../shared/sqlite/secrets.ts';
 import { tokenPair } from '../../helpers/records.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
 
@@ -24,7 +26,7 @@ const full = 2;
 function watched() {
   const dir = folder();
   const db = openStateFile(dir);
-  const store = createStore(db, stateFileIn(dir));
+  const store = createConnection(db, stateFileIn(dir));
   const commits: unknown[] = [];
   const write: typeof store.write = (change, options) =>
     store.write(() => {

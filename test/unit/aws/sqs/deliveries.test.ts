@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { deliveryOf } from '../../../../shared/aws/sqs/deliveries.ts';
-import { positionOf } from '../../../../shared/domain/queue/position.ts';
+import { deliveryOf } from '../../../../shared/aws/sqs.ts';
+import { positionOf } from '../../../../shared/domain/queue/message-groups.ts';
 import { aMessage } from '../../../helpers/aws/fixtures.ts';
 
 const record = {

@@ -1,9 +1,8 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createBookKeeper } from '../../../../shared/aws/sqs/queue-counts.ts';
-import type { Table } from '../../../../shared/aws/store.ts';
-import { createStore } from '../../../../shared/aws/store.ts';
+import { createBookKeeper } from '../../../../shared/aws/sqs.ts';
+import { createStore, type Table } from '../../../../shared/aws/store.ts';
 import { outputs } from '../../../../shared/contract/names.ts';
 import { createAside, createDeadLetters } from '../../../../shared/state/aside.ts';
 import { createBooksWriter } from '../../../../shared/state/books.ts';

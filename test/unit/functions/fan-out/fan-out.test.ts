@@ -4,7 +4,7 @@ import { checked } from '../../../../shared/contract/checks.ts';
 import { envelope } from '../../../../shared/contract/events.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
-import { positionOf } from '../../../../shared/domain/queue/position.ts';
+import { positionOf } from '../../../../shared/domain/queue/message-groups.ts';
 import type { AdvertRow } from '../../../../shared/state/advert-histories.ts';
 import { changedAdvert } from '../../../helpers/records.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';

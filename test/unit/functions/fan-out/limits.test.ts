@@ -7,7 +7,7 @@ import { metrics } from '../../../../shared/contract/names.ts';
 import { advertEvent } from '../../../../shared/domain/advert-event.ts';
 import { type FaultKind, PartnerError } from '../../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
-import { positionOf } from '../../../../shared/domain/queue/position.ts';
+import { positionOf } from '../../../../shared/domain/queue/message-groups.ts';
 import { CachedAccounts } from '../../../../shared/partner-api/cached-rows.ts';
 import type { Delivery } from '../../../../shared/ports/deliveries.ts';
 import type { AdvertRow } from '../../../../shared/state/advert-histories.ts';

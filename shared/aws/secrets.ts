@@ -11,8 +11,8 @@ import {
   type SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import type { SecretNames } from '../contract/names.ts';
-import { pairOfText, textOfPair } from '../domain/secret.ts';
-import type { TokenReader, TokenVault } from '../ports/tokens.ts';
+import { applicationOfText, pairOfText, textOfApplication, textOfPair } from '../domain/secret.ts';
+import type { ApplicationSecretWriter, TokenReader, TokenVault } from '../ports/tokens.ts';
 
 /**
  * The minimum that Secrets Manager allows. Immediate deletion is no better: it runs in the background, and the name is
@@ -128,4 +128,30 @@ async function unlessGone<T>(answer: Promise<T>): Promise<T | undefined> {
     }
     throw error;
   }
+}
+
+/**
+ * The application's credentials in Secrets Manager.
+ *
+ * @see https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html
+ */
+export function createApplicationSecret(
+  client: SecretsManagerClient,
+  { application: SecretId }: SecretNames,
+): ApplicationSecretWriter {
+  return {
+    async read() {
+      // The stack creates the secret without a value, so it has no current version until an operator stores one.
+      const found = await client.send(new GetSecretValueCommand({ SecretId })).catch((error: unknown) => {
+        if (error instanceof ResourceNotFoundException) return undefined;
+        throw error;
+      });
+      return applicationOfText(found?.SecretString ?? '', SecretId);
+    },
+
+    async write(application) {
+      const SecretString = textOfApplication(application);
+      await client.send(new PutSecretValueCommand({ SecretId, SecretString }));
+    },
+  };
 }

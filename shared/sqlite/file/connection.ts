@@ -16,7 +16,7 @@ export interface WriteOptions {
  *
  * @see https://sqlite.org/pragma.html#pragma_synchronous
  */
-export interface Store {
+export interface Connection {
   prepare(sql: string): StatementSync;
   /** @throws {StateError} */
   read<T>(query: () => T): T;
@@ -45,11 +45,11 @@ type Outcome = { readonly value: unknown } | { readonly error: unknown };
  * @param file name of the file, for messages
  * @param onFault called with each fault of the file, before the caller receives it
  */
-export function createStore(
+export function createConnection(
   db: DatabaseSync,
   file: string,
   onFault: (fault: StateError) => void = () => undefined,
-): Store {
+): Connection {
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
   const rollback = db.prepare('ROLLBACK');

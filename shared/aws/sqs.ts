@@ -1,0 +1,246 @@
+import {
+  GetQueueAttributesCommand,
+  SendMessageBatchCommand,
+  type SendMessageBatchRequestEntry,
+  type SQSClient,
+} from '@aws-sdk/client-sqs';
+import type { SQSRecord } from 'aws-lambda';
+import { messageIn } from '../contract/messages.ts';
+import { backoffMs } from '../domain/backoff.ts';
+import { type Clock, systemClock } from '../domain/clock.ts';
+import { forEachConcurrent } from '../domain/for-each-concurrent.ts';
+import { messageGroupOf, positionOf } from '../domain/queue/message-groups.ts';
+import type { ChangedAdvertsQueue } from '../ports/changed-adverts-queue.ts';
+import type { Delivery } from '../ports/deliveries.ts';
+import type { Store } from '../ports/store.ts';
+import type { Aside, DeadLetters } from '../state/aside.ts';
+import { type BookKeeper, readBooks } from '../state/books.ts';
+
+/** Helpers for AWS calls that accept batches and report the result per entry. */
+
+export interface Edges {
+  readonly clock?: Clock;
+  readonly random?: () => number;
+}
+
+export interface RetryOptions extends Edges {
+  readonly maxAttempts: number;
+  readonly baseMs: number;
+  readonly capMs: number;
+}
+
+/** Splits the list into batches of at most `size`. */
+export const batchesOf = <T>(list: readonly T[], size: number): T[][] =>
+  Array.from({ length: Math.ceil(list.length / size) }, (_, index) =>
+    list.slice(index * size, (index + 1) * size),
+  );
+
+/**
+ * Calls with a batch, and then repeatedly with its failed entries (mostly throttled ones), with exponential backoff.
+ *
+ * @param call returns the entries to try again
+ * @returns the entries that were left after the last attempt
+ */
+async function retryRest<T>(
+  batch: readonly T[],
+  call: (rest: readonly T[]) => Promise<readonly T[]>,
+  { clock = systemClock, random = Math.random, maxAttempts, baseMs, capMs }: RetryOptions,
+): Promise<readonly T[]> {
+  for (let [rest, attempt] = [batch, 1]; ; attempt += 1) {
+    rest = await call(rest);
+    if (rest.length === 0 || attempt >= maxAttempts) return rest;
+    await clock.sleep(backoffMs(attempt, { baseMs, capMs, random }));
+  }
+}
+
+/** A queue with the client that talks to it. */
+export interface Queue {
+  readonly client: SQSClient;
+  readonly url: string;
+}
+
+export interface Outgoing {
+  /** The caller's name of the message. */
+  readonly key: string;
+  /** JSON. */
+  readonly body: string;
+  /** Only for a FIFO queue. */
+  readonly groupId?: string;
+  readonly deduplicationId?: string;
+}
+
+/** SQS accepts ten messages per batch. */
+export const messagesAtOnce = 10;
+/** Number of concurrent requests: enough to hide their latency, and few enough for one pool of kept-alive connections. */
+const batchesAtOnce = 8;
+const retries = { maxAttempts: 5, baseMs: 50, capMs: 1_000 };
+
+/**
+ * Sends messages to a queue in concurrent batches of ten. If a single entry of a successful call failed, it is sent
+ * again with backoff, unless SQS reports it as the sender's fault.
+ *
+ * @returns the keys of the messages that were not accepted
+ * @throws if a whole call failed after the SDK's retries, once the other batches have ended; because of the
+ * deduplication IDs, all messages can safely be sent again within five minutes
+ * @see https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html
+ */
+export async function sendBatches(
+  { client, url }: Queue,
+  messages: readonly Outgoing[],
+  edges: Edges = {},
+): Promise<Set<string>> {
+  const refused = new Set(messages.map(({ key }) => key));
+  const send = async (batch: readonly Outgoing[]): Promise<Outgoing[]> => {
+    const { Successful = [], Failed = [] } = await client.send(
+      new SendMessageBatchCommand({ QueueUrl: url, Entries: batch.map(entryOf) }),
+    );
+    for (const { Id } of Successful) refused.delete(batch[Number(Id)]?.key ?? '');
+    const hopeless = new Set(Failed.filter(({ SenderFault }) => SenderFault).map(({ Id }) => Id));
+    return batch.filter(({ key }, index) => refused.has(key) && !hopeless.has(String(index)));
+  };
+  await forEachConcurrent(batchesOf(messages, messagesAtOnce), batchesAtOnce, async (batch) => {
+    await retryRest(batch, send, { ...retries, ...edges });
+  });
+  return refused;
+}
+
+/** SQS refuses characters that XML 1.0 does not allow; JSON does not escape these two. @see API_SendMessageBatch */
+const refusedBySqs = /[\ufffe\uffff]/g;
+const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16)}`;
+
+const entryOf = (message: Outgoing, index: number): SendMessageBatchRequestEntry => ({
+  Id: String(index),
+  MessageBody: message.body.replace(refusedBySqs, escaped),
+  MessageGroupId: message.groupId,
+  MessageDeduplicationId: message.deduplicationId,
+});
+
+/**
+ * Number of messages in the queue, including in-flight and delayed ones. SQS's figures are approximate.
+ *
+ * @see https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_GetQueueAttributes.html
+ */
+export async function countMessages({ client, url }: Queue): Promise<number> {
+  const { Attributes } = await client.send(
+    new GetQueueAttributesCommand({
+      QueueUrl: url,
+      AttributeNames: [
+        'ApproximateNumberOfMessages',
+        'ApproximateNumberOfMessagesNotVisible',
+        'ApproximateNumberOfMessagesDelayed',
+      ],
+    }),
+  );
+  return Object.values(Attributes ?? {}).reduce((sum, figure) => sum + Number(figure), 0);
+}
+
+/** Reads the books, and counts the messages in the queue and aside. */
+export function createBookKeeper(options: {
+  readonly store: Store;
+  readonly aside: Pick<Aside, 'figures'>;
+  readonly queue: Queue;
+  readonly deadLetters: Pick<DeadLetters, 'count'>;
+}): BookKeeper {
+  const { store, aside, deadLetters, queue } = options;
+  return {
+    read: (partnerAccount, generation) => readBooks(store, partnerAccount, generation),
+    async queue() {
+      const [inQueue, held, dead] = await Promise.all([
+        countMessages(queue),
+        aside.figures(),
+        deadLetters.count(),
+      ]);
+      return { ...held, waiting: inQueue + held.waiting, deadLetters: dead };
+    },
+  };
+}
+
+export interface ChangedAdvertsQueueOptions extends Edges {
+  readonly queue: Queue;
+  /** Returns the queue depth for one partner account; default: the depth of the whole queue. */
+  readonly accountDepth?: {
+    /** While the whole queue is shorter than this, the share of a single account does not matter. */
+    readonly from: number;
+    /** Number of the account's messages in flight, according to its books. */
+    readonly inFlightOf: (partnerAccount: string) => Promise<number>;
+  };
+}
+
+/** How long the queue's depth is cached; messages sent in the meantime are added. */
+const countedForMs = 5_000;
+
+/** The FIFO queue between drain and fan-out: one message group for each advert of a partner account. */
+export function createChangedAdvertsQueue(options: ChangedAdvertsQueueOptions): ChangedAdvertsQueue {
+  const { queue, accountDepth, clock = systemClock } = options;
+  let counting: { readonly waiting: Promise<number>; readonly at: number } | undefined;
+  let sentSince = 0;
+
+  /** Number of messages in the whole queue. Feeds that are read concurrently share one request. */
+  async function total(): Promise<number> {
+    if (!counting || clock.now() - counting.at >= countedForMs) {
+      const mine = { waiting: countMessages(queue), at: clock.now() };
+      counting = mine;
+      sentSince = 0;
+      mine.waiting.catch(() => {
+        if (counting === mine) counting = undefined;
+      });
+    }
+    return (await counting.waiting) + sentSince;
+  }
+
+  return {
+    async send(messages) {
+      const refused = await sendBatches(
+        queue,
+        messages.map((message) => ({
+          key: message.key,
+          body: JSON.stringify(message),
+          groupId: messageGroupOf(message),
+          deduplicationId: message.key,
+        })),
+        options,
+      );
+      sentSince += messages.length - refused.size;
+      return refused;
+    },
+
+    sendAgain: (messages) =>
+      sendBatches(
+        queue,
+        messages.map(({ etag, message }) => ({
+          key: etag,
+          body: JSON.stringify(message),
+          groupId: messageGroupOf(message),
+          // Not the message's key, which the queue may have accepted minutes ago.
+          deduplicationId: etag,
+        })),
+        options,
+      ),
+
+    // SQS does not know partner accounts, so an account's share is computed from its books, and only when it matters.
+    async depth(partnerAccount) {
+      const waiting = await total();
+      if (!accountDepth || waiting < accountDepth.from) return waiting;
+      return Math.min(waiting, await accountDepth.inFlightOf(partnerAccount));
+    },
+  };
+}
+
+/** Only the used fields of a record, so that the result of `ReceiveMessage` has this type too. */
+export type ReceivedRecord = Pick<SQSRecord, 'messageId' | 'receiptHandle' | 'body'> & {
+  readonly attributes: Partial<SQSRecord['attributes']>;
+};
+
+/**
+ * Converts a record of the event source mapping to a delivery, which is settled by its message ID.
+ *
+ * @see https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
+ */
+export function deliveryOf({ messageId, body, attributes }: ReceivedRecord): Delivery {
+  const receives = Number(attributes.ApproximateReceiveCount ?? 1);
+  const sentAt = Number(attributes.SentTimestamp ?? 0);
+  // Emulators omit the sequence number. The time of sending also orders an advert's messages, except within the same
+  // millisecond.
+  const position = positionOf(attributes.SequenceNumber ?? String(sentAt), receives);
+  return { id: messageId, ...messageIn(body), position, receives, sentAt };
+}
