@@ -58,14 +58,14 @@ export function createServiceListener(world: World, onFault: (error: unknown) =>
 }
 
 function realAnswer(world: World, serve: () => Answer): Answer {
-  const { rateLimit, errorShapes } = world.settings.assumptions;
+  const { rateLimit } = world.settings.assumptions;
   const waitMs = rateLimit === null ? undefined : world.rateLimiter.waitMs(rateLimit);
   if (waitMs !== undefined) return rateLimited(rateLimit?.status, waitMs);
   try {
     return serve();
   } catch (error) {
     if (!(error instanceof RefusedError)) throw error;
-    return errorAnswer(errorShapes[error.refusal.group], error.refusal);
+    return errorAnswer(error.refusal);
   }
 }
 

@@ -16,19 +16,13 @@ export function admit(world: World, request: ServiceRequest): PartnerAccount {
     const message = 'The access token is missing, not known or has expired.';
     throw new RefusedError({ group: 'authorization', status: 401, code: 'invalid_token', message });
   }
-  checkVersion(world, request);
+  if (request.headers.version !== '2.0')
+    throw invalid('Version', 'The header Version must name a supported version.');
 
-  const { requiredScopes } = world.settings.assumptions;
-  const needed = request.method === 'GET' ? requiredScopes.read : requiredScopes.write;
+  const needed = request.method === 'GET' ? 'v2 read' : 'v2 write';
   const { user, scope } = grant;
   const account = world.accounts.get(user ?? '');
   if (account !== undefined && covers(scope, needed)) return account;
   const message = `This needs the token of a user, with the scope ${needed}.`;
   throw new RefusedError({ group: 'authorization', status: 403, code: 'insufficient_scope', message });
-}
-
-/** @throws {RefusedError} 400 when the header Version is missing or not supported (assumed) */
-export function checkVersion(world: World, { headers: { version } }: ServiceRequest): void {
-  if (world.settings.assumptions.acceptedVersions.includes(String(version))) return;
-  throw invalid('Version', 'The header Version must name a supported version.');
 }

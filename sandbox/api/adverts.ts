@@ -2,17 +2,13 @@ import { jsonFields, parameter, type ServiceRequest } from '../http/request.ts';
 import { type Answer, answerWith, invalid, RefusedError } from '../state/answer.ts';
 import { type Advert, addAdvert, type PartnerAccount, presentAdverts, type World } from '../state/world.ts';
 
-/**
- * GET /api/partner/adverts/{id}. Unknown and foreign adverts: 404; removed ones 404 or 410 (all assumed).
- * @see partner-api.md §2.2, §4.3
- */
+/** GET /api/partner/adverts/{id}. Unknown, removed and foreign adverts: 404 (assumed). @see partner-api.md §2.2, §4.3 */
 export function serveAdvert(world: World, account: PartnerAccount, { advertId }: ServiceRequest): Answer {
   const advert = world.adverts.get(advertId ?? '');
-  const isOwn = advert?.user === account.name;
-  if (isOwn && advert.status !== null) return answerWith(200, `{"data":${advertJson(advert)}}`);
-  const status = isOwn ? world.settings.assumptions.removedAdvertStatus : 404;
+  if (advert?.user === account.name && advert.status !== null)
+    return answerWith(200, `{"data":${advertJson(advert)}}`);
   const message = 'There is no such advert.';
-  throw new RefusedError({ group: 'notFound', status, code: 'not_found', message });
+  throw new RefusedError({ group: 'notFound', status: 404, code: 'not_found', message });
 }
 
 /**
@@ -42,9 +38,8 @@ export function createAdvert(world: World, account: PartnerAccount, request: Ser
   const { title, price } = fields;
   if (title !== undefined && typeof title !== 'string') throw invalid('title');
   if (price !== undefined && typeof price !== 'number') throw invalid('price');
-  const { status, answerStatus } = world.settings.assumptions.createdAdvert;
-  const advert = addAdvert(world, account, { status, title, price });
-  return answerWith(answerStatus, `{"data":${advertJson(advert)}}`);
+  const advert = addAdvert(world, account, { status: 'new', title, price });
+  return answerWith(200, `{"data":${advertJson(advert)}}`);
 }
 
 /** GET /api/partner/threads: always empty, because nobody writes to the sandbox's users. Shape assumed. @see §4.5 */

@@ -13,48 +13,31 @@ const maximumLimit = 1000;
  */
 export function serveFeed(world: World, account: PartnerAccount, request: ServiceRequest): Answer {
   const { clock, settings } = world;
-  const { assumptions, retentionSeconds } = settings;
   const since = parameter(request, 'since');
   if (since === undefined) throw invalid('since');
   const sinceMs = parseSince(since);
-  const limit = readLimit(parameter(request, 'limit'), assumptions.badLimit);
+  const limit = readLimit(parameter(request, 'limit'));
   const cursor = parameter(request, 'cursor');
-
-  const keptMs = (retentionSeconds ?? Number.POSITIVE_INFINITY) * 1000;
-  const oldestMs = clock.now() - keptMs;
-  const sinceCounts = cursor === undefined || assumptions.sinceBeforeRetention === 'rejected-always';
-  if (sinceCounts && sinceMs < oldestMs)
-    throw invalid('since', 'The parameter since is older than the changes that the feed keeps.');
-
   const start =
     cursor === undefined ? positionAfter(account, sinceMs) : account.cursors.get(`${since} ${cursor}`);
-  // A cursor is valid until the retention deletes a change that it has not passed.
-  if (start === undefined || (account.changes[start]?.atMs ?? oldestMs) < oldestMs) {
-    const { status, body } = assumptions.cursorRejection;
+  if (start === undefined) {
+    const { status, body } = settings.assumptions.cursorRejection;
     return answerWith(status, body);
   }
 
   const visibleEnd = Math.max(start, positionAfter(account, clock.now() - settings.visibilityDelayMs));
   const end = Math.min(visibleEnd, start + limit);
-  const nextCursor = newCursor(world, `${account.name} ${since} ${end}`);
+  // Opaque and bound to its user and `since`. The same position has the same cursor.
+  const place = `${account.name} ${since} ${end}`;
+  const nextCursor = createHmac('sha256', world.cursorKey).update(place).digest('base64url');
   account.cursors.set(`${since} ${nextCursor}`, end);
   const data = account.changes.slice(start, end).map(({ id }) => id);
   return answerWith(200, { data, hasMore: end < visibleEnd, nextCursor });
 }
 
-/** A cursor is opaque and bound to its user and `since`. The same position has the same cursor, unless assumed. */
-function newCursor(world: World, place: string): string {
-  const { cursorAlphabet, cursorChangesOnEmptyPage } = world.settings.assumptions;
-  if (cursorChangesOnEmptyPage) world.cursorSerial += 1;
-  const cursor = createHmac('sha256', world.cursorKey)
-    .update(`${place} ${world.cursorSerial}`)
-    .digest('base64url');
-  return cursorAlphabet === 'reserved' ? `${cursor}+/=&%2B` : cursor;
-}
-
-function readLimit(text = String(defaultLimit), badLimit: 'rejected' | 'default'): number {
+/** Assumed (§8): a limit below 1 or not a whole number is rejected. */
+function readLimit(text = String(defaultLimit)): number {
   if (/^\d+$/.test(text) && Number(text) >= 1) return Math.min(Number(text), maximumLimit);
-  if (badLimit === 'default') return defaultLimit;
   throw invalid('limit', 'The parameter limit is not a whole number of at least 1.');
 }
 

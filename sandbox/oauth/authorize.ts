@@ -82,7 +82,6 @@ function sendBack({ redirectUri, state }: Consent, parameters: Record<string, st
  * @see partner-api.md §5.3, authorization_code rules 1 and 4
  */
 export function isBasedOnCallback({ settings }: World, redirectUri: string): boolean {
-  const { loopbackPortMayDiffer } = settings.assumptions;
   // Printable ASCII only: a URL parser ignores line breaks, but they would reach the Location header.
   if (!/^[\x21-\x7e]+$/.test(redirectUri) || /#|&&|\\/.test(redirectUri)) return false;
   const requested = URL.parse(redirectUri);
@@ -90,14 +89,14 @@ export function isBasedOnCallback({ settings }: World, redirectUri: string): boo
   return settings.callbackUrls.some((callbackUrl) => {
     const { protocol, host, hostname, pathname } = new URL(callbackUrl);
     const isSameHost =
-      requested.host === host ||
-      (loopbackPortMayDiffer && loopback.includes(requested.hostname) && loopback.includes(hostname));
+      requested.host === host || (loopback.includes(requested.hostname) && loopback.includes(hostname));
     const below = pathname.endsWith('/') ? pathname : `${pathname}/`;
     const isSamePath = requested.pathname === pathname || requested.pathname.startsWith(below);
     return requested.protocol === protocol && isSameHost && isSamePath;
   });
 }
 
+/** Assumed (RFC 8252 §7.3): a loopback redirect_uri may differ from the Callback URL in host name and port. */
 const loopback = ['127.0.0.1', 'localhost', '[::1]'];
 
 /** Asks a person for consent, and shows the host that the code is sent to. @see §5.3, authorization_code rule 5 */

@@ -1,8 +1,10 @@
-import { checkVersion } from '../api/access.ts';
 import { jsonFields, type ServiceRequest } from '../http/request.ts';
 import { type Answer, answerWith, RefusedError } from '../state/answer.ts';
 import { covers, type Grant, scopeNames } from '../state/tokens.ts';
 import type { World } from '../state/world.ts';
+
+/** Assumed: how long a one-time code can be exchanged. */
+const codeLifetimeMs = 600_000;
 
 type Fields = ReadonlyMap<string, string>;
 
@@ -14,7 +16,6 @@ type Fields = ReadonlyMap<string, string>;
  * @see partner-api.md §2.3, §4.6, §5.3
  */
 export function serveToken(world: World, request: ServiceRequest): Answer {
-  if (world.settings.assumptions.tokenEndpointNeedsVersion) checkVersion(world, request);
   const body = jsonFields(request);
   if (body === undefined)
     throw refused('invalid_request', 'The body must be a JSON object, as application/json.');
@@ -23,12 +24,11 @@ export function serveToken(world: World, request: ServiceRequest): Answer {
   const sent = [required(fields, 'client_id'), required(fields, 'client_secret')];
   if (sent[0] !== clientId || sent[1] !== clientSecret)
     throw refused('invalid_client', 'The client credentials are not valid.', 401);
-  const grantType = required(fields, 'grant_type');
-  return tokenAnswer(world, grantFor(world, grantType, fields), grantType === 'refresh_token');
+  return tokenAnswer(world, grantFor(world, fields));
 }
 
-function grantFor(world: World, grantType: string, fields: Fields): Grant {
-  switch (grantType) {
+function grantFor(world: World, fields: Fields): Grant {
+  switch (required(fields, 'grant_type')) {
     case 'refresh_token': {
       const grant = world.tokens.useRefreshToken(required(fields, 'refresh_token'));
       if (grant === undefined) throw refused('invalid_grant', 'The refresh token is not valid.');
@@ -50,7 +50,7 @@ function exchangeCode(world: World, fields: Fields): Grant {
   const issued = world.codes.get(code);
   world.codes.delete(code);
   const ageMs = world.clock.now() - (issued?.issuedAtMs ?? 0);
-  if (issued === undefined || ageMs >= world.settings.assumptions.authorizationCodeLifetimeSeconds * 1000) {
+  if (issued === undefined || ageMs >= codeLifetimeMs) {
     throw refused('invalid_grant', 'The code is not known, was used or has expired.');
   }
   if (issued.redirectUri !== undefined && required(fields, 'redirect_uri') !== issued.redirectUri) {
@@ -59,21 +59,15 @@ function exchangeCode(world: World, fields: Fields): Grant {
   return world.tokens.openGrant(issued.user, requestedScope(fields, issued.scope));
 }
 
-function tokenAnswer(world: World, grant: Grant, isRefresh: boolean): Answer {
-  const { expiresInAsString, refreshOmits } = world.settings.assumptions;
-  const before = grant.refreshToken;
+function tokenAnswer(world: World, grant: Grant): Answer {
   const { accessToken, accessTokenExpiresAtMs, refreshToken, scope } = world.tokens.renew(grant);
-  const remainingSeconds = Math.floor((accessTokenExpiresAtMs - world.clock.now()) / 1000);
-  const body: Record<string, unknown> = {
+  const body = {
     access_token: accessToken,
-    expires_in: expiresInAsString ? String(remainingSeconds) : remainingSeconds,
+    expires_in: Math.floor((accessTokenExpiresAtMs - world.clock.now()) / 1000),
     token_type: 'bearer',
     scope,
     refresh_token: refreshToken,
   };
-  if (isRefresh && refreshOmits.includes('scope')) delete body.scope;
-  if (isRefresh && refreshOmits.includes('refresh_token') && refreshToken === before)
-    delete body.refresh_token;
   return answerWith(200, body, { 'cache-control': 'no-store' });
 }
 

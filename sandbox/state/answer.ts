@@ -1,5 +1,3 @@
-import type { Assumptions, ErrorShape } from './settings.ts';
-
 /** A handler's answer. The server adds Date, Content-Length and, by default, the content type application/json. */
 export interface Answer {
   readonly status: number;
@@ -21,9 +19,11 @@ export const html = (status: number, body: string): Answer =>
     'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
   });
 
+/** Each has a body of its own. `authorization`: 401 and 403; `notFound`: 404, 405 and 410. */
+type ErrorGroup = 'validation' | 'authorization' | 'notFound' | 'token';
+
 interface Refusal {
-  /** Each group of errors has an assumption of its own about their bodies. */
-  readonly group: keyof Assumptions['errorShapes'];
+  readonly group: ErrorGroup;
   readonly status: number;
   /** For programs, for example `invalid_token`. */
   readonly code: string;
@@ -50,21 +50,17 @@ export function invalid(field: string, message = `The parameter ${field} is not 
 }
 
 /**
- * Writes an error in one of the shapes that are known from services of this kind.
+ * The bodies are assumed, from services of this kind.
  * @see partner-api.md §7, which shows only `validation_error` and its `message`
  */
-export function errorAnswer(shape: ErrorShape, refusal: Refusal): Answer {
-  const { status, code, message, field, headers } = refusal;
+export function errorAnswer({ group, status, code, message, field, headers }: Refusal): Answer {
   const validation = field === undefined ? [] : [{ field, title: code, detail: message }];
-  const nested = { error: { status, title: code, detail: message, validation } };
-  const bodies: Readonly<Record<ErrorShape, unknown>> = {
-    'flat-code': { code, message },
-    'flat-error': { error: code, message },
-    oauth: { error: code, error_description: message },
-    nested,
-    'nested-in-data': { data: nested },
-    typed: { error: { type: code, message } },
-    none: '',
+  const oauth = { error: code, error_description: message };
+  const bodies: Readonly<Record<ErrorGroup, unknown>> = {
+    validation: { code, message },
+    authorization: oauth,
+    notFound: { error: { status, title: code, detail: message, validation } },
+    token: oauth,
   };
-  return answerWith(status, bodies[shape], headers);
+  return answerWith(status, bodies[group], headers);
 }

@@ -49,6 +49,5 @@ export function createJournal(maxEntries: number) {
 }
 
 /** Replaces the values of parameters whose names contain token, code or secret. */
-export function withoutSecrets(query: string): string {
-  return query.replace(/(^|&)([^=&]*(?:token|secret|code)[^=&]*)=[^&]*/gi, '$1$2=hidden');
-}
+export const withoutSecrets = (query: string): string =>
+  query.replace(/(^|&)([^=&]*(?:token|secret|code)[^=&]*)=[^&]*/gi, '$1$2=hidden');

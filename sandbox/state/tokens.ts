@@ -26,10 +26,9 @@ export function createTokenStore(clock: Clock, random: Random, settings: Setting
   const byAccessToken = new Map<string, Grant>();
   /** By every refresh token ever issued; the current one of a grant was never superseded. */
   const byRefreshToken = new Map<string, { readonly grant: Grant; readonly supersededAtMs?: number }>();
-  const isSameDay = (earlierMs: number, laterMs: number): boolean => {
-    if (settings.assumptions.refreshTokenDay === 'rolling') return laterMs - earlierMs < dayMs;
-    return Math.floor(earlierMs / dayMs) === Math.floor(laterMs / dayMs);
-  };
+  /** Assumed (§5.3): a day in "at most once a day" is a UTC calendar day. */
+  const isSameDay = (earlierMs: number, laterMs: number): boolean =>
+    Math.floor(earlierMs / dayMs) === Math.floor(laterMs / dayMs);
   const hasValidAccess = ({ revoked, accessTokenExpiresAtMs }: Grant): boolean =>
     !revoked && accessTokenExpiresAtMs > clock.now();
   return {
@@ -60,9 +59,8 @@ export function createTokenStore(clock: Clock, random: Random, settings: Setting
       const nowMs = clock.now();
       if (!grant || grant.revoked || nowMs - grant.lastUsedAtMs >= refreshTokenIdleMs) return undefined;
       if (supersededAtMs === undefined) return grant;
-      const rule = settings.assumptions.supersededRefreshToken;
-      const isUsable = rule === 'always' || (rule === 'same-day' && isSameDay(supersededAtMs, nowMs));
-      return isUsable ? grant : undefined;
+      // Assumed: a superseded one returns the latest pair for the rest of the day.
+      return isSameDay(supersededAtMs, nowMs) ? grant : undefined;
     },
 
     /**

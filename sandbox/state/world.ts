@@ -76,7 +76,6 @@ export function createWorld(options: WorldOptions) {
     nextAdvertId: BigInt(firstAdvertId),
     tokens: createTokenStore(clock, random, settings),
     cursorKey: randomToken(random),
-    cursorSerial: 0,
     journal: createJournal(journalLimit),
     faults: createFaultBook(random),
     consentMode: { mode: 'ask' } as ConsentMode,
@@ -87,7 +86,7 @@ export function createWorld(options: WorldOptions) {
 }
 
 /** Uses the system clock, because a client really waits, whatever the service's clock shows. */
-export function createRateLimiter(clock: Clock = performance) {
+function createRateLimiter(clock: Clock = performance) {
   let passed: number[] = [];
   let blockedUntilMs = Number.NEGATIVE_INFINITY;
   return {

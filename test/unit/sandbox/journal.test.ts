@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { createJournal, withoutSecrets } from '../../../sandbox/state/journal.ts';
 import { longAgo, noonMs, start } from './start.ts';
 
 it('records each request, its user and its answer', async () => {
@@ -31,28 +30,4 @@ it('never records a token, code or secret', async () => {
   for (const secret of [body.access_token, body.refresh_token, code, sandbox.application.clientSecret])
     expect(text).not.toContain(secret);
   expect(text).toContain('access_token=hidden&code=hidden&page=1');
-});
-
-it.each([
-  ['refresh_token=abc', 'refresh_token=hidden'],
-  ['a=1&CODE=abc&b=2', 'a=1&CODE=hidden&b=2'],
-  ['client_secret=a%26b', 'client_secret=hidden'],
-  ['since=x&cursor=abc', 'since=x&cursor=abc'],
-])('records the query %s as %s', (query, expected) => {
-  expect(withoutSecrets(query)).toBe(expected);
-});
-
-it.each([
-  [3, ['/b', '/c', '/d'], ['/c']],
-  [0, [], []],
-])('keeps at most %i entries', (limit, kept, part) => {
-  const journal = createJournal(limit);
-  for (const path of ['/a', '/b', '/c', '/d']) journal.add({ path } as never);
-  const paths = (...range: number[]) => journal.list(...range).map(({ path }) => path);
-
-  expect(paths()).toEqual(kept);
-  expect(paths(2, 1)).toEqual(part);
-  journal.clear();
-  expect(journal.nextIndex).toBe(4);
-  expect(paths()).toEqual([]);
 });
