@@ -4,6 +4,7 @@
  */
 import { type alarms, isAboutSecret, maxLagSeconds } from '../shared/contract/names.ts';
 import { printableLine } from '../shared/domain/text.ts';
+import { sumOf } from '../shared/state/activity.ts';
 import { type AccountStatus, heldMs, type ShownPause } from './account-status.ts';
 import { applicationWords, connectWords } from './errors.ts';
 import type { RaisedAlarm } from './stack-state.ts';
@@ -136,6 +137,17 @@ const changes = (number: number): string => `${number} change${number === 1 ? ''
 
 /** Longer than a change takes from the feed to its event, with a first repeat. */
 const lateSeconds = 45;
+/** Fewer bad answers in two minutes may be those of a single advert. */
+const manyAnswers = 5;
+
+/** What the service answered in the last two minutes; empty if that was well. */
+function badAnswersText({ answers }: Status, nowMs: number): string {
+  const recent = (answers?.minutes ?? []).filter(({ at }) => nowMs - Date.parse(at) < 2 * 60_000);
+  const counts = Object.entries(recent.map((minute) => minute.counts).reduce(sumOf, {}));
+  if (!counts.some(([kind, number]) => kind !== 'ok' && number >= manyAnswers)) return '';
+  return ` It answered lately: ${counts.map(([kind, number]) => `${number} ${kind}`).join(', ')}.`;
+}
+
 /** Of the setting `maxRequestsPerSecond`. */
 const defaultRate = 10;
 
@@ -217,17 +229,21 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
     attention(`The whole bridge is ${pausedText(paused)}`, { since: paused.since, mend: command('resume') }),
   late: (status, { nowMs, requestsPerSecond = defaultRate }) => {
     const { oldestWaitingSeconds: oldest, queue, paused, pausedUntil, partnerAccounts } = status;
-    // What waits for the end of a stop or a pause has a finding of its own.
+    // What waits for the end of a stop or a pause has a finding of its own; a hold that has just begun has none yet.
+    const isHeld = ({ state, attention }: AccountStatus) =>
+      state === 'stopped' || (state === 'paused' && attention.length > 0);
     const isExplained =
       status.isRunning === false ||
       paused !== null ||
       pausedUntil !== null ||
-      partnerAccounts.some(({ state, books }) => state !== 'polling' && books.inFlight > 0);
+      partnerAccounts.some((account) => isHeld(account) && account.books.inFlight > 0);
     const takesSeconds = queue.waiting / requestsPerSecond;
-    if (oldest === null || isExplained || oldest <= lateSeconds + 2 * takesSeconds) return false;
+    const answers = badAnswersText(status, nowMs);
+    const patienceSeconds = answers === '' ? lateSeconds : lateSeconds / 2;
+    if (oldest === null || isExplained || oldest <= patienceSeconds + 2 * takesSeconds) return false;
     return fault(
       `${changes(queue.waiting)} waiting, the oldest for ${Math.round(oldest)} s, which would take ${Math.ceil(takesSeconds)} s: ` +
-        'the partner service does not return their adverts, or the bridge does not publish. Its log says why.',
+        `the partner service does not return their adverts, or the bridge does not publish.${answers} Its log says why.`,
       { since: new Date(nowMs - oldest * 1000).toISOString(), runbook: 'lateevents' },
     );
   },

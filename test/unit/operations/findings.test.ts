@@ -73,6 +73,15 @@ const withWebhook = (trouble: object): Partial<StatusPorts> => ({
     ],
   },
 });
+const withAnswers = (counts: Record<string, number>): Partial<StatusPorts> => ({
+  activity: {
+    read: async () => ({ maxRequestsPerSecond: 10, minutes: { [Math.floor(nowMs / minute) - 1]: counts } }),
+  },
+});
+const booksWith = (inFlight: number, oldestListedAt: string): StatusPorts['bookKeeper'] => ({
+  read: async () => ({ ...emptyBooks, listed: inFlight, inFlight }),
+  queue: async () => ({ waiting: inFlight, deadLetters: 0, oldestListedAt }),
+});
 const needy = (faultKind: string, fault: string = faultKind): Given => ({
   accounts: [{ token }],
   feed: { fault, faultKind, needsPerson: true, lastPolled: nowMs + 1 },
@@ -140,6 +149,18 @@ const rules: readonly [string, Given, string, 'fault' | 'attention' | 'note', Re
   [
     'few changes wait for long: their adverts are not answered',
     { queue: { waiting: 5, deadLetters: 0, oldestListedAt: '2026-11-20T11:59:00.000Z' } },
+    ...(['late', 'fault', null] as const),
+  ],
+  [
+    'a wait beside an account whose every advert is refused, while its feed is read',
+    {
+      // Each success of the feed ends the hold, and the next refused advert makes it anew.
+      accounts: [{ holds: [{ ...lasting, since: nowMs - 1_000 }] }],
+      ports: {
+        ...withAnswers({ ok: 24, 'token-rejected': 25, ms: 100 }),
+        bookKeeper: booksWith(47, '2026-11-20T11:59:25.000Z'),
+      },
+    },
     ...(['late', 'fault', null] as const),
   ],
   [
@@ -257,9 +278,19 @@ describe('nothing is found', () => {
     ['a process runs it', { ports: { isRunning: () => true }, queue: { waiting: 3, deadLetters: 0 } }],
     ['a feed lags no longer than the alarm allows', { feed: { lastSuccess: nowMs - 300_000 } }],
     ['a backlog is worked off', { queue: { waiting: 5_000, deadLetters: 0, oldestListedAt: long } }],
+    [
+      'changes wait for half a minute, and a single advert is refused',
+      {
+        queue: { waiting: 47, deadLetters: 0, oldestListedAt: '2026-11-20T11:59:25.000Z' },
+        ports: withAnswers({ ok: 24, 'token-rejected': 4, ms: 100 }),
+      },
+    ],
     ['a hold has just begun', { accounts: [{ holds: [{ ...lasting, since: nowMs - 1_000 }] }] }],
     ['a webhook has just failed', { ports: withWebhook({}) }],
-    ['an account was disconnected', { accounts: [stopped('disconnected')] }],
+    [
+      'what waits is of an account that was disconnected',
+      { accounts: [stopped('disconnected')], ports: { bookKeeper: booksWith(9, long) } },
+    ],
     [
       'a refresh token has time enough',
       { accounts: [{ token: { ...token, usedAt: nowMs - 23 * dayMs + 1 } }] },
