@@ -3,9 +3,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../../shared/domain/clock.ts';
-import { listenError } from '../shared/listen-error.ts';
-import { strayPages } from './outcome.ts';
-import { type Outcome, pageHeaders, pageOf } from './page.ts';
+import { listenError } from '../shared/usage.ts';
+import { type Outcome, pageHeaders, pageOf, strayPages } from './page.ts';
 import { type ListenAt, loopbackRedirect } from './redirect-uri.ts';
 
 export interface CallbackListener {

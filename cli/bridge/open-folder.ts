@@ -3,24 +3,42 @@ import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import * as v from 'valibot';
-import { noSubscriberYet } from '../../embedded/connect.ts';
+import { createLocalConnect, noSubscriberYet } from '../../embedded/connect.ts';
 import { createLocalPartner } from '../../embedded/partner.ts';
+import { answerConnect } from '../../functions/connect/connect.ts';
+import { createDrain } from '../../functions/drain/drain.ts';
+import { pollAnswerOf } from '../../functions/drain/poll-answer.ts';
 import { once } from '../../operations/ask.ts';
-import { CommandError } from '../../operations/errors.ts';
-import { silentObserver } from '../../operations/poll-deps.ts';
+import type { Bridge, BridgeFunctions } from '../../operations/bridge.ts';
+import { connectFunctions } from '../../operations/connect-functions.ts';
+import { CommandError, UsageError } from '../../operations/errors.ts';
+import { pollDepsOf, silentObserver } from '../../operations/poll-deps.ts';
 import { bridgeSettingsSchema } from '../../shared/contract/settings.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
-import { stateFileIn } from '../../shared/sqlite/file/private-folder.ts';
+import { Secret } from '../../shared/domain/secret.ts';
+import { forgetExposure, stateFileIn } from '../../shared/sqlite/file/private-folder.ts';
 import { readMark, reusedHistories } from '../../shared/sqlite/file/published-mark.ts';
 import { isRunning } from '../../shared/sqlite/file/run-lock.ts';
 import { type EmbeddedState, openEmbeddedState, openEmbeddedStateToRead } from '../../shared/sqlite/state.ts';
+import { heldUntil } from '../../shared/state/budget.ts';
 import { applicationCommand } from '../shared/explain.ts';
 import type { LocalTarget } from '../shared/target.ts';
-import { baseUrlSetting, type FolderBridge } from './folder.ts';
-import { folderFunctions } from './folder-functions.ts';
-import { tailFolder } from './folder-tail.ts';
 import type { Opening } from './opening.ts';
 import { readRunSettings } from './run-settings.ts';
+
+/** An embedded bridge, with what only its own commands need. */
+export interface FolderBridge extends Bridge, Pick<Opening<LocalTarget>, 'target' | 'place' | 'onClose'> {
+  readonly state: EmbeddedState;
+  /**
+   * Base URL of the partner service.
+   *
+   * @throws {CommandError} if no application was stored yet
+   */
+  baseUrl(): string;
+}
+
+/** Name of the partner service's base URL in the stored settings. */
+const baseUrlSetting = 'base-url';
 
 /** Number of connections to the partner service. */
 const concurrency = 2;
@@ -117,3 +135,71 @@ function isMissing(file: string): boolean {
     return ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
   }
 }
+
+/** Time limit for all requests of one command to the service; the time for their slots of the rate budget is added. */
+const serviceMs = 30_000;
+/** A token request, and at most three of the feed. */
+const slots = 4;
+const pollMs = 45_000;
+
+/** What a stack has its functions do, done in this process: with or without a `run` beside it. */
+function folderFunctions(bridge: Omit<FolderBridge, 'functions'>): BridgeFunctions {
+  const { state, place } = bridge;
+  const { partnerAccounts, advertHistories, aside, deadLetters } = state;
+
+  return {
+    ...connectFunctions({
+      ...{ advertHistories, deadLetters },
+      async invoke(event) {
+        const settings = await bridge.settings();
+        const isLocal = event.action === 'disconnect' || event.action === 'forget';
+        const baseUrl = isLocal ? 'https://localhost' : bridge.baseUrl();
+        const stage = createLocalConnect({ state, baseUrl, settings, observer: silentObserver });
+        const deadlineMs = Date.now() + serviceMs + (slots * 1000) / settings.maxRequestsPerSecond;
+        return answerConnect(stage, event, { deadlineMs }).finally(() => stage.close());
+      },
+    }),
+    async storeApplication({ clientId, clientSecret, baseUrl }) {
+      if (baseUrl === undefined)
+        throw new UsageError('--base-url URL is needed: where the partner service is');
+      await state.applicationSecret.write({ clientId: new Secret(clientId), clientSecret });
+      await state.settings.write(baseUrlSetting, baseUrl);
+      place.baseUrl = baseUrl;
+      forgetExposure(bridge.target.dir);
+    },
+    async poll(only) {
+      const deps = await pollDepsOf(bridge, 'poll');
+      const drain = createDrain({
+        ...deps,
+        ...{ accounts: partnerAccounts, aside, queue: state.queue },
+        bridgePausedUntil: async () => heldUntil(await state.budgetStore.read(), bridge.clock.now()),
+        settings: { ...deps.settings, pollSeconds: 60, feedsAtOnce: 10 },
+      });
+      const deadlineMs = bridge.clock.now() + pollMs;
+      return pollAnswerOf(await drain.round({ deadlineMs, ...(only !== undefined && { only }) }));
+    },
+  };
+}
+
+const lookMs = 200;
+
+/** Reads what a concurrent run adds to the state; changes nothing. */
+export async function* tailFolder(
+  { eventLog }: Pick<EmbeddedState, 'eventLog'>,
+  name: Parameters<Bridge['events']>[0],
+  { signal, say, recent = 0 }: Parameters<Bridge['events']>[1],
+): AsyncGenerator<readonly string[]> {
+  const ends = eventLog.ends();
+  let last = Math.max(0, ends.first - 1, ends.last - recent);
+  for (; !signal.aborted; await systemClock.sleep(lookMs, signal)) {
+    for (let some = eventLog.after(last); some.length > 0; some = eventLog.after(last)) {
+      const missed = eventLog.ends().first - last - 1;
+      if (missed > 0) say(`${missed} events were published too fast to be shown.`);
+      last = some.at(-1)?.number ?? last;
+      yield some.map(({ envelope }) => envelope).filter((one) => isOf(name, one));
+    }
+  }
+}
+
+const isOf = (name: string | undefined, envelope: string): boolean =>
+  name === undefined || JSON.parse(envelope).detail.metadata.partnerAccount === name;

@@ -2,18 +2,24 @@
 import { randomUUID } from 'node:crypto';
 import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
+import * as v from 'valibot';
 import { once } from '../../operations/ask.ts';
 import type { Bridge } from '../../operations/bridge.ts';
+import { connectFunctions } from '../../operations/connect-functions.ts';
+import { CommandError } from '../../operations/errors.ts';
 import { silentObserver } from '../../operations/poll-deps.ts';
 import { readStackOutputs } from '../../operations/stack-outputs.ts';
 import { readPast, readStackState } from '../../operations/stack-state.ts';
 import { dynamoDbClient, lambdaClient, secretsManagerClient, sqsClient } from '../../shared/aws/clients.ts';
-import { createRefreshRequester } from '../../shared/aws/refresh-requester.ts';
-import { createTokenReader } from '../../shared/aws/secrets.ts';
+import { createRefreshRequester, invoke } from '../../shared/aws/refresh-requester.ts';
+import { createApplicationSecret, createTokenReader } from '../../shared/aws/secrets.ts';
 import { createBookKeeper, createChangedAdvertsQueue } from '../../shared/aws/sqs.ts';
 import { createStore } from '../../shared/aws/store.ts';
+import { checkedJson } from '../../shared/contract/checks.ts';
+import { connectAnswers, type PollEvent, pollAnswer } from '../../shared/contract/invocations.ts';
 import { namePrefixOf, secretNamesOf } from '../../shared/contract/names.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
+import { Secret } from '../../shared/domain/secret.ts';
 import { createPartnerService } from '../../shared/partner-api/partner-service.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
 import { createActivityStore } from '../../shared/state/activity.ts';
@@ -26,7 +32,6 @@ import { createPartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import { type AuditProgress, type BackfillProgress, createProgress } from '../../shared/state/progress.ts';
 import type { StackTarget } from '../shared/target.ts';
 import type { Opening } from './opening.ts';
-import { stackFunctions } from './stack-functions.ts';
 import { tailBus } from './stack-tail.ts';
 
 export type StackBridge = Awaited<ReturnType<typeof openStack>>;
@@ -111,7 +116,31 @@ export async function openStack({ target, place, onClose, isCatchUp }: Opening<S
       read: (nowMs) => readStackState({ bridge: name, outputs, lambda: clients.lambda }, nowMs),
       past: (nowMs) => readPast({ bridge: name, outputs }, nowMs),
     },
-    functions: stackFunctions({ target, outputs, clients, secretNames, advertHistories, deadLetters }),
+    functions: {
+      ...connectFunctions({
+        ...{ advertHistories, deadLetters },
+        // Only functions of the stack need tokens.
+        invoke: async (event) =>
+          checkedJson(
+            v.variant('kind', Object.values(connectAnswers)),
+            await invoke({ client: clients.lambda, functionName: outputs.connectFunctionName }, event),
+            'answer of the connect function',
+          ),
+      }),
+      async storeApplication({ clientId, clientSecret }) {
+        const secret = createApplicationSecret(clients.secrets, secretNames);
+        await secret.write({ clientId: new Secret(clientId), clientSecret }).catch((cause: unknown) => {
+          if (!(cause instanceof Error) || cause.name !== 'ResourceNotFoundException') throw cause;
+          const says = `there is no secret ${secretNames.application}: deploy the stack again with \`npx cdk deploy\``;
+          throw new CommandError(says, { cause });
+        });
+      },
+      async poll(only) {
+        const event: PollEvent = { action: 'poll', ...(only !== undefined && { partnerAccount: only }) };
+        const drain = { client: clients.lambda, functionName: outputs.drainFunctionName };
+        return checkedJson(pollAnswer, await invoke(drain, event), 'answer of drain');
+      },
+    },
     async who() {
       // Every AWS identity may call this: https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html
       const { Arn, UserId = 'unknown' } = await clients.sts.send(new GetCallerIdentityCommand());

@@ -2,7 +2,7 @@
 import type { Bridge } from '../../operations/bridge.ts';
 import { explained, type Place } from '../shared/explain.ts';
 import type { LocalTarget, StackTarget, Target } from '../shared/target.ts';
-import type { FolderBridge } from './folder.ts';
+import type { FolderBridge } from './open-folder.ts';
 import type { StackBridge } from './open-stack.ts';
 import type { Opening, OpenOptions } from './opening.ts';
 

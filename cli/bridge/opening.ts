@@ -25,3 +25,5 @@ export interface Opening<T extends Target> extends OpenOptions {
   /** Functions to call when the command ends, in reverse order. */
   onClose(close: () => void): void;
 }
+
+/** Opens the bridge that a command acts on. Only the modules of its kind are loaded: SQLite or the AWS SDK. */

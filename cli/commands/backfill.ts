@@ -1,7 +1,6 @@
 import { idsSource, listSource } from '../../operations/advert-sources.ts';
-import { backfill } from '../../operations/backfill.ts';
 import { CommandError, UsageError } from '../../operations/errors.ts';
-import { pauseWalk } from '../../operations/walk.ts';
+import { backfill, pauseWalk } from '../../operations/walk.ts';
 import type { BackfillProgress } from '../../shared/state/progress.ts';
 import { connectedAccount, waitingLine } from '../bridge/connected-account.ts';
 import { withBridge } from '../bridge/open.ts';

@@ -5,10 +5,10 @@ import { openBrowser } from '../authorize/open-browser.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
 import { exitCodes, say, show } from '../shared/io.ts';
-import { listenError } from '../shared/listen-error.ts';
 import { flag, number } from '../shared/options.ts';
 import { thisProgram } from '../shared/program.ts';
 import { commandFor } from '../shared/target.ts';
+import { listenError } from '../shared/usage.ts';
 
 export const addConsole = defineCommand(
   {

@@ -16,10 +16,10 @@ import { printableLine as printable } from '../../shared/domain/text.ts';
 import type { StoredDeadLetter } from '../../shared/state/aside.ts';
 import { withBridge } from '../bridge/open.ts';
 import { type AddCommand, defineCommand } from '../shared/command.ts';
-import { confirm, requireTerminal } from '../shared/confirm.ts';
 import { exitCodes } from '../shared/io.ts';
 import { checkedOptions, flag, momentOption, option, optionalName, text } from '../shared/options.ts';
 import { withProgress } from '../shared/progress.ts';
+import { confirm, requireTerminal } from '../shared/secret-input.ts';
 import { commandFor, type Target } from '../shared/target.ts';
 import { count } from '../shared/wording.ts';
 
@@ -187,7 +187,7 @@ const addDrop = defineCommand(
       ];
       report(
         { dropped, unknown, by, groups: groupsOf(letters) },
-        ...(dropped.length > 0 ? [...groupLines(letters), ...lines] : []),
+        ...(dropped.length > 0 || unknown.length === 0 ? [...groupLines(letters), ...lines] : []),
       );
       if (unknown.length > 0) throw new CommandError(unknownText(unknown, target));
       return exitCodes.done;

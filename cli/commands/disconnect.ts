@@ -1,10 +1,10 @@
 import { accountsBeside, requireKnown, unknownAccount } from '../../operations/errors.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
-import { confirm, requireTerminal } from '../shared/confirm.ts';
 import { connectCommand } from '../shared/explain.ts';
 import { exitCodes } from '../shared/io.ts';
 import { flag, nameArgument } from '../shared/options.ts';
+import { confirm, requireTerminal } from '../shared/secret-input.ts';
 
 export const addDisconnect = defineCommand(
   {

@@ -10,7 +10,7 @@ import { exitCodes, type Io, stream } from '../shared/io.ts';
 import { option, optionalName, text } from '../shared/options.ts';
 import { withProgress } from '../shared/progress.ts';
 import type { LocalTarget, StackTarget, Target } from '../shared/target.ts';
-import { webhookCommand } from '../shared/webhook-command.ts';
+import { webhookCommand } from '../shared/target.ts';
 import { count } from '../shared/wording.ts';
 
 export const addSnapshot = defineCommand(

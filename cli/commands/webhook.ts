@@ -12,7 +12,7 @@ import { exitCodes } from '../shared/io.ts';
 import { flag, option, text } from '../shared/options.ts';
 import { readSecret } from '../shared/secret-input.ts';
 import type { Target } from '../shared/target.ts';
-import { webhookCommand } from '../shared/webhook-command.ts';
+import { webhookCommand } from '../shared/target.ts';
 import { count } from '../shared/wording.ts';
 
 export const addWebhook = defineCommand(

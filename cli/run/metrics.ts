@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { deliveryText, type Finding } from '../../operations/findings.ts';
 import type { ShownAnswers, Status } from '../../operations/status.ts';
 import { isLoopback } from '../../shared/contract/settings.ts';
-import { listenError } from '../shared/listen-error.ts';
+import { listenError } from '../shared/usage.ts';
 
 type Labels = Readonly<Record<string, string>>;
 type Sample = readonly [value: number | null, labels?: Labels];

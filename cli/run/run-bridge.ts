@@ -14,8 +14,8 @@ import { keepMark, markFileIn, readMark, reusedHistories } from '../../shared/sq
 import { takeRunLock } from '../../shared/sqlite/file/run-lock.ts';
 import type { EmbeddedState } from '../../shared/sqlite/state.ts';
 import type { WebhookStatus } from '../../shared/sqlite/webhooks.ts';
-import type { FolderBridge } from '../bridge/folder.ts';
 import { withLocal } from '../bridge/open.ts';
+import type { FolderBridge } from '../bridge/open-folder.ts';
 import { storeRunSettings } from '../bridge/run-settings.ts';
 import { connectCommand } from '../shared/explain.ts';
 import { type Io, say } from '../shared/io.ts';

@@ -6,7 +6,7 @@ import type { Io } from '../shared/io.ts';
 import { checkedOptions } from '../shared/options.ts';
 import { readSecret } from '../shared/secret-input.ts';
 import type { Target } from '../shared/target.ts';
-import { webhookCommand } from '../shared/webhook-command.ts';
+import { webhookCommand } from '../shared/target.ts';
 import { webhookUrl } from './options.ts';
 
 /** @returns the URL in the file, whose query may be a secret */

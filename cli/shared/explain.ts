@@ -44,7 +44,7 @@ function messageOf(error: unknown, place: Place): string | undefined {
 }
 
 /** @param message names a place and its faults, like that of a {@link ShapeError} */
-export function explainShape(message: string, { target }: Place): string {
+function explainShape(message: string, { target }: Place): string {
   if (isAboutSecret(message, 'partnerAccountPrefix'))
     return `${message}. Connect the partner account again: \`${commandFor(target, 'connect NAME')}\``;
   if (isAboutSecret(message, 'application'))

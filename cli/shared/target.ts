@@ -1,6 +1,6 @@
 import { type StackPlace, textOfPlace, UsageError } from '../../operations/errors.ts';
 import { stackName } from '../../shared/contract/names.ts';
-import { quoted } from '../../shared/domain/text.ts';
+import { quoted, shownUrl } from '../../shared/domain/text.ts';
 import { programName } from './program.ts';
 
 export interface LocalTarget {
@@ -41,4 +41,15 @@ export function commandFor(target: Target, command: string): string {
   if (target.kind === 'local') return `${programName()} ${command} --local ${quoted(target.dir)}`;
   const stack = textOfPlace(target);
   return `${programName()} ${command}${stack === stackName ? '' : ` --stack ${stack}`}`;
+}
+
+/**
+ * A command with a webhook's URL, for a hint. The query of a URL may be a secret and is not shown. The hint then says
+ * so, because the command cannot be copied unchanged.
+ *
+ * @param command creates the arguments from the URL or its placeholder
+ */
+export function webhookCommand(target: Target, url: string, command: (url: string) => string): string {
+  if (new URL(url).search === '') return `\`${commandFor(target, command(shownUrl(url)))}\``;
+  return `\`${commandFor(target, command('URL'))}\`, with the whole URL in quotes (its query may be a secret, and is not shown)`;
 }

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { backfill } from '../../../operations/backfill.ts';
-import { pauseWalk, type WalkOptions } from '../../../operations/walk.ts';
+import { backfill, pauseWalk, type WalkOptions } from '../../../operations/walk.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
 import { newEtag } from '../../../shared/ports/store.ts';

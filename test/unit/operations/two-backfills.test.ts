@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { backfill } from '../../../operations/backfill.ts';
+import { backfill } from '../../../operations/walk.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
 import { newEtag } from '../../../shared/ports/store.ts';
 import type {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { tailFolder } from '../../../../../cli/bridge/folder-tail.ts';
+import { tailFolder } from '../../../../../cli/bridge/open-folder.ts';
 import { openEmbeddedState } from '../../../../../shared/sqlite/state.ts';
 import { startLocal } from '../../local-bridge.ts';
 
