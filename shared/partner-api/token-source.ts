@@ -89,24 +89,34 @@ class SharedTokenSource implements TokenSource {
     const { accounts, holds } = this.#options;
     let row = accounts.peek(name)?.account;
     let isCached = row?.generation === generation;
-    for (let wasRenewed = false; ; isCached = false) {
+    /** The version in place of which there is a new one. */
+    let renewed: string | undefined;
+    for (; ; isCached = false) {
       if (!isCached) row = await accounts.get(name);
       const account = this.#usable(name, generation, row);
       const { token } = account;
       await holds.admit(account, resource);
       const found = await this.#tokenOf(name, token?.version);
       if (found && this.#isGood(name, found)) return found;
+      if (found && renewed !== undefined && found.version !== renewed) {
+        // Expired although it is new: this process's clock is ahead, so the service's answers decide.
+        const kept = { ...found, expiresAt: Number.POSITIVE_INFINITY };
+        this.#tokens.set(name, kept);
+        if (this.#isGood(name, kept)) return kept;
+      }
       // Another process may have renewed the token since the row was cached.
       if (isCached) continue;
       let waitMs = lookMs;
       // Not twice in a row, because a renewed token may become visible only after a moment.
-      if (found && !wasRenewed) {
+      if (found && renewed === undefined) {
         const outcome = await this.#renewed(name, token?.version ?? '', deadlineMs);
-        wasRenewed = outcome.kind === 'renewed';
-        if (wasRenewed) continue;
+        if (outcome.kind === 'renewed') {
+          renewed = found.version;
+          continue;
+        }
         waitMs = Math.max(this.#waitAfter(name, outcome), lookMs);
       }
-      wasRenewed = false;
+      renewed = undefined;
       if (this.#clock.now() + waitMs >= deadlineMs) throw notRenewed(name, waitMs);
       await this.#clock.sleep(waitMs);
     }

@@ -76,12 +76,13 @@ export const worlds = {
     change: (plan) => ({ ...plan, handsTwice: true, visibilityMs: 20_000 }),
   },
   'off-clock': {
-    says: "one worker's clock is fifteen seconds off (27 F5)",
+    says: 'the clock of one worker, or of every drain, is fifteen seconds off (27 F5)',
     oneOf: seldom,
     change(plan, random) {
       const healthy = steadyPlan(plan, random);
       const byMs = pick(random, [15_000, -15_000]);
-      return { ...healthy, healthy, offClock: { processes: 'worker-1', byMs, untilMs: healthy.chaosMs } };
+      const processes = pick(random, ['worker-1', 'drain']);
+      return { ...healthy, healthy, offClock: { processes, byMs, untilMs: healthy.chaosMs } };
     },
   },
   'clock-set-back': {

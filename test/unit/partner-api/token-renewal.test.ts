@@ -148,6 +148,18 @@ describe('a token that has run out', () => {
     ]);
   });
 
+  it('only by a clock that is ahead is used once it was renewed, until the service rejects it', async () => {
+    const { state, source, renew } = setUp();
+    state.lifetimeMs = -1;
+    state.refresh = async () => renew(`${state.version}+`);
+
+    const versions = [await source.current(farMs), await source.current(farMs)].map(({ version }) => version);
+    await source.renewed('a+', 'token-rejected', farMs);
+
+    expect(versions).toEqual(['a+', 'a+']);
+    expect(state.asked.map(({ because }) => because)).toEqual(['expired', 'token-rejected']);
+  });
+
   it('is not to be had where the row cannot be read', async () => {
     const { state, source } = setUp();
     state.viewFails = true;
