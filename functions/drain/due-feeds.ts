@@ -1,7 +1,7 @@
 import type { ShapeError } from '../../shared/contract/checks.ts';
 import { type Feed, feedNamed } from '../../shared/contract/messages.ts';
 import { metrics } from '../../shared/contract/names.ts';
-import type { Clock } from '../../shared/domain/clock.ts';
+import { type Clock, isLasting } from '../../shared/domain/clock.ts';
 import { endOfHold, holdOf } from '../../shared/domain/holds.ts';
 import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
@@ -66,7 +66,7 @@ export async function sortFeeds(deps: SortDeps, only?: string): Promise<SortedFe
   const paused: PausedFeed[] = [];
   const registered = new Set<PartnerAccount>();
   for (const state of states) {
-    const { partnerAccount, pausedUntil = 0, fault = 'the feed is paused' } = state;
+    const { partnerAccount, pausedUntil = 0, lastPolled = 0, fault = 'the feed is paused' } = state;
     const account = byName.get(partnerAccount);
     if (account?.generation !== state.generation) continue;
     registered.add(account);
@@ -80,7 +80,7 @@ export async function sortFeeds(deps: SortDeps, only?: string): Promise<SortedFe
         reason: hold.kind === 'operator' ? `paused by ${hold.who}` : (hold.reason ?? hold.kind),
         untilMs: endOfHold(hold),
       });
-    else if (pausedUntil > now)
+    else if (isLasting(pausedUntil, pausedUntil - lastPolled, now))
       paused.push({ partnerAccount, kind: 'feed', reason: fault, untilMs: pausedUntil });
     else
       due.push({

@@ -1,14 +1,11 @@
 import type { RefreshRequest, Rejection } from '../../shared/contract/invocations.ts';
-import type { Clock } from '../../shared/domain/clock.ts';
+import { type Clock, isLasting } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { EventPublisher } from '../../shared/ports/event-publisher.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { ApplicationSecret, TokenEndpoint, TokenVault } from '../../shared/ports/tokens.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
-
-/** More than the clocks of two processes differ. */
-const clockToleranceMs = 60_000;
 
 export interface LockDeps {
   readonly accounts: PartnerAccounts;
@@ -38,13 +35,9 @@ export async function withRefreshLock<T>(
   const holder = deps.newId();
   const locked = await accounts.change(name, (now) => {
     const startedAt = clock.now();
-    const leftMs = (now.refreshing?.until ?? 0) - startedAt;
-    // A lock that lasts for longer was taken before a clock was set back.
     // Planted fault: no-single-flight
-    const free = leftMs <= 0 || leftMs > settings.lockMs + clockToleranceMs;
-    return free
-      ? { ...now, refreshing: { holder, startedAt, until: startedAt + settings.lockMs } }
-      : undefined;
+    if (isLasting(now.refreshing?.until ?? 0, settings.lockMs, startedAt)) return undefined;
+    return { ...now, refreshing: { holder, startedAt, until: startedAt + settings.lockMs } };
   });
   if (locked?.refreshing?.holder !== holder) return busy;
   try {

@@ -29,6 +29,16 @@ export const systemClock: Clock = {
 export const isYoung = (atMs: number, nowMs: number, maxAgeMs: number): boolean =>
   atMs <= nowMs && nowMs - atMs <= maxAgeMs;
 
+/** More than the clocks of two processes differ. */
+const clockToleranceMs = 60_000;
+
+/**
+ * Whether something that lasts for `forMs` has not ended yet. What ends much later was written before a clock was set
+ * back, and does not count.
+ */
+export const isLasting = (untilMs: number, forMs: number, nowMs: number): boolean =>
+  untilMs > nowMs && untilMs - nowMs <= forMs + clockToleranceMs;
+
 /** Formats an instant as in events, messages and secrets: `2026-11-20T12:00:00.123Z`. */
 export const toInstant = (ms: number): string => new Date(ms).toISOString();
 

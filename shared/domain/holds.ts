@@ -2,6 +2,7 @@
  * "Not now" has one shape, on a partner account or on the whole bridge: a hold. This file has the only rules about holds;
  * blame.ts decides when the service's answers make one.
  */
+import { isLasting } from './clock.ts';
 import { type FaultKind, PartnerError } from './faults.ts';
 
 export type HoldKind = 'authorization' | 'operator' | 'service' | 'circuit' | 'token';
@@ -59,8 +60,6 @@ export const holdMeanings: Readonly<Record<HoldKind, HoldMeaning>> = {
   token: { account: 'account-paused', bridge: 'paused', sendsTokens: false, setsAside: false },
 };
 
-/** More than the clocks of two processes differ. */
-const clockToleranceMs = 60_000;
 /** How long all others wait for the result of a trial; the process that makes it may crash. */
 const trialMs = 30_000;
 /** If nothing else asks for so long after the end, even a blamed resource may try the service. */
@@ -72,7 +71,7 @@ export const endOfHold = ({ until = Number.POSITIVE_INFINITY }: Hold): number =>
 function isInForce({ until, forMs = Number.POSITIVE_INFINITY }: Hold, now: number): boolean {
   if (until === undefined) return true;
   // Rule: hold-has-a-length
-  return until > now && until - now <= Math.max(forMs, trialMs) + clockToleranceMs;
+  return isLasting(until, Math.max(forMs, trialMs), now);
 }
 
 /** The hold of this kind that is in force. */

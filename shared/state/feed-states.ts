@@ -1,5 +1,6 @@
 import { checked, type OnUnreadable, readRows } from '../contract/checks.ts';
 import { feedPlace, feedState } from '../contract/rows.ts';
+import { isLasting } from '../domain/clock.ts';
 import { type Etag, type Key, type Row, removeRows, type Store, update } from '../ports/store.ts';
 
 export interface FeedKey {
@@ -136,7 +137,7 @@ export function createFeedStates(store: Store, { countsListed }: FeedStateOption
       const row = await update(store, keyOf(key), (current) => {
         if (!current) return undefined;
         const state = feedStateOf(current);
-        noLease = whyNoLease(state, nowMs, listed);
+        noLease = whyNoLease(state, { nowMs, leaseMs, listed });
         return noLease
           ? undefined
           : { ...state, lastPolled: nowMs, lease: { holder, until: nowMs + leaseMs } };
@@ -207,10 +208,9 @@ const isLeased = ({ lease }: FeedState, nowMs: number): boolean => lease !== und
 
 function whyNoLease(
   { lease, lastPolled }: FeedState,
-  nowMs: number,
-  listed: LeaseRequest['listed'],
+  { nowMs, leaseMs, listed }: Omit<LeaseRequest, 'holder'>,
 ): NoLease | undefined {
-  if (lease && lease.until > nowMs) return { heldBy: lease.holder, untilMs: lease.until };
+  if (lease && isLasting(lease.until, leaseMs, nowMs)) return { heldBy: lease.holder, untilMs: lease.until };
   if (!listed || lastPolled === undefined || lastPolled === listed.lastPolled) return undefined;
   return { polledAt: lastPolled };
 }

@@ -17,8 +17,8 @@ const blame = 'domain/blame.ts';
 export const plantedInTokens: readonly PlantedFault[] = [
   inTokens('no-single-flight', {
     file: 'refresh-lock.ts',
-    from: 'const free = leftMs <= 0 || leftMs > settings.lockMs + clockToleranceMs;',
-    to: 'const free = true;',
+    from: 'if (isLasting(now.refreshing?.until ?? 0, settings.lockMs, startedAt)) return undefined;',
+    to: '',
   }),
   inTokens('old-refresh-token-kept', {
     file: 'token-pairs.ts',
@@ -150,7 +150,7 @@ export const plantedInTokens: readonly PlantedFault[] = [
   }),
   inClient('hold-has-a-length', {
     file: 'domain/holds.ts',
-    from: 'return until > now && until - now <= Math.max(forMs, trialMs) + clockToleranceMs;',
+    from: 'return isLasting(until, Math.max(forMs, trialMs), now);',
     to: 'return until > now;',
   }),
   inClient('cursor-403-counted', { file: holdKeeper, from: 'if (isUndecided) return undefined;', to: '' }),

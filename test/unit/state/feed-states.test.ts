@@ -52,6 +52,12 @@ describe('a lease', () => {
     expect(await ask(holder, now + leaseMs - 1)).toEqual({ heldBy: 'a', untilMs: now + leaseMs });
   });
 
+  it('of before a clock was set back by hours is taken over', async () => {
+    await take('a');
+    await take('b', now - 5 * 3_600_000);
+    expect((await stored())?.lease?.holder).toBe('b');
+  });
+
   it('is given to one of many that ask at once', async () => {
     const leases = await Promise.all(['a', 'b', 'c', 'd'].map((holder) => ask(holder)));
     expect(leases.filter((lease) => lease && 'etag' in lease)).toHaveLength(1);

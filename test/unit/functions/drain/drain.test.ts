@@ -436,7 +436,10 @@ describe('drain', () => {
     });
   });
 
-  it('stops a feed whose cursor stands still although there is more, and calls for a person', async () => {
+  it.each([
+    ['for five minutes', 5 * 60_000],
+    ['until a clock is set back by hours', -5 * 3_600_000],
+  ])('stops a feed whose cursor stands still although there is more, %s', async (_when, passedMs) => {
     world.service.state.pageSize = 1;
     world.service.state.nextCursor = '1';
     for (const id of ['1', '2', '3']) world.service.change(id, 'active');
@@ -445,7 +448,7 @@ describe('drain', () => {
 
     expect(world.observer.counted(metrics.needsAttention)).toBe(1);
     expect(await world.round()).toMatchObject({ polls: [] });
-    world.clock.advance(5 * 60_000);
+    world.clock.advance(passedMs);
     expect((await world.round()).polls).toHaveLength(1);
   });
 
