@@ -46,7 +46,7 @@ const lookBackMs = 7 * 86_400_000;
 
 export function createUserVerification(deps: UserVerificationDeps) {
   const { accounts, feedStates, feedProbe, knownAdverts, bookKeeper, clock, settings } = deps;
-  const { overlapSeconds, maxRequestsPerSecond = Number.POSITIVE_INFINITY } = settings;
+  const { maxRequestsPerSecond = Number.POSITIVE_INFINITY } = settings;
   const slotsMs = (slotsBefore * 1000) / maxRequestsPerSecond;
 
   /** @throws {PartnerError} */
@@ -90,22 +90,11 @@ export function createUserVerification(deps: UserVerificationDeps) {
     if (books.events + books.unavailable === 0 || !state) return 'no event of it was published so far';
     const since = recentlyRead(state);
     const listed = await listedSince(since, look);
-    if (listed instanceof Error) throw cannotTell(`its feed did not answer: ${listed.message}`);
-    if (await isAnyKnown({ partnerAccount, generation }, listed.ids)) return undefined;
-    if (listed.ids.length === 0) throw cannotTell(`its feed lists no advert since ${since}`);
-    // A feed that was read from its beginning to its end would list the same user's adverts. Otherwise, only the IDs
-    // from before the bridge's last success count.
-    if (since !== state.since || listed.hasMore) {
-      const read = await listedBefore(state, listed.ids, look);
-      if (read instanceof Error) throw cannotTell(`its feed did not answer: ${read.message}`);
-      // Adverts whose messages are in flight or were given up have no history yet.
-      if (new Set(read).size <= books.inFlight + books.deadLettered) {
-        throw cannotTell('its feed lists too few adverts of the time when the bridge was reading it');
-      }
-    }
+    if (await isAnyKnown({ partnerAccount, generation }, listed)) return undefined;
+    if (listed.length === 0) throw cannotTell(`its feed lists no advert since ${since}`);
     throw new PartnerError(
       'other-user',
-      `another user authorized than the one of ${partnerAccount}: none of the adverts that changed since ${since} is known`,
+      `another user authorized than the one of ${partnerAccount}, or it cannot be told: none of the listed adverts that changed since ${since} is known`,
     );
   }
 
@@ -116,32 +105,12 @@ export function createUserVerification(deps: UserVerificationDeps) {
     return toInstant(success - lookBackMs);
   }
 
-  /** The first part of `ids`, without changes from after the bridge last read the feed to its end. */
-  async function listedBefore(
-    { lastSuccess }: FeedState,
-    ids: readonly string[],
-    look: Look,
-  ): Promise<readonly string[] | PartnerError> {
-    const success = knownSuccess(lastSuccess, clock.now());
-    if (success === undefined) return [];
-    const listed = await listedSince(toInstant(success - overlapSeconds * 1000), look);
-    if (listed instanceof Error) return listed;
-    const later = new Set(listed.ids);
-    const end = ids.findIndex((id) => later.has(id));
-    return end < 0 ? ids : ids.slice(0, end);
-  }
-
-  async function listedSince(
-    since: string,
-    look: Look,
-  ): Promise<{ readonly ids: readonly string[]; readonly hasMore: boolean } | PartnerError> {
-    try {
-      const { page } = await pageSince(since, look);
-      const ids = page.data.filter((id): id is string => typeof id === 'string' && advertIdPattern.test(id));
-      return { ids, hasMore: page.hasMore };
-    } catch (error) {
-      return asPartnerError(error);
-    }
+  /** @throws {PartnerError} `other-user` if the feed does not answer */
+  async function listedSince(since: string, look: Look): Promise<string[]> {
+    const { page } = await pageSince(since, look).catch((error: unknown) => {
+      throw cannotTell(`its feed did not answer: ${asPartnerError(error).message}`);
+    });
+    return page.data.filter((id): id is string => typeof id === 'string' && advertIdPattern.test(id));
   }
 
   const cannotTell = (why: string) =>
