@@ -96,6 +96,8 @@ export class HoldKeeper {
   }
 
   #admitted(holder: Holder, name: string | undefined, resource: string): Promise<void> | undefined {
+    // What the request tried is over, so its answer is evidence like any other.
+    if (this.#trials.get(name) === resource && !blamingHold(holder)) this.#trials.delete(name);
     if (!holder.holds) return undefined;
     const now = this.#clock.now();
     const hold = holdOf(undefined, holder, now);

@@ -153,6 +153,21 @@ describe('a rejected token in the request that tries the service', () => {
   });
 });
 
+describe('the request that tried the service, when the hold is over', () => {
+  it('is evidence like any other', async () => {
+    const { clock, store, first } = await setUp();
+    await holdBridge(store, serviceHold('service', startMs - 1));
+    expect(await first.enter('main 1')).toBe('admitted');
+    await freeBridge(store);
+    clock.advance(1_001);
+    expect(await first.enter('main 1')).toBe('admitted');
+
+    await first.answered('main', 1, 'rate-limited', 9_000);
+
+    expect((await store.read()).holds).toMatchObject([{ fault: 'rate-limited', forMs: 9_000 }]);
+  });
+});
+
 describe('a 429 for the request that tries an account', () => {
   it('holds the whole bridge', async () => {
     const { clock, store, first } = await setUp();
