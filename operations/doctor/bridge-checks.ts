@@ -52,11 +52,27 @@ const daySeconds = 86_400;
 /** Longer than a request takes, and much shorter than the overlap before the last success. */
 const maxOffSeconds = 60;
 
-/** A check that shows some of the findings. */
+/** The checks that show findings of the whole bridge; `delivery` shows all others. */
+const shownBy: Readonly<Record<string, string>> = {
+  ...{ 'not-running': 'run', 'older-copy': 'run' },
+  ...{ 'unreadable-row': 'partner-accounts', 'no-account': 'partner-accounts' },
+  ...{ circuit: 'pause', 'rate-limited': 'pause', 'operator-paused': 'pause' },
+  'dead-letters': 'dead-letters',
+};
+const checkOf = ({ what, partnerAccount }: Finding): string =>
+  partnerAccount === null || what === 'held' ? (shownBy[what] ?? 'delivery') : 'partner-accounts';
+/** Where a note is worth a warning. */
+const withNotes: readonly string[] = ['partner-accounts', 'pause'];
+
+/** The check `name`, which shows findings. */
 const finding =
-  (fine: string, isShown: (finding: Finding) => boolean) =>
-  async ({ findings }: BridgeFacts) =>
-    judged(fine, ...(await findings()).filter(isShown).map(problemOf));
+  (name: string, fine: string) =>
+  async ({ findings }: BridgeFacts) => {
+    const shown = (await findings()).filter(
+      (found) => checkOf(found) === name && (found.severity !== 'note' || withNotes.includes(name)),
+    );
+    return judged(fine, ...shown.map(problemOf));
+  };
 
 export function problemOf(found: Finding): Problem {
   const { severity, says, mend } = found;
@@ -64,12 +80,6 @@ export function problemOf(found: Finding): Problem {
   if (mend === null) return problem(says, pageOf(found));
   return problem(says, isPage(mend) ? mend : `\`${mend}\``);
 }
-
-const isUrgent = ({ severity }: Finding) => severity !== 'note';
-/** Of every partner account, too. */
-const undelivered: readonly string[] = ['late', 'held', 'webhook'];
-const pauses: readonly string[] = ['circuit', 'rate-limited', 'operator-paused'];
-const connections: readonly string[] = ['unreadable-row', 'no-account'];
 
 export const bridgeChecks: Checks<BridgeFacts> = {
   async 'application-credentials'({ ask }) {
@@ -96,21 +106,11 @@ export const bridgeChecks: Checks<BridgeFacts> = {
         : seconds > maxOffSeconds && warning(says, mend),
     );
   },
-  'partner-accounts': finding(
-    'no partner account needs manual action',
-    ({ what, partnerAccount }) =>
-      connections.includes(what) || (partnerAccount !== null && !undelivered.includes(what)),
-  ),
-  delivery: finding(
-    'what was listed is delivered, or not late yet',
-    (found) => undelivered.includes(found.what) && isUrgent(found),
-  ),
-  'dead-letters': finding('none', ({ what }) => what === 'dead-letters'),
-  pause: finding('none', ({ what, partnerAccount }) => pauses.includes(what) && partnerAccount === null),
+  'partner-accounts': finding('partner-accounts', 'no partner account needs manual action'),
+  delivery: finding('delivery', 'what was listed is delivered, or not late yet'),
+  'dead-letters': finding('dead-letters', 'none'),
+  pause: finding('pause', 'none'),
 };
 
-/** The check `run` of an embedded bridge. */
-export const runCheck = finding(
-  'a run is at work, or nothing waits for one',
-  (found) => ['not-running', 'older-copy'].includes(found.what) && isUrgent(found),
-);
+/** Only an embedded bridge has it. */
+export const runCheck = finding('run', 'a run is at work, or nothing waits for one');

@@ -186,16 +186,6 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
     mend: 'advert-bridge connect main --open',
   },
   {
-    is: 'a refresh token that nobody has used for weeks',
-    plant: (local) =>
-      changeAccount(local, ({ token, ...account }) => ({
-        ...account,
-        ...(token && { token: { ...token, usedAt: Date.now() - 25 * 86_400_000 } }),
-      })),
-    found: 'partner-accounts warning',
-    mend: 'advert-bridge connect main --open',
-  },
-  {
     is: 'no token pair',
     plant: (local) => sql(local, 'DELETE FROM token_pairs'),
     found: 'tokens fault',
@@ -244,15 +234,6 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
     mend: 'docs/operate/runbook.md',
   },
   {
-    is: 'all accounts whose requests all get the same fault',
-    plant: (local) =>
-      change(local, ({ budgetStore }) =>
-        holdBridge(budgetStore, { ...serviceHold('service', Date.now() - 1), fault: 'transient' }),
-      ),
-    found: 'delivery fault',
-    mend: 'docs/operate/runbook.md',
-  },
-  {
     is: 'a webhook that is gone',
     plant: (local) =>
       change(local, async ({ webhooks, eventLog }) => {
@@ -274,32 +255,11 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
     mend: 'advert-bridge resume --early --local',
   },
   {
-    is: "an operator's pause of the whole bridge",
-    plant: (local) =>
-      change(local, ({ budgetStore }) =>
-        holdBridge(budgetStore, {
-          ...{ kind: 'operator', who: 'ada', since: Date.now(), reason: 'they migrate' },
-        }),
-      ),
-    found: 'pause warning',
-    mend: /`advert-bridge resume --local/,
-  },
-  {
     is: 'an open circuit',
     plant: (local) =>
       change(local, ({ budgetStore }) => holdBridge(budgetStore, serviceHold('circuit', Date.now() - 1))),
     found: 'pause fault',
     mend: 'advert-bridge resume --early --local',
-  },
-  {
-    is: 'a feed that nobody has read for hours',
-    plant: (local) =>
-      sql(
-        local,
-        `UPDATE rows SET value = json_set(value, '$.lastSuccess', ${Date.now() - 7_200_000}) WHERE kind = 'feed'`,
-      ),
-    found: 'run warning',
-    mend: /`advert-bridge run --local /,
   },
 ];
 

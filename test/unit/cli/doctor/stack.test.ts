@@ -258,13 +258,6 @@ const planted: (Expected & { readonly is: string; readonly plant: (stack: Played
     mend: 'advert-bridge connect main --open',
   },
   {
-    is: 'a feed that is late',
-    plant: ({ changeAccount }) =>
-      changeAccount({ connectedAt: new Date(Date.now() - 7_200_000).toISOString() }),
-    found: 'partner-accounts fault',
-    mend: 'docs/operate/runbook.md#nosuccessfuldrain',
-  },
-  {
     is: 'a stored row that cannot be read',
     plant: ({ put }) => put({ pk: { S: 'account' }, sk: { S: 'odd' }, etag: { S: 'e' }, value: { S: '{}' } }),
     found: 'partner-accounts fault',
@@ -315,12 +308,6 @@ const planted: (Expected & { readonly is: string; readonly plant: (stack: Played
     },
     found: 'leftovers warning',
     mend: 'aws sqs delete-queue --queue-url',
-  },
-  {
-    is: 'an open circuit',
-    plant: ({ put }) => put(heldBudget('circuit')),
-    found: 'pause fault',
-    mend: 'advert-bridge resume --early',
   },
 ];
 
