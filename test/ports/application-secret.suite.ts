@@ -1,10 +1,11 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import type { ApplicationSecret } from '../../shared/ports/tokens.ts';
+import { Secret } from '../../shared/domain/secret.ts';
+import type { ApplicationSecretWriter } from '../../shared/ports/tokens.ts';
 import { type Cleaned, subjects } from './harness.ts';
 
 export interface ApplicationSecretSubject extends Cleaned {
-  readonly applicationSecret: ApplicationSecret;
+  readonly applicationSecret: ApplicationSecretWriter;
 }
 
 /**
@@ -24,6 +25,14 @@ export function applicationSecretSuite(
       text = '{"clientId":"id-1","clientSecret":"hidden-one"}';
       const { clientId, clientSecret } = await (await subject()).applicationSecret.read();
       expect([clientId.reveal(), clientSecret.reveal()]).toEqual(['id-1', 'hidden-one']);
+    });
+
+    it('gives the credentials that were written last', async () => {
+      text = '{"clientId":"id-1","clientSecret":"hidden-one"}';
+      const { applicationSecret } = await subject();
+      await applicationSecret.write({ clientId: new Secret('id-2'), clientSecret: new Secret('hush') });
+      const { clientId, clientSecret } = await applicationSecret.read();
+      expect([clientId.reveal(), clientSecret.reveal()]).toEqual(['id-2', 'hush']);
     });
 
     it.each([

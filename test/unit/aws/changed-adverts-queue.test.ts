@@ -1,6 +1,7 @@
 import { GetQueueAttributesCommand, SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { createChangedAdvertsQueue } from '../../../shared/aws/sqs.ts';
+import { createBookKeeper, createChangedAdvertsQueue } from '../../../shared/aws/sqs.ts';
+import { createInMemoryStore } from '../../fakes/store.ts';
 import { aClock, aMessage } from '../../helpers/aws/fixtures.ts';
 import { mockClient } from '../../helpers/aws/mock-client.ts';
 
@@ -44,24 +45,6 @@ describe('sending changed adverts', () => {
     });
   });
 
-  it('sends again just what failed inside an answer of 200', async () => {
-    sqs
-      .on(SendMessageBatchCommand)
-      .resolvesOnce({
-        Successful: [{ Id: '0', MessageId: 'm', MD5OfMessageBody: '' }],
-        Failed: [{ Id: '1', Code: 'InternalError', SenderFault: false }],
-      })
-      .resolves({ Successful: [{ Id: '0', MessageId: 'm', MD5OfMessageBody: '' }] });
-    const { adverts, clock } = make();
-
-    expect(await adverts.send(page(2))).toEqual(new Set());
-
-    expect(sends()[1]?.map(({ MessageDeduplicationId }) => MessageDeduplicationId)).toEqual([
-      aMessage('1').key,
-    ]);
-    expect(clock.slept).toHaveLength(1);
-  });
-
   it('says what stayed refused, after a bounded number of tries', async () => {
     sqs
       .on(SendMessageBatchCommand)
@@ -70,14 +53,6 @@ describe('sending changed adverts', () => {
     expect(await adverts.send(page(1))).toEqual(new Set([aMessage('0').key]));
     expect(sends()).toHaveLength(5);
     expect(clock.slept).toEqual([25, 50, 100, 200]);
-  });
-
-  it('does not repeat what is the entry’s own fault', async () => {
-    sqs
-      .on(SendMessageBatchCommand)
-      .resolves({ Failed: [{ Id: '0', Code: 'InvalidMessageContents', SenderFault: true }] });
-    expect((await make().adverts.send(page(1))).size).toBe(1);
-    expect(sends()).toHaveLength(1);
   });
 
   it('takes an entry that the answer does not mention for refused', async () => {
@@ -126,26 +101,22 @@ describe('sending many changed adverts', () => {
 });
 
 describe('the depth of the queue', () => {
-  const holds = (visible: number, inFlight = 0) =>
+  const holds = (visible: number) =>
     sqs.on(GetQueueAttributesCommand).resolves({
       Attributes: {
         ApproximateNumberOfMessages: String(visible),
-        ApproximateNumberOfMessagesNotVisible: String(inFlight),
+        ApproximateNumberOfMessagesNotVisible: '0',
         ApproximateNumberOfMessagesDelayed: '0',
       },
     });
 
-  it('is that of the whole queue while it is short', async () => {
-    holds(40, 9);
-    const { adverts, inFlightOf } = make(5);
-    expect(await adverts.depth('main')).toBe(49);
-    expect(inFlightOf).not.toHaveBeenCalled();
-  });
-
-  it('is the partner account’s own by its books when the queue is long', async () => {
-    holds(500);
-    expect(await make(70).adverts.depth('main')).toBe(70);
-    expect(await make(9000).adverts.depth('main')).toBe(500);
+  it.each([
+    { visible: 99, own: 5, depth: 99 },
+    { visible: 100, own: 5, depth: 5 },
+    { visible: 500, own: 9_000, depth: 500 },
+  ])('is $depth with $visible messages in the queue and $own in the books', async (each) => {
+    holds(each.visible);
+    expect(await make(each.own).adverts.depth('main')).toBe(each.depth);
   });
 
   it('is asked for once in a while, and counts what was sent since', async () => {
@@ -176,13 +147,6 @@ describe('the depth of the queue', () => {
     );
     sqs.on(GetQueueAttributesCommand).resolves({});
     expect(await make().adverts.depth('main')).toBe(0);
-  });
-
-  it('is the account’s own from the limit on', async () => {
-    holds(99);
-    expect(await make(5).adverts.depth('main')).toBe(99);
-    holds(100);
-    expect(await make(5).adverts.depth('main')).toBe(5);
   });
 
   it('is asked for once by feeds that are read side by side, for five seconds', async () => {
@@ -216,4 +180,13 @@ describe('the depth of the queue', () => {
     await adverts.send(page(2));
     expect(await adverts.depth('main')).toBe(41);
   });
+});
+
+it('counts the messages aside with those in the queue as waiting', async () => {
+  sqs.on(GetQueueAttributesCommand).resolves({ Attributes: { ApproximateNumberOfMessages: '4' } });
+  const bookKeeper = createBookKeeper({
+    ...{ store: createInMemoryStore(), queue, deadLetters: { count: async () => 2 } },
+    aside: { figures: async () => ({ waiting: 3, oldestListedAt: 'then' }) },
+  });
+  expect(await bookKeeper.queue()).toEqual({ waiting: 7, deadLetters: 2, oldestListedAt: 'then' });
 });

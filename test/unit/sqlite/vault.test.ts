@@ -22,34 +22,34 @@ const pair = tokenPair({
 /** `PRAGMA synchronous` of a commit that waits for the disk: https://sqlite.org/pragma.html#pragma_synchronous */
 const full = 2;
 
-/** The store, and how each of its commits was made: `synchronous` as it stood when the change was. */
+/** The connection, and how each of its commits was made: `synchronous` as it stood when the change was. */
 function watched() {
   const dir = folder();
   const db = openStateFile(dir);
-  const store = createConnection(db, stateFileIn(dir));
+  const connection = createConnection(db, stateFileIn(dir));
   const commits: unknown[] = [];
-  const write: typeof store.write = (change, options) =>
-    store.write(() => {
+  const write: typeof connection.write = (change, options) =>
+    connection.write(() => {
       commits.push(db.prepare('PRAGMA synchronous').get()?.synchronous);
       return change();
     }, options);
-  return { store: { ...store, write }, commits };
+  return { connection: { ...connection, write }, commits };
 }
 
 describe('credentials in the state file', () => {
   it('wait for the disk whenever they change: the service has forgotten the token that was replaced', async () => {
-    const { store, commits } = watched();
-    const vault = createTokenVault(store);
+    const { connection, commits } = watched();
+    const vault = createTokenVault(connection);
 
     await vault.write('main', pair);
     await vault.write('main', { ...pair, refreshToken: new Secret('newer') });
     await vault.remove('main');
-    await createApplicationSecret(createDocuments(store)).write({
+    await createApplicationSecret(createDocuments(connection)).write({
       clientId: new Secret('client'),
       clientSecret: new Secret('hush'),
     });
 
     expect(commits).toEqual([full, full, full, full]);
-    store.close();
+    connection.close();
   });
 });

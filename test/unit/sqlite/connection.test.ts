@@ -17,7 +17,7 @@ function make(onFault?: (fault: StateError) => void) {
   return {
     db,
     other,
-    store: createConnection(db, file, onFault),
+    connection: createConnection(db, file, onFault),
     put: (value: string) => insert.run(value).changes,
     /** The state as another process sees it. */
     seen: () =>
@@ -28,11 +28,11 @@ function make(onFault?: (fault: StateError) => void) {
   };
 }
 
-describe('the store', () => {
+describe('the connection', () => {
   it('commits together what is asked for in one turn, and resolves after that', async () => {
-    const { store, put, seen, db } = make();
+    const { connection, put, seen, db } = make();
     const writes = ['a', 'b', 'c'].map((value) =>
-      store
+      connection
         .write(() => {
           expect(db.isTransaction).toBe(true);
           expect(seen()).toEqual([]);
@@ -46,60 +46,63 @@ describe('the store', () => {
   });
 
   it('leaves no transaction open between turns', async () => {
-    const { store, put, db } = make();
-    await store.write(() => put('a'));
+    const { connection, put, db } = make();
+    await connection.write(() => put('a'));
     expect(db.isTransaction).toBe(false);
   });
 
   it('undoes a change that fails, and it alone', async () => {
-    const { store, put, seen } = make();
-    const first = store.write(() => put('a'));
-    const failing = store.write(() => {
+    const { connection, put, seen } = make();
+    const first = connection.write(() => put('a'));
+    const failing = connection.write(() => {
       put('half');
       throw new Error('on purpose');
     });
-    const last = store.write(() => put('b'));
+    const last = connection.write(() => put('b'));
     await expect(failing).rejects.toThrow('on purpose');
     expect(await Promise.all([first, last])).toEqual([1, 1]);
     expect(seen()).toEqual(['a', 'b']);
   });
 
   it('says that the disk is full, undoes what did not fit, and goes on when there is room', async () => {
-    const { store, put, seen, db } = make();
+    const { connection, put, seen, db } = make();
     db.exec('PRAGMA max_page_count = 4');
-    const large = store.write(() => put('x'.repeat(50_000)));
-    const small = store.write(() => put('a'));
+    const large = connection.write(() => put('x'.repeat(50_000)));
+    const small = connection.write(() => put('a'));
     await expect(large).rejects.toMatchObject({ name: 'StateError', code: 'state-not-writable' });
     await expect(large).rejects.toThrow(/test\.db cannot be written.*free space/);
     expect(await small).toBe(1);
     db.exec('PRAGMA max_page_count = 1000');
-    await store.write(() => put('b'));
+    await connection.write(() => put('b'));
     expect(seen()).toEqual(['a', 'b']);
   });
 
   it('says that another process has the file, and waits for it once', async () => {
     // Each fault is one attempt to begin a transaction, which waits for seconds: one for all changes of a turn.
     const onFault = vi.fn();
-    const { store, put, seen, other } = make(onFault);
+    const { connection, put, seen, other } = make(onFault);
     other.exec('BEGIN IMMEDIATE');
-    const writes = await Promise.allSettled([store.write(() => put('a')), store.write(() => put('b'))]);
+    const writes = await Promise.allSettled([
+      connection.write(() => put('a')),
+      connection.write(() => put('b')),
+    ]);
     expect(onFault).toHaveBeenCalledTimes(1);
     const inUse = expect.objectContaining({ code: 'state-in-use' });
     expect(writes).toEqual([inUse, inUse].map((reason) => ({ status: 'rejected', reason })));
     other.exec('COMMIT');
-    await store.write(() => put('c'));
+    await connection.write(() => put('c'));
     expect(seen()).toEqual(['c']);
   });
 
   it('goes back to not waiting for the disk after a durable write, also when that fails', async () => {
-    const { store, put, db } = make();
+    const { connection, put, db } = make();
     const level = () => db.prepare('PRAGMA synchronous').get();
     db.exec('PRAGMA synchronous=NORMAL');
-    await store.write(() => put('a'), { durable: true });
+    await connection.write(() => put('a'), { durable: true });
     expect(level()).toEqual({ synchronous: 1 });
-    const durableWithin = store.write(() => level(), { durable: true });
+    const durableWithin = connection.write(() => level(), { durable: true });
     expect(await durableWithin).toEqual({ synchronous: 2 });
-    const failing = store.write(
+    const failing = connection.write(
       () => {
         throw new Error('on purpose');
       },
@@ -110,33 +113,33 @@ describe('the store', () => {
   });
 
   it('writes what waits before it closes, and refuses what comes later', async () => {
-    const { store, put, seen } = make();
-    const waiting = store.write(() => put('a'));
-    store.close();
+    const { connection, put, seen } = make();
+    const waiting = connection.write(() => put('a'));
+    connection.close();
     expect(await waiting).toBe(1);
     expect(seen()).toEqual(['a']);
-    await expect(store.write(() => put('b'))).rejects.toThrow(/not open|finalized/);
-    await expect(store.write(() => put('b'), { durable: true })).rejects.toThrow(/not open|finalized/);
+    await expect(connection.write(() => put('b'))).rejects.toThrow(/not open|finalized/);
+    await expect(connection.write(() => put('b'), { durable: true })).rejects.toThrow(/not open|finalized/);
   });
 
   it('passes other errors on as they are', () => {
-    const { store } = make();
-    expect(() => store.prepare('SELECT nothing')).toThrow(
+    const { connection } = make();
+    expect(() => connection.prepare('SELECT nothing')).toThrow(
       expect.objectContaining({ name: 'Error', errcode: 1 }),
     );
   });
 
   it('tells of each fault of the file, and of nothing else', async () => {
     const faults: string[] = [];
-    const { store, put, other, db } = make(({ code }) => faults.push(code));
-    const failing = store.write(() => {
+    const { connection, put, other, db } = make(({ code }) => faults.push(code));
+    const failing = connection.write(() => {
       throw new Error('on purpose');
     });
     await expect(failing).rejects.toThrow('on purpose');
-    expect(() => store.read(() => db.prepare('SELECT nothing'))).toThrow('nothing');
+    expect(() => connection.read(() => db.prepare('SELECT nothing'))).toThrow('nothing');
     expect(faults).toEqual([]);
     other.exec('BEGIN IMMEDIATE');
-    await expect(store.write(() => put('a'))).rejects.toMatchObject({ code: 'state-in-use' });
+    await expect(connection.write(() => put('a'))).rejects.toMatchObject({ code: 'state-in-use' });
     other.exec('COMMIT');
     expect(faults).toEqual(['state-in-use']);
   });

@@ -1,0 +1,61 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { booksKey, createBooksWriter, readBooks } from '../../../shared/state/books.ts';
+import { createFeedStates } from '../../../shared/state/feed-states.ts';
+import { createProgress } from '../../../shared/state/progress.ts';
+import { createInMemoryStore } from '../../fakes/store.ts';
+import { feedState, progress } from '../../helpers/records.ts';
+
+const of = { partnerAccount: 'main', generation: 7 };
+let store: ReturnType<typeof createInMemoryStore>;
+beforeEach(() => {
+  store = createInMemoryStore();
+});
+
+const add = (counts: Parameters<ReturnType<typeof createBooksWriter>['add']>[2]) =>
+  createBooksWriter(store).add('main', 7, counts);
+const read = (generation = 7) => readBooks(store, 'main', generation);
+
+describe('the books of a generation', () => {
+  it('add up outcomes, and what its pages counted', async () => {
+    const feedStates = createFeedStates(store, { countsListed: true });
+    await feedStates.register(feedState(of));
+    const lease = await feedStates.acquire(
+      { ...of, feed: 'adverts' },
+      { holder: 'a', nowMs: 1, leaseMs: 1_000 },
+    );
+    if (!lease || !('etag' in lease)) throw new Error('no lease');
+    const page = progress({ counts: { listed: 23, malformed: 1, repeated: 3 } });
+    await feedStates.advance(lease, page, { nowMs: 2, leaseMs: 1_000 });
+    await add({ events: 8, coalesced: 1 });
+    await add({ events: 1, unavailable: 2, deadLettered: 1, unchanged: 4, redelivered: 2 });
+
+    expect(await read()).toEqual({
+      ...{ listed: 23, events: 9, unchanged: 4, coalesced: 4, unavailable: 2, deadLettered: 2 },
+      ...{ inFlight: 2, redelivered: 2 },
+    });
+    expect(await read(8)).toMatchObject({ listed: 0, events: 0, inFlight: 0 });
+  });
+
+  it('contain what backfills and audits have listed', async () => {
+    for (const kind of ['backfill', 'audit'] as const)
+      await createProgress(store, kind, { countsListed: true }).write(of, {}, undefined, 50);
+    await add({ events: 60, unchanged: 30 });
+
+    expect(await read()).toMatchObject({ listed: 100, events: 60, inFlight: 10 });
+  });
+
+  it('are read although the row of a feed cannot be read', async () => {
+    await store.put({ kind: 'feed', name: 'main/adverts' }, { since: 7 }, 'absent');
+    await add({ events: 1 });
+    expect(await read()).toMatchObject({ events: 1 });
+  });
+
+  it('are not written where there is nothing to add', async () => {
+    const sent = vi.spyOn(store, 'add');
+    await add({});
+    await add({ deadLettered: 0 });
+    expect(sent).not.toHaveBeenCalled();
+    await add({ events: 1 });
+    expect((await store.get(booksKey('main', 7)))?.value).toEqual({ events: 1, redelivered: 0 });
+  });
+});
