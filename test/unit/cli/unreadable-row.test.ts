@@ -50,12 +50,6 @@ describe.each(['of a partner account', 'of a feed'] as const)('a row %s that can
     expect(await run(command)).toMatchObject({ exitCode: 0 });
   });
 
-  it('keeps nobody from connecting another partner account again', async () => {
-    const { connect } = await withEditedRow(row);
-
-    expect(await connect('main')).toMatchObject({ exitCode: 0 });
-  });
-
   it('is named before the token handed in for its partner account is used', async () => {
     const { connect, sandbox } = await withEditedRow(row);
     const asked = () => sandbox.control.journal.list().filter(({ endpoint }) => endpoint === 'token').length;

@@ -149,12 +149,6 @@ describe('a backfill', () => {
     ]);
   });
 
-  it('needs nobody who is told of its steps', async () => {
-    onProgress = undefined;
-
-    expect(await run(listOf(['1']).source)).toMatchObject({ end: 'done', progress: { listed: 1 } });
-  });
-
   it('counts what is no advert ID, and sends an advert once however often it is listed', async () => {
     const { source } = listOf(['1', '../x', '1', 7], ['', '2', '1', null], ['x']);
 
@@ -209,33 +203,6 @@ describe('a backfill', () => {
         message: expect.stringContaining('the same page again'),
       });
       expect(progress.value()).toMatchObject({ position: 1, listed: 2, state: 'running' });
-    });
-
-    it.each([
-      [
-        'one is different',
-        [
-          ['1', '2'],
-          ['1', '3'],
-          ['2', '3'],
-        ],
-      ],
-      [
-        'it begins like the one before and is longer',
-        [
-          ['1', '2'],
-          ['1', '2', '3'],
-        ],
-      ],
-      ['it begins like the one before and is shorter', [['1', '2'], ['1']]],
-      ['both are empty', [[], [], ['1']]],
-      ['it is not the one just before', [['1'], ['2'], ['1']]],
-    ])('goes on with a page that is not the same: %s', async (_case, pages) => {
-      expect(await run(givingAnyway(...pages))).toMatchObject({
-        end: 'done',
-        progress: { listed: new Set(pages.flat()).size },
-      });
-      expect(sentIds()).not.toContainEqual([]);
     });
   });
 
@@ -302,16 +269,6 @@ describe('a backfill', () => {
       expect(sent).toEqual([]);
     });
 
-    it('ends when it is paused', async () => {
-      depth = () => {
-        progress.change({ state: 'paused' });
-        return 501;
-      };
-
-      expect(await run(listOf(['1']).source)).toMatchObject({ end: 'paused', progress: { state: 'paused' } });
-      expect(sent).toEqual([]);
-    });
-
     it('ends when somebody else goes on with it', async () => {
       depth = () => {
         progress.change({ position: 9 });
@@ -319,17 +276,6 @@ describe('a backfill', () => {
       };
 
       expect(await run(listOf(['1']).source)).toMatchObject({ end: 'taken-over', progress: { position: 9 } });
-    });
-
-    it('looks again although its progress is gone, which ends it when it has a page to store', async () => {
-      const depths = [501, 0];
-      depth = () => {
-        if (depths.length === 2) progress.erase();
-        return depths.shift() ?? 0;
-      };
-
-      expect(await run(listOf(['1']).source)).toMatchObject({ end: 'taken-over' });
-      expect(sentIds()).toEqual([['1']]);
     });
   });
 
@@ -356,16 +302,6 @@ describe('a backfill', () => {
       });
       expect(progress.value()?.startedAt).toBe('2026-11-20T12:00:01.000Z');
     });
-
-    it('is running again when it goes on after a pause', async () => {
-      await pauseWalk(progress, key);
-      const { source } = listOf(['1', '2'], ['3']);
-      const states: unknown[] = [];
-      onProgress = () => states.push(progress.value()?.state);
-
-      expect(await run(source)).toMatchObject({ end: 'done', progress: { id: 'id-1', listed: 3 } });
-      expect(states).toEqual(['running', 'running']);
-    });
   });
 
   it('begins anew when the one before is done, also from another source', async () => {
@@ -377,16 +313,6 @@ describe('a backfill', () => {
       progress: { id: 'id-3', source: 'file', listed: 2 },
     });
     expect(asked[0]).toBe(0);
-  });
-
-  it('begins although somebody else wrote in the same moment, but not against ten in a row', async () => {
-    await run(listOf(['1']).source);
-
-    progress.meanwhile(...Array.from({ length: 9 }, () => () => progress.change()));
-    expect(await run(listOf(['2']).source)).toMatchObject({ end: 'done', progress: { listed: 1 } });
-
-    progress.meanwhile(...Array.from({ length: 10 }, () => () => progress.change()));
-    await expect(run(listOf(['3']).source)).rejects.toThrow(/too many others write/);
   });
 
   describe('that somebody else writes to while it sends a page', () => {
@@ -405,13 +331,6 @@ describe('a backfill', () => {
       const { source, asked } = listOf(['1', '2'], ['3']);
       expect(await run(source)).toMatchObject({ end: 'done', progress: { id: 'id-1', listed: 3 } });
       expect(asked[0]).toBe(2);
-    });
-
-    it('is done when the pause comes after its last page', async () => {
-      const result = await interrupted(() => progress.change({ state: 'paused' }));
-
-      expect(result).toMatchObject({ end: 'done', progress: { state: 'done' } });
-      expect(progress.value()?.state).toBe('done');
     });
 
     it.each<[string, Partial<BackfillProgress>]>([
@@ -449,15 +368,6 @@ describe('a backfill', () => {
   describe('asked to pause', () => {
     const pause = () => pauseWalk(progress, key);
 
-    it('is not there, or done: there is nothing to pause', async () => {
-      expect(await pause()).toBeUndefined();
-      await run(listOf(['1']).source);
-      const before = progress.value();
-
-      expect(await pause()).toBeUndefined();
-      expect(progress.value()).toBe(before);
-    });
-
     it('is paused where it is, counts nothing, and stays so when asked again', async () => {
       await unfinished();
       const before = progress.value();
@@ -468,16 +378,6 @@ describe('a backfill', () => {
       expect(progress.value()).toEqual(paused);
       expect(progress.counted()).toBe(2);
       expect(await pause()).toEqual(paused);
-    });
-
-    it('is paused although it writes meanwhile, but not against ten writes in a row', async () => {
-      await unfinished();
-      progress.meanwhile(...Array.from({ length: 9 }, () => () => progress.change({ position: 5 })));
-      expect(await pause()).toMatchObject({ state: 'paused', position: 5 });
-
-      progress.change({ state: 'running' });
-      progress.meanwhile(...Array.from({ length: 10 }, () => () => progress.change()));
-      await expect(pause()).rejects.toThrow(/too many others write/);
     });
   });
 });

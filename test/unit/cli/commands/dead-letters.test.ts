@@ -164,27 +164,6 @@ describe('dead-letters redrive', () => {
   });
 });
 
-describe('a word that is neither the ID of a dead letter nor a partner account', () => {
-  it.each([
-    ['redrive main/3F0A6C1E', 'ID: expected the ID of a dead letter, as'],
-    ['redrive mian', 'no such partner account. Known: main'],
-    ['drop mian --yes', 'no such partner account. Known: main'],
-    ['list mian', 'no such partner account. Known: main'],
-    ['show no-such-id', 'ID: expected the ID of a dead letter, as'],
-    ['drop no/such-id --yes', 'ID: expected the ID of a dead letter, as'],
-  ])('%s says where IDs are shown, for the same bridge', async (command, message) => {
-    const { letters, dir } = await withLetters();
-
-    const { exitCode, stderr } = await letters(command);
-
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain(message);
-    if (message.endsWith('as'))
-      expect(stderr).toContain(`\`advert-bridge dead-letters list --local ${dir}\``);
-    expect(stderr).not.toContain(command.split(' ')[1]);
-  });
-});
-
 describe('dead-letters drop', () => {
   it('asks first', async () => {
     const { letters, ids, one, two, three } = await withLetters();

@@ -72,18 +72,4 @@ describe('history of an embedded bridge', () => {
       /waits in the queue because partner account main is stopped \(disconnected\)/,
     );
   });
-
-  it('refuses a NAME that is not known, and what is no ID', async () => {
-    const { run } = await startConnected();
-
-    expect(await run('history mian 1')).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringContaining('Known: main'),
-    });
-    expect(await run('history main x1')).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringContaining('ADVERT: expected 1 to 20 digits'),
-    });
-    expect(await run('history main')).toMatchObject({ exitCode: 2 });
-  });
 });

@@ -167,19 +167,6 @@ describe('run --webhook', () => {
     expect(ended.map(({ stdout, stderr }) => stdout + stderr).join('')).not.toContain('hidden');
   });
 
-  it('sends what a run without it has published', async () => {
-    const subscriber = await startWebhook();
-    const { sandbox, run, runUntilIdle } = await startSubscribed(subscriber.url);
-    await runUntilIdle();
-    sandbox.control.createAdverts(2);
-    const without = await run(`run --until-idle ${quick}`);
-
-    await runUntilIdle();
-
-    expect(lines(without.stdout)).toHaveLength(2);
-    expect(subscriber.accepted).toHaveLength(2);
-  });
-
   it('follows no redirect, and says so', async () => {
     const elsewhere = await startWebhook();
     const subscriber = await startWebhook((_call, calls) =>
@@ -239,19 +226,6 @@ describe('webhook', () => {
         type: 'AdvertStatusChanged',
       });
     }
-  });
-
-  it.each([
-    ['--keep-old', 2, '--keep-old goes with a new secret alone'],
-    ['--format xml', 2, 'expected event or cloudevents'],
-    ['--drop-old', 1, 'no secret is stored'],
-  ])('refuses %s where it makes no sense', async (options, exitCode, told) => {
-    const { run } = await startSubscribed();
-
-    const ended = await run(`webhook https://example.org/hook ${options}`);
-
-    expect(ended.exitCode).toBe(exitCode);
-    expect(ended.stderr).toContain(told);
   });
 
   it('takes a secret, and forgets it', async () => {

@@ -85,24 +85,6 @@ describe('tail of an embedded bridge', () => {
 
     expect(hash()).toBe(before);
   });
-
-  it('does not show what a setting keeps off', async () => {
-    const local = await startConnected();
-    local.sandbox.control.createAdverts(2, { status: 'draft' });
-    await local.run(`run --until-idle --publish-statuses active ${quick}`);
-
-    const state = openEmbeddedState(local.dir);
-    expect(state.eventLog.ends().last).toBe(0);
-    state.close();
-  });
-
-  it('refuses a NAME that is not known', async () => {
-    const { run } = await startConnected();
-    expect(await run('tail mian')).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringContaining('Known: main'),
-    });
-  });
 });
 
 describe('the event log', () => {
