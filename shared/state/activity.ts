@@ -100,7 +100,7 @@ export function createAnswers(options: AnswersOptions) {
       untaken = sumOf(untaken, counts);
       const metric = metricOf(status);
       if (metric) observer.count(metric, 1);
-      else if (isTimed) observer.count(metrics.answerMs, Math.max(1, ms));
+      if (isTimed && status !== undefined) observer.count(metrics.answerMs, Math.max(1, ms));
       if (status === 429 || status === 403)
         observer.warn(`the service answered ${status}`, { status, resource, partnerAccount: account });
     },
