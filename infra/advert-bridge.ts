@@ -1,8 +1,8 @@
-import { CfnOutput, Stack } from 'aws-cdk-lib';
+import { CfnOutput, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import type { Alarm, Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import { Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
-import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
+import { AttributeType, BillingMode, type ITable, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import { Grant, type IGrantable, type IRole } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
@@ -10,11 +10,11 @@ import type { Schedule } from 'aws-cdk-lib/aws-scheduler';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { type MetricName, metrics, outputs } from '../shared/contract/names.ts';
+import { storeKeys } from '../shared/contract/tables.ts';
 import { CatchUp, stackArnOf } from './constructs/catch-up.ts';
 import { ChangedAdverts } from './constructs/changed-adverts.ts';
 import { Connect } from './constructs/connect.ts';
 import { Drain } from './constructs/drain.ts';
-import { durableTable } from './constructs/durable-table.ts';
 import { eventBus } from './constructs/event-bus.ts';
 import { FanOut } from './constructs/fan-out.ts';
 import { Alarms, bridgeMetric } from './constructs/monitoring/alarms.ts';
@@ -206,4 +206,31 @@ function metricsOf(bridge: BridgeConfig): AdvertBridge['metrics'] {
     return [key, bridgeMetric(bridge, name, statistic)] as const;
   });
   return Object.fromEntries(all) as Record<keyof typeof metrics, Metric>;
+}
+
+/**
+ * A table that must not be lost. It can be restored to any second of the last 35 days, is kept when the stack is
+ * deleted, and has deletion protection, unless the removal policy says otherwise. It is encrypted with a key owned by
+ * DynamoDB, unless another key is given: it contains no secrets, and any other key costs money with each request.
+ *
+ * @param existing name of a restored table to use, unchanged, instead of a new one
+ */
+function durableTable(
+  scope: Construct,
+  id: string,
+  { encryptionKey, removalPolicy }: BridgeConfig,
+  existing?: string,
+): ITable {
+  if (existing !== undefined) return Table.fromTableName(scope, id, existing);
+  return new Table(scope, id, {
+    partitionKey: { name: storeKeys.partitionKey, type: AttributeType.STRING },
+    sortKey: { name: storeKeys.sortKey, type: AttributeType.STRING },
+    billingMode: BillingMode.PAY_PER_REQUEST,
+    ...(encryptionKey
+      ? { encryption: TableEncryption.CUSTOMER_MANAGED, encryptionKey }
+      : { encryption: TableEncryption.DEFAULT }),
+    pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
+    deletionProtection: removalPolicy !== RemovalPolicy.DESTROY,
+    removalPolicy,
+  });
 }

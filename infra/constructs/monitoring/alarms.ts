@@ -8,7 +8,7 @@ import {
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
-import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { type Conditions, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Topic } from 'aws-cdk-lib/aws-sns';
@@ -179,28 +179,24 @@ const failing = { severity: 'medium', isRepeated: true } as const;
  */
 function mailTopic(parent: Construct, alarms: readonly Alarm[], email: string): Topic {
   const scope = new Construct(parent, 'Mail');
-  const ours = { StringEquals: { 'aws:SourceAccount': Stack.of(scope).account } };
-  const principals = [new ServicePrincipal('cloudwatch.amazonaws.com')];
+  const StringEquals = { 'aws:SourceAccount': Stack.of(scope).account };
+  const cloudWatch = (conditions: Conditions) =>
+    new ServicePrincipal('cloudwatch.amazonaws.com', { conditions: { StringEquals, ...conditions } });
   const key = new Key(scope, 'Key', {
     description: 'Alarms of the advert bridge on their way to a mailbox',
     enableKeyRotation: true,
     pendingWindow: Duration.days(7),
     removalPolicy: RemovalPolicy.DESTROY,
   });
-  key.addToResourcePolicy(
-    new PolicyStatement({
-      ...{ sid: 'Alarms', principals, actions: ['kms:Decrypt', 'kms:GenerateDataKey*'], conditions: ours },
-      resources: ['*'], // In the policy of a key: this key.
-    }),
-  );
+  key.grant(cloudWatch({}), 'kms:Decrypt', 'kms:GenerateDataKey*');
   const topic = new Topic(scope, 'Topic', { masterKey: key, enforceSSL: true });
   // Full names instead of a prefix: a bridge `Shop-2` in the same AWS account also has alarms whose names begin with
-  // `Shop-`.
-  const ownAlarms = { ArnEquals: { 'aws:SourceArn': alarms.map(({ alarmArn }) => alarmArn) } };
-  // This policy replaces the default one, which lets the AWS account's alarms publish.
+  // `Shop-`. This policy replaces the default one, which lets the AWS account's alarms publish.
+  const own = { ArnEquals: { 'aws:SourceArn': alarms.map(({ alarmArn }) => alarmArn) } };
   topic.addToResourcePolicy(
     new PolicyStatement({
-      ...{ sid: 'Alarms', principals, actions: ['sns:Publish'], conditions: { ...ours, ...ownAlarms } },
+      principals: [cloudWatch(own)],
+      actions: ['sns:Publish'],
       resources: [topic.topicArn],
     }),
   );
