@@ -79,11 +79,13 @@ export function createLive({ bridge, shown, command, say, breaks }: LiveOptions)
   async function look(): Promise<void> {
     const nowMs = clock.now();
     const facts = await readStatus(bridge, nowMs);
+    // That of the process that sends, which may have begun after this one.
+    const requestsPerSecond = facts.answers?.maxRequestsPerSecond ?? shown.requestsPerSecond;
     const findings = findingsOf(facts, {
       nowMs,
       kind: bridge.kind,
       command,
-      requestsPerSecond: shown.requestsPerSecond ?? undefined,
+      requestsPerSecond: requestsPerSecond ?? undefined,
     });
     const { deadLetters } = facts.queue;
     if (deadLetters !== lettersOf) {
@@ -93,7 +95,7 @@ export function createLive({ bridge, shown, command, say, breaks }: LiveOptions)
     const isWorkDue = !isYoung(workReadMs, nowMs, workLookMs);
     if (isWorkDue) workReadMs = nowMs;
     show({
-      ...{ at: nowMs, facts, findings, error: null },
+      ...{ at: nowMs, facts, findings, error: null, bridge: { ...shown, requestsPerSecond } },
       deadLetters: countsOf(letters),
       ...(isWorkDue && { work: await readWork(bridge, facts.partnerAccounts) }),
     });

@@ -54,16 +54,16 @@ export function createBreaks({ sandbox, run, reconnect, commands }: BreakItOptio
     ),
     'Too many requests (429)': answering(
       429,
-      { 'retry-after': '15' },
-      'The service asks for 15 seconds of quiet each time. Nothing is sent before they are over.',
+      { 'retry-after': '2' },
+      'The service asks for 2 seconds of quiet. The bridge sends nothing until they are over, and waits longer each time.',
     ),
     'Address blocked (403)': answering(
       403,
       {},
-      'As a firewall in front of the service would. The bridge opens its circuit, so that it does not make it worse.',
+      'As a firewall in front of the service would. The bridge opens its circuit: single requests try it, more and more rarely.',
     ),
     'User revokes': {
-      says: 'The user withdraws the authorization. The account stops and keeps its place until it is connected again.',
+      says: 'The user of main withdraws the authorization. Its account stops and keeps its place until it is connected again.',
       isOn: () => isRevoked,
       command: () => (isRevoked ? commands.reconnect : call('revoke')),
       begin: () => {

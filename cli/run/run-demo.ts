@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { Writable } from 'node:stream';
 import { startConsole } from '../../console/console.ts';
 import type { AccountStatus } from '../../operations/account-status.ts';
+import type { Bridge } from '../../operations/bridge.ts';
 import { readStatus } from '../../operations/status.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { type Sandbox, startSandbox } from '../../sandbox/server.ts';
@@ -22,13 +23,18 @@ import { runBridge } from './run-bridge.ts';
 import { createRunProcess } from './run-process.ts';
 
 const partnerAccount = 'main';
+/** A second account shows what does not concern it: that the first one was revoked. */
+const both = [partnerAccount, 'second'];
 const changeEveryMs = 700;
 const settings = {
   pollSeconds: 1,
   maxRequestsPerSecond: 200,
   confirmUnavailableSeconds: 1,
   overlapSeconds: 10,
+  circuitSeconds: 5,
 };
+
+type Books = AccountStatus['books'];
 
 interface Demo {
   readonly io: Io;
@@ -42,7 +48,7 @@ export async function runDemo(given: Io, changes: number | undefined, json: bool
   const dir = mkdtempSync(path.join(tmpdir(), 'advert-bridge-'));
   const target: LocalTarget = { kind: 'local', dir };
   const sandbox = await startSandbox({
-    users: [{ name: partnerAccount, adverts: 0 }],
+    users: (changes === undefined ? both : [partnerAccount]).map((name) => ({ name, adverts: 0 })),
     visibilityDelayMs: changes === undefined ? 1000 : 0,
     onFault: (error) => say(io, `sandbox: ${String(error)}`),
   });
@@ -60,10 +66,11 @@ async function connectTo({ url: baseUrl, application, users }: Sandbox, target: 
   const { clientId, clientSecret } = application;
   const stored = { clientId, clientSecret: new Secret(clientSecret), baseUrl };
   await withBridge(target, ({ functions }) => functions.storeApplication(stored), { create: true });
-  const refreshToken = new Secret(users[0]?.refreshToken ?? '');
-  await withBridge(target, ({ functions }) => functions.connect({ partnerAccount, refreshToken }), {
-    settings,
-  });
+  const connect = async ({ functions }: Bridge) => {
+    for (const { name, refreshToken } of users)
+      await functions.connect({ partnerAccount: name, refreshToken: new Secret(refreshToken) });
+  };
+  await withBridge(target, connect, { settings });
 }
 
 const run = ({ io, target }: Demo, untilIdle: boolean) =>
@@ -72,7 +79,7 @@ const run = ({ io, target }: Demo, untilIdle: boolean) =>
 /** Changes adverts until it is stopped, with the bridge in a process of its own, and a console to watch and break it. */
 async function play({ io, target, sandbox }: Demo): Promise<ExitCode> {
   const { control, url } = sandbox;
-  const [id] = control.createAdverts(3, { status: 'active' });
+  const [[id] = []] = both.map((user) => control.createAdverts(3, { user, status: 'active' }));
   const isOver = AbortSignal.any([io.untilStopped(), whenBroken(io.stdout)]);
   const options = Object.entries(settings).flatMap(([name, value]) => [optionOf(name), String(value)]);
   const place = ['--local', target.dir];
@@ -95,8 +102,9 @@ async function play({ io, target, sandbox }: Demo): Promise<ExitCode> {
     child.start();
     for (let turn = 1; !isOver.aborted; turn += 1) {
       await systemClock.sleep(changeEveryMs, isOver);
-      if (turn % 5 === 0 && control.truth().length < 50) control.createAdverts(1, { status: 'new' });
-      else control.changeRandomly(1);
+      const user = both[turn % 2];
+      if (turn % 5 === 0 && control.truth().length < 50) control.createAdverts(1, { user, status: 'new' });
+      else control.changeRandomly(1, { user });
     }
     await Promise.all([child.end('SIGTERM'), started.close()]);
     return report({ io, target });
@@ -130,14 +138,20 @@ async function makeChanges(demo: Demo, changes: number): Promise<ExitCode> {
  */
 async function report({ io, target }: Pick<Demo, 'io' | 'target'>, changes?: number): Promise<ExitCode> {
   const { partnerAccounts } = await withBridge(target, (bridge) => readStatus(bridge, Date.now()));
-  const books = partnerAccounts[0]?.books;
-  if (!books) return exitCodes.fault;
+  const [first, ...others] = partnerAccounts.map(({ books: ofAccount }) => ofAccount);
+  if (!first) return exitCodes.fault;
+  const books = others.reduce(plus, first);
   const { listed, events, unchanged, coalesced, unavailable, deadLettered, inFlight } = books;
   const sum = events + unchanged + coalesced + unavailable + deadLettered + inFlight;
   const isBalanced = listed === sum && (changes === undefined || (listed === changes && inFlight === 0));
   say(io, endText(books, isBalanced));
   return isBalanced ? exitCodes.done : exitCodes.fault;
 }
+
+const plus = (one: Books, other: Books): Books =>
+  Object.fromEntries(
+    Object.entries(one).map(([term, value]) => [term, value + other[term as keyof Books]]),
+  ) as Record<keyof Books, number>;
 
 const startText = (page: string, url: string, advertId: string | undefined): string =>
   `Watch it, and break it: ${page}
@@ -146,5 +160,5 @@ Each change becomes an event within a few seconds. Ctrl-C ends the demo.\n`;
 
 const stoppedText = '\nThe demo was stopped before everything was delivered.';
 
-const endText = (books: AccountStatus['books'], isBalanced: boolean): string =>
+const endText = (books: Books, isBalanced: boolean): string =>
   `\nbooks: ${booksText({ books })}\n${isBalanced ? 'They balance.' : 'THEY DO NOT BALANCE.'}`;

@@ -15,7 +15,7 @@ export interface DemoSurroundings {
 const broken = [
   ['Process killed', /^Not running/],
   ['User revokes', /^1 needs attention/],
-  ['Service down', /^1 feed fails/],
+  ['Service down', /Waiting|need|fail/],
 ] as const;
 
 /** The demo that `npm start` begins. */
