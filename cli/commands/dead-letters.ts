@@ -21,7 +21,7 @@ import { checkedOptions, flag, momentOption, option, optionalName, text } from '
 import { withProgress } from '../shared/progress.ts';
 import { confirm, requireTerminal } from '../shared/secret-input.ts';
 import { commandFor, type Target } from '../shared/target.ts';
-import { count } from '../shared/wording.ts';
+import { are, count, tableLines } from '../shared/wording.ts';
 
 export const addDeadLetters: AddCommand = (program, io, end) => {
   const command = program
@@ -264,8 +264,7 @@ const progressText = (done: number, all: number, verb: string): string =>
 const missing = ({ ids = [] }: DeadLetterFilter, met: readonly string[]): string[] =>
   ids.filter((id) => !met.includes(id));
 
-const wereText = (number: number): string =>
-  number === 1 ? '1 dead letter was' : `${count(number)} dead letters were`;
+const wereText = (number: number): string => are(number, 'dead letter was', 'dead letters were');
 
 const unknownText = (ids: readonly string[], target: Target): string =>
   `no dead letter ${ids.join(', ')}: perhaps it was put back or dropped already. ` +
@@ -300,8 +299,8 @@ const groupLines = (letters: readonly StoredDeadLetter[]): string[] =>
       `${count(number)} of ${partnerAccount ?? 'no known account'}: ${printable(fault)}, ${printable(reason)}`,
   );
 
-function table(letters: readonly StoredDeadLetter[]): string[] {
-  const rows = [
+const table = (letters: readonly StoredDeadLetter[]): string[] =>
+  tableLines([
     ['ID', 'WHEN', 'ACCOUNT', 'ADVERT', 'FAULT', 'REASON'],
     ...letters.map(({ id, letter }) => [
       id,
@@ -311,38 +310,30 @@ function table(letters: readonly StoredDeadLetter[]): string[] {
       printable(letter.fault),
       printable(letter.reason) + (letter.message ? '' : ' (nothing to send)'),
     ]),
-  ];
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
-  return rows.map((row) =>
-    row
-      .map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)))
-      .join('  '),
-  );
-}
+  ]);
 
 /** All contents of one dead letter. */
 function deadLetterText({ id, letter }: StoredDeadLetter, target: Target): string {
   const { partnerAccount, advertId, fault, reason, at, receives, message } = letter;
+  const facts = {
+    'partner account': partnerAccount ?? 'not known',
+    advert: `${advertId ?? 'not known'}${othersOf(letter)}`,
+    ...{ fault, reason },
+    'given up': `${at}, after ${are(receives, 'delivery', 'deliveries')}`,
+    ...(message && {
+      listed: `${message.listedAt} in feed ${message.feed} (${message.cause})`,
+      ...{
+        generation: String(message.generation),
+        key: message.key,
+        'correlation ID': message.correlationId,
+      },
+    }),
+  };
   const next = message
     ? `When the cause is fixed: \`${commandFor(target, `dead-letters redrive ${id}`)}\``
     : `It has nothing to send again. When you have looked at it: \`${commandFor(target, `dead-letters drop ${id}`)}\``;
-  const lines = [
-    `dead letter ${id}`,
-    `  partner account: ${partnerAccount ?? 'not known'}`,
-    `  advert:          ${printable(advertId ?? 'not known')}${othersOf(letter)}`,
-    `  fault:           ${printable(fault)}`,
-    `  reason:          ${printable(reason)}`,
-    `  given up:        ${at}, after ${count(receives)} ${receives === 1 ? 'delivery' : 'deliveries'}`,
-  ];
-  if (message) {
-    lines.push(
-      `  listed:          ${message.listedAt} in feed ${printable(message.feed)} (${message.cause})`,
-      `  generation:      ${message.generation}`,
-      `  key:             ${printable(message.key)}`,
-      `  correlation ID:  ${printable(message.correlationId)}`,
-    );
-  }
-  return [...lines, next].join('\n');
+  const lines = Object.entries(facts).map(([name, value]) => [`  ${name}:`, printable(value)]);
+  return [`dead letter ${id}`, ...tableLines(lines), next].join('\n');
 }
 
 /** One dead letter contains all malformed IDs of a page, and names the first of them as its advert. */

@@ -118,6 +118,6 @@ function sentLines(target: Target, { sent, finished, to, webhook }: Sent): strin
   const shown = shownUrl(webhook);
   return [
     `${count(sent)} events wait for ${shown}.`,
-    `Next: ${webhookCommand(target, webhook, (url) => `run --webhook ${url}`)}`,
+    `A run that names it sends them: ${webhookCommand(target, webhook, (url) => `run --webhook ${url}`)}`,
   ];
 }

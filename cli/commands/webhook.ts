@@ -98,7 +98,7 @@ Examples:
 
 const storedLines = (target: Target, url: string): string[] => [
   `Stored the secret of ${shownUrl(url)}.`,
-  `Next: ${webhookCommand(target, url, (shown) => `run --webhook ${shown}`)}`,
+  `It gets the events of a run that names it: ${webhookCommand(target, url, (shown) => `run --webhook ${shown}`)}`,
 ];
 
 const changedText = (

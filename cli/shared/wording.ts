@@ -17,3 +17,11 @@ export function booksText({ books, redelivered }: Pick<AccountStatus, 'books' | 
     ? sum
     : `${sum} (outcomes are counted per delivery; ${count(redelivered)} deliveries were repeated)`;
 }
+
+/** Rows as lines, with each column but the last as wide as its widest cell. */
+export function tableLines(rows: readonly (readonly string[])[]): string[] {
+  const widthOf = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
+  return rows.map((row) =>
+    row.map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widthOf(column)))).join('  '),
+  );
+}
