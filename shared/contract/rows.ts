@@ -49,7 +49,7 @@ export const feedState = v.looseObject({
   counts: v.exactOptional(
     v.object({ listed: wholeNumber(0), malformed: wholeNumber(0), repeated: wholeNumber(0) }),
   ),
-  lease: v.exactOptional(v.object({ holder: v.string(), until: moment })),
+  lease: v.exactOptional(v.object({ holder: v.string(), until: moment, forMs: v.number() })),
 });
 
 /** A hold; described in shared/domain/holds.ts. */

@@ -41,7 +41,7 @@ export interface FeedState extends FeedKey {
   /** Sums over all pages; absent before the first one. */
   readonly counts?: PageCounts;
   /** The process that polls the feed, until a moment in ms since 1970. */
-  readonly lease?: { readonly holder: string; readonly until: number };
+  readonly lease?: { readonly holder: string; readonly until: number; readonly forMs: number };
 }
 
 /** Numbers of IDs, for the books. */
@@ -137,10 +137,8 @@ export function createFeedStates(store: Store, { countsListed }: FeedStateOption
       const row = await update(store, keyOf(key), (current) => {
         if (!current) return undefined;
         const state = feedStateOf(current);
-        noLease = whyNoLease(state, { nowMs, leaseMs, listed });
-        return noLease
-          ? undefined
-          : { ...state, lastPolled: nowMs, lease: { holder, until: nowMs + leaseMs } };
+        noLease = whyNoLease(state, nowMs, listed);
+        return noLease ? undefined : { ...state, lastPolled: nowMs, lease: leaseOf(holder, nowMs, leaseMs) };
       });
       return noLease ?? (row && { state: feedStateOf(row), etag: row.etag });
     },
@@ -153,7 +151,7 @@ export function createFeedStates(store: Store, { countsListed }: FeedStateOption
         ...before,
         ...progress,
         counts: sumOf(before.counts, counts),
-        ...(leaseMs !== 'ended' && { lease: { holder: lease?.holder ?? '', until: nowMs + leaseMs } }),
+        ...(leaseMs !== 'ended' && { lease: leaseOf(lease?.holder ?? '', nowMs, leaseMs) }),
       };
       const put = await store.put(keyOf(state), next, etag);
       return 'etag' in put ? { state: next, etag: put.etag } : undefined;
@@ -204,13 +202,17 @@ export function feedStateOf({ name, value }: Row): FeedState {
   return checked(feedState, { ...(value as object), partnerAccount, feed }, place);
 }
 
+const leaseOf = (holder: string, nowMs: number, forMs: number) => ({ holder, until: nowMs + forMs, forMs });
+
 const isLeased = ({ lease }: FeedState, nowMs: number): boolean => lease !== undefined && lease.until > nowMs;
 
 function whyNoLease(
   { lease, lastPolled }: FeedState,
-  { nowMs, leaseMs, listed }: Omit<LeaseRequest, 'holder'>,
+  nowMs: number,
+  listed: LeaseRequest['listed'],
 ): NoLease | undefined {
-  if (lease && isLasting(lease.until, leaseMs, nowMs)) return { heldBy: lease.holder, untilMs: lease.until };
+  if (lease && isLasting(lease.until, lease.forMs, nowMs))
+    return { heldBy: lease.holder, untilMs: lease.until };
   if (!listed || lastPolled === undefined || lastPolled === listed.lastPolled) return undefined;
   return { polledAt: lastPolled };
 }

@@ -44,7 +44,11 @@ describe('a lease', () => {
 
   it('comes with the state', async () => {
     const { state } = await take('a');
-    expect(state).toEqual({ ...feedState(), lastPolled: now, lease: { holder: 'a', until: now + leaseMs } });
+    expect(state).toEqual({
+      ...feedState(),
+      lastPolled: now,
+      lease: { holder: 'a', until: now + leaseMs, forMs: leaseMs },
+    });
   });
 
   it.each(['a', 'b'])('is refused to %s while a holds it', async (holder) => {
@@ -83,7 +87,7 @@ describe('a page', () => {
     );
 
     const { counts: _counts, ...position } = page;
-    const next = { holder: 'a', until: now + 1000 + leaseMs };
+    const next = { holder: 'a', until: now + 1000 + leaseMs, forMs: leaseMs };
     expect(lease?.state).toMatchObject({ ...position, lastSuccess: now - 5, lease: next });
     expect(lease?.state).not.toHaveProperty('fault');
     expect(lease?.state).not.toHaveProperty('pausedUntil');
