@@ -124,7 +124,7 @@ export async function connectSteps({
       assert.equal(await heading(page), 'main is not connected');
       assert.match(await page.locator('main').innerText(), /Another user authorized/);
       await checkLooks(page, screenshots, 'other-user');
-      assert.equal((await ended).code, 1);
+      assert.equal((await ended).code, 2);
     }),
   );
 
