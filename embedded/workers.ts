@@ -1,4 +1,4 @@
-import { byAdvert, type DeliveryGroup } from '../functions/fan-out/by-advert.ts';
+import { byAdvert, type DeliveryGroup } from '../functions/fan-out/batch.ts';
 import type { FanOut } from '../functions/fan-out/fan-out.ts';
 import type { Clock } from '../shared/domain/clock.ts';
 import { type Loop, startLoop } from '../shared/domain/loop.ts';

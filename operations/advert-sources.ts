@@ -1,7 +1,7 @@
 /** The adverts of a backfill or an audit. */
 import { createHash } from 'node:crypto';
 import { auditBatch } from '../functions/drain/audit-share.ts';
-import { idsOf } from '../functions/drain/page-ids.ts';
+import { idsOf } from '../functions/drain/read-page.ts';
 import { PartnerError } from '../shared/domain/faults.ts';
 import type { AdvertHistories } from '../shared/state/advert-histories.ts';
 import type { AdvertSource, BackfillKey } from '../shared/state/progress.ts';

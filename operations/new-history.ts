@@ -2,7 +2,7 @@
  * Begins a new generation of a partner account with the token that it has: after a restore, or a lost table of histories,
  * subscribers would discard what is published in the old one.
  */
-import { unreadSince } from '../functions/drain/unread-since.ts';
+import { unreadSince } from '../functions/drain/read-page.ts';
 import { busy, withRefreshLock } from '../functions/refresh-token/refresh-lock.ts';
 import { feeds } from '../shared/contract/messages.ts';
 import { earlierOf, toInstant } from '../shared/domain/clock.ts';

@@ -1,6 +1,6 @@
 /** Reads a feed again from a given time, in the same way as the drain. */
 import { pollFeed } from '../functions/drain/poll-feed.ts';
-import { unreadSince } from '../functions/drain/unread-since.ts';
+import { unreadSince } from '../functions/drain/read-page.ts';
 import { advertsFeed } from '../shared/contract/messages.ts';
 import { earlierOf } from '../shared/domain/clock.ts';
 import { CommandError } from './errors.ts';

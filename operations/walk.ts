@@ -3,8 +3,8 @@
  * advert without an event gets its first event, an advert whose status differs gets its next event, and any other
  * gets none. Backfill and audit are walks.
  */
-import { enqueuePage } from '../functions/drain/enqueue-page.ts';
-import { idsOf } from '../functions/drain/page-ids.ts';
+import { enqueuePage } from '../functions/drain/accept-page.ts';
+import { idsOf } from '../functions/drain/read-page.ts';
 import type { Cause } from '../shared/contract/events.ts';
 import type { ChangedAdvert } from '../shared/contract/messages.ts';
 import { toInstant } from '../shared/domain/clock.ts';

@@ -5,7 +5,7 @@
 import { type Clock, toInstant } from '../../shared/domain/clock.ts';
 import type { PublishedAdverts } from '../../shared/state/advert-histories.ts';
 import type { AuditShare, BackfillKey, Progresses } from '../../shared/state/progress.ts';
-import { type EnqueueDeps, enqueuePage } from './enqueue-page.ts';
+import { type EnqueueDeps, enqueuePage } from './accept-page.ts';
 
 export interface AuditShareDeps extends EnqueueDeps {
   readonly publishedAdverts: PublishedAdverts;

@@ -5,16 +5,17 @@
  * stored. See docs/contribute/architecture.md.
  */
 
+import type { PollAnswer } from '../../shared/contract/invocations.ts';
 import { metrics } from '../../shared/contract/names.ts';
-import { knownSuccess } from '../../shared/domain/clock.ts';
+import { knownSuccess, toInstant } from '../../shared/domain/clock.ts';
 import { limitedTo } from '../../shared/domain/for-each-concurrent.ts';
 import type { DeadLetters } from '../../shared/state/aside.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import type { BackfillKey } from '../../shared/state/progress.ts';
 import { type DueFeed, type SortedFeeds, sortFeeds } from './due-feeds.ts';
+import { newTrail } from './poll-fault.ts';
 import { type PollDeps, type PollReport, pollFeed, readAheadOf } from './poll-feed.ts';
 import { type ReleaseDeps, releaseHeld } from './release.ts';
-import { newTrail } from './standstill.ts';
 
 export interface DrainDeps extends PollDeps, Omit<ReleaseDeps, 'settings' | 'accounts' | 'queue'> {
   readonly queue: PollDeps['queue'] & ReleaseDeps['queue'];
@@ -155,3 +156,25 @@ const added = (report: PollReport, before: PollReport | undefined): PollReport =
 });
 
 export type Drain = ReturnType<typeof createDrain>;
+
+/** The result of a round of polls, in the form returned to the caller. */
+export const pollAnswerOf = ({ polls, stopped, paused }: DrainReport): PollAnswer => ({
+  polls: polls.map((poll) => {
+    const { partnerAccount, feed, end, pages, listed } = poll;
+    return {
+      ...{ partnerAccount, feed, end, pages, listed },
+      ...(poll.end === 'held' && { by: poll.by }),
+      ...(poll.end === 'fault' && { fault: poll.fault.code, reason: poll.fault.message }),
+    };
+  }),
+  notPolled: [
+    ...stopped.map((partnerAccount) => ({
+      partnerAccount,
+      reason: 'stopped: its user has to authorize again',
+    })),
+    ...paused.map(({ partnerAccount, reason, untilMs }) => ({
+      ...{ partnerAccount, reason },
+      ...(Number.isFinite(untilMs) && { until: toInstant(untilMs) }),
+    })),
+  ],
+});

@@ -17,8 +17,7 @@ import { createBudgetStore, heldUntil } from '../../shared/state/budget.ts';
 import { createFeedStates } from '../../shared/state/feed-states.ts';
 import { createProgress } from '../../shared/state/progress.ts';
 import { createAuditShare } from './audit-share.ts';
-import { createDrain } from './drain.ts';
-import { pollAnswerOf } from './poll-answer.ts';
+import { createDrain, pollAnswerOf } from './drain.ts';
 
 const config = functionConfig('drain');
 const sqs = sqsClient();

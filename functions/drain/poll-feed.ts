@@ -4,9 +4,8 @@ import { asPartnerError, type FaultKind, type PartnerError } from '../../shared/
 import type { FeedReader } from '../../shared/ports/readers.ts';
 import type { FeedState, Lease, PollEnd } from '../../shared/state/feed-states.ts';
 import { type AcceptDeps, acceptPage } from './accept-page.ts';
-import { pollEndOf, reportFault } from './poll-fault.ts';
+import { newTrail, pollEndOf, reportFault, type Trail } from './poll-fault.ts';
 import { readPageOrStartOver, restartOf } from './read-page.ts';
-import { newTrail, type Trail } from './standstill.ts';
 
 export interface PollDeps extends AcceptDeps {
   readonly reader: FeedReader;

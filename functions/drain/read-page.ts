@@ -1,10 +1,11 @@
-import type { Feed } from '../../shared/contract/messages.ts';
+import { advertIdPattern } from '../../shared/contract/checks.ts';
+import { advertsFeed, type Feed } from '../../shared/contract/messages.ts';
 import { isCursor } from '../../shared/contract/partner-service.ts';
-import { knownSuccess, toInstant } from '../../shared/domain/clock.ts';
+import { type Clock, knownSuccess, toInstant } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
 import { mayBeCursorRejection } from '../../shared/partner-api/error-answers.ts';
 import type { CallOptions, FeedReader, ReceivedPage } from '../../shared/ports/readers.ts';
-import type { FeedState } from '../../shared/state/feed-states.ts';
+import { type FeedState, type FeedStates, feedsOfAccount } from '../../shared/state/feed-states.ts';
 
 export interface PageRead extends ReceivedPage {
   /** The `since` of the request; every later request with the page's cursor must send the same value. */
@@ -63,4 +64,70 @@ export function restartOf(
   // Planted faults: resync-starts-over-from-last-success, date-believed
   const success = resyncing ? undefined : knownSuccess(lastSuccess, nowMs);
   return success === undefined ? since : toInstant(success - overlapMs);
+}
+
+export interface UnreadDeps {
+  readonly feedStates: Pick<FeedStates, 'list'>;
+  readonly clock: Clock;
+  readonly settings: { readonly overlapSeconds: number };
+}
+
+/**
+ * The start of the unread part of a partner account's feed of adverts: the queue has accepted every change recorded before this
+ * time.
+ *
+ * @returns a time in the format of the feed's `since`; undefined when the feed is not known
+ * @throws {ShapeError} when the feed's own row cannot be read
+ */
+export async function unreadSince(
+  { feedStates, clock, settings }: UnreadDeps,
+  partnerAccount: string,
+): Promise<string | undefined> {
+  const state = (await feedsOfAccount(feedStates, partnerAccount)).find(
+    (each) => each.feed === advertsFeed.name,
+  );
+  return state && restartOf(state, settings.overlapSeconds * 1000, clock.now());
+}
+
+export interface PageIds {
+  /** Distinct IDs, in the order of their first occurrence. */
+  readonly ids: readonly string[];
+  /** Number of repeated IDs on the page. */
+  readonly repeated: number;
+  /** Number of malformed entries on the page. */
+  readonly malformed: number;
+  /** The first five malformed entries as text, each cut to 256 characters. */
+  readonly malformedShown: readonly string[];
+}
+
+/** Enough to identify the problem; a page may have a thousand malformed entries. */
+const maxShown = 5;
+
+/**
+ * Separates the IDs of a page from malformed entries. An integer is accepted as an ID too, in case the service changes
+ * the type.
+ */
+export function idsOf(data: readonly unknown[]): PageIds {
+  const ids = new Set<string>();
+  const malformedShown: string[] = [];
+  let malformed = 0;
+  for (const entry of data) {
+    const id = Number.isSafeInteger(entry) ? String(entry) : entry;
+    if (typeof id === 'string' && advertIdPattern.test(id)) ids.add(id);
+    else {
+      malformed += 1;
+      if (malformed <= maxShown) malformedShown.push(textOf(entry));
+    }
+  }
+  return { ids: [...ids], repeated: data.length - malformed - ids.size, malformed, malformedShown };
+}
+
+function textOf(entry: unknown): string {
+  if (typeof entry === 'string') return entry.slice(0, 256);
+  try {
+    return (JSON.stringify(entry) ?? '').slice(0, 256);
+  } catch {
+    // `JSON.stringify` fails for deep nesting; one such entry must not block the rest of the page.
+    return '(not printable)';
+  }
 }

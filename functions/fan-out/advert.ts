@@ -7,7 +7,17 @@ import type { EventPublisher } from '../../shared/ports/event-publisher.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { AdvertReader } from '../../shared/ports/readers.ts';
 import type { AdvertHistories, AdvertRow } from '../../shared/state/advert-histories.ts';
-import type { RetrySettings } from './redelivery.ts';
+
+export interface RetrySettings {
+  /** Number of tries after which an advert-specific fault makes its message a dead letter. */
+  readonly advertTries: number;
+  /** Age at which a message with a transient fault becomes a dead letter, ms. */
+  readonly maxAgeMs: number;
+  /** A message with more receives is given up. Default 300. */
+  readonly maxReceives?: number;
+  /** If a message has to wait longer than this for a known moment, it goes aside, ms. Default 60,000. */
+  readonly longestHiddenMs?: number;
+}
 
 export interface AdvertDeps {
   readonly histories: AdvertHistories;

@@ -4,20 +4,27 @@
  * This file groups a batch by advert and decides whether each advert may be handled now. settle-advert.ts handles one
  * advert; docs/decisions/0001-fan-out-protocol.md gives the reason for each of its steps.
  */
+
+import type { AdvertEvent } from '../../shared/contract/events.ts';
 import { lateAfterSeconds, metrics } from '../../shared/contract/names.ts';
+import { isPublished, type PublishedEvents } from '../../shared/domain/advert-event.ts';
 import { asPartnerError, PartnerError } from '../../shared/domain/faults.ts';
 import { endOfHold, holdMeanings, holdOf } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { CachedAccounts } from '../../shared/partner-api/cached-rows.ts';
 import type { Delivery, Outcome, Settlement } from '../../shared/ports/deliveries.ts';
+import type { EventPublisher } from '../../shared/ports/event-publisher.ts';
 import type { Answers } from '../../shared/state/activity.ts';
 import type { AdvertDeps, Group } from './advert.ts';
-import { afterFault } from './after-fault.ts';
-import { pagesOf } from './batch-log.ts';
-import { byAdvert, type DeliveryGroup } from './by-advert.ts';
-import { deadLetterOf, hold } from './dead-letter.ts';
-import { onlyPublished } from './only-published.ts';
-import { defaultLongestHiddenMs, defaultMaxReceives, sendBack } from './redelivery.ts';
+import { byAdvert, type DeliveryGroup, pagesOf } from './batch.ts';
+import {
+  afterFault,
+  deadLetterOf,
+  defaultLongestHiddenMs,
+  defaultMaxReceives,
+  hold,
+  sendBack,
+} from './redelivery.ts';
 import { settleAdvert } from './settle-advert.ts';
 
 export interface FanOutDeps extends AdvertDeps {
@@ -250,3 +257,16 @@ const subjectOf = (about: Delivery['about']): string => `${about?.partnerAccount
 
 const areMessages = (group: DeliveryGroup): group is Group =>
   group.every(({ message }) => message !== undefined);
+
+/**
+ * Publishes only the events that the settings allow. The histories contain the suppressed events too, so these also use
+ * up sequence numbers.
+ */
+function onlyPublished(events: EventPublisher, which: PublishedEvents): EventPublisher {
+  if (!which.publishStatuses && !which.publishPartnerAccounts) return events;
+  return {
+    async publish(envelope) {
+      if (isPublished(JSON.parse(envelope) as AdvertEvent, which)) await events.publish(envelope);
+    },
+  };
+}

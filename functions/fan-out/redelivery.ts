@@ -3,20 +3,15 @@
  * (`deadLettered` in shared/domain/faults.ts). Other steps ask for their own delays; `sendBack` lengthens every delay
  * for messages that were received often.
  */
+
+import type { DeadLetter } from '../../shared/contract/messages.ts';
+import { metrics } from '../../shared/contract/names.ts';
+import { objectKeyOf } from '../../shared/domain/advert-event.ts';
 import { backoffMs } from '../../shared/domain/backoff.ts';
+import { toInstant } from '../../shared/domain/clock.ts';
 import type { FaultPolicy, PartnerError } from '../../shared/domain/faults.ts';
 import type { Delivery, Settlement } from '../../shared/ports/deliveries.ts';
-
-export interface RetrySettings {
-  /** Number of tries after which an advert-specific fault makes its message a dead letter. */
-  readonly advertTries: number;
-  /** Age at which a message with a transient fault becomes a dead letter, ms. */
-  readonly maxAgeMs: number;
-  /** A message with more receives is given up. Default 300. */
-  readonly maxReceives?: number;
-  /** If a message has to wait longer than this for a known moment, it goes aside, ms. Default 60,000. */
-  readonly longestHiddenMs?: number;
-}
+import { type AdvertDeps, firstRow, type Group, keyOf, type RetrySettings } from './advert.ts';
 
 /**
  * After this many receives, fan-out dead-letters the message. The delays below allow far fewer receives in a day, so only
@@ -51,10 +46,10 @@ const retryPolicies: Readonly<Record<FaultPolicy['deadLettered'], RetryPolicy>> 
   'by-age': { baseMs: 1_000, capMs: 300_000, countsTries: false },
 };
 
-export const retryPolicyOf = ({ policy }: PartnerError): RetryPolicy => retryPolicies[policy.deadLettered];
+const retryPolicyOf = ({ policy }: PartnerError): RetryPolicy => retryPolicies[policy.deadLettered];
 
 /** Whether the message becomes a dead letter because of this fault. */
-export function isGivenUp(
+function isGivenUp(
   { policy }: PartnerError,
   { tries }: Attempts,
   ageMs: number,
@@ -131,3 +126,79 @@ export function sendBack(
     verdict: { kind: 'retry', delayMs: Math.max(askedMs, minDelayMs(delivery.receives, random)) },
   }));
 }
+
+/**
+ * Decides what happens to an advert's messages after a fault: all go back to the queue with a delay, or the oldest
+ * becomes a dead letter and the others go back. Never rejects.
+ */
+export async function afterFault(deps: AdvertDeps, group: Group, fault: PartnerError): Promise<Settlement[]> {
+  const { observer, clock, random, settings } = deps;
+  const head = group[0];
+  const { partnerAccount, correlationId } = head.message;
+  const tries = await countTry(deps, group, fault).catch(() => undefined);
+  const attempts = { tries: tries ?? 1, receives: head.receives };
+  const reported = { fault: fault.code, reason: fault.message };
+  const fields = {
+    partnerAccount,
+    advertId: objectKeyOf(head.message),
+    correlationId,
+    ...reported,
+    error: fault.cause,
+  };
+  // If the row could not be written, the message comes back: after it, nothing would show that the advert was listed.
+  if (tries !== undefined && isGivenUp(fault, attempts, clock.now() - head.sentAt, settings)) {
+    observer.error('message dead-lettered', fields);
+    return deadLetterOldest(group, deadLetterOf(head, reported, clock.now()));
+  }
+  observer.warn('advert not settled: it is tried again', fields);
+  if (fault.policy.needsAttention) observer.count(metrics.needsAttention, 1);
+  return sendBack(group, delayAfter(fault, attempts, { ...settings, random }), random);
+}
+
+/**
+ * Counts the try in the row, which so shows that the advert was listed even before its first event. After a conflict the
+ * count stays unchanged. A pending event stays pending. Transient faults of an advert with a history are not counted.
+ *
+ * @returns the number of tries, this one included
+ */
+async function countTry({ histories }: AdvertDeps, [head]: Group, fault: PartnerError): Promise<number> {
+  const row = await histories.read(keyOf(head.message));
+  const tries = (row?.tries ?? 0) + 1;
+  if (row && !retryPolicyOf(fault).countsTries) return tries;
+  await histories.write(keyOf(head.message), { ...(row ?? firstRow), tries });
+  return tries;
+}
+
+/** @param fault kind of the fault; `reason` explains in words why the message is dead-lettered */
+export const deadLetterOf = (
+  { message, about, receives }: Delivery,
+  { fault, reason }: Pick<DeadLetter, 'fault' | 'reason'>,
+  nowMs: number,
+): DeadLetter => ({
+  partnerAccount: (message ?? about)?.partnerAccount ?? null,
+  advertId: message ? objectKeyOf(message) : (about?.advertId ?? null),
+  fault,
+  reason,
+  at: toInstant(nowMs),
+  receives,
+  message: message ?? null,
+});
+
+/**
+ * Dead-letters the oldest message. The others go back without a delay, even if they were received often: each dead
+ * letter costs the messages behind it one receive, and with a delay each time, only one of them would leave the queue
+ * every 15 minutes.
+ */
+function deadLetterOldest([head, ...others]: Group, letter: DeadLetter): Settlement[] {
+  const atOnce = { kind: 'retry', delayMs: 0 } as const;
+  // Planted fault: others-done-with-dead-letter
+  return [
+    { delivery: head, verdict: { kind: 'dead-letter', letter } },
+    ...others.map((delivery) => ({ delivery, verdict: atOnce })),
+  ];
+}
+
+/** Puts all messages of the group aside, until the drain puts them back (functions/drain/release.ts). */
+export const hold = (group: Group): Settlement[] =>
+  // Planted fault: stopped-wait-in-queue
+  group.map((delivery) => ({ delivery, verdict: { kind: 'hold' } }));

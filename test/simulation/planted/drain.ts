@@ -30,11 +30,11 @@ export const plantedInDrain: readonly PlantedFault[] = [
     { from: enqueue, to: '' },
     { from: afterAdvance, to: enqueue + afterAdvance },
   ),
-  inDrain('refused-sends-ignored', 'enqueue-page.ts', {
+  inDrain('refused-sends-ignored', 'accept-page.ts', {
     from: 'if (refused.size > 0)',
     to: 'if (refused.size < 0)',
   }),
-  inDrain('key-from-cursor', 'enqueue-page.ts', {
+  inDrain('key-from-cursor', 'accept-page.ts', {
     from: 'const readId = newId();',
     to: "const readId = state.cursor ?? 'first';",
   }),

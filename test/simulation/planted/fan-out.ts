@@ -52,7 +52,7 @@ export const plantedInFanOut: readonly PlantedFault[] = [
   }),
   inSettling('no-trace-of-unchanged', { from: 'if (!(await write({}))) return conflict;', to: '' }),
   inFanOut('others-done-with-dead-letter', {
-    file: 'dead-letter.ts',
+    file: 'redelivery.ts',
     from: '({ delivery, verdict: atOnce })',
     to: "({ delivery, verdict: { kind: 'done', outcome: 'coalesced' } as const })",
   }),

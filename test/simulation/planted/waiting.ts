@@ -58,7 +58,7 @@ export const plantedInWaiting: readonly PlantedFault[] = [
       entry,
       replacements: [
         {
-          file: 'dead-letter.ts',
+          file: 'redelivery.ts',
           from: "verdict: { kind: 'hold' } }",
           to: "verdict: { kind: 'retry', delayMs: 60_000 } }",
         },

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createDrain } from '../../../functions/drain/drain.ts';
-import { idsOf } from '../../../functions/drain/page-ids.ts';
+import { idsOf } from '../../../functions/drain/read-page.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { pageIn } from '../../../shared/partner-api/answers.ts';

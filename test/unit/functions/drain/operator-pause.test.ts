@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { pollAnswerOf } from '../../../../functions/drain/poll-answer.ts';
+import { pollAnswerOf } from '../../../../functions/drain/drain.ts';
 import { pause } from '../../../../operations/pause.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { toInstant } from '../../../../shared/domain/clock.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { idsOf } from '../../../../functions/drain/page-ids.ts';
+import { idsOf } from '../../../../functions/drain/read-page.ts';
 
 describe('what a page names', () => {
   it('is told apart: IDs once each in their order, repeats and what is no ID counted', () => {

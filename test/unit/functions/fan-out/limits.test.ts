@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { byAdvert } from '../../../../functions/fan-out/by-advert.ts';
+import { byAdvert } from '../../../../functions/fan-out/batch.ts';
 import { createFanOut, type FanOutDeps } from '../../../../functions/fan-out/fan-out.ts';
 import { delayAfter, minDelayMs } from '../../../../functions/fan-out/redelivery.ts';
 import type { ChangedAdvert } from '../../../../shared/contract/messages.ts';
