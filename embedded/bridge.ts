@@ -24,8 +24,7 @@ import type { EmbeddedState } from '../shared/sqlite/state.ts';
 import { createAnswers } from '../shared/state/activity.ts';
 import { heldUntil } from '../shared/state/budget.ts';
 import { createLocalPartner } from './partner.ts';
-import { pollForEver, pollUntilIdle } from './poller.ts';
-import { longestDelayMs } from './queue-watch.ts';
+import { longestDelayMs, pollForEver, pollUntilIdle } from './poller.ts';
 import { startWorkers } from './workers.ts';
 
 export interface EmbeddedBridgeOptions {

@@ -1,13 +1,20 @@
+import { randomUUID } from 'node:crypto';
+import { connectPorts, createConnect } from '../functions/connect/connect.ts';
 import { createRefreshToken } from '../functions/refresh-token/refresh-token.ts';
 import { stackName } from '../shared/contract/names.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { systemClock } from '../shared/domain/clock.ts';
-import { createPartnerService, type LimitedClientOptions } from '../shared/partner-api/partner-service.ts';
+import {
+  createLimitedClient,
+  createPartnerService,
+  type LimitedClientOptions,
+} from '../shared/partner-api/partner-service.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
+import type { Observer } from '../shared/ports/observer.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
 
 /** Longer than any refresh takes. */
-export const refreshLockMs = 90_000;
+const refreshLockMs = 90_000;
 
 export interface LocalPartnerOptions extends Omit<LimitedClientOptions, 'budgetStore' | 'settings'> {
   readonly state: EmbeddedState;
@@ -38,3 +45,35 @@ export function createLocalPartner({ state, events, newId, ...options }: LocalPa
   });
   return { ...partner, refreshToken };
 }
+
+export interface LocalConnectOptions {
+  readonly state: EmbeddedState;
+  readonly baseUrl: string;
+  readonly settings: BridgeSettings;
+  readonly observer: Observer;
+  /** Number of connections kept open. Default 1. */
+  readonly concurrency?: number;
+}
+
+/**
+ * Authorizes, connects and disconnects partner accounts in the embedded state. Their events stay owed until the
+ * bridge runs, because only `run` has subscribers. Call `close` when done.
+ */
+export function createLocalConnect({ state, ...options }: LocalConnectOptions) {
+  const { settings, observer } = options;
+  const client = createLimitedClient({ ...options, budgetStore: state.budgetStore });
+  const connect = createConnect({
+    ...connectPorts(state, client),
+    events: noSubscriberYet,
+    observer,
+    clock: systemClock,
+    clockSkewMs: 0, // All processes use the clock of this machine.
+    newId: () => `connect-${randomUUID()}`,
+    settings: { ...settings, bridge: stackName, lockMs: refreshLockMs },
+  });
+  return { ...connect, close: () => client.close() };
+}
+
+export const noSubscriberYet: EventPublisher = {
+  publish: () => Promise.reject(new Error('events are published by run')),
+};

@@ -1,8 +1,9 @@
 import type { Drain, DrainReport } from '../functions/drain/drain.ts';
-import type { Clock } from '../shared/domain/clock.ts';
+import type { BridgeSettings } from '../shared/contract/settings.ts';
+import { type Clock, toInstant } from '../shared/domain/clock.ts';
 import { PartnerError } from '../shared/domain/faults.ts';
 import type { Observer } from '../shared/ports/observer.ts';
-import { createQueueWatch, type QueueWatchDeps } from './queue-watch.ts';
+import type { BookKeeper } from '../shared/state/books.ts';
 
 export interface PollerDeps {
   readonly drain: Pick<Drain, 'round'>;
@@ -36,8 +37,8 @@ export async function pollForEver(
   await Promise.all(rounds);
 }
 
-/** Delay before checking again a queue that is too full to continue reading. */
-const backlogLookMs = 200;
+/** Delay before the next round for a feed that has more pages, or that another process reads now. */
+const unreadLookMs = 1_000;
 /** Number of consecutive failed rounds before the fault counts as lasting. */
 const maxFailedRounds = 4;
 const failedRoundMs = 1_000;
@@ -67,8 +68,8 @@ export async function pollUntilIdle(
     const fault = faults.find((one) => !isPause(one)) ?? faults[0];
     failedRounds = fault && !isPause(fault) ? failedRounds + 1 : 0;
     const lasting = faults.find(isLasting) ?? (failedRounds >= maxFailedRounds ? fault : undefined);
-    if (report.polls.some(({ end }) => end === 'backlog' || end === 'out-of-time')) {
-      await clock.sleep(backlogLookMs, signal);
+    if (report.polls.some(({ end }) => !isRead.includes(end))) {
+      await clock.sleep(unreadLookMs, signal);
     } else if (lasting) {
       return (await queue.untilEmpty(signal, Number.POSITIVE_INFINITY)) === 'stopped' ? undefined : lasting;
     } else if (fault) {
@@ -83,6 +84,9 @@ export async function pollUntilIdle(
   }
   return undefined;
 }
+
+/** After these ends of a poll, nothing more can be read now. */
+const isRead: readonly string[] = ['up-to-date', 'fault', 'unknown-feed'];
 
 /** Whether waiting is enough to end the fault. */
 const isPause = ({ code }: PartnerError): boolean =>
@@ -119,3 +123,74 @@ function faultsOf({ polls, paused }: DrainReport, nowMs: number): PartnerError[]
 
 const named = (partnerAccount: string, fault: PartnerError): PartnerError =>
   new PartnerError(fault.code, `partner account ${partnerAccount}: ${fault.message}`, fault);
+
+export interface QueueWatchDeps {
+  readonly clock: Clock;
+  readonly observer: Observer;
+  readonly bookKeeper: Pick<BookKeeper, 'queue'>;
+  /** Until when the service asked the whole bridge to send nothing, ms since 1970. */
+  readonly pausedUntil: () => Promise<number>;
+  /**
+   * Number of messages of stopped partner accounts, or of those paused by an operator: they do not count when
+   * checking for an empty queue.
+   */
+  readonly waitingForPerson: () => Promise<number>;
+  /** How long the settings alone may delay a message, ms ({@link longestDelayMs}). Default 0. */
+  readonly delayMs?: number;
+}
+
+/**
+ * The confirmation of a "not found", and the wait for the rate budget: at the lowest rates, a few requests for others
+ * take minutes.
+ */
+export const longestDelayMs = ({
+  confirmUnavailableSeconds,
+  maxRequestsPerSecond,
+}: Pick<BridgeSettings, 'confirmUnavailableSeconds' | 'maxRequestsPerSecond'>): number =>
+  confirmUnavailableSeconds * 1000 + (slotsBefore * 1000) / maxRequestsPerSecond;
+
+const lookMs = 20;
+/** After this time without any progress, messages that fail again and again are left to a person. */
+const stuckMs = 120_000;
+/** Requests for which the rate budget may be used before a message's next try. */
+const slotsBefore = 30;
+
+/** Checks, for a run until idle, whether the queue becomes empty. */
+function createQueueWatch(deps: QueueWatchDeps) {
+  const { clock, observer, bookKeeper, pausedUntil, waitingForPerson, delayMs = 0 } = deps;
+  let last = { left: -1, at: clock.now() };
+  let warnedOf = 0;
+
+  /** Whether a pause that the service asked for is in force; each pause is logged once. */
+  async function isPaused(): Promise<boolean> {
+    const until = await pausedUntil();
+    if (until <= clock.now()) return false;
+    if (until !== warnedOf) observer.warn('the service asked for a pause', { until: toInstant(until) });
+    warnedOf = until;
+    return true;
+  }
+
+  /** Waits until the queue is empty, `untilMs` is reached, or the remaining messages fail again and again. */
+  async function untilEmpty(
+    signal: AbortSignal,
+    untilMs: number,
+  ): Promise<'empty' | 'poll-due' | 'stopped' | PartnerError> {
+    for (; !signal.aborted; await clock.sleep(lookMs, signal)) {
+      const { waiting } = await bookKeeper.queue();
+      const left = waiting === 0 ? 0 : waiting - (await waitingForPerson());
+      if (left <= 0) return 'empty';
+      if (clock.now() >= untilMs) return 'poll-due';
+      if (left !== last.left || (await isPaused())) last = { left, at: clock.now() };
+      if (clock.now() - last.at >= stuckMs + delayMs) return stuck(left);
+    }
+    return 'stopped';
+  }
+
+  return { isPaused, untilEmpty };
+}
+
+const stuck = (left: number): PartnerError =>
+  new PartnerError(
+    'transient',
+    `${left} messages fail again and again; they stay in the queue for the next run`,
+  );

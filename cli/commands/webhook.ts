@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { webhookSecret } from '../../embedded/webhooks/signature.ts';
+import { webhookSecret } from '../../embedded/webhooks/request.ts';
 import { CommandError, UsageError } from '../../operations/errors.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { shownUrl } from '../../shared/domain/text.ts';

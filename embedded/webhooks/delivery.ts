@@ -5,9 +5,7 @@ import { shownUrl } from '../../shared/domain/text.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { EventLog } from '../../shared/sqlite/event-log.ts';
 import type { Signing, Trouble, UnsentEvent, Webhooks } from '../../shared/sqlite/webhooks.ts';
-import { cloudEventOf } from './cloud-event.ts';
-import { type Attempt, sendToWebhook } from './request.ts';
-import { signedHeaders } from './signature.ts';
+import { type Attempt, cloudEventOf, sendToWebhook, signedHeaders } from './request.ts';
 
 export interface DeliveryDeps {
   readonly log: Pick<EventLog, 'after' | 'position' | 'advance'>;

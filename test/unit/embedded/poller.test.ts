@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pollForEver, pollUntilIdle } from '../../../embedded/poller.ts';
-import { longestDelayMs } from '../../../embedded/queue-watch.ts';
+import { longestDelayMs, pollForEver, pollUntilIdle } from '../../../embedded/poller.ts';
 import type { DrainReport } from '../../../functions/drain/drain.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
@@ -119,7 +118,8 @@ describe('a run until idle', () => {
     expect(tookMs).toBeGreaterThanOrEqual(120_000);
   });
 
-  it.each(['backlog', 'out-of-time'] as const)('reads on when a poll ended with %s', async (end) => {
+  const unreadEnds = ['backlog', 'out-of-time', 'turn-over', 'lease-lost', 'just-polled'] as const;
+  it.each(unreadEnds)('reads on when a poll ended with %s', async (end) => {
     const unread = reportOf({ polls: [{ ...upToDate('a'), end }] });
     const rounds = [unread, unread, reportOf({ polls: [upToDate('a')] })];
 
