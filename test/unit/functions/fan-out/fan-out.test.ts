@@ -191,34 +191,6 @@ describe('fan-out', () => {
     expect(await world.books()).toMatchObject({ listed: 2, events: 1, coalesced: 1, inFlight: 0 });
   });
 
-  describe('when the bus refuses an event', () => {
-    beforeEach(async () => {
-      await changed('1', 'active');
-      world.events.refuse();
-      await world.handleBatch();
-      world.events.accept();
-      world.clock.advance(minuteMs);
-    });
-
-    it('publishes the very same event on the next delivery, and counts it once', async () => {
-      const stored = (await row()).envelope;
-      await world.handleBatch();
-
-      expect(world.events.accepted.at(-1)).toBe(stored);
-      expect(await world.books()).toMatchObject({ events: 1, unchanged: 0, inFlight: 0 });
-    });
-
-    it('fetches again after publishing it: the advert may have changed since', async () => {
-      world.service.change('1', 'sold');
-      await world.handleBatch();
-
-      expect(summary()).toEqual([
-        ['1', 1, null, 'active'],
-        ['1', 2, 'active', 'sold'],
-      ]);
-    });
-  });
-
   it('writes the row when nothing has changed, so that a late worker conflicts', async () => {
     await changed('1', 'active');
     await world.handleBatch();
@@ -442,22 +414,6 @@ describe('fan-out', () => {
     expect(await verdicts()).toMatchObject([{ kind: 'retry' }]);
   });
 
-  it('dead-letters a passing fault only when the message is a day old', async () => {
-    await changed('1', 'active');
-    fail('transient');
-    await world.handleBatch();
-    world.clock.advance(24 * 60 * minuteMs);
-
-    expect(await verdicts()).toMatchObject([{ kind: 'dead-letter', letter: { fault: 'transient' } }]);
-  });
-
-  it('keeps a message away for as long as the service asked', async () => {
-    await changed('1', 'active');
-    fail('rate-limited', { retryAfterMs: 17_000 });
-
-    expect(await verdicts()).toEqual([{ kind: 'retry', delayMs: 17_000 }]);
-  });
-
   it('leaves a refused event to the next message when its own is dead-lettered', async () => {
     await changed('1', 'active');
     world.events.refuse();
@@ -475,15 +431,6 @@ describe('fan-out', () => {
       ['1', 2, 'active', 'sold'],
     ]);
     expect((await row()).pending).toBe(false);
-  });
-
-  it('sends the other messages of an advert back when one of them is dead-lettered', async () => {
-    await changed('1', 'new');
-    world.clock.advance(24 * 60 * minuteMs);
-    await changed('1', 'active');
-    fail('transient');
-
-    expect((await verdicts()).map(({ kind }) => kind)).toEqual(['dead-letter', 'retry']);
   });
 
   it('keeps the messages of a stopped partner account waiting', async () => {
@@ -558,16 +505,5 @@ describe('fan-out', () => {
       ['1', 'retry'],
       ['2', 'done'],
     ]);
-  });
-
-  it('dead-letters a message that is not of the contract', async () => {
-    const alien = { id: 'x', flaw: 'queue message: expected JSON', position: '1', receives: 1, sentAt: 0 };
-
-    const [settlement] = await world.fanOut.handle([alien], world.options());
-
-    expect(settlement?.verdict).toMatchObject({
-      kind: 'dead-letter',
-      letter: { fault: 'malformed-message', reason: 'queue message: expected JSON', message: null },
-    });
   });
 });

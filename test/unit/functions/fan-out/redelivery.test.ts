@@ -2,7 +2,6 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createFanOut, type FanOutDeps } from '../../../../functions/fan-out/fan-out.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
 import { CachedAccounts } from '../../../../shared/partner-api/cached-rows.ts';
-import { changedAdvert } from '../../../helpers/records.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
 const minuteMs = 60_000;
@@ -121,78 +120,5 @@ describe('a message that fails for a day', () => {
       world.clock.advance(10 * minuteMs);
     }
     expect(await world.state.deadLetters.count()).toBe(0);
-  });
-});
-
-describe('a message that was received 300 times', () => {
-  let world: World;
-  beforeEach(async () => {
-    world = await createWorld();
-    world.service.change('1', 'active');
-    await world.round();
-  });
-
-  /** Deliveries that end without a decision. */
-  async function crash(times: number): Promise<void> {
-    for (let time = 0; time < times; time += 1) {
-      await world.state.queue.receive(many);
-      world.clock.advance(visibilityMs);
-    }
-  }
-
-  it('leaves the queue before the rest of its batch is begun, which may be what brings the function down', async () => {
-    await crash(300);
-    await world.state.queue.send([changedAdvert({ advertId: '77', key: 'another:77' })]);
-    const batch = await world.state.queue.receive(many);
-
-    const settlements = await world.fanOut.handle(batch, world.options());
-
-    expect(settlements).toMatchObject([
-      { verdict: { kind: 'dead-letter' } },
-      { delivery: { message: { advertId: '77' } }, verdict: { kind: 'retry' } },
-    ]);
-    expect(world.service.fetched).toEqual([]);
-  });
-
-  it('is dead-lettered at the next, with a reason, before anything else is done with it', async () => {
-    await crash(300);
-    const read = () => Promise.reject(new Error('crashes'));
-    const accounts = new CachedAccounts({ ...world.accounts, read }, world.clock);
-    const batch = await world.state.queue.receive(many);
-
-    const settlements = await createFanOut({ ...world.fanOutDeps, accounts }).handle(batch, world.options());
-    await world.state.queue.settle(settlements);
-
-    expect(settlements.map(({ verdict }) => verdict)).toMatchObject([
-      {
-        kind: 'dead-letter',
-        letter: {
-          fault: 'delivered-too-often',
-          receives: 301,
-          reason: expect.stringContaining('delivered 301 times'),
-        },
-      },
-    ]);
-    expect(world.service.fetched).toEqual([]);
-    expect(await world.books()).toMatchObject({ listed: 1, deadLettered: 1, inFlight: 0 });
-  });
-
-  it('leaves an event that the bus refused to the next message of its advert', async () => {
-    world.events.refuse();
-    await world.handleBatch();
-    world.clock.advance(minuteMs);
-    await crash(299);
-    await world.handleBatch();
-    world.events.accept();
-    world.service.change('1', 'sold');
-    await world.round();
-    await world.handleBatch();
-
-    expect(
-      world.advertEvents().map(({ detail: { metadata, data } }) => [metadata.sequence, data.status]),
-    ).toEqual([
-      [1, 'active'],
-      [2, 'sold'],
-    ]);
   });
 });
