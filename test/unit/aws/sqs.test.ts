@@ -1,6 +1,7 @@
 import { GetQueueAttributesCommand, SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { createBookKeeper, createChangedAdvertsQueue } from '../../../shared/aws/sqs.ts';
+import { createBookKeeper, createChangedAdvertsQueue, deliveryOf } from '../../../shared/aws/sqs.ts';
+import { positionOf } from '../../../shared/domain/queue/message-groups.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
 import { aClock, aMessage } from '../../helpers/aws/fixtures.ts';
 import { mockClient } from '../../helpers/aws/mock-client.ts';
@@ -189,4 +190,44 @@ it('counts the messages aside with those in the queue as waiting', async () => {
     aside: { figures: async () => ({ waiting: 3, oldestListedAt: 'then' }) },
   });
   expect(await bookKeeper.queue()).toEqual({ waiting: 7, deadLetters: 2, oldestListedAt: 'then' });
+});
+
+const record = {
+  messageId: 'id-1',
+  receiptHandle: 'receipt-1',
+  body: JSON.stringify(aMessage()),
+  attributes: {
+    ApproximateReceiveCount: '2',
+    SentTimestamp: '1763640000123',
+    SequenceNumber: '18893421234567890123',
+  },
+};
+
+describe('a record of the queue', () => {
+  it('becomes a delivery with a position', () => {
+    expect(deliveryOf(record)).toEqual({
+      id: 'id-1',
+      message: aMessage(),
+      position: positionOf('18893421234567890123', 2),
+      receives: 2,
+      sentAt: 1_763_640_000_123,
+    });
+  });
+
+  it('gets a position that rises with each delivery where the number is missing', () => {
+    const without = (ApproximateReceiveCount: string, SentTimestamp = '1763640000123') =>
+      deliveryOf({ ...record, attributes: { ApproximateReceiveCount, SentTimestamp } }).position;
+    expect(without('1') < without('2')).toBe(true);
+    expect(without('2') < without('1', '1763640000124')).toBe(true);
+  });
+
+  it.each([
+    ['not JSON', 'hidden-one'],
+    ['of another shape', JSON.stringify({ ...aMessage(), advertId: 'hidden-one' })],
+  ])('has a flaw that repeats none of it when the body is %s', (_, body) => {
+    const { message, flaw } = deliveryOf({ ...record, body });
+    expect(message).toBeUndefined();
+    expect(flaw).toContain('message');
+    expect(flaw).not.toContain('hidden-one');
+  });
 });
