@@ -46,7 +46,7 @@ async function prepared(): Promise<string> {
   return dir;
 }
 
-const leaseFor = (holder: string) => ({ holder, nowMs: Date.now(), leaseMs: 1_000 });
+const leaseFor = (holder: string) => ({ holder, nowMs: Date.now(), leaseMs: 3_600_000 });
 
 describe('the run lock', () => {
   it('is given to one run, and free after its release', () => {
