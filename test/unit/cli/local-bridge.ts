@@ -22,3 +22,22 @@ export async function startLocal(options: SandboxOptions = {}, atEnd = onTestFin
 }
 
 export type Local = Awaited<ReturnType<typeof startLocal>>;
+
+/** Options of a run that waits for nothing. */
+export const quick = '--max-requests-per-second 10000 --confirm-unavailable-seconds 0';
+
+/** A bridge whose partner account `main` is connected. */
+export async function startConnected(options: SandboxOptions = {}) {
+  const local = await startLocal(options);
+  await local.application();
+  await local.connect();
+  const runUntilIdle = (more = '') => local.run(`run --until-idle ${quick}${more}`);
+  return { ...local, runUntilIdle };
+}
+
+/** The JSON lines that a command has written. */
+export const eventsIn = (stdout: string) =>
+  stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));

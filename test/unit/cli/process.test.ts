@@ -2,18 +2,11 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type Local, startLocal } from './local-bridge.ts';
+import { startConnected, startLocal } from './local-bridge.ts';
 import { start, startByNpm } from './process.ts';
 
 const firstOutput = (child: ChildProcessWithoutNullStreams) =>
   once(child.stdout, 'data').then(([text]) => String(text));
-
-async function startConnected(): Promise<Local> {
-  const local = await startLocal();
-  await local.application();
-  await local.connect();
-  return local;
-}
 
 describe('the process', () => {
   it('reads a secret from a pipe, and ends with the exit code', async () => {

@@ -2,22 +2,12 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { takeRunLock } from '../../../../shared/sqlite/file/run-lock.ts';
-import { startLocal } from '../local-bridge.ts';
+import { eventsIn, startConnected } from '../local-bridge.ts';
 import { newFolder } from '../run-cli.ts';
 
-const quick = '--max-requests-per-second 10000 --confirm-unavailable-seconds 0';
-
-async function startConnected(assumptions = {}) {
-  const local = await startLocal({ assumptions });
-  await local.application();
-  await local.connect();
-  const runUntilIdle = async () => {
-    const { stdout } = await local.run(`run --until-idle ${quick}`);
-    return stdout
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line));
-  };
+async function startListed(assumptions = {}) {
+  const local = await startConnected({ assumptions });
+  const runUntilIdle = async () => eventsIn((await local.runUntilIdle()).stdout);
   const books = async () => (await local.status()).partnerAccounts[0].books;
   return { ...local, runUntilIdle, books };
 }
@@ -29,7 +19,7 @@ describe('while a run of the folder is at work', () => {
   it.each(['backfill main', 'resync main --since 2h'])(
     '%s leads to status, not to a second run',
     async (command) => {
-      const { dir, run } = await startConnected();
+      const { dir, run } = await startListed();
       const before = await run(command);
       const lock = takeRunLock(dir, { command: 'the first', startedAt: '2026-11-20T12:00:00.000Z' });
       onTestFinished(() => lock.release());
@@ -45,7 +35,7 @@ describe('while a run of the folder is at work', () => {
 
 describe('backfill', () => {
   it('gives each advert its first or next event, and the unchanged none; the books balance', async () => {
-    const { sandbox, run, runUntilIdle, books } = await startConnected();
+    const { sandbox, run, runUntilIdle, books } = await startListed();
     // Adverts that a user starts with are in the list, and not in the feed.
     const known = sandbox.control.truth().map(({ id }) => id);
     const first = await run('backfill main');
@@ -71,7 +61,7 @@ describe('backfill', () => {
   });
 
   it('reads a list that is paged by an offset, and by fewer than were asked for', async () => {
-    const { sandbox, run } = await startConnected({
+    const { sandbox, run } = await startListed({
       listPaging: { style: 'offset', positionParameter: 'skip', limitParameter: 'take', maximumLimit: 7 },
     });
     sandbox.control.createAdverts(20);
@@ -85,7 +75,7 @@ describe('backfill', () => {
   });
 
   it('goes on where a fault stopped it', async () => {
-    const { sandbox, run, books } = await startConnected();
+    const { sandbox, run, books } = await startListed();
     sandbox.control.createAdverts(250);
     const all = sandbox.control.truth().length;
     sandbox.control.faults.add({ kind: 'wrong-shape', endpoint: 'adverts', nth: 3, count: 99 });
@@ -102,7 +92,7 @@ describe('backfill', () => {
   });
 
   it('stops when it is asked to, and goes on later', async () => {
-    const { sandbox, run } = await startConnected();
+    const { sandbox, run } = await startListed();
     sandbox.control.createAdverts(10);
 
     const stopped = await run('backfill main', { signal: AbortSignal.abort() });
@@ -120,7 +110,7 @@ describe('backfill', () => {
   });
 
   it('looks at the adverts of a file, and nothing else', async () => {
-    const { sandbox, run, runUntilIdle } = await startConnected();
+    const { sandbox, run, runUntilIdle } = await startListed();
     const [one = '', two = ''] = sandbox.control.truth().map(({ id }) => id);
     const file = path.join(newFolder(), 'ids.txt');
     writeFileSync(file, `${one}\r\n\n${two}\n${one}\n`);
@@ -143,7 +133,7 @@ describe('backfill', () => {
     ['main --paging cursor', '', 2, '--paging: expected page, offset or none'],
     ['main --stop --restart', '', 2, '--stop goes with no other option'],
   ])('refuses %s', async (args, stdin, exitCode, expected) => {
-    const { run } = await startConnected();
+    const { run } = await startListed();
 
     expect(await run(`backfill ${args}`, { stdin })).toMatchObject({
       exitCode,
@@ -155,7 +145,7 @@ describe('backfill', () => {
 
 describe('resync', () => {
   it('reads the feed again since a time, and only what was missed has an event', async () => {
-    const { sandbox, run, runUntilIdle, books } = await startConnected();
+    const { sandbox, run, runUntilIdle, books } = await startListed();
     const since = new Date(Date.now() - 1000).toISOString();
     const ids = sandbox.control.createAdverts(3, { status: 'new' });
     await runUntilIdle();
@@ -176,7 +166,7 @@ describe('resync', () => {
   });
 
   it('leaves out nothing that is still unread, however late the time', async () => {
-    const { sandbox, run, runUntilIdle } = await startConnected();
+    const { sandbox, run, runUntilIdle } = await startListed();
     await runUntilIdle();
     const unread = sandbox.control.createAdverts(2, { status: 'new' });
     await new Promise((resolve) => setTimeout(resolve, 5));
@@ -193,7 +183,7 @@ describe('resync', () => {
   });
 
   it('leaves all as it was when the service refuses the time', async () => {
-    const { sandbox, run, runUntilIdle } = await startConnected();
+    const { sandbox, run, runUntilIdle } = await startListed();
     await runUntilIdle();
     sandbox.control.faults.add({ kind: 'wrong-shape', endpoint: 'feed' });
 
@@ -211,7 +201,7 @@ describe('resync', () => {
     ['main', '--since: expected how long ago'],
     ['main --since 2999-01-01T00:00:00Z', 'is in the future'],
   ])('refuses %s', async (args, expected) => {
-    const { run } = await startConnected();
+    const { run } = await startListed();
 
     expect(await run(`resync ${args}`)).toMatchObject({
       exitCode: 2,

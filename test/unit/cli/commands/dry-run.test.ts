@@ -6,17 +6,12 @@ import { describe, expect, it } from 'vitest';
 import { openEmbeddedState } from '../../../../shared/sqlite/state.ts';
 import { changedAdvert } from '../../../helpers/records.ts';
 import { startWebhook } from '../../../helpers/webhook-server.ts';
-import { startLocal } from '../local-bridge.ts';
+import { eventsIn, startConnected } from '../local-bridge.ts';
 
-const quick = '--max-requests-per-second 10000 --confirm-unavailable-seconds 0';
-
-async function startConnected() {
-  const local = await startLocal();
-  await local.application();
-  await local.connect();
-  const runUntilIdle = (more = '') => local.run(`run --until-idle ${quick}${more}`);
-  const dryRun = (more = '') => runUntilIdle(` --dry-run${more}`);
-  return { ...local, runUntilIdle, dryRun };
+async function startDry() {
+  const local = await startConnected();
+  const dryRun = (more = '') => local.runUntilIdle(` --dry-run${more}`);
+  return { ...local, dryRun };
 }
 
 /** Each file of the folder by its contents. `run.lock` has none: the lock is the operating system's. */
@@ -49,15 +44,13 @@ function tablesIn(dir: string): Record<string, unknown> {
 }
 
 const dataIn = (stdout: string) =>
-  stdout
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line).detail.data)
+  eventsIn(stdout)
+    .map(({ detail }) => detail.data)
     .sort((a, b) => (a.advertId < b.advertId ? -1 : 1));
 
 describe('run --dry-run', () => {
   it('shows what would be published, changes no byte, and a run afterwards publishes all of it', async () => {
-    const { sandbox, dir, dryRun, runUntilIdle } = await startConnected();
+    const { sandbox, dir, dryRun, runUntilIdle } = await startDry();
     const [first = ''] = sandbox.control.createAdverts(5, { status: 'new' });
     await runUntilIdle();
     sandbox.control.setStatus(first, 'active');
@@ -81,7 +74,7 @@ describe('run --dry-run', () => {
   });
 
   it('stores a token that had to be refreshed, and nothing else', async () => {
-    const { sandbox, dir, dryRun, runUntilIdle, status } = await startConnected();
+    const { sandbox, dir, dryRun, runUntilIdle, status } = await startDry();
     sandbox.control.createAdverts(2, { status: 'new' });
     const [pairs, tables] = [pairsIn(dir), tablesIn(dir)];
     sandbox.control.expireAccessTokens();
@@ -97,7 +90,7 @@ describe('run --dry-run', () => {
   });
 
   it('takes what waits in the queue into account, and leaves it there', async () => {
-    const { sandbox, dir, dryRun, status } = await startConnected();
+    const { sandbox, dir, dryRun, status } = await startDry();
     const [id = ''] = sandbox.control.createAdverts(1, { status: 'new' });
     const state = openEmbeddedState(dir);
     const { generation = 0 } = (await state.partnerAccounts.read('main')) ?? {};
@@ -111,7 +104,7 @@ describe('run --dry-run', () => {
   });
 
   it('sends nothing to a webhook, and stores nothing for one', async () => {
-    const { sandbox, run, dir, dryRun } = await startConnected();
+    const { sandbox, run, dir, dryRun } = await startDry();
     const webhook = await startWebhook();
     await run(`webhook ${webhook.url} --secret-stdin`, {
       stdin: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
@@ -128,7 +121,7 @@ describe('run --dry-run', () => {
   });
 
   it('tells of a stop without storing it: the next run tells of it, too', async () => {
-    const { sandbox, dir, dryRun, runUntilIdle } = await startConnected();
+    const { sandbox, dir, dryRun, runUntilIdle } = await startDry();
     sandbox.control.revoke();
     const tables = tablesIn(dir);
 

@@ -1,24 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { openEmbeddedState } from '../../../../shared/sqlite/state.ts';
 import { changedAdvert } from '../../../helpers/records.ts';
-import { startLocal } from '../local-bridge.ts';
+import { startConnected } from '../local-bridge.ts';
 
-const quick = '--max-requests-per-second 10000 --confirm-unavailable-seconds 0';
-
-async function startConnected() {
-  const local = await startLocal();
-  await local.application();
-  await local.connect();
-  const runUntilIdle = (more = '') => local.run(`run --until-idle ${quick}${more}`);
+async function startAsked() {
+  const local = await startConnected();
   const history = async (id: string | undefined) =>
     JSON.parse((await local.run(`history main ${id} --json`)).stdout);
   const create = (status: string) => local.sandbox.control.createAdverts(1, { status })[0] as string;
-  return { ...local, create, runUntilIdle, history };
+  return { ...local, create, history };
 }
 
 describe('history of an embedded bridge', () => {
   it('shows the latest event whole, and answers in its last line', async () => {
-    const { create, runUntilIdle, run } = await startConnected();
+    const { create, runUntilIdle, run } = await startAsked();
     const id = create('active');
     const { stdout } = await runUntilIdle();
 
@@ -41,7 +36,7 @@ describe('history of an embedded bridge', () => {
   });
 
   it('says which setting of the latest run kept an event off', async () => {
-    const { create, runUntilIdle, history } = await startConnected();
+    const { create, runUntilIdle, history } = await startAsked();
     const id = create('new');
     const { stdout } = await runUntilIdle(' --publish-statuses active,sold');
 
@@ -55,7 +50,7 @@ describe('history of an embedded bridge', () => {
   });
 
   it('tells what waits, and for what', async () => {
-    const { dir, history, run } = await startConnected();
+    const { dir, history, run } = await startAsked();
     const state = openEmbeddedState(dir);
     const { generation = 0 } = (await state.partnerAccounts.read('main')) ?? {};
     await state.queue.send([changedAdvert({ advertId: '7', generation, correlationId: 'page-1' })]);

@@ -1,21 +1,11 @@
 import { expect, it } from 'vitest';
 import type { Envelope } from '../../../../shared/contract/events.ts';
 import { openEmbeddedState } from '../../../../shared/sqlite/state.ts';
-import { startLocal } from '../local-bridge.ts';
+import { eventsIn, startConnected } from '../local-bridge.ts';
 
-async function startConnected() {
-  const local = await startLocal({ users: [{ name: 'main', adverts: 3 }, { name: 'other' }] });
-  await local.application();
-  await local.connect();
-  const publish = async (): Promise<Envelope[]> => {
-    const { stdout } = await local.run(
-      'run --until-idle --max-requests-per-second 10000 --confirm-unavailable-seconds 0',
-    );
-    return stdout
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line));
-  };
+async function startTwo() {
+  const local = await startConnected({ users: [{ name: 'main', adverts: 3 }, { name: 'other' }] });
+  const publish = async (): Promise<Envelope[]> => eventsIn((await local.runUntilIdle()).stdout);
   return { ...local, publish };
 }
 
@@ -26,7 +16,7 @@ const positions = (events: readonly Envelope[]) =>
   }));
 
 it('a new history begins with the stored token, and publishes every advert in a greater generation', async () => {
-  const { sandbox, run, publish } = await startConnected();
+  const { sandbox, run, publish } = await startTwo();
   await run('backfill main');
   const [before] = positions(await publish());
   const [{ id } = { id: '' }] = sandbox.control.truth();
@@ -51,7 +41,7 @@ it('a new history begins with the stored token, and publishes every advert in a 
 });
 
 it('the token is refreshed as before when a new history has begun', async () => {
-  const { sandbox, run, publish } = await startConnected();
+  const { sandbox, run, publish } = await startTwo();
   await run('connect main --new-history');
   sandbox.control.expireAccessTokens('main');
   sandbox.control.createAdverts(1);
@@ -60,7 +50,7 @@ it('the token is refreshed as before when a new history has begun', async () => 
 });
 
 it('reads what was unread, whatever later time is given', async () => {
-  const { sandbox, run, publish } = await startConnected();
+  const { sandbox, run, publish } = await startTwo();
   await publish();
   sandbox.control.createAdverts(1);
 
@@ -70,7 +60,7 @@ it('reads what was unread, whatever later time is given', async () => {
 });
 
 it('every account gets a new history with --all, except a stopped one, which is named', async () => {
-  const { connect, run, status } = await startConnected();
+  const { connect, run, status } = await startTwo();
   await connect('other');
   await run('disconnect other');
   const generationsOf = async (): Promise<number[]> =>
@@ -90,7 +80,7 @@ it('every account gets a new history with --all, except a stopped one, which is 
 });
 
 it('is refused while the token is being refreshed; nothing changes', async () => {
-  const { dir, run, status } = await startConnected();
+  const { dir, run, status } = await startTwo();
   const before = await status();
   const state = openEmbeddedState(dir);
   const refreshing = { holder: 'a refresh', startedAt: Date.now(), until: Date.now() + 60_000 };
@@ -109,7 +99,7 @@ it.each([
   ['main --new-history --port 1'],
   ['mian --new-history'],
 ])('a wrong choice is refused: connect %s', async (args) => {
-  const { run } = await startConnected();
+  const { run } = await startTwo();
 
   expect((await run(`connect ${args}`)).exitCode).toBe(2);
 });

@@ -1,13 +1,6 @@
 import { userInfo } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { startLocal } from '../local-bridge.ts';
-
-async function startConnected() {
-  const local = await startLocal();
-  await local.application();
-  await local.connect();
-  return local;
-}
+import { startConnected } from '../local-bridge.ts';
 
 describe('pause', () => {
   it('holds back the feed until resume, and status shows by whom, since when, until when and why', async () => {

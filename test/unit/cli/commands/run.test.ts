@@ -3,23 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { takeRunLock } from '../../../../shared/sqlite/file/run-lock.ts';
 import { shortenWaits } from '../../../helpers/short-waits.ts';
-import { startLocal } from '../local-bridge.ts';
-
-const quick = '--max-requests-per-second 10000 --confirm-unavailable-seconds 0';
-
-async function startConnected() {
-  const local = await startLocal();
-  await local.application();
-  await local.connect();
-  const runUntilIdle = (more = '') => local.run(`run --until-idle ${quick}${more}`);
-  return { ...local, runUntilIdle };
-}
-
-const eventsIn = (stdout: string) =>
-  stdout
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line));
+import { eventsIn, quick, startConnected } from '../local-bridge.ts';
 
 describe('run --until-idle', () => {
   it('gives one event a line, and the next run only what is new', async () => {
