@@ -1,9 +1,9 @@
 import { byAdvert, type DeliveryGroup } from '../functions/fan-out/batch.ts';
 import type { FanOut } from '../functions/fan-out/fan-out.ts';
 import type { Clock } from '../shared/domain/clock.ts';
-import { type Loop, startLoop } from '../shared/domain/loop.ts';
-import type { Inbox, Settler } from '../shared/ports/deliveries.ts';
+import { type Loop, startLoop } from '../shared/domain/concurrency.ts';
 import type { Observer } from '../shared/ports/observer.ts';
+import type { Inbox, Settler } from '../shared/ports/queue.ts';
 
 export interface WorkerDeps {
   readonly inbox: Inbox;

@@ -6,7 +6,7 @@ import type { Clock } from '../shared/domain/clock.ts';
 import type { PartnerAccount } from '../shared/domain/partner-account.ts';
 import type { Secret } from '../shared/domain/secret.ts';
 import type { AdvertLister } from '../shared/partner-api/partner-service.ts';
-import type { ChangedAdvertsQueue, WaitingMessages } from '../shared/ports/changed-adverts-queue.ts';
+import type { ChangedAdvertsQueue, WaitingMessages } from '../shared/ports/queue.ts';
 import type { FeedReader } from '../shared/ports/readers.ts';
 import type { Webhooks } from '../shared/sqlite/webhooks.ts';
 import type { ActivityStore } from '../shared/state/activity.ts';

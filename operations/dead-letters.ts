@@ -1,6 +1,6 @@
 /** Lists, redrives and drops the dead letters of a bridge. */
 import { ShapeError } from '../shared/contract/checks.ts';
-import type { MessageAside } from '../shared/ports/changed-adverts-queue.ts';
+import type { MessageAside } from '../shared/ports/queue.ts';
 import { putBack, type StoredDeadLetter } from '../shared/state/aside.ts';
 import type { Bridge } from './bridge.ts';
 

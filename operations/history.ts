@@ -11,7 +11,7 @@ import { knownSuccess, toInstant } from '../shared/domain/clock.ts';
 import { endOfHold, heldFault, holdOf } from '../shared/domain/holds.ts';
 import { type PartnerAccount, stopOf } from '../shared/domain/partner-account.ts';
 import { printableLine as printable } from '../shared/domain/text.ts';
-import type { WaitingMessage } from '../shared/ports/changed-adverts-queue.ts';
+import type { WaitingMessage } from '../shared/ports/queue.ts';
 import type { AdvertRow } from '../shared/state/advert-histories.ts';
 import type { BudgetState } from '../shared/state/budget.ts';
 import { type FeedState, feedsOfAccount } from '../shared/state/feed-states.ts';

@@ -1,7 +1,7 @@
 import type { OnUnreadable } from '../shared/contract/checks.ts';
 import { feedPlace } from '../shared/contract/rows.ts';
 import { toInstant } from '../shared/domain/clock.ts';
-import { forEachConcurrent } from '../shared/domain/for-each-concurrent.ts';
+import { forEachConcurrent } from '../shared/domain/concurrency.ts';
 import { endOfHold, heldBy, holdOf, withoutHolds } from '../shared/domain/holds.ts';
 import type { PartnerAccount } from '../shared/domain/partner-account.ts';
 import { shownUrl } from '../shared/domain/text.ts';

@@ -1,6 +1,5 @@
-import { backoffMs } from '../../shared/domain/backoff.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
-import { type Loop, startLoop } from '../../shared/domain/loop.ts';
+import { backoffMs, type Loop, startLoop } from '../../shared/domain/concurrency.ts';
 import { shownUrl } from '../../shared/domain/text.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { EventLog } from '../../shared/sqlite/event-log.ts';

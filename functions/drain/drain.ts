@@ -8,7 +8,7 @@
 import type { PollAnswer } from '../../shared/contract/invocations.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import { knownSuccess, toInstant } from '../../shared/domain/clock.ts';
-import { limitedTo } from '../../shared/domain/for-each-concurrent.ts';
+import { limitedTo } from '../../shared/domain/concurrency.ts';
 import type { DeadLetters } from '../../shared/state/aside.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import type { BackfillKey } from '../../shared/state/progress.ts';

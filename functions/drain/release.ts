@@ -1,8 +1,8 @@
 import type { Clock } from '../../shared/domain/clock.ts';
-import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
+import { forEachConcurrent } from '../../shared/domain/concurrency.ts';
 import { holdOf } from '../../shared/domain/holds.ts';
-import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
+import type { ChangedAdvertsQueue } from '../../shared/ports/queue.ts';
 import { type Aside, putBack } from '../../shared/state/aside.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 

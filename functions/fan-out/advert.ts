@@ -2,9 +2,9 @@
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import type { HistoryOwner, PublishedEvents } from '../../shared/domain/advert-event.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
-import type { Delivery } from '../../shared/ports/deliveries.ts';
 import type { EventPublisher } from '../../shared/ports/event-publisher.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
+import type { Delivery } from '../../shared/ports/queue.ts';
 import type { AdvertReader } from '../../shared/ports/readers.ts';
 import type { AdvertHistories, AdvertRow } from '../../shared/state/advert-histories.ts';
 

@@ -1,5 +1,5 @@
 import { historyKeyOf, objectKeyOf } from '../../shared/domain/advert-event.ts';
-import type { Delivery, Settlement } from '../../shared/ports/deliveries.ts';
+import type { Delivery, Settlement } from '../../shared/ports/queue.ts';
 
 /** The results of one page's messages within a batch. */
 interface PageLine {

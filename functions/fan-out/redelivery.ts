@@ -7,10 +7,10 @@
 import type { DeadLetter } from '../../shared/contract/messages.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import { objectKeyOf } from '../../shared/domain/advert-event.ts';
-import { backoffMs } from '../../shared/domain/backoff.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
+import { backoffMs } from '../../shared/domain/concurrency.ts';
 import type { FaultPolicy, PartnerError } from '../../shared/domain/faults.ts';
-import type { Delivery, Settlement } from '../../shared/ports/deliveries.ts';
+import type { Delivery, Settlement } from '../../shared/ports/queue.ts';
 import { type AdvertDeps, firstRow, type Group, keyOf, type RetrySettings } from './advert.ts';
 
 /**

@@ -3,7 +3,7 @@ import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import { advertEvent, copyFields } from '../../shared/domain/advert-event.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
-import type { Outcome, Settlement } from '../../shared/ports/deliveries.ts';
+import type { Outcome, Settlement } from '../../shared/ports/queue.ts';
 import type { ObservedAdvert } from '../../shared/ports/readers.ts';
 import type { AdvertRow } from '../../shared/state/advert-histories.ts';
 import { type AdvertDeps, firstRow, type Group, keyOf, maxConflicts, nextRow } from './advert.ts';

@@ -2,7 +2,7 @@
 
 import type { RefreshOutcome } from '../../shared/contract/invocations.ts';
 import { metrics } from '../../shared/contract/names.ts';
-import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
+import { forEachConcurrent } from '../../shared/domain/concurrency.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { isDying, stopOf } from '../../shared/domain/partner-account.ts';
 import { publishOwedEvents } from './account-writes.ts';

@@ -1,6 +1,6 @@
 import { metrics } from '../../shared/contract/names.ts';
-import { backoffMs } from '../../shared/domain/backoff.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
+import { backoffMs } from '../../shared/domain/concurrency.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { Secret, type StoredPair, type TokenPair } from '../../shared/domain/secret.ts';

@@ -18,7 +18,7 @@ export interface Parts {
   readonly bus: IEventBus;
 }
 
-/** Partition keys of the feed-state table (shared/contract/tables.ts). */
+/** Partition keys of the feed-state table (shared/contract/names.ts). */
 type ItemKind = 'account' | 'feed' | 'books' | 'progress' | 'bridge' | 'aside' | 'dead';
 type TableAction = 'DeleteItem' | 'GetItem' | 'PutItem' | 'Query' | 'UpdateItem';
 type Statement = Omit<PolicyStatementProps, 'sid'>;

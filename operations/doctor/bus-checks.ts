@@ -7,7 +7,7 @@ import {
   ListTargetsByRuleCommand,
   type Rule,
 } from '@aws-sdk/client-eventbridge';
-import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
+import { forEachConcurrent } from '../../shared/domain/concurrency.ts';
 import { allPages, pagesOf } from '../ask.ts';
 import { type Checks, fault, judged, type Problem, SkippedError, warning } from './check.ts';
 import type { StackFacts } from './stack-facts.ts';

@@ -3,8 +3,8 @@ import {
   PutEventsCommand,
   type PutEventsRequestEntry,
 } from '@aws-sdk/client-eventbridge';
-import { backoffMs } from '../domain/backoff.ts';
 import { systemClock } from '../domain/clock.ts';
+import { backoffMs } from '../domain/concurrency.ts';
 import type { EventPublisher } from '../ports/event-publisher.ts';
 import type { Edges } from './sqs.ts';
 

@@ -1,9 +1,9 @@
 import { ChangeMessageVisibilityBatchCommand } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse } from 'aws-lambda';
 import { systemClock } from '../domain/clock.ts';
-import { forEachConcurrent } from '../domain/for-each-concurrent.ts';
-import type { Settlement, Verdict } from '../ports/deliveries.ts';
+import { forEachConcurrent } from '../domain/concurrency.ts';
 import type { Observer } from '../ports/observer.ts';
+import type { Settlement, Verdict } from '../ports/queue.ts';
 import type { Aside } from '../state/aside.ts';
 import type { BooksWriter, Counts } from '../state/books.ts';
 import { batchesOf, type Edges, messagesAtOnce, type Queue, type ReceivedRecord } from './sqs.ts';

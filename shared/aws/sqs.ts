@@ -6,12 +6,10 @@ import {
 } from '@aws-sdk/client-sqs';
 import type { SQSRecord } from 'aws-lambda';
 import { messageIn } from '../contract/messages.ts';
-import { backoffMs } from '../domain/backoff.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
-import { forEachConcurrent } from '../domain/for-each-concurrent.ts';
+import { backoffMs, forEachConcurrent } from '../domain/concurrency.ts';
 import { messageGroupOf, positionOf } from '../domain/queue/message-groups.ts';
-import type { ChangedAdvertsQueue } from '../ports/changed-adverts-queue.ts';
-import type { Delivery } from '../ports/deliveries.ts';
+import type { ChangedAdvertsQueue, Delivery } from '../ports/queue.ts';
 import type { Store } from '../ports/store.ts';
 import type { Aside, DeadLetters } from '../state/aside.ts';
 import { type BookKeeper, readBooks } from '../state/books.ts';

@@ -8,7 +8,7 @@ import {
   paginateQuery,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
-import { type Kind, storeKeys, type TableName, tableOfKind } from '../contract/tables.ts';
+import { type Kind, storeKeys, type TableName, tableOfKind } from '../contract/names.ts';
 import { systemClock } from '../domain/clock.ts';
 import { type Key, newEtag, type Row, type Store } from '../ports/store.ts';
 

@@ -1,9 +1,9 @@
 /**
- * Schemas of stored rows. Rows are checked when read, because a manually edited row must not become an event or stop
- * the round of all accounts.
+ * Schemas of stored rows and secrets. They are checked when read, because a manually edited row must not become an event
+ * or stop the round of all accounts. Values of secrets are wrapped into a {@link Secret} at once.
  */
 import * as v from 'valibot';
-import { form, ofKnownForm, partnerAccountName, status, wholeNumber } from './checks.ts';
+import { form, instant, ofKnownForm, partnerAccountName, status, wholeNumber } from './checks.ts';
 import { generation } from './events.ts';
 
 /** Name of a partner account's row in messages: the place of its {@link ShapeError}. */
@@ -104,3 +104,31 @@ export const activityRow = v.object({
 
 /** The progress of an operation, and how many IDs were listed by all operations of its kind. */
 export const progressRow = v.object({ value: ofKnownForm, counted: wholeNumber(0) });
+
+const filled = v.pipe(v.string(), v.trim(), v.minLength(1, 'expected a non-empty string'));
+
+/** Kept exactly as the service gave it, including spaces. */
+const exact = v.pipe(
+  v.string(),
+  v.check((text) => text.trim() !== '', 'expected a non-empty string'),
+);
+
+/** `advert-bridge/application`. */
+export const applicationSecret = v.object({ form, clientId: filled, clientSecret: filled });
+
+/** `advert-bridge/partner-accounts/<name>`: the newest pair that the service returned. */
+export const partnerAccountSecret = v.object({
+  form,
+  accessToken: filled,
+  refreshToken: exact,
+  /** The granted scope, separated by spaces. */
+  scope: v.string(),
+  /** Expiry by the bridge's clock, counted from the arrival of the answer minus the round trip. */
+  expiresAt: instant,
+  /** When the service returned this pair. */
+  obtainedAt: instant,
+  /** Generation of the partner account, and the version that this one replaces. */
+  generation,
+  follows: v.exactOptional(filled),
+});
+export type PartnerAccountSecret = v.InferOutput<typeof partnerAccountSecret>;

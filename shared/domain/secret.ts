@@ -1,5 +1,5 @@
 import { checkedJson } from '../contract/checks.ts';
-import { applicationSecret, type PartnerAccountSecret, partnerAccountSecret } from '../contract/secrets.ts';
+import { applicationSecret, type PartnerAccountSecret, partnerAccountSecret } from '../contract/rows.ts';
 import { toInstant } from './clock.ts';
 
 /**

@@ -2,8 +2,9 @@
  * One call: repeats attempts until the deadline. Each attempt takes a connection, then a slot of the rate budget, then its
  * token, and has a time limit.
  */
-import { type BackoffOptions, backoffMs } from '../domain/backoff.ts';
+
 import type { Clock } from '../domain/clock.ts';
+import { type BackoffOptions, backoffMs } from '../domain/concurrency.ts';
 import { PartnerError } from '../domain/faults.ts';
 import { Secret } from '../domain/secret.ts';
 import type { Answers } from '../state/activity.ts';

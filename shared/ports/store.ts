@@ -1,5 +1,5 @@
-import type { Kind } from '../contract/tables.ts';
-import { forEachConcurrent } from '../domain/for-each-concurrent.ts';
+import type { Kind } from '../contract/names.ts';
+import { forEachConcurrent } from '../domain/concurrency.ts';
 
 /** The address of a row. Names are printable ASCII, up to 1,000 characters; their parts are separated by `/`. */
 export interface Key {

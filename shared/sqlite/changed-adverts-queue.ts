@@ -1,7 +1,14 @@
 import { type ChangedAdvert, maxReceiveCount } from '../contract/messages.ts';
 import { MessageGroups, movedLetter } from '../domain/queue/message-groups.ts';
-import type { ChangedAdvertsQueue } from '../ports/changed-adverts-queue.ts';
-import type { Delivery, Inbox, ReceiveOptions, Settlement, Settler, Verdict } from '../ports/deliveries.ts';
+import type {
+  ChangedAdvertsQueue,
+  Delivery,
+  Inbox,
+  ReceiveOptions,
+  Settlement,
+  Settler,
+  Verdict,
+} from '../ports/queue.ts';
 import type { Counters, Key } from '../ports/store.ts';
 import { rowAside, rowOfDeadLetter } from '../state/aside.ts';
 import { type BookKeeper, booksKey, type Counts, inFlightIn } from '../state/books.ts';

@@ -1,7 +1,6 @@
 import { type ChangedAdvert, type MessageRead, messageIn } from '../contract/messages.ts';
 import { messageGroupOf, positionOf, type Queued } from '../domain/queue/message-groups.ts';
-import type { WaitingMessages } from '../ports/changed-adverts-queue.ts';
-import type { Delivery } from '../ports/deliveries.ts';
+import type { Delivery, WaitingMessages } from '../ports/queue.ts';
 import { type Aside, waitingAside } from '../state/aside.ts';
 import type { Connection } from './file/connection.ts';
 

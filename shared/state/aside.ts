@@ -9,14 +9,14 @@
 import { createHash } from 'node:crypto';
 import { checked, type OnUnreadable, readRows } from '../contract/checks.ts';
 import { changedAdvert, type DeadLetter, deadLetter } from '../contract/messages.ts';
-import { forEachConcurrent } from '../domain/for-each-concurrent.ts';
+import { forEachConcurrent } from '../domain/concurrency.ts';
 import type {
   ChangedAdvertsQueue,
   MessageAside,
+  Settlement,
   WaitingMessage,
   WaitingMessages,
-} from '../ports/changed-adverts-queue.ts';
-import type { Settlement } from '../ports/deliveries.ts';
+} from '../ports/queue.ts';
 import { type Key, type Row, type Store, update } from '../ports/store.ts';
 
 export interface Aside {

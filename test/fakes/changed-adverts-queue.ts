@@ -7,15 +7,16 @@ import {
   positionOf,
   type Queued,
 } from '../../shared/domain/queue/message-groups.ts';
-import type { ChangedAdvertsQueue, WaitingMessages } from '../../shared/ports/changed-adverts-queue.ts';
 import type {
+  ChangedAdvertsQueue,
   Delivery,
   Inbox,
   ReceiveOptions,
   Settlement,
   Settler,
   Verdict,
-} from '../../shared/ports/deliveries.ts';
+  WaitingMessages,
+} from '../../shared/ports/queue.ts';
 import type { Counters } from '../../shared/ports/store.ts';
 import { type Aside, type DeadLetters, waitingAside } from '../../shared/state/aside.ts';
 import { type BookKeeper, booksKey, type Counts, inFlightIn } from '../../shared/state/books.ts';

@@ -1,7 +1,7 @@
 import type { ChangedAdvert, DeadLetter } from '../../shared/contract/messages.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { Secret, type StoredPair } from '../../shared/domain/secret.ts';
-import type { Delivery, Settlement, Verdict } from '../../shared/ports/deliveries.ts';
+import type { Delivery, Settlement, Verdict } from '../../shared/ports/queue.ts';
 import type { FeedState, Progress } from '../../shared/state/feed-states.ts';
 
 /** A feed state as `connect` registers it. */

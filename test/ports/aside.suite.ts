@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
-import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
-import type { Delivery, Inbox, Settler } from '../../shared/ports/deliveries.ts';
+import type { ChangedAdvertsQueue, Delivery, Inbox, Settler } from '../../shared/ports/queue.ts';
 import type { Aside } from '../../shared/state/aside.ts';
 import type { BookKeeper } from '../../shared/state/books.ts';
 import { changedAdvert, settlement } from '../helpers/records.ts';

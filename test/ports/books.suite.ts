@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { dropDeadLetters, redriveDeadLetters } from '../../operations/dead-letters.ts';
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
-import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
-import type { Inbox, Settler } from '../../shared/ports/deliveries.ts';
+import type { ChangedAdvertsQueue, Inbox, Settler } from '../../shared/ports/queue.ts';
 import type { Aside, DeadLetters } from '../../shared/state/aside.ts';
 import type { BookKeeper, Books } from '../../shared/state/books.ts';
 import { emptyBooks } from '../../shared/state/books.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
-import type { Delivery, Inbox, Settler } from '../../shared/ports/deliveries.ts';
+import type { ChangedAdvertsQueue, Delivery, Inbox, Settler } from '../../shared/ports/queue.ts';
 import type { DeadLetters } from '../../shared/state/aside.ts';
 import type { BookKeeper } from '../../shared/state/books.ts';
 import { changedAdvert, deadLetter, letterOf, settlement } from '../helpers/records.ts';

@@ -10,7 +10,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dropDeadLetters, redriveDeadLetters } from '../../operations/dead-letters.ts';
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
-import type { Delivery, Verdict } from '../../shared/ports/deliveries.ts';
+import type { Delivery, Verdict } from '../../shared/ports/queue.ts';
 import { stateFileIn } from '../../shared/sqlite/file/private-folder.ts';
 import { takeRunLock } from '../../shared/sqlite/file/run-lock.ts';
 import { openEmbeddedState } from '../../shared/sqlite/state.ts';

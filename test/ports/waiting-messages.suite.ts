@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
-import type { ChangedAdvertsQueue, WaitingMessages } from '../../shared/ports/changed-adverts-queue.ts';
-import type { Inbox, Settler } from '../../shared/ports/deliveries.ts';
+import type { ChangedAdvertsQueue, Inbox, Settler, WaitingMessages } from '../../shared/ports/queue.ts';
 import { changedAdvert, settlement } from '../helpers/records.ts';
 import { type Cleaned, subjects } from './harness.ts';
 

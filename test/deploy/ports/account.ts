@@ -1,6 +1,6 @@
 import { CreateTableCommand } from '@aws-sdk/client-dynamodb';
 import { CreateQueueCommand } from '@aws-sdk/client-sqs';
-import { storeKeys } from '../../../shared/contract/tables.ts';
+import { storeKeys } from '../../../shared/contract/names.ts';
 import { type Cloud, connectTo } from '../emulator/cloud.ts';
 
 const endpoint = process.env.AWS_ENDPOINT_URL;

@@ -5,7 +5,7 @@ import dynalite from 'dynalite';
 import conditions from 'dynalite/db/index.js';
 import updateItem from 'dynalite/validations/updateItem.js';
 import { startFauxqs } from 'fauxqs';
-import { storeKeys } from '../../../shared/contract/tables.ts';
+import { storeKeys } from '../../../shared/contract/names.ts';
 
 const credentials = { accessKeyId: '000000000000', secretAccessKey: 'test' };
 

@@ -12,7 +12,7 @@ import {
   type Queue,
   type ReceivedRecord,
 } from '../../../shared/aws/sqs.ts';
-import type { Delivery, Inbox, Settlement, Settler } from '../../../shared/ports/deliveries.ts';
+import type { Delivery, Inbox, Settlement, Settler } from '../../../shared/ports/queue.ts';
 
 /** Does for a test what the event source mapping does on AWS: asks the queue, and deletes what is not reported. */
 export function sqsInbox(queue: Queue, settler: BatchSettler): Inbox & Settler {

@@ -1,5 +1,5 @@
 /** Converts a call of the SDK into the request that IAM decides about. */
-import { storeKeys } from '../../../shared/contract/tables.ts';
+import { storeKeys } from '../../../shared/contract/names.ts';
 import type { AwsCall, Service } from '../../helpers/aws/recording-proxy.ts';
 
 export type Context = Readonly<Record<string, string | readonly string[]>>;

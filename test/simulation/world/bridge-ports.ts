@@ -1,9 +1,8 @@
 /** The bridge's ports as one process sees them: every call may go wrong, and performed calls are observed. */
 
 import type { HistoryOwner } from '../../../shared/domain/advert-event.ts';
-import type { ChangedAdvertsQueue } from '../../../shared/ports/changed-adverts-queue.ts';
-import type { Inbox, Settlement, Settler } from '../../../shared/ports/deliveries.ts';
 import type { EventPublisher } from '../../../shared/ports/event-publisher.ts';
+import type { ChangedAdvertsQueue, Inbox, Settlement, Settler } from '../../../shared/ports/queue.ts';
 import type { Store } from '../../../shared/ports/store.ts';
 import type { ApplicationSecret, TokenVault } from '../../../shared/ports/tokens.ts';
 import { type AdvertHistories, createAdvertHistories } from '../../../shared/state/advert-histories.ts';

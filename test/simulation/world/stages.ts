@@ -14,7 +14,7 @@ import { advertsFeed } from '../../../shared/contract/messages.ts';
 import { type PartnerAccount, stopOf } from '../../../shared/domain/partner-account.ts';
 import type { Secret } from '../../../shared/domain/secret.ts';
 import type { createPartnerService } from '../../../shared/partner-api/partner-service.ts';
-import type { Delivery, Settler } from '../../../shared/ports/deliveries.ts';
+import type { Delivery, Settler } from '../../../shared/ports/queue.ts';
 import type { createFeedStates } from '../../../shared/state/feed-states.ts';
 import { createPartnerAccounts, type PartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { between, hashOf, type Random } from '../model/random.ts';

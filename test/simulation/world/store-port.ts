@@ -1,6 +1,6 @@
 /** The store as one process sees it: every call may go wrong, and what it writes is shown to the model. */
 import type { ChangedAdvert, DeadLetter } from '../../../shared/contract/messages.ts';
-import type { Kind } from '../../../shared/contract/tables.ts';
+import type { Kind } from '../../../shared/contract/names.ts';
 import { type HistoryOwner, isPublished } from '../../../shared/domain/advert-event.ts';
 import { blamingHold } from '../../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';

@@ -1,6 +1,6 @@
 /** Detects from a process's calls which branch of the protocol it took. */
 import type { HistoryOwner } from '../../../shared/domain/advert-event.ts';
-import type { Settlement } from '../../../shared/ports/deliveries.ts';
+import type { Settlement } from '../../../shared/ports/queue.ts';
 import type { AdvertRow } from '../../../shared/state/advert-histories.ts';
 import type { Coverage } from '../model/coverage.ts';
 

@@ -3,7 +3,7 @@
  * requests is sent for it, no message is dead-lettered because of it, and none is hidden for longer than a minute.
  */
 import type { WireRequest } from '../../../shared/partner-api/transport.ts';
-import type { Settlement } from '../../../shared/ports/deliveries.ts';
+import type { Settlement } from '../../../shared/ports/queue.ts';
 import type { History } from '../model/history.ts';
 import type { Plan } from '../model/plan.ts';
 import type { Scheduler } from '../model/scheduler.ts';

@@ -2,7 +2,7 @@ import { ChangeMessageVisibilityBatchCommand, SQSClient } from '@aws-sdk/client-
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { BatchSettler } from '../../../shared/aws/settler.ts';
 import { deliveryOf } from '../../../shared/aws/sqs.ts';
-import type { Verdict } from '../../../shared/ports/deliveries.ts';
+import type { Verdict } from '../../../shared/ports/queue.ts';
 import { createAside } from '../../../shared/state/aside.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
 import { aClock, aLetter, aMessage, anObserver } from '../../helpers/aws/fixtures.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deliveryOf } from '../../../shared/aws/sqs.ts';
-import type { Delivery } from '../../../shared/ports/deliveries.ts';
+import type { Delivery } from '../../../shared/ports/queue.ts';
 import { changedAdvert } from '../../helpers/records.ts';
 import { createWorld } from '../../helpers/world.ts';
 import { expectNoTrace, marker, nearlyRightJson } from './nearly-right.ts';

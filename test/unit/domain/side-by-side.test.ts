@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { forEachConcurrent } from '../../../shared/domain/for-each-concurrent.ts';
+import { forEachConcurrent } from '../../../shared/domain/concurrency.ts';
 
 describe('work side by side', () => {
   it('is begun in the order of the items, so many at a time at most', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { startWorkers } from '../../../embedded/workers.ts';
-import type { Delivery, Settlement } from '../../../shared/ports/deliveries.ts';
+import type { Delivery, Settlement } from '../../../shared/ports/queue.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
 import { createVirtualClock } from '../../helpers/partner-api/virtual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';

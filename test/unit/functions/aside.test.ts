@@ -6,7 +6,7 @@ import { PartnerError } from '../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { CachedAccounts } from '../../../shared/partner-api/cached-rows.ts';
-import type { Delivery } from '../../../shared/ports/deliveries.ts';
+import type { Delivery } from '../../../shared/ports/queue.ts';
 import { freeBridge, holdBridge, serviceHold, tokenHold } from '../../helpers/holds.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
 

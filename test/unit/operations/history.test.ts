@@ -4,7 +4,7 @@ import { readHistory } from '../../../operations/history.ts';
 import type { DeadLetter } from '../../../shared/contract/messages.ts';
 import { advertEvent, type PublishedEvents } from '../../../shared/domain/advert-event.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
-import type { WaitingMessage } from '../../../shared/ports/changed-adverts-queue.ts';
+import type { WaitingMessage } from '../../../shared/ports/queue.ts';
 import type { AdvertRow } from '../../../shared/state/advert-histories.ts';
 import type { BudgetState } from '../../../shared/state/budget.ts';
 import { serviceHold, stopped } from '../../helpers/holds.ts';

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { redriveDeadLetters } from '../../../operations/dead-letters.ts';
-import type { Delivery } from '../../../shared/ports/deliveries.ts';
+import type { Delivery } from '../../../shared/ports/queue.ts';
 import { stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';

@@ -8,7 +8,7 @@ import { metrics } from '../../../../shared/contract/names.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
-import type { MessageAside } from '../../../../shared/ports/changed-adverts-queue.ts';
+import type { MessageAside } from '../../../../shared/ports/queue.ts';
 import type { CallOptions, FeedReader } from '../../../../shared/ports/readers.ts';
 import { drainLimits } from '../../../../shared/runtime/limits.ts';
 import { tokenHold } from '../../../helpers/holds.ts';

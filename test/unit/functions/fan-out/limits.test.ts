@@ -9,7 +9,7 @@ import { type FaultKind, PartnerError } from '../../../../shared/domain/faults.t
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { positionOf } from '../../../../shared/domain/queue/message-groups.ts';
 import { CachedAccounts } from '../../../../shared/partner-api/cached-rows.ts';
-import type { Delivery } from '../../../../shared/ports/deliveries.ts';
+import type { Delivery } from '../../../../shared/ports/queue.ts';
 import type { AdvertRow } from '../../../../shared/state/advert-histories.ts';
 import type { PartnerAccounts } from '../../../../shared/state/partner-accounts.ts';
 import { createInMemoryEvents } from '../../../fakes/event-publisher.ts';

@@ -1,0 +1,86 @@
+import type { Clock } from './clock.ts';
+
+/** Returns a function that does the work it is given, at most `limit` at a time, in the order of the calls. */
+export function limitedTo(limit: number) {
+  const waiting: (() => void)[] = [];
+  let free = limit;
+  return async <T>(work: () => Promise<T>): Promise<T> => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else free += 1;
+    }
+  };
+}
+
+/**
+ * Calls `work` for every item, in order, at most `limit` at a time. A rejection does not stop the others; the first one
+ * is thrown when all have ended.
+ */
+export async function forEachConcurrent<T>(
+  items: readonly T[],
+  limit: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const limited = limitedTo(limit);
+  const results = await Promise.allSettled(items.map((item) => limited(() => work(item))));
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+}
+
+export interface BackoffOptions {
+  readonly baseMs: number;
+  readonly capMs: number;
+  /** A number in [0, 1). */
+  readonly random: () => number;
+}
+
+/**
+ * How long to wait after attempt number `attempt` (the first is 1): exponential with full jitter.
+ *
+ * @see https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
+ */
+export function backoffMs(attempt: number, { baseMs, capMs, random }: BackoffOptions): number {
+  return Math.ceil(random() * Math.min(capMs, baseMs * 2 ** Math.min(30, attempt - 1)));
+}
+
+export interface Loop {
+  /** Begins the next turn at once. */
+  wake(): void;
+  /** Resolves when the loop has ended. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Takes turns: each begins when the wait that the previous one returned is over, or when the loop is woken.
+ *
+ * @param turn returns how long to wait, in ms; undefined ends the loop, which a turn must do once the loop is stopping
+ */
+export function startLoop(clock: Clock, turn: (isStopping: boolean) => Promise<number | undefined>): Loop {
+  let isStopping = false;
+  let wakeUp = new AbortController();
+  // With a reason, because an abort without one creates an error with a stack trace each time.
+  const wake = () => wakeUp.abort('woken');
+
+  async function run(): Promise<void> {
+    for (;;) {
+      wakeUp = new AbortController();
+      const waitMs = await turn(isStopping);
+      if (waitMs === undefined) return;
+      if (waitMs > 0) await clock.sleep(waitMs, wakeUp.signal);
+    }
+  }
+
+  const running = run();
+  return {
+    wake,
+    stop: () => {
+      isStopping = true;
+      wake();
+      return running;
+    },
+  };
+}
