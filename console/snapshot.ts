@@ -103,3 +103,13 @@ export interface ShownLetters {
   readonly total: number;
   readonly letters: readonly ShownLetter[];
 }
+
+/** What a page has received so far. */
+export interface Received {
+  readonly snapshot?: Snapshot;
+  readonly plots?: Plots;
+  /** Newest first. */
+  readonly events: readonly ShownEvent[];
+  /** The console, or the connection to it, is gone. */
+  readonly isCutOff: boolean;
+}

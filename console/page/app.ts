@@ -2,6 +2,7 @@
 import { html } from 'htm/preact';
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import type { Received } from '../snapshot.ts';
 import { Accounts } from './accounts.ts';
 import { BreakIt } from './break-it.ts';
 import { Dialog, type Question } from './dialog.ts';
@@ -9,7 +10,7 @@ import { Events } from './events.ts';
 import { DeadLetters } from './letters.ts';
 import { Doing, Findings, Flow, Header, Service, Surroundings } from './overview.ts';
 import { Plots } from './plots.ts';
-import { listen, type Received } from './server.ts';
+import { listen } from './server.ts';
 import { verdictOf } from './verdict.ts';
 
 function Page() {

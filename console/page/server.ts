@@ -1,19 +1,10 @@
 /** The page's side of the server: what it pushes, and what it is asked. */
-import type { Plots, ShownEvent, ShownHistory, ShownLetters, Snapshot } from '../snapshot.ts';
+import type { Received, ShownEvent, ShownHistory, ShownLetters } from '../snapshot.ts';
 
 /** A console that has not said anything for so long is gone. */
 const silentMs = 6_000;
 /** As many events as the page keeps. */
 const keptEvents = 500;
-
-export interface Received {
-  readonly snapshot?: Snapshot;
-  readonly plots?: Plots;
-  /** Newest first. */
-  readonly events: readonly ShownEvent[];
-  /** The console, or the connection to it, is gone. */
-  readonly isCutOff: boolean;
-}
 
 /** Calls `onChange` with everything that was received so far, at each change. */
 export function listen(onChange: (received: Received) => void): void {

@@ -1,6 +1,5 @@
 import { count, duration } from '../../shared/domain/text/figures.ts';
-import type { Facts, Finding } from '../snapshot.ts';
-import type { Received } from './server.ts';
+import type { Facts, Finding, Received } from '../snapshot.ts';
 
 export interface Verdict {
   /** How the page's title begins. */

@@ -70,7 +70,7 @@ export async function consoleSteps(surroundings: ConsoleSurroundings): Promise<v
     await page.keyboard.press('Enter');
     await state('paused').waitFor();
     await page.getByText('a look <b>inside</b>').first().waitFor();
-    await checkLooks(page, screenshots, 'console-paused');
+    await checkLooks(page, screenshots, 'console-paused', 'narrow');
     await page.getByRole('button', { name: 'Resume main' }).focus();
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor();
@@ -106,7 +106,7 @@ export async function consoleSteps(surroundings: ConsoleSurroundings): Promise<v
 
   await steps.check('an outage of the service shows within a minute, and its end too', async () => {
     await titleMatches(/need|fail/, outageBegan + 60_000 - Date.now());
-    await checkLooks(page, screenshots, 'console-outage');
+    await checkLooks(page, screenshots, 'console-outage', 'dark');
     control.faults.remove(outage);
     await titleMatches(/^All well/);
   });

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { verdictOf } from '../../../console/page/verdict.ts';
+import type { Snapshot } from '../../../console/snapshot.ts';
+
+type Received = Parameters<typeof verdictOf>[0];
+const finding = {
+  what: 'x',
+  partnerAccount: null,
+  since: null,
+  says: 'It is so.',
+  mend: null,
+  runbook: null,
+};
+
+/** A page of a bridge that works, with what `facts` and `more` change. */
+const seen = (facts: object = {}, more: object = {}): Received => ({
+  events: [],
+  isCutOff: false,
+  snapshot: {
+    ...{ at: 0, findings: [], error: null, ...more },
+    facts: {
+      partnerAccounts: [{ name: 'main', state: 'polling', reason: null, lagSeconds: 1 }],
+      isRunning: true,
+      ...facts,
+    },
+  } as object as Snapshot,
+});
+const failing = { partnerAccounts: [{ name: 'main', state: 'polling', reason: '503', lagSeconds: 12 }] };
+
+describe('the title of the page', () => {
+  it.each([
+    ['All well', seen()],
+    ['All well', seen({ partnerAccounts: [] })],
+    ['Looking', { events: [], isCutOff: false }],
+    ['Cut off', { ...seen(), isCutOff: true }],
+    ['Not readable', seen({}, { error: 'gone' })],
+    ['Not running', seen({ isRunning: false })],
+    ['1 feed fails', seen(failing)],
+    ['Waiting', seen({}, { findings: [{ ...finding, severity: 'note', what: 'rate-limited' }] })],
+    ['All well', seen({}, { findings: [{ ...finding, severity: 'note' }] })],
+    ['1 needs attention', seen(failing, { findings: [{ ...finding, severity: 'fault' }] })],
+  ] as const)('begins with %s', (title, received) => {
+    expect(verdictOf(received, 0).title).toBe(title);
+  });
+});
