@@ -4,7 +4,10 @@ import { realUseCases } from './world/use-cases.ts';
 
 const options = { wiring: { useCases: realUseCases } };
 
-describe('the bridge, with everything going wrong', () => {
+/** Eight seconds on an idle machine; in some of the worlds, delays are measured. */
+const timeout = 120_000;
+
+describe('the bridge, with everything going wrong', { timeout }, () => {
   it('keeps its invariants in 40 seeds', async () => {
     const failing: string[] = [];
 
