@@ -198,7 +198,7 @@ function deadLetterOldest([head, ...others]: Group, letter: DeadLetter): Settlem
   ];
 }
 
-/** Puts all messages of the group aside, until the drain puts them back (functions/drain/release.ts). */
+/** Puts all messages of the group aside, until the drain puts them back (functions/drain/drain.ts). */
 export const hold = (group: Group): Settlement[] =>
   // Planted fault: stopped-wait-in-queue
   group.map((delivery) => ({ delivery, verdict: { kind: 'hold' } }));

@@ -34,7 +34,7 @@ export type Verdict =
   | { readonly kind: 'retry'; readonly delayMs: number }
   /**
    * The message leaves the queue but stays in the books, and waits aside until the drain puts it back
-   * (functions/drain/release.ts).
+   * (functions/drain/drain.ts).
    */
   | { readonly kind: 'hold' }
   | { readonly kind: 'dead-letter'; readonly letter: DeadLetter };

@@ -81,7 +81,7 @@ export const plantedInWaiting: readonly PlantedFault[] = [
       entry: 'drain.ts',
       replacements: [
         {
-          file: 'release.ts',
+          file: 'drain.ts',
           from: 'const accepted = await putBack(',
           to: 'await aside.remove(held);\n      const accepted = await putBack(',
         },
