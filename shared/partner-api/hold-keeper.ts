@@ -49,6 +49,13 @@ export interface Answered extends Omit<Evidence, 'fault' | 'retryAfterMs'> {
 
 type Rule = <T extends Holder>(holder: T) => T;
 
+/** The request that tries the service after a hold. */
+interface Trial {
+  readonly resource: string;
+  /** The end of the hold as this process has stored it. A hold that ends at another time is not what it tries. */
+  readonly until: number | undefined;
+}
+
 /** More resources than this are not remembered as failing. */
 const maxFailing = 10_000;
 
@@ -59,8 +66,8 @@ export class HoldKeeper {
   readonly #options: HoldKeeperOptions;
   readonly #clock: Clock;
   readonly #blame: Blame;
-  /** The resources that this process uses to try the service, by account; without a name: of the bridge. */
-  readonly #trials = new Map<string | undefined, string>();
+  /** What this process tries the service with, by account; without a name: for the bridge. */
+  readonly #trials = new Map<string | undefined, Trial>();
   /** Resources whose last answer was a fault. */
   readonly #failing = new Set<string>();
 
@@ -96,12 +103,14 @@ export class HoldKeeper {
   }
 
   #admitted(holder: Holder, name: string | undefined, resource: string): Promise<void> | undefined {
+    const trial = this.#trials.get(name);
     // What the request tried is over, so its answer is evidence like any other.
-    if (this.#trials.get(name) === resource && !blamingHold(holder)) this.#trials.delete(name);
+    const isOver = trial?.resource === resource && trial.until !== blamingHold(holder)?.until;
+    if (isOver) this.#trials.delete(name);
     if (!holder.holds) return undefined;
     const now = this.#clock.now();
     const hold = holdOf(undefined, holder, now);
-    const isTrial = hold?.fault !== undefined && this.#trials.get(name) === resource;
+    const isTrial = hold?.fault !== undefined && this.#trials.get(name)?.resource === resource;
     // Planted fault: pause-not-asked-for
     if (hold && !isTrial) throw heldFault(hold, name, now);
     const untried = untriedHold(holder, now);
@@ -113,15 +122,15 @@ export class HoldKeeper {
 
   /** Only one process gets the trial; the others see the hold until it has ended. */
   async #claimTrial(name: string | undefined, resource: string): Promise<void> {
-    let isMine = false;
+    let tried: Hold | undefined;
     const holder = await this.#change(name, (current) => {
       const now = this.#clock.now();
       const hold = untriedHold(current, now);
-      isMine = hold !== undefined;
+      tried = hold && whileTried(hold, now);
       // Rule: one-trial-at-a-time
-      return hold ? withHold(current, whileTried(hold, now)) : current;
+      return tried ? withHold(current, tried) : current;
     });
-    if (isMine) this.#trials.set(name, resource);
+    if (tried) this.#trials.set(name, { resource, until: tried.until });
     else if (holder) await this.#admitted(holder, name, resource);
   }
 
@@ -157,7 +166,7 @@ export class HoldKeeper {
     if (connected !== undefined && connected !== budget.state.connected)
       decided.push(this.#stored(undefined, (state) => ({ ...state, connected })));
     const tried = [...this.#trials.keys()].filter(
-      (owner) => (owner ?? account) === account && this.#trials.get(owner) === resource,
+      (owner) => (owner ?? account) === account && this.#trials.get(owner)?.resource === resource,
     );
     for (const owner of tried) {
       this.#trials.delete(owner);
@@ -177,7 +186,7 @@ export class HoldKeeper {
    * it does not refuse for the reason of the hold.
    */
   #tokenRejected(resource: string): Promise<unknown> | undefined {
-    if (this.#trials.get(undefined) !== resource) return undefined;
+    if (this.#trials.get(undefined)?.resource !== resource) return undefined;
     const isOver = ({ fault }: Hold) => fault !== undefined && fault !== 'token-rejected';
     return this.#stored(undefined, (state) => withoutHolds(state, isOver));
   }

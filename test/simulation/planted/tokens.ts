@@ -145,7 +145,7 @@ export const plantedInTokens: readonly PlantedFault[] = [
   }),
   inClient('one-trial-at-a-time', {
     file: holdKeeper,
-    from: 'return hold ? withHold(current, whileTried(hold, now)) : current;',
+    from: 'return tried ? withHold(current, tried) : current;',
     to: 'return current;',
   }),
   inClient('hold-has-a-length', {

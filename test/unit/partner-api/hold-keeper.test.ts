@@ -166,6 +166,16 @@ describe('the request that tried the service, when the hold is over', () => {
 
     expect((await store.read()).holds).toMatchObject([{ fault: 'rate-limited', forMs: 9_000 }]);
   });
+
+  it('is not sent during the next hold, which another process has made', async () => {
+    const { clock, store, first } = await setUp();
+    await holdBridge(store, serviceHold('service', startMs - 1));
+    expect(await first.enter('main 1')).toBe('admitted');
+    clock.advance(60_000);
+    await holdBridge(store, serviceHold('service', startMs + 69_000));
+
+    expect(await first.enter('main 1')).toBe('paused');
+  });
 });
 
 describe('a 429 for the request that tries an account', () => {
