@@ -14,7 +14,7 @@ import type { ChangedAdvert } from '../shared/contract/messages.ts';
 import { stackName } from '../shared/contract/names.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { systemClock } from '../shared/domain/clock.ts';
-import type { PartnerError } from '../shared/domain/faults.ts';
+import type { BridgeFault } from '../shared/domain/faults.ts';
 import { heldBy } from '../shared/domain/holds.ts';
 import { stopOf } from '../shared/domain/partner-account.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
@@ -63,7 +63,7 @@ const storeAnswersMs = 5_000;
  *
  * @returns why a feed could not be read, for a run until idle
  */
-export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise<PartnerError | undefined> {
+export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise<BridgeFault | undefined> {
   const { state, baseUrl, settings, concurrency, advertTries, events, observer, signal, untilIdle } = options;
   const clock = systemClock;
   const bridgePausedUntil = async () => heldUntil(await state.budgetStore.read(), clock.now());

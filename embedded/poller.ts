@@ -1,7 +1,7 @@
 import type { Drain, DrainReport } from '../functions/drain/drain.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { type Clock, toInstant } from '../shared/domain/clock.ts';
-import { PartnerError } from '../shared/domain/faults.ts';
+import { BridgeFault } from '../shared/domain/faults.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 import type { BookKeeper } from '../shared/state/books.ts';
 
@@ -54,7 +54,7 @@ const longestPauseMs = 60_000;
 export async function pollUntilIdle(
   deps: PollerDeps & QueueWatchDeps,
   signal: AbortSignal,
-): Promise<PartnerError | undefined> {
+): Promise<BridgeFault | undefined> {
   const { drain, clock, pollSeconds } = deps;
   const queue = createQueueWatch(deps);
   for (let failedRounds = 0; !signal.aborted; ) {
@@ -79,7 +79,7 @@ export async function pollUntilIdle(
     } else {
       const left = await queue.untilEmpty(signal, clock.now() + pollSeconds * 1000);
       if (left === 'empty') return undefined;
-      if (left instanceof PartnerError) return left;
+      if (left instanceof BridgeFault) return left;
     }
   }
   return undefined;
@@ -89,25 +89,25 @@ export async function pollUntilIdle(
 const isRead: readonly string[] = ['up-to-date', 'fault', 'unknown-feed'];
 
 /** Whether waiting is enough to end the fault. */
-const isPause = ({ code }: PartnerError): boolean =>
+const isPause = ({ code }: BridgeFault): boolean =>
   code === 'paused' || code === 'rate-limited' || code === 'account-paused';
 
 /**
  * Whether the run must not wait for the fault to end. It waits for any pause that the service asked for, however
  * long.
  */
-const isLasting = ({ policy, code, retryAfterMs = 0 }: PartnerError): boolean =>
+const isLasting = ({ policy, code, retryAfterMs = 0 }: BridgeFault): boolean =>
   policy.needsAttention || (code !== 'paused' && code !== 'rate-limited' && retryAfterMs > longestPauseMs);
 
 /** In the adverts feed, these faults stop the partner account; in another feed they stop nothing. */
 const stopping: readonly string[] = ['account-stopped', 'scope-insufficient', 'grant-rejected'];
 
 /** A stop and an operator's pause are reported separately. */
-const isReportedElsewhere = (feed: string, { code }: PartnerError): boolean =>
+const isReportedElsewhere = (feed: string, { code }: BridgeFault): boolean =>
   code === 'operator-paused' || (feed === 'adverts' && stopping.includes(code));
 
 /** Why feeds of partner accounts that are not stopped were not read to their end; each message names the account. */
-function faultsOf({ polls, paused }: DrainReport, nowMs: number): PartnerError[] {
+function faultsOf({ polls, paused }: DrainReport, nowMs: number): BridgeFault[] {
   const failed = polls.flatMap((poll) =>
     poll.end === 'fault' && !isReportedElsewhere(poll.feed, poll.fault)
       ? [named(poll.partnerAccount, poll.fault)]
@@ -116,13 +116,13 @@ function faultsOf({ polls, paused }: DrainReport, nowMs: number): PartnerError[]
   const notPolled = paused.flatMap(({ partnerAccount, kind, reason, untilMs }) => {
     if (kind === 'operator') return [];
     const code = kind === 'feed' ? 'contract-broken' : 'account-paused';
-    return [named(partnerAccount, new PartnerError(code, reason, { retryAfterMs: untilMs - nowMs }))];
+    return [named(partnerAccount, new BridgeFault(code, reason, { retryAfterMs: untilMs - nowMs }))];
   });
   return [...failed, ...notPolled];
 }
 
-const named = (partnerAccount: string, fault: PartnerError): PartnerError =>
-  new PartnerError(fault.code, `partner account ${partnerAccount}: ${fault.message}`, fault);
+const named = (partnerAccount: string, fault: BridgeFault): BridgeFault =>
+  new BridgeFault(fault.code, `partner account ${partnerAccount}: ${fault.message}`, fault);
 
 export interface QueueWatchDeps {
   readonly clock: Clock;
@@ -174,7 +174,7 @@ function createQueueWatch(deps: QueueWatchDeps) {
   async function untilEmpty(
     signal: AbortSignal,
     untilMs: number,
-  ): Promise<'empty' | 'poll-due' | 'stopped' | PartnerError> {
+  ): Promise<'empty' | 'poll-due' | 'stopped' | BridgeFault> {
     for (; !signal.aborted; await clock.sleep(lookMs, signal)) {
       const { waiting } = await bookKeeper.queue();
       const left = waiting === 0 ? 0 : waiting - (await waitingForPerson());
@@ -189,8 +189,8 @@ function createQueueWatch(deps: QueueWatchDeps) {
   return { isPaused, untilEmpty };
 }
 
-const stuck = (left: number): PartnerError =>
-  new PartnerError(
+const stuck = (left: number): BridgeFault =>
+  new BridgeFault(
     'transient',
     `${left} messages fail again and again; they stay in the queue for the next run`,
   );

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { auditBatch } from '../functions/drain/audit-share.ts';
 import { idsOf } from '../functions/drain/read-page.ts';
-import { PartnerError } from '../shared/domain/faults.ts';
+import { BridgeFault } from '../shared/domain/faults.ts';
 import type { AdvertHistories } from '../shared/state/advert-histories.ts';
 import type { AdvertSource, BackfillKey } from '../shared/state/progress.ts';
 import { once } from './ask.ts';
@@ -150,7 +150,7 @@ export function neverTheSame(source: AdvertSource): AdvertSource {
     async page(position) {
       const page = await source.page(position);
       if (page && isSame(page.data, before)) {
-        throw new PartnerError(
+        throw new BridgeFault(
           'contract-broken',
           'the advert list gave the same page again: it is paged in another way than assumed',
         );

@@ -20,7 +20,7 @@ const nothingFound = { equal: 0, differing: [], neverPublished: [], waiting: [],
 /**
  * Runs an audit, or continues an interrupted one of the same source.
  *
- * @throws {PartnerError} as `walk` does; the audit can be continued
+ * @throws {BridgeFault} as `walk` does; the audit can be continued
  */
 export async function audit(
   bridge: WalkedBridge & AuditedBridge & Pick<Bridge, 'audits' | 'isDelivering' | 'depthLagMs'>,

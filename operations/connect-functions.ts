@@ -1,7 +1,7 @@
 /** What operators have the connect function do, the same for both kinds of bridge. */
 import { ShapeError } from '../shared/contract/checks.ts';
 import type { ConnectAnswer, ConnectAnswerKind, ConnectEvent } from '../shared/contract/invocations.ts';
-import { type FaultKind, faultKinds, PartnerError } from '../shared/domain/faults.ts';
+import { BridgeFault, type FaultKind, faultKinds } from '../shared/domain/faults.ts';
 import type { Bridge, BridgeFunctions } from './bridge.ts';
 import { forgetDeadLetters } from './dead-letters.ts';
 
@@ -15,14 +15,14 @@ export function connectFunctions({
   advertHistories,
   deadLetters,
 }: ConnectFunction): Pick<BridgeFunctions, 'checkApplication' | 'authorizeUrl' | 'connect' | 'disconnect'> {
-  /** @throws {PartnerError | ShapeError} what the function refused it for */
+  /** @throws {BridgeFault | ShapeError} what the function refused it for */
   async function ask<K extends ConnectAnswerKind>(event: ConnectEvent, kind: K): Promise<ConnectAnswer<K>> {
     const answer: ConnectAnswer = await invoke(event);
     if (answer.kind === kind) return answer as ConnectAnswer<K>;
     if (answer.kind !== 'refused')
       throw new ShapeError('answer of the connect function', [{ path: 'kind', expected: kind }]);
     const { fault, reason } = answer;
-    if ((faultKinds as readonly string[]).includes(fault)) throw new PartnerError(fault as FaultKind, reason);
+    if ((faultKinds as readonly string[]).includes(fault)) throw new BridgeFault(fault as FaultKind, reason);
     const [place = '', ...expected] = reason.split(': ');
     throw new ShapeError(place, [{ path: '', expected: expected.join(': ') }]);
   }

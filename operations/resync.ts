@@ -32,7 +32,7 @@ const pollMs = 10 * 60_000;
  * earlier.
  *
  * @param requested ISO 8601 with time zone
- * @throws {PartnerError} the service's answer; nothing has changed unless a page was accepted before
+ * @throws {BridgeFault} the service's answer; nothing has changed unless a page was accepted before
  * @throws {CommandError} when the feed is unknown, or the bridge does not stop reading it
  */
 export async function resync(

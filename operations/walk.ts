@@ -80,7 +80,7 @@ interface Run<P extends BackfillProgress> {
  * Runs a walk, or continues an unfinished one of the same source. A page's IDs go to the queue first, then the progress
  * is stored: after a crash in between, the page is sent again and its adverts are found unchanged.
  *
- * @throws {PartnerError} the errors of the source, or `transient` when the queue did not accept everything; the walk
+ * @throws {BridgeFault} the errors of the source, or `transient` when the queue did not accept everything; the walk
  * can be continued
  */
 export async function walk<P extends BackfillProgress>(
@@ -239,7 +239,7 @@ export async function pauseWalk<P extends BackfillProgress>(
 /** Live changes wait behind at most this many messages and one page: about a minute at the default rate. */
 const maxWaiting = 500;
 
-/** @throws {PartnerError} as `walk` does; the backfill can be continued */
+/** @throws {BridgeFault} as `walk` does; the backfill can be continued */
 export function backfill(
   bridge: WalkedBridge & Pick<Bridge, 'backfills' | 'isDelivering'>,
   key: BackfillKey,

@@ -5,7 +5,7 @@ import type { Bridge, UserChoice } from '../../operations/bridge.ts';
 import { CommandError } from '../../operations/errors.ts';
 import type { ConnectedAccount } from '../../shared/contract/invocations.ts';
 import { type Clock, systemClock } from '../../shared/domain/clock.ts';
-import { PartnerError } from '../../shared/domain/faults.ts';
+import { BridgeFault } from '../../shared/domain/faults.ts';
 import { Secret } from '../../shared/domain/secret.ts';
 import { explained, type Place } from '../shared/explain.ts';
 import { type Io, say } from '../shared/io.ts';
@@ -116,7 +116,7 @@ async function answerInTime(
 
 /** A rejected grant has another meaning for a code than for a refresh token. */
 function forPerson(error: unknown): unknown {
-  if (!(error instanceof PartnerError) || error.code !== 'grant-rejected') return error;
+  if (!(error instanceof BridgeFault) || error.code !== 'grant-rejected') return error;
   return new CommandError(refusedCodeText, { cause: error });
 }
 

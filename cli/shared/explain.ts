@@ -8,7 +8,7 @@ import {
 } from '../../operations/errors.ts';
 import { ShapeError } from '../../shared/contract/checks.ts';
 import { isAboutSecret } from '../../shared/contract/names.ts';
-import { type FaultKind, PartnerError } from '../../shared/domain/faults.ts';
+import { BridgeFault, type FaultKind } from '../../shared/domain/faults.ts';
 import { StateError } from '../../shared/sqlite/file/state-error.ts';
 import { explainAws, explainDenied, isDenied } from './explain-aws.ts';
 import { commandFor, type Target } from './target.ts';
@@ -24,7 +24,7 @@ export interface Place {
 /** Converts `error`, which occurred while working on the bridge at `place`, into one whose message says what to do. */
 export function explained(error: unknown, place: Place): Error {
   if (error instanceof UsageError || error instanceof CommandError) return error;
-  if (error instanceof PartnerError && error.code === 'other-user')
+  if (error instanceof BridgeFault && error.code === 'other-user')
     return new UsageError(`${error.message}. ${userAdvice}`, { cause: error });
   const message = messageOf(error, place);
   if (message !== undefined) return new CommandError(message, { cause: error });
@@ -34,7 +34,7 @@ export function explained(error: unknown, place: Place): Error {
 function messageOf(error: unknown, place: Place): string | undefined {
   if (error instanceof StateError) return error.message;
   if (error instanceof ShapeError) return explainShape(error.message, place);
-  if (error instanceof PartnerError) {
+  if (error instanceof BridgeFault) {
     // Tokens are read during a request. If AWS denies that, it is not a fault of the partner service.
     if (isDenied(error.cause)) return explainDenied(error.cause, place.catchUpRoleArn);
     const explain = explanations[error.code];
@@ -59,7 +59,7 @@ export const applicationCommand = (target: Target): string =>
 export const connectCommand = (target: Target, name: string): string =>
   commandFor(target, connectWords(name));
 
-const explanations: Partial<Record<FaultKind, (fault: PartnerError, place: Place) => string>> = {
+const explanations: Partial<Record<FaultKind, (fault: BridgeFault, place: Place) => string>> = {
   'grant-rejected': (_fault, { target }) =>
     'the partner service refused the refresh token: it was used up, revoked, not used for a month, or belongs to another ' +
     `application. Have the user authorize again: \`${connectCommand(target, 'NAME')}\``,
@@ -106,6 +106,6 @@ const baseUrlAdvice = ({ target }: Place): string =>
     ? `Is the base URL right? Set it with \`${commandFor(target, 'application --base-url URL …')}\``
     : 'Is the base URL right? It is the setting partnerBaseUrl of the stack';
 
-function waitOf({ retryAfterMs = 0 }: PartnerError): string {
+function waitOf({ retryAfterMs = 0 }: BridgeFault): string {
   return retryAfterMs > 0 ? `try again in ${Math.ceil(retryAfterMs / 1000)} s` : 'try again in a while';
 }

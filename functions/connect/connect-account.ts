@@ -10,7 +10,7 @@
 import type { ConnectedAccount } from '../../shared/contract/invocations.ts';
 import { feeds } from '../../shared/contract/messages.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
-import { PartnerError } from '../../shared/domain/faults.ts';
+import { BridgeFault } from '../../shared/domain/faults.ts';
 import type { Secret, TokenPair } from '../../shared/domain/secret.ts';
 import type { Grant, ReceivedTokens, TokenVault } from '../../shared/ports/tokens.ts';
 import { type FeedStates, feedsOfAccount } from '../../shared/state/feed-states.ts';
@@ -64,7 +64,7 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
   const requestTokens = createTokenRequests(deps);
 
   /**
-   * @throws {PartnerError} `grant-rejected`, `client-rejected`, `scope-refused`, `other-user`, `account-busy`, or a
+   * @throws {BridgeFault} `grant-rejected`, `client-rejected`, `scope-refused`, `other-user`, `account-busy`, or a
    * transient one: nothing is stored then
    */
   async function connect(request: ConnectRequest, options: CallOptions): Promise<ConnectedAccount> {
@@ -96,7 +96,7 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
     const pair = pairOf(received, 'refreshToken' in request ? { refreshToken: request.refreshToken } : {});
     if (!pair) {
       const lacking = received.answer.access_token === undefined ? 'access_token' : 'refresh_token';
-      throw new PartnerError('contract-broken', `the token endpoint returned no usable ${lacking}`);
+      throw new BridgeFault('contract-broken', `the token endpoint returned no usable ${lacking}`);
     }
     warnOfOddAnswer(received, lock.name, observer);
     const recently = toInstant(received.serviceTime - settings.overlapSeconds * 1000);
@@ -166,17 +166,17 @@ function grantOf(handedIn: HandedIn, scope: string): Grant {
   return { type: 'authorization_code', code, scope, ...(redirectUri === undefined ? {} : { redirectUri }) };
 }
 
-/** @throws {PartnerError} `scope-refused` */
+/** @throws {BridgeFault} `scope-refused` */
 function refuseSmallScope(
   { scope }: TokenPair,
   received: Pick<ReceivedTokens, 'unusable'>,
   required: string,
 ): void {
   if (isScopeUnusable(received))
-    throw new PartnerError('scope-refused', 'the service named a granted scope that cannot be read');
+    throw new BridgeFault('scope-refused', 'the service named a granted scope that cannot be read');
   const missing = missingScopes(scope, required);
   if (missing.length === 0) return;
-  throw new PartnerError(
+  throw new BridgeFault(
     'scope-refused',
     `the scope granted is too small: "${scope}" lacks ${missing.join(', ')}`,
   );
@@ -184,11 +184,11 @@ function refuseSmallScope(
 
 /** Adds a note about the given refresh token to the fault, because the service may have replaced it by now. */
 function sayingUsed(error: unknown, handedIn: Secret, { refreshToken }: TokenPair): unknown {
-  if (!(error instanceof PartnerError)) return error;
+  if (!(error instanceof BridgeFault)) return error;
   const fate = refreshToken.equals(handedIn)
     ? 'the refresh token handed in has been used, and is still the newest one'
     : 'the service has replaced the refresh token handed in, and the new one was not stored: ' +
       'do not hand the old one in again, but have the user authorize anew, or get the newest one from the service';
   const { code, message, status, serviceCode, retryAfterMs } = error;
-  return new PartnerError(code, `${message} (${fate})`, { status, serviceCode, retryAfterMs, cause: error });
+  return new BridgeFault(code, `${message} (${fate})`, { status, serviceCode, retryAfterMs, cause: error });
 }

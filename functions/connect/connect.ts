@@ -4,7 +4,7 @@ import {
   type ConnectAnswer,
   connectEvent,
 } from '../../shared/contract/invocations.ts';
-import { PartnerError } from '../../shared/domain/faults.ts';
+import { BridgeFault } from '../../shared/domain/faults.ts';
 import { Secret } from '../../shared/domain/secret.ts';
 import type { ConsentPage, TokenEndpoint } from '../../shared/ports/tokens.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
@@ -82,7 +82,7 @@ function createApplicationTasks(deps: ApplicationDeps) {
      *
      * @returns `scope`: the scope granted to the application, separated by spaces, empty if the answer has none;
      * `clockOffSeconds`: how far the service's clock is ahead of the bridge's, absent if the answer has no date
-     * @throws {PartnerError} `client-rejected`, `scope-refused`, or a transient one
+     * @throws {BridgeFault} `client-rejected`, `scope-refused`, or a transient one
      * @see partner-api.md §5.3, client_credentials
      */
     async check(options: { readonly deadlineMs: number }): Promise<AcceptedApplication> {
@@ -135,7 +135,7 @@ export async function answerConnect(
     }
   } catch (error) {
     // The messages of these errors contain no secret.
-    if (!(error instanceof PartnerError || error instanceof ShapeError)) throw error;
+    if (!(error instanceof BridgeFault || error instanceof ShapeError)) throw error;
     return { kind: 'refused', fault: error.code, reason: error.message };
   }
 }

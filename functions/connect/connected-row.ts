@@ -1,6 +1,6 @@
 /** The row of a partner account during `connect`: first a generation that waits for its token, then with the token. */
 import { type Clock, toInstant } from '../../shared/domain/clock.ts';
-import { PartnerError } from '../../shared/domain/faults.ts';
+import { BridgeFault } from '../../shared/domain/faults.ts';
 import { withoutHolds } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { TokenPair } from '../../shared/domain/secret.ts';
@@ -24,7 +24,7 @@ export function createConnectedRow({ accounts, clock, settings }: ConnectedRowDe
   /**
    * Writes the row of the new generation, which waits for its token. From now on nothing of the previous user is used.
    *
-   * @throws {PartnerError} `account-busy` when another `connect` has taken the name
+   * @throws {BridgeFault} `account-busy` when another `connect` has taken the name
    */
   async function begin({ name, holder, isKnown }: Lock, generation: number): Promise<void> {
     const startedAt = clock.now();
@@ -50,7 +50,7 @@ export function createConnectedRow({ accounts, clock, settings }: ConnectedRowDe
   /**
    * Stores the token version in the row; from then on the account is polled.
    *
-   * @throws {PartnerError} when another process has changed the account in the meantime, because its state is newer
+   * @throws {BridgeFault} when another process has changed the account in the meantime, because its state is newer
    */
   async function activate(
     { name, holder }: Lock,
@@ -76,7 +76,7 @@ export function createConnectedRow({ accounts, clock, settings }: ConnectedRowDe
     if (!account)
       throw new Error(`partner account ${name} was forgotten while it was being connected: connect it again`);
     if (isOurs(account)) return account;
-    throw new PartnerError(
+    throw new BridgeFault(
       'account-busy',
       `connecting ${name} took so long that somebody else refreshed its token or changed it meanwhile: connect it again`,
     );
@@ -88,7 +88,7 @@ export function createConnectedRow({ accounts, clock, settings }: ConnectedRowDe
 const operatorHoldsOf = ({ holds = [] }: PartnerAccount) => holds.filter(({ kind }) => kind === 'operator');
 
 export const connectedElsewhere = (name: string) =>
-  new PartnerError(
+  new BridgeFault(
     'account-busy',
     `somebody else connected ${name} at the same time, and nothing of yours was stored: check who, and connect it again if that is not the right user`,
   );

@@ -1,5 +1,5 @@
 import type { Clock } from '../../shared/domain/clock.ts';
-import { PartnerError } from '../../shared/domain/faults.ts';
+import { BridgeFault } from '../../shared/domain/faults.ts';
 import { withHold, withoutHolds } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { rowMaxAgeMs } from '../../shared/partner-api/cached-rows.ts';
@@ -49,13 +49,13 @@ export function createDisconnect(deps: DisconnectDeps) {
   /**
    * The account, if the lock is still held: a process that was frozen must not remove what was connected meanwhile.
    *
-   * @throws {PartnerError} `account-busy`
+   * @throws {BridgeFault} `account-busy`
    */
   async function locked(name: string, holder: string): Promise<PartnerAccount> {
     const account = await accounts.read(name);
     const { refreshing } = account ?? {};
     if (account && refreshing?.holder === holder && refreshing.until > clock.now()) return account;
-    throw new PartnerError('account-busy', `${name} was changed while it was being disconnected: try again`);
+    throw new BridgeFault('account-busy', `${name} was changed while it was being disconnected: try again`);
   }
 
   /** Stops polling and removes the credentials; the cursor and the history stay. @returns whether the account existed */
@@ -81,7 +81,7 @@ export function createDisconnect(deps: DisconnectDeps) {
    * The second half: removes the cursor, and finally the account. Can be repeated.
    *
    * @param generation the one that {@link beginForget} returned
-   * @throws {PartnerError} `account-busy` when the name was connected again in between
+   * @throws {BridgeFault} `account-busy` when the name was connected again in between
    */
   async function endForget(name: string, generation: number): Promise<void> {
     // A generation is a number of seconds, and the next one of this name must be greater, even if another clock assigns
@@ -92,7 +92,7 @@ export function createDisconnect(deps: DisconnectDeps) {
       const account = await locked(name, holder);
       // Planted fault: forgotten-while-connected
       if (account.generation !== generation || !account.forgetting) {
-        throw new PartnerError(
+        throw new BridgeFault(
           'account-busy',
           `${name} was connected again while it was being forgotten: its earlier data is gone, the new connection stays`,
         );

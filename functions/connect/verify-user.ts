@@ -3,7 +3,7 @@ import { advertIdPattern } from '../../shared/contract/checks.ts';
 import type { ConnectedAccount } from '../../shared/contract/invocations.ts';
 import { advertsFeed, pageLimit } from '../../shared/contract/messages.ts';
 import { type Clock, knownSuccess, toInstant } from '../../shared/domain/clock.ts';
-import { asPartnerError, PartnerError } from '../../shared/domain/faults.ts';
+import { asBridgeFault, BridgeFault } from '../../shared/domain/faults.ts';
 import { heldBy, heldFault } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { Secret } from '../../shared/domain/secret.ts';
@@ -49,7 +49,7 @@ export function createUserVerification(deps: UserVerificationDeps) {
   const { maxRequestsPerSecond = Number.POSITIVE_INFINITY } = settings;
   const slotsMs = (slotsBefore * 1000) / maxRequestsPerSecond;
 
-  /** @throws {PartnerError} */
+  /** @throws {BridgeFault} */
   async function pageSince(since: string, { partnerAccount, token, deadlineMs }: Look) {
     const lookUntilMs = Math.min(deadlineMs, clock.now() + maxMs + slotsMs);
     const hold = heldBy(await accounts.read(partnerAccount), 'operator', clock.now());
@@ -67,7 +67,7 @@ export function createUserVerification(deps: UserVerificationDeps) {
       const { page } = await pageSince(since, look);
       return { kind: 'read', listed: page.data.length, hasMore: page.hasMore };
     } catch (error) {
-      const { code, message } = asPartnerError(error);
+      const { code, message } = asBridgeFault(error);
       return { kind: 'failed', fault: code, reason: message };
     }
   }
@@ -79,7 +79,7 @@ export function createUserVerification(deps: UserVerificationDeps) {
    * different user.
    *
    * @returns why there is nothing to check by; undefined for the same user
-   * @throws {PartnerError} `other-user`, also where the feed does not tell
+   * @throws {BridgeFault} `other-user`, also where the feed does not tell
    */
   async function verifyUser({ generation }: PartnerAccount, look: Look): Promise<string | undefined> {
     const { partnerAccount } = look;
@@ -92,7 +92,7 @@ export function createUserVerification(deps: UserVerificationDeps) {
     const listed = await listedSince(since, look);
     if (await isAnyKnown({ partnerAccount, generation }, listed)) return undefined;
     if (listed.length === 0) throw cannotTell(`its feed lists no advert since ${since}`);
-    throw new PartnerError(
+    throw new BridgeFault(
       'other-user',
       `another user authorized than the one of ${partnerAccount}, or it cannot be told: none of the listed adverts that changed since ${since} is known`,
     );
@@ -105,16 +105,16 @@ export function createUserVerification(deps: UserVerificationDeps) {
     return toInstant(success - lookBackMs);
   }
 
-  /** @throws {PartnerError} `other-user` if the feed does not answer */
+  /** @throws {BridgeFault} `other-user` if the feed does not answer */
   async function listedSince(since: string, look: Look): Promise<string[]> {
     const { page } = await pageSince(since, look).catch((error: unknown) => {
-      throw cannotTell(`its feed did not answer: ${asPartnerError(error).message}`);
+      throw cannotTell(`its feed did not answer: ${asBridgeFault(error).message}`);
     });
     return page.data.filter((id): id is string => typeof id === 'string' && advertIdPattern.test(id));
   }
 
   const cannotTell = (why: string) =>
-    new PartnerError('other-user', `it cannot be told whether the same user authorized: ${why}`);
+    new BridgeFault('other-user', `it cannot be told whether the same user authorized: ${why}`);
 
   async function isAnyKnown(
     account: { readonly partnerAccount: string; readonly generation: number },

@@ -8,7 +8,7 @@ import {
 } from '../../shared/contract/messages.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import { type Clock, toInstant } from '../../shared/domain/clock.ts';
-import { PartnerError } from '../../shared/domain/faults.ts';
+import { BridgeFault } from '../../shared/domain/faults.ts';
 import { cleanText } from '../../shared/partner-api/error-answers.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/queue.ts';
@@ -46,7 +46,7 @@ export interface Accepted {
  * Sends the page's IDs to the queue, and only then stores everything else in one write: cursor, `since`, counts, lease.
  *
  * @returns undefined when this process no longer holds the lease
- * @throws {PartnerError} when the queue did not accept everything
+ * @throws {BridgeFault} when the queue did not accept everything
  */
 export async function acceptPage(
   deps: AcceptDeps,
@@ -117,7 +117,7 @@ interface Listing {
  * Sends one message for each distinct ID of the page, and one dead letter for all malformed IDs.
  *
  * @returns the messages
- * @throws {PartnerError} when the queue did not accept everything; the caller must then store nothing
+ * @throws {BridgeFault} when the queue did not accept everything; the caller must then store nothing
  */
 export async function enqueuePage(
   { queue, deadLetters, observer, newId }: EnqueueDeps,
@@ -151,7 +151,7 @@ export async function enqueuePage(
   // Planted fault: refused-sends-ignored
   if (refused.size > 0) {
     const message = `the queue did not accept ${refused.size} of ${messages.length} messages`;
-    throw new PartnerError('transient', message);
+    throw new BridgeFault('transient', message);
   }
   observer.info('page accepted', { ...about, generation, adverts: messages.length });
   return messages;

@@ -1,6 +1,6 @@
 /** When a feed makes no progress, and how a failed poll is recorded: in the feed's row, the log and the metrics. */
 import { metrics } from '../../shared/contract/names.ts';
-import { PartnerError } from '../../shared/domain/faults.ts';
+import { BridgeFault } from '../../shared/domain/faults.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { FeedKey, FeedState, PollEnd } from '../../shared/state/feed-states.ts';
 import type { PageIds, PageRead } from './read-page.ts';
@@ -8,7 +8,7 @@ import type { PageIds, PageRead } from './read-page.ts';
 const stuckPauseMs = 5 * 60_000;
 
 /** @param before the feed's state when the poll began, with the fault of the poll before it */
-export function pollEndOf(fault: PartnerError, before: FeedState, nowMs: number): PollEnd {
+export function pollEndOf(fault: BridgeFault, before: FeedState, nowMs: number): PollEnd {
   // The same request was refused as wrong twice: it would have the same answer for ever.
   const isRefusedAgain = fault.code === 'invalid-request' && before.faultKind === fault.code;
   const isStuck = fault instanceof StuckFeedError || isRefusedAgain;
@@ -22,7 +22,7 @@ export function pollEndOf(fault: PartnerError, before: FeedState, nowMs: number)
 
 export function reportFault(
   observer: Observer,
-  fault: PartnerError,
+  fault: BridgeFault,
   { needsPerson }: PollEnd,
   key: FeedKey,
 ): void {
@@ -58,7 +58,7 @@ export interface Trail {
 export const newTrail = (): Trail => ({ cursors: new Set(), emptyInARow: 0 });
 
 /** The feed makes no progress. It is held for a while, because an immediate retry would only load the service. */
-export class StuckFeedError extends PartnerError {
+export class StuckFeedError extends BridgeFault {
   constructor(message: string) {
     super('contract-broken', message);
   }

@@ -1,6 +1,6 @@
 import { type Feed, pageLimit } from '../../shared/contract/messages.ts';
 import { type Clock, earlierOf } from '../../shared/domain/clock.ts';
-import { asPartnerError, type FaultKind, type PartnerError } from '../../shared/domain/faults.ts';
+import { asBridgeFault, type BridgeFault, type FaultKind } from '../../shared/domain/faults.ts';
 import type { FeedReader } from '../../shared/ports/readers.ts';
 import type { FeedState, Lease, PollEnd } from '../../shared/state/feed-states.ts';
 import { type AcceptDeps, acceptPage } from './accept-page.ts';
@@ -39,7 +39,7 @@ export type PollReport = { readonly pages: number; readonly listed: number } & (
         | 'just-polled';
     }
   | { readonly end: 'held'; readonly by: string }
-  | { readonly end: 'fault'; readonly fault: PartnerError }
+  | { readonly end: 'fault'; readonly fault: BridgeFault }
 );
 
 export interface PollOptions {
@@ -137,7 +137,7 @@ export async function pollFeed(
     const end = await readPages(deps, { feed, trail }, turn, options);
     return { ...report(), end };
   } catch (error) {
-    const fault = asPartnerError(error);
+    const fault = asBridgeFault(error);
     pollEnd = pollEndOf(fault, lease.state, clock.now());
     // No request was sent (the bridge is paused, or the budget had no slot in time): the feed keeps its place in the
     // order.
@@ -152,7 +152,7 @@ export async function pollFeed(
   }
 }
 
-/** @throws {PartnerError} */
+/** @throws {BridgeFault} */
 async function readPages(
   deps: PollDeps,
   { feed, trail }: { readonly feed: Feed; readonly trail: Trail },

@@ -2,7 +2,7 @@ import { advertIdPattern } from '../../shared/contract/checks.ts';
 import { advertsFeed, type Feed } from '../../shared/contract/messages.ts';
 import { isCursor } from '../../shared/contract/partner-service.ts';
 import { type Clock, knownSuccess, toInstant } from '../../shared/domain/clock.ts';
-import { PartnerError } from '../../shared/domain/faults.ts';
+import { BridgeFault } from '../../shared/domain/faults.ts';
 import { mayBeCursorRejection } from '../../shared/partner-api/error-answers.ts';
 import type { CallOptions, FeedReader, ReceivedPage } from '../../shared/ports/readers.ts';
 import { type FeedState, type FeedStates, feedsOfAccount } from '../../shared/state/feed-states.ts';
@@ -27,7 +27,7 @@ export interface ReadOptions extends CallOptions {
  * without it: from the last success minus the overlap, or during a resync from the resync's start. If that fails too,
  * the cursor was not the cause, and the state stays unchanged.
  *
- * @throws {PartnerError}
+ * @throws {BridgeFault}
  */
 export async function readPageOrStartOver(
   reader: FeedReader,
@@ -42,7 +42,7 @@ export async function readPageOrStartOver(
       const received = await reader.readPage(partnerAccount, query, options);
       return { ...received, since, startedOver: false };
     } catch (fault) {
-      if (cursor === undefined || !(fault instanceof PartnerError) || !mayBeCursorRejection(fault))
+      if (cursor === undefined || !(fault instanceof BridgeFault) || !mayBeCursorRejection(fault))
         throw fault;
     }
   }

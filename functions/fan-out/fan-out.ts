@@ -8,7 +8,7 @@
 import type { AdvertEvent } from '../../shared/contract/events.ts';
 import { lateAfterSeconds, metrics } from '../../shared/contract/names.ts';
 import { isPublished, type PublishedEvents } from '../../shared/domain/advert-event.ts';
-import { asPartnerError, PartnerError } from '../../shared/domain/faults.ts';
+import { asBridgeFault, BridgeFault } from '../../shared/domain/faults.ts';
 import { endOfHold, holdMeanings, holdOf } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { CachedAccounts } from '../../shared/partner-api/cached-rows.ts';
@@ -64,8 +64,8 @@ const isOver = (account: PartnerAccount, generation: number): boolean =>
   account.generation > generation || (account.generation === generation && account.forgetting === true);
 
 /** Judged before any other work, because that work may be what crashes. */
-const deliveredTooOften = ({ receives }: Delivery): PartnerError =>
-  new PartnerError(
+const deliveredTooOften = ({ receives }: Delivery): BridgeFault =>
+  new BridgeFault(
     'delivered-too-often',
     `delivered ${receives} times without a result: fan-out crashes or times out each time. See its log`,
   );
@@ -118,7 +118,7 @@ export function createFanOut(given: FanOutDeps) {
    */
   async function placeOf(
     { message }: Group[0],
-    fault: PartnerError,
+    fault: BridgeFault,
   ): Promise<'aside' | 'gone' | 'queue' | { readonly later: number }> {
     // Planted fault: aged-while-paused
     if (fault.code === 'operator-paused') return 'aside';
@@ -151,13 +151,13 @@ export function createFanOut(given: FanOutDeps) {
       if (!account || isOver(account, generation)) return forgotten(group);
       if (account.generation < generation) {
         const message = `the message is of generation ${generation}, its partner account still of ${account.generation}`;
-        throw new PartnerError('transient', message, { retryAfterMs: generationAheadMs });
+        throw new BridgeFault('transient', message, { retryAfterMs: generationAheadMs });
       }
       // Planted fault: hidden-while-paused
       if (isLong(heldUntil(account))) return hold(group);
       return await settleAdvert(deps, group, deadlineMs);
     } catch (error) {
-      const fault = asPartnerError(error);
+      const fault = asBridgeFault(error);
       // If the account cannot be read, the messages stay in the queue and the next delivery decides.
       const place = await placeOf(head, fault).catch(() => 'queue');
       if (place === 'gone') return forgotten(group);

@@ -9,7 +9,7 @@ import { metrics } from '../../shared/contract/names.ts';
 import { objectKeyOf } from '../../shared/domain/advert-event.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { backoffMs } from '../../shared/domain/concurrency.ts';
-import type { FaultPolicy, PartnerError } from '../../shared/domain/faults.ts';
+import type { BridgeFault, FaultPolicy } from '../../shared/domain/faults.ts';
 import type { Delivery, Settlement } from '../../shared/ports/queue.ts';
 import { type AdvertDeps, firstRow, type Group, keyOf, type RetrySettings } from './advert.ts';
 
@@ -46,11 +46,11 @@ const retryPolicies: Readonly<Record<FaultPolicy['deadLettered'], RetryPolicy>> 
   'by-age': { baseMs: 1_000, capMs: 300_000, countsTries: false },
 };
 
-const retryPolicyOf = ({ policy }: PartnerError): RetryPolicy => retryPolicies[policy.deadLettered];
+const retryPolicyOf = ({ policy }: BridgeFault): RetryPolicy => retryPolicies[policy.deadLettered];
 
 /** Whether the message becomes a dead letter because of this fault. */
 function isGivenUp(
-  { policy }: PartnerError,
+  { policy }: BridgeFault,
   { tries }: Attempts,
   ageMs: number,
   { advertTries, maxAgeMs }: RetrySettings,
@@ -68,7 +68,7 @@ function isGivenUp(
 /** The longest that SQS hides a message is twelve hours. */
 const longestWaitMs = 6 * 3_600_000;
 /** The service asked to wait in its answer about this advert. */
-const isOwnWait = ({ code, status }: PartnerError): boolean => code === 'transient' && status !== undefined;
+const isOwnWait = ({ code, status }: BridgeFault): boolean => code === 'transient' && status !== undefined;
 
 export interface DelayOptions {
   readonly longestHiddenMs?: number;
@@ -80,7 +80,7 @@ export interface DelayOptions {
  * early, so that minimum is capped at `longestHiddenMs`. Where the service named a time for this advert alone, it is not.
  */
 export function delayAfter(
-  fault: PartnerError,
+  fault: BridgeFault,
   { tries, receives }: Attempts,
   { longestHiddenMs = defaultLongestHiddenMs, random }: DelayOptions,
 ): number {
@@ -131,7 +131,7 @@ export function sendBack(
  * Decides what happens to an advert's messages after a fault: all go back to the queue with a delay, or the oldest
  * becomes a dead letter and the others go back. Never rejects.
  */
-export async function afterFault(deps: AdvertDeps, group: Group, fault: PartnerError): Promise<Settlement[]> {
+export async function afterFault(deps: AdvertDeps, group: Group, fault: BridgeFault): Promise<Settlement[]> {
   const { observer, clock, random, settings } = deps;
   const head = group[0];
   const { partnerAccount, correlationId } = head.message;
@@ -161,7 +161,7 @@ export async function afterFault(deps: AdvertDeps, group: Group, fault: PartnerE
  *
  * @returns the number of tries, this one included
  */
-async function countTry({ histories }: AdvertDeps, [head]: Group, fault: PartnerError): Promise<number> {
+async function countTry({ histories }: AdvertDeps, [head]: Group, fault: BridgeFault): Promise<number> {
   const row = await histories.read(keyOf(head.message));
   const tries = (row?.tries ?? 0) + 1;
   if (row && !retryPolicyOf(fault).countsTries) return tries;

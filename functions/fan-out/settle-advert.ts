@@ -2,7 +2,7 @@ import type { AdvertEvent } from '../../shared/contract/events.ts';
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import { advertEvent, copyFields } from '../../shared/domain/advert-event.ts';
-import { PartnerError } from '../../shared/domain/faults.ts';
+import { BridgeFault } from '../../shared/domain/faults.ts';
 import type { Outcome, Settlement } from '../../shared/ports/queue.ts';
 import type { ObservedAdvert } from '../../shared/ports/readers.ts';
 import type { AdvertRow } from '../../shared/state/advert-histories.ts';
@@ -22,7 +22,7 @@ const conflictDelayMs = 1_000;
 /**
  * Brings one advert's history up to date and decides about its messages, which succeed or go back together.
  *
- * @throws {PartnerError} or the errors of the tables and the bus
+ * @throws {BridgeFault} or the errors of the tables and the bus
  */
 export async function settleAdvert(
   deps: AdvertDeps,
@@ -42,7 +42,7 @@ export async function settleAdvert(
       }));
     }
   }
-  throw new PartnerError('transient', 'no time left for this advert', { retryAfterMs: conflictDelayMs });
+  throw new BridgeFault('transient', 'no time left for this advert', { retryAfterMs: conflictDelayMs });
 }
 
 /**
@@ -131,7 +131,7 @@ function isEventOf({ envelope }: AdvertRow, group: Group): boolean {
 
 /** A history must not begin again within its generation, because it would assign its sequence numbers twice. */
 const historyRemoved = () =>
-  new PartnerError('generation-over', 'the history of the partner account was removed meanwhile');
+  new BridgeFault('generation-over', 'the history of the partner account was removed meanwhile');
 
 /** Counts and names an advert that was published wrong. A group with another message is about a change on its way. */
 function reportAudit(
@@ -158,7 +158,7 @@ async function observe(
   try {
     return await adverts.readAdvert(partnerAccount, advertId, { deadlineMs, generation, feed });
   } catch (error) {
-    if (error instanceof PartnerError && error.code === 'not-found')
+    if (error instanceof BridgeFault && error.code === 'not-found')
       return { status: null, receivedAt: clock.now() };
     throw error;
   }

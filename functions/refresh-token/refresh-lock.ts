@@ -1,6 +1,6 @@
 import type { RefreshRequest, Rejection } from '../../shared/contract/invocations.ts';
 import { type Clock, isLasting } from '../../shared/domain/clock.ts';
-import { PartnerError } from '../../shared/domain/faults.ts';
+import { BridgeFault } from '../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { EventPublisher } from '../../shared/ports/event-publisher.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
@@ -95,7 +95,7 @@ const lookAgainMs = 500;
  *
  * @param work receives the holder name of the lock
  * @param unknown runs instead of `work` if there is no such account
- * @throws {PartnerError} `account-busy` when another process still holds the lock at the deadline
+ * @throws {BridgeFault} `account-busy` when another process still holds the lock at the deadline
  */
 export async function exclusively<T>(
   deps: LockDeps,
@@ -110,7 +110,7 @@ export async function exclusively<T>(
     const result = await withRefreshLock(deps, name, work);
     if (result !== busy) return result;
     if (clock.now() + lookAgainMs >= deadlineMs) {
-      throw new PartnerError(
+      throw new BridgeFault(
         'account-busy',
         `somebody else is refreshing the token of ${name} or connecting it: try again in two minutes`,
       );

@@ -6,7 +6,7 @@
 
 import type { RefreshOutcome } from '../../shared/contract/invocations.ts';
 import { metrics } from '../../shared/contract/names.ts';
-import { asPartnerError, type PartnerError } from '../../shared/domain/faults.ts';
+import { asBridgeFault, type BridgeFault } from '../../shared/domain/faults.ts';
 import { endOfHold, type Hold, heldBy, withHold } from '../../shared/domain/holds.ts';
 import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
 import type { TokenPair } from '../../shared/domain/secret.ts';
@@ -61,7 +61,7 @@ export function createRefreshToken(deps: RefreshDeps) {
     try {
       return await refreshOnce(request, options);
     } catch (error) {
-      return failed(request.partnerAccount, asPartnerError(error));
+      return failed(request.partnerAccount, asBridgeFault(error));
     }
   }
 
@@ -101,7 +101,7 @@ export function createRefreshToken(deps: RefreshDeps) {
     }
     if (because === 'scope-insufficient') return stopAccount(account, holder, because);
     const grant = { type: 'refresh_token', refreshToken: current.pair.refreshToken } as const;
-    const received = await requestTokens(grant, options).catch(asPartnerError);
+    const received = await requestTokens(grant, options).catch(asBridgeFault);
     if (received instanceof Error) {
       if (received.code !== 'grant-rejected') return failed(name, received);
       return stopAccount(account, holder, 'refresh-token-rejected');
@@ -218,7 +218,7 @@ export function createRefreshToken(deps: RefreshDeps) {
     return account;
   }
 
-  function failed(name: string, fault: PartnerError): RefreshOutcome {
+  function failed(name: string, fault: BridgeFault): RefreshOutcome {
     const fields = { partnerAccount: name, fault: fault.code, reason: fault.message, error: fault.cause };
     if (fault.policy.needsAttention) {
       observer.count(metrics.needsAttention, 1);

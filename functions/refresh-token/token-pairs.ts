@@ -1,7 +1,7 @@
 import { metrics } from '../../shared/contract/names.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import { backoffMs } from '../../shared/domain/concurrency.ts';
-import { PartnerError } from '../../shared/domain/faults.ts';
+import { BridgeFault } from '../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { Secret, type StoredPair, type TokenPair } from '../../shared/domain/secret.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
@@ -105,7 +105,7 @@ function isNext({ generation, token }: PartnerAccount, { pair }: VersionedPair):
  * The pair that the account's row names, or the next one.
  *
  * @returns undefined if there is none
- * @throws {PartnerError} `transient` when the deadline does not leave the time to be sure of that
+ * @throws {BridgeFault} `transient` when the deadline does not leave the time to be sure of that
  */
 export async function newestPair(
   { vault, clock }: Pick<RefreshDeps, 'vault' | 'clock'>,
@@ -121,7 +121,7 @@ export async function newestPair(
     if (named?.version === token?.version) return named;
     if (clock.now() >= untilMs) return undefined;
     if (clock.now() + lookMs >= deadlineMs)
-      throw new PartnerError('transient', `the token pair of partner account ${name} cannot be read yet`);
+      throw new BridgeFault('transient', `the token pair of partner account ${name} cannot be read yet`);
     await clock.sleep(lookMs);
   }
 }

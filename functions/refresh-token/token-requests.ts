@@ -1,6 +1,6 @@
 /** Sends token requests with the application's credentials, which may be replaced at any time. */
 import type { Clock } from '../../shared/domain/clock.ts';
-import { PartnerError } from '../../shared/domain/faults.ts';
+import { BridgeFault } from '../../shared/domain/faults.ts';
 import type { Application } from '../../shared/domain/secret.ts';
 import type { ApplicationSecret, Grant, ReceivedTokens, TokenEndpoint } from '../../shared/ports/tokens.ts';
 
@@ -35,7 +35,7 @@ export function createTokenRequests({ application, endpoint, clock }: TokenReque
     kept && clock.now() - kept.readAt < maxAgeMs ? kept.credentials : read();
 
   /**
-   * @throws {PartnerError} as for the endpoint; `client-rejected` only if the service rejects the currently stored
+   * @throws {BridgeFault} as for the endpoint; `client-rejected` only if the service rejects the currently stored
    * credentials
    */
   return async (grant: Grant, options: { readonly deadlineMs: number }): Promise<ReceivedTokens> => {
@@ -43,7 +43,7 @@ export function createTokenRequests({ application, endpoint, clock }: TokenReque
     try {
       return await endpoint.requestTokens(used, grant, options);
     } catch (error) {
-      if (!(error instanceof PartnerError) || error.code !== 'client-rejected') throw error;
+      if (!(error instanceof BridgeFault) || error.code !== 'client-rejected') throw error;
       const stored = await read();
       if (isSame(stored, used)) throw error;
       return endpoint.requestTokens(stored, grant, options);

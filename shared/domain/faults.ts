@@ -128,8 +128,8 @@ export interface FaultDetails {
 }
 
 /** A failed request to the partner service. The message contains no secret. */
-export class PartnerError extends Error {
-  override readonly name = 'PartnerError';
+export class BridgeFault extends Error {
+  override readonly name = 'BridgeFault';
   readonly code: FaultKind;
   readonly status: number | undefined;
   readonly serviceCode: string | undefined;
@@ -153,15 +153,14 @@ export class PartnerError extends Error {
 /** Names of AWS errors about a resource that is missing or denied. Waiting does not help. */
 const unusable = /^(AccessDenied|KMSAccessDenied|ResourceNotFound|QueueDoesNotExist)/;
 
-/** Converts any error to a {@link PartnerError}: an unexpected error becomes `transient`, with the error as its cause. */
-export function asPartnerError(error: unknown): PartnerError {
-  if (error instanceof PartnerError) return error;
-  if (error instanceof ShapeError)
-    return new PartnerError('malformed-state', error.message, { cause: error });
+/** Converts any error to a {@link BridgeFault}: an unexpected error becomes `transient`, with the error as its cause. */
+export function asBridgeFault(error: unknown): BridgeFault {
+  if (error instanceof BridgeFault) return error;
+  if (error instanceof ShapeError) return new BridgeFault('malformed-state', error.message, { cause: error });
   if (error instanceof Error && unusable.test(error.name)) {
     const message = `a resource of the bridge cannot be used: ${error.name}: ${error.message}`;
-    return new PartnerError('resource-unusable', message, { cause: error });
+    return new BridgeFault('resource-unusable', message, { cause: error });
   }
   const name = error instanceof Error ? error.name : typeof error;
-  return new PartnerError('transient', `unexpected ${name}`, { cause: error });
+  return new BridgeFault('transient', `unexpected ${name}`, { cause: error });
 }

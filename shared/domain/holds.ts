@@ -3,7 +3,7 @@
  * blame.ts decides when the service's answers make one.
  */
 import { isLasting } from './clock.ts';
-import { type FaultKind, PartnerError } from './faults.ts';
+import { BridgeFault, type FaultKind } from './faults.ts';
 
 export type HoldKind = 'authorization' | 'operator' | 'service' | 'circuit' | 'token';
 
@@ -132,7 +132,7 @@ export function withoutHolds<T extends Holder>(holder: T, isOver: (hold: Hold) =
 }
 
 /** The fault of a request that is not sent. @param account undefined: the whole bridge is on hold */
-export function heldFault(hold: Hold, account: string | undefined, nowMs: number): PartnerError {
+export function heldFault(hold: Hold, account: string | undefined, nowMs: number): BridgeFault {
   const { kind, reason, who } = hold;
   const untilMs = endOfHold(hold);
   const whose = account === undefined ? 'the whole bridge' : `partner account ${account}`;
@@ -141,7 +141,7 @@ export function heldFault(hold: Hold, account: string | undefined, nowMs: number
   const meaning = holdMeanings[kind];
   const fault = account === undefined ? meaning.bridge : meaning.account;
   const verb = kind === 'authorization' ? 'is stopped' : 'is paused';
-  return new PartnerError(fault, `${whose} ${verb}${by}${why}`, {
+  return new BridgeFault(fault, `${whose} ${verb}${by}${why}`, {
     ...(Number.isFinite(untilMs) && { retryAfterMs: Math.max(1, untilMs - nowMs) }),
   });
 }

@@ -8,7 +8,7 @@ import {
   type TokenAnswer,
   tokenAnswer,
 } from '../contract/partner-service.ts';
-import { PartnerError } from '../domain/faults.ts';
+import { BridgeFault } from '../domain/faults.ts';
 import { repeatsSecret } from '../domain/redaction.ts';
 import { Secret } from '../domain/secret.ts';
 import type { ObservedAdvert } from '../ports/readers.ts';
@@ -32,7 +32,7 @@ interface AskedWith {
  * A page of the feed.
  *
  * @param limit number of requested entries; a page must not have more
- * @throws {PartnerError} `transient`, `contract-broken`
+ * @throws {BridgeFault} `transient`, `contract-broken`
  * @see partner-api.md §2.1
  */
 export function pageIn(answer: Answer, { what, token }: AskedWith, limit: number): FeedPage {
@@ -66,7 +66,7 @@ function jsonOf(value: unknown): string | undefined {
  * Parses the status of an advert (or other object), and returns the object as it was sent.
  *
  * @param id the requested ID, because the status of another advert must not be accepted
- * @throws {PartnerError} `transient`, `contract-broken`
+ * @throws {BridgeFault} `transient`, `contract-broken`
  * @see partner-api.md §2.2
  */
 export function advertIn(
@@ -120,7 +120,7 @@ function exactIds({ body = '' }: Answer): unknown {
  * scopes are shown to people.
  *
  * @param secrets credentials of the request
- * @throws {PartnerError} `transient`, `contract-broken`
+ * @throws {BridgeFault} `transient`, `contract-broken`
  * @see partner-api.md §2.3
  */
 export function tokensIn(
@@ -173,7 +173,7 @@ function checkedAs<S extends v.GenericSchema<unknown, unknown>>(
     return checked(schema, value, what);
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error;
-    throw new PartnerError('contract-broken', error.message, { status: answer.status, cause: error });
+    throw new BridgeFault('contract-broken', error.message, { status: answer.status, cause: error });
   }
 }
 
@@ -187,11 +187,11 @@ function parsed(answer: Answer, what: string): unknown {
     return JSON.parse(withoutMark(body));
   } catch {
     // The parser's error quotes the text, which may contain a token, so it is not passed on as the cause.
-    throw new PartnerError('transient', `${what} answered ${status} with something that is not JSON`, {
+    throw new BridgeFault('transient', `${what} answered ${status} with something that is not JSON`, {
       status,
     });
   }
 }
 
 const broken = (what: string, { status }: Answer, flaw: string) =>
-  new PartnerError('contract-broken', `${what}: ${flaw}`, { status });
+  new BridgeFault('contract-broken', `${what}: ${flaw}`, { status });

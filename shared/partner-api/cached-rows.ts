@@ -1,6 +1,6 @@
 import type { OnUnreadable } from '../contract/checks.ts';
 import { type Clock, isYoung, systemClock } from '../domain/clock.ts';
-import { asPartnerError, PartnerError } from '../domain/faults.ts';
+import { asBridgeFault, BridgeFault } from '../domain/faults.ts';
 import { type PartnerAccount, stopOf } from '../domain/partner-account.ts';
 import { type BudgetState, type BudgetStore, freshBudget, type Reservation } from '../state/budget.ts';
 import type { PartnerAccounts } from '../state/partner-accounts.ts';
@@ -64,7 +64,7 @@ export class CachedAccounts implements Accounts {
   /**
    * Reads the row; concurrent callers share one read.
    *
-   * @throws {PartnerError} `transient` if the read takes so long that the row would be too old; also errors of the adapter
+   * @throws {BridgeFault} `transient` if the read takes so long that the row would be too old; also errors of the adapter
    */
   get(name: string): Promise<PartnerAccount | undefined> {
     const running = this.#reading.get(name);
@@ -78,7 +78,7 @@ export class CachedAccounts implements Accounts {
     const readAt = this.#clock.now();
     const found = await this.read(name);
     if (isYoung(readAt, this.#clock.now(), rowMaxAgeMs)) return found;
-    throw new PartnerError('transient', `the row of partner account ${name} cannot be read in time`);
+    throw new BridgeFault('transient', `the row of partner account ${name} cannot be read in time`);
   }
 
   #keep(name: string, cached: CachedAccount): void {
@@ -152,7 +152,7 @@ async function reached<T>(access: Promise<T>): Promise<T> {
   try {
     return await access;
   } catch (error) {
-    const { code, message } = asPartnerError(error);
-    throw new PartnerError(code, `the rate budget cannot be reached: ${message}`, { cause: error });
+    const { code, message } = asBridgeFault(error);
+    throw new BridgeFault(code, `the rate budget cannot be reached: ${message}`, { cause: error });
   }
 }

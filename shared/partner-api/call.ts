@@ -5,7 +5,7 @@
 
 import type { Clock } from '../domain/clock.ts';
 import { type BackoffOptions, backoffMs } from '../domain/concurrency.ts';
-import { PartnerError } from '../domain/faults.ts';
+import { BridgeFault } from '../domain/faults.ts';
 import { Secret } from '../domain/secret.ts';
 import type { Answers } from '../state/activity.ts';
 import { type Asked, faultOfAnswer, faultOfSilence } from './error-answers.ts';
@@ -45,7 +45,7 @@ export interface CallRequest extends Omit<Asked, 'secrets'> {
   readonly resource: string;
   readonly deadlineMs: number;
   /** Whether a fault may be caused only by the cursor or the token: then the next request for the resource decides. */
-  readonly isUndecided?: ((fault: PartnerError) => boolean) | undefined;
+  readonly isUndecided?: ((fault: BridgeFault) => boolean) | undefined;
 }
 
 /** A request that was answered. */
@@ -65,7 +65,7 @@ interface Exchange extends Sent {
 interface Silence {
   readonly sentAt: number;
   readonly answer?: undefined;
-  readonly fault: PartnerError;
+  readonly fault: BridgeFault;
 }
 
 type Read<T> = (answer: Answer, sent: Sent) => T;
@@ -79,7 +79,7 @@ export function createCaller(deps: CallerDeps) {
   const connections = createConnections(concurrency);
 
   const outOfTime = ({ what }: CallRequest) =>
-    new PartnerError('transient', `${what}: no time left, not sent`);
+    new BridgeFault('transient', `${what}: no time left, not sent`);
 
   /** Asks for a hold of the bridge, then for one of the account. @returns the token, nearly always without waiting */
   function admitted({ resource, token }: CallRequest): Secret | Promise<Secret> {
@@ -123,7 +123,7 @@ export function createCaller(deps: CallerDeps) {
   }
 
   /** @returns the fault of a request that was sent; throws if none was sent */
-  async function attempt<T>(request: CallRequest, read: Read<T>): Promise<T | PartnerError> {
+  async function attempt<T>(request: CallRequest, read: Read<T>): Promise<T | BridgeFault> {
     const leftMs = request.deadlineMs - clock.now();
     if (leftMs <= 0) throw outOfTime(request);
     // A renewal must not occupy a connection. Nor does a token request take one, for which the others may wait.
@@ -140,7 +140,7 @@ export function createCaller(deps: CallerDeps) {
     const { account, resource, isUndecided } = request;
     const { sentAt, answer } = exchanged;
     const outcome = exchanged.fault ?? judge(exchanged, request, read, maxPauseMs);
-    const fault = outcome instanceof PartnerError ? outcome : undefined;
+    const fault = outcome instanceof BridgeFault ? outcome : undefined;
     const ms = clock.now() - sentAt;
     answers?.note({ status: answer?.status, fault, ms, resource, account });
     const noted = holds.answered(
@@ -155,14 +155,14 @@ export function createCaller(deps: CallerDeps) {
   /**
    * Repeats attempts until one succeeds, the retry policy allows no more, or the next one would be too late.
    *
-   * @throws {PartnerError} the fault of the last attempt
+   * @throws {BridgeFault} the fault of the last attempt
    */
   return async function call<T>(request: CallRequest, policy: RetryPolicy, read: Read<T>): Promise<T> {
     // Where the last answer was a fault, the queue or the next run repeats, with growing delays.
     const maxAttempts = holds.isFailing(request.resource) ? 1 : policy.maxAttempts;
     for (let made = 1; ; made += 1) {
       const outcome = await attempt(request, read);
-      if (!(outcome instanceof PartnerError)) return outcome;
+      if (!(outcome instanceof BridgeFault)) return outcome;
       if (made >= maxAttempts || !policy.covers(outcome)) throw outcome;
       const waitMs = waitBefore(outcome, made, { ...policy, random });
       if (clock.now() + waitMs >= request.deadlineMs) throw outcome;
@@ -176,14 +176,14 @@ function judge<T>(
   { what, endpoint, secrets = [] }: CallRequest,
   read: Read<T>,
   maxPauseMs: number,
-): T | PartnerError {
+): T | BridgeFault {
   const { answer, token, receivedAt } = exchange;
   if (answer.status < 200 || answer.status > 299)
     return faultOfAnswer(answer, { what, endpoint, secrets: [token, ...secrets] }, receivedAt, maxPauseMs);
   try {
     return read(answer, exchange);
   } catch (error) {
-    if (error instanceof PartnerError) return error;
+    if (error instanceof BridgeFault) return error;
     throw error;
   }
 }
@@ -192,7 +192,7 @@ function judge<T>(
  * No jitter if the service named the time. One millisecond is added, because a timer may fire early while the pause
  * still lasts.
  */
-const waitBefore = ({ retryAfterMs }: PartnerError, made: number, backoff: BackoffOptions): number =>
+const waitBefore = ({ retryAfterMs }: BridgeFault, made: number, backoff: BackoffOptions): number =>
   retryAfterMs === undefined ? backoffMs(made, backoff) : retryAfterMs + 1;
 
 export interface RetryPolicy {
@@ -202,7 +202,7 @@ export interface RetryPolicy {
   readonly baseMs: number;
   readonly capMs: number;
   /** Whether this fault may be retried. */
-  readonly covers: (fault: PartnerError) => boolean;
+  readonly covers: (fault: BridgeFault) => boolean;
 }
 
 /** Retries every transient fault: a GET changes nothing, so it may be repeated. */

@@ -7,7 +7,7 @@ import { checked } from '../contract/checks.ts';
 import type { Feed } from '../contract/messages.ts';
 import { partnerBaseUrl } from '../contract/settings.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
-import type { PartnerError } from '../domain/faults.ts';
+import type { BridgeFault } from '../domain/faults.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { FeedQuery, ObservedAdvert, ReceivedPage } from '../ports/readers.ts';
@@ -52,7 +52,7 @@ export interface CallOptions {
   /** Owner of the token: bad answers about several of its adverts put it on hold. */
   readonly partnerAccount?: string;
   /** Whether the caller repeats the request after this fault, so that the fault decides nothing. Default: no. */
-  readonly isUndecided?: (fault: PartnerError) => boolean;
+  readonly isUndecided?: (fault: BridgeFault) => boolean;
 }
 
 /**
@@ -72,7 +72,7 @@ export interface ListQuery {
   readonly limitParameter?: string;
 }
 
-/** The calls that the bridge makes to the service. All methods throw {PartnerError}; none depends on `this`. */
+/** The calls that the bridge makes to the service. All methods throw {BridgeFault}; none depends on `this`. */
 export interface PartnerClient extends TokenEndpoint, ConsentPage {
   /** Reads one page of a feed. @see partner-api.md §4.1 */
   feedPage(token: AccessTokenOf, query: FeedQuery, options: CallOptions): Promise<ReceivedPage>;
@@ -127,7 +127,7 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
     async feedPage(token, query, callOptions) {
       const request = get(token, query.feed.path, feedQuery(query), callOptions);
       // The drain repeats the request without the cursor, and that answer counts.
-      const isUndecided = (fault: PartnerError) =>
+      const isUndecided = (fault: BridgeFault) =>
         request.isUndecided?.(fault) === true || (query.cursor !== undefined && mayBeCursorRejection(fault));
       return call({ ...request, isUndecided }, getPolicy, (answer, { receivedAt, token: used }) => ({
         page: pageIn(answer, { what: request.what, token: used }, query.limit),

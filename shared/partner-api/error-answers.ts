@@ -1,7 +1,7 @@
 /** Turns error answers of the partner service, and missing answers, into faults. The decisions are in fault-table.ts. */
 import * as v from 'valibot';
 import { errorBodies, type Problem } from '../contract/partner-service.ts';
-import { type FaultKind, PartnerError } from '../domain/faults.ts';
+import { BridgeFault, type FaultKind } from '../domain/faults.ts';
 import { withoutNamedValues, withoutSecrets } from '../domain/redaction.ts';
 import { redacted, type Secret } from '../domain/secret.ts';
 import { decodedText } from '../domain/text.ts';
@@ -29,7 +29,7 @@ export function faultOfAnswer(
   asked: Asked,
   nowMs: number,
   maxWaitMs = Number.POSITIVE_INFINITY,
-): PartnerError {
+): BridgeFault {
   const { status, head } = answer;
   const body = withChallenge(readErrorBody(answer.body, knownCodes), head.headers['www-authenticate']);
   const kind = rowFor(asked.endpoint, status, body)?.kind ?? uncoveredKind;
@@ -38,7 +38,7 @@ export function faultOfAnswer(
   const asksToWait = kind === 'rate-limited' || status === 503;
   const waitMs = asksToWait ? retryAfterMs(head.headers['retry-after'], head.headers.date, nowMs) : undefined;
   const message = `${asked.what} answered ${status}${serviceCode ? ` ${serviceCode}` : ''}${said ? `: ${said}` : ''}`;
-  return new PartnerError(kind, message, {
+  return new BridgeFault(kind, message, {
     status,
     ...(serviceCode === undefined ? {} : { serviceCode }),
     ...(waitMs === undefined ? {} : { retryAfterMs: Math.min(waitMs, maxWaitMs) }),
@@ -58,9 +58,9 @@ const harmless = (code: string | undefined, secrets: readonly Secret[]): string 
   code !== undefined && cleanText(code, secrets) === code ? code : undefined;
 
 /** Returns the fault for a request without an answer, which is always transient. */
-export function faultOfSilence(error: NoAnswerError, what: string): PartnerError {
+export function faultOfSilence(error: NoAnswerError, what: string): BridgeFault {
   const code = (error.cause as NodeJS.ErrnoException | undefined)?.code;
-  return new PartnerError('transient', `${what}: ${error.message}${code ? ` (${code})` : ''}`, {
+  return new BridgeFault('transient', `${what}: ${error.message}${code ? ` (${code})` : ''}`, {
     cause: error,
   });
 }
@@ -81,7 +81,7 @@ const otherMeanings: ReadonlySet<FaultKind> = new Set<FaultKind>([
  *
  * @see partner-api.md §4.1 rule 7
  */
-export function mayBeCursorRejection({ status, code, serviceCode = '' }: PartnerError): boolean {
+export function mayBeCursorRejection({ status, code, serviceCode = '' }: BridgeFault): boolean {
   return rejectionStatuses.has(status) && !otherMeanings.has(code) && !/version/i.test(serviceCode);
 }
 

@@ -6,7 +6,7 @@
 import { metrics } from '../contract/names.ts';
 import { afterTrial, Blame, type Evidence, isEndedBy, isEvidence } from '../domain/blame.ts';
 import type { Clock } from '../domain/clock.ts';
-import type { PartnerError } from '../domain/faults.ts';
+import type { BridgeFault } from '../domain/faults.ts';
 import {
   blamingHold,
   endOfHold,
@@ -44,7 +44,7 @@ export interface HoldKeeperOptions {
 /** Evidence, with what the service's fault says besides. */
 export interface Answered extends Omit<Evidence, 'fault' | 'retryAfterMs'> {
   /** Undefined after a success. */
-  readonly fault: PartnerError | undefined;
+  readonly fault: BridgeFault | undefined;
 }
 
 type Rule = <T extends Holder>(holder: T) => T;
@@ -87,7 +87,7 @@ export class HoldKeeper {
    * @param account its row, at most five seconds old; undefined: decides whether the bridge is on hold
    * @param isForTokens whether this is a token request, which is sent even during an operator's hold
    * @returns undefined if the request may be sent; otherwise a promise to wait for
-   * @throws {PartnerError} the fault of the hold
+   * @throws {BridgeFault} the fault of the hold
    */
   admit(
     account: PartnerAccount | undefined,
@@ -191,7 +191,7 @@ export class HoldKeeper {
     return this.#stored(undefined, (state) => withoutHolds(state, isOver));
   }
 
-  #holdBack(account: string | undefined, hold: Hold, fault: PartnerError | undefined): Promise<unknown> {
+  #holdBack(account: string | undefined, hold: Hold, fault: BridgeFault | undefined): Promise<unknown> {
     const { observer } = this.#options;
     const askedMs = fault?.askedToWaitMs;
     observer?.warn('requests are on hold because of the answers of the service', {

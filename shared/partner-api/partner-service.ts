@@ -3,7 +3,7 @@
 import { feeds } from '../contract/messages.ts';
 import type { BridgeSettings } from '../contract/settings.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
-import { PartnerError } from '../domain/faults.ts';
+import { BridgeFault } from '../domain/faults.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { AdvertReader, FeedReader } from '../ports/readers.ts';
 import type { AccessToken, RefreshRequester, TokenReader, TokenSource } from '../ports/tokens.ts';
@@ -90,7 +90,7 @@ export interface AdvertLister {
   /**
    * Reads the IDs of one page of a partner account's adverts, for a backfill.
    *
-   * @throws {PartnerError}
+   * @throws {BridgeFault}
    * @see partner-api.md §4.2
    */
   listAdverts(
@@ -136,13 +136,13 @@ function sendWith(tokens: TokenSource): WithToken {
     };
     let isRepeated = false;
     // Rule: one-renewal-for-an-advert
-    const isUndecided = ({ code }: PartnerError) =>
+    const isUndecided = ({ code }: BridgeFault) =>
       code === 'token-rejected' && !isRepeated && renewedFor.get(used.resource) !== used.version;
     for (;;) {
       try {
         return await send(token, { partnerAccount, deadlineMs, isUndecided });
       } catch (fault) {
-        if (!(fault instanceof PartnerError)) throw fault;
+        if (!(fault instanceof BridgeFault)) throw fault;
         const { version, resource } = used;
         if (fault.code === 'scope-insufficient') {
           tokens.reject(partnerAccount, version, fault.code);

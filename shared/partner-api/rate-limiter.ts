@@ -5,7 +5,7 @@
  * This requires `1000 + lateMs + earlyMs < 1000 * spread`.
  */
 import type { Clock } from '../domain/clock.ts';
-import { asPartnerError, PartnerError } from '../domain/faults.ts';
+import { asBridgeFault, BridgeFault } from '../domain/faults.ts';
 import { freeSlotMs, reserveSlots } from '../state/budget.ts';
 import type { CachedBudget } from './cached-rows.ts';
 
@@ -23,7 +23,7 @@ export interface RateLimiter {
    * Resolves when the request may start, with the moment until which it may be sent, ms since 1970. A later one needs
    * another slot.
    *
-   * @throws {PartnerError} `paused`, with `retryAfterMs`: there is no slot before `deadlineMs`; `transient` when the
+   * @throws {BridgeFault} `paused`, with `retryAfterMs`: there is no slot before `deadlineMs`; `transient` when the
    * store cannot be reached
    */
   enter(resource: string, deadlineMs: number): Promise<number>;
@@ -33,7 +33,7 @@ interface Waiter {
   readonly resource: string;
   readonly deadlineMs: number;
   readonly start: (untilMs: number) => void;
-  readonly refuse: (fault: PartnerError) => void;
+  readonly refuse: (fault: BridgeFault) => void;
 }
 
 const spread = 1.05;
@@ -100,7 +100,7 @@ class SharedRateLimiter implements RateLimiter {
     try {
       while (this.#waiters.length > 0) await this.#serveNext();
     } catch (error) {
-      for (const { refuse } of this.#waiters.splice(0)) refuse(asPartnerError(error));
+      for (const { refuse } of this.#waiters.splice(0)) refuse(asBridgeFault(error));
     } finally {
       this.#isServing = false;
     }
@@ -137,7 +137,7 @@ class SharedRateLimiter implements RateLimiter {
    *
    * @param place number of requests that wait before it
    */
-  #refusal(resource: string, deadlineMs: number, place: number): PartnerError | undefined {
+  #refusal(resource: string, deadlineMs: number, place: number): BridgeFault | undefined {
     if (this.#stopped?.aborted) return notSent(resource, 'the bridge is stopping', 0);
     const isReserved = place < this.#slots;
     const firstMs = isReserved ? this.#firstSlotMs : freeSlotMs(this.#budget.state, this.#now());
@@ -192,6 +192,6 @@ class SharedRateLimiter implements RateLimiter {
 }
 
 const notSent = (resource: string, why: string, waitMs: number) =>
-  new PartnerError('paused', `not sent (${resource}): ${why}`, {
+  new BridgeFault('paused', `not sent (${resource}): ${why}`, {
     retryAfterMs: Math.max(1, Math.ceil(waitMs)),
   });

@@ -2,7 +2,7 @@
 
 import { advertIdPattern } from '../contract/checks.ts';
 import type { Feed } from '../contract/messages.ts';
-import { PartnerError } from '../domain/faults.ts';
+import { BridgeFault } from '../domain/faults.ts';
 import type { Application, Secret } from '../domain/secret.ts';
 import type { FeedQuery } from '../ports/readers.ts';
 import type { AuthorizeQuery, Grant } from '../ports/tokens.ts';
@@ -25,12 +25,12 @@ export function queryOf(fields: Readonly<Record<string, string | undefined>>): s
 /**
  * The query of a page of a feed.
  *
- * @throws {PartnerError} `malformed-state` for text that cannot be encoded in a URL (half a surrogate pair)
+ * @throws {BridgeFault} `malformed-state` for text that cannot be encoded in a URL (half a surrogate pair)
  * @see partner-api.md §4.1
  */
 export function feedQuery({ feed, since, cursor, limit }: FeedQuery): string {
   if (!since.isWellFormed() || cursor?.isWellFormed() === false) {
-    throw new PartnerError('malformed-state', `${feed.path}: since or cursor is not well-formed text`);
+    throw new BridgeFault('malformed-state', `${feed.path}: since or cursor is not well-formed text`);
   }
   return queryOf({ since, cursor, limit: String(limit) });
 }
@@ -38,13 +38,13 @@ export function feedQuery({ feed, since, cursor, limit }: FeedQuery): string {
 /**
  * Path of one object of a feed.
  *
- * @throws {PartnerError} `invalid-request` unless the ID is 1 to 20 digits, because other text could lead to another
+ * @throws {BridgeFault} `invalid-request` unless the ID is 1 to 20 digits, because other text could lead to another
  * path
  * @see partner-api.md §4.3
  */
 export function objectPath(feed: Feed, id: string): string {
   if (!advertIdPattern.test(id)) {
-    throw new PartnerError('invalid-request', `an ${feed.object} ID has 1 to 20 digits: not sent`);
+    throw new BridgeFault('invalid-request', `an ${feed.object} ID has 1 to 20 digits: not sent`);
   }
   return feed.pathOf(id);
 }
@@ -111,7 +111,7 @@ export function createHeaders(host: string, acceptLanguage: string | undefined) 
 function bearer(token: Secret): string {
   const text = token.reveal();
   if (/^[\x21-\x7e]+$/.test(text)) return `Bearer ${text}`;
-  throw new PartnerError(
+  throw new BridgeFault(
     'malformed-state',
     'the stored access token has characters that no HTTP header can carry',
   );

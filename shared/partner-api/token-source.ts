@@ -1,6 +1,6 @@
 import type { RefreshOutcome, Rejection } from '../contract/invocations.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
-import { asPartnerError, faultKinds, faultPolicies, PartnerError } from '../domain/faults.ts';
+import { asBridgeFault, BridgeFault, faultKinds, faultPolicies } from '../domain/faults.ts';
 import type { PartnerAccount } from '../domain/partner-account.ts';
 import type { AccessToken, RefreshRequester, TokenReader, TokenSource } from '../ports/tokens.ts';
 import type { CachedAccounts } from './cached-rows.ts';
@@ -64,7 +64,7 @@ class SharedTokenSource implements TokenSource {
       }
     }
     return this.#fetched(...asked).catch((error: unknown) => {
-      throw asPartnerError(error);
+      throw asBridgeFault(error);
     });
   }
 
@@ -76,7 +76,7 @@ class SharedTokenSource implements TokenSource {
     return expiresAt > this.#clock.now() && this.#rejected.get(name)?.version !== version;
   }
 
-  /** @throws {PartnerError} if the account may not be used now */
+  /** @throws {BridgeFault} if the account may not be used now */
   #usable(name: string, generation: number, account: PartnerAccount | undefined): PartnerAccount {
     // Planted fault: generation-not-compared
     if (account?.generation !== generation) throw generationOver(name, generation);
@@ -185,32 +185,32 @@ class SharedTokenSource implements TokenSource {
 }
 
 function asFailed(error: unknown): RefreshOutcome {
-  const { code, message } = asPartnerError(error);
+  const { code, message } = asBridgeFault(error);
   return { kind: 'failed', fault: code, reason: message };
 }
 
 const stopped = (name: string, reason: string) =>
-  new PartnerError('account-stopped', `partner account ${name} is stopped: ${reason}`);
+  new BridgeFault('account-stopped', `partner account ${name} is stopped: ${reason}`);
 
 const paused = (name: string, reason: string, waitMs: number) =>
-  new PartnerError('account-paused', `partner account ${name} waits: ${reason}`, {
+  new BridgeFault('account-paused', `partner account ${name} waits: ${reason}`, {
     retryAfterMs: Math.max(1, waitMs),
   });
 
 /** The message or poll that needed the token is retried; by then its account has another generation, or is forgotten. */
 const generationOver = (name: string, generation: number) =>
-  new PartnerError('generation-over', `generation ${generation} of partner account ${name} is over`, {
+  new BridgeFault('generation-over', `generation ${generation} of partner account ${name} is over`, {
     retryAfterMs: generationMs,
   });
 
 const notRenewed = (name: string, retryAfterMs: number) =>
-  new PartnerError('transient', `the token of partner account ${name} was not renewed in time`, {
+  new BridgeFault('transient', `the token of partner account ${name} was not renewed in time`, {
     retryAfterMs,
   });
 
 /** A failed refresh is never the fault of the advert, so the advert's message must not be dead-lettered by tries. */
-function refreshFailed(name: string, kind: string, reason: string): PartnerError {
+function refreshFailed(name: string, kind: string, reason: string): BridgeFault {
   const known = faultKinds.find((candidate) => candidate === kind) ?? 'transient';
   const blamesAdvert = faultPolicies[known].deadLettered !== 'by-age';
-  return new PartnerError(blamesAdvert ? 'transient' : known, `token of partner account ${name}: ${reason}`);
+  return new BridgeFault(blamesAdvert ? 'transient' : known, `token of partner account ${name}: ${reason}`);
 }

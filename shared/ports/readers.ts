@@ -17,7 +17,7 @@ export interface AdvertReader {
    * @param advertId ID of the object, of whichever feed
    * @param options.generation generation of the message; a token of another generation of the partner account is not
    * used
-   * @throws {PartnerError} `not-found` when the service does not know the advert; `generation-over`
+   * @throws {BridgeFault} `not-found` when the service does not know the advert; `generation-over`
    */
   readAdvert(
     partnerAccount: string,
@@ -42,7 +42,7 @@ export interface CallOptions {
 
 /** The partner service, called with the partner account's current token. */
 export interface FeedReader {
-  /** @throws {PartnerError} */
+  /** @throws {BridgeFault} */
   readPage(partnerAccount: string, query: FeedQuery, options: CallOptions): Promise<ReceivedPage>;
 }
 
@@ -59,7 +59,7 @@ export interface ReceivedPage {
 
 /** Reads the feed with an access token that is not stored yet. */
 export interface FeedProbe {
-  /** @throws {PartnerError} */
+  /** @throws {BridgeFault} */
   feedPage(
     token: Secret,
     query: { readonly feed: Feed; readonly since: string; readonly limit: number },

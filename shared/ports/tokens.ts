@@ -18,7 +18,7 @@ export interface TokenSource {
    *
    * @param resource what is asked for: after a hold, one resource tries the service
    * @param generation generation of the cursor or message for which the token is needed
-   * @throws {PartnerError} `generation-over`, `account-stopped`, `account-paused`, `operator-paused`, `paused`, or a
+   * @throws {BridgeFault} `generation-over`, `account-stopped`, `account-paused`, `operator-paused`, `paused`, or a
    * transient fault
    */
   current(
@@ -80,7 +80,7 @@ export interface ReceivedTokens {
 }
 
 export interface TokenEndpoint {
-  /** @throws {PartnerError} `grant-rejected`, `client-rejected`, `scope-refused`, or a transient fault */
+  /** @throws {BridgeFault} `grant-rejected`, `client-rejected`, `scope-refused`, or a transient fault */
   requestTokens(
     application: Application,
     grant: Grant,

@@ -3,7 +3,7 @@ import { checked, readRows } from '../contract/checks.ts';
 import { type MetricName, metrics } from '../contract/names.ts';
 import { activityRow } from '../contract/rows.ts';
 import { type Clock, isYoung } from '../domain/clock.ts';
-import type { PartnerError } from '../domain/faults.ts';
+import type { BridgeFault } from '../domain/faults.ts';
 import type { Observer } from '../ports/observer.ts';
 import { type Key, type Row, type Store, update } from '../ports/store.ts';
 
@@ -66,7 +66,7 @@ export function sumOf(one: AnswerCounts = {}, other: AnswerCounts = {}): AnswerC
 export interface Answered {
   /** Undefined without an answer. */
   readonly status: number | undefined;
-  readonly fault: PartnerError | undefined;
+  readonly fault: BridgeFault | undefined;
   readonly ms: number;
   readonly resource: string;
   readonly account?: string | undefined;
@@ -126,7 +126,7 @@ export function createAnswers(options: AnswersOptions) {
   };
 }
 
-function kindOf(status: number | undefined, fault: PartnerError | undefined): string {
+function kindOf(status: number | undefined, fault: BridgeFault | undefined): string {
   if (status === undefined) return 'none';
   if (!fault) return 'ok';
   return status >= 500 && fault.code === 'transient' ? '5xx' : fault.code;

@@ -1,5 +1,5 @@
 import type { Clock } from '../../shared/domain/clock.ts';
-import { PartnerError } from '../../shared/domain/faults.ts';
+import { BridgeFault } from '../../shared/domain/faults.ts';
 import type {
   AdvertReader,
   FeedProbe,
@@ -60,7 +60,7 @@ export function createFakeService(clock: Clock) {
       fetched.push(advertId);
       state.beforeAdvert(advertId);
       const status = statuses.get(advertId);
-      if (status === undefined) throw new PartnerError('not-found', 'no such advert', { status: 404 });
+      if (status === undefined) throw new BridgeFault('not-found', 'no such advert', { status: 404 });
       const advert = () => ({ id: advertId, status, title: `Advert ${advertId}`, price: { value: 12 } });
       return { status, advert, receivedAt: clock.now() };
     },

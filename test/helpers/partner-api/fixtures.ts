@@ -1,6 +1,6 @@
 import { advertsFeed } from '../../../shared/contract/messages.ts';
 import type { Clock } from '../../../shared/domain/clock.ts';
-import { PartnerError } from '../../../shared/domain/faults.ts';
+import { BridgeFault } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { CachedBudget } from '../../../shared/partner-api/cached-rows.ts';
 import { createPartnerClient, type PartnerClientOptions } from '../../../shared/partner-api/client.ts';
@@ -56,11 +56,11 @@ export function holdsOf({ clock = sleepless, ...options }: Partial<HoldKeeperOpt
 }
 
 /** The fault that `promise` is rejected with. */
-export async function faultOf(promise: Promise<unknown>): Promise<PartnerError> {
+export async function faultOf(promise: Promise<unknown>): Promise<BridgeFault> {
   const value = await promise.then(
     () => undefined,
     (error: unknown) => error,
   );
-  if (value instanceof PartnerError) return value;
+  if (value instanceof BridgeFault) return value;
   throw new Error(`no fault but ${value instanceof Error ? value.stack : 'an answer'}`);
 }

@@ -1,6 +1,6 @@
 /** A person who runs audits; checks the result of an audit at rest against the model. */
 
-import { PartnerError } from '../../../shared/domain/faults.ts';
+import { BridgeFault } from '../../../shared/domain/faults.ts';
 import type { SimWorld } from './sim-world.ts';
 import type { AuditResult, Stages } from './stages.ts';
 
@@ -59,7 +59,7 @@ export function createAuditor(world: SimWorld, stages: Stages) {
       const known = await givenUp();
       const result = await run(`audit-at-rest-${account}`, account, (error) => {
         // Tokens may expire within a second, which is not a failure of the service.
-        if (!(error instanceof PartnerError) || error.code !== 'transient') return;
+        if (!(error instanceof BridgeFault) || error.code !== 'transient') return;
         violated(account, `cannot be audited, although nothing goes wrong any more: ${error.message}`);
       });
       // If another user was connected under the name without saying so, the service rightly knows none of its adverts.

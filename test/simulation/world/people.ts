@@ -5,7 +5,7 @@
 import { dropDeadLetters, redriveDeadLetters } from '../../../operations/dead-letters.ts';
 import { pause, resume } from '../../../operations/pause.ts';
 import { toInstant } from '../../../shared/domain/clock.ts';
-import { PartnerError } from '../../../shared/domain/faults.ts';
+import { BridgeFault } from '../../../shared/domain/faults.ts';
 import { blamingHold, endOfHold, type Hold, withHold, withoutHolds } from '../../../shared/domain/holds.ts';
 import { stopOf } from '../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
@@ -98,7 +98,7 @@ export function createPeople({ world, stages, auditor, random }: PeopleDeps) {
         message: `${users.currentOf(account)} was taken for the user who was ${account} before`,
       });
     } catch (error) {
-      if (!(error instanceof PartnerError) || error.code !== 'other-user') return;
+      if (!(error instanceof BridgeFault) || error.code !== 'other-user') return;
       users.unsure.delete(account);
       world.coverage.count('person: another user refused');
     }
@@ -111,7 +111,7 @@ export function createPeople({ world, stages, auditor, random }: PeopleDeps) {
     try {
       await stages.connect(named('connect-twin', account), account, { refreshToken });
     } catch (error) {
-      if (error instanceof PartnerError && error.code === 'account-busy')
+      if (error instanceof BridgeFault && error.code === 'account-busy')
         world.coverage.count('person: refused for another one at once');
     }
   }

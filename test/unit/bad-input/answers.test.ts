@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { pairOf } from '../../../functions/refresh-token/token-pairs.ts';
-import { faultKinds, PartnerError } from '../../../shared/domain/faults.ts';
+import { BridgeFault, faultKinds } from '../../../shared/domain/faults.ts';
 import { pairOfText, Secret, textOfPair } from '../../../shared/domain/secret.ts';
 import { advertIn, tokensIn } from '../../../shared/partner-api/answers.ts';
 import { faultOfAnswer, readErrorBody } from '../../../shared/partner-api/error-answers.ts';
@@ -27,7 +27,7 @@ describe('an advert, nearly right', () => {
 
         if (error === undefined) expect(status?.length).toBeLessThanOrEqual(256);
         else
-          expect(error).toMatchObject({ name: 'PartnerError', code: expect.stringMatching(kinds.join('|')) });
+          expect(error).toMatchObject({ name: 'BridgeFault', code: expect.stringMatching(kinds.join('|')) });
         expectNoTrace(error);
       }),
       { numRuns: 600 },
@@ -46,7 +46,7 @@ describe('an advert, nearly right', () => {
         );
 
         if (JSON.stringify(id) !== String(asked) && id !== String(asked))
-          expect(error).toBeInstanceOf(PartnerError);
+          expect(error).toBeInstanceOf(BridgeFault);
       }),
       { numRuns: 300 },
     );
@@ -64,7 +64,7 @@ describe('an advert, nearly right', () => {
   it('is refused where the status is not well-formed text', () => {
     expect(() =>
       advertIn(answer('{"data":{"id":1,"status":"\\ud800"}}'), { what: 'GET /advert', token }, '1'),
-    ).toThrow(PartnerError);
+    ).toThrow(BridgeFault);
   });
 });
 
@@ -92,7 +92,7 @@ describe('an answer of the token endpoint, nearly right', () => {
           textOfPair(tokenPair(pair));
         });
 
-        if (error !== undefined) expect(kinds).toContain((error as PartnerError).code);
+        if (error !== undefined) expect(kinds).toContain((error as BridgeFault).code);
         expectNoTrace(error);
       }),
       { numRuns: 600 },

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { idsOf } from '../../../functions/drain/read-page.ts';
-import { PartnerError } from '../../../shared/domain/faults.ts';
+import { BridgeFault } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { pageIn } from '../../../shared/partner-api/answers.ts';
 import { createCaller, getPolicy } from '../../../shared/partner-api/call.ts';
@@ -70,7 +70,7 @@ describe('a page of the feed, nearly right', () => {
       fc.asyncProperty(nearlyRightJson(right), async (body) => {
         const { page, sent } = await readFrom(body);
 
-        if (page instanceof PartnerError) {
+        if (page instanceof BridgeFault) {
           expect(['transient', 'contract-broken']).toContain(page.code);
           expect(page.message).toContain(what);
           expect(page.message.length).toBeLessThan(1_000);
@@ -90,7 +90,7 @@ describe('a page of the feed, nearly right', () => {
 
         const { deadLettered, coalesced, inFlight, listed } = await world.books();
         if (poll?.pages === 0) {
-          expect(poll).toMatchObject({ end: 'fault', fault: { name: 'PartnerError' } });
+          expect(poll).toMatchObject({ end: 'fault', fault: { name: 'BridgeFault' } });
           expect((await world.feed())?.cursor).toBeUndefined();
           expect(listed).toBe(0);
         } else {
@@ -146,7 +146,7 @@ describe('a page of the feed, nearly right', () => {
           pageIn({ status: 200, body, head: { headers: {} } }, { what, token }, 1_000),
         );
 
-        if (error !== undefined) expect(error).toBeInstanceOf(PartnerError);
+        if (error !== undefined) expect(error).toBeInstanceOf(BridgeFault);
       }),
       { numRuns: 500 },
     );

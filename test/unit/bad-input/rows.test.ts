@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import { createStore } from '../../../shared/aws/store.ts';
 import { ShapeError } from '../../../shared/contract/checks.ts';
-import { asPartnerError } from '../../../shared/domain/faults.ts';
+import { asBridgeFault } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
@@ -87,7 +87,7 @@ describe('the history of an advert, with junk in it', () => {
         const error = await errorOf(await readFrom(value ?? null));
 
         expectNoTrace(error);
-        if (error !== undefined) expect(asPartnerError(error).policy.deadLettered).toBe('by-age');
+        if (error !== undefined) expect(asBridgeFault(error).policy.deadLettered).toBe('by-age');
       }),
       { numRuns: 150 },
     );

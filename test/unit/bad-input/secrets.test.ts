@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { checked, ShapeError } from '../../../shared/contract/checks.ts';
 import { connectEvent, refreshEvent } from '../../../shared/contract/invocations.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
-import { asPartnerError } from '../../../shared/domain/faults.ts';
+import { asBridgeFault } from '../../../shared/domain/faults.ts';
 import { applicationOfText, pairOfText, textOfPair } from '../../../shared/domain/secret.ts';
 import { holdOf } from '../../helpers/holds.ts';
 import { createWorld } from '../../helpers/world.ts';
@@ -78,7 +78,7 @@ describe('a secret, half-written or edited by hand', () => {
   it('is refused where a time in it cannot be', () => {
     const text = JSON.stringify({ ...rightPair, expiresAt: '2026-13-45T99:99:99Z' });
 
-    expect(asPartnerError(pairErrorOf(text)).code).toBe('malformed-state');
+    expect(asBridgeFault(pairErrorOf(text)).code).toBe('malformed-state');
   });
 
   it('can be written again once it was read', async () => {

@@ -4,7 +4,7 @@ import { explained } from '../../../cli/shared/explain.ts';
 import type { Target } from '../../../cli/shared/target.ts';
 import { CommandError, UsageError } from '../../../operations/errors.ts';
 import { ShapeError } from '../../../shared/contract/checks.ts';
-import { type FaultKind, faultKinds, PartnerError } from '../../../shared/domain/faults.ts';
+import { BridgeFault, type FaultKind, faultKinds } from '../../../shared/domain/faults.ts';
 
 const targets: readonly Target[] = [
   { kind: 'local', dir: './state' },
@@ -22,7 +22,7 @@ const notOfCommands: readonly FaultKind[] = [
 ];
 const faults = faultKinds
   .filter((kind) => !notOfCommands.includes(kind))
-  .map((kind): [string, Error] => [kind, new PartnerError(kind, 'GET /x answered 418')]);
+  .map((kind): [string, Error] => [kind, new BridgeFault(kind, 'GET /x answered 418')]);
 
 const ofAws: readonly (readonly [string, Error])[] = [
   ['expired credentials', named('ExpiredToken', 'The security token included in the request is expired')],
@@ -54,7 +54,7 @@ describe.each(targets)('an error on a $kind bridge', (target) => {
 });
 
 it('a user who is another, or cannot be told, is a choice to make: exit code 2', () => {
-  const error = new PartnerError('other-user', 'it cannot be told');
+  const error = new BridgeFault('other-user', 'it cannot be told');
 
   expect(explained(error, { target: { kind: 'local', dir: '.' } })).toBeInstanceOf(UsageError);
 });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { ShapeError } from '../../../shared/contract/checks.ts';
 import {
-  asPartnerError,
+  asBridgeFault,
+  BridgeFault,
   type FaultKind,
   faultKinds,
   faultPolicies,
-  PartnerError,
 } from '../../../shared/domain/faults.ts';
 
 const kindsWhere = (isMeant: (policy: (typeof faultPolicies)[FaultKind]) => boolean) =>
@@ -55,7 +55,7 @@ describe('an error as a fault', () => {
     (name) => {
       const error = Object.assign(new Error('table x'), { name });
 
-      expect(asPartnerError(error)).toMatchObject({
+      expect(asBridgeFault(error)).toMatchObject({
         ...{ code: 'resource-unusable', cause: error, message: expect.stringContaining('table x') },
       });
     },
@@ -63,26 +63,26 @@ describe('an error as a fault', () => {
 
   it('is itself when it is one, with what the service said', () => {
     const told = { status: 429, serviceCode: 'slow', retryAfterMs: 1, askedToWaitMs: 2, cause: 'x' };
-    const fault = new PartnerError('rate-limited', 'wait', told);
+    const fault = new BridgeFault('rate-limited', 'wait', told);
 
-    expect(asPartnerError(fault)).toBe(fault);
-    expect(fault).toMatchObject({ ...told, code: 'rate-limited', message: 'wait', name: 'PartnerError' });
+    expect(asBridgeFault(fault)).toBe(fault);
+    expect(fault).toMatchObject({ ...told, code: 'rate-limited', message: 'wait', name: 'BridgeFault' });
     expect(fault.policy).toBe(faultPolicies['rate-limited']);
   });
 
   it('is malformed state when something stored has another shape, and else passing, with its cause', () => {
     const shape = new ShapeError('row x', [{ path: 'name', expected: 'no name' }]);
-    expect(asPartnerError(shape)).toMatchObject({
+    expect(asBridgeFault(shape)).toMatchObject({
       code: 'malformed-state',
       message: shape.message,
       cause: shape,
     });
     const bug = new TypeError('holds a secret');
-    expect(asPartnerError(bug)).toMatchObject({
+    expect(asBridgeFault(bug)).toMatchObject({
       code: 'transient',
       message: 'unexpected TypeError',
       cause: bug,
     });
-    expect(asPartnerError(undefined)).toMatchObject({ code: 'transient', message: 'unexpected undefined' });
+    expect(asBridgeFault(undefined)).toMatchObject({ code: 'transient', message: 'unexpected undefined' });
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { longestDelayMs, pollForEver, pollUntilIdle } from '../../../embedded/poller.ts';
 import type { DrainReport } from '../../../functions/drain/drain.ts';
-import { PartnerError } from '../../../shared/domain/faults.ts';
+import { BridgeFault } from '../../../shared/domain/faults.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 
@@ -13,7 +13,7 @@ const upToDate = (partnerAccount: string): Poll => ({
   listed: 0,
   end: 'up-to-date',
 });
-const failed = (partnerAccount: string, fault: PartnerError): Poll => ({
+const failed = (partnerAccount: string, fault: BridgeFault): Poll => ({
   ...upToDate(partnerAccount),
   end: 'fault',
   fault,
@@ -65,7 +65,7 @@ describe('a run until idle', () => {
   });
 
   it('gives a passing fault some rounds', async () => {
-    const down = reportOf({ polls: [failed('a', new PartnerError('transient', 'down'))] });
+    const down = reportOf({ polls: [failed('a', new BridgeFault('transient', 'down'))] });
 
     expect(await runUntilIdle([down, down, reportOf({ polls: [upToDate('a')] })])).toMatchObject({
       fault: undefined,
@@ -74,7 +74,7 @@ describe('a run until idle', () => {
   });
 
   it('delivers what the others have before it ends with the fault of one', async () => {
-    const wrong = new PartnerError('wrong-path', 'no such path');
+    const wrong = new BridgeFault('wrong-path', 'no such path');
     const report = reportOf({ polls: [upToDate('good'), failed('bad', wrong)] });
 
     const { fault, tookMs } = await runUntilIdle([report], (now) => (now < 30_000 ? 30_000 - now : 0));
@@ -97,14 +97,14 @@ describe('a run until idle', () => {
   });
 
   it('ends with a fault that stopped nobody although it is the account’s', async () => {
-    const refused = reportOf({ polls: [failed('a', new PartnerError('scope-refused', 'invalid_scope'))] });
+    const refused = reportOf({ polls: [failed('a', new BridgeFault('scope-refused', 'invalid_scope'))] });
 
     expect((await runUntilIdle([refused])).fault?.code).toBe('scope-refused');
   });
 
   it('leaves a fault that stopped the account to the exit code', async () => {
     const stopped = reportOf({
-      polls: [failed('a', new PartnerError('account-stopped', 'stopped'))],
+      polls: [failed('a', new BridgeFault('account-stopped', 'stopped'))],
       stopped: ['a'],
     });
 

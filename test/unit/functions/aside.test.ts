@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import { pause, resume } from '../../../operations/pause.ts';
-import { PartnerError } from '../../../shared/domain/faults.ts';
+import { BridgeFault } from '../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { CachedAccounts } from '../../../shared/partner-api/cached-rows.ts';
@@ -37,7 +37,7 @@ describe('messages that wait outside the queue', () => {
   const block = (forMs: number) => {
     world.service.state.beforeAdvert = () => {
       const retryAfterMs = forMs;
-      throw new PartnerError('paused', 'not sent', { retryAfterMs });
+      throw new BridgeFault('paused', 'not sent', { retryAfterMs });
     };
     return holdBridge(world.state.budgetStore, serviceHold('circuit', world.clock.now() + forMs));
   };
@@ -88,7 +88,7 @@ describe('messages that wait outside the queue', () => {
       // The rate limiter says so of the whole bridge.
       world.service.state.beforeAdvert = () => {
         if (name === undefined)
-          throw new PartnerError('operator-paused', 'paused by ann', { retryAfterMs: 2_000 });
+          throw new BridgeFault('operator-paused', 'paused by ann', { retryAfterMs: 2_000 });
       };
 
       expect(await kinds()).toEqual(['hold']);
@@ -152,7 +152,7 @@ describe('messages that wait outside the queue', () => {
 
   it('are none when only the rate budget has no slot: nothing would put them back but the next minute', async () => {
     world.service.state.beforeAdvert = () => {
-      throw new PartnerError('paused', 'no slot', { retryAfterMs: 5 * minuteMs });
+      throw new BridgeFault('paused', 'no slot', { retryAfterMs: 5 * minuteMs });
     };
     expect((await world.handleBatch()).map(({ verdict }) => verdict)).toEqual([
       { kind: 'retry', delayMs: minuteMs },
@@ -162,7 +162,7 @@ describe('messages that wait outside the queue', () => {
   it('are those that meet a stop which fan-out does not know of yet', async () => {
     const readAdvert = async () => {
       await world.connect.disconnect('main');
-      throw new PartnerError('account-stopped', 'stopped');
+      throw new BridgeFault('account-stopped', 'stopped');
     };
     const batch = await world.state.queue.receive(many);
     const fanOut = createFanOut({ ...world.fanOutDeps, adverts: { readAdvert } });
@@ -177,7 +177,7 @@ describe('messages that wait outside the queue', () => {
     await world.drain.release(world.clock.now() + minuteMs);
     world.clock.advance(2 * 60 * minuteMs);
     world.service.state.beforeAdvert = () => {
-      throw new PartnerError('transient', 'down');
+      throw new BridgeFault('transient', 'down');
     };
     expect(await kinds()).toEqual(['retry']);
   });

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { backfill, pauseWalk, type WalkOptions } from '../../../operations/walk.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
-import { PartnerError } from '../../../shared/domain/faults.ts';
+import { BridgeFault } from '../../../shared/domain/faults.ts';
 import { newEtag } from '../../../shared/ports/store.ts';
 import type {
   AdvertSource,
@@ -111,7 +111,7 @@ describe('a backfill', () => {
   /** Ended after its first page, by a queue that took no more. */
   const unfinished = async () => {
     refused = () => (sent.length > 1 ? ['any'] : []);
-    await expect(run(listOf(['1', '2'], ['3']).source)).rejects.toThrow(PartnerError);
+    await expect(run(listOf(['1', '2'], ['3']).source)).rejects.toThrow(BridgeFault);
     refused = () => [];
     sent = [];
   };
@@ -184,7 +184,7 @@ describe('a backfill', () => {
   });
 
   it('ends when the source fails, and can go on', async () => {
-    const fault = new PartnerError('transient', 'no answer');
+    const fault = new BridgeFault('transient', 'no answer');
     await expect(run({ name: 'list', page: () => Promise.reject(fault) })).rejects.toBe(fault);
 
     expect(await run(listOf(['1']).source)).toMatchObject({ end: 'done', progress: { id: 'id-1' } });

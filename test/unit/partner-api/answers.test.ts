@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { copyFields } from '../../../shared/domain/advert-event.ts';
-import { PartnerError } from '../../../shared/domain/faults.ts';
+import { BridgeFault } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { advertIn, listIn, pageIn, tokensIn } from '../../../shared/partner-api/answers.ts';
 import type { Answer } from '../../../shared/partner-api/transport.ts';
@@ -13,11 +13,11 @@ const answer = (body: unknown, status = 200): Answer => ({
   body: typeof body === 'string' || body === undefined ? body : JSON.stringify(body),
   head: { headers: {} },
 });
-const faultOf = (read: () => unknown): PartnerError => {
+const faultOf = (read: () => unknown): BridgeFault => {
   try {
     read();
   } catch (fault) {
-    if (fault instanceof PartnerError) return fault;
+    if (fault instanceof BridgeFault) return fault;
     throw fault;
   }
   throw new Error('no fault');

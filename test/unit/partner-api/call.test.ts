@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { metrics } from '../../../shared/contract/names.ts';
-import { PartnerError } from '../../../shared/domain/faults.ts';
+import { BridgeFault } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { CachedBudget } from '../../../shared/partner-api/cached-rows.ts';
 import { NoAnswerError } from '../../../shared/partner-api/transport.ts';
@@ -185,7 +185,7 @@ describe('a GET', () => {
 
   it('is not sent when the rateLimiter does not let it in', async () => {
     const rateLimiter = createOpenRateLimiter();
-    const closed = new PartnerError('paused', 'not now', { retryAfterMs: 9 });
+    const closed = new BridgeFault('paused', 'not now', { retryAfterMs: 9 });
     const client = clientOf(service.url, {
       rateLimiter: { ...rateLimiter, enter: () => Promise.reject(closed) },
     });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { faultKinds, PartnerError } from '../../../shared/domain/faults.ts';
+import { BridgeFault, faultKinds } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { advertIn, listIn, pageIn, tokensIn } from '../../../shared/partner-api/answers.ts';
 import { faultOfAnswer, readErrorBody } from '../../../shared/partner-api/error-answers.ts';
@@ -135,8 +135,8 @@ describe('whatever the service answers', () => {
         try {
           read({ status: 200, body: text, head: { headers: {} } } as never);
         } catch (error) {
-          expect(error).toBeInstanceOf(PartnerError);
-          expect(['transient', 'contract-broken']).toContain((error as PartnerError).code);
+          expect(error).toBeInstanceOf(BridgeFault);
+          expect(['transient', 'contract-broken']).toContain((error as BridgeFault).code);
         }
       }),
     );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type FaultKind, PartnerError } from '../../../shared/domain/faults.ts';
+import { BridgeFault, type FaultKind } from '../../../shared/domain/faults.ts';
 import { withHold } from '../../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { CachedAccounts, CachedBudget } from '../../../shared/partner-api/cached-rows.ts';
@@ -21,7 +21,7 @@ async function setUp() {
     const budget = new CachedBudget(store, clock);
     const holds = createHoldKeeper({ budget, accounts, circuitSeconds: 1_800, clock, observer });
     const answered = async (account: string, advert: number, kind?: FaultKind, retryAfterMs?: number) => {
-      const fault = kind && new PartnerError(kind, kind, retryAfterMs === undefined ? {} : { retryAfterMs });
+      const fault = kind && new BridgeFault(kind, kind, retryAfterMs === undefined ? {} : { retryAfterMs });
       const sentAt = clock.now();
       clock.advance(1);
       await holds.answered({ account, resource: `${account} ${advert}`, fault, sentAt }, false);
@@ -29,7 +29,7 @@ async function setUp() {
     const admitTo = (holder: PartnerAccount | undefined, resource: string, isForTokens = false) =>
       (async () => holds.admit(holder, resource, isForTokens))().then(
         () => 'admitted',
-        (error: PartnerError) => error.code,
+        (error: BridgeFault) => error.code,
       );
     const admit = async (resource: string) => admitTo(await accounts.read('main'), resource);
     /** Through a hold of the bridge, which the rate limiter has just looked for. */
@@ -118,7 +118,7 @@ describe('holds because of answers', () => {
 
   it('count no answer that the next request for the advert decides', async () => {
     const { clock, main, first } = await setUp();
-    const fault = new PartnerError('token-rejected', '401');
+    const fault = new BridgeFault('token-rejected', '401');
     for (const advert of [1, 2, 3]) {
       const answer = { account: 'main', resource: `main ${advert}`, fault, sentAt: clock.now() };
       expect(first.holds.answered(answer, true)).toBeUndefined();
@@ -145,7 +145,7 @@ describe('a rejected token in the request that tries the service', () => {
     clock.advance(2_000);
     expect(await first.enter('main 1')).toBe('admitted');
 
-    const fault = new PartnerError('token-rejected', 'token-rejected');
+    const fault = new BridgeFault('token-rejected', 'token-rejected');
     const answer = { account: 'main', resource: 'main 1', fault, sentAt: clock.now() };
     await first.holds.answered(answer, true);
 
@@ -279,7 +279,7 @@ describe('the number of connected accounts', () => {
         await holds.admit(undefined, resource);
         const sentAt = clock.now();
         clock.advance(1);
-        const fault = kind && new PartnerError(kind, kind);
+        const fault = kind && new BridgeFault(kind, kind);
         await holds.answered({ account: 'main', resource, fault, sentAt }, false);
       };
       return { accounts, ask };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type FaultKind, PartnerError } from '../../../shared/domain/faults.ts';
+import { BridgeFault, type FaultKind } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import type { AccessTokenOf, PartnerClient } from '../../../shared/partner-api/client.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/partner-service.ts';
@@ -17,7 +17,7 @@ function setUp(answers: Record<string, FaultKind>) {
     const token = typeof tokenOf === 'function' ? await tokenOf(what) : tokenOf;
     sent.push(`${what} ${token.reveal()}`);
     const kind = answers[token.reveal()];
-    if (kind) throw new PartnerError(kind, kind);
+    if (kind) throw new BridgeFault(kind, kind);
   };
   const client: Pick<PartnerClient, 'feedPage' | 'advert' | 'adverts'> = {
     async feedPage(token, { since }, { partnerAccount }) {

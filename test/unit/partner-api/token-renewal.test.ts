@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RefreshOutcome, Rejection } from '../../../shared/contract/invocations.ts';
-import { faultPolicies, PartnerError } from '../../../shared/domain/faults.ts';
+import { BridgeFault, faultPolicies } from '../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { createTokenSource } from '../../../shared/partner-api/token-source.ts';
@@ -168,7 +168,7 @@ describe('a token that has run out', () => {
 
   it('is a fault of the stage where that cannot be reached, and dead-letters no advert', async () => {
     const { state, renewed } = setUp();
-    state.refresh = () => Promise.reject(new PartnerError('invalid-request', 'no such function'));
+    state.refresh = () => Promise.reject(new BridgeFault('invalid-request', 'no such function'));
     const fault = await faultOf(renewed(farMs));
 
     expect(fault.message).toContain('no such function');

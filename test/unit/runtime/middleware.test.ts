@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import type { Context } from 'aws-lambda';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { metrics } from '../../../shared/contract/names.ts';
-import { PartnerError } from '../../../shared/domain/faults.ts';
+import { BridgeFault } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { withRuntime } from '../../../shared/runtime/middleware.ts';
 import { createTelemetry } from '../../../shared/runtime/observer.ts';
@@ -41,7 +41,7 @@ describe('what every function has around it', () => {
       'drain',
       async () => {
         telemetry.observer.warn(hostile, { reason: [hostile], error: new Error(hostile) });
-        throw new PartnerError('transient', hostile, { cause: new Error(hostile) });
+        throw new BridgeFault('transient', hostile, { cause: new Error(hostile) });
       },
       telemetry,
     );
@@ -60,7 +60,7 @@ describe('what every function has around it', () => {
       'refresh-token',
       async () => {
         telemetry.observer.warn('asking', { token: new Secret('hidden-one'), refreshToken: 'hidden-one' });
-        throw new PartnerError('transient', 'no answer to Bearer hidden-one', {
+        throw new BridgeFault('transient', 'no answer to Bearer hidden-one', {
           cause: Object.assign(new Error('reset'), { code: 'ECONNRESET', authorization: 'hidden-one' }),
         });
       },
@@ -71,7 +71,7 @@ describe('what every function has around it', () => {
 
     // As Lambda prints it.
     expect(inspect(thrown, { depth: 20 })).not.toContain('hidden-one');
-    expect(thrown).toMatchObject({ name: 'PartnerError', message: 'no answer to Bearer [redacted]' });
+    expect(thrown).toMatchObject({ name: 'BridgeFault', message: 'no answer to Bearer [redacted]' });
     expect(lines.join()).not.toContain('hidden-one');
     expect(logged().find(({ level }) => level === 'ERROR')).toMatchObject({
       message: 'the invocation failed',

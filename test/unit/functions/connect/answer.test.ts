@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
 import { answerConnect, type Connect } from '../../../../functions/connect/connect.ts';
-import { PartnerError } from '../../../../shared/domain/faults.ts';
+import { BridgeFault } from '../../../../shared/domain/faults.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 
 const options = { deadlineMs: 1 };
@@ -74,7 +74,7 @@ describe('the event of connect', () => {
   it('gives the refusal of a connect as data, and fails for anything else', async () => {
     const stage = aConnectStage();
     const event = { action: 'connect', partnerAccount: 'main', code: 'x' };
-    stage.connect.mockRejectedValueOnce(new PartnerError('grant-rejected', 'the code is dead'));
+    stage.connect.mockRejectedValueOnce(new BridgeFault('grant-rejected', 'the code is dead'));
     expect(await answerConnect(stage, event, options)).toEqual({
       kind: 'refused',
       fault: 'grant-rejected',
@@ -90,7 +90,7 @@ describe('the event of connect', () => {
       kind: 'accepted',
       scope: 'v2',
     });
-    stage.check.mockRejectedValueOnce(new PartnerError('client-rejected', 'wrong secret'));
+    stage.check.mockRejectedValueOnce(new BridgeFault('client-rejected', 'wrong secret'));
     expect(await answerConnect(stage, { action: 'check' }, options)).toMatchObject({
       kind: 'refused',
       fault: 'client-rejected',
@@ -115,7 +115,7 @@ describe('the event of connect', () => {
 
   it('gives the refusal of a forget as data: somebody connected the name again', async () => {
     const stage = aConnectStage();
-    stage.endForget.mockRejectedValueOnce(new PartnerError('account-busy', 'connected again'));
+    stage.endForget.mockRejectedValueOnce(new BridgeFault('account-busy', 'connected again'));
     const event = { action: 'forget', partnerAccount: 'main', generation: 1_763_640_000 };
     expect(await answerConnect(stage, event, options)).toMatchObject({
       kind: 'refused',

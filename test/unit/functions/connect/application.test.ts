@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createConnect } from '../../../../functions/connect/connect.ts';
-import { PartnerError } from '../../../../shared/domain/faults.ts';
+import { BridgeFault } from '../../../../shared/domain/faults.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import { createWorld } from '../../../helpers/world.ts';
 
@@ -57,7 +57,7 @@ describe('checking the application', () => {
 
   it('fails where the service does not accept the credentials', async () => {
     const { connectDeps, options } = await createWorld();
-    const requestTokens = () => Promise.reject(new PartnerError('client-rejected', 'who are you'));
+    const requestTokens = () => Promise.reject(new BridgeFault('client-rejected', 'who are you'));
     const { check } = createConnect({ ...connectDeps, endpoint: { requestTokens } });
 
     await expect(check(options())).rejects.toMatchObject({ code: 'client-rejected' });

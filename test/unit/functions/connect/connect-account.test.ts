@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type ConnectDeps, createConnect } from '../../../../functions/connect/connect.ts';
 import type { ConnectRequest } from '../../../../functions/connect/connect-account.ts';
-import { PartnerError } from '../../../../shared/domain/faults.ts';
+import { BridgeFault } from '../../../../shared/domain/faults.ts';
 import { type PartnerAccount, stopOf } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import { holdOf } from '../../../helpers/holds.ts';
@@ -61,7 +61,7 @@ describe('two first connects of one name at the same moment', () => {
   ])('give the name to one, whichever is late: %s', async (_case, isLate) => {
     const { world, outcomes } = await race(isLate);
 
-    const refused = outcomes.filter((outcome) => outcome instanceof PartnerError);
+    const refused = outcomes.filter((outcome) => outcome instanceof BridgeFault);
     expect(refused).toMatchObject([
       {
         code: 'account-busy',
@@ -170,7 +170,7 @@ describe('connect for a new user under a known name', () => {
     const { world, before, connect } = await published();
     world.events.refuse(() => true);
     world.service.state.tokens = () => {
-      throw new PartnerError('grant-rejected', 'invalid_grant');
+      throw new BridgeFault('grant-rejected', 'invalid_grant');
     };
     await world.refreshToken.refresh(
       { partnerAccount: 'main', rejectedVersion: before.token?.version ?? '', because: 'token-rejected' },
@@ -258,7 +258,7 @@ describe('a refresh token that was handed in for nothing', () => {
   const refusedFor = async (token: string, world: Awaited<ReturnType<typeof createTokenWorld>>) => {
     const request = { partnerAccount: 'second', refreshToken: new Secret(token) };
     const error = await world.stage.connect(request, world.options()).catch((fault: unknown) => fault);
-    if (!(error instanceof PartnerError)) throw new Error('it was not refused');
+    if (!(error instanceof BridgeFault)) throw new Error('it was not refused');
     return error;
   };
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createConnect } from '../../../../functions/connect/connect.ts';
 import { firstRow } from '../../../../functions/fan-out/advert.ts';
-import { PartnerError } from '../../../../shared/domain/faults.ts';
+import { BridgeFault } from '../../../../shared/domain/faults.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import { holdOf } from '../../../helpers/holds.ts';
 import { progress } from '../../../helpers/records.ts';
@@ -112,7 +112,7 @@ describe('connect on a known name', () => {
       'the feed does not answer',
       () => {
         world.service.feedPage = async () => {
-          throw new PartnerError('transient', 'no answer');
+          throw new BridgeFault('transient', 'no answer');
         };
       },
       /did not answer: no answer/,
@@ -211,7 +211,7 @@ describe('the first request for the feed', () => {
   it('that fails is told, and costs nothing that was stored', async () => {
     const world = await createWorld();
     world.service.feedPage = async () => {
-      throw new PartnerError('scope-insufficient', 'insufficient_scope');
+      throw new BridgeFault('scope-insufficient', 'insufficient_scope');
     };
     const request = {
       partnerAccount: 'second',

@@ -4,7 +4,7 @@ import { createDrain } from '../../../../functions/drain/drain.ts';
 import { pollFeed } from '../../../../functions/drain/poll-feed.ts';
 import { advertsFeed } from '../../../../shared/contract/messages.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
-import { PartnerError } from '../../../../shared/domain/faults.ts';
+import { BridgeFault } from '../../../../shared/domain/faults.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import type { FeedReader } from '../../../../shared/ports/readers.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
@@ -173,7 +173,7 @@ describe('drain', () => {
     const before = await world.feed();
     const flaw = 'GET /feed: data: expected at most the 1000 entries asked for, not 1001';
     world.service.state.beforePage = () => {
-      throw new PartnerError('contract-broken', flaw, { status: 200 });
+      throw new BridgeFault('contract-broken', flaw, { status: 200 });
     };
 
     expect(await end()).toMatchObject({ end: 'fault', fault: { code: 'contract-broken' } });
@@ -254,16 +254,16 @@ describe('drain', () => {
     await world.round();
     world.clock.advance(120_000);
     world.service.state.beforePage = () => {
-      throw new PartnerError('transient', 'down');
+      throw new BridgeFault('transient', 'down');
     };
 
     expect((await world.round()).lagSeconds).toBe(120);
   });
 
   describe('starting over', () => {
-    const reject = (status: number, code: PartnerError['code'] = 'invalid-request', serviceCode?: string) => {
+    const reject = (status: number, code: BridgeFault['code'] = 'invalid-request', serviceCode?: string) => {
       world.service.state.beforePage = ({ cursor }) => {
-        if (cursor !== undefined) throw new PartnerError(code, 'no such cursor', { status, serviceCode });
+        if (cursor !== undefined) throw new BridgeFault(code, 'no such cursor', { status, serviceCode });
       };
     };
 
@@ -323,7 +323,7 @@ describe('drain', () => {
 
     it('leaves the state as it is when asking without the cursor fails alike', async () => {
       world.service.state.beforePage = () => {
-        throw new PartnerError('forbidden', 'blocked', { status: 403 });
+        throw new BridgeFault('forbidden', 'blocked', { status: 403 });
       };
       const before = await world.feed();
 
@@ -354,7 +354,7 @@ describe('drain', () => {
 
       it('counts the lag from the connection', async () => {
         world.service.state.beforePage = () => {
-          throw new PartnerError('transient', 'down');
+          throw new BridgeFault('transient', 'down');
         };
 
         expect((await world.round()).lagSeconds).toBe(120);
@@ -379,7 +379,7 @@ describe('drain', () => {
         world.service.state.beforePage = ({ cursor }) => {
           if (cursor === undefined || rejections > 0) return;
           rejections += 1;
-          throw new PartnerError('not-found', 'no such cursor', { status: 410 });
+          throw new BridgeFault('not-found', 'no such cursor', { status: 410 });
         };
 
         expect(await end()).toMatchObject({ end: 'up-to-date', pages: 2 });

@@ -5,7 +5,7 @@ import { pollFeed } from '../../../../functions/drain/poll-feed.ts';
 import { ShapeError } from '../../../../shared/contract/checks.ts';
 import { advertsFeed } from '../../../../shared/contract/messages.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
-import { PartnerError } from '../../../../shared/domain/faults.ts';
+import { BridgeFault } from '../../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import type { MessageAside } from '../../../../shared/ports/queue.ts';
@@ -25,9 +25,9 @@ beforeEach(async () => {
 });
 const drainWith = (change: Partial<DrainDeps>) => createDrain({ ...world.drainDeps, ...change });
 const lines = (level: string) => world.observer.lines.filter((line) => line.level === level);
-const failWith = (...[code, text, details]: ConstructorParameters<typeof PartnerError>) => {
+const failWith = (...[code, text, details]: ConstructorParameters<typeof BridgeFault>) => {
   world.service.state.beforePage = () => {
-    throw new PartnerError(code, text, details);
+    throw new BridgeFault(code, text, details);
   };
 };
 const received = async () =>
@@ -313,7 +313,7 @@ describe('a poll', () => {
   it('says from where it starts over, and rests five minutes after three cursors in a row', async () => {
     await poll('main');
     world.service.state.beforePage = ({ cursor }) => {
-      if (cursor !== undefined) throw new PartnerError('not-found', 'gone', { status: 410 });
+      if (cursor !== undefined) throw new BridgeFault('not-found', 'gone', { status: 410 });
     };
     await poll('main');
     expect(lines('warn')).toMatchObject([

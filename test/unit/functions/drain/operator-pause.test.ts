@@ -3,7 +3,7 @@ import { pollAnswerOf } from '../../../../functions/drain/drain.ts';
 import { pause } from '../../../../operations/pause.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { toInstant } from '../../../../shared/domain/clock.ts';
-import { PartnerError } from '../../../../shared/domain/faults.ts';
+import { BridgeFault } from '../../../../shared/domain/faults.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import { holdOf } from '../../../helpers/holds.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
@@ -48,7 +48,7 @@ describe('what an operator has paused', () => {
   it('keeps its feeds’ places in line where the whole bridge is paused, and counts for no lag', async () => {
     const before = (await world.feed())?.lastPolled;
     world.service.state.beforePage = () => {
-      throw new PartnerError('operator-paused', 'paused by ann');
+      throw new BridgeFault('operator-paused', 'paused by ann');
     };
     world.clock.advance(hourMs);
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { PartnerError } from '../../../../shared/domain/faults.ts';
+import { BridgeFault } from '../../../../shared/domain/faults.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
 const minuteMs = 60_000;
@@ -68,7 +68,7 @@ describe('a feed', () => {
 
   it('is held when its request is refused as wrong twice', async () => {
     world.service.state.beforePage = () => {
-      throw new PartnerError('invalid-request', 'limit', { status: 400 });
+      throw new BridgeFault('invalid-request', 'limit', { status: 400 });
     };
 
     expect(await pollFor(5)).toBe(2);

@@ -3,7 +3,7 @@ import { createFanOut } from '../../../../functions/fan-out/fan-out.ts';
 import { checked } from '../../../../shared/contract/checks.ts';
 import { envelope } from '../../../../shared/contract/events.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
-import { PartnerError } from '../../../../shared/domain/faults.ts';
+import { BridgeFault } from '../../../../shared/domain/faults.ts';
 import { positionOf } from '../../../../shared/domain/queue/message-groups.ts';
 import type { AdvertRow } from '../../../../shared/state/advert-histories.ts';
 import { changedAdvert } from '../../../helpers/records.ts';
@@ -27,9 +27,9 @@ describe('fan-out', () => {
       ]);
   const verdicts = async () => (await world.handleBatch()).map(({ verdict }) => verdict);
   const row = async (advertId = '1') => (await world.state.advertHistories.read(key(advertId))) as AdvertRow;
-  const fail = (code: PartnerError['code'], details = {}) => {
+  const fail = (code: BridgeFault['code'], details = {}) => {
     world.service.state.beforeAdvert = () => {
-      throw new PartnerError(code, `told to be ${code}`, details);
+      throw new BridgeFault(code, `told to be ${code}`, details);
     };
   };
   const heal = () => {
@@ -342,7 +342,7 @@ describe('fan-out', () => {
     world.service.change('2', 'active');
     await world.round();
     world.service.state.beforeAdvert = (advertId) => {
-      if (advertId === '1') throw new PartnerError('forbidden', 'not yours', { status: 403 });
+      if (advertId === '1') throw new BridgeFault('forbidden', 'not yours', { status: 403 });
     };
 
     await world.handleBatch();
@@ -468,7 +468,7 @@ describe('fan-out', () => {
       const adverts = {
         async readAdvert(): Promise<never> {
           await beginForget();
-          throw new PartnerError('account-stopped', 'partner account main is stopped');
+          throw new BridgeFault('account-stopped', 'partner account main is stopped');
         },
       };
       const batch = await world.state.queue.receive({

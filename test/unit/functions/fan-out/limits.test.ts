@@ -5,7 +5,7 @@ import { delayAfter, minDelayMs } from '../../../../functions/fan-out/redelivery
 import type { ChangedAdvert } from '../../../../shared/contract/messages.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { advertEvent } from '../../../../shared/domain/advert-event.ts';
-import { type FaultKind, PartnerError } from '../../../../shared/domain/faults.ts';
+import { BridgeFault, type FaultKind } from '../../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { positionOf } from '../../../../shared/domain/queue/message-groups.ts';
 import { CachedAccounts } from '../../../../shared/partner-api/cached-rows.ts';
@@ -104,9 +104,9 @@ function setUp(change: Partial<FanOutDeps> = {}) {
   };
   const handle = async (...deliveries: readonly Delivery[]) =>
     (await fanOut.handle(deliveries, { deadlineMs: clock.now() + minuteMs })).map(({ verdict }) => verdict);
-  const fail = (code: FaultKind, details: ConstructorParameters<typeof PartnerError>[2] = {}) => {
+  const fail = (code: FaultKind, details: ConstructorParameters<typeof BridgeFault>[2] = {}) => {
     state.answer = () => {
-      throw new PartnerError(code, `told to be ${code}`, details);
+      throw new BridgeFault(code, `told to be ${code}`, details);
     };
   };
   return { clock, observer, events, state, accounts, deps, fanOut, delivery, handle, fail };
@@ -143,7 +143,7 @@ describe('what of a batch belongs together', () => {
 describe('the delay after a fault', () => {
   const delayOf = (code: FaultKind, attempt: number, random: number, retryAfterMs?: number) =>
     delayAfter(
-      new PartnerError(code, code, retryAfterMs === undefined ? {} : { retryAfterMs }),
+      new BridgeFault(code, code, retryAfterMs === undefined ? {} : { retryAfterMs }),
       { tries: attempt, receives: attempt },
       { longestHiddenMs: minuteMs, random: () => random },
     );

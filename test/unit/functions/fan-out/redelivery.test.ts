@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createFanOut, type FanOutDeps } from '../../../../functions/fan-out/fan-out.ts';
-import { PartnerError } from '../../../../shared/domain/faults.ts';
+import { BridgeFault } from '../../../../shared/domain/faults.ts';
 import { CachedAccounts } from '../../../../shared/partner-api/cached-rows.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
@@ -60,10 +60,10 @@ const faults: Record<string, (world: World) => Partial<FanOutDeps>> = {
   },
 };
 
-function failing(world: World, code: PartnerError['code'], retryAfterMs?: number): Partial<FanOutDeps> {
+function failing(world: World, code: BridgeFault['code'], retryAfterMs?: number): Partial<FanOutDeps> {
   const details = retryAfterMs === undefined ? {} : { retryAfterMs };
   world.service.state.beforeAdvert = () => {
-    throw new PartnerError(code, `told to be ${code}`, details);
+    throw new BridgeFault(code, `told to be ${code}`, details);
   };
   return {};
 }

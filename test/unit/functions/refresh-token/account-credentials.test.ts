@@ -5,7 +5,7 @@ import type { TokenRefresh } from '../../../../functions/refresh-token/refresh-l
 import { createRefreshToken } from '../../../../functions/refresh-token/refresh-token.ts';
 import { ShapeError } from '../../../../shared/contract/checks.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
-import { PartnerError } from '../../../../shared/domain/faults.ts';
+import { BridgeFault } from '../../../../shared/domain/faults.ts';
 import { endOfHold } from '../../../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
@@ -119,12 +119,12 @@ describe('connect', () => {
       vault: { ...world.connectDeps.vault, write: () => Promise.reject(error) },
     });
 
-    const fault = new PartnerError('transient', 'no answer', told);
+    const fault = new BridgeFault('transient', 'no answer', told);
     await expect(connect({}, failing(fault))).rejects.toMatchObject({
       ...{ ...told, code: 'transient', cause: fault },
       message: expect.stringMatching(/^no answer \(.*not stored/),
     });
-    const bare = new PartnerError('transient', 'no answer');
+    const bare = new BridgeFault('transient', 'no answer');
     await expect(connect({}, failing(bare))).rejects.toMatchObject({ status: undefined, cause: bare });
     const other = new Error('disk full');
     await expect(connect({}, failing(other))).rejects.toBe(other);
@@ -439,7 +439,7 @@ describe('a refresh', () => {
   ] as const)('that fails as %s says so with its reason', async (code, level, attention) => {
     const cause = new Error('deep down');
     world.service.state.tokens = () => {
-      throw new PartnerError(code, 'told so', { cause });
+      throw new BridgeFault(code, 'told so', { cause });
     };
 
     expect(await refresh()).toEqual({ kind: 'failed', fault: code, reason: 'told so' });
@@ -514,7 +514,7 @@ describe('a sweep', () => {
   it('reports what failed or stopped, and nothing of what was stopped before', async () => {
     world.clock.advance(dayMs);
     world.service.state.tokens = () => {
-      throw new PartnerError('grant-rejected', 'invalid_grant');
+      throw new BridgeFault('grant-rejected', 'invalid_grant');
     };
 
     expect(await world.refreshToken.sweep(world.options())).toEqual({ refreshed: [], failed: ['main'] });
@@ -526,7 +526,7 @@ describe('a sweep', () => {
 
   it('names the account whose refresh token dies within a week', async () => {
     world.service.state.tokens = () => {
-      throw new PartnerError('transient', 'no answer');
+      throw new BridgeFault('transient', 'no answer');
     };
     world.clock.advance(23 * dayMs);
     await world.refreshToken.sweep(world.options());

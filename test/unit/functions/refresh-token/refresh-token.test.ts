@@ -5,7 +5,7 @@ import { checked } from '../../../../shared/contract/checks.ts';
 import { envelope } from '../../../../shared/contract/events.ts';
 import type { Rejection } from '../../../../shared/contract/invocations.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
-import { PartnerError } from '../../../../shared/domain/faults.ts';
+import { BridgeFault } from '../../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import { createPartnerAccounts } from '../../../../shared/state/partner-accounts.ts';
@@ -30,9 +30,9 @@ describe('refresh-token', () => {
       scope: read?.pair.scope,
     };
   };
-  const refuse = (code: PartnerError['code']) => {
+  const refuse = (code: BridgeFault['code']) => {
     world.service.state.tokens = () => {
-      throw new PartnerError(code, `told to be ${code}`);
+      throw new BridgeFault(code, `told to be ${code}`);
     };
   };
   const answer = (change: object) => {
@@ -234,7 +234,7 @@ describe('refresh-token', () => {
     it('believes it only while it has the lock', async () => {
       const rejected = await version();
       world.service.state.tokens = () => {
-        throw new PartnerError('grant-rejected', 'invalid_grant');
+        throw new BridgeFault('grant-rejected', 'invalid_grant');
       };
       const endpoint = {
         requestTokens: async (...call: Parameters<typeof world.service.requestTokens>) => {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createTokenRequests } from '../../../../functions/refresh-token/token-requests.ts';
-import { PartnerError } from '../../../../shared/domain/faults.ts';
+import { BridgeFault } from '../../../../shared/domain/faults.ts';
 import { type Application, Secret } from '../../../../shared/domain/secret.ts';
 import type { Grant, ReceivedTokens } from '../../../../shared/ports/tokens.ts';
 import { createManualClock } from '../../../helpers/manual-clock.ts';
@@ -30,7 +30,7 @@ function createEndpoint(clock = createManualClock()) {
       async requestTokens({ clientId, clientSecret }: Application, grant: Grant): Promise<ReceivedTokens> {
         const used = `${clientId.reveal()}:${clientSecret.reveal()}`;
         asked.push([used, grant]);
-        if (used !== accepted) throw new PartnerError('client-rejected', 'who are you');
+        if (used !== accepted) throw new BridgeFault('client-rejected', 'who are you');
         return { answer: answer(), sentAt: 1, receivedAt: 2, serviceTime: 2 };
       },
     },
@@ -83,7 +83,7 @@ describe('token requests', () => {
   });
 
   it.each([
-    ['a fault of another kind', new PartnerError('transient', 'no answer')],
+    ['a fault of another kind', new BridgeFault('transient', 'no answer')],
     ['an error of our own', Object.assign(new Error('bug'), { code: 'client-rejected' })],
   ])('are made once where they end with %s', async (_what, error) => {
     await request();
