@@ -1,5 +1,6 @@
 /**
- * The state of AWS resources around the bridge of a stack: its schedules, its event source mapping and its alarms.
+ * The state of AWS resources around the bridge of a stack: its schedules, its event source mapping, its alarms and the
+ * rules on its bus.
  */
 import {
   CloudWatchClient,
@@ -9,11 +10,12 @@ import {
   paginateDescribeAlarms,
 } from '@aws-sdk/client-cloudwatch';
 import { DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { type EventBridgeClient, ListRulesCommand, type Rule } from '@aws-sdk/client-eventbridge';
 import { type LambdaClient, ListEventSourceMappingsCommand } from '@aws-sdk/client-lambda';
 import { GetScheduleCommand, SchedulerClient } from '@aws-sdk/client-scheduler';
-import { dynamoDbClient } from '../shared/aws/clients.ts';
+import { dynamoDbClient, eventBridgeClient } from '../shared/aws/clients.ts';
 import { alarmOfBridge, metrics, metricsNamespace, namePrefixOf } from '../shared/contract/names.ts';
-import { allPages } from './ask.ts';
+import { allPages, pagesOf } from './ask.ts';
 import { makeAgainCommand } from './errors.ts';
 import type { StackOutputs } from './stack-outputs.ts';
 
@@ -29,6 +31,8 @@ export interface StackState {
   readonly resourceFaults: readonly ResourceFault[];
   /** The alarms in state ALARM; null if they cannot be read. */
   readonly alarms: readonly RaisedAlarm[] | null;
+  /** The rules on the bus, by which teams get the events; null if they cannot be read. */
+  readonly rules: readonly ShownRule[] | null;
   /**
    * Age of the oldest message in the queue, SQS's last measurement of the last ten minutes; null if there is none.
    */
@@ -52,6 +56,12 @@ export interface RaisedAlarm {
   readonly since: string | null;
 }
 
+export interface ShownRule {
+  readonly name: string;
+  /** `enabled` or `disabled`. */
+  readonly state: string;
+}
+
 export interface StackPlaces {
   /** Name of the bridge. */
   readonly bridge: string;
@@ -72,6 +82,7 @@ export async function readStackState(
   const cloudWatch = new CloudWatchClient();
   const scheduler = new SchedulerClient();
   const dynamoDb = dynamoDbClient();
+  const events = eventBridgeClient();
   const unseen: string[] = [];
   const seen = <T>(what: string, look: Promise<T>): Promise<T | undefined> =>
     look.catch((error: unknown) => {
@@ -80,11 +91,12 @@ export async function readStackState(
       return undefined;
     });
   try {
-    const [tables, schedule, mapping, alarms, oldest] = await Promise.all([
+    const [tables, schedule, mapping, alarms, rules, oldest] = await Promise.all([
       seen('the tables', tableFaults(dynamoDb, outputs)),
       seen('the schedules', readSchedules(scheduler, outputs)),
       seen("fan-out's event source mapping", readMapping(lambda, outputs)),
       seen('the alarms', raisedAlarms(cloudWatch, bridge)),
+      seen('the rules', shownRules(events, outputs.eventBusName)),
       seen('the age of the oldest message', oldestMessage(cloudWatch, outputs.queueUrl, nowMs)),
     ]);
     return {
@@ -92,11 +104,13 @@ export async function readStackState(
       mapping: mapping?.state ?? unknown,
       resourceFaults: [...(tables ?? []), ...(schedule?.faults ?? []), ...(mapping?.faults ?? [])],
       alarms: alarms ?? null,
+      rules: rules ?? null,
       oldestMessageSeconds: oldest ?? null,
       unseen,
     };
   } finally {
     dynamoDb.destroy();
+    events.destroy();
     cloudWatch.destroy();
     scheduler.destroy();
   }
@@ -123,6 +137,22 @@ async function tableFaults(
     return TableStatus === 'ACTIVE' || TableStatus === 'UPDATING' ? [] : [fault];
   });
   return (await Promise.all(faults)).flat();
+}
+
+/** Prefix of the names of all tails' rules and queues. The rule and the queue of one tail have the same name. */
+export const tailPrefix = 'advert-bridge-tail-';
+
+/** The rules on a bus by which others get the events: without those of tails and of an archive, which AWS manages. */
+export async function rulesOf(events: EventBridgeClient, EventBusName: string): Promise<Rule[]> {
+  const pages = pagesOf((NextToken) => events.send(new ListRulesCommand({ EventBusName, NextToken })));
+  const all = await allPages(pages, ({ Rules }) => Rules);
+  const isOwn = (name = '') => name.startsWith('Events-Archive-') || name.startsWith(tailPrefix);
+  return all.filter(({ ManagedBy, Name }) => !ManagedBy && !isOwn(Name));
+}
+
+async function shownRules(events: EventBridgeClient, bus: string): Promise<ShownRule[]> {
+  const rules = await rulesOf(events, bus);
+  return rules.map(({ Name: name = unknown, State = unknown }) => ({ name, state: State.toLowerCase() }));
 }
 
 /** @see https://docs.aws.amazon.com/scheduler/latest/APIReference/API_GetSchedule.html */

@@ -20,11 +20,10 @@ import {
 import type { Bridge } from '../../operations/bridge.ts';
 import { CommandError } from '../../operations/errors.ts';
 import type { StackOutputs } from '../../operations/stack-outputs.ts';
+import { tailPrefix } from '../../operations/stack-state.ts';
 import { eventBridgeClient } from '../../shared/aws/clients.ts';
 import { eventSource } from '../../shared/contract/names.ts';
 
-/** Prefix of the names of all tails' rules and queues. The rule and the queue of one tail have the same name. */
-const prefix = 'advert-bridge-tail-';
 /** Tags of a queue: the bus of its rule, and the time of its tail's last heartbeat. */
 const tags = { bus: 'advert-bridge:tail-bus', aliveAt: 'advert-bridge:tail-alive-at' } as const;
 const signOfLifeMs = 60_000;
@@ -59,7 +58,7 @@ export async function* tailBus(
   const clients = { sqs, events: eventBridgeClient() };
   onClose(() => clients.events.destroy());
   await removeLeftovers(clients);
-  const name = `${prefix}${randomUUID().slice(0, 13)}`;
+  const name = `${tailPrefix}${randomUUID().slice(0, 13)}`;
   const { eventBusName: bus, eventBusArn } = outputs;
   const ruleArn = `${eventBusArn.replace(':event-bus/', ':rule/')}/${name}`;
   // The queue is created first, because a rule without a queue would not be found again.
@@ -170,7 +169,7 @@ async function removeTail({ sqs, events }: Clients, { name, bus, queueUrl }: Tai
  */
 async function removeLeftovers(clients: Clients): Promise<void> {
   const { QueueUrls = [] } = await clients.sqs.send(
-    new ListQueuesCommand({ QueueNamePrefix: prefix, MaxResults: 1000 }),
+    new ListQueuesCommand({ QueueNamePrefix: tailPrefix, MaxResults: 1000 }),
   );
   for (const queueUrl of QueueUrls) {
     const { Tags = {} } = await clients.sqs

@@ -107,7 +107,7 @@ export const Service = ({ answers }: { answers: Facts['answers'] }) => html`
 
 /** What the events go to, and what AWS runs. */
 export function Surroundings({ facts }: { facts: Facts }) {
-  const { webhooks = [], schedule, mapping, alarms } = facts;
+  const { webhooks = [], schedule, mapping, alarms, rules } = facts;
   if (webhooks.length === 0 && schedule === undefined) return null;
   return html`<section aria-labelledby="around">
     <h2 id="around">${schedule === undefined ? 'Webhooks' : 'On AWS'}</h2>
@@ -117,9 +117,13 @@ export function Surroundings({ facts }: { facts: Facts }) {
           html`<li>${printable(address)}: ${state}, ${counted(waiting, 'event')} waiting${lastAnswer && html` <span class="reason">${printable(lastAnswer)}</span>`}</li>`,
       )}
       ${schedule !== undefined && html`<li>schedule ${schedule}</li><li>event source mapping ${mapping}</li><li>${counted(alarms?.length ?? 0, 'alarm')} raised</li>`}
+      ${rules && html`<li>${rules.length === 0 ? 'no rule on the bus: nobody gets the events' : `rules on the bus: ${rules.map(ruleText).join(', ')}`}</li>`}
     </ul>
   </section>`;
 }
+
+const ruleText = ({ name, state }: { readonly name: string; readonly state: string }): string =>
+  state === 'enabled' ? printable(name) : `${printable(name)} (${state})`;
 
 /** What is at work, and what was done here. */
 export const Doing = ({

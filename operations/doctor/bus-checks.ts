@@ -3,12 +3,11 @@ import {
   DescribeEventBusCommand,
   type EventBridgeClient,
   ListArchivesCommand,
-  ListRulesCommand,
   ListTargetsByRuleCommand,
   type Rule,
 } from '@aws-sdk/client-eventbridge';
 import { forEachConcurrent } from '../../shared/domain/concurrency.ts';
-import { allPages, pagesOf } from '../ask.ts';
+import { rulesOf } from '../stack-state.ts';
 import { type Checks, fault, judged, type Problem, SkippedError, warning } from './check.ts';
 import type { StackFacts } from './stack-facts.ts';
 
@@ -59,13 +58,6 @@ export const busChecks: Checks<StackFacts> = {
     );
   },
 };
-
-/** Without the archive's rules, which AWS manages itself. */
-async function rulesOf(events: EventBridgeClient, EventBusName: string): Promise<Rule[]> {
-  const pages = pagesOf((NextToken) => events.send(new ListRulesCommand({ EventBusName, NextToken })));
-  const all = await allPages(pages, ({ Rules }) => Rules);
-  return all.filter(({ ManagedBy, Name }) => !ManagedBy && !Name?.startsWith('Events-Archive-'));
-}
 
 async function ruleProblem(
   events: EventBridgeClient,

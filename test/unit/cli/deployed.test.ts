@@ -1,6 +1,7 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { CloudWatchClient, DescribeAlarmsCommand, GetMetricDataCommand } from '@aws-sdk/client-cloudwatch';
 import { DeleteTableCommand } from '@aws-sdk/client-dynamodb';
+import { EventBridgeClient, ListRulesCommand } from '@aws-sdk/client-eventbridge';
 import {
   GetFunctionConfigurationCommand,
   InvokeCommand,
@@ -41,7 +42,8 @@ const sqs = mockClient(SQSClient);
 const scheduler = mockClient(SchedulerClient);
 const cloudWatch = mockClient(CloudWatchClient);
 const sts = mockClient(STSClient);
-const mocks = [cloudFormation, secrets, lambda, sqs, scheduler, cloudWatch, sts];
+const events = mockClient(EventBridgeClient);
+const mocks = [cloudFormation, secrets, lambda, sqs, scheduler, cloudWatch, sts, events];
 
 let dynamo: Awaited<ReturnType<typeof startDynamo>>;
 const aMapping = (State: string) => ({
@@ -76,6 +78,13 @@ beforeEach(async () => {
   });
   cloudWatch.on(DescribeAlarmsCommand).resolves({ MetricAlarms: [] });
   cloudWatch.on(GetMetricDataCommand).resolves({ MetricDataResults: [] });
+  events.on(ListRulesCommand).resolves({
+    Rules: [
+      { Name: 'search', State: 'ENABLED' },
+      { Name: 'Events-Archive-1', State: 'ENABLED' },
+      { Name: 'advert-bridge-tail-1', State: 'ENABLED' },
+    ],
+  });
 });
 
 const drainEnvironment = {
@@ -275,6 +284,7 @@ describe('status', () => {
       schedule: 'enabled',
       mapping: 'enabled',
       alarms: [],
+      rules: [{ name: 'search', state: 'enabled' }],
       attention: [],
       version: { deployed: 'Version', command: packageJson.version },
     });
