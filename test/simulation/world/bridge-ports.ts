@@ -207,14 +207,11 @@ export function createBridgePorts(
     application: { read: call('application.read', reads, state.applicationSecret.read) },
     budget: {
       read: budget.read,
-      async change(rule) {
-        const changed = await budget.change(rule).catch((error: unknown) => {
+      change: (rule) =>
+        budget.change(rule).catch((error: unknown) => {
           traffic.pauseNotStored(process);
           throw error;
-        });
-        if ('isTrial' in changed && changed.isTrial) coverage.count('budget: trial');
-        return changed;
-      },
+        }),
     },
   };
 }

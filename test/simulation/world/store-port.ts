@@ -86,6 +86,7 @@ export function createStorePort(
         for (const state of [before, value]) traffic.connected((state as BudgetState | undefined)?.connected);
         if (was && !is) traffic.circuitClosed();
         if (was && !is) world.coverage.count('budget: recovered');
+        if (is?.until !== was?.until && is?.since === was?.since) world.coverage.count('budget: trial');
         if (is && is.fault !== was?.fault) world.coverage.count(`budget: ${is.fault}`);
         if (is?.kind === 'circuit' && was?.kind !== 'circuit') traffic.circuitOpened();
       }
