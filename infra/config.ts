@@ -1,12 +1,7 @@
 import type { Node } from 'constructs';
 import * as v from 'valibot';
-import {
-  didYouMean,
-  fromText,
-  type StackSettings,
-  schemasOf,
-  stackSettings,
-} from '../shared/contract/settings.ts';
+import { didYouMean } from '../shared/contract/checks.ts';
+import { fromText, type StackSettings, schemasOf, stackSettings } from '../shared/contract/settings.ts';
 import { asLines, FaultsError, faultsByPlace } from './constructs/props/faults.ts';
 
 const names = Object.keys(stackSettings);

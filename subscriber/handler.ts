@@ -1,7 +1,7 @@
 import * as v from 'valibot';
+import { didYouMean } from '../shared/contract/checks.ts';
 import type { AdvertEvent } from '../shared/contract/events.ts';
 import { detailTypes } from '../shared/contract/names.ts';
-import { didYouMean } from '../shared/contract/settings.ts';
 import { type Arrival, arrivalsIn, type Refusal } from './arrivals.ts';
 import { claimAdvert, type HeldAdvert, isToApply } from './claims.ts';
 import { AdvertBusyError } from './errors.ts';

@@ -1,6 +1,5 @@
 import * as v from 'valibot';
-import { flawsOf } from '../../../shared/contract/checks.ts';
-import { didYouMean } from '../../../shared/contract/settings.ts';
+import { didYouMean, flawsOf } from '../../../shared/contract/checks.ts';
 
 /** Thrown for wrong settings or properties. The message has a line for each fault. */
 export class FaultsError extends Error {

@@ -5,9 +5,8 @@ import type { IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lamb
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import * as v from 'valibot';
-import { advertId, partnerAccountName, status } from '../../../shared/contract/checks.ts';
+import { advertId, didYouMean, partnerAccountName, status } from '../../../shared/contract/checks.ts';
 import { detailTypes } from '../../../shared/contract/names.ts';
-import { didYouMean } from '../../../shared/contract/settings.ts';
 import {
   asLines,
   FaultsError,
