@@ -195,7 +195,12 @@ export class AdvertBridge extends Construct {
 }
 
 /** What `status` asks of services that name no resource in their permissions. */
-const unnamed = ['lambda:ListEventSourceMappings', 'cloudwatch:DescribeAlarms', 'cloudwatch:GetMetricData'];
+const unnamed = [
+  'lambda:ListEventSourceMappings',
+  'cloudwatch:DescribeAlarms',
+  'cloudwatch:GetMetricData',
+  'events:ListRules',
+];
 
 function metricsOf(bridge: BridgeConfig): AdvertBridge['metrics'] {
   const { feedLagSeconds, stoppedPartnerAccounts, answerMs } = metrics;
