@@ -24,17 +24,20 @@ export const busy = Symbol('busy');
  *
  * @param work receives the holder's name, which stays in the account's row until another process takes the lock, and the
  * row as locked
+ * @param deadlineMs the lock is not taken after this moment, such as by a process that was frozen. Default: no limit
  * @returns `busy` when another process holds the lock, or there is no such account
  */
 export async function withRefreshLock<T>(
   deps: LockDeps,
   name: string,
   work: (holder: string, account: PartnerAccount) => Promise<T>,
+  deadlineMs = Number.POSITIVE_INFINITY,
 ): Promise<T | typeof busy> {
   const { accounts, clock, settings } = deps;
   const holder = deps.newId();
   const locked = await accounts.change(name, (now) => {
     const startedAt = clock.now();
+    if (startedAt > deadlineMs) return undefined;
     // Planted fault: no-single-flight
     if (isLasting(now.refreshing?.until ?? 0, settings.lockMs, startedAt)) return undefined;
     return { ...now, refreshing: { holder, startedAt, until: startedAt + settings.lockMs } };
@@ -107,7 +110,7 @@ export async function exclusively<T>(
   const { accounts, clock } = deps;
   for (;;) {
     if (!(await accounts.read(name))) return unknown();
-    const result = await withRefreshLock(deps, name, work);
+    const result = await withRefreshLock(deps, name, work, deadlineMs);
     if (result !== busy) return result;
     if (clock.now() + lookAgainMs >= deadlineMs) {
       throw new BridgeFault(
