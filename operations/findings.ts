@@ -4,7 +4,7 @@
  */
 import { type alarms, isAboutSecret, maxLagSeconds } from '../shared/contract/names.ts';
 import { printableLine } from '../shared/domain/text.ts';
-import { sumOf } from '../shared/state/activity.ts';
+import { sumOf } from '../shared/ports/store.ts';
 import { type AccountStatus, heldMs, type ShownPause } from './account-status.ts';
 import { applicationWords, connectWords } from './errors.ts';
 import type { RaisedAlarm } from './stack-state.ts';

@@ -19,6 +19,12 @@ export interface Row {
 
 export type Counters = Readonly<Record<string, number>>;
 
+export function sumOf(one: Counters = {}, other: Counters = {}): Counters {
+  const sum: Record<string, number> = { ...one };
+  for (const [name, by] of Object.entries(other)) sum[name] = (sum[name] ?? 0) + by;
+  return sum;
+}
+
 /** The row as written, or the row that is there instead (absent: there is none). */
 export type Put = { readonly etag: Etag } | { readonly conflict: Row | undefined };
 

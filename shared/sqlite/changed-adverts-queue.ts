@@ -9,7 +9,7 @@ import type {
   Settler,
   Verdict,
 } from '../ports/queue.ts';
-import type { Counters, Key } from '../ports/store.ts';
+import { type Counters, type Key, sumOf } from '../ports/store.ts';
 import { rowAside, rowOfDeadLetter } from '../state/aside.ts';
 import { type BookKeeper, booksKey, type Counts, inFlightIn } from '../state/books.ts';
 import type { Connection } from './file/connection.ts';
@@ -74,12 +74,10 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
 
   /** Adds to the books within a write of the connection: one row for each generation. */
   function count(all: readonly Counted[]): void {
-    const sums = new Map<string, { readonly key: Key; readonly counts: Record<string, number> }>();
+    const sums = new Map<string, { readonly key: Key; readonly counts: Counters }>();
     for (const [{ partnerAccount, generation }, counts] of all) {
       const key = booksKey(partnerAccount, generation);
-      const sum = sums.get(key.name) ?? { key, counts: {} };
-      sums.set(key.name, sum);
-      for (const [figure, by] of Object.entries(counts)) sum.counts[figure] = (sum.counts[figure] ?? 0) + by;
+      sums.set(key.name, { key, counts: sumOf(sums.get(key.name)?.counts, counts) });
     }
     for (const { key, counts } of sums.values())
       if (Object.keys(counts).length > 0) rows.addWithin(key, counts);

@@ -1,4 +1,4 @@
-import { type Counters, type Etag, type Key, newEtag, type Row, type Store } from '../ports/store.ts';
+import { type Counters, type Etag, type Key, newEtag, type Row, type Store, sumOf } from '../ports/store.ts';
 import type { Connection } from './file/connection.ts';
 
 /** The rows in the state file. Writes of one turn of the event loop are one transaction (file/connection.ts). */
@@ -42,9 +42,7 @@ export function createRowStore(connection: Connection): RowStore {
   function addWithin(key: Key, counters: Counters): void {
     const { kind, name } = key;
     const row = find(key);
-    const sums = { ...(row?.value as Counters | undefined) };
-    for (const [counter, by] of Object.entries(counters)) sums[counter] = (sums[counter] ?? 0) + by;
-    const text = JSON.stringify(sums);
+    const text = JSON.stringify(sumOf(row?.value as Counters | undefined, counters));
     if (row) replace.run(text, newEtag(), kind, name, row.etag);
     else insert.run(text, newEtag(), kind, name);
   }

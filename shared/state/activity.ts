@@ -5,13 +5,13 @@ import { activityRow } from '../contract/rows.ts';
 import { type Clock, isYoung } from '../domain/clock.ts';
 import type { BridgeFault } from '../domain/faults.ts';
 import type { Observer } from '../ports/observer.ts';
-import { type Key, type Row, type Store, update } from '../ports/store.ts';
+import { type Counters, type Key, type Row, type Store, sumOf, update } from '../ports/store.ts';
 
 /**
  * Number of answers by kind: `ok`, `5xx`, `none` (no answer), or the kind of the fault. `ms` is how long they took
  * together, without `none`.
  */
-export type AnswerCounts = Readonly<Record<string, number>>;
+export type AnswerCounts = Counters;
 
 export interface Activity {
   /** The rate of the process that wrote last. */
@@ -55,12 +55,6 @@ const activityOf = (row: Row | undefined): Activity | undefined =>
     ({ value }) => checked(activityRow, value, 'answers of the service'),
     () => undefined,
   )[0];
-
-export function sumOf(one: AnswerCounts = {}, other: AnswerCounts = {}): AnswerCounts {
-  const sum: Record<string, number> = { ...one };
-  for (const [name, value] of Object.entries(other)) sum[name] = (sum[name] ?? 0) + value;
-  return sum;
-}
 
 /** A request that was sent, and what became of it. */
 export interface Answered {

@@ -1,5 +1,5 @@
 import { readRows } from '../contract/checks.ts';
-import type { Counters, Key, Store } from '../ports/store.ts';
+import { type Counters, type Key, type Store, sumOf } from '../ports/store.ts';
 import { feedStateOf } from './feed-states.ts';
 import { listedByOperations } from './progress.ts';
 
@@ -92,18 +92,13 @@ export async function readBooks(store: Store, partnerAccount: string, generation
     listedByOperations(store, { partnerAccount, generation }),
     store.list('feed', { prefix: `${partnerAccount}/` }),
   ]);
-  const sums: Record<string, number> = { ...(row?.value as Counters | undefined) };
-  const add = (figure: keyof Counts, by: number) => {
-    sums[figure] = (sums[figure] ?? 0) + by;
-  };
-  add('listed', listedBeside);
+  let sums = sumOf(row?.value as Counters | undefined, { listed: listedBeside });
   // An unreadable row is reported where its feed is polled.
   for (const { counts, ...state } of readRows(feedRows, feedStateOf, () => undefined)) {
     if (!counts || state.generation !== generation) continue;
-    add('listed', counts.listed);
+    const { listed, repeated: coalesced, malformed: deadLettered } = counts;
     // Neither repeated nor malformed IDs reach the queue.
-    add('coalesced', counts.repeated);
-    add('deadLettered', counts.malformed);
+    sums = sumOf(sums, { listed, coalesced, deadLettered });
   }
   return booksOf(sums);
 }

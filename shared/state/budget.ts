@@ -13,7 +13,7 @@ export interface BudgetStore {
   change<T extends { readonly state: BudgetState }>(rule: (state: BudgetState) => T): Promise<T>;
 }
 
-/** One row for the whole bridge, to which the rules of shared/state/budget.ts are applied. */
+/** One row for the whole bridge, to which the rules below are applied. */
 export function createBudgetStore(store: Store): BudgetStore {
   return {
     read: async () => stateOf(await store.get(key)),

@@ -1,4 +1,4 @@
-import type { Counters, Key, Row, Store } from '../../shared/ports/store.ts';
+import { type Counters, type Key, type Row, type Store, sumOf } from '../../shared/ports/store.ts';
 
 interface Stored {
   readonly etag: string;
@@ -28,9 +28,7 @@ export function createInMemoryStore() {
     return etag;
   };
   function addWithin(key: Key, counters: Counters): void {
-    const sums = { ...(find(key)?.value as Counters | undefined) };
-    for (const [counter, by] of Object.entries(counters)) sums[counter] = (sums[counter] ?? 0) + by;
-    write(key, sums);
+    write(key, sumOf(find(key)?.value as Counters | undefined, counters));
   }
 
   const store: Store = {
