@@ -81,8 +81,8 @@ async function attempt(
   if (observed.status === null) {
     const waitMs = confirmationWait(deps, row, observed.receivedAt);
     if (waitMs > 0) {
-      const missingSince = row.missingSince ?? observed.receivedAt;
-      if (row.missingSince === undefined && !(await write({ missingSince }))) return conflict;
+      const isNew = row.missingSince === undefined;
+      if (isNew && !(await write({ missingSince: observed.receivedAt }))) return conflict;
       return { kind: 'unconfirmed', delayMs: waitMs };
     }
   }

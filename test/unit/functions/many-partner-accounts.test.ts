@@ -112,21 +112,23 @@ function longestGap(asked: ReadonlyMap<string, readonly number[]>): number {
 describe('a thousand partner accounts', () => {
   const all = names(1000);
 
-  it('take turns within the budget: each is polled again when all others were, none twice, none never', async () => {
+  it('take turns within the budget: each is polled again when all others were', async () => {
     const crowd = await setUp(all);
 
     await crowd.pass(10);
 
     const turns = [...crowd.asked.values()].map((times) => times.length);
+    const polls = turns.reduce((sum, count) => sum + count, 0);
     // Ten requests a second, 5 % apart, over the ten minutes and what the last run takes beyond them.
-    expect(turns.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual((627 * 10) / 1.05 + 1);
+    expect(polls).toBeLessThanOrEqual((627 * 10) / 1.05 + 1);
     expect(Math.max(...turns) - Math.min(...turns)).toBeLessThanOrEqual(1);
     expect(Math.min(...turns)).toBeGreaterThanOrEqual(5);
     // 1000 feeds at 9.5 requests a second.
     expect(longestGap(crowd.asked)).toBeLessThanOrEqual(110);
+    expect(crowd.reservations() / polls).toBeLessThanOrEqual(0.3);
   });
 
-  it('are polled every minute where the budget allows it', async () => {
+  it('are polled every minute without a log line each, where the budget allows it', async () => {
     const crowd = await setUp(all, 25);
 
     const reports = await crowd.pass(5);
@@ -134,19 +136,9 @@ describe('a thousand partner accounts', () => {
     for (const { polls } of reports) expect(polls.every(({ end }) => end === 'up-to-date')).toBe(true);
     expect([...crowd.asked.values()].every((times) => times.length === 5)).toBe(true);
     expect(longestGap(crowd.asked)).toBeLessThanOrEqual(61);
+    expect(crowd.reservations() / (5 * all.length)).toBeLessThanOrEqual(0.3);
+    expect(crowd.observer.lines).toEqual([]);
   });
-
-  it.each([10, 25])(
-    'take one reservation for several polls, where a budget of %i is what they wait for',
-    async (rate) => {
-      const crowd = await setUp(all, rate);
-
-      await crowd.pass(5);
-
-      const polls = [...crowd.asked.values()].reduce((sum, times) => sum + times.length, 0);
-      expect(crowd.reservations() / polls).toBeLessThanOrEqual(0.3);
-    },
-  );
 
   it('do not wait for twenty of them that have a backlog without an end', async () => {
     const crowd = await setUp(all);
@@ -155,19 +147,9 @@ describe('a thousand partner accounts', () => {
     await crowd.pass(10);
 
     const others = new Map([...crowd.asked].filter(([name]) => !crowd.backlog.get(name)));
-    expect(others.size).toBe(980);
     // A turn of ten pages for each of the twenty comes in between.
     expect(longestGap(others)).toBeLessThanOrEqual(110 + (20 * 10) / 9.5);
     const rich = all.slice(0, 20).map((name) => crowd.asked.get(name)?.length ?? 0);
     expect(Math.max(...rich) - Math.min(...rich)).toBeLessThanOrEqual(20);
-  });
-
-  it('are written about in a handful of lines and figures a run, not in a thousand', async () => {
-    const crowd = await setUp(all, 25);
-
-    await crowd.pass(1);
-
-    expect(crowd.observer.lines).toEqual([]);
-    expect(crowd.observer.counted('StoppedPartnerAccounts')).toBe(0);
   });
 });

@@ -1,509 +1,399 @@
-import { beforeEach, describe, expect, it } from 'vitest';
-import { createFanOut } from '../../../../functions/fan-out/fan-out.ts';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { byAdvert } from '../../../../functions/fan-out/batch.ts';
+import { createFanOut, type FanOutDeps } from '../../../../functions/fan-out/fan-out.ts';
 import { checked } from '../../../../shared/contract/checks.ts';
 import { envelope } from '../../../../shared/contract/events.ts';
+import type { ChangedAdvert } from '../../../../shared/contract/messages.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
-import { BridgeFault } from '../../../../shared/domain/faults.ts';
+import { BridgeFault, type FaultKind } from '../../../../shared/domain/faults.ts';
+import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { positionOf } from '../../../../shared/domain/queue/message-groups.ts';
-import type { AdvertRow } from '../../../../shared/state/advert-histories.ts';
+import type { Delivery } from '../../../../shared/ports/queue.ts';
+import { stopped, tokenHold } from '../../../helpers/holds.ts';
 import { changedAdvert } from '../../../helpers/records.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
 const minuteMs = 60_000;
 
-describe('fan-out', () => {
-  let world: World;
-  let generation: number;
-  const key = (advertId: string) =>
-    ({ partnerAccount: 'main', generation, feed: 'adverts', advertId }) as const;
-  const summary = () =>
-    world
-      .advertEvents()
-      .map(({ detail: { metadata, data } }) => [
-        data.advertId,
-        metadata.sequence,
-        data.previousStatus,
-        data.status,
-      ]);
-  const verdicts = async () => (await world.handleBatch()).map(({ verdict }) => verdict);
-  const row = async (advertId = '1') => (await world.state.advertHistories.read(key(advertId))) as AdvertRow;
-  const fail = (code: BridgeFault['code'], details = {}) => {
-    world.service.state.beforeAdvert = () => {
-      throw new BridgeFault(code, `told to be ${code}`, details);
-    };
+let world: World;
+let generation: number;
+let sent: number;
+beforeEach(async () => {
+  world = await createWorld();
+  generation = (await world.account())?.generation ?? 0;
+  sent = 0;
+  world.service.know('1', 'active');
+  world.observer.lines.length = 0;
+});
+
+const rowKey = () => ({ partnerAccount: 'main', generation, feed: 'adverts', advertId: '1' }) as const;
+const row = () => world.state.advertHistories.read(rowKey());
+/** A delivery of a message about advert 1. */
+function delivery(message: Partial<ChangedAdvert> = {}, own: Partial<Delivery> = {}): Delivery {
+  sent += 1;
+  const { receives = 1 } = own;
+  const listedAt = new Date(world.clock.now()).toISOString();
+  return {
+    id: `delivery-${sent}`,
+    message: changedAdvert({ advertId: '1', generation, listedAt, ...message }),
+    ...{ position: positionOf(String(sent), receives), receives, sentAt: world.clock.now() },
+    ...own,
   };
-  const heal = () => {
-    world.service.state.beforeAdvert = () => undefined;
+}
+const alien = (own: Partial<Delivery> = {}): Delivery => {
+  const { message: _none, ...rest } = delivery({}, own);
+  return rest;
+};
+const fanOutWith = (change: Partial<FanOutDeps>) => createFanOut({ ...world.fanOutDeps, ...change });
+const handleWith = async (change: Partial<FanOutDeps>, ...deliveries: readonly Delivery[]) =>
+  (await fanOutWith(change).handle(deliveries, world.options())).map(({ verdict }) => verdict);
+const handle = async (...deliveries: readonly Delivery[]) =>
+  (await world.fanOut.handle(deliveries, world.options())).map(({ verdict }) => verdict);
+const kinds = async (...deliveries: readonly Delivery[]) =>
+  (await handle(...deliveries)).map(({ kind }) => kind);
+const fail = (code: FaultKind, details: ConstructorParameters<typeof BridgeFault>[2] = {}) => {
+  world.service.state.beforeAdvert = () => {
+    throw new BridgeFault(code, `told to be ${code}`, details);
   };
+};
+const summary = () =>
+  world
+    .advertEvents()
+    .map(({ detail: { metadata, data } }) => [metadata.sequence, data.previousStatus, data.status]);
+const done = (outcome: string) => ({ kind: 'done', outcome });
 
-  beforeEach(async () => {
-    world = await createWorld();
-    generation = (await world.account())?.generation ?? 0;
-  });
+describe('an advert', () => {
+  it('becomes an event of the contract, numbered from 1, with the status before', async () => {
+    const message = { correlationId: 'page-1', listedAt: '2026-11-20T11:59:59.801Z' };
+    expect(await handle(delivery(message))).toEqual([done('events')]);
+    expect(await handle(delivery())).toEqual([done('unchanged')]);
+    world.service.know('1', 'sold');
+    expect(await handle(delivery(), delivery())).toEqual([done('events'), done('coalesced')]);
 
-  async function changed(advertId: string, status: string): Promise<void> {
-    world.service.change(advertId, status);
-    await world.round();
-  }
-
-  it.each([
-    ['in time', 300_000, 'feed', 0],
-    ['late', 300_001, 'feed', 1],
-    ['late, of what a backfill lists', 300_001, 'backfill', 0],
-  ] as const)('counts an event that is published %s', async (_how, laterMs, cause, late) => {
-    world.service.change('1', 'active');
-    const listedAt = new Date(world.clock.now()).toISOString();
-    await world.state.queue.send([changedAdvert({ advertId: '1', generation, cause, listedAt })]);
-    world.clock.advance(laterMs);
-
-    await world.handleBatch();
-
-    expect(world.advertEvents()).toHaveLength(1);
-    expect(world.observer.counted(metrics.lateEvents)).toBe(late);
-  });
-
-  it.each([
-    ['an audit finds', ['audit'], 1],
-    ['a change on its way explains', ['audit', 'feed'], 0],
-    ['the feed lists', ['feed'], 0],
-  ] as const)('counts and logs a difference that %s', async (_how, causes, differences) => {
-    await changed('1', 'active');
-    await world.handleBatch();
-    world.service.change('1', 'limited');
-    const listedAt = new Date(world.clock.now()).toISOString();
-    const messages = causes.map((cause) =>
-      changedAdvert({ advertId: '1', generation, cause, listedAt, key: `${cause}:1` }),
-    );
-    await world.state.queue.send(messages);
-
-    await world.handleBatch();
-
-    expect(world.advertEvents()).toHaveLength(2);
-    expect(world.observer.counted(metrics.auditDifferences)).toBe(differences);
-    const named = { partnerAccount: 'main', advertId: '1', published: 'active', actual: 'limited' };
-    const warnings = world.observer.lines.filter(({ level }) => level === 'warn');
-    expect(warnings.map(({ fields }) => fields)).toEqual(differences > 0 ? [named] : []);
-  });
-
-  it('publishes the status of each advert named, numbered from 1', async () => {
-    world.service.change('1', 'new');
-    world.service.change('2', 'active');
-    await world.round();
-
-    await world.handleBatch();
-
+    expect(world.service.fetched).toEqual(['1', '1', '1']);
     expect(summary()).toEqual([
-      ['1', 1, null, 'new'],
-      ['2', 1, null, 'active'],
+      [1, null, 'active'],
+      [2, 'active', 'sold'],
     ]);
-    expect(await world.books()).toMatchObject({ listed: 2, events: 2, inFlight: 0 });
-  });
-
-  it('publishes only the statuses that are to be published, with the fields that are to be copied', async () => {
-    const settings = {
-      ...world.fanOutDeps.settings,
-      publishStatuses: ['sold'],
-      eventFields: ['title', 'price.value', 'x'],
-    };
-    const fanOut = createFanOut({ ...world.fanOutDeps, settings });
-    for (const status of ['new', 'active', 'sold', 'active', 'new']) {
-      await changed('1', status);
-      const batch = await world.state.queue.receive({ maxGroups: 1, maxPerGroup: 10, visibilityMs: 60_000 });
-      await world.state.queue.settle(await fanOut.handle(batch, world.options()));
-    }
-
-    // The history continues: the next published event has the number and previous status that count all events.
-    expect(summary()).toEqual([
-      ['1', 3, 'active', 'sold'],
-      ['1', 4, 'sold', 'active'],
-    ]);
-    const [event] = world.advertEvents();
-    expect(checked(envelope, event, 'event')).toMatchObject({
-      detail: { data: { fields: { title: 'Advert 1', 'price.value': 12 } } },
-    });
-    expect(await world.books()).toMatchObject({ listed: 5, events: 5, inFlight: 0 });
-  });
-
-  it('publishes envelopes of the contract, each with the page it came of', async () => {
-    await changed('1', 'active');
-    await world.handleBatch();
-
-    const [event] = world.advertEvents();
-
-    expect(checked(envelope, event, 'event')).toMatchObject({
+    const metadata = { eventId: `main/${generation}/1/1`, cause: 'feed', ...message };
+    expect(checked(envelope, world.advertEvents()[0], 'event')).toMatchObject({
       source: 'advert-bridge',
       'detail-type': 'AdvertStatusChanged',
       time: '2026-11-20T12:00:00Z',
       resources: ['advert-bridge/main/advert/1'],
-      detail: {
-        metadata: {
-          eventId: `main/${generation}/1/1`,
-          listedAt: '2026-11-20T12:00:00.000Z',
-          cause: 'feed',
-          correlationId: 'id1',
-        },
-      },
+      detail: { metadata },
     });
   });
 
-  it('logs one line a batch that leads from the page to the events', async () => {
-    await changed('1', 'active');
-    await world.handleBatch();
+  it('is published only with the statuses and copied fields of the settings', async () => {
+    const publishStatuses = ['sold'];
+    const eventFields = ['title', 'price.value', 'x'];
+    const settings = { ...world.fanOutDeps.settings, publishStatuses, eventFields };
+    for (const status of ['new', 'active', 'sold', 'active', 'new']) {
+      world.service.know('1', status);
+      await handleWith({ settings }, delivery());
+    }
 
-    const told = world.observer.lines.filter(({ message }) => /page accepted|batch handled/.test(message));
-
-    expect(told.map(({ fields }) => fields)).toMatchObject([
-      { partnerAccount: 'main', correlationId: 'id1', adverts: 1 },
-      {
-        pages: [{ partnerAccount: 'main', correlationId: 'id1', adverts: { events: ['1'] } }],
-      },
+    expect(summary()).toEqual([
+      [3, 'active', 'sold'],
+      [4, 'sold', 'active'],
     ]);
+    expect(checked(envelope, world.advertEvents()[0], 'event')).toMatchObject({
+      detail: { data: { fields: { title: 'Advert 1', 'price.value': 12 } } },
+    });
   });
 
-  it('carries the previous status and the next number', async () => {
-    await changed('1', 'new');
-    await world.handleBatch();
-    await changed('1', 'active');
-    await world.handleBatch();
+  it.each([
+    ['in time', 300_000, 'feed', 0],
+    ['late', 300_001, 'feed', 1],
+    ['late, but listed by a backfill', 300_001, 'backfill', 0],
+  ] as const)('is counted as late when it is published %s', async (_how, laterMs, cause, late) => {
+    const listed = delivery({ cause });
+    world.clock.advance(laterMs);
 
-    expect(summary()[1]).toEqual(['1', 2, 'new', 'active']);
+    expect(await handle(listed)).toEqual([done('events')]);
+    expect(world.observer.counted(metrics.lateEvents)).toBe(late);
   });
 
-  it('publishes nothing when the status is the one it knows', async () => {
-    await changed('1', 'active');
-    await world.handleBatch();
-    await changed('1', 'active');
+  it.each([
+    ['an audit finds it', ['audit'], 1],
+    ['a change is on its way', ['audit', 'feed'], 0],
+    ['the feed lists it', ['feed'], 0],
+  ] as const)('is reported as different when %s', async (_how, causes, differences) => {
+    await handle(delivery());
+    world.service.know('1', 'limited');
 
-    expect(await verdicts()).toEqual([{ kind: 'done', outcome: 'unchanged' }]);
+    await handle(...causes.map((cause) => delivery({ cause })));
+
+    expect(world.observer.counted(metrics.auditDifferences)).toBe(differences);
+    const warnings = world.observer.lines.filter(({ level }) => level === 'warn');
+    const fields = { partnerAccount: 'main', advertId: '1', published: 'active', actual: 'limited' };
+    expect(warnings.map((line) => line.fields)).toEqual(differences > 0 ? [fields] : []);
+  });
+
+  it('has the time of one fetch, and no more than its batch', async () => {
+    const deadlines: number[] = [];
+    const readAdvert: FanOutDeps['adverts']['readAdvert'] = (name, id, options) => {
+      deadlines.push(options.deadlineMs - world.clock.now());
+      return world.service.readAdvert(name, id, options);
+    };
+    const { handle } = fanOutWith({ adverts: { readAdvert } });
+    for (const ms of [minuteMs, 3_000, 0]) {
+      const [settlement] = await handle([delivery()], { deadlineMs: world.clock.now() + ms });
+      if (ms === 0) expect(settlement?.verdict).toEqual({ kind: 'retry', delayMs: 1_000 });
+    }
+
+    expect(deadlines).toEqual([10_000, 3_000]);
+  });
+
+  it('is left to other workers after twenty conflicts', async () => {
+    await handle(delivery());
+    const histories = { ...world.state.advertHistories, write: async () => undefined };
+
+    expect(await handleWith({ histories }, delivery())).toEqual([{ kind: 'retry', delayMs: 1_000 }]);
+    expect(world.service.fetched).toHaveLength(1 + 20);
+  });
+
+  it('begins no second history when its own is removed meanwhile', async () => {
+    await handle(delivery());
+    world.service.know('1', 'sold');
+    const { advertHistories } = world.state;
+    const write: typeof advertHistories.write = async (key, next) => {
+      await advertHistories.remove('main', generation);
+      return advertHistories.write(key, next);
+    };
+
+    const verdicts = await handleWith({ histories: { ...advertHistories, write } }, delivery());
+
+    expect(verdicts).toMatchObject([{ kind: 'retry' }]);
     expect(summary()).toHaveLength(1);
   });
 
-  it('fetches once for all messages of an advert in a batch', async () => {
-    await changed('1', 'new');
-    await changed('1', 'active');
-    world.service.fetched.length = 0;
-
-    expect(await verdicts()).toEqual([
-      { kind: 'done', outcome: 'events' },
-      { kind: 'done', outcome: 'coalesced' },
-    ]);
-    expect(world.service.fetched).toEqual(['1']);
-    expect(await world.books()).toMatchObject({ listed: 2, events: 1, coalesced: 1, inFlight: 0 });
-  });
-
-  it('writes the row when nothing has changed, so that a late worker conflicts', async () => {
-    await changed('1', 'active');
-    await world.handleBatch();
-    await changed('1', 'active');
-    await world.state.queue.receive({ maxGroups: 1, maxPerGroup: 10, visibilityMs: minuteMs });
-    world.clock.advance(minuteMs);
-    const before = await row();
-
-    await world.handleBatch();
-
-    const after = await row();
-    expect(after.etag).not.toBe(before.etag);
-  });
-
-  it('fetches again when somebody else wrote in between', async () => {
-    await changed('1', 'active');
-    await world.handleBatch();
-    await changed('1', 'sold');
-    const write = world.state.advertHistories.write;
-    let conflicts = 1;
-    const fanOutDeps = {
-      ...world.fanOutDeps,
-      histories: {
-        ...world.state.advertHistories,
-        write: async (...[which, next]: Parameters<typeof write>) => {
-          if (conflicts-- > 0) await write(which, await row());
-          return write(which, next);
-        },
-      },
-    };
-    world.service.fetched.length = 0;
-    const batch = await world.state.queue.receive({ maxGroups: 1, maxPerGroup: 10, visibilityMs: minuteMs });
-
-    await createFanOut(fanOutDeps).handle(batch, world.options());
-
-    expect(world.service.fetched).toEqual(['1', '1']);
-    expect(summary().at(-1)).toEqual(['1', 2, 'active', 'sold']);
-  });
-
-  it('begins no history anew that was removed in between, while its account is being forgotten', async () => {
-    await changed('1', 'active');
-    await world.handleBatch();
-    await changed('1', 'sold');
-    const { advertHistories } = world.state;
-    const histories = {
-      ...advertHistories,
-      write: async (...[key, next]: Parameters<typeof advertHistories.write>) => {
-        await advertHistories.remove('main', generation);
-        return advertHistories.write(key, next);
-      },
-    };
-    const batch = await world.state.queue.receive({ maxGroups: 1, maxPerGroup: 10, visibilityMs: minuteMs });
-    const before = summary();
-
-    const settlements = await createFanOut({ ...world.fanOutDeps, histories }).handle(batch, world.options());
-
-    expect(settlements.map(({ verdict }) => verdict.kind)).toEqual(['retry']);
-    expect(summary()).toEqual(before);
-  });
-
-  describe('when the service does not know an advert', () => {
-    beforeEach(async () => {
-      await changed('1', 'active');
-      await world.handleBatch();
-      world.service.remove('1');
-      await world.round();
-    });
-
-    it('looks again after confirmUnavailableSeconds before it says so', async () => {
-      expect(await verdicts()).toEqual([{ kind: 'retry', delayMs: 30_000 }]);
-      world.clock.advance(29_999);
-      expect(await verdicts()).toEqual([]);
-      world.clock.advance(1);
-      expect(await verdicts()).toEqual([{ kind: 'done', outcome: 'unavailable' }]);
-
-      expect(world.advertEvents().at(-1)).toMatchObject({
-        'detail-type': 'AdvertUnavailable',
-        detail: {
-          metadata: { sequence: 2 },
-          data: { advertId: '1', status: null, previousStatus: 'active' },
-        },
-      });
-      expect(await world.books()).toMatchObject({ events: 1, unavailable: 1, inFlight: 0 });
-    });
-
-    it('does not take a redelivery before that for a confirmation', async () => {
-      const [delivery] = await world.state.queue.receive({
-        maxGroups: 1,
-        maxPerGroup: 1,
-        visibilityMs: minuteMs,
-      });
-      if (!delivery) throw new Error('nothing delivered');
-      const again = async (receives: number) => {
-        const position = positionOf('1', receives);
-        const [settlement] = await world.fanOut.handle(
-          [{ ...delivery, receives, position }],
-          world.options(),
-        );
-        return settlement?.verdict;
-      };
-
-      expect(await again(1)).toEqual({ kind: 'retry', delayMs: 30_000 });
-      world.clock.advance(10_000);
-      expect(await again(2)).toEqual({ kind: 'retry', delayMs: 20_000 });
-      world.clock.advance(19_999);
-      expect(await again(3)).toEqual({ kind: 'retry', delayMs: 1 });
-      world.clock.advance(1);
-      expect(await again(4)).toEqual({ kind: 'done', outcome: 'unavailable' });
-    });
-
-    it('says nothing when the advert is back by then', async () => {
-      await world.handleBatch();
-      world.service.change('1', 'active');
-      world.clock.advance(30_000);
-
-      expect(await verdicts()).toEqual([{ kind: 'done', outcome: 'unchanged' }]);
-      expect((await row()).missingSince).toBeUndefined();
-    });
-
-    it('says it once, and tells of its return with no previous status', async () => {
-      await world.handleBatch();
-      world.clock.advance(30_000);
-      await world.handleBatch();
-      world.service.remove('1');
-      await world.round();
-      expect(await verdicts()).toEqual([{ kind: 'done', outcome: 'unchanged' }]);
-      await changed('1', 'active');
-      await world.handleBatch();
-
-      expect(summary().slice(1)).toEqual([
-        ['1', 2, 'active', null],
-        ['1', 3, null, 'active'],
-      ]);
-    });
-  });
-
-  it('publishes an advert that was gone before it was ever seen as unavailable, with sequence 1', async () => {
-    world.service.remove('9');
-    await world.round();
-    await world.handleBatch();
-    world.clock.advance(30_000);
-    await world.handleBatch();
-
-    expect(summary()).toEqual([['9', 1, null, null]]);
-  });
-
-  it('lets one bad advert delay no other', async () => {
-    world.service.change('1', 'active');
-    world.service.change('2', 'active');
-    await world.round();
-    world.service.state.beforeAdvert = (advertId) => {
-      if (advertId === '1') throw new BridgeFault('forbidden', 'not yours', { status: 403 });
-    };
-
-    await world.handleBatch();
-
-    expect(summary()).toEqual([['2', 1, null, 'active']]);
-  });
-
-  it('dead-letters a fault of the advert itself after a few tries within two minutes, with its reason', async () => {
-    await changed('1', 'active');
-    fail('contract-broken');
-    const startedAt = world.clock.now();
-    const kinds: string[] = [];
-    for (let attempt = 0; attempt < 5; attempt += 1) {
-      const [verdict] = await verdicts();
-      kinds.push(verdict?.kind ?? 'none');
-      if (verdict?.kind === 'retry') world.clock.advance(verdict.delayMs);
-    }
-
-    expect(kinds).toEqual(['retry', 'retry', 'retry', 'retry', 'dead-letter']);
-    expect(world.clock.now() - startedAt).toBeLessThan(2 * minuteMs);
-    const [stored] = await world.state.deadLetters.list();
-    expect(stored?.letter).toMatchObject({
-      partnerAccount: 'main',
-      advertId: '1',
-      fault: 'contract-broken',
-      reason: 'told to be contract-broken',
-      receives: 5,
-    });
-    expect(await world.books()).toMatchObject({ listed: 1, deadLettered: 1, inFlight: 0 });
-  });
-
-  it('dead-letters a request that the service calls wrong at its first try, with what it says', async () => {
-    await changed('1', 'active');
-    fail('invalid-request', { status: 400, serviceCode: 'validation_error' });
-
-    const settled = await verdicts();
-    world.clock.advance(24 * 60 * minuteMs);
-    await verdicts();
-
-    expect(settled).toMatchObject([
-      {
-        kind: 'dead-letter',
-        letter: { fault: 'invalid-request', reason: 'told to be invalid-request', receives: 1 },
-      },
-    ]);
-    expect(world.service.fetched).toEqual(['1']);
-  });
-
-  it('tries a request five times that is refused without a word about it', async () => {
-    await changed('1', 'active');
-    fail('request-refused', { status: 409 });
-    const kinds: string[] = [];
-    for (let attempt = 0; attempt < 5; attempt += 1) {
-      kinds.push(...(await verdicts()).map(({ kind }) => kind));
-      world.clock.advance(minuteMs);
-    }
-    expect(kinds).toEqual(['retry', 'retry', 'retry', 'retry', 'dead-letter']);
-  });
-
-  it('does not count an outage as a try of the advert', async () => {
-    await changed('1', 'active');
-    fail('transient');
-    for (let attempt = 0; attempt < 10; attempt += 1) {
-      await world.handleBatch();
-      world.clock.advance(5 * minuteMs);
-    }
-    fail('forbidden');
-
-    expect(await verdicts()).toMatchObject([{ kind: 'retry' }]);
-  });
-
-  it('leaves a refused event to the next message when its own is dead-lettered', async () => {
-    await changed('1', 'active');
+  it('has a pending event published first, and is counted once', async () => {
+    const first = delivery();
     world.events.refuse();
-    await world.handleBatch();
-    world.clock.advance(24 * 60 * minuteMs);
-    await world.handleBatch();
-    expect(await row()).toMatchObject({ pending: true, sequence: 1 });
+    expect(await kinds(first)).toEqual(['retry']);
+    expect(await row()).toMatchObject({ sequence: 1, pending: true });
     world.events.accept();
-    heal();
-    await changed('1', 'sold');
-    await world.handleBatch();
 
-    expect(summary()).toEqual([
-      ['1', 1, null, 'active'],
-      ['1', 2, 'active', 'sold'],
+    expect(await handle({ ...first, receives: 2 })).toEqual([done('events')]);
+    expect(await handle(delivery())).toEqual([done('unchanged')]);
+    expect(summary()).toEqual([[1, null, 'active']]);
+    expect(await row()).toMatchObject({ pending: false });
+  });
+});
+
+describe('an advert that the service does not know', () => {
+  it.each([
+    [[1, null, 'active'], true],
+    [undefined, false],
+  ])('is unavailable after confirmUnavailableSeconds: %j before', async (before, isKnown) => {
+    if (isKnown) await handle(delivery());
+    world.service.remove('1');
+    const listed = delivery();
+    for (const [passedMs, delayMs] of [
+      [0, 30_000],
+      [10_000, 20_000],
+      [19_999, 1],
+    ] as const) {
+      world.clock.advance(passedMs);
+      expect(await handle(listed)).toEqual([{ kind: 'retry', delayMs }]);
+    }
+    world.clock.advance(1);
+    expect(await handle(listed)).toEqual([done('unavailable')]);
+    expect(await handle(delivery())).toEqual([done('unchanged')]);
+    world.service.know('1', 'active');
+    await handle(delivery());
+
+    const number = isKnown ? 2 : 1;
+    const events = [
+      [number, isKnown ? 'active' : null, null],
+      [number + 1, null, 'active'],
+    ];
+    expect(summary()).toEqual(before ? [before, ...events] : events);
+    expect(world.advertEvents()[number - 1]).toMatchObject({ 'detail-type': 'AdvertUnavailable' });
+  });
+
+  it('is unchanged when it is back by then', async () => {
+    await handle(delivery());
+    world.service.remove('1');
+    await handle(delivery());
+    expect(await row()).toMatchObject({ missingSince: world.clock.now() });
+    world.service.know('1', 'active');
+
+    expect(await handle(delivery())).toEqual([done('unchanged')]);
+    expect((await row())?.missingSince).toBeUndefined();
+  });
+});
+
+describe('a batch', () => {
+  it('is grouped by generation and advert, oldest first, malformed messages by themselves', () => {
+    const of = (id: string, position: string, change: Partial<ChangedAdvert> = {}) =>
+      delivery(change, { id, position });
+    const groups = byAdvert([
+      of('a', '3'),
+      alien({ id: 'b' }),
+      of('c', '1'),
+      of('d', '1', { advertId: '2' }),
+      of('e', '2'),
+      alien({ id: 'f' }),
+      of('g', '1', { partnerAccount: 'other' }),
+      of('h', '1', { generation: 1 }),
     ]);
-    expect((await row()).pending).toBe(false);
+
+    expect(groups.map((group) => group.map(({ id }) => id).join(''))).toEqual([
+      'cea',
+      'b',
+      'd',
+      'f',
+      'g',
+      'h',
+    ]);
   });
 
-  it('keeps the messages of a stopped partner account waiting', async () => {
-    await changed('1', 'active');
-    await world.connect.disconnect('main');
+  it('is one log line that leads from its pages to the outcomes', async () => {
+    for (const id of ['1', '2', '3']) {
+      world.service.know(id, 'active');
+      await handle(delivery({ advertId: id }));
+    }
+    world.observer.lines.length = 0;
+    const of = (correlationId: string, advertId: string, receives = 1) =>
+      delivery({ correlationId, advertId }, { receives });
 
-    expect(await verdicts()).toEqual([{ kind: 'hold' }]);
-    expect(world.service.fetched).toEqual([]);
+    await handle(of('page-1', '1'), of('page-1', '1'), of('page-1', '2', 3), of('page-2', '3'), alien());
+    await handle();
+    await world.fanOut.handleAdvert([delivery()], world.options());
+
+    const first = { adverts: { unchanged: ['1', '2'], coalesced: ['1'] }, redelivered: { 2: 3 } };
+    const pages = [
+      { partnerAccount: 'main', correlationId: 'page-1', ...first },
+      { partnerAccount: 'main', correlationId: 'page-2', adverts: { unchanged: ['3'] } },
+      { adverts: { 'dead-letter': [undefined] } },
+    ];
+    expect(world.observer.lines).toEqual([{ level: 'info', message: 'batch handled', fields: { pages } }]);
+    const { counted } = world.observer;
+    const { events, unchanged, coalesced, deadLettered, redelivered } = metrics;
+    expect([events, unchanged, coalesced, deadLettered, redelivered].map(counted)).toEqual([3, 4, 1, 1, 1]);
   });
 
-  it('lets go of messages whose partner account was forgotten', async () => {
-    await changed('1', 'active');
-    await world.connect.forget('main');
+  it('dead-letters what is no message of the contract, with what can be read of it', async () => {
+    const letter = { fault: 'malformed-message', at: '2026-11-20T12:00:00.000Z', message: null };
+    const unknown = { ...letter, partnerAccount: null, advertId: null };
+    const about = { partnerAccount: 'main', advertId: '7' };
+    const reason = 'the message is not of the contract';
 
-    expect(await verdicts()).toEqual([{ kind: 'forgotten' }]);
+    expect(await handle(alien({ flaw: 'no JSON', receives: 3 }), alien({ about }), alien())).toEqual([
+      { kind: 'dead-letter', letter: { ...unknown, reason: 'no JSON', receives: 3 } },
+      { kind: 'dead-letter', letter: { ...letter, ...about, reason, receives: 1 } },
+      { kind: 'dead-letter', letter: { ...unknown, reason, receives: 1 } },
+    ]);
   });
 
-  describe('while its partner account is being forgotten', () => {
-    const beginForget = () => world.connect.beginForget('main');
-
-    it('lets go of messages, and writes no row where they were removed', async () => {
-      await changed('1', 'active');
-      await beginForget();
-      world.clock.advance(minuteMs);
-      await world.state.queue.receive({ maxGroups: 1, maxPerGroup: 10, visibilityMs: 0 });
-
-      expect(await verdicts()).toEqual([{ kind: 'forgotten' }]);
-      expect(await row()).toBeUndefined();
-    });
-
-    it('lets go of those that it has in hand, too', async () => {
-      await changed('1', 'active');
-      await world.state.queue.receive({ maxGroups: 1, maxPerGroup: 10, visibilityMs: 0 });
-      const { fanOutDeps } = world;
-      const adverts = {
-        async readAdvert(): Promise<never> {
-          await beginForget();
-          throw new BridgeFault('account-stopped', 'partner account main is stopped');
-        },
-      };
-      const batch = await world.state.queue.receive({
-        maxGroups: 1,
-        maxPerGroup: 10,
-        visibilityMs: minuteMs,
-      });
-
-      const settlements = await createFanOut({ ...fanOutDeps, adverts }).handle(batch, world.options());
-
-      expect(settlements.map(({ verdict }) => verdict)).toEqual([{ kind: 'forgotten' }]);
-      expect(await row()).toBeUndefined();
-    });
-  });
-
-  it('leaves a message of a newer bridge in the queue, with those of its advert behind it', async () => {
-    await changed('1', 'active');
-    await changed('2', 'active');
-    const batch = await world.state.queue.receive({ maxGroups: 10, maxPerGroup: 10, visibilityMs: 60_000 });
+  it('leaves a message of a newer bridge in the queue, with those of its advert', async () => {
+    world.service.know('2', 'active');
     const about = { partnerAccount: 'main', advertId: '1' };
-    const newer = { id: 'x', flaw: 'form: expected at most 1', isNewer: true, about } as const;
+    const newer = alien({ flaw: 'form: expected at most 1', isNewer: true, about });
 
-    const settlements = await world.fanOut.handle(
-      [{ ...newer, position: '1', receives: 1, sentAt: 0 }, ...batch],
-      world.options(),
-    );
+    expect(await kinds(newer, delivery(), delivery({ advertId: '2' }))).toEqual(['retry', 'done', 'retry']);
+    expect(world.service.fetched).toEqual(['2']);
+  });
 
-    const kinds = settlements.map(({ delivery, verdict }) => [
-      (delivery.message ?? delivery.about)?.advertId,
-      verdict.kind,
+  it('with a message delivered more than 300 times handles only what may crash', async () => {
+    world.service.know('77', 'active');
+    const neighbour = () => delivery({ advertId: '77' });
+    expect(await kinds(delivery({}, { receives: 300 }), neighbour())).toEqual(['done', 'done']);
+
+    const spent = () => delivery({}, { receives: 301 });
+    const verdicts = await handle(spent(), spent(), alien(), neighbour());
+
+    const letter = { partnerAccount: 'main', advertId: '1', fault: 'delivered-too-often', receives: 301 };
+    expect(verdicts).toMatchObject([
+      { kind: 'dead-letter', letter },
+      { kind: 'retry', delayMs: 0 },
+      { kind: 'dead-letter' },
+      { kind: 'retry', delayMs: 0 },
     ]);
-    expect(kinds.sort()).toEqual([
-      ['1', 'retry'],
-      ['1', 'retry'],
-      ['2', 'done'],
+  });
+});
+
+describe('a partner account', () => {
+  const write = (change: Partial<PartnerAccount>) =>
+    world.accounts.change('main', (account) => ({ ...account, ...change }));
+
+  it('is read again when its row is old, not newer than the message, or of another generation', async () => {
+    const reads = vi.spyOn(world.fanOutDeps.accounts, 'read');
+    const one = (sentAt: number) => handle(delivery({}, { sentAt }), delivery({}, { sentAt: sentAt - 1 }));
+    const old = world.clock.now() - minuteMs;
+    for (const [passedMs, sentAt, times] of [
+      [0, old, 1],
+      [5_000, old, 1],
+      [1, old, 2],
+      [0, world.clock.now() + 4_001, 3],
+      [0, world.clock.now() + 4_000, 3],
+    ] as const) {
+      world.clock.advance(passedMs);
+      await one(sentAt);
+      expect(reads).toHaveBeenCalledTimes(times);
+    }
+    await handle(delivery({ generation: generation + 1 }, { sentAt: old }));
+    expect(reads).toHaveBeenCalledTimes(4);
+  });
+
+  it.each<[string, Partial<PartnerAccount> | undefined, object]>([
+    ['connected', {}, done('events')],
+    ['on hold for a minute', { holds: [tokenHold(Date.parse('2026-11-20T12:01:00Z'))] }, done('events')],
+    ['on hold for longer', { holds: [tokenHold(Date.parse('2026-11-20T12:01:00.001Z'))] }, { kind: 'hold' }],
+    ['stopped', stopped('revoked'), { kind: 'hold' }],
+    ['of an older generation', { generation: 1 }, { kind: 'retry', delayMs: 5_000 }],
+    ['of a newer generation', { generation: 2_000_000_000 }, { kind: 'forgotten' }],
+    ['being forgotten', { forgetting: true }, { kind: 'forgotten' }],
+    ['unknown', undefined, { kind: 'forgotten' }],
+  ])('that is %s decides about its messages', async (_what, change, verdict) => {
+    if (change) await write(change);
+    else await world.accounts.remove('main');
+
+    expect(await handle(delivery())).toEqual([verdict]);
+    expect(world.service.fetched).toHaveLength('outcome' in verdict ? 1 : 0);
+    if ('kind' in verdict && verdict.kind === 'forgotten') expect(await row()).toBeUndefined();
+  });
+
+  it.each<[string, Partial<PartnerAccount> | undefined, string]>([
+    ['connected', {}, 'retry'],
+    ['stopped', stopped('revoked'), 'hold'],
+    ['stopped in another generation', { generation: 1, ...stopped('x') }, 'retry'],
+    ['being forgotten', { forgetting: true }, 'forgotten'],
+    ['unknown', undefined, 'retry'],
+  ])('that is %s by then decides after a fault of its own', async (_what, change, kind) => {
+    const readAdvert = async () => {
+      if (change) await write(change);
+      else await world.accounts.remove('main');
+      throw new BridgeFault('account-stopped', 'stopped');
+    };
+
+    expect(await handleWith({ adverts: { readAdvert } }, delivery())).toMatchObject([{ kind }]);
+  });
+
+  it.each<[FaultKind, number | undefined, number, object]>([
+    ['paused', 60_001, 60_001, { kind: 'hold' }],
+    ['paused', 60_000, 60_001, { kind: 'retry', delayMs: 60_000 }],
+    ['paused', 60_001, 60_000, { kind: 'retry', delayMs: 60_000 }],
+    ['paused', undefined, 60_001, { kind: 'retry', delayMs: 750 }],
+    ['rate-limited', 90_000, 90_000, { kind: 'hold' }],
+    ['operator-paused', 2_000, 0, { kind: 'hold' }],
+  ])('does not matter to the fault %s for %s ms when the bridge is paused for %i', async (...given) => {
+    const [code, retryAfterMs, pausedMs, verdict] = given;
+    fail(code, retryAfterMs === undefined ? {} : { retryAfterMs });
+    const bridgePausedUntil = async () => world.clock.now() + pausedMs;
+
+    expect(await handleWith({ bridgePausedUntil }, delivery())).toEqual([verdict]);
+  });
+
+  it('keeps its messages in the queue when the pause of the bridge cannot be read', async () => {
+    fail('paused', { retryAfterMs: 2 * minuteMs });
+    const bridgePausedUntil = () => Promise.reject(new Error('throttled'));
+
+    expect(await handleWith({ bridgePausedUntil }, delivery())).toEqual([
+      { kind: 'retry', delayMs: minuteMs },
     ]);
   });
 });

@@ -1,86 +1,166 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createFanOut, type FanOutDeps } from '../../../../functions/fan-out/fan-out.ts';
-import { BridgeFault } from '../../../../shared/domain/faults.ts';
+import { delayAfter, minDelayMs } from '../../../../functions/fan-out/redelivery.ts';
+import { metrics } from '../../../../shared/contract/names.ts';
+import { BridgeFault, type FaultKind } from '../../../../shared/domain/faults.ts';
 import { CachedAccounts } from '../../../../shared/partner-api/cached-rows.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
-/**
- * The visibility timeout of the stack's queue: ten times the function's timeout (infra/constructs/changed-adverts.ts).
- */
+/** Of the stack's queue: ten times the function's timeout (infra/constructs/changed-adverts.ts). */
 const visibilityMs = 10 * minuteMs;
 const many = { maxGroups: 10, maxPerGroup: 10, visibilityMs };
 
-/** How a message may fail for a day, each time it is delivered. */
-const faults: Record<string, (world: World) => Partial<FanOutDeps>> = {
-  'a 429 that names a second': (world) => failing(world, 'rate-limited', 1_000),
-  'a 429 that names five seconds': (world) => failing(world, 'rate-limited', 5_000),
-  'a 429 that names no time': (world) => failing(world, 'rate-limited'),
-  'no answer': (world) => failing(world, 'transient'),
-  'a rate budget without a slot': (world) => failing(world, 'paused', 200),
-  'a token that is not renewed': (world) => failing(world, 'token-rejected'),
-  'a wrong path': (world) => failing(world, 'wrong-path'),
-  'an account that cannot be read': ({ accounts, clock }) => ({
-    accounts: new CachedAccounts({ ...accounts, read: () => Promise.reject(new Error('throttled')) }, clock),
-  }),
-  'an account of an older generation than the message': ({ accounts, clock }) => ({
-    accounts: new CachedAccounts(
-      {
-        ...accounts,
-        async read(name) {
-          const read = await accounts.read(name);
-          return read && { ...read, generation: 1 };
-        },
-      },
-      clock,
-    ),
-  }),
-  'a history that cannot be read': ({ state }) => ({
-    histories: { ...state.advertHistories, read: () => Promise.reject(new Error('throttled')) },
-  }),
-  'a history that somebody else writes all the time': ({ state }) => ({
-    histories: { ...state.advertHistories, write: async () => undefined },
-  }),
-  'an advert of a wrong shape, whose tries cannot be counted': (world) => ({
-    ...failing(world, 'contract-broken'),
-    histories: { ...world.state.advertHistories, write: () => Promise.reject(new Error('throttled')) },
-  }),
-  'an advert that is not confirmed to be missing': (world) => ({
-    ...failing(world, 'not-found'),
-    histories: {
-      ...world.state.advertHistories,
-      read: async () => undefined,
-      write: async (_key, row) => row,
-    },
-  }),
-  'a bus that refuses': ({ events }) => {
-    events.refuse();
-    return {};
-  },
-};
-
-function failing(world: World, code: BridgeFault['code'], retryAfterMs?: number): Partial<FanOutDeps> {
-  const details = retryAfterMs === undefined ? {} : { retryAfterMs };
+let world: World;
+beforeEach(async () => {
+  world = await createWorld();
+  world.service.change('1', 'active');
+  await world.round();
+  world.observer.lines.length = 0;
+});
+const fail = (code: FaultKind, details: ConstructorParameters<typeof BridgeFault>[2] = {}) => {
   world.service.state.beforeAdvert = () => {
     throw new BridgeFault(code, `told to be ${code}`, details);
   };
-  return {};
-}
+  return undefined;
+};
 
-describe('a message that fails for a day', () => {
-  let world: World;
-  beforeEach(async () => {
-    world = await createWorld();
-    world.service.change('1', 'active');
-    await world.round();
+describe('the delay after a fault', () => {
+  const delayOf = (code: FaultKind, attempt: number, random: number, retryAfterMs?: number) =>
+    delayAfter(
+      new BridgeFault(code, code, retryAfterMs === undefined ? {} : { retryAfterMs }),
+      { tries: attempt, receives: attempt },
+      { longestHiddenMs: minuteMs, random: () => random },
+    );
+
+  it('grows to 16 s for a fault of the advert, to five minutes for a transient one', () => {
+    const delays = (code: FaultKind) =>
+      [1, 2, 3, 4, 5, 9, 10, 30].map((attempt) => delayOf(code, attempt, 1) / 1_000);
+    expect(delays('contract-broken')).toEqual([2, 4, 8, 16, 16, 16, 16, 16]);
+    expect(delays('transient')).toEqual([1, 2, 4, 8, 16, 256, 300, 300]);
   });
 
-  // The shortest delays that chance may give.
-  const random = () => 0;
+  it('is at least half of that, and what the service asked for up to a minute', () => {
+    expect(delayOf('transient', 3, 0)).toBe(2_000);
+    expect(delayOf('transient', 3, 0.5)).toBe(3_000);
+    expect(delayOf('rate-limited', 1, 0, 7_000)).toBe(7_000);
+    expect(delayOf('rate-limited', 4, 0, 1_000)).toBe(4_000);
+    expect(delayOf('rate-limited', 1, 0, 3_600_000)).toBe(minuteMs);
+  });
 
+  it('has no minimum for forty receives, then one that grows to a quarter of an hour', () => {
+    const delays = [1, 40, 41, 42, 43, 51, 60].map((receives) => minDelayMs(receives, () => 1) / 1_000);
+    expect(delays).toEqual([0, 0, 1, 2, 4, 900, 900]);
+    expect(minDelayMs(41, () => 0)).toBe(850);
+  });
+});
+
+describe('a message that fails', () => {
+  it.each<[FaultKind, number, string]>([
+    ['contract-broken', 5, 'error'],
+    ['request-refused', 5, 'error'],
+    ['invalid-request', 1, 'error'],
+  ])('with %s is dead-lettered at try %i, within two minutes', async (code, tries, level) => {
+    const cause = new Error('the reason of the reason');
+    fail(code, { cause });
+    const startedAt = world.clock.now();
+    for (let receives = 1; receives <= tries; receives += 1) {
+      const [settlement] = await world.handleBatch();
+      const { kind, ...verdict } = settlement?.verdict ?? { kind: 'none' };
+      expect(kind).toBe(receives < tries ? 'retry' : 'dead-letter');
+      if ('delayMs' in verdict) world.clock.advance(verdict.delayMs);
+    }
+
+    expect(world.clock.now() - startedAt).toBeLessThan(2 * minuteMs);
+    const about = { partnerAccount: 'main', advertId: '1', fault: code, reason: `told to be ${code}` };
+    const [stored] = await world.state.deadLetters.list();
+    expect(stored?.letter).toMatchObject({ ...about, receives: tries });
+    expect(await world.books()).toMatchObject({ listed: 1, deadLettered: 1, inFlight: 0 });
+    expect(world.observer.lines.filter((line) => line.level === level)).toMatchObject([
+      { fields: { ...about, error: cause } },
+    ]);
+  });
+
+  it('with a transient fault is dead-lettered after a day', async () => {
+    fail('transient');
+    const kinds: (string | undefined)[] = [];
+    for (const passedMs of [0, ...Array(9).fill(5 * minuteMs), dayMs - 45 * minuteMs - 1, 1]) {
+      world.clock.advance(passedMs);
+      const batch = await world.state.queue.receive({ ...many, visibilityMs: 0 });
+      const settlements = await world.fanOut.handle(batch, world.options());
+      kinds.push(...settlements.map(({ verdict }) => verdict.kind));
+    }
+
+    expect(kinds).toEqual([...Array(11).fill('retry'), 'dead-letter']);
+    expect(world.observer.counted(metrics.needsAttention)).toBe(0);
+  });
+
+  it('has its tries counted in the row, outages apart, until an answer succeeds', async () => {
+    const tries = async () => {
+      const [delivery] = await world.state.queue.receive({ ...many, visibilityMs: 0 });
+      if (delivery) await world.fanOut.handle([delivery], world.options());
+      const generation = (await world.account())?.generation ?? 0;
+      const key = { partnerAccount: 'main', generation, feed: 'adverts', advertId: '1' } as const;
+      return (await world.state.advertHistories.read(key))?.tries;
+    };
+    fail('transient');
+    expect([await tries(), await tries(), await tries()]).toEqual([1, 1, 1]);
+    fail('contract-broken');
+    expect([await tries(), await tries()]).toEqual([2, 3]);
+    world.service.state.beforeAdvert = () => undefined;
+    expect(await tries()).toBeUndefined();
+  });
+
+  it('with a wrong path calls for attention', async () => {
+    fail('wrong-path');
+    await world.handleBatch();
+    expect(world.observer.counted(metrics.needsAttention)).toBe(1);
+  });
+});
+
+/** How a message may fail for a day, each time it is delivered. */
+const faults: Record<string, () => Partial<FanOutDeps> | undefined> = {
+  'a 429 that names a second': () => fail('rate-limited', { retryAfterMs: 1_000 }),
+  'a 429 that names five seconds': () => fail('rate-limited', { retryAfterMs: 5_000 }),
+  'a 429 that names no time': () => fail('rate-limited'),
+  'no answer': () => fail('transient'),
+  'a rate budget without a slot': () => fail('paused', { retryAfterMs: 200 }),
+  'a token that is not renewed': () => fail('token-rejected'),
+  'a wrong path': () => fail('wrong-path'),
+  'an account that cannot be read': () => ({
+    accounts: cached({ read: () => Promise.reject(new Error('throttled')) }),
+  }),
+  'an account of an older generation than the message': () => ({
+    accounts: cached({
+      async read(name) {
+        const read = await world.accounts.read(name);
+        return read && { ...read, generation: 1 };
+      },
+    }),
+  }),
+  'a history that cannot be read': () => histories({ read: () => Promise.reject(new Error('throttled')) }),
+  'a history that others write all the time': () => histories({ write: async () => undefined }),
+  'a request refused as wrong, whose tries cannot be counted': () => {
+    fail('invalid-request');
+    return histories({ write: () => Promise.reject(new Error('throttled')) });
+  },
+  'an advert that is never confirmed to be missing': () => {
+    fail('not-found');
+    return histories({ read: async () => undefined, write: async (_key, row) => row });
+  },
+  'a bus that refuses': () => void world.events.refuse(),
+};
+const cached = (change: Partial<World['accounts']>) =>
+  new CachedAccounts({ ...world.accounts, ...change }, world.clock);
+const histories = (change: Partial<FanOutDeps['histories']>) => ({
+  histories: { ...world.state.advertHistories, ...change },
+});
+
+describe('a message that fails for a day', () => {
   it.each(Object.keys(faults))('is received no more than 200 times over %s', async (name) => {
-    const fanOut = createFanOut({ ...world.fanOutDeps, random, ...faults[name]?.(world) });
+    // The shortest delays that chance may give.
+    const fanOut = createFanOut({ ...world.fanOutDeps, random: () => 0, ...faults[name]?.() });
     const until = world.clock.now() + dayMs;
     let receives = 0;
 
@@ -100,25 +180,7 @@ describe('a message that fails for a day', () => {
     expect(receives).toBeLessThanOrEqual(200);
   });
 
-  it('is received no more than 200 times by functions that crash over it', async () => {
-    const until = world.clock.now() + dayMs;
-    let receives = 0;
-    while (world.clock.now() < until) {
-      const [delivery] = await world.state.queue.receive(many);
-      receives = delivery?.receives ?? receives;
-      world.clock.advance(visibilityMs);
-    }
-    expect(receives).toBeLessThanOrEqual(200);
-  });
-
-  it('is received once by then where its partner account is stopped', async () => {
-    await world.connect.disconnect('main');
-    for (let at = 0; at < dayMs; at += 10 * minuteMs) {
-      await world.round();
-      const settlements = await world.handleBatch();
-      expect(settlements.map(({ verdict }) => verdict.kind)).toEqual(at === 0 ? ['hold'] : []);
-      world.clock.advance(10 * minuteMs);
-    }
-    expect(await world.state.deadLetters.count()).toBe(0);
+  it('is received no more than 200 times by functions that crash over it', () => {
+    expect(dayMs / visibilityMs).toBeLessThanOrEqual(200);
   });
 });

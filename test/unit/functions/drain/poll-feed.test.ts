@@ -1,0 +1,262 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { DrainDeps } from '../../../../functions/drain/drain.ts';
+import { newTrail } from '../../../../functions/drain/poll-fault.ts';
+import { pollFeed } from '../../../../functions/drain/poll-feed.ts';
+import { advertsFeed } from '../../../../shared/contract/messages.ts';
+import { metrics } from '../../../../shared/contract/names.ts';
+import { BridgeFault } from '../../../../shared/domain/faults.ts';
+import type { CallOptions, FeedReader } from '../../../../shared/ports/readers.ts';
+import { createWorld, type World } from '../../../helpers/world.ts';
+
+const minuteMs = 60_000;
+const connectedSince = '2026-11-20T11:55:00.000Z';
+
+let world: World;
+beforeEach(async () => {
+  world = await createWorld();
+  world.observer.lines.length = 0;
+});
+const poll = (
+  options: Partial<Parameters<typeof pollFeed>[3]> = {},
+  { name = 'main', ...deps }: Partial<DrainDeps> & { readonly name?: string } = {},
+) => pollFeed({ ...world.drainDeps, ...deps }, advertsFeed, name, { ...world.options(), ...options });
+const change = (count: number) => {
+  for (let id = 1; id <= count; id += 1) world.service.change(String(id), 'active');
+};
+const failWith = (...[code, text, details]: ConstructorParameters<typeof BridgeFault>) => {
+  world.service.state.beforePage = () => {
+    throw new BridgeFault(code, text, details);
+  };
+};
+const lines = (level: string) => world.observer.lines.filter((line) => line.level === level);
+
+describe('a poll', () => {
+  it('sends since and cursor back as they are stored, also after an empty page', async () => {
+    change(1);
+
+    expect(await poll()).toEqual({ end: 'up-to-date', pages: 1, listed: 1 });
+    await poll();
+    await poll();
+
+    expect(world.service.feedRequests.map(({ since, cursor }) => [since, cursor])).toEqual([
+      [connectedSince, undefined],
+      [connectedSince, '1'],
+      [connectedSince, '1'],
+    ]);
+    expect(await world.feed()).toMatchObject({ cursor: '1', lastSuccess: world.clock.now() });
+  });
+
+  it('reads on while hasMore says so, for ten pages a turn', async () => {
+    change(35);
+    world.service.state.pageSize = 1;
+    const trail = newTrail();
+
+    for (let turn = 1; turn <= 3; turn += 1)
+      expect(await poll({ trail })).toEqual({ end: 'turn-over', pages: 10, listed: 10 });
+    expect(await poll({ trail })).toEqual({ end: 'up-to-date', pages: 5, listed: 5 });
+  });
+
+  it('sends a message for each ID of its page, with the cause', async () => {
+    change(1);
+    await poll();
+    await poll({ resync: { since: '2026-11-01T00:00:00.000Z' } });
+
+    const received = await world.state.queue.receive({ maxGroups: 9, maxPerGroup: 9, visibilityMs: 1_000 });
+
+    const generation = (await world.account())?.generation;
+    const common = { partnerAccount: 'main', generation, feed: 'adverts', advertId: '1' };
+    const listedAt = '2026-11-20T12:00:00.000Z';
+    expect(received.map(({ message }) => message)).toEqual([
+      { ...common, listedAt, key: 'id1:1', correlationId: 'id1', cause: 'feed' },
+      { ...common, listedAt, key: 'id2:1', correlationId: 'id2', cause: 'resync' },
+    ]);
+    expect(lines('info')).toMatchObject([
+      { fields: { partnerAccount: 'main', feed: 'adverts', correlationId: 'id1', adverts: 1 } },
+      { fields: { correlationId: 'id2' } },
+    ]);
+  });
+
+  it('counts repeats and malformed IDs, which are one dead letter that shows a few', async () => {
+    const malformed = ['\u202e\u001b[31mred', 'x'.repeat(300), null, { id: 1 }, '1/../2', 'more', 'more'];
+    for (const entry of [...malformed, '7', '7']) world.service.list(entry);
+
+    expect(await poll()).toMatchObject({ end: 'up-to-date' });
+
+    expect(await world.books()).toMatchObject({ listed: 9, deadLettered: 7, coalesced: 1, inFlight: 1 });
+    const { counted } = world.observer;
+    expect([metrics.listed, metrics.deadLettered, metrics.coalesced].map(counted)).toEqual([9, 7, 1]);
+    expect(lines('warn')).toMatchObject([
+      { fields: { partnerAccount: 'main', correlationId: 'id1', count: 7 } },
+    ]);
+    const letters = (await world.state.deadLetters.list()).map(({ letter }) => letter);
+    expect(letters).toMatchObject([
+      { partnerAccount: 'main', fault: 'malformed-id', count: 7, receives: 0, message: null },
+    ]);
+    const { reason = '' } = letters[0] ?? {};
+    expect(reason).toContain('7 that are no advert IDs (expected 1 to 20 digits): ');
+    expect(reason).toContain('"null", "{\\"id\\":1}", "1/../2", …');
+    expect(reason).not.toMatch(/[\p{Cc}\p{Bidi_C}]|x{41}|more/u);
+  });
+
+  it('stores and counts nothing when its lease runs out before the answer', async () => {
+    for (const id of ['1', '1', 'abc']) world.service.list(id);
+    world.service.state.beforePage = () => world.clock.advance(90_001);
+
+    expect(await poll()).toMatchObject({ end: 'lease-lost' });
+
+    expect((await world.feed())?.cursor).toBeUndefined();
+    const { counted } = world.observer;
+    expect([metrics.listed, metrics.deadLettered, metrics.coalesced].map(counted)).toEqual([0, 0, 0]);
+  });
+
+  it('ends without a lease when it is over, aborted, unknown, held or just polled', async () => {
+    const none = { pages: 0, listed: 0 };
+    expect(await poll({ deadlineMs: world.clock.now() })).toEqual({ ...none, end: 'out-of-time' });
+    expect(await poll({ signal: AbortSignal.abort() })).toEqual({ ...none, end: 'out-of-time' });
+    expect(await poll({}, { name: 'other' })).toEqual({ ...none, end: 'unknown-feed' });
+    expect((await world.feed())?.lastPolled).toBeUndefined();
+    await world.state.feedStates.acquire(
+      { partnerAccount: 'main', feed: 'adverts' },
+      { holder: 'other', nowMs: world.clock.now(), leaseMs: 90_000 },
+    );
+    expect(await poll()).toEqual({ ...none, end: 'held', by: 'other' });
+    world.clock.advance(90_001);
+    expect(await poll({ listed: {} })).toEqual({ ...none, end: 'just-polled' });
+    expect(world.service.feedRequests).toEqual([]);
+  });
+
+  it('ends after the page in hand when it is aborted', async () => {
+    change(3);
+    world.service.state.pageSize = 1;
+    const stop = new AbortController();
+    world.service.state.beforePage = () => stop.abort();
+
+    expect(await poll({ signal: stop.signal })).toMatchObject({ end: 'out-of-time', pages: 1 });
+    expect((await world.feed())?.cursor).toBe('1');
+  });
+
+  it.each([
+    ['20 s and 30 slots of the default rate', {}, 3_600_000, 23_000],
+    ['20 s and 30 slots of a low rate', { maxRequestsPerSecond: 1 }, 3_600_000, 50_000],
+    ['the time of the poll', {}, 5_000, 5_000],
+    ['its lease less 10 s', { leaseMs: 15_000 }, 3_600_000, 5_000],
+  ])('gives each page at most %s', async (_what, changed, forMs, deadlineMs) => {
+    const asked: CallOptions[] = [];
+    const reader: FeedReader = {
+      readPage(name, query, options) {
+        asked.push({ ...options, deadlineMs: options.deadlineMs - world.clock.now() });
+        return world.service.readPage(name, query, options);
+      },
+    };
+    const settings = { ...world.drainDeps.settings, ...changed };
+
+    await poll({ deadlineMs: world.clock.now() + forMs }, { reader, settings });
+
+    expect(asked).toEqual([{ deadlineMs, generation: (await world.account())?.generation }]);
+  });
+
+  it.each([
+    ['transient', { level: 'warn', calls: 0, needsPerson: undefined }],
+    ['wrong-path', { level: 'error', calls: 1, needsPerson: true }],
+    ['operator-paused', { level: 'info', calls: 0, needsPerson: undefined }],
+  ] as const)('reports the fault %s in the log, the metrics and the row', async (code, expected) => {
+    const cause = new Error('the reason of the reason');
+    failWith(code, 'down', { status: 502, cause });
+    const before = await world.feed();
+
+    expect(await poll()).toMatchObject({ end: 'fault', fault: { code } });
+
+    const fields = { partnerAccount: 'main', feed: 'adverts', error: cause, status: 502, reason: 'down' };
+    expect(world.observer.lines).toMatchObject([
+      { level: expected.level, fields: { ...fields, fault: code } },
+    ]);
+    expect(world.observer.counted(metrics.needsAttention)).toBe(expected.calls);
+    const { needsPerson } = expected;
+    const after = { fault: 'down', faultKind: code, ...(needsPerson && { needsPerson }) };
+    expect(await world.feed()).toEqual({ ...before, ...after, lastPolled: world.clock.now() });
+  });
+
+  it('keeps its place in line only when no request was sent', async () => {
+    const { lastPolled } = (await world.feed()) ?? {};
+    world.clock.advance(5_000);
+    failWith('paused', 'not sent', { retryAfterMs: 1_000 });
+    await world.round();
+    expect((await world.feed())?.lastPolled).toBe(lastPolled);
+
+    failWith('transient', 'down');
+    await world.round();
+    expect((await world.feed())?.lastPolled).toBe(world.clock.now());
+  });
+
+  it('reports its fault although its lease cannot be released', async () => {
+    const feedStates = { ...world.state.feedStates, release: () => Promise.reject(new Error('throttled')) };
+    failWith('transient', 'down');
+
+    expect(await poll({}, { feedStates })).toMatchObject({ end: 'fault', fault: { message: 'down' } });
+  });
+});
+
+describe('a feed that makes no progress', () => {
+  /** Polls once a minute. @returns how many pages were requested */
+  async function pollFor(minutes: number): Promise<number> {
+    for (let minute = 0; minute < minutes; minute += 1) {
+      await world.round();
+      world.clock.advance(minuteMs);
+    }
+    return world.service.feedRequests.length;
+  }
+  const cursors = (next: (turn: number) => string) => {
+    let turn = 0;
+    world.service.state.beforePage = () => {
+      world.service.state.nextCursor = next(turn++);
+    };
+  };
+
+  it.each<[string, number, () => void, number]>([
+    [
+      'three pages without an ID, which make one dead letter',
+      1,
+      () => {
+        for (let entry = 0; entry < 50; entry += 1) world.service.list(`no-${entry}`);
+      },
+      3,
+    ],
+    ['the cursor it had, although there is more', 1, () => cursors(() => '1'), 2],
+    ['cursors in a circle', 1, () => cursors((turn) => String(turn % 3)), 4],
+    ['thirty empty pages in a row', 0, () => cursors((turn) => `-${turn}`), 30],
+    ['two requests refused as wrong', 1, () => failWith('invalid-request', 'limit', { status: 400 }), 2],
+  ])('is held for five minutes after %s', async (_what, pageSize, begin, requests) => {
+    world.service.state.pageSize = pageSize;
+    begin();
+    change(4);
+
+    expect(await pollFor(5)).toBe(requests);
+
+    expect(await world.feed()).toMatchObject({ needsPerson: true });
+    expect(await world.state.deadLetters.count()).toBeLessThanOrEqual(1);
+    world.clock.advance(minuteMs);
+    expect(await world.round()).toMatchObject({ polls: [{ end: 'fault' }], paused: [] });
+  });
+
+  it('is held when a last page with changes has the cursor it had', async () => {
+    await poll();
+    world.service.state.nextCursor = '0';
+    change(1);
+
+    expect(await poll()).toMatchObject({ end: 'fault', listed: 1, fault: { code: 'contract-broken' } });
+    expect(await world.round()).toMatchObject({ polls: [], paused: [{ kind: 'feed' }] });
+    world.clock.advance(-5 * 60 * minuteMs);
+    expect((await world.round()).polls).toHaveLength(1);
+  });
+
+  it('is read on when a single page has malformed entries alone', async () => {
+    world.service.list('no-1');
+    change(1);
+    world.service.state.pageSize = 1;
+
+    expect(await pollFor(1)).toBe(2);
+
+    expect(await world.books()).toMatchObject({ deadLettered: 1, inFlight: 1 });
+    expect(await world.feed()).not.toHaveProperty('fault');
+  });
+});

@@ -1,0 +1,180 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { pollFeed } from '../../../../functions/drain/poll-feed.ts';
+import { idsOf } from '../../../../functions/drain/read-page.ts';
+import { advertsFeed } from '../../../../shared/contract/messages.ts';
+import { metrics } from '../../../../shared/contract/names.ts';
+import { BridgeFault } from '../../../../shared/domain/faults.ts';
+import type { FeedState } from '../../../../shared/state/feed-states.ts';
+import { createWorld, type World } from '../../../helpers/world.ts';
+
+const minuteMs = 60_000;
+
+describe('the IDs of a page', () => {
+  it('are distinct and in order, with repeats and malformed entries counted', () => {
+    expect(idsOf(['3', '1', 'x', '3', 2, '2', '1', null])).toEqual({
+      ids: ['3', '1', '2'],
+      repeated: 3,
+      malformed: 2,
+      malformedShown: ['x', 'null'],
+    });
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'a'];
+    expect(idsOf(names)).toMatchObject({ malformed: 7, repeated: 0, malformedShown: names.slice(0, 5) });
+  });
+
+  it.each<[unknown, string]>([
+    ['', ''],
+    ['123456789012345678901', '123456789012345678901'],
+    ['x'.repeat(257), 'x'.repeat(256)],
+    [{ id: 'y'.repeat(300) }, `{"id":"${'y'.repeat(249)}`],
+    [-1, '-1'],
+    [2 ** 53, '9007199254740992'],
+  ])('are not %j, which is shown in at most 256 characters', (entry, shown) => {
+    expect(idsOf([entry, '7'])).toEqual({ ids: ['7'], repeated: 0, malformed: 1, malformedShown: [shown] });
+  });
+
+  it('are read past an entry that is nested too deep to be printed', () => {
+    const deep = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`);
+
+    expect(idsOf([deep, '7'])).toMatchObject({ ids: ['7'], malformedShown: ['(not printable)'] });
+  });
+});
+
+describe('starting over', () => {
+  const connectedSince = '2026-11-20T11:55:00.000Z';
+  let world: World;
+  beforeEach(async () => {
+    world = await createWorld();
+    world.service.change('1', 'active');
+    await world.round();
+    world.clock.advance(minuteMs);
+    world.observer.lines.length = 0;
+  });
+  const poll = (options: Partial<Parameters<typeof pollFeed>[3]> = {}) =>
+    pollFeed(world.drainDeps, advertsFeed, 'main', { ...world.options(), ...options });
+  const reject = (status: number, code: BridgeFault['code'] = 'invalid-request', serviceCode?: string) => {
+    world.service.state.beforePage = ({ cursor }) => {
+      if (cursor !== undefined) throw new BridgeFault(code, 'no such cursor', { status, serviceCode });
+    };
+  };
+  /** The `since` of each request without a cursor. */
+  const starts = () =>
+    world.service.feedRequests.filter(({ cursor }) => cursor === undefined).map(({ since }) => since);
+
+  it.each([400, 403, 404, 409, 410, 422])(
+    'after a %i, asks without the cursor from the last success less the overlap',
+    async (status) => {
+      await poll();
+      world.clock.advance(minuteMs);
+      reject(status);
+
+      expect(await poll()).toMatchObject({ end: 'up-to-date' });
+
+      const since = '2026-11-20T11:56:00.000Z';
+      expect(starts()).toEqual([connectedSince, since]);
+      expect(await world.feed()).toMatchObject({ since, resets: 1, lastReset: world.clock.now() });
+      expect(world.observer.counted(metrics.cursorResets)).toBe(1);
+      expect(world.observer.lines).toContainEqual(
+        expect.objectContaining({
+          level: 'warn',
+          fields: { partnerAccount: 'main', feed: 'adverts', since },
+        }),
+      );
+    },
+  );
+
+  it.each([
+    ['a rejected token', 401, 'token-rejected', 'invalid_token'],
+    ['a scope too small', 403, 'scope-insufficient', 'insufficient_scope'],
+    ['a rate answer', 429, 'rate-limited', undefined],
+    ['an unsupported version', 400, 'invalid-request', 'unsupported_version'],
+    ['a fault of the service', 500, 'transient', undefined],
+  ] as const)('is not done after %s', async (_what, status, code, serviceCode) => {
+    reject(status, code, serviceCode);
+    const before = await world.feed();
+
+    expect(await poll()).toMatchObject({ end: 'fault', fault: { code } });
+
+    expect(await world.feed()).toMatchObject({ cursor: before?.cursor, since: before?.since, resets: 0 });
+  });
+
+  it('leaves the state unchanged when the request without the cursor fails too', async () => {
+    world.service.state.beforePage = () => {
+      throw new BridgeFault('forbidden', 'blocked', { status: 403 });
+    };
+
+    expect(await poll()).toMatchObject({ end: 'fault', fault: { code: 'forbidden' } });
+    expect(await world.feed()).toMatchObject({ cursor: '1', resets: 0 });
+  });
+
+  it.each([
+    ['longer than 4 KB in UTF-8', 'ż'.repeat(2_049), 0],
+    ['not well-formed', 'x\ud800', 0],
+    ['of 4 KB', 'x'.repeat(4_096), 1],
+  ])('is done without sending a stored cursor that is %s: %#', async (_what, nextCursor, sent) => {
+    world.service.state.nextCursor = nextCursor;
+    await poll();
+    world.service.state.nextCursor = undefined;
+    world.service.state.beforePage = ({ cursor }) => {
+      if (cursor === nextCursor) throw new BridgeFault('not-found', 'sent', { status: 410 });
+    };
+
+    expect(await poll()).toMatchObject({ end: 'up-to-date' });
+
+    expect(world.service.feedRequests.filter(({ cursor }) => cursor === nextCursor)).toHaveLength(sent);
+  });
+
+  it('holds the feed for five minutes after three rejected cursors in a row', async () => {
+    reject(410);
+    await poll();
+    expect(await poll()).toMatchObject({ end: 'up-to-date' });
+    expect(await poll()).toMatchObject({ end: 'fault', pages: 1, fault: { code: 'contract-broken' } });
+
+    const pausedUntil = world.clock.now() + 5 * minuteMs;
+    const held = { needsPerson: true, faultKind: 'contract-broken', pausedUntil };
+    expect(await world.feed()).toMatchObject({ resets: 3, resetsInARow: 3, ...held });
+    world.service.state.beforePage = () => undefined;
+    world.clock.advance(5 * minuteMs);
+    expect(await poll()).toMatchObject({ end: 'up-to-date' });
+    expect(await world.feed()).toMatchObject({ resets: 3, resetsInARow: 0 });
+  });
+
+  describe('during a resync', () => {
+    const resyncSince = '2026-11-01T00:00:00.000Z';
+    /** Reads the first of two pages. */
+    beforeEach(async () => {
+      world.service.change('2', 'active');
+      world.service.state.pageSize = 1;
+      const stop = new AbortController();
+      world.service.state.beforePage = () => stop.abort();
+      await poll({ signal: stop.signal, resync: { since: resyncSince } });
+      world.service.state.beforePage = () => undefined;
+    });
+
+    it('is done from the start of the resync, and from the last success after it', async () => {
+      const during = (await world.feed()) as FeedState;
+      expect(during).toMatchObject({
+        since: resyncSince,
+        cursor: '1',
+        lastSuccess: world.clock.now() - minuteMs,
+      });
+      world.service.state.pageSize = 1_000;
+      world.service.state.beforePage = ({ cursor }) => {
+        if (cursor !== undefined && starts().length === 2)
+          throw new BridgeFault('not-found', 'no such cursor', { status: 410 });
+      };
+      expect(await poll()).toMatchObject({ end: 'up-to-date' });
+      world.clock.advance(minuteMs);
+      reject(410);
+      await poll();
+
+      expect(starts()).toEqual([connectedSince, resyncSince, resyncSince, '2026-11-20T11:56:00.000Z']);
+    });
+
+    it('does not begin later because of a second resync', async () => {
+      const report = await poll({ resync: { since: '2026-11-20T11:50:00.000Z' } });
+
+      expect(report).toMatchObject({ end: 'up-to-date' });
+      expect(starts()).toEqual([connectedSince, resyncSince, resyncSince]);
+    });
+  });
+});
