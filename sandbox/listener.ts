@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jsonObject } from './http/request.ts';
 import { routeOf } from './routes.ts';
-import { type Answer, answerWith, errorAnswer, html, RefusedError } from './state/answer.ts';
+import { type Answer, answerWith, html, RefusedError } from './state/answer.ts';
 import type { Clock } from './state/clock.ts';
 import { type Fault, isCarriedOut } from './state/faults.ts';
 import { type JournalEntry, withoutSecrets } from './state/journal.ts';
@@ -65,7 +65,7 @@ function realAnswer(world: World, serve: () => Answer): Answer {
     return serve();
   } catch (error) {
     if (!(error instanceof RefusedError)) throw error;
-    return errorAnswer(error.refusal);
+    return error.answer;
   }
 }
 

@@ -4,7 +4,7 @@ import { serveFeed } from './api/feed.ts';
 import type { ServiceRequest } from './http/request.ts';
 import { serveAuthorize } from './oauth/authorize.ts';
 import { serveToken } from './oauth/token-endpoint.ts';
-import { type Answer, html, RefusedError } from './state/answer.ts';
+import { type Answer, html, notThere } from './state/answer.ts';
 import type { EndpointName } from './state/faults.ts';
 import type { PartnerAccount, World } from './state/world.ts';
 
@@ -47,8 +47,7 @@ export function routeOf(method: string, path: string): Route {
   const headers = { allow: there.map(([supported]) => supported).join(', ') };
   const serve = () => {
     if (there.length === 0) return html(404, '<html><body><h1>404 Not Found</h1></body></html>');
-    const refusal = { status: 405, code: 'method_not_allowed', message: 'Not with this method.', headers };
-    throw new RefusedError({ group: 'notFound', ...refusal });
+    throw notThere(405, 'method_not_allowed', 'Not with this method.', headers);
   };
   return { endpoint: null, advertId: null, serve };
 }

@@ -1,6 +1,5 @@
-import * as v from 'valibot';
 import type { Refusal } from './arrivals.ts';
-import { checkOptions, hasFunctions, text } from './options.ts';
+import { checkOptions, client, text } from './options.ts';
 
 interface SendMessageInput {
   QueueUrl: string;
@@ -24,10 +23,7 @@ export function sendToDeadLetters(options: {
   readonly queueUrl: string | undefined;
 }): (refusal: Refusal) => Promise<void> {
   checkOptions('sendToDeadLetters', options, {
-    sqs: v.custom(
-      (value) => hasFunctions(value, 'sendMessage'),
-      'expected a client with sendMessage, such as new SQS()',
-    ),
+    sqs: client('sendMessage', 'SQS'),
     queueUrl: text('the URL of your dead-letter queue; is its environment variable set?'),
   });
   const { sqs, queueUrl = '' } = options;

@@ -1,18 +1,21 @@
 import * as v from 'valibot';
-import { checkOptions, hasFunctions, text } from './options.ts';
+import { newerThan } from './newer-condition.ts';
+import { checkOptions, client, text } from './options.ts';
 import { comparePositions, type Position } from './position.ts';
 import type { PositionStore } from './position-store.ts';
 
-type AttributeValues = Record<string, { S: string } | { N: string }>;
 type Item = Readonly<Record<string, { readonly S?: string; readonly N?: string }>>;
 
-interface UpdateItemInput {
-  TableName: string;
-  Key: Record<string, { S: string }>;
+interface Update {
   UpdateExpression: string;
   ConditionExpression: string;
   ExpressionAttributeNames: Record<string, string>;
-  ExpressionAttributeValues: AttributeValues;
+  ExpressionAttributeValues: Record<string, { S: string } | { N: string }>;
+}
+
+interface UpdateItemInput extends Update {
+  TableName: string;
+  Key: Record<string, { S: string }>;
   ReturnValues: 'ALL_NEW';
   ReturnValuesOnConditionCheckFailure: 'ALL_OLD';
 }
@@ -39,16 +42,9 @@ export interface DynamoDbPositionsOptions {
   readonly keyPrefix?: string;
 }
 
-const names = {
-  '#generation': 'generation',
-  '#sequence': 'sequence',
-  '#owner': 'claimOwner',
-  '#until': 'claimUntil',
-};
 const isOurs = '#owner = :owner';
-const isNewer =
-  '(attribute_not_exists(#generation) OR #generation < :generation OR (#generation = :generation AND #sequence < :sequence))';
-const isFree = '(attribute_not_exists(#owner) OR #until <= :now OR #owner = :owner)';
+const claimNames = { '#owner': 'claimOwner', '#until': 'claimUntil' };
+const number = (value: number) => ({ N: String(value) });
 
 /**
  * A position store in DynamoDB. It has one item for each advert: `generation` and `sequence` are the position of the
@@ -61,35 +57,20 @@ const isFree = '(attribute_not_exists(#owner) OR #until <= :now OR #owner = :own
  */
 export function createDynamoDbPositions(options: DynamoDbPositionsOptions): PositionStore {
   checkOptions('createDynamoDbPositions', options, {
-    dynamodb: v.custom(
-      (value) => hasFunctions(value, 'updateItem'),
-      'expected a client with updateItem, such as new DynamoDB()',
-    ),
+    dynamodb: client('updateItem', 'DynamoDB'),
     tableName: text('the name of a table; is its environment variable set?'),
     partitionKey: v.optional(text('a text')),
     keyPrefix: v.optional(v.string('expected a text')),
   });
   const { dynamodb, tableName = '', partitionKey = 'pk', keyPrefix = '' } = options;
-  const keyOf = (key: string) => ({ [partitionKey]: { S: `${keyPrefix}${key}` } });
 
   /** @returns the item after the write, or, if the condition was not met, as it is */
-  async function update(
-    key: string,
-    UpdateExpression: string,
-    ConditionExpression: string,
-    values: AttributeValues,
-  ): Promise<{ readonly isWritten: boolean; readonly item: Item }> {
-    const used = `${UpdateExpression} ${ConditionExpression}`;
+  async function write(key: string, update: Update): Promise<{ isWritten: boolean; item: Item }> {
     try {
       const { Attributes } = await dynamodb.updateItem({
         TableName: tableName,
-        Key: keyOf(key),
-        UpdateExpression,
-        ConditionExpression,
-        ExpressionAttributeNames: Object.fromEntries(
-          Object.entries(names).filter(([name]) => used.includes(name)),
-        ),
-        ExpressionAttributeValues: values,
+        Key: { [partitionKey]: { S: `${keyPrefix}${key}` } },
+        ...update,
         ReturnValues: 'ALL_NEW',
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
       });
@@ -100,52 +81,51 @@ export function createDynamoDbPositions(options: DynamoDbPositionsOptions): Posi
     }
   }
 
+  /** A write that also requires that `position` is newer than the item's. */
+  function writeNewer(key: string, position: Position, update: Omit<Update, 'ExpressionAttributeNames'>) {
+    const newer = newerThan(position, { generation: 'generation', sequence: 'sequence', marshalled: true });
+    return write(key, {
+      UpdateExpression: update.UpdateExpression.replace('<position>', newer.setPosition),
+      ConditionExpression: `${newer.ConditionExpression} AND ${update.ConditionExpression}`,
+      ExpressionAttributeNames: { ...newer.ExpressionAttributeNames, ...claimNames },
+      ExpressionAttributeValues: { ...newer.ExpressionAttributeValues, ...update.ExpressionAttributeValues },
+    });
+  }
+
   return {
     async claim(key, { position, owner, until }, now) {
-      const { isWritten, item } = await update(
-        key,
-        'SET #owner = :owner, #until = :until',
-        `${isNewer} AND ${isFree}`,
-        {
-          ...positionValues(position),
-          ...ownerValue(owner),
-          ':until': number(until),
-          ':now': number(now),
-        },
-      );
+      const { isWritten, item } = await writeNewer(key, position, {
+        UpdateExpression: 'SET #owner = :owner, #until = :until',
+        ConditionExpression: `(attribute_not_exists(#owner) OR #until <= :now OR ${isOurs})`,
+        ExpressionAttributeValues: { ':owner': { S: owner }, ':until': number(until), ':now': number(now) },
+      });
       const applied = positionIn(item);
       if (isWritten) return { kind: 'granted', applied };
       if (applied && comparePositions(position, applied) <= 0) return { kind: 'superseded', applied };
       return { kind: 'busy', until: Number(item.claimUntil?.N ?? now) };
     },
     async confirm(key, owner, position) {
-      const { isWritten, item } = await update(
-        key,
-        'SET #generation = :generation, #sequence = :sequence REMOVE #owner, #until',
-        `${isOurs} AND ${isNewer}`,
-        { ...positionValues(position), ...ownerValue(owner) },
-      );
+      const { isWritten, item } = await writeNewer(key, position, {
+        UpdateExpression: 'SET <position> REMOVE #owner, #until',
+        ConditionExpression: isOurs,
+        ExpressionAttributeValues: { ':owner': { S: owner } },
+      });
       // The SDK may have sent our own write twice: then the first attempt has succeeded.
       const applied = positionIn(item);
-      return (
-        isWritten || (applied?.generation === position.generation && applied.sequence === position.sequence)
-      );
+      return isWritten || (applied !== undefined && comparePositions(applied, position) === 0);
     },
     async release(key, owner) {
-      await update(key, 'REMOVE #owner, #until', isOurs, ownerValue(owner));
+      await write(key, {
+        UpdateExpression: 'REMOVE #owner, #until',
+        ConditionExpression: isOurs,
+        ExpressionAttributeNames: claimNames,
+        ExpressionAttributeValues: { ':owner': { S: owner } },
+      });
     },
   };
 }
 
-const number = (value: number) => ({ N: String(value) });
-const ownerValue = (owner: string) => ({ ':owner': { S: owner } });
-const positionValues = ({ generation, sequence }: Position) => ({
-  ':generation': number(generation),
-  ':sequence': number(sequence),
-});
-
-function positionIn(item: Item): Position | undefined {
-  const { generation, sequence } = item;
+function positionIn({ generation, sequence }: Item): Position | undefined {
   if (generation?.N === undefined || sequence?.N === undefined) return undefined;
   return { generation: Number(generation.N), sequence: Number(sequence.N) };
 }

@@ -43,16 +43,11 @@ export class Failures {
     arrivals: readonly (Pick<Arrival, 'messageId'> & Partial<Arrival>)[],
   ): Promise<void> {
     const messageIds = arrivals.flatMap(({ messageId }) => messageId ?? []);
+    const events = arrivals.flatMap(({ event }) => event ?? []);
     for (const messageId of messageIds) this.#ids.add(messageId);
     if (messageIds.length < arrivals.length) this.#withoutId.push(error);
     if (stage !== 'busy') this.#faults.push(error);
-    const failure: Failure = {
-      stage,
-      error,
-      events: arrivals.flatMap(({ event }) => event ?? []),
-      messageIds,
-    };
-    await callSafely('onError', () => this.#onError(failure));
+    await callSafely('onError', () => this.#onError({ stage, error, events, messageIds }));
   }
 
   /**
@@ -79,27 +74,30 @@ export async function callSafely(name: string, call: () => unknown): Promise<voi
   }
 }
 
-const storeAdvice =
-  ' With DynamoDB, check that the table exists and that the function may dynamodb:UpdateItem on it.';
+/** What the default `onError` prints: what happened, and what to do. */
+const sayings: Readonly<Record<Failure['stage'], readonly [problem: string, advice: string]>> = {
+  refused: [
+    'is refused',
+    ' Check that the rule sends the whole event to its target, without an input transformer. With onRefused, such records go to your dead-letter queue immediately.',
+  ],
+  'dead-letter': [
+    'is refused and could not be sent to the dead-letter queue',
+    ' Check queueUrl, and that the function may sqs:SendMessage to it.',
+  ],
+  busy: ['has to wait', ''],
+  positions: [
+    'met a fault of the position store',
+    ' With DynamoDB, check that the table exists and that the function may dynamodb:UpdateItem on it.',
+  ],
+  handler: ['made your handler fail', ''],
+};
 
-/** The default `onError`: prints one line with the message ID and what to do. */
-function printFailure({ stage, error, events: [event, ...waiting], messageIds }: Failure): void {
-  const [messageId, ...others] = messageIds;
-  const what = [
-    messageId === undefined ? 'an event' : `message ${messageId}`,
-    ...(event ? [`(${event['detail-type']} ${event.detail.metadata.eventId})`] : []),
-  ].join(' ');
-  const also = others.length > 0 ? `, with it ${others.join(', ')}` : '';
-  const goesBack = `It goes back${messageId === undefined ? ' to Lambda' : ` to the queue${also}`}`;
-  const cause = inShort(error);
-  const isOfStore = !(error instanceof ClaimLostError);
-  const text = {
-    refused: `${what} is refused: ${cause}. ${goesBack} until its last delivery. Check that the rule sends the whole event to its target, without an input transformer. With onRefused, such records go to your dead-letter queue immediately.`,
-    'dead-letter': `${what} is refused and could not be sent to the dead-letter queue: ${cause}. ${goesBack}. Check queueUrl, and that the function may sqs:SendMessage to it.`,
-    busy: `${what} has to wait: ${cause}. ${goesBack}.`,
-    positions: `the position store failed for ${what}: ${cause}. ${goesBack}.${isOfStore ? storeAdvice : ''}`,
-    handler: `your handler failed for ${what}: ${cause}. ${goesBack}${waiting.length > 0 ? ': later events of an advert wait for the one that failed' : ''}.`,
-  }[stage];
+function printFailure({ stage, error, events: [event], messageIds: [messageId, ...others] }: Failure): void {
+  const [problem, advice] = error instanceof ClaimLostError ? ['has to wait', ''] : sayings[stage];
+  const what = messageId === undefined ? 'an event' : `message ${messageId}`;
+  const which = event ? ` (${event['detail-type']} ${event.detail.metadata.eventId})` : '';
+  const also = others.length > 0 ? `, with those of its advert that wait for it: ${others.join(', ')}` : '';
+  const text = `${what}${which} ${problem}: ${inShort(error)}. It is delivered again${also}.${advice}`;
   const print = error instanceof AdvertBusyError ? console.warn : console.error;
   // For a fault in your own code, the stack trace is needed too.
   print(line(text), ...(stage === 'handler' ? [error] : []));

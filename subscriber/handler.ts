@@ -1,12 +1,11 @@
 import * as v from 'valibot';
 import { didYouMean } from '../shared/contract/checks.ts';
 import type { AdvertEvent } from '../shared/contract/events.ts';
-import { detailTypes } from '../shared/contract/names.ts';
+import { detailTypes, stackName } from '../shared/contract/names.ts';
 import { type Arrival, arrivalsIn, type Refusal } from './arrivals.ts';
 import { claimAdvert, type HeldAdvert, isToApply } from './claims.ts';
-import { AdvertBusyError } from './errors.ts';
+import { AdvertBusyError, line } from './errors.ts';
 import { type BatchAnswer, callSafely, type Failure, Failures } from './failures.ts';
-import { createNotices, type Notices } from './notices.ts';
 import { checkOptions, optionalFunction, optionalNumberFrom } from './options.ts';
 import type { BridgeEvent } from './parse.ts';
 import type { Comparison } from './position.ts';
@@ -62,19 +61,17 @@ export interface LambdaContext {
   getRemainingTimeInMillis?(): number;
 }
 
-const known = Object.values(detailTypes);
-const isKnown = (type: string): boolean => known.some((each) => each === type);
+const known: readonly string[] = Object.values(detailTypes);
 
 function isFunctions(value: unknown): boolean {
-  const entries = Object.entries(value ?? {});
-  const isRight = entries.every(
-    ([type, apply]) => isKnown(type) && (apply === undefined || typeof apply === 'function'),
+  const given = Object.entries(value ?? {}).filter(([, apply]) => apply !== undefined);
+  return (
+    given.length > 0 && given.every(([type, apply]) => known.includes(type) && typeof apply === 'function')
   );
-  return isRight && entries.some(([, apply]) => apply);
 }
 
 function functionsExpected({ input }: { readonly input: unknown }): string {
-  const unknown = Object.keys(input ?? {}).find((type) => !isKnown(type));
+  const unknown = Object.keys(input ?? {}).find((type) => !known.includes(type));
   const hint = unknown === undefined ? '' : `, not ${unknown}${didYouMean(unknown, known)}`;
   return `expected functions for ${known.join(', ')}${hint}`;
 }
@@ -96,7 +93,7 @@ const marginMs = 5_000;
 /** What the steps of one invocation share. */
 interface Invocation extends EventHandlerOptions {
   readonly failures: Failures;
-  readonly notices: Notices;
+  readonly warn: Warnings;
   readonly leaseMs: number | undefined;
 }
 
@@ -117,12 +114,12 @@ export function advertEventHandler(
 ): (event: unknown, context?: LambdaContext) => Promise<BatchAnswer> {
   checkOptions('advertEventHandler', options, expectations);
   const { maxConcurrentAdverts = 10 } = options;
-  const notices = createNotices();
+  const warn = createWarnings();
   return async (input, context) => {
     const failures = new Failures(options.onError);
     const remainingMs = context?.getRemainingTimeInMillis?.();
     const leaseMs = remainingMs === undefined ? undefined : remainingMs + marginMs;
-    const invocation: Invocation = { ...options, failures, notices, leaseMs };
+    const invocation: Invocation = { ...options, failures, warn, leaseMs };
     const { refusals, adverts, authorizations, count } = arrivalsIn(input);
     for (const refusal of refusals) await refuse(invocation, refusal);
 
@@ -196,12 +193,12 @@ async function applyAuthorization(invocation: Invocation, arrival: Arrival): Pro
 
 async function apply(invocation: Invocation, delivery: Delivery): Promise<void> {
   const { event } = delivery;
-  const { on, notices } = invocation;
-  notices.origin(event);
+  const { on, warn } = invocation;
+  warn.ofOrigin(event);
   // The detail type selects the function and also determines the event's type.
   const call = on[event['detail-type']] as ((event: BridgeEvent, delivery: Delivery) => unknown) | undefined;
   if (call) return void (await call(event, delivery));
-  notices.noFunction(event);
+  warn.ofNoFunction(event);
   await skip(invocation, event, 'no-handler');
 }
 
@@ -224,4 +221,35 @@ async function claimWhenFree(
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
     waited += pauseMs;
   }
+}
+
+type Warnings = ReturnType<typeof createWarnings>;
+
+/** Warnings about how a subscription is set up; each is printed once for each handler. */
+function createWarnings() {
+  const printed = new Set<string>();
+  const origins = new Map<string, string>();
+  function once(text: string): void {
+    if (!printed.has(text)) console.warn(line(text));
+    printed.add(text);
+  }
+  return {
+    ofNoFunction({ 'detail-type': type }: BridgeEvent): void {
+      once(
+        `${type} events arrive, and there is no function for them in \`on\`: they count as applied. Add one, or take the detail type out of the rule.`,
+      );
+    },
+    /** Another bridge with the same name shows by AWS account and region, which EventBridge adds to each event. */
+    ofOrigin({ account, region, detail: { metadata } }: BridgeEvent): void {
+      if (account === undefined) return;
+      const { bridge = stackName } = metadata;
+      const origin = `${account}/${region}`;
+      const first = origins.get(bridge) ?? origin;
+      origins.set(bridge, first);
+      if (first === origin) return;
+      once(
+        `events of two bridges named ${bridge} arrive, from ${first} and ${origin}. The positions of such bridges are not kept apart, so events are skipped that should not be. Give one of them another name (setting stackName), or each a table of positions or a keyPrefix of its own.`,
+      );
+    },
+  };
 }

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { AdvertEvent } from '../shared/contract/events.ts';
 import { checkOptions, text } from './options.ts';
-import { positionOf } from './position.ts';
+import { type Position, positionOf } from './position.ts';
 
 export interface NewerConditionOptions<Marshalled extends boolean = boolean> {
   /** Name of the attribute in your item that contains the generation; default `advertGeneration`. */
@@ -40,8 +40,17 @@ export function newerCondition<const Marshalled extends boolean = false>(
     sequence: v.optional(text('the name of an attribute')),
     marshalled: v.optional(v.boolean('expected true or false')),
   });
-  const { generation = 'advertGeneration', sequence = 'advertSequence', marshalled } = options;
-  const position = positionOf(event);
+  return newerThan(positionOf(event), options);
+}
+
+export function newerThan<const Marshalled extends boolean = false>(
+  position: Position,
+  {
+    generation = 'advertGeneration',
+    sequence = 'advertSequence',
+    marshalled,
+  }: NewerConditionOptions<Marshalled>,
+): NewerCondition<Marshalled extends true ? { N: string } : number> {
   const value = (number: number) =>
     (marshalled ? { N: String(number) } : number) as Marshalled extends true ? { N: string } : number;
   return {

@@ -1,5 +1,5 @@
 import type { ServiceRequest } from '../http/request.ts';
-import { invalid, RefusedError } from '../state/answer.ts';
+import { invalid, refused } from '../state/answer.ts';
 import { covers } from '../state/tokens.ts';
 import type { PartnerAccount, World } from '../state/world.ts';
 
@@ -12,10 +12,8 @@ import type { PartnerAccount, World } from '../state/world.ts';
  */
 export function admit(world: World, request: ServiceRequest): PartnerAccount {
   const grant = world.tokens.grantOf(request.accessToken);
-  if (grant === undefined) {
-    const message = 'The access token is missing, not known or has expired.';
-    throw new RefusedError({ group: 'authorization', status: 401, code: 'invalid_token', message });
-  }
+  if (grant === undefined)
+    throw refused('invalid_token', 'The access token is missing, not known or has expired.', 401);
   if (request.headers.version !== '2.0')
     throw invalid('Version', 'The header Version must name a supported version.');
 
@@ -23,6 +21,5 @@ export function admit(world: World, request: ServiceRequest): PartnerAccount {
   const { user, scope } = grant;
   const account = world.accounts.get(user ?? '');
   if (account !== undefined && covers(scope, needed)) return account;
-  const message = `This needs the token of a user, with the scope ${needed}.`;
-  throw new RefusedError({ group: 'authorization', status: 403, code: 'insufficient_scope', message });
+  throw refused('insufficient_scope', `This needs the token of a user, with the scope ${needed}.`, 403);
 }

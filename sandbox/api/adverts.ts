@@ -1,5 +1,5 @@
 import { jsonFields, parameter, type ServiceRequest } from '../http/request.ts';
-import { type Answer, answerWith, invalid, RefusedError } from '../state/answer.ts';
+import { type Answer, answerWith, invalid, notThere } from '../state/answer.ts';
 import { type Advert, addAdvert, type PartnerAccount, presentAdverts, type World } from '../state/world.ts';
 
 /** GET /api/partner/adverts/{id}. Unknown, removed and foreign adverts: 404 (assumed). @see partner-api.md §2.2, §4.3 */
@@ -7,8 +7,7 @@ export function serveAdvert(world: World, account: PartnerAccount, { advertId }:
   const advert = world.adverts.get(advertId ?? '');
   if (advert?.user === account.name && advert.status !== null)
     return answerWith(200, `{"data":${advertJson(advert)}}`);
-  const message = 'There is no such advert.';
-  throw new RefusedError({ group: 'notFound', status: 404, code: 'not_found', message });
+  throw notThere(404, 'not_found', 'There is no such advert.');
 }
 
 /**

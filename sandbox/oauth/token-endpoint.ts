@@ -1,5 +1,5 @@
 import { jsonFields, type ServiceRequest } from '../http/request.ts';
-import { type Answer, answerWith, RefusedError } from '../state/answer.ts';
+import { type Answer, answerWith, refused } from '../state/answer.ts';
 import { covers, type Grant, scopeNames } from '../state/tokens.ts';
 import type { World } from '../state/world.ts';
 
@@ -91,6 +91,3 @@ function fieldsOf(body: Record<string, unknown>): Fields {
   const given = Object.entries(body).filter(([, value]) => ['string', 'number'].includes(typeof value));
   return new Map(given.map(([name, value]) => [name, String(value)]));
 }
-
-const refused = (code: string, message: string, status = 400) =>
-  new RefusedError({ group: 'token', status, code, message });

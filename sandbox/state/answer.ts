@@ -19,48 +19,29 @@ export const html = (status: number, body: string): Answer =>
     'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
   });
 
-/** Each has a body of its own. `authorization`: 401 and 403; `notFound`: 404, 405 and 410. */
-type ErrorGroup = 'validation' | 'authorization' | 'notFound' | 'token';
-
-interface Refusal {
-  readonly group: ErrorGroup;
-  readonly status: number;
-  /** For programs, for example `invalid_token`. */
-  readonly code: string;
-  /** For people. */
-  readonly message: string;
-  /** The invalid parameter or header. */
-  readonly field?: string;
-  readonly headers?: Answer['headers'];
-}
-
-/** Thrown by handlers of the service, and answered by the listener. */
+/** Thrown by handlers of the service; the listener sends its answer. */
 export class RefusedError extends Error {
-  readonly refusal: Refusal;
+  readonly answer: Answer;
 
-  constructor(refusal: Refusal) {
-    super(refusal.message);
-    this.refusal = refusal;
+  constructor(status: number, body: unknown, headers?: Answer['headers']) {
+    super('refused');
+    this.answer = answerWith(status, body, headers);
   }
 }
 
-/** An invalid parameter, field or header. @see partner-api.md §7 */
-export function invalid(field: string, message = `The parameter ${field} is not valid.`): RefusedError {
-  return new RefusedError({ group: 'validation', status: 400, code: 'validation_error', message, field });
-}
-
-/**
- * The bodies are assumed, from services of this kind.
- * @see partner-api.md §7, which shows only `validation_error` and its `message`
+/*
+ * The error bodies are assumed, from services of this kind: partner-api.md §7 shows only `validation_error` and its
+ * `message`. `code` is for programs, `message` for people.
  */
-export function errorAnswer({ group, status, code, message, field, headers }: Refusal): Answer {
-  const validation = field === undefined ? [] : [{ field, title: code, detail: message }];
-  const oauth = { error: code, error_description: message };
-  const bodies: Readonly<Record<ErrorGroup, unknown>> = {
-    validation: { code, message },
-    authorization: oauth,
-    notFound: { error: { status, title: code, detail: message, validation } },
-    token: oauth,
-  };
-  return answerWith(status, bodies[group], headers);
-}
+
+/** An invalid parameter, field or header, which the message names. */
+export const invalid = (field: string, message = `The parameter ${field} is not valid.`): RefusedError =>
+  new RefusedError(400, { code: 'validation_error', message });
+
+/** Tokens and their endpoint, as in RFC 6749 §5.2. */
+export const refused = (code: string, message: string, status = 400): RefusedError =>
+  new RefusedError(status, { error: code, error_description: message });
+
+/** 404, 405 and 410. */
+export const notThere = (status: number, code: string, detail: string, headers?: Answer['headers']) =>
+  new RefusedError(status, { error: { status, title: code, detail, validation: [] } }, headers);

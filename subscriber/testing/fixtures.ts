@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import * as v from 'valibot';
 import type {
   AdvertEvent,
   AdvertStatusChanged,
@@ -6,29 +7,33 @@ import type {
   AuthorizationEvent,
 } from '../../shared/contract/events.ts';
 import { detailTypes, eventSource, schemaVersion, stackName } from '../../shared/contract/names.ts';
-import { checkNames } from '../options.ts';
+import { checkOptions } from '../options.ts';
 
-export interface AdvertFields {
+/** The fields that all events have. */
+interface CommonFields {
   /** Default `AdvertBridge`; `undefined` for an event of schema version 1.0. */
   readonly bridge?: string | undefined;
   /** Default `main`. */
   readonly partnerAccount?: string;
-  /** Default `123`. */
-  readonly advertId?: string;
   /** Default 1763640000. */
   readonly generation?: number;
-  /** Default 1. */
-  readonly sequence?: number;
   /** Default: 2026-11-20T12:00:00Z plus one second per sequence number. */
   readonly observedAt?: string;
+  /** Default: the version that this kit was made for. */
+  readonly schemaVersion?: string;
+}
+
+export interface AdvertFields extends CommonFields {
+  /** Default `123`. */
+  readonly advertId?: string;
+  /** Default 1. */
+  readonly sequence?: number;
   /** Default `observedAt`. */
   readonly listedAt?: string;
   /** Default `feed`. */
   readonly cause?: string;
   /** Default `read-1`. */
   readonly correlationId?: string;
-  /** Default `1.0`. */
-  readonly schemaVersion?: string;
   /** Default `null` for sequence 1, else `new`; for `anAdvertUnavailable` always `active`. */
   readonly previousStatus?: string | null;
 }
@@ -36,6 +41,11 @@ export interface AdvertFields {
 export interface StatusFields extends AdvertFields {
   /** Default `active`. */
   readonly status?: string;
+}
+
+export interface AuthorizationFields extends CommonFields {
+  /** Default `refresh-token-rejected`, or `connected-again`. */
+  readonly reason?: string;
 }
 
 /**
@@ -57,28 +67,16 @@ export function anAdvertUnavailable(fields: AdvertFields = {}): AdvertUnavailabl
   return envelopeOf(detailTypes.unavailable, resource, { metadata, data });
 }
 
-export interface AuthorizationFields {
-  /** Default `AdvertBridge`. */
-  readonly bridge?: string | undefined;
-  /** Default `main`. */
-  readonly partnerAccount?: string;
-  /** Default 1763640000. */
-  readonly generation?: number;
-  readonly observedAt?: string;
-  readonly schemaVersion?: string;
-  readonly reason?: string;
-}
-
-/**
- * A `PartnerAuthorizationRequired`: a partner account needs manual reauthorization. Default reason:
- * `refresh-token-rejected`.
- */
+/** A `PartnerAuthorizationRequired`: a partner account needs manual reauthorization. */
 export const aPartnerAuthorizationRequired = (fields: AuthorizationFields = {}): AuthorizationEvent =>
-  authorization('required', { reason: 'refresh-token-rejected', ...fields });
+  authorization(detailTypes.authorizationRequired, 'required', {
+    reason: 'refresh-token-rejected',
+    ...fields,
+  });
 
-/** A `PartnerAuthorizationRestored`. Default reason: `connected-again`. */
+/** A `PartnerAuthorizationRestored`. */
 export const aPartnerAuthorizationRestored = (fields: AuthorizationFields = {}): AuthorizationEvent =>
-  authorization('restored', { reason: 'connected-again', ...fields });
+  authorization(detailTypes.authorizationRestored, 'restored', { reason: 'connected-again', ...fields });
 
 /** The input of a Lambda function that SQS calls, with these events as message-1, message-2 and so on. */
 export const aLambdaEvent = (events: readonly unknown[]) => ({
@@ -109,19 +107,9 @@ export function anSqsRecord(event: unknown, messageId = 'message-1') {
   };
 }
 
-const advertFields = [
-  ...['bridge', 'partnerAccount', 'advertId', 'generation', 'sequence', 'observedAt', 'listedAt', 'cause'],
-  ...['correlationId', 'schemaVersion', 'previousStatus', 'status'],
-];
-const authorizationFields = [
-  ...['bridge', 'partnerAccount', 'generation', 'observedAt', 'schemaVersion', 'reason'],
-];
-
 const begin = Date.parse('2026-11-20T12:00:00.000Z');
 const account = '111122223333';
 const region = 'eu-central-1';
-const defaultGeneration = 1_763_640_000;
-const toSeconds = (instant: string): string => instant.replace(/(\.\d+)?Z$/, 'Z');
 
 /**
  * Adds the envelope of EventBridge to a detail, with fields in the same order. The ID is always the same for the same
@@ -140,52 +128,46 @@ function envelopeOf<const T extends string, D extends { metadata: { eventId: str
     'detail-type': detailType,
     source: eventSource as typeof eventSource,
     account,
-    time: toSeconds(observedAt),
+    time: observedAt.replace(/(\.\d+)?Z$/, 'Z'),
     region,
     resources: [resource],
     detail,
   };
 }
 
-function bridgeOf(fields: AdvertFields | AuthorizationFields): { bridge?: string } {
+/** @param names the fields that may be given besides those of all events; others are a spelling mistake */
+function commonParts(fields: CommonFields, names: readonly string[], idOf: (history: string) => string) {
+  const all = ['bridge', 'partnerAccount', 'generation', 'observedAt', 'schemaVersion', ...names];
+  checkOptions('the fixture', fields, Object.fromEntries(all.map((name) => [name, v.any()])));
+  const { partnerAccount = 'main', generation = 1_763_640_000 } = fields;
   const { bridge } = { bridge: stackName, ...fields };
-  return bridge === undefined ? {} : { bridge };
+  return {
+    eventId: idOf(`${partnerAccount}/${generation}`),
+    schemaVersion: fields.schemaVersion ?? schemaVersion,
+    ...(bridge === undefined ? {} : { bridge }),
+    partnerAccount,
+    generation,
+  };
 }
 
 function advertParts(fields: AdvertFields) {
-  checkNames('anAdvertStatusChanged or anAdvertUnavailable', fields, advertFields);
-  const { partnerAccount = 'main', advertId = '123', generation = defaultGeneration, sequence = 1 } = fields;
-  const observedAt = fields.observedAt ?? new Date(begin + sequence * 1000).toISOString();
+  const { advertId = '123', sequence = 1, cause = 'feed', correlationId = 'read-1' } = fields;
+  const { observedAt = new Date(begin + sequence * 1000).toISOString(), listedAt = observedAt } = fields;
+  const names = ['advertId', 'sequence', 'listedAt', 'cause', 'correlationId', 'previousStatus', 'status'];
+  const common = commonParts(fields, names, (history) => `${history}/${advertId}/${sequence}`);
   const metadata: AdvertEvent['detail']['metadata'] = {
-    eventId: `${partnerAccount}/${generation}/${advertId}/${sequence}`,
-    schemaVersion: fields.schemaVersion ?? schemaVersion,
-    ...bridgeOf(fields),
-    partnerAccount,
-    generation,
-    sequence,
-    listedAt: fields.listedAt ?? observedAt,
-    observedAt,
-    cause: fields.cause ?? 'feed',
-    correlationId: fields.correlationId ?? 'read-1',
+    ...common,
+    ...{ sequence, listedAt, observedAt, cause, correlationId },
   };
-  return { advertId, resource: `advert-bridge/${partnerAccount}/advert/${advertId}`, metadata };
+  return { advertId, resource: `advert-bridge/${common.partnerAccount}/advert/${advertId}`, metadata };
 }
 
 function authorization(
-  kind: 'required' | 'restored',
-  fields: AuthorizationFields & { readonly reason: string },
+  detailType: AuthorizationEvent['detail-type'],
+  kind: string,
+  { reason = '', ...fields }: AuthorizationFields,
 ): AuthorizationEvent {
-  checkNames('aPartnerAuthorizationRequired or …Restored', fields, authorizationFields);
-  const { partnerAccount = 'main', generation = defaultGeneration, reason } = fields;
-  const metadata = {
-    eventId: `${partnerAccount}/${generation}/authorization-${kind}/1`,
-    schemaVersion: fields.schemaVersion ?? schemaVersion,
-    ...bridgeOf(fields),
-    partnerAccount,
-    generation,
-    observedAt: fields.observedAt ?? new Date(begin).toISOString(),
-  };
-  const detailType =
-    kind === 'required' ? detailTypes.authorizationRequired : detailTypes.authorizationRestored;
-  return envelopeOf(detailType, `advert-bridge/${partnerAccount}`, { metadata, data: { reason } });
+  const common = commonParts(fields, [], (history) => `${history}/authorization-${kind}/1`);
+  const metadata = { ...common, observedAt: fields.observedAt ?? new Date(begin).toISOString() };
+  return envelopeOf(detailType, `advert-bridge/${common.partnerAccount}`, { metadata, data: { reason } });
 }

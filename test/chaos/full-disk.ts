@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startSandbox } from '../../sandbox/server.ts';
-import { seededRandom } from '../../sandbox/state/random.ts';
+import { seededRandom } from '../../subscriber/testing/player.ts';
 import { setUpBridge } from './bridge.ts';
 import { checkBridge, type Verdict } from './check-bridge.ts';
 import { type Ended, endWithin, type Life, stopLife } from './life.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startSandbox } from '../../sandbox/server.ts';
-import { seededRandom } from '../../sandbox/state/random.ts';
+import { seededRandom } from '../../subscriber/testing/player.ts';
 import { type ChaosBridge, setUpBridge } from './bridge.ts';
 import { checkBridge, type Verdict } from './check-bridge.ts';
 import { endWithin, type Life } from './life.ts';

@@ -1,8 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Sandbox, startSandbox } from '../../sandbox/server.ts';
-import { seededRandom } from '../../sandbox/state/random.ts';
 import { stateFileIn } from '../../shared/sqlite/file/private-folder.ts';
+import { seededRandom } from '../../subscriber/testing/player.ts';
 import { type ChaosBridge, setUpBridge } from './bridge.ts';
 import { checkBridge, type Verdict } from './check-bridge.ts';
 import { endWithin, type Life, stopLife } from './life.ts';

@@ -5,10 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
-from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
-from advert_bridge import AdvertEvent, BatchFailedError, DynamoDbPositions, advert_event_handler, parse_body
+from advert_bridge import AdvertEvent, BatchFailedError, DynamoDbPositions, advert_event_handler
 
 from vectors import body_of, event_body
 
@@ -17,12 +15,7 @@ NO_FAILURES: dict[str, list[dict[str, str]]] = {"batchItemFailures": []}
 
 
 def batch(*bodies: str) -> dict[str, Any]:
-    return {
-        "Records": [
-            {"messageId": f"message-{number}", "body": body, "eventSource": "aws:sqs"}
-            for number, body in enumerate(bodies, 1)
-        ]
-    }
+    return {"Records": [{"messageId": f"message-{number}", "body": body} for number, body in enumerate(bodies, 1)]}
 
 
 def body(sequence: int, advert: str = "main/1") -> str:
@@ -57,11 +50,8 @@ def test_one_poisoned_advert_costs_only_itself(
     other = "main/12345678901234567890"
     handle = advert_event_handler(positions, {"AdvertStatusChanged": noting(seen, broken="1/2")})
     answer = handle(batch(body(5), body(2), body(1), body(1, other), body(2, other), "nonsense"), None)
-    assert sorted(each["itemIdentifier"] for each in answer["batchItemFailures"]) == [
-        "message-1",
-        "message-2",
-        "message-6",
-    ]
+    failures = {each["itemIdentifier"] for each in answer["batchItemFailures"]}
+    assert failures == {"message-1", "message-2", "message-6"}
     assert sorted(seen) == ["1/1", f"{other[5:]}/1", f"{other[5:]}/2"]
     assert [record.levelno for record in caplog.records] == [logging.ERROR] * 2
     assert "message-2" in caplog.text and "no price" in caplog.text and "message-6" in caplog.text
@@ -111,9 +101,8 @@ def test_applies_the_events_of_two_bridges(positions: DynamoDbPositions, caplog:
 
 
 def test_checks_its_functions_when_it_is_made(positions: DynamoDbPositions) -> None:
-    for on in ({}, {"AdvertSold": print}, {"AdvertStatusChange": print}):
-        with pytest.raises(ValueError, match="AdvertStatusChanged"):
-            advert_event_handler(positions, on)
+    with pytest.raises(ValueError, match="AdvertStatusChanged"):
+        advert_event_handler(positions, {})
     with pytest.raises(ValueError, match=r"did you mean AdvertStatusChanged\?"):
         advert_event_handler(positions, {"AdvertStatusChange": print})
     with pytest.raises(TypeError, match="positions: expected DynamoDbPositions"):
@@ -143,17 +132,3 @@ def test_ends_at_the_newest_status_in_any_order(positions: DynamoDbPositions, se
             again = {f"message-{number}" for number in range(1, size + 1)}
         waiting += [each for number, each in enumerate(taken, 1) if f"message-{number}" in again]
     assert statuses[-1] == 10
-
-
-def test_works_inside_the_batch_processor_of_powertools(positions: DynamoDbPositions) -> None:
-    seen: list[str] = []
-    processor = BatchProcessor(EventType.SQS)
-
-    def handle_record(record: SQSRecord) -> None:
-        event = parse_body(record.body)
-        if isinstance(event, AdvertEvent):
-            positions.apply_if_newer(event, noting(seen))
-
-    answer = process_partial_response(batch(body(1), "nonsense", body(2)), handle_record, processor, None)
-    assert answer == failed("message-2")
-    assert seen == ["1/1", "1/2"]

@@ -16,9 +16,8 @@ def event(sequence: int, advert: str = "main/1") -> AdvertEvent:
     return parsed
 
 
-def item_in(dynamodb: Any, key: str = "main/1") -> dict[str, Any]:
-    item: dict[str, Any] = dynamodb.get_item(TableName="positions", Key={"pk": {"S": key}}).get("Item", {})
-    return item
+def item_in(dynamodb: Any) -> Any:
+    return dynamodb.get_item(TableName="positions", Key={"pk": {"S": "main/1"}})["Item"]
 
 
 def test_keeps_the_items_of_the_typescript_kit(positions: DynamoDbPositions, dynamodb: Any) -> None:

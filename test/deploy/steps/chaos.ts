@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { seededRandom } from '../../../sandbox/state/random.ts';
+import { seededRandom } from '../../../subscriber/testing/player.ts';
 import { planOf, tally } from '../chaos/plan.ts';
 import { rage } from '../chaos/run.ts';
 import { setScene } from '../chaos/scene.ts';

@@ -9,7 +9,6 @@ import { answerRefreshToken } from '../../../functions/refresh-token/answer.ts';
 import { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
 import { redriveDeadLetters } from '../../../operations/dead-letters.ts';
 import { startSandbox } from '../../../sandbox/server.ts';
-import { seededRandom } from '../../../sandbox/state/random.ts';
 import { createEventPublisher } from '../../../shared/aws/event-publisher.ts';
 import {
   createApplicationSecret,
@@ -31,6 +30,7 @@ import { createAside, createDeadLetters } from '../../../shared/state/aside.ts';
 import { createBooksWriter, readBooks } from '../../../shared/state/books.ts';
 import { createFeedStates } from '../../../shared/state/feed-states.ts';
 import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
+import { seededRandom } from '../../../subscriber/testing/player.ts';
 import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
 import { aReadersPolicy, fakeSecretsManager } from '../../helpers/aws/fake-secrets-manager.ts';
 import { mockClient } from '../../helpers/aws/mock-client.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Client, start } from './start.ts';
+import { type Headers, type Started, start } from './start.ts';
 
 const redirect_uri = 'http://127.0.0.1:8765/callback';
 const request = {
@@ -8,20 +8,16 @@ const request = {
   scope: 'v2 read write',
   state: 's+/&<"1',
 };
-type Query = Readonly<Record<string, string>>;
-
-const ask = (client: Client, query: Query) =>
-  client.get(`/oauth/authorize/?${new URLSearchParams(query)}`, {});
+const addressOf = (query: Headers) => `/oauth/authorize/?${new URLSearchParams(query)}`;
+const ask = ({ get }: Started, query: Headers) => get(addressOf(query), {});
 
 /** Sends the form of the consent page, as a browser does. */
-const answer = async (client: Client, query: Query, fields: Query) => {
-  const path = `/oauth/authorize/?${new URLSearchParams(query)}`;
+async function answer({ post }: Started, query: Headers, fields: Headers) {
   const form = String(new URLSearchParams({ user: 'main', ...fields }));
-  const { status, headers } = await client.post(path, form, {
-    'content-type': 'application/x-www-form-urlencoded',
-  });
+  const type = { 'content-type': 'application/x-www-form-urlencoded' };
+  const { status, headers } = await post(addressOf(query), form, type);
   return { status, location: new URL(headers.get('location') ?? 'none:') };
-};
+}
 
 describe('the consent page', () => {
   it('shows who asks for what, in HTML that loads nothing', async () => {
@@ -52,12 +48,9 @@ describe('the decision of the user', () => {
 
     const { status, location } = await answer(client, query, { decision: 'allow', user: 'other' });
     const code = location.searchParams.get('code');
-    const token = await client.token({
-      grant_type: 'authorization_code',
-      code,
-      redirect_uri: query.redirect_uri,
-    });
-    const headers = { authorization: `Bearer ${token.body.access_token}`, version: '2.0' };
+    const grant_type = 'authorization_code';
+    const { body } = await client.token({ grant_type, code, redirect_uri: query.redirect_uri });
+    const headers = { authorization: `Bearer ${body.access_token}`, version: '2.0' };
 
     expect(status).toBe(302);
     expect(location.href.startsWith(`${redirect_uri}?from=here&code=`)).toBe(true);
@@ -78,13 +71,10 @@ describe('the decision of the user', () => {
 
   it('can be preset for runs without a browser', async () => {
     const client = await start();
-    client.sandbox.control.setConsent({ mode: 'allow', user: 'main' });
-    const allowed = await ask(client, request);
-    client.sandbox.control.setConsent({ mode: 'deny' });
-    const denied = await ask(client, request);
-
-    expect(allowed.headers.get('location')).toContain('code=');
-    expect(denied.headers.get('location')).toContain('error=access_denied');
+    client.control.setConsent({ mode: 'allow', user: 'main' });
+    expect((await ask(client, request)).headers.get('location')).toContain('code=');
+    client.control.setConsent({ mode: 'deny' });
+    expect((await ask(client, request)).headers.get('location')).toContain('error=access_denied');
   });
 });
 

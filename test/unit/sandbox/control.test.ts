@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { longAgo, start } from './start.ts';
+import { longAgo, noonMs, start } from './start.ts';
 
 describe('the control over HTTP', () => {
   async function startControl() {
@@ -12,13 +12,13 @@ describe('the control over HTTP', () => {
   }
 
   it('calls the methods of the control and of its parts', async () => {
-    const { call, sandbox, feed, get } = await startControl();
+    const { call, control, feed, get } = await startControl();
 
     expect(await call('createAdverts', 2, { status: 'active' })).toEqual(['1002', '1003']);
     expect(await call('setStatus', '1001', 'limited')).toBeNull();
     expect(await call('changeCount')).toBe(3);
     expect(await call('clock.advance', 5)).toBeNull();
-    expect(await call('clock.now')).toBe(sandbox.control.clock.now());
+    expect(await call('clock.now')).toBe(control.clock.now());
     await feed({ since: longAgo });
     expect(await call('journal.list', 1)).toMatchObject([{ index: 1, endpoint: 'feed' }]);
     expect(await call('journal.nextIndex')).toBe(2);
@@ -64,5 +64,38 @@ describe('the control over HTTP', () => {
     const { get } = await start();
 
     expect((await get('/_sandbox/adverts', {})).status).toBe(404);
+  });
+});
+
+describe('the journal', () => {
+  it('records each request, its user and its answer', async () => {
+    const { control, feed, get } = await start();
+    await feed({ since: longAgo });
+    await get('/nowhere', {});
+
+    const of = {
+      method: 'GET',
+      path: '/api/partner/status/adverts',
+      query: 'since=2026-01-01T00%3A00%3A00Z',
+    };
+    expect(control.journal.list()).toMatchObject([
+      { index: 0, endpoint: 'token', grantType: 'refresh_token', user: 'main', status: 200 },
+      { index: 1, atMs: noonMs, ...of, endpoint: 'feed', user: 'main', status: 200 },
+      { index: 2, endpoint: null, user: null, status: 404 },
+    ]);
+  });
+
+  it('never contains a token, code or secret', async () => {
+    const { sandbox, control, get, refresh, token } = await start();
+    const code = control.issueCode();
+    const { access_token, refresh_token } = (await refresh()).body;
+    await token({ grant_type: 'authorization_code', code });
+    await get(`/api/partner/adverts/1001?access_token=${access_token}&code=${code}&page=1`, {});
+
+    const text = JSON.stringify(control.journal.list());
+
+    for (const secret of [access_token, refresh_token, code, sandbox.application.clientSecret])
+      expect(text).not.toContain(secret);
+    expect(text).toContain('access_token=hidden&code=hidden&page=1');
   });
 });

@@ -1,22 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { dayMs, longAgo, start } from './start.ts';
+import { hourMs, longAgo, start } from './start.ts';
 
 const advert = '/api/partner/adverts/1001';
-
-/** A sandbox, and the statuses of `count` requests for an advert. */
-async function startAsking() {
-  const started = await start();
-  const headers = await started.bearer();
-  const statuses = async (count: number) => {
-    const seen: number[] = [];
-    for (let call = 0; call < count; call += 1) {
-      await started.get('/api/partner/threads', headers);
-      seen.push((await started.get(advert, headers)).status);
-    }
-    return seen;
-  };
-  return { ...started, headers, statuses, faults: started.sandbox.control.faults };
-}
 
 describe('a fault', () => {
   it.each([
@@ -29,10 +14,10 @@ describe('a fault', () => {
     [{ kind: 'wrong-shape' }, 200, /unexpected/],
     [{ kind: 'wrong-shape', body: { data: { id: 1001, status: null } } }, 200, /"status":null/],
   ] as const)('answers %j', async (fault, status, text) => {
-    const { faults, get, headers } = await startAsking();
-    faults.add({ endpoint: 'advert', ...fault });
+    const { control, get } = await start();
+    control.faults.add({ endpoint: 'advert', ...fault });
 
-    const answer = await get(advert, headers);
+    const answer = await get(advert, {});
 
     expect(answer.status).toBe(status);
     expect(answer.text).toMatch(text);
@@ -40,48 +25,55 @@ describe('a fault', () => {
   });
 
   it.each([
-    [{ nth: 2, count: 2 }, [200, 500, 500, 200]],
-    [{ nth: 2 }, [200, 500, 200, 200]],
-    [{ count: 1 }, [500, 200, 200, 200]],
+    [{ nth: 2, count: 2 }, [401, 500, 500, 401]],
+    [{ nth: 2 }, [401, 500, 401, 401]],
+    [{ count: 1 }, [500, 401, 401, 401]],
     [{}, [500, 500, 500, 500]],
-    [{ probability: 0 }, [200, 200, 200, 200]],
+    [{ probability: 0 }, [401, 401, 401, 401]],
   ])('with %j is played for these of four requests: %j', async (when, expected) => {
-    const { faults, statuses } = await startAsking();
-    faults.add({ endpoint: 'advert', kind: 'status', status: 500, ...when });
+    const { control, get } = await start();
+    control.faults.add({ endpoint: 'advert', kind: 'status', status: 500, ...when });
 
-    expect(await statuses(4)).toEqual(expected);
+    const statuses: number[] = [];
+    for (const path of expected.flatMap(() => ['/api/partner/threads', advert]))
+      statuses.push((await get(path, {})).status);
+    expect(statuses.filter((_, index) => index % 2 === 1)).toEqual(expected);
   });
 
   it('applies to one advert, one user, or feed requests with a cursor', async () => {
-    const { sandbox, get, feed, bearer, refresh } = await start({
-      users: [{ name: 'main' }, { name: 'other' }],
-    });
-    const [headers, others] = [await bearer('main'), await bearer('other')];
-    sandbox.control.faults.add({ advertId: '1001', kind: 'status', status: 501 });
-    sandbox.control.faults.add({ user: 'other', kind: 'status', status: 502 });
-    sandbox.control.faults.add({ endpoint: 'feed', hasCursor: true, kind: 'status', status: 503 });
+    const users = [{ name: 'main' }, { name: 'other' }];
+    const { control, get, feed, bearer, refresh } = await start({ users });
+    const others = await bearer('other');
+    control.faults.add({ advertId: '1001', kind: 'status', status: 501 });
+    control.faults.add({ user: 'other', kind: 'status', status: 502 });
+    control.faults.add({ endpoint: 'feed', hasCursor: true, kind: 'status', status: 503 });
 
-    expect((await get('/api/partner/adverts/1001', headers)).status).toBe(501);
-    expect((await get('/api/partner/adverts/1002', headers)).status).toBe(200);
-    expect((await get('/api/partner/adverts/1021', others)).status).toBe(502);
-    expect((await refresh('sandbox-refresh-token-other')).status).toBe(502);
-    expect((await feed({ since: longAgo })).status).toBe(200);
-    expect((await feed({ since: longAgo, cursor: 'any' })).status).toBe(503);
+    const answers = [
+      await get(advert),
+      await get('/api/partner/adverts/1002'),
+      await get('/api/partner/adverts/1021', others),
+      await refresh('sandbox-refresh-token-other'),
+      await feed({ since: longAgo }),
+      await feed({ since: longAgo, cursor: 'any' }),
+    ];
+
+    expect(answers.map(({ status }) => status)).toEqual([501, 200, 502, 502, 200, 503]);
   });
 
   it.each([
-    ['lost-answer', 'new', null],
-    ['reset', 'sandbox-refresh-token-main', null],
-    ['cut-off', 'new', 200],
-  ] as const)('%s: the refresh token is %s afterwards', async (kind, expected, status) => {
-    const { sandbox, refresh } = await start();
-    sandbox.control.clock.advance(dayMs);
-    sandbox.control.faults.add({ endpoint: 'token', kind, count: 1 });
-    await expect(refresh()).rejects.toThrow();
-    const current = sandbox.control.issuedTokens().length > 1 ? 'new' : 'sandbox-refresh-token-main';
+    ['lost-answer', 'processed', null],
+    ['reset', 'not processed', null],
+    ['cut-off', 'processed', 200],
+  ] as const)('%s: the request is %s', async (kind, isProcessed, status) => {
+    const { control, refresh } = await start();
+    control.clock.advance(24 * hourMs);
+    control.faults.add({ endpoint: 'token', kind, count: 1 });
 
-    expect(current).toBe(expected);
-    expect(sandbox.control.journal.list()).toMatchObject([{ fault: kind, status }]);
+    await expect(refresh()).rejects.toThrow();
+
+    // An access token and a refresh token, beside the first refresh token.
+    expect(control.issuedTokens()).toHaveLength(isProcessed === 'processed' ? 3 : 1);
+    expect(control.journal.list()).toMatchObject([{ fault: kind, status }]);
   });
 });
 

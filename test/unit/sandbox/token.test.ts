@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dayMs, hourMs, longAgo, noonMs, start } from './start.ts';
+import { hourMs, longAgo, start } from './start.ts';
 
 const first = 'sandbox-refresh-token-main';
 
@@ -19,65 +19,37 @@ describe('the refresh_token grant', () => {
     });
   });
 
-  it('returns the same access token until it expires, then a new one', async () => {
-    const { sandbox, refresh } = await start({ accessTokenLifetimeSeconds: 3600 });
-    const before = await refresh();
-    sandbox.control.clock.advance(hourMs - 1000);
-    const again = await refresh();
-    sandbox.control.clock.advance(1000);
-    const after = await refresh();
-
-    expect(again.body).toEqual({ ...before.body, expires_in: 1 });
-    expect(after.body.access_token).not.toBe(before.body.access_token);
-    expect(after.body.expires_in).toBe(3600);
-  });
-
-  it('returns a new refresh token on a new day, and the same for the rest of that day', async () => {
-    const { sandbox, refresh } = await start();
-    sandbox.control.clock.advance(12 * hourMs);
-    const nextDay = (await refresh()).body.refresh_token;
-
-    expect(nextDay).not.toBe(first);
-    expect((await refresh(nextDay)).body.refresh_token).toBe(nextDay);
-  });
-
-  it('returns the current pair for a refresh token superseded that day', async () => {
-    const { sandbox, refresh } = await start();
-    sandbox.control.clock.advance(dayMs);
-    const rotated = (await refresh()).body;
-
-    expect((await refresh()).body).toEqual(rotated);
-  });
-
+  // Each use: which refresh token is sent, and when, in hours after noon. Each answer: a letter for its access token, a
+  // number for its refresh token; 1 is the first.
   it.each([
-    [0, 200],
-    [1, 400],
-  ] as const)('answers a token superseded %i days ago with %i', async (days, status) => {
-    const { sandbox, refresh } = await start();
-    sandbox.control.clock.advance(dayMs);
-    await refresh();
-    sandbox.control.clock.advance(days * dayMs);
-
-    expect((await refresh()).status).toBe(status);
-  });
-
-  it('fails once a refresh token has not been used for thirty days', async () => {
-    const { sandbox, refresh } = await start();
-    sandbox.control.clock.advance(30 * dayMs - 1);
-    const inTime = await refresh();
-    sandbox.control.clock.advance(30 * dayMs - 1);
-    const again = await refresh(inTime.body.refresh_token);
-    sandbox.control.clock.advance(30 * dayMs);
-    const late = await refresh(again.body.refresh_token);
-
-    expect([inTime.status, again.status, late.body.error]).toEqual([200, 200, 'invalid_grant']);
+    ['the same access token until it expires', 'first@0 first@1 first@2', 'a1 a1 b1'],
+    ['a new refresh token on a new day', 'first@12 latest@13 latest@36', 'a2 a2 b3'],
+    ['the pair for a token superseded that day', 'first@24 first@24.5 first@48', 'a2 a2 invalid_grant'],
+    ['nothing after thirty days', 'first@719 latest@1438 latest@2158', 'a2 b3 invalid_grant'],
+  ])('gives %s', async (_, uses, expected) => {
+    const { control, refresh } = await start({ accessTokenLifetimeSeconds: 7200 });
+    const noon = control.clock.now();
+    const accessTokens = new Set<string>();
+    const refreshTokens = new Set([first]);
+    const seen: string[] = [];
+    for (const [which, atHours] of uses.split(' ').map((use) => use.split('@'))) {
+      control.clock.set(noon + Number(atHours) * hourMs);
+      const { body } = await refresh(which === 'first' ? first : [...refreshTokens].at(-1));
+      if (!body.error) {
+        accessTokens.add(body.access_token);
+        refreshTokens.add(body.refresh_token);
+      }
+      const letter = 'abc'[[...accessTokens].indexOf(body.access_token)];
+      seen.push(body.error ?? `${letter}${[...refreshTokens].indexOf(body.refresh_token) + 1}`);
+    }
+    expect(seen.join(' ')).toBe(expected);
   });
 
   it('fails after a revocation, and so does the access token', async () => {
-    const { sandbox, refresh, get, bearer } = await start();
+    const { control, refresh, get, bearer } = await start();
     const headers = await bearer();
 
-    expect(sandbox.control.revoke('main')).toBe(2);
+    expect(control.revoke('main')).toBe(2);
     expect((await refresh()).body.error).toBe('invalid_grant');
     expect((await get('/api/partner/threads', headers)).status).toBe(401);
   });
@@ -85,17 +57,6 @@ describe('the refresh_token grant', () => {
 
 describe('the authorization_code grant', () => {
   const grant_type = 'authorization_code';
-
-  it('takes a code once', async () => {
-    const { sandbox, token } = await start();
-    const code = sandbox.control.issueCode();
-
-    const once = await token({ grant_type, code, scope: 'v2 read write' });
-    const twice = await token({ grant_type, code, scope: 'v2 read write' });
-
-    expect(once.body.scope).toBe('v2 read write');
-    expect([twice.status, twice.body.error]).toEqual([400, 'invalid_grant']);
-  });
 
   type Issued = { readonly redirectUri?: string; readonly scope?: string; readonly ageMs?: number };
   const redirectUri = 'http://127.0.0.1:8765/callback?from=here';
@@ -106,38 +67,33 @@ describe('the authorization_code grant', () => {
     ['more scope', { scope: 'v2 read' }, { scope: 'v2 read write' }, 'invalid_scope'],
     ['a late code', { ageMs: 600_000 }, {}, 'invalid_grant'],
   ])('answers an exchange with %s', async (_, issued: Issued, fields, error) => {
-    const { sandbox, token } = await start();
-    const code = sandbox.control.issueCode(issued);
-    sandbox.control.clock.advance(issued.ageMs ?? 0);
+    const { control, token } = await start();
+    const code = control.issueCode(issued);
+    control.clock.advance(issued.ageMs ?? 0);
 
     expect((await token({ grant_type, code, ...fields })).body.error).toBe(error);
   });
 
-  it('keeps a code whose exchange named a scope that does not exist', async () => {
-    const { sandbox, token } = await start();
-    const code = sandbox.control.issueCode();
-    await token({ grant_type, code, scope: 'v2 admin' });
+  it('takes a code once, which a scope that does not exist does not use up', async () => {
+    const { control, token } = await start();
+    const code = control.issueCode();
 
-    expect((await token({ grant_type, code })).status).toBe(200);
+    const errors = [];
+    for (const scope of ['v2 admin', 'v2 read write', 'v2 read write'])
+      errors.push((await token({ grant_type, code, scope })).body.error);
+
+    expect(errors).toEqual(['invalid_scope', undefined, 'invalid_grant']);
   });
 });
 
-describe('the client_credentials grant', () => {
-  it('gives a client token, which can be refreshed but cannot add adverts', async () => {
-    const { token, post, refresh } = await start();
-    const { body } = await token({ grant_type: 'client_credentials', scope: 'v2 write' });
-    const headers = { authorization: `Bearer ${body.access_token}`, version: '2.0' };
+it('the client_credentials grant gives a token that can be refreshed but cannot add adverts', async () => {
+  const { token, post, refresh } = await start();
+  const { body } = await token({ grant_type: 'client_credentials', scope: 'v2 write' });
+  const headers = { authorization: `Bearer ${body.access_token}`, version: '2.0' };
 
-    expect(body.scope).toBe('v2 write');
-    expect((await post('/api/partner/adverts', { title: 'Bicycle' }, headers)).status).toBe(403);
-    expect((await refresh(body.refresh_token)).body.access_token).toBe(body.access_token);
-  });
-
-  it('rejects a scope beyond the allowed one', async () => {
-    const { body } = await (await start()).token({ grant_type: 'client_credentials', scope: 'v2 admin' });
-
-    expect(body.error).toBe('invalid_scope');
-  });
+  expect(body.scope).toBe('v2 write');
+  expect((await post('/api/partner/adverts', { title: 'Bicycle' }, headers)).status).toBe(403);
+  expect((await refresh(body.refresh_token)).body.access_token).toBe(body.access_token);
 });
 
 describe('the token endpoint', () => {
@@ -149,6 +105,7 @@ describe('the token endpoint', () => {
     ['an unknown grant type', { grant_type: 'password' }, 400, 'unsupported_grant_type'],
     ['no refresh token', { refresh_token: '' }, 400, 'invalid_request'],
     ['an unknown refresh token', { refresh_token: 'wrong' }, 400, 'invalid_grant'],
+    ['too much scope', { grant_type: 'client_credentials', scope: 'v2 admin' }, 400, 'invalid_scope'],
   ])('rejects %s', async (_, fields, status, error) => {
     const { token } = await start();
 
@@ -159,39 +116,38 @@ describe('the token endpoint', () => {
   });
 
   it.each([
-    ['a form', 'grant_type=refresh_token', { 'content-type': 'application/x-www-form-urlencoded' }],
-    ['broken JSON', '{"grant_type":', {}],
-  ])('rejects %s', async (_, text, headers) => {
-    const { body } = await (await start()).post('/api/open/oauth/token', text, headers);
+    ['a form', 'grant_type=refresh_token', 'application/x-www-form-urlencoded'],
+    ['broken JSON', '{"grant_type":', 'application/json'],
+  ])('rejects %s', async (_, text, type) => {
+    const { post } = await start();
 
-    expect(body.error).toBe('invalid_request');
+    expect((await post('/api/open/oauth/token', text, { 'content-type': type })).body.error).toBe(
+      'invalid_request',
+    );
   });
 });
 
 describe('an access token', () => {
-  it('gives access to the adverts of its own user only', async () => {
-    const { sandbox, bearer, get } = await start({ users: [{ name: 'main' }, { name: 'other' }] });
-    sandbox.control.setStatus('1001', 'active');
-    sandbox.control.setStatus('1021', 'active');
-    const headers = await bearer('other');
+  it('gives access to the feed of its own user only', async () => {
+    const { control, bearer, feed } = await start({ users: [{ name: 'main' }, { name: 'other' }] });
+    control.setStatus('1001', 'active');
+    control.setStatus('1021', 'active');
 
-    const feed = await get(`/api/partner/status/adverts?since=${longAgo}`, headers);
-
-    expect(feed.body.data).toEqual(['1021']);
-    expect((await get('/api/partner/adverts/1001', headers)).status).toBe(404);
+    expect((await feed({ since: longAgo }, await bearer('other'))).body.data).toEqual(['1021']);
   });
 
   it('expires with the clock, or on demand', async () => {
-    const { sandbox, bearer, get } = await start();
-    const statusOf = async (headers: Record<string, string>) =>
-      (await get('/api/partner/threads', headers)).status;
-    const headers = await bearer();
-    const valid = await statusOf(headers);
-    sandbox.control.clock.set(noonMs + dayMs);
-    const old = await statusOf(headers);
+    const { control, bearer, get } = await start();
+    const [headers, statuses] = [await bearer(), [] as number[]];
+    const note = async (with_: typeof headers) =>
+      statuses.push((await get('/api/partner/threads', with_)).status);
+    await note(headers);
+    control.clock.advance(24 * hourMs);
+    await note(headers);
     const later = await bearer();
-    const expired = sandbox.control.expireAccessTokens('main');
+    expect(control.expireAccessTokens('main')).toBe(1);
+    await note(later);
 
-    expect([valid, old, expired, await statusOf(later)]).toEqual([200, 401, 1, 401]);
+    expect(statuses).toEqual([200, 401, 401]);
   });
 });

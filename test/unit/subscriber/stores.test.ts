@@ -1,9 +1,8 @@
 import { DynamoDB } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDynamoDbPositions, newerCondition } from '../../../subscriber/index.ts';
+import { createDynamoDbPositions, newerCondition, type PositionStore } from '../../../subscriber/index.ts';
 import { anAdvertStatusChanged, createInMemoryPositions } from '../../../subscriber/testing/index.ts';
 import { startDynamo } from '../../helpers/aws/emulators.ts';
-import { positionStoreSuite } from './store.suite.ts';
 
 let server: Awaited<ReturnType<typeof startDynamo>>;
 let dynamodb: DynamoDB;
@@ -18,77 +17,132 @@ afterAll(async () => {
   await server.stop();
 });
 
-positionStoreSuite('in memory', async () => createInMemoryPositions());
-positionStoreSuite('DynamoDB (dynalite)', async () =>
-  createDynamoDbPositions({ dynamodb, tableName: (await server.positionsTable()).name }),
-);
+const at = (sequence: number, generation = 1) => ({ generation, sequence });
+const key = 'main/1';
+/** At the time `now`, `owner` claims an advert for 1,000 ms, to apply the events up to a position. */
+const claim =
+  (owner: string, position: ReturnType<typeof at>, now = 0, of = key) =>
+  (store: PositionStore) =>
+    store.claim(of, { position, owner, until: now + 1_000 }, now);
+const confirm = (owner: string, position: ReturnType<typeof at>) => (store: PositionStore) =>
+  store.confirm(key, owner, position);
+const release = (owner: string) => (store: PositionStore) => store.release(key, owner);
+const granted = (applied?: ReturnType<typeof at>) => ({ kind: 'granted', applied });
+const superseded = (applied: ReturnType<typeof at>) => ({ kind: 'superseded', applied });
 
-describe('the DynamoDB store', () => {
-  it('keeps its items under a prefix and a key of your choice', async () => {
-    const { name: tableName } = await server.positionsTable();
-    const store = createDynamoDbPositions({
-      dynamodb,
-      tableName,
-      keyPrefix: 'position#',
-      partitionKey: 'pk',
-    });
+type Call = readonly [call: (store: PositionStore) => Promise<unknown>, expected: unknown];
+const rules: readonly (readonly [rule: string, calls: readonly Call[]])[] = [
+  [
+    'others wait until a claim expires, and may then take it over',
+    [
+      [claim('a', at(5)), granted()],
+      [claim('b', at(6), 999), { kind: 'busy', until: 1_000 }],
+      [claim('b', at(6), 0, 'main/2'), granted()],
+      [claim('b', at(6), 1_000), granted()],
+      [confirm('a', at(5)), false],
+      [release('a'), undefined],
+      [claim('c', at(7), 1_001), { kind: 'busy', until: 2_000 }],
+      [confirm('b', at(6)), true],
+    ],
+  ],
+  [
+    'what is not newer than the last applied position is superseded',
+    [
+      [claim('a', at(5)), granted()],
+      [confirm('a', at(5)), true],
+      [claim('b', at(4)), superseded(at(5))],
+      [claim('a', at(5)), superseded(at(5))],
+      [claim('b', at(6)), granted(at(5))],
+    ],
+  ],
+  [
+    'generations are compared first, and numbers as numbers',
+    [
+      [claim('a', at(100, 9)), granted()],
+      [confirm('a', at(100, 9)), true],
+      [claim('a', at(20, 9)), superseded(at(100, 9))],
+      [claim('a', at(1, 10)), granted(at(100, 9))],
+    ],
+  ],
+  [
+    'a part of what was claimed can be confirmed',
+    [
+      [claim('a', at(5)), granted()],
+      [confirm('a', at(4)), true],
+      [claim('b', at(5)), granted(at(4))],
+    ],
+  ],
+  [
+    'a released claim leaves nothing behind',
+    [
+      [claim('a', at(5)), granted()],
+      [release('a'), undefined],
+      [claim('b', at(5)), granted()],
+    ],
+  ],
+];
 
-    await store.claim('main/1', { position: { generation: 1, sequence: 2 }, owner: 'a', until: 10 }, 0);
-    await store.confirm('main/1', 'a', { generation: 1, sequence: 2 });
+describe.each([
+  ['in memory', async () => createInMemoryPositions()],
+  [
+    'in DynamoDB',
+    async () => createDynamoDbPositions({ dynamodb, tableName: (await server.positionsTable()).name }),
+  ],
+])('positions %s', (_, fresh) => {
+  it.each(rules)('%s', async (_rule, calls) => {
+    const store = await fresh();
 
-    const { Item } = await dynamodb.getItem({ TableName: tableName, Key: { pk: { S: 'position#main/1' } } });
-    expect(Item).toEqual({ pk: { S: 'position#main/1' }, generation: { N: '1' }, sequence: { N: '2' } });
+    for (const [call, expected] of calls) expect(await call(store)).toEqual(expected);
   });
 
-  it('takes its own confirmation for granted when the SDK sends it twice', async () => {
-    const { name: tableName } = await server.positionsTable();
-    const store = createDynamoDbPositions({ dynamodb, tableName });
-    const position = { generation: 1, sequence: 2 };
+  it('grant one of ten simultaneous claims', async () => {
+    const store = await fresh();
 
-    await store.claim('main/1', { position, owner: 'a', until: 10 }, 0);
+    const kinds = await Promise.all([...'abcdefghij'].map((owner) => claim(owner, at(1))(store)));
 
-    expect(await store.confirm('main/1', 'a', position)).toBe(true);
-    expect(await store.confirm('main/1', 'a', position)).toBe(true);
-    expect(await store.confirm('main/1', 'a', { ...position, sequence: 3 })).toBe(false);
-  });
-
-  it('lets faults of DynamoDB through', async () => {
-    const store = createDynamoDbPositions({ dynamodb, tableName: 'missing' });
-
-    const claim = store.claim('k', { position: { generation: 1, sequence: 1 }, owner: 'a', until: 1 }, 0);
-
-    await expect(claim).rejects.toThrow('not found');
+    expect(kinds.filter(({ kind }) => kind === 'granted')).toHaveLength(1);
   });
 });
 
-describe('newerCondition', () => {
-  it('makes one write of what is kept and how far it has been applied', async () => {
+describe('positions in DynamoDB', () => {
+  it('have the prefix and partition key of your choice, and take a repeated confirmation', async () => {
     const { name: TableName } = await server.positionsTable();
-    const apply = async (sequence: number, status: string, generation = 9) => {
-      const event = anAdvertStatusChanged({ generation, sequence, status });
-      const newer = newerCondition(event, { marshalled: true });
-      try {
-        await dynamodb.updateItem({
-          TableName,
-          Key: { pk: { S: event.detail.data.advertId } },
-          ConditionExpression: newer.ConditionExpression,
-          UpdateExpression: `SET ${newer.setPosition}, #status = :status`,
-          ExpressionAttributeNames: { ...newer.ExpressionAttributeNames, '#status': 'status' },
-          ExpressionAttributeValues: { ...newer.ExpressionAttributeValues, ':status': { S: status } },
-        });
-        return 'written';
-      } catch (error) {
-        return (error as Error).name;
-      }
-    };
+    const names = { tableName: TableName, keyPrefix: 'position#', partitionKey: 'pk' };
+    const store = createDynamoDbPositions({ dynamodb, ...names });
 
-    expect(await apply(2, 'active')).toBe('written');
-    expect(await apply(2, 'retry')).toBe('ConditionalCheckFailedException');
-    expect(await apply(1, 'new')).toBe('ConditionalCheckFailedException');
-    expect(await apply(10, 'sold')).toBe('written');
-    expect(await apply(1, 'anew', 10)).toBe('written');
+    await claim('a', at(2))(store);
 
-    const { Item } = await dynamodb.getItem({ TableName, Key: { pk: { S: '123' } }, ConsistentRead: true });
-    expect(Item).toMatchObject({ status: { S: 'anew' }, advertGeneration: { N: '10' } });
+    for (const _ of [1, 2]) expect(await confirm('a', at(2))(store)).toBe(true);
+    expect(await confirm('a', at(3))(store)).toBe(false);
+    const { Item } = await dynamodb.getItem({ TableName, Key: { pk: { S: `position#${key}` } } });
+    expect(Item).toEqual({ pk: { S: `position#${key}` }, generation: { N: '1' }, sequence: { N: '2' } });
   });
+
+  it('let faults of DynamoDB through', async () => {
+    const store = createDynamoDbPositions({ dynamodb, tableName: 'missing' });
+
+    await expect(claim('a', at(1))(store)).rejects.toThrow('not found');
+  });
+});
+
+it('newerCondition allows one write of data and position, only for a newer event', async () => {
+  const { name: TableName } = await server.positionsTable();
+  const refused = 'ConditionalCheckFailedException';
+  for (const [position, expected] of [
+    [at(2, 9), 'written'],
+    [at(2, 9), refused],
+    [at(1, 9), refused],
+    [at(10, 9), 'written'],
+    [at(1, 10), 'written'],
+  ] as const) {
+    const event = anAdvertStatusChanged(position);
+    const { setPosition, ...newer } = newerCondition(event, { marshalled: true });
+    const Key = { pk: { S: event.detail.data.advertId } };
+    const write = dynamodb.updateItem({ TableName, Key, UpdateExpression: `SET ${setPosition}`, ...newer });
+    const outcome = write.then(
+      () => 'written',
+      (error: Error) => error.name,
+    );
+    expect(await outcome).toBe(expected);
+  }
 });
