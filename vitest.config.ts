@@ -12,7 +12,6 @@ const isolated = [
   'test/unit/golden/on-aws.test.ts',
   // It mocks the table of feeds, which the other files have loaded.
   'test/unit/functions/second-feed.test.ts',
-  'test/unit/runtime/handlers.test.ts',
 ];
 
 /** `npm test` leaves them out, and .ci/run runs them: minutes of planted faults, bundles compared with the package's. */

@@ -12,7 +12,7 @@ import { readStackOutputs } from '../../operations/stack-outputs.ts';
 import { readPast, readStackState } from '../../operations/stack-state.ts';
 import { dynamoDbClient, lambdaClient, secretsManagerClient, sqsClient } from '../../shared/aws/clients.ts';
 import { createRefreshRequester, invoke } from '../../shared/aws/refresh-requester.ts';
-import { createApplicationSecret, createTokenReader } from '../../shared/aws/secrets.ts';
+import { createApplicationSecret, createTokenVault } from '../../shared/aws/secrets.ts';
 import { createBookKeeper, createChangedAdvertsQueue } from '../../shared/aws/sqs.ts';
 import { createStore } from '../../shared/aws/store.ts';
 import { checkedJson } from '../../shared/contract/checks.ts';
@@ -84,7 +84,7 @@ export async function openStack({ target, place, onClose, isCatchUp }: Opening<S
       budgetStore,
       observer: silentObserver,
       accounts: partnerAccounts,
-      tokenReader: createTokenReader(clients.secrets, secretNamesOf(config.namePrefix)),
+      tokenReader: createTokenVault(clients.secrets, secretNamesOf(config.namePrefix)),
       requester: createRefreshRequester({
         client: clients.lambda,
         functionName: outputs.refreshTokenFunctionName,

@@ -1,7 +1,7 @@
 import type { SQSEvent } from 'aws-lambda';
 import { dynamoDbClient, eventBridgeClient, sqsClient } from '../../shared/aws/clients.ts';
 import { createEventPublisher } from '../../shared/aws/event-publisher.ts';
-import { BatchSettler } from '../../shared/aws/settler.ts';
+import { createBatchSettler } from '../../shared/aws/settler.ts';
 import { deliveryOf } from '../../shared/aws/sqs.ts';
 import { createStore } from '../../shared/aws/store.ts';
 import { bridgeNameOf } from '../../shared/contract/names.ts';
@@ -40,7 +40,7 @@ const fanOut = createFanOut({
   random: Math.random,
   settings: { ...config, ...fanOutLimits, bridge: bridgeNameOf(config.namePrefix) },
 });
-const settler = new BatchSettler({
+const settle = createBatchSettler({
   queue,
   books: createBooksWriter(store),
   aside: createAside(store),
@@ -51,5 +51,5 @@ const settler = new BatchSettler({
 export const handler = withRuntime('fan-out', async ({ Records: records }: SQSEvent, { deadlineMs }) => {
   const receivedAt = systemClock.now();
   const settlements = await fanOut.handle(records.map(deliveryOf), { deadlineMs });
-  return settler.settle({ records, settlements, receivedAt });
+  return settle({ records, settlements, receivedAt });
 });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { dynamoDbClient, eventBridgeClient, secretsManagerClient } from '../../shared/aws/clients.ts';
 import { createEventPublisher } from '../../shared/aws/event-publisher.ts';
-import { createApplicationSecret, createTokenUpdater } from '../../shared/aws/secrets.ts';
+import { createApplicationSecret, createTokenVault } from '../../shared/aws/secrets.ts';
 import { createStore } from '../../shared/aws/store.ts';
 import { bridgeNameOf, secretNamesOf } from '../../shared/contract/names.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
@@ -20,7 +20,7 @@ const names = secretNamesOf(config.namePrefix);
 const table = { client: dynamoDbClient(), name: config.feedStateTable };
 const stage = createRefreshToken({
   accounts: createPartnerAccounts(createStore({ feedState: table })),
-  vault: createTokenUpdater(secrets, names),
+  vault: createTokenVault(secrets, names),
   application: createApplicationSecret(secrets, names),
   endpoint: partnerClient(config, table),
   events: createEventPublisher({ client: eventBridgeClient(), busName: config.eventBusName }),

@@ -13,21 +13,14 @@ export interface EventPublisherOptions extends Edges {
   readonly busName: string;
 }
 
-/**
- * EventBridge accepts ten entries per call, with 256 KB together. An event is smaller than a tenth of that: its two
- * statuses have at most 256 characters each, and its copied fields at most 8 KB together
- * (shared/domain/advert-event.ts).
- */
+/** EventBridge's limit. It also accepts 256 KB per call, and no event is larger than a tenth of that. */
 const entriesAtOnce = 10;
 const maxAttempts = 5;
 const backoff = { baseMs: 50, capMs: 1_000 };
 
 interface Waiting {
   readonly entry: PutEventsRequestEntry;
-  /**
-   * Identifies the advert. A call contains each advert at most once, because the events of one call may arrive in any
-   * order.
-   */
+  /** At most one event of each subject is in a call, because the events of one call may arrive in any order. */
   readonly subject: string;
   attempts: number;
   readonly resolve: () => void;
@@ -72,7 +65,7 @@ export function createEventPublisher(options: EventPublisherOptions): EventPubli
       batch.forEach((event, index) => {
         const { EventId, ErrorCode } = Entries[index] ?? {};
         if (EventId && !ErrorCode) event.resolve();
-        else again(event, new RefusedEventError(ErrorCode ?? 'no answer for the entry'));
+        else void again(event, new RefusedEventError(ErrorCode ?? 'no answer for the entry'));
       });
     } catch (error) {
       // The SDK has already retried; it is not known whether the events were accepted.
@@ -82,23 +75,19 @@ export function createEventPublisher(options: EventPublisherOptions): EventPubli
   }
 
   /** Waits independently of the others, so that a failing event does not delay them. */
-  function again(event: Waiting, error: RefusedEventError): void {
+  async function again(event: Waiting, error: RefusedEventError): Promise<void> {
     event.attempts += 1;
-    if (event.attempts >= maxAttempts) event.reject(error);
-    else void clock.sleep(backoffMs(event.attempts, { ...backoff, random })).then(() => resend(event));
-  }
-
-  function resend(event: Waiting): Promise<void> {
+    if (event.attempts >= maxAttempts) return event.reject(error);
+    await clock.sleep(backoffMs(event.attempts, { ...backoff, random }));
     waiting.push(event);
-    return pump();
+    await pump();
   }
 
   return {
     publish: (envelope) =>
       new Promise((resolve, reject) => {
         const entry = entryOf(envelope, busName);
-        const subject = entry.Resources?.join(' ') ?? '';
-        waiting.push({ entry, subject, attempts: 0, resolve, reject });
+        waiting.push({ entry, subject: `${entry.Resources}`, attempts: 0, resolve, reject });
         setImmediate(pump);
       }),
   };
@@ -122,7 +111,7 @@ function take(waiting: Waiting[]): Waiting[] {
   const batch: Waiting[] = [];
   for (const event of waiting) {
     if (batch.length === entriesAtOnce) break;
-    if (event.subject !== '' && subjects.has(event.subject)) continue;
+    if (subjects.has(event.subject)) continue;
     subjects.add(event.subject);
     batch.push(event);
   }

@@ -38,21 +38,10 @@ export function createRefreshRequester(options: RefreshRequesterOptions): Refres
 
 const failed = (reason: string): RefreshOutcome => ({ kind: 'failed', fault: 'transient', reason });
 
-/** The invoked function failed with an error, which it has logged itself. */
-class FunctionError extends Error {
-  override readonly name = 'FunctionError';
-  readonly code: string;
-
-  constructor(functionName: string, code: string) {
-    super(`${functionName} failed (${code}): its log says why`);
-    this.code = code;
-  }
-}
-
 /**
  * Invokes a function and waits for its answer, as JSON text.
  *
- * @throws {FunctionError} when it ended with an error
+ * @throws `FunctionError` when it ended with an error, which it has logged itself
  */
 export async function invoke(
   { client, functionName }: { readonly client: LambdaClient; readonly functionName: string },
@@ -64,6 +53,9 @@ export async function invoke(
     { abortSignal },
   );
   // The payload of a failure is not used, because it contains an error message that is not meant to be shown.
-  if (code) throw new FunctionError(functionName, code);
+  if (code) {
+    const error = new Error(`${functionName} failed (${code}): its log says why`);
+    throw Object.assign(error, { name: 'FunctionError', code });
+  }
   return Payload ? Buffer.from(Payload).toString('utf8') : '';
 }

@@ -5,7 +5,7 @@ import { forEachConcurrent } from '../domain/concurrency.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { Settlement, Verdict } from '../ports/queue.ts';
 import type { Aside } from '../state/aside.ts';
-import type { BooksWriter, Counts } from '../state/books.ts';
+import { type BooksWriter, type Counted, sumsByGeneration } from '../state/books.ts';
 import { batchesOf, type Edges, messagesAtOnce, type Queue, type ReceivedRecord } from './sqs.ts';
 
 export interface BatchSettlerOptions extends Edges {
@@ -35,35 +35,14 @@ type Of<K extends Verdict['kind']> = Settlement & { readonly verdict: Extract<Ve
  * mapping deletes every message that is not reported as failed. So all messages that must return to the queue are
  * reported, including messages without a verdict.
  *
+ * @returns a function that throws if the outcomes could not be counted; then the whole batch is delivered again
  * @see https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
  */
-export class BatchSettler {
-  readonly #options: BatchSettlerOptions;
-
-  constructor(options: BatchSettlerOptions) {
-    this.#options = options;
-  }
-
-  /** @throws if the outcomes could not be counted; then the whole batch is delivered again */
-  async settle({ records, settlements, receivedAt }: Batch): Promise<SQSBatchResponse> {
-    const of = <K extends Verdict['kind']>(kind: K) =>
-      settlements.filter((settlement): settlement is Of<K> => settlement.verdict.kind === kind);
-    const [aside] = await Promise.all([
-      this.#putAside([...of('hold'), ...of('dead-letter')]),
-      this.#delay(of('retry'), records, receivedAt),
-    ]);
-    const outcomes = [...of('done'), ...of('dead-letter').filter((settlement) => aside.has(settlement))];
-    await this.#count(outcomes);
-    const gone = new Set([...outcomes, ...aside, ...of('forgotten')].map(({ delivery }) => delivery.id));
-    const failures = records.map(({ messageId }) => messageId).filter((id) => !gone.has(id));
-    // An emulator treats an empty identifier as success and deletes the batch; throwing never deletes anything.
-    if (failures.includes('')) throw new Error('a record without a message ID');
-    return { batchItemFailures: failures.map((itemIdentifier) => ({ itemIdentifier })) };
-  }
+export function createBatchSettler(options: BatchSettlerOptions) {
+  const { queue, books, aside, observer, clock = systemClock } = options;
 
   /** @returns those that may leave the queue */
-  async #putAside(settlements: readonly Settlement[]): Promise<ReadonlySet<Settlement>> {
-    const { aside, observer } = this.#options;
+  async function putAside(settlements: readonly Settlement[]): Promise<ReadonlySet<Settlement>> {
     const refused = await aside.store(settlements);
     const [error] = refused.values();
     if (refused.size > 0) {
@@ -73,12 +52,7 @@ export class BatchSettler {
   }
 
   // If the delay cannot be set, the message is still delivered again, when its visibility timeout ends.
-  async #delay(
-    settlements: readonly Of<'retry'>[],
-    records: readonly ReceivedRecord[],
-    receivedAt: number,
-  ): Promise<void> {
-    const { queue, observer, clock = systemClock } = this.#options;
+  async function delay(settlements: readonly Of<'retry'>[], { records, receivedAt }: Batch): Promise<void> {
     const receipts = new Map(records.map(({ messageId, receiptHandle }) => [messageId, receiptHandle]));
     const maxSeconds = maxInvisibleSeconds - Math.ceil((clock.now() - receivedAt) / 1000);
     await forEachConcurrent(batchesOf(settlements, messagesAtOnce), 4, async (batch) => {
@@ -95,22 +69,30 @@ export class BatchSettler {
     });
   }
 
-  /** Sums the outcomes per feed and generation of a partner account, with one write for each. */
-  async #count(settled: readonly (Of<'done'> | Of<'dead-letter'>)[]): Promise<void> {
-    const byGeneration = Map.groupBy(
-      settled.filter(({ delivery }) => delivery.message),
-      ({ delivery: { message } }) => `${message?.partnerAccount}/${message?.generation}`,
-    );
-    await forEachConcurrent([...byGeneration.values()], 4, async (group) => {
-      const message = group[0]?.delivery.message;
-      if (!message) return;
-      const counts: { -readonly [K in keyof Counts]: Counts[K] } = {};
-      for (const { delivery, verdict } of group) {
-        const outcome = verdict.kind === 'done' ? verdict.outcome : 'deadLettered';
-        counts[outcome] = (counts[outcome] ?? 0) + 1;
-        if (delivery.receives > 1) counts.redelivered = (counts.redelivered ?? 0) + 1;
-      }
-      await this.#options.books.add(message.partnerAccount, message.generation, counts);
+  /** Sums the outcomes per generation of a partner account, with one write for each. */
+  async function count(settled: readonly (Of<'done'> | Of<'dead-letter'>)[]): Promise<void> {
+    const counted = settled.flatMap(({ delivery: { message, receives }, verdict }): Counted[] => {
+      const outcome = verdict.kind === 'done' ? verdict.outcome : 'deadLettered';
+      return message ? [[message, { [outcome]: 1, ...(receives > 1 && { redelivered: 1 }) }]] : [];
     });
+    await forEachConcurrent(sumsByGeneration(counted), 4, ([{ partnerAccount, generation }, counts]) =>
+      books.add(partnerAccount, generation, counts),
+    );
   }
+
+  return async (batch: Batch): Promise<SQSBatchResponse> => {
+    const of = <K extends Verdict['kind']>(kind: K) =>
+      batch.settlements.filter((settlement): settlement is Of<K> => settlement.verdict.kind === kind);
+    const [stored] = await Promise.all([
+      putAside([...of('hold'), ...of('dead-letter')]),
+      delay(of('retry'), batch),
+    ]);
+    const outcomes = [...of('done'), ...of('dead-letter').filter((settlement) => stored.has(settlement))];
+    await count(outcomes);
+    const gone = new Set([...outcomes, ...stored, ...of('forgotten')].map(({ delivery }) => delivery.id));
+    const failures = batch.records.map(({ messageId }) => messageId).filter((id) => !gone.has(id));
+    // An emulator treats an empty identifier as success and deletes the batch; throwing never deletes anything.
+    if (failures.includes('')) throw new Error('a record without a message ID');
+    return { batchItemFailures: failures.map((itemIdentifier) => ({ itemIdentifier })) };
+  };
 }

@@ -5,7 +5,7 @@ import {
   type SQSClient,
 } from '@aws-sdk/client-sqs';
 import type { SQSRecord } from 'aws-lambda';
-import { messageIn } from '../contract/messages.ts';
+import { type ChangedAdvert, messageIn } from '../contract/messages.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
 import { backoffMs, forEachConcurrent } from '../domain/concurrency.ts';
 import { messageGroupOf, positionOf } from '../domain/queue/message-groups.ts';
@@ -14,17 +14,9 @@ import type { Store } from '../ports/store.ts';
 import type { Aside, DeadLetters } from '../state/aside.ts';
 import { type BookKeeper, readBooks } from '../state/books.ts';
 
-/** Helpers for AWS calls that accept batches and report the result per entry. */
-
 export interface Edges {
   readonly clock?: Clock;
   readonly random?: () => number;
-}
-
-export interface RetryOptions extends Edges {
-  readonly maxAttempts: number;
-  readonly baseMs: number;
-  readonly capMs: number;
 }
 
 /** Splits the list into batches of at most `size`. */
@@ -32,24 +24,6 @@ export const batchesOf = <T>(list: readonly T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(list.length / size) }, (_, index) =>
     list.slice(index * size, (index + 1) * size),
   );
-
-/**
- * Calls with a batch, and then repeatedly with its failed entries (mostly throttled ones), with exponential backoff.
- *
- * @param call returns the entries to try again
- * @returns the entries that were left after the last attempt
- */
-async function retryRest<T>(
-  batch: readonly T[],
-  call: (rest: readonly T[]) => Promise<readonly T[]>,
-  { clock = systemClock, random = Math.random, maxAttempts, baseMs, capMs }: RetryOptions,
-): Promise<readonly T[]> {
-  for (let [rest, attempt] = [batch, 1]; ; attempt += 1) {
-    rest = await call(rest);
-    if (rest.length === 0 || attempt >= maxAttempts) return rest;
-    await clock.sleep(backoffMs(attempt, { baseMs, capMs, random }));
-  }
-}
 
 /** A queue with the client that talks to it. */
 export interface Queue {
@@ -71,7 +45,8 @@ export interface Outgoing {
 export const messagesAtOnce = 10;
 /** Number of concurrent requests: enough to hide their latency, and few enough for one pool of kept-alive connections. */
 const batchesAtOnce = 8;
-const retries = { maxAttempts: 5, baseMs: 50, capMs: 1_000 };
+const maxAttempts = 5;
+const backoff = { baseMs: 50, capMs: 1_000 };
 
 /**
  * Sends messages to a queue in concurrent batches of ten. If a single entry of a successful call failed, it is sent
@@ -85,19 +60,20 @@ const retries = { maxAttempts: 5, baseMs: 50, capMs: 1_000 };
 export async function sendBatches(
   { client, url }: Queue,
   messages: readonly Outgoing[],
-  edges: Edges = {},
+  { clock = systemClock, random = Math.random }: Edges = {},
 ): Promise<Set<string>> {
   const refused = new Set(messages.map(({ key }) => key));
-  const send = async (batch: readonly Outgoing[]): Promise<Outgoing[]> => {
-    const { Successful = [], Failed = [] } = await client.send(
-      new SendMessageBatchCommand({ QueueUrl: url, Entries: batch.map(entryOf) }),
-    );
-    for (const { Id } of Successful) refused.delete(batch[Number(Id)]?.key ?? '');
-    const hopeless = new Set(Failed.filter(({ SenderFault }) => SenderFault).map(({ Id }) => Id));
-    return batch.filter(({ key }, index) => refused.has(key) && !hopeless.has(String(index)));
-  };
   await forEachConcurrent(batchesOf(messages, messagesAtOnce), batchesAtOnce, async (batch) => {
-    await retryRest(batch, send, { ...retries, ...edges });
+    for (let [rest, attempt] = [batch, 1]; ; attempt += 1) {
+      const { Successful = [], Failed = [] } = await client.send(
+        new SendMessageBatchCommand({ QueueUrl: url, Entries: rest.map(entryOf) }),
+      );
+      for (const { Id } of Successful) refused.delete(rest[Number(Id)]?.key ?? '');
+      const hopeless = new Set(Failed.filter(({ SenderFault }) => SenderFault).map(({ Id }) => Id));
+      rest = rest.filter(({ key }, index) => refused.has(key) && !hopeless.has(String(index)));
+      if (rest.length === 0 || attempt >= maxAttempts) return;
+      await clock.sleep(backoffMs(attempt, { ...backoff, random }));
+    }
   });
   return refused;
 }
@@ -170,50 +146,41 @@ const countedForMs = 5_000;
 /** The FIFO queue between drain and fan-out: one message group for each advert of a partner account. */
 export function createChangedAdvertsQueue(options: ChangedAdvertsQueueOptions): ChangedAdvertsQueue {
   const { queue, accountDepth, clock = systemClock } = options;
-  let counting: { readonly waiting: Promise<number>; readonly at: number } | undefined;
+  let counted: Promise<number> | undefined;
+  let countedAt = 0;
   let sentSince = 0;
 
   /** Number of messages in the whole queue. Feeds that are read concurrently share one request. */
   async function total(): Promise<number> {
-    if (!counting || clock.now() - counting.at >= countedForMs) {
-      const mine = { waiting: countMessages(queue), at: clock.now() };
-      counting = mine;
-      sentSince = 0;
-      mine.waiting.catch(() => {
-        if (counting === mine) counting = undefined;
-      });
+    if (!counted || clock.now() - countedAt >= countedForMs) {
+      counted = countMessages(queue);
+      [countedAt, sentSince] = [clock.now(), 0];
+      counted.catch(() => (counted = undefined));
     }
-    return (await counting.waiting) + sentSince;
+    return (await counted) + sentSince;
   }
+
+  const sendKeyed = (keyed: readonly (readonly [key: string, ChangedAdvert])[]) =>
+    sendBatches(
+      queue,
+      keyed.map(([key, message]) => ({
+        key,
+        body: JSON.stringify(message),
+        groupId: messageGroupOf(message),
+        deduplicationId: key,
+      })),
+      options,
+    );
 
   return {
     async send(messages) {
-      const refused = await sendBatches(
-        queue,
-        messages.map((message) => ({
-          key: message.key,
-          body: JSON.stringify(message),
-          groupId: messageGroupOf(message),
-          deduplicationId: message.key,
-        })),
-        options,
-      );
+      const refused = await sendKeyed(messages.map((message) => [message.key, message]));
       sentSince += messages.length - refused.size;
       return refused;
     },
 
-    sendAgain: (messages) =>
-      sendBatches(
-        queue,
-        messages.map(({ etag, message }) => ({
-          key: etag,
-          body: JSON.stringify(message),
-          groupId: messageGroupOf(message),
-          // Not the message's key, which the queue may have accepted minutes ago.
-          deduplicationId: etag,
-        })),
-        options,
-      ),
+    // Not by the message's key, which the queue may have accepted minutes ago.
+    sendAgain: (messages) => sendKeyed(messages.map(({ etag, message }) => [etag, message])),
 
     // SQS does not know partner accounts, so an account's share is computed from its books, and only when it matters.
     async depth(partnerAccount) {

@@ -20,7 +20,6 @@ export interface Table {
 type Item = Record<string, AttributeValue>;
 
 const { partitionKey: pk, sortKey: sk } = storeKeys;
-const names = { '#pk': pk, '#sk': sk };
 
 /** Greater than every name with this beginning, because names are ASCII. */
 const afterAll = '\uffff';
@@ -33,8 +32,8 @@ const sum = 'sum.';
 const mark = 'm.';
 /** How long a mark is kept: longer than the SDK repeats a call (shared/aws/clients.ts: 4 times 5 s). */
 const keepMarkSeconds = 30;
-/** So many old marks are removed at once: with them, an item of a batch a second is smaller than 1 KB, a write unit. */
-const marksAtOnce = 10;
+/** So many old marks are removed with the next addition: an item of a batch a second stays below 1 KB, a write unit. */
+const marksAtOnce = 50;
 
 /**
  * The rows in two DynamoDB tables. An item has the value as JSON text, or sums as numbers. A conditional write that
@@ -52,6 +51,9 @@ export function createStore(
     return table;
   }
 
+  /** Of each row of sums, as its last addition found them. */
+  const oldMarks = new Map<string, readonly string[]>();
+
   async function get(key: Key): Promise<Row | undefined> {
     const { client, name } = tableOf(key.kind);
     const { Item } = await client.send(
@@ -65,20 +67,17 @@ export function createStore(
 
     async list(kind, { prefix = '', after = '', limit = Number.POSITIVE_INFINITY } = {}) {
       const { client, name } = tableOf(kind);
-      const low = after > prefix ? after : prefix;
-      const high = prefix + afterAll;
+      // A key must not be empty; a space is the first character of names.
+      const [low, high] = [(after > prefix ? after : prefix) || ' ', prefix + afterAll];
       if (low > high) return [];
       const pages = paginateQuery(
         { client },
         {
           TableName: name,
           ConsistentRead: true,
-          KeyConditionExpression: low ? '#pk = :kind AND #sk BETWEEN :low AND :high' : '#pk = :kind',
-          ExpressionAttributeNames: low ? names : { '#pk': pk },
-          ExpressionAttributeValues: {
-            ':kind': { S: kind },
-            ...(low && { ':low': { S: low }, ':high': { S: high } }),
-          },
+          KeyConditionExpression: '#pk = :kind AND #sk BETWEEN :low AND :high',
+          ExpressionAttributeNames: { '#pk': pk, '#sk': sk },
+          ExpressionAttributeValues: { ':kind': { S: kind }, ':low': { S: low }, ':high': { S: high } },
           // One more, because the range includes `after`.
           ...(Number.isFinite(limit) && { Limit: limit + 1 }),
         },
@@ -97,8 +96,8 @@ export function createStore(
       const { client, name } = tableOf(key.kind);
       const etag = newEtag();
       const isNew = expected === 'absent';
-      try {
-        await client.send(
+      const outcome = await orRefusal(
+        client.send(
           new PutItemCommand({
             TableName: name,
             Item: { ...keyOf(key), etag: { S: etag }, value: { S: JSON.stringify(value) } },
@@ -107,14 +106,12 @@ export function createStore(
             ...(!isNew && { ExpressionAttributeValues: { ':expected': { S: expected } } }),
             ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
           }),
-        );
-        return { etag };
-      } catch (error) {
-        if (!(error instanceof ConditionalCheckFailedException)) throw error;
-        // Without an item in the error, there is none, or an emulator left it out.
-        const conflict = error.Item ? rowOf(error.Item) : await get(key);
-        return conflict?.etag === etag ? { etag } : { conflict };
-      }
+        ),
+      );
+      if (!(outcome instanceof ConditionalCheckFailedException)) return { etag };
+      // Without an item in the error, there is none, or an emulator left it out.
+      const conflict = outcome.Item ? rowOf(outcome.Item) : await get(key);
+      return conflict?.etag === etag ? { etag } : { conflict };
     },
 
     async remove(key, expected) {
@@ -124,34 +121,31 @@ export function createStore(
         ExpressionAttributeNames: { '#pk': pk, '#etag': 'etag' },
         ExpressionAttributeValues: { ':expected': { S: expected ?? '' } },
       };
-      try {
-        await client.send(
-          new DeleteItemCommand({ TableName: name, Key: keyOf(key), ...(expected && condition) }),
-        );
-        return true;
-      } catch (error) {
-        if (error instanceof ConditionalCheckFailedException) return false;
-        throw error;
-      }
+      const removal = { TableName: name, Key: keyOf(key), ...(expected && condition) };
+      const outcome = await orRefusal(client.send(new DeleteItemCommand(removal)));
+      return !(outcome instanceof ConditionalCheckFailedException);
     },
 
     // The etag shows a repeated call only if nobody has counted in between, so each call leaves a mark of its own.
     async add(key, counters) {
       const { client, name } = tableOf(key.kind);
       const etag = newEtag();
-      const entries = Object.entries(counters);
       const now = Math.floor(clock.now() / 1_000);
-      try {
-        const { Attributes = {} } = await client.send(
+      const entries = Object.entries(counters);
+      const marks = oldMarks.get(key.name) ?? [];
+      const remove = marks.length > 0 ? ` REMOVE ${marks.map((_, i) => `#m${i}`)}` : '';
+      const outcome = await orRefusal(
+        client.send(
           new UpdateItemCommand({
             TableName: name,
             Key: keyOf(key),
-            UpdateExpression: `SET #etag = :etag, #mark = :now ADD ${entries.map((_, i) => `#c${i} :c${i}`)}`,
+            UpdateExpression: `SET #etag = :etag, #mark = :now ADD ${entries.map((_, i) => `#c${i} :c${i}`)}${remove}`,
             ConditionExpression: 'attribute_not_exists(#mark)',
             ExpressionAttributeNames: {
               '#etag': 'etag',
               '#mark': mark + etag.slice(0, 8),
               ...Object.fromEntries(entries.map(([counter], i) => [`#c${i}`, sum + counter])),
+              ...Object.fromEntries(marks.map((attribute, i) => [`#m${i}`, attribute])),
             },
             ExpressionAttributeValues: {
               ':etag': { S: etag },
@@ -160,25 +154,27 @@ export function createStore(
             },
             ReturnValues: 'ALL_NEW',
           }),
-        );
-        const old = Object.keys(Attributes).filter(
-          (attribute) =>
-            attribute.startsWith(mark) && Number(Attributes[attribute]?.N) < now - keepMarkSeconds,
-        );
-        if (old.length < marksAtOnce) return;
-        await client.send(
-          new UpdateItemCommand({
-            TableName: name,
-            Key: keyOf(key),
-            UpdateExpression: `REMOVE ${old.map((_, i) => `#m${i}`)}`,
-            ExpressionAttributeNames: Object.fromEntries(old.map((attribute, i) => [`#m${i}`, attribute])),
-          }),
-        );
-      } catch (error) {
-        if (!(error instanceof ConditionalCheckFailedException)) throw error;
-      }
+        ),
+      );
+      if (outcome instanceof ConditionalCheckFailedException) return;
+      const isOld = ([attribute, { N }]: [string, AttributeValue]) =>
+        attribute.startsWith(mark) && Number(N) < now - keepMarkSeconds;
+      const old = Object.entries(outcome.Attributes ?? {}).filter(isOld);
+      oldMarks.set(
+        key.name,
+        old.slice(0, marksAtOnce).map(([attribute]) => attribute),
+      );
     },
   };
+}
+
+async function orRefusal<T>(write: Promise<T>): Promise<T | ConditionalCheckFailedException> {
+  try {
+    return await write;
+  } catch (error) {
+    if (error instanceof ConditionalCheckFailedException) return error;
+    throw error;
+  }
 }
 
 const keyOf = ({ kind, name }: Key): Item => ({ [pk]: { S: kind }, [sk]: { S: name } });

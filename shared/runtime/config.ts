@@ -10,16 +10,12 @@ import {
 import { eventSource } from '../contract/names.ts';
 import { functionSettings } from '../contract/settings.ts';
 
-/**
- * The value of `service` in the bridge's metrics and log lines. It is read before the settings are checked, because
- * their faults are logged with it.
- */
+/** The value of `service` in metrics and log lines; read before the settings are checked, whose faults are logged. */
 export const serviceName = (environment: NodeJS.ProcessEnv = process.env): string =>
   environment[resourceKeys.namePrefix] || eventSource;
 
 /**
- * Reads the settings of a function and the names of its resources once from its environment. No other code reads the
- * environment.
+ * The settings of a function and the names of its resources. No other code reads the environment.
  *
  * @throws {ShapeError} with all missing or invalid environment variables
  */

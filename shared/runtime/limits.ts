@@ -1,9 +1,7 @@
 /** Limits of the functions that are not settings. */
 
-const minuteMs = 60_000;
-
 /** Period of the schedule, the shortest that the scheduler supports. */
-export const scheduleMs = minuteMs;
+export const scheduleMs = 60_000;
 
 /** Time limit of an operator's `poll`, so that it is answered before the command gives up (shared/aws/clients.ts). */
 export const askedPollMs = 45_000;
@@ -25,17 +23,14 @@ export const drainLimits = {
 export const fanOutLimits = {
   /** With their backoff, these tries take less than two minutes. */
   advertTries: 5,
-  maxAgeMs: 24 * 60 * minuteMs,
-  /**
-   * A fraction of the function's timeout, so that a hanging advert leaves time to settle its batch. It equals the time
-   * limit of one attempt: if an attempt hangs, the retry is a redelivery.
-   */
+  maxAgeMs: 24 * 60 * 60_000,
+  /** Leaves time to settle the batch of a hanging advert. It is the limit of one attempt, so a retry is a redelivery. */
   fetchMs: 10_000,
 } as const;
 
 export const refreshLimits = {
   /** Must exceed the function's timeout, because no other process may refresh while this function can still write. */
-  lockMs: 2 * minuteMs,
+  lockMs: 120_000,
 } as const;
 
 /** Number of open connections to the partner service: a batch has ten adverts, and a drain reads ten feeds. */

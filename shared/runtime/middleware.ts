@@ -10,18 +10,12 @@ export interface Runtime {
 
 /** Time reserved for settling a batch and for writing logs and metrics. */
 const marginMs = 3_000;
-/**
- * Never: an early end would freeze work that is still running, and the next invocation would go on with it. Lambda's own
- * timeout ends the process.
- */
+/** Never: an early end would freeze work that is still running, and the next invocation would go on with it. */
 const timeoutEarlyInMillis = 0;
 
 /**
  * Wraps every function. Each log line contains the request ID. An error is logged without the event and fails the
  * invocation; both are redacted. Metrics are always written at the end.
- *
- * @param name name of the function, in every log line
- * @see https://middy.js.org/docs/intro/hooks
  */
 export function withRuntime<Event, Result>(
   name: string,

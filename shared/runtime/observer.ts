@@ -12,9 +12,7 @@ const units: Readonly<Partial<Record<MetricName, 'Seconds' | 'Milliseconds'>>> =
 
 /**
  * One logger and one set of metrics per function. All metrics of a bridge have the same dimension `service`, so that an
- * alarm covers exactly one bridge with all its functions. The log level is POWERTOOLS_LOG_LEVEL.
- *
- * @see https://docs.aws.amazon.com/powertools/typescript/latest/features/logger/
+ * alarm covers exactly one bridge with all its functions.
  */
 export function createTelemetry() {
   const logger = new Logger({ serviceName: serviceName(), jsonReplacerFn: redact });

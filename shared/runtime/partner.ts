@@ -1,6 +1,6 @@
 import { lambdaClient, secretsManagerClient } from '../aws/clients.ts';
 import { createRefreshRequester } from '../aws/refresh-requester.ts';
-import { createTokenReader } from '../aws/secrets.ts';
+import { createTokenVault } from '../aws/secrets.ts';
 import { createStore, type Table } from '../aws/store.ts';
 import type { FunctionConfig, FunctionName } from '../contract/environment.ts';
 import { secretNamesOf } from '../contract/names.ts';
@@ -14,25 +14,13 @@ import { observer, telemetry } from './observer.ts';
 
 function clientOptions(config: FunctionConfig<FunctionName>, table: Table, isTimed: boolean) {
   const store = createStore({ feedState: table });
-  const { maxRequestsPerSecond } = config;
+  const { maxRequestsPerSecond, partnerBaseUrl: baseUrl } = config;
   const activity = createActivityStore(store);
-  const answers = createAnswers({
-    ...{
-      activity,
-      maxRequestsPerSecond,
-      observer,
-      clock: systemClock,
-      isTimed,
-      storeEveryMs: storeAnswersMs,
-    },
-  });
+  const timing = { clock: systemClock, isTimed, storeEveryMs: storeAnswersMs };
+  const answers = createAnswers({ activity, maxRequestsPerSecond, observer, ...timing });
   telemetry.atEnd.push(answers.store);
-  return {
-    baseUrl: config.partnerBaseUrl,
-    settings: config,
-    budgetStore: createBudgetStore(store),
-    ...{ observer, answers, concurrency: partnerConnections },
-  };
+  const budgetStore = createBudgetStore(store);
+  return { baseUrl, settings: config, budgetStore, observer, answers, concurrency: partnerConnections };
 }
 
 /** For a function that has its own tokens. */
@@ -50,14 +38,12 @@ export function partnerService(
   { isTimed }: { readonly isTimed: boolean },
 ) {
   const options = clientOptions(config, table, isTimed);
+  const invoked = { client: lambdaClient(), functionName: config.refreshTokenFunction };
   const service = createPartnerService({
     ...options,
     accounts: createPartnerAccounts(createStore({ feedState: table })),
-    tokenReader: createTokenReader(secretsManagerClient(), secretNamesOf(config.namePrefix)),
-    requester: createRefreshRequester({
-      client: lambdaClient(),
-      functionName: config.refreshTokenFunction,
-    }),
+    tokenReader: createTokenVault(secretsManagerClient(), secretNamesOf(config.namePrefix)),
+    requester: createRefreshRequester(invoked),
   });
   return { ...service, answers: options.answers };
 }

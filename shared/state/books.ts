@@ -1,4 +1,5 @@
 import { readRows } from '../contract/checks.ts';
+import type { ChangedAdvert } from '../contract/messages.ts';
 import { type Counters, type Key, type Store, sumOf } from '../ports/store.ts';
 import { feedStateOf } from './feed-states.ts';
 import { listedByOperations } from './progress.ts';
@@ -56,6 +57,19 @@ export const booksKey = (partnerAccount: string, generation: number): Key => ({
   kind: 'books',
   name: `${partnerAccount}/${generation}`,
 });
+
+/** What is to be counted in the books of a generation. */
+export type Counted = readonly [of: Pick<ChangedAdvert, 'partnerAccount' | 'generation'>, counts: Counts];
+
+/** One sum for each generation. */
+export function sumsByGeneration(all: readonly Counted[]): Counted[] {
+  const sums = new Map<string, Counted>();
+  for (const [of, counts] of all) {
+    const { name } = booksKey(of.partnerAccount, of.generation);
+    sums.set(name, [of, sumOf(sums.get(name)?.[1], counts)]);
+  }
+  return [...sums.values()];
+}
 
 export interface BooksWriter {
   /** One write; none if there is nothing to count. */

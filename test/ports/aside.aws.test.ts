@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { BatchSettler } from '../../shared/aws/settler.ts';
+import { createBatchSettler } from '../../shared/aws/settler.ts';
 import { createChangedAdvertsQueue } from '../../shared/aws/sqs.ts';
 import { createStore } from '../../shared/aws/store.ts';
 import { createAside } from '../../shared/state/aside.ts';
@@ -24,7 +24,7 @@ asideSuite('DynamoDB and SQS (dynalite, fauxqs)', async () => {
   const queue = sqs.createQueue();
   const { observer } = anObserver();
   const books = { add: async () => {} };
-  const settler = new BatchSettler({ queue, books, aside, observer });
+  const settler = createBatchSettler({ queue, books, aside, observer });
   return { queue: { ...createChangedAdvertsQueue({ queue }), ...sqsInbox(queue, settler) }, aside };
 });
 

@@ -1,4 +1,4 @@
-import { BatchSettler } from '../../shared/aws/settler.ts';
+import { createBatchSettler } from '../../shared/aws/settler.ts';
 import { createChangedAdvertsQueue, type Queue } from '../../shared/aws/sqs.ts';
 import { anObserver } from '../helpers/aws/fixtures.ts';
 import { sqsInbox } from '../helpers/aws/sqs-inbox.ts';
@@ -12,7 +12,7 @@ export const sqsCapabilities = { controlsTime: false, countsOnAcceptance: false 
  * @param bodies what the queue holds, in flight included
  */
 export function sqsQueue(queue: Queue, bodies: () => Promise<readonly string[]>) {
-  const settler = new BatchSettler({
+  const settler = createBatchSettler({
     queue,
     books: { add: async () => {} },
     observer: anObserver().observer,

@@ -4,7 +4,7 @@ import {
   type Message,
   ReceiveMessageCommand,
 } from '@aws-sdk/client-sqs';
-import type { BatchSettler } from '../../../shared/aws/settler.ts';
+import type { createBatchSettler } from '../../../shared/aws/settler.ts';
 import {
   batchesOf,
   deliveryOf,
@@ -15,7 +15,7 @@ import {
 import type { Delivery, Inbox, Settlement, Settler } from '../../../shared/ports/queue.ts';
 
 /** Does for a test what the event source mapping does on AWS: asks the queue, and deletes what is not reported. */
-export function sqsInbox(queue: Queue, settler: BatchSettler): Inbox & Settler {
+export function sqsInbox(queue: Queue, settle: ReturnType<typeof createBatchSettler>): Inbox & Settler {
   const records = new Map<string, ReceivedRecord>();
   const keyOf = ({ id, position }: Delivery) => `${id} ${position}`;
 
@@ -70,7 +70,7 @@ export function sqsInbox(queue: Queue, settler: BatchSettler): Inbox & Settler {
 
     async settle(settlements: readonly Settlement[]) {
       const batch = settlements.flatMap(({ delivery }) => records.get(keyOf(delivery)) ?? []);
-      const { batchItemFailures } = await settler.settle({
+      const { batchItemFailures } = await settle({
         records: batch,
         settlements,
         receivedAt: Date.now(),

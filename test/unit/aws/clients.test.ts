@@ -1,46 +1,34 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { defaultProvider } from '../../../shared/aws/bundling/lambda-credentials.ts';
-import {
-  dynamoDbClient,
-  eventBridgeClient,
-  lambdaClient,
-  secretsManagerClient,
-  sqsClient,
-} from '../../../shared/aws/clients.ts';
+import * as clients from '../../../shared/aws/clients.ts';
+
+const environment = { AWS_REGION: 'eu-central-1', AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'hush' };
 
 beforeEach(() => {
-  vi.stubEnv('AWS_REGION', 'eu-central-1');
-  vi.stubEnv('AWS_ACCESS_KEY_ID', 'id');
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'hush');
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
 });
 
-describe('the clients of AWS', () => {
-  it.each([dynamoDbClient, sqsClient, eventBridgeClient, secretsManagerClient].map((make) => [make]))(
-    'try four times, and none for long: %o',
-    async (make) => {
-      const { config } = make();
-      expect(await config.maxAttempts()).toBe(4);
-      await expect(limitsOf(config)).resolves.toEqual({
-        connectionTimeout: 1_000,
-        requestTimeout: 4_000,
-        throwOnRequestTimeout: true,
-      });
-    },
-  );
-
-  it('ask a function once, and wait as long as it may run', async () => {
-    const { config } = lambdaClient();
-    expect(await config.maxAttempts()).toBe(1);
-    await expect(limitsOf(config)).resolves.toEqual({
+it.each(Object.entries(clients).map(([name, make]) => [name, make] as const))(
+  '%s limits attempts and their time: Lambda is invoked once, for as long as it may run',
+  async (name, make) => {
+    const isLambda = name === 'lambdaClient';
+    const { config } = make();
+    expect(await config.maxAttempts()).toBe(isLambda ? 1 : 4);
+    // As the SDK resolves them.
+    const handler = config.requestHandler as {
+      configProvider?: Promise<object>;
+      httpHandlerConfigs(): object;
+    };
+    expect({ ...handler.httpHandlerConfigs(), ...(await handler.configProvider) }).toMatchObject({
       connectionTimeout: 1_000,
-      requestTimeout: 60_000,
+      requestTimeout: isLambda ? 60_000 : 4_000,
       throwOnRequestTimeout: true,
     });
-  });
-});
+  },
+);
 
 describe('the credentials of a function', () => {
-  it('are those in the environment, with their session where there is one', async () => {
+  it('are those in the environment, with their session if there is one', async () => {
     const provide = defaultProvider();
     vi.stubEnv('AWS_SESSION_TOKEN', undefined);
     expect(await provide()).toEqual({ accessKeyId: 'id', secretAccessKey: 'hush' });
@@ -53,13 +41,3 @@ describe('the credentials of a function', () => {
     await expect(defaultProvider()()).rejects.toThrow('no AWS credentials in the environment');
   });
 });
-
-/** The limits of one attempt, as the SDK resolves them. */
-async function limitsOf({ requestHandler }: { readonly requestHandler: unknown }) {
-  const handler = requestHandler as { configProvider?: Promise<object>; httpHandlerConfigs(): object };
-  const { connectionTimeout, requestTimeout, throwOnRequestTimeout } = {
-    ...handler.httpHandlerConfigs(),
-    ...(await handler.configProvider),
-  } as Record<string, unknown>;
-  return { connectionTimeout, requestTimeout, throwOnRequestTimeout };
-}

@@ -10,12 +10,8 @@ import { createRefreshToken } from '../../../functions/refresh-token/refresh-tok
 import { redriveDeadLetters } from '../../../operations/dead-letters.ts';
 import { startSandbox } from '../../../sandbox/server.ts';
 import { createEventPublisher } from '../../../shared/aws/event-publisher.ts';
-import {
-  createApplicationSecret,
-  createTokenUpdater,
-  createTokenVault,
-} from '../../../shared/aws/secrets.ts';
-import { BatchSettler } from '../../../shared/aws/settler.ts';
+import { createApplicationSecret, createTokenVault } from '../../../shared/aws/secrets.ts';
+import { createBatchSettler } from '../../../shared/aws/settler.ts';
 import { createChangedAdvertsQueue } from '../../../shared/aws/sqs.ts';
 import { createStore } from '../../../shared/aws/store.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
@@ -99,7 +95,7 @@ async function startBridge() {
   };
   const refreshToken = createRefreshToken({
     ...tokenDeps,
-    vault: createTokenUpdater(secretsManager, secretNames),
+    vault: createTokenVault(secretsManager, secretNames),
   });
   const connecting = createConnect(tokenDeps);
   const options = () => ({ deadlineMs: clock.now() + 57_000 });
@@ -138,7 +134,7 @@ async function startBridge() {
     accounts: new CachedAccounts(accounts, clock),
     settings: { bridge: 'AdvertBridge', ...fanOutLimits, advertTries: 1, confirmUnavailableSeconds: 0 },
   });
-  const inbox = sqsInbox(queue, new BatchSettler({ queue, books, observer, aside }));
+  const inbox = sqsInbox(queue, createBatchSettler({ queue, books, observer, aside }));
 
   /** A round of the drain, then what it queued. */
   async function pass(): Promise<void> {
