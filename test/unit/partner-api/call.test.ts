@@ -1,10 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { metrics } from '../../../shared/contract/names.ts';
-import { BridgeFault } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { CachedBudget } from '../../../shared/partner-api/cached-rows.ts';
-import { NoAnswerError } from '../../../shared/partner-api/transport.ts';
 import { createBudgetStore } from '../../../shared/state/budget.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
 import {
@@ -23,7 +21,6 @@ import {
   goodAdvert,
   hang,
   reset,
-  type Scripted,
   type ScriptedService,
   startScriptedService,
 } from '../../helpers/partner-api/scripted-service.ts';
@@ -37,6 +34,12 @@ beforeEach(async () => {
 });
 afterEach(() => service.close());
 
+function clientFor(options: Parameters<typeof clientOf>[1] = {}) {
+  const client = clientOf(service.url, options);
+  onTestFinished(() => client.close());
+  return client;
+}
+
 const refresh = { type: 'refresh_token', refreshToken: new Secret('refresh-0123') } as const;
 
 describe('a GET', () => {
@@ -48,16 +51,15 @@ describe('a GET', () => {
     ['a reset', reset],
     ['a cut-off answer', cutOff],
   ])('is sent again after %s', async (_what, fault) => {
-    const client = clientOf(service.url);
+    const client = clientFor();
     service.next(fault);
 
     expect((await client.advert(token, feed, '7', soon())).status).toBe('active');
     expect(service.seen).toHaveLength(2);
-    client.close();
   });
 
   it('is sent three times at most, after waits that grow with full jitter', async () => {
-    const client = clientOf(service.url, { random: () => 0.999 });
+    const client = clientFor({ random: () => 0.999 });
     service.state.always = { status: 500 };
 
     expect(await faultOf(client.advert(token, feed, '7', soon()))).toMatchObject({
@@ -66,33 +68,20 @@ describe('a GET', () => {
     });
     expect(service.seen).toHaveLength(3);
     expect(sleepless.slept).toEqual([250, 500]);
-    client.close();
   });
 
   it('waits for the very time that the service named', async () => {
-    const client = clientOf(service.url);
+    const client = clientFor();
     service.next({ status: 503, headers: { 'retry-after': '2' } });
 
     await client.advert(token, feed, '7', soon());
 
     expect(sleepless.slept).toEqual([2_001]);
-    client.close();
-  });
-
-  it('is not sent again when the next attempt would come after the deadline', async () => {
-    const client = clientOf(service.url);
-    service.next({ status: 503, headers: { 'retry-after': '60' } });
-
-    const fault = await faultOf(client.advert(token, feed, '7', soon()));
-
-    expect(fault).toMatchObject({ code: 'transient', retryAfterMs: 60_000 });
-    expect(service.seen).toHaveLength(1);
-    client.close();
   });
 
   it('is not sent again when the next attempt would come at the very deadline', async () => {
     const clock = { ...sleepless, now: () => startMs };
-    const client = clientOf(service.url, { clock });
+    const client = clientFor({ clock });
     service.state.always = { status: 503, headers: { 'retry-after': '2' } };
 
     const atDeadline = await faultOf(client.advert(token, feed, '7', { deadlineMs: startMs + 2_001 }));
@@ -101,17 +90,6 @@ describe('a GET', () => {
 
     await faultOf(client.advert(token, feed, '8', { deadlineMs: startMs + 2_002 }));
     expect(service.seen).toHaveLength(4);
-    client.close();
-  });
-
-  it('passes on what is no fault of the service as it is, without another attempt', async () => {
-    const broken = new TypeError('a bug');
-    const rateLimiter = { ...createOpenRateLimiter(), enter: vi.fn(() => Promise.reject(broken)) };
-    const client = clientOf(service.url, { rateLimiter });
-
-    await expect(client.advert(token, feed, '7', soon())).rejects.toBe(broken);
-    expect(rateLimiter.enter).toHaveBeenCalledOnce();
-    client.close();
   });
 
   it.each([
@@ -121,78 +99,39 @@ describe('a GET', () => {
     [400, 'invalid-request'],
     [404, 'wrong-path'],
   ])('is not sent again after %i', async (status, code) => {
-    const client = clientOf(service.url);
+    const client = clientFor();
     service.next({ status });
 
     expect((await faultOf(client.advert(token, feed, '7', soon()))).code).toBe(code);
     expect(service.seen).toHaveLength(1);
-    client.close();
   });
 
   it('has a time limit for each attempt', async () => {
-    const client = clientOf(service.url, { attemptTimeoutMs: 25 });
+    const client = clientFor({ attemptTimeoutMs: 25 });
     service.next(hang, hang);
 
     expect((await client.advert(token, feed, '7', soon())).status).toBe('active');
     expect(service.seen).toHaveLength(3);
-    client.close();
-  });
-
-  it('has the deadline for the whole, however long an attempt may take', async () => {
-    const client = clientOf(service.url);
-    service.next(hang);
-
-    const fault = await faultOf(client.advert(token, feed, '7', { deadlineMs: Date.now() + 30 }));
-
-    expect(fault.code).toBe('transient');
-    expect(service.seen).toHaveLength(1);
-    client.close();
   });
 
   it('is not sent when the deadline has passed', async () => {
-    const client = clientOf(service.url);
+    const client = clientFor();
 
     const fault = await faultOf(client.advert(token, feed, '7', { deadlineMs: Date.now() }));
 
     expect(fault.message).toContain('not sent');
     expect(service.seen).toHaveLength(0);
-    client.close();
   });
 
   it('goes out again at once, through the rateLimiter, when its socket had died while idle', async () => {
     const rateLimiter = createOpenRateLimiter();
-    const client = clientOf(service.url, { rateLimiter });
+    const client = clientFor({ rateLimiter });
     await client.advert(token, feed, '1', soon());
     service.next(reset);
 
     expect((await client.advert(token, feed, '2', soon())).status).toBe('active');
     expect(rateLimiter.entered).toHaveLength(3);
     expect(sleepless.slept).toEqual([]);
-    client.close();
-  });
-
-  it('goes out again at once only once, if the next socket has died, too', async () => {
-    const rateLimiter = createOpenRateLimiter();
-    const transport = {
-      send: () => Promise.reject(new NoAnswerError('reset', { wasStale: true })),
-      close: () => undefined,
-    };
-    const client = clientOf(service.url, { rateLimiter, transport });
-
-    expect(await faultOf(client.advert(token, feed, '1', soon()))).toMatchObject({ code: 'transient' });
-    expect(rateLimiter.entered).toHaveLength(2 * 3);
-  });
-
-  it('is not sent when the rateLimiter does not let it in', async () => {
-    const rateLimiter = createOpenRateLimiter();
-    const closed = new BridgeFault('paused', 'not now', { retryAfterMs: 9 });
-    const client = clientOf(service.url, {
-      rateLimiter: { ...rateLimiter, enter: () => Promise.reject(closed) },
-    });
-
-    expect(await faultOf(client.advert(token, feed, '7', soon()))).toBe(closed);
-    expect(service.seen).toHaveLength(0);
-    client.close();
   });
 });
 
@@ -202,38 +141,22 @@ describe('a POST', () => {
     ['a reset', reset],
     ['a cut-off answer', cutOff],
   ])('is not sent again after %s', async (_what, answer) => {
-    const client = clientOf(service.url);
+    const client = clientFor();
     service.next(answer, answer);
 
     expect((await faultOf(client.requestTokens(application, refresh, soon()))).code).toBe('transient');
     expect(service.seen).toHaveLength(1);
-    client.close();
   });
 
   it('to the token endpoint is tried again only while there is no connection', async () => {
     await service.close();
     const rateLimiter = createOpenRateLimiter();
-    const client = clientOf(service.url, { rateLimiter });
+    const client = clientFor({ rateLimiter });
 
     const fault = await faultOf(client.requestTokens(application, refresh, soon()));
 
     expect(fault.message).toContain('ECONNREFUSED');
     expect(rateLimiter.entered).toHaveLength(3);
-  });
-});
-
-describe('an answer that asks to wait', () => {
-  it('stops the calls that follow, before they are sent', async () => {
-    const client = clientOf(service.url);
-    service.next({ status: 429, headers: { 'retry-after': '3' } });
-
-    const first = await faultOf(client.advert(token, feed, '7', soon()));
-    const second = await faultOf(client.advert(token, feed, '8', soon()));
-
-    expect(first).toMatchObject({ code: 'rate-limited', retryAfterMs: 3_000 });
-    expect(second.code).toBe('paused');
-    expect(service.seen).toHaveLength(1);
-    client.close();
   });
 });
 
@@ -243,8 +166,7 @@ describe('an answer that asks to wait for longer than the bridge lets itself be 
     const observer = createRecordingObserver();
     const store = createBudgetStore(createInMemoryStore());
     const holds = holdsOf({ budget: new CachedBudget(store, clock), clock, observer });
-    const client = clientOf(service.url, { holds, clock, observer, maxPauseSeconds: 600 });
-    onTestFinished(() => client.close());
+    const client = clientFor({ holds, clock, observer, maxPauseSeconds: 600 });
     const ask = () => client.advert(token, feed, '7', { deadlineMs: clock.now() + 5_000 });
     return { clock, observer, store, ask };
   };
@@ -271,28 +193,6 @@ describe('an answer that asks to wait for longer than the bridge lets itself be 
       expect(await ask()).toMatchObject({ status: 'active' });
     },
   );
-
-  it('is told once for requests that were on their way together', async () => {
-    const { clock, observer, ask } = setUp();
-    const busy: Scripted = (_request, response) => {
-      clock.advance(1);
-      response.writeHead(429, { 'retry-after': '86400' }).end();
-    };
-    service.next(busy, busy, busy);
-
-    await Promise.all([faultOf(ask()), faultOf(ask()), faultOf(ask())]);
-
-    expect(observer.counted(metrics.needsAttention)).toBe(1);
-  });
-
-  it('is told nobody when the longest pause is what it asks for', async () => {
-    const { observer, ask } = setUp();
-    service.next({ status: 429, headers: { 'retry-after': '600' } });
-
-    expect(await faultOf(ask())).toMatchObject({ retryAfterMs: 600_000, askedToWaitMs: undefined });
-
-    expect(observer.counted(metrics.needsAttention)).toBe(0);
-  });
 });
 
 describe('an answer that others have to know of', () => {
@@ -300,7 +200,7 @@ describe('an answer that others have to know of', () => {
     const notes: (() => void)[] = [];
     const holds = holdsOf();
     vi.spyOn(holds, 'answered').mockImplementation(() => new Promise<void>((done) => notes.push(done)));
-    const client = clientOf(service.url, { holds });
+    const client = clientFor({ holds });
     service.next({ status: 500 });
     let outcome: string | undefined;
 
@@ -318,7 +218,6 @@ describe('an answer that others have to know of', () => {
     notes[1]?.();
     await call;
     expect(outcome).toBe('active');
-    client.close();
   });
 });
 
@@ -334,17 +233,16 @@ describe('concurrency', () => {
         if (typeof goodAdvert === 'function') goodAdvert(request, response);
       });
     };
-    const client = clientOf(service.url, { concurrency: 4 });
+    const client = clientFor({ concurrency: 4 });
 
     await Promise.all(Array.from({ length: 40 }, (_, i) => client.advert(token, feed, String(i), soon())));
 
     expect(most).toBeLessThanOrEqual(4);
     expect(service.connectionCount()).toBe(4);
-    client.close();
   });
 
   it('lets one that waits for a connection go when its deadline comes', async () => {
-    const client = clientOf(service.url, { concurrency: 1 });
+    const client = clientFor({ concurrency: 1 });
     service.next((_request, response) => {
       setTimeout(() => response.end('{"data":{"id":1,"status":"new"}}'), 80);
     });
@@ -355,6 +253,5 @@ describe('concurrency', () => {
     expect(fault.message).toContain('not sent');
     expect((await slow).status).toBe('new');
     expect((await client.advert(token, feed, '3', soon())).status).toBe('active');
-    client.close();
   });
 });

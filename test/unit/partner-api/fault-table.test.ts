@@ -1,167 +1,68 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { FaultKind } from '../../../shared/domain/faults.ts';
-import {
-  faultOfAnswer,
-  mayBeCursorRejection,
-  readErrorBody,
-} from '../../../shared/partner-api/error-answers.ts';
-import { faultTable, knownCodes, rowFor } from '../../../shared/partner-api/fault-table.ts';
+import { type FaultKind, faultKinds } from '../../../shared/domain/faults.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
+import { faultOfAnswer, mayBeCursorRejection } from '../../../shared/partner-api/error-answers.ts';
+import { faultTable } from '../../../shared/partner-api/fault-table.ts';
 import type { Answer } from '../../../shared/partner-api/transport.ts';
 
 const nowMs = Date.parse('2026-11-20T12:00:00Z');
-type Case = readonly [endpoint: 'api' | 'token', status: number, body: unknown, kind: FaultKind];
-
 const page = '<!doctype html><html><h1>Sorry</h1></html>';
 const coded = (code: string) => ({ code, message: 'Something' });
 
-const faultOf = (
-  [endpoint, status, body]: readonly ['api' | 'token', number, unknown],
+function faultOf(
+  endpoint: 'api' | 'token',
+  status: number,
+  body: unknown,
   headers: Answer['head']['headers'] = {},
-) => {
+) {
   const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
   const answer: Answer = { status, body: text, head: { headers } };
   return faultOfAnswer(answer, { what: 'GET /x', endpoint, secrets: [] }, nowMs);
-};
+}
 
-const cases: readonly Case[] = [
-  ['token', 400, { error: 'invalid_grant', error_description: 'Used' }, 'grant-rejected'],
-  ['token', 401, { error: { type: 'invalid_grant', message: 'Used' } }, 'grant-rejected'],
-  ['token', 401, { error: 'invalid_client' }, 'client-rejected'],
-  ['token', 400, { error: 'unauthorized_client' }, 'client-rejected'],
-  ['token', 400, { error: 'invalid_scope' }, 'scope-refused'],
-  ['token', 403, { error: 'insufficient_scope' }, 'scope-refused'],
-  ['token', 400, { error: 'unsupported_grant_type' }, 'invalid-request'],
-  ['token', 400, { error: 'invalid_request' }, 'invalid-request'],
-  ['token', 400, coded('validation_error'), 'invalid-request'],
-  ['token', 400, {}, 'invalid-request'],
-  ['token', 401, '', 'client-rejected'],
-  ['token', 401, { error: 'invalid_token' }, 'client-rejected'],
-  ['token', 403, page, 'forbidden'],
-  ['token', 404, { error: { status: 404, title: 'Not Found' } }, 'wrong-path'],
-  ['token', 500, { error: 'invalid_grant' }, 'transient'],
-  ['api', 401, { error: 'invalid_token', error_description: 'Expired' }, 'token-rejected'],
-  ['api', 403, coded('invalid_token'), 'token-rejected'],
-  ['api', 401, '', 'token-rejected'],
-  ['api', 401, page, 'token-rejected'],
-  ['api', 401, coded('whatever'), 'token-rejected'],
-  ['api', 401, { error: 'insufficient_scope' }, 'scope-insufficient'],
-  ['api', 403, { error: { status: 403, title: 'insufficient_scope' } }, 'scope-insufficient'],
-  ['api', 401, { error: 'invalid_grant' }, 'token-rejected'],
-  ['api', 429, '', 'rate-limited'],
-  ['api', 429, page, 'rate-limited'],
-  ['api', 403, coded('rate_limit_exceeded'), 'rate-limited'],
-  ['api', 400, coded('unsupported_version'), 'wrong-path'],
-  ['api', 403, '', 'forbidden'],
-  ['api', 403, page, 'forbidden'],
-  ['api', 403, coded('blocked'), 'forbidden'],
-  ['api', 404, { error: { status: 404, title: 'Nie znaleziono', detail: null } }, 'not-found'],
-  ['api', 404, { data: { error: { status: 404, detail: 'Gone' } } }, 'not-found'],
-  ['api', 404, { error: { type: 'NotFound', message: 'No' } }, 'not-found'],
-  ['api', 404, { error: 'not_found', message: 'No' }, 'not-found'],
-  ['api', 404, coded('not_found'), 'not-found'],
-  ['api', 410, coded('gone'), 'not-found'],
-  ['api', 404, '', 'wrong-path'],
-  ['api', 404, page, 'wrong-path'],
-  ['api', 404, { message: 'no Route matched with those values' }, 'wrong-path'],
-  ['api', 404, { status: 404, error: 'Not Found', path: '/x' }, 'wrong-path'],
-  ['api', 404, { error: {} }, 'wrong-path'],
-  ['api', 404, '"not found"', 'wrong-path'],
-  ['api', 410, page, 'wrong-path'],
-  ['api', 405, '', 'wrong-path'],
-  ['api', 400, { code: 'validation_error', message: 'since' }, 'invalid-request'],
-  ['api', 409, '', 'request-refused'],
-  ['api', 409, coded('validation_error'), 'invalid-request'],
-  ['api', 400, '', 'invalid-request'],
-  ['api', 451, {}, 'request-refused'],
-  [
-    'api',
-    422,
-    { error: { status: 422, validation: [{ field: 'limit', title: 'too big' }] } },
-    'invalid-request',
-  ],
-  ['api', 415, '', 'request-refused'],
-  ['api', 400, page, 'transient'],
-  ['api', 408, '', 'transient'],
-  ['api', 425, '', 'transient'],
-  ['api', 301, '', 'wrong-path'],
-  ['api', 302, coded('invalid_token'), 'wrong-path'],
-  ['api', 304, '', 'wrong-path'],
-  ['api', 500, '', 'transient'],
-  ['api', 502, page, 'transient'],
-  ['api', 503, coded('validation_error'), 'transient'],
-  ['api', 599, '{"half', 'transient'],
-  ['api', 777, '', 'transient'],
-];
-
-describe('the fault table', () => {
-  it.each(cases)('takes %s %i %j for %s', (endpoint, status, body, kind) => {
-    expect(faultOf([endpoint, status, body]).code).toBe(kind);
-  });
-
-  it('has no row that none of these reaches', () => {
-    const reached = cases.map(([endpoint, status, body]) =>
-      rowFor(
-        endpoint,
-        status,
-        readErrorBody(typeof body === 'string' ? body : JSON.stringify(body), knownCodes),
-      ),
-    );
-
-    expect(faultTable.filter((row) => !reached.includes(row))).toEqual([]);
-  });
-
-  /**
-   * The meaning of each code at the API and at the token endpoint. Undefined: the code has no meaning there, so the
-   * status decides.
-   */
-  const codes: readonly (readonly [
-    code: string,
-    api: FaultKind | undefined,
-    token: FaultKind | undefined,
-  ])[] = [
-    ['invalid_grant', undefined, 'grant-rejected'],
-    ['invalid_client', undefined, 'client-rejected'],
-    ['unauthorized_client', undefined, 'client-rejected'],
-    ['invalid_scope', undefined, 'scope-refused'],
+describe('the fault of an answer', () => {
+  /** The kind of each code at the API and at the token endpoint; `-`: the status decides. */
+  const codes: readonly (readonly [code: string, api: FaultKind | '-', token: FaultKind | '-'])[] = [
+    ['invalid_grant', '-', 'grant-rejected'],
+    ['invalid_client', '-', 'client-rejected'],
+    ['unauthorized_client', '-', 'client-rejected'],
+    ['invalid_scope', '-', 'scope-refused'],
     ['insufficient_scope', 'scope-insufficient', 'scope-refused'],
-    ['invalid_token', 'token-rejected', undefined],
-    ['expired_token', 'token-rejected', undefined],
-    ['token_expired', 'token-rejected', undefined],
-    ...['too_many_requests', 'rate_limit_exceeded', 'rate_limited', 'slow_down'].map(
-      (code) => [code, 'rate-limited', 'rate-limited'] as const,
-    ),
-    ...['invalid_version', 'unsupported_version', 'version_not_supported', 'version_required'].map(
-      (code) => [code, 'wrong-path', 'wrong-path'] as const,
-    ),
-    ...['validation_error', 'invalid_request', 'unsupported_grant_type'].map(
-      (code) => [code, 'invalid-request', 'invalid-request'] as const,
-    ),
+    ['invalid_token', 'token-rejected', '-'],
+    ['expired_token', 'token-rejected', '-'],
+    ['token_expired', 'token-rejected', '-'],
+    ['too_many_requests', 'rate-limited', 'rate-limited'],
+    ['rate_limit_exceeded', 'rate-limited', 'rate-limited'],
+    ['rate_limited', 'rate-limited', 'rate-limited'],
+    ['slow_down', 'rate-limited', 'rate-limited'],
+    ['invalid_version', 'wrong-path', 'wrong-path'],
+    ['unsupported_version', 'wrong-path', 'wrong-path'],
+    ['version_not_supported', 'wrong-path', 'wrong-path'],
+    ['version_required', 'wrong-path', 'wrong-path'],
+    ['validation_error', 'invalid-request', 'invalid-request'],
+    ['invalid_request', 'invalid-request', 'invalid-request'],
+    ['unsupported_grant_type', 'invalid-request', 'invalid-request'],
   ];
 
-  it('is tested with every code that it knows', () => {
-    const named = faultTable.flatMap((row) => row.codes ?? []);
-
-    expect(codes.map(([code]) => code).sort()).toEqual([...new Set(named)].sort());
-    expect(knownCodes).toEqual(new Set([...named, 'not_found', 'advert_not_found']));
-  });
-
-  it.each(codes)('knows the code %s, in any case, at 400, 409 and 422', (code, api, token) => {
-    for (const status of [400, 409, 422]) {
-      for (const written of [code, code.toUpperCase()]) {
-        for (const [endpoint, kind] of [['api', api] as const, ['token', token] as const]) {
-          const otherwise = status === 409 ? 'request-refused' : 'invalid-request';
-          expect(faultOf([endpoint, status, coded(written)]).code).toBe(kind ?? otherwise);
-        }
-      }
-    }
-  });
-
-  it.each(codes)('believes no %s in a redirect, nor, but for a rate, in a 5xx', (code, api) => {
+  it.each(codes)('follows the code %s in any case, but not in a redirect or a 5xx', (code, api, token) => {
+    const kinds = { api, token };
     for (const endpoint of ['api', 'token'] as const) {
-      expect(faultOf([endpoint, 399, coded(code)]).code).toBe('wrong-path');
-      const kind = api === 'rate-limited' ? 'rate-limited' : 'transient';
-      expect([500, 599].map((status) => faultOf([endpoint, status, coded(code)]).code)).toEqual([kind, kind]);
+      const kindAt = (status: number, written = code) => faultOf(endpoint, status, coded(written)).code;
+      for (const status of [400, 409, 422]) {
+        const otherwise = status === 409 ? 'request-refused' : 'invalid-request';
+        const kind = kinds[endpoint] === '-' ? otherwise : kinds[endpoint];
+        expect([kindAt(status), kindAt(status, code.toUpperCase())]).toEqual([kind, kind]);
+      }
+      const isRate = api === 'rate-limited';
+      expect([kindAt(399), kindAt(500)]).toEqual(['wrong-path', isRate ? 'rate-limited' : 'transient']);
     }
+  });
+
+  it('is tested with every code of the table', () => {
+    const named = new Set(faultTable.flatMap((row) => row.codes ?? []));
+
+    expect(codes.map(([code]) => code).sort()).toEqual([...named].sort());
   });
 
   it.each<[FaultKind, (number | readonly [number, number])[]]>([
@@ -172,120 +73,141 @@ describe('the fault table', () => {
     ['transient', [408, 421, 425, [500, 700]]],
     ['rate-limited', [429]],
     ['request-refused', [402, 406, 409, [411, 420], 423, 424, 427, 428, [430, 499]]],
-  ])('takes an answer without a body for %s by its status alone', (kind, statuses) => {
+  ])('is %s by the status alone when there is no body', (kind, statuses) => {
     const all = statuses.flatMap((range) =>
       typeof range === 'number'
         ? range
         : Array.from({ length: range[1] - range[0] + 1 }, (_, index) => range[0] + index),
     );
 
-    for (const status of all) expect([status, faultOf(['api', status, '']).code]).toEqual([status, kind]);
+    for (const status of all) expect([status, faultOf('api', status, '').code]).toEqual([status, kind]);
   });
 
-  it('reads the code in the header where the body has none', () => {
+  it.each<['api' | 'token', number, unknown, FaultKind]>([
+    ['token', 401, '', 'client-rejected'],
+    ['token', 403, page, 'forbidden'],
+    ['token', 404, { error: { status: 404, title: 'Not Found' } }, 'wrong-path'],
+    ['api', 401, page, 'token-rejected'],
+    ['api', 401, coded('whatever'), 'token-rejected'],
+    ['api', 403, coded('blocked'), 'forbidden'],
+    ['api', 400, page, 'transient'],
+    ['api', 599, '{"half', 'transient'],
+    ['api', 404, undefined, 'wrong-path'],
+    // In the service's own error shape, also in other languages and with odd details.
+    ['api', 404, { error: { status: 404, title: 'Nie znaleziono', detail: null } }, 'not-found'],
+    ['api', 404, { data: { error: { status: 404, detail: 'Gone' } } }, 'not-found'],
+    ['api', 404, { error: { type: 'NotFound', message: 'No' } }, 'not-found'],
+    ['api', 404, { error: 'not_found', message: 'No' }, 'not-found'],
+    ['api', 410, coded('gone'), 'not-found'],
+    ['api', 404, page, 'wrong-path'],
+    ['api', 404, { message: 'no Route matched with those values' }, 'wrong-path'],
+    ['api', 404, { status: 404, error: 'Not Found', path: '/x' }, 'wrong-path'],
+    ['api', 404, { error: {} }, 'wrong-path'],
+    ['api', 404, { error: { validation: [] } }, 'wrong-path'],
+    ['api', 404, '"not found"', 'wrong-path'],
+  ])('at %s is, for %i %j, %s', (endpoint, status, body, kind) => {
+    expect(faultOf(endpoint, status, body).code).toBe(kind);
+  });
+
+  it.each<[object, string | undefined, string]>([
+    [{ error: { status: 400, title: 'Bad', detail: 'Why', validation: [] } }, undefined, ': Bad; Why'],
+    [{ data: { error: { code: 'a_b', detail: 'Why' } } }, 'a_b', ' a_b: Why'],
+    [{ error: 'a_b', error_description: 'Why' }, 'a_b', ' a_b: Why'],
+    [{ error: { type: 'a_b', message: 'Why' } }, 'a_b', ' a_b: Why'],
+    [{ error: 'a_b', message: 'Why' }, 'a_b', ' a_b: Why'],
+    [{ code: 'a_b', message: 17 }, 'a_b', ' a_b'],
+    [{ error: { title: 'invalid_token' } }, 'invalid_token', ' invalid_token'],
+    [{ error: { title: 'Forbidden' } }, undefined, ': Forbidden'],
+    [
+      { error: { validation: [{ field: 'since', title: 'odd' }, { detail: 'late' }, { field: 'limit' }] } },
+      undefined,
+      ': since: odd; late; limit',
+    ],
+    [{ error: { code: 'a_b', title: ['odd'], validation: { limit: 'odd' } } }, 'a_b', ' a_b'],
+    [{ error: { code: 'a_b', title: 'a_b', detail: 'Why', message: 'Why' } }, 'a_b', ' a_b: Why'],
+    [{ error: { code: 'two words', type: 'a_b', title: 'T' } }, 'a_b', ' a_b: T'],
+    [{ error: { code: `a${'b'.repeat(64)}` } }, undefined, ''],
+    [{ error: { code: 'a_b', detail: 'The\r\nlimit\u0007' } }, 'a_b', ' a_b: The limit'],
+  ])('has the code and the text of %j', (body, serviceCode, said) => {
+    const { message, ...fault } = faultOf('api', 409, body);
+
+    expect([fault.serviceCode, message]).toEqual([serviceCode, `GET /x answered 409${said}`]);
+  });
+
+  it('has the code of the header when the body has none', () => {
     const headers = { 'www-authenticate': 'Bearer realm="api", error="insufficient_scope"' };
 
-    expect(faultOf(['api', 403, ''], headers)).toMatchObject({
+    expect(faultOf('api', 403, '', headers)).toMatchObject({
       code: 'scope-insufficient',
       serviceCode: 'insufficient_scope',
     });
   });
 
-  it('keeps the code although a detail beside it is odd', () => {
-    const body = { error: { code: 'invalid_token', title: ['odd'], validation: { limit: 'odd' } } };
-
-    expect(faultOf(['api', 400, body]).code).toBe('token-rejected');
-  });
-
-  it('judges by the status when the body was too large to be read', () => {
-    expect(faultOf(['api', 404, undefined]).code).toBe('wrong-path');
-    expect(faultOf(['api', 503, undefined]).code).toBe('transient');
-  });
-
-  it('says what was asked, the status, the code and the text, on one line', () => {
-    const body = { error: { code: 'validation_error', detail: 'The parameter\r\nlimit\u0007 is odd' } };
-
-    expect(faultOf(['api', 400, body]).message).toBe(
-      'GET /x answered 400 validation_error: The parameter limit is odd',
+  it('has a known kind and no secret, whatever the body is', () => {
+    const secret = new Secret('sesame-open-77');
+    const anything = fc.oneof(
+      fc.string(),
+      fc.json(),
+      fc.jsonValue().map((error) => JSON.stringify({ error })),
+      fc.constant('['.repeat(20_000)),
+      fc.constant(`{"error":${'{"error":'.repeat(2_000)}1${'}'.repeat(2_000)}}`),
     );
-  });
+    const header = fc.option(fc.string(), { nil: undefined });
+    fc.assert(
+      fc.property(anything, fc.integer({ min: 100, max: 999 }), header, (text, status, value) => {
+        const headers = { 'retry-after': value, 'www-authenticate': value, date: value };
+        const answer = { status, body: text.replaceAll('a', secret.reveal()), head: { headers } };
 
-  it('names the fields that a validation found fault with', () => {
-    const body = { error: { status: 400, validation: [{ field: 'since', detail: 'is no time' }] } };
+        const fault = faultOfAnswer(answer, { what: 'GET /x', endpoint: 'api', secrets: [secret] }, 0);
 
-    expect(faultOf(['api', 400, body]).message).toContain('since: is no time');
+        expect(faultKinds).toContain(fault.code);
+        expect(`${fault.message} ${fault.serviceCode}`).not.toContain(secret.reveal());
+        expect(fault.message.length).toBeLessThan(420);
+      }),
+    );
   });
 });
 
 describe('Retry-After', () => {
-  const waitOf = (status: number, headers: Answer['head']['headers']) =>
-    faultOf(['api', status, ''], headers).retryAfterMs;
-
-  it('counts in seconds', () => {
-    expect(waitOf(429, { 'retry-after': '7' })).toBe(7_000);
-    expect(waitOf(503, { 'retry-after': '1.5' })).toBe(1_500);
-  });
-
-  it("counts from the answer's own date", () => {
-    const headers = { date: 'Fri, 20 Nov 2026 11:00:00 GMT', 'retry-after': 'Fri, 20 Nov 2026 11:00:30 GMT' };
-
-    expect(waitOf(429, headers)).toBe(30_000);
-  });
-
-  it.each(['Fri, 31 Dec 9999 23:59:59 GMT', 'Thu, 01 Jan 1970 00:00:00 GMT'])(
-    "counts from the bridge's clock where the answer's date is %s",
-    (date) => {
-      expect(waitOf(429, { date, 'retry-after': 'Fri, 20 Nov 2026 12:01:00 GMT' })).toBe(60_000);
-    },
-  );
-
-  it("counts from the bridge's clock where the answer has no date", () => {
-    expect(waitOf(429, { 'retry-after': 'Fri, 20 Nov 2026 12:01:00 GMT' })).toBe(60_000);
-    expect(waitOf(429, { date: 'today', 'retry-after': 'Fri, 20 Nov 2026 12:01:00 GMT' })).toBe(60_000);
-  });
-
-  it.each(['', 'soon', '-5', '0', 'NaN', '1e3', '2026-11-20', 'Fri, 20 Nov 2020 12:00:00 GMT', 'x GMT'])(
-    'is not there when it is %j',
-    (value) => {
-      expect(waitOf(429, { 'retry-after': value })).toBeUndefined();
-    },
-  );
-
-  it('is a day at most', () => {
-    expect(waitOf(429, { 'retry-after': '99999999999' })).toBe(86_400_000);
-  });
-
-  it('is left alone where the service does not ask everybody to wait', () => {
-    expect(waitOf(500, { 'retry-after': '7' })).toBeUndefined();
-    expect(waitOf(403, { 'retry-after': '7' })).toBeUndefined();
+  const later = 'Fri, 20 Nov 2026 12:01:00 GMT';
+  it.each<[status: number, value: string, date: string | undefined, waitMs: number | undefined]>([
+    [429, '7', undefined, 7_000],
+    [503, '1.5', undefined, 1_500],
+    [429, '99999999999', undefined, 86_400_000],
+    // From the answer's own date, unless that is missing or implausible.
+    [429, 'Fri, 20 Nov 2026 11:00:30 GMT', 'Fri, 20 Nov 2026 11:00:00 GMT', 30_000],
+    [429, later, undefined, 60_000],
+    [429, later, 'today', 60_000],
+    [429, later, 'Fri, 31 Dec 9999 23:59:59 GMT', 60_000],
+    [429, later, 'Thu, 01 Jan 1970 00:00:00 GMT', 60_000],
+    // Only these two statuses ask everybody to wait.
+    [500, '7', undefined, undefined],
+    [403, '7', undefined, undefined],
+    ...['', 'soon', '-5', '0', '1e3', '2026-11-20', 'Fri, 20 Nov 2020 12:00:00 GMT', 'x GMT'].map(
+      (value): [number, string, undefined, undefined] => [429, value, undefined, undefined],
+    ),
+  ])('of %i, %j with the Date %s is a wait of %s ms', (status, value, date, waitMs) => {
+    expect(faultOf('api', status, '', { 'retry-after': value, date }).retryAfterMs).toBe(waitMs);
   });
 });
 
 describe('mayBeCursorRejection', () => {
-  it.each([400, 403, 404, 409, 410, 422])('considers a plain %i', (status) => {
-    expect(mayBeCursorRejection(faultOf(['api', status, '']))).toBe(true);
-    expect(mayBeCursorRejection(faultOf(['api', status, page]))).toBe(true);
-  });
-
-  it.each([
-    [400, coded('validation_error')],
-    [404, { error: { status: 404, title: 'No such cursor' } }],
-    [410, coded('cursor_expired')],
-  ])('considers %i %j', (status, body) => {
-    expect(mayBeCursorRejection(faultOf(['api', status, body]))).toBe(true);
-  });
-
-  it.each([
-    [401, ''],
-    [403, coded('insufficient_scope')],
-    [400, coded('invalid_token')],
-    [400, coded('unsupported_version')],
-    [400, coded('version_header_missing')],
-    [403, coded('rate_limit_exceeded')],
-    [429, ''],
-    [500, ''],
-    [301, ''],
-  ])('does not consider %i %j', (status, body) => {
-    expect(mayBeCursorRejection(faultOf(['api', status, body]))).toBe(false);
+  it.each<[number, unknown, boolean]>([
+    ...[400, 403, 404, 409, 410, 422].flatMap((status): [number, unknown, boolean][] => [
+      [status, '', true],
+      [status, page, true],
+    ]),
+    [400, coded('validation_error'), true],
+    [410, coded('cursor_expired'), true],
+    [401, '', false],
+    [403, coded('insufficient_scope'), false],
+    [400, coded('invalid_token'), false],
+    [400, coded('version_header_missing'), false],
+    [403, coded('rate_limit_exceeded'), false],
+    [429, '', false],
+    [500, '', false],
+    [301, '', false],
+  ])('is for %i %j %s', (status, body, expected) => {
+    expect(mayBeCursorRejection(faultOf('api', status, body))).toBe(expected);
   });
 });

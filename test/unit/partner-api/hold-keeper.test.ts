@@ -44,27 +44,12 @@ async function setUp() {
 }
 
 describe('holds because of answers', () => {
-  it('are none when one advert fails, however often', async () => {
-    const { main, store, first } = await setUp();
-    for (let time = 0; time < 20; time += 1) await first.answered('main', 1, 'transient', 600_000);
-
-    expect((await main())?.holds).toBeUndefined();
-    expect(await store.read()).not.toHaveProperty('holds');
-  });
-
   it('are of the account when three of its adverts fail, for every process', async () => {
     const { main, first, second } = await setUp();
     for (const advert of [1, 2, 3]) await first.answered('main', advert, 'transient');
 
     expect(holdOf(await main(), 'service')).toMatchObject({ fault: 'transient', forMs: 5_000 });
     expect(await second.admit('main 9')).toBe('account-paused');
-  });
-
-  it('last as long as the service asked for', async () => {
-    const { main, first } = await setUp();
-    for (const advert of [1, 2, 3]) await first.answered('main', advert, 'transient', 600_000);
-
-    expect(holdOf(await main(), 'service')?.forMs).toBe(600_000);
   });
 
   it('are of the bridge when two accounts answer 403, and at once for 429', async () => {
@@ -104,16 +89,6 @@ describe('holds because of answers', () => {
     await first.answered('main', 1, 'transient');
 
     expect(holdOf(await main(), 'service')).toMatchObject({ forMs: 10_000, until: clock.now() + 10_000 });
-  });
-
-  it('are left to another trial when the first one is never heard of again', async () => {
-    const { clock, first, second } = await setUp();
-    for (const advert of [1, 2, 3]) await first.answered('main', advert, 'transient');
-    clock.advance(5_000);
-    expect(await first.admit('main 8')).toBe('admitted');
-    clock.advance(30_000);
-
-    expect(await second.admit('main 9')).toBe('admitted');
   });
 
   it('count no answer that the next request for the advert decides', async () => {
@@ -166,16 +141,6 @@ describe('the request that tried the service, when the hold is over', () => {
 
     expect((await store.read()).holds).toMatchObject([{ fault: 'rate-limited', forMs: 9_000 }]);
   });
-
-  it('is not sent during the next hold, which another process has made', async () => {
-    const { clock, store, first } = await setUp();
-    await holdBridge(store, serviceHold('service', startMs - 1));
-    expect(await first.enter('main 1')).toBe('admitted');
-    clock.advance(60_000);
-    await holdBridge(store, serviceHold('service', startMs + 69_000));
-
-    expect(await first.enter('main 1')).toBe('paused');
-  });
 });
 
 describe('a 429 for the request that tries an account', () => {
@@ -205,15 +170,6 @@ describe('a hold of the bridge', () => {
     await freeBridge(store);
     clock.advance(1_001);
     expect([await first.enter('main 1'), await second.enter('main 1')]).toEqual(['admitted', 'admitted']);
-  });
-
-  it('is looked for before a request waits, when this process knows one of long ago', async () => {
-    const { clock, store, first } = await setUp();
-    await first.budget.change((state) => withHold(state, pause(60_000)));
-    await freeBridge(store);
-    clock.advance(1_001);
-
-    await first.holds.admit(undefined, 'main 1');
   });
 
   it('stands although a read of the store began before it', async () => {

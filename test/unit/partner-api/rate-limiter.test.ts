@@ -100,30 +100,6 @@ describe('the rate', () => {
     expect(reserved).toEqual([10]);
   });
 
-  it('asks once more for all that come while the store is being asked', async () => {
-    const slow = createBudgetStore(createInMemoryStore());
-    const clock = createVirtualClock();
-    const counts: number[] = [];
-    const store: BudgetStore = {
-      ...slow,
-      async change(rule) {
-        await clock.sleep(20);
-        const changed = await slow.change(rule);
-        counts.push(slotsOf(changed));
-        return changed;
-      },
-    };
-    const rateLimiter = limiterOf(store, clock);
-
-    const first = rateLimiter.enter('a', farMs);
-    await clock.run(clock.now() + 5);
-    const others = Array.from({ length: 9 }, () => rateLimiter.enter('a', farMs));
-    await clock.run();
-    await Promise.all([first, ...others]);
-
-    expect(counts).toEqual([1, 9]);
-  });
-
   const scene = fc.record({
     rate: fc.constantFrom(1, 3, 10, 50, 400),
     rateLimiters: fc.integer({ min: 1, max: 4 }),
@@ -191,30 +167,6 @@ describe('the rate', () => {
     expect(times.at(-1)).toBeLessThan(3_000);
   });
 
-  it('counts the time to send from the slot, not from when a late timer took it', async () => {
-    const timers = createVirtualClock();
-    const late: Clock = { ...timers, sleep: (ms) => timers.sleep(ms + 20) };
-    const { rateLimiter } = setUp({ clock: late });
-
-    const all = Promise.all(Array.from({ length: 4 }, () => rateLimiter.enter('a', farMs)));
-    await timers.run();
-
-    const [first = 0, ...others] = await all;
-    expect(others.map((untilMs) => Math.round(untilMs - first))).toEqual([105, 210, 315]);
-  });
-
-  it('gives up a slot that would be used too late, and reserves another', async () => {
-    const { clock, rateLimiter, reserved } = setUp();
-    const calls = [rateLimiter.enter('a', farMs), rateLimiter.enter('a', farMs)];
-    await clock.run(clock.now() + 50);
-    clock.advance(400);
-
-    await clock.run();
-    await Promise.all(calls);
-
-    expect(reserved).toHaveLength(2);
-  });
-
   it('hardly asks the store when there is no limit to speak of, and waits for no timer', async () => {
     const { clock, rateLimiter, reserved } = setUp({ maxRequestsPerSecond: 100_000 });
 
@@ -238,16 +190,6 @@ describe('the rate', () => {
     expect(reserved).toHaveLength(1);
     await clock.run();
     await Promise.all(first);
-  });
-
-  it('refuses those of a batch whose slots come too late, and serves the others', async () => {
-    const { clock, rateLimiter } = setUp();
-
-    const calls = Array.from({ length: 10 }, () => rateLimiter.enter('a', startMs + 320));
-    const settled = Promise.allSettled(calls);
-    await clock.run();
-
-    expect((await settled).filter(({ status }) => status === 'fulfilled')).toHaveLength(4);
   });
 
   it('is a passing fault when the store cannot be reached, and goes on when it can be again', async () => {

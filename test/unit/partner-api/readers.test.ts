@@ -4,19 +4,19 @@ import { Secret } from '../../../shared/domain/secret.ts';
 import type { AccessTokenOf, PartnerClient } from '../../../shared/partner-api/client.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/partner-service.ts';
 import type { TokenSource } from '../../../shared/ports/tokens.ts';
-import { faultOf, query } from '../../helpers/partner-api/fixtures.ts';
+import { query } from '../../helpers/partner-api/fixtures.ts';
 
-const deadlineMs = 1_000;
+const options = { deadlineMs: 1_000, generation: 1 };
 
-/** Readers over a client that answers the tokens in `answers` with a fault, and all others well. */
-function setUp(answers: Record<string, FaultKind>) {
+/** Readers over a client that answers the first tokens with these faults, and all others well. */
+function setUp(...faults: readonly FaultKind[]) {
   const sent: string[] = [];
   const rejections: string[] = [];
   let version = 1;
   const answer = async (tokenOf: AccessTokenOf, what: string) => {
     const token = typeof tokenOf === 'function' ? await tokenOf(what) : tokenOf;
     sent.push(`${what} ${token.reveal()}`);
-    const kind = answers[token.reveal()];
+    const kind = faults[version - 1];
     if (kind) throw new BridgeFault(kind, kind);
   };
   const client: Pick<PartnerClient, 'feedPage' | 'advert' | 'adverts'> = {
@@ -44,71 +44,30 @@ function setUp(answers: Record<string, FaultKind>) {
 }
 
 describe('the readers', () => {
-  it('read a page and an advert with the current token', async () => {
-    const { readPage, readAdvert, sent } = setUp({});
+  it('read pages, adverts and the list with the current token', async () => {
+    const { readPage, readAdvert, listAdverts, sent } = setUp();
 
-    expect(await readPage('main', query, { deadlineMs, generation: 1 })).toMatchObject({ serviceTime: 2 });
-    expect(await readAdvert('main', '7', { deadlineMs, generation: 1, feed: 'adverts' })).toEqual({
-      status: 'active',
-      receivedAt: 3,
-    });
-    expect(sent).toEqual(['main 2026-11-20T12:00:00Z token-1', 'main 7 token-1']);
+    expect(await readPage('main', query, options)).toMatchObject({ serviceTime: 2 });
+    expect(await readAdvert('main', '7', { ...options, feed: 'adverts' })).toMatchObject({ receivedAt: 3 });
+    expect(await listAdverts('main', { position: 1, limit: 100 }, options)).toEqual({ data: ['7'] });
+    expect(sent).toEqual([`main ${query.since} token-1`, 'main 7 token-1', 'main page 1 token-1']);
   });
 
-  it('renew a rejected token and repeat the request', async () => {
-    const { readAdvert, sent, rejections } = setUp({ 'token-1': 'token-rejected' });
+  const [rejected, small] = ['token-rejected', 'scope-insufficient'] as const;
+  it.each<[string, FaultKind[], FaultKind | undefined, number, string[]]>([
+    ['repeat a request whose token was rejected', [rejected], undefined, 2, ['1 token-rejected']],
+    ['repeat it only once', [rejected, rejected], rejected, 2, ['1 token-rejected']],
+    ['reject a token of too small a scope, and fail', [small], small, 1, ['1 scope-insufficient']],
+    ['do so for a renewed one', [rejected, small], small, 2, ['1 token-rejected', '2 scope-insufficient']],
+    ['pass every other fault on', ['not-found'], 'not-found', 1, []],
+  ])('%s', async (_title, faults, code, requests, expected) => {
+    const { readAdvert, sent, rejections } = setUp(...faults);
 
-    expect((await readAdvert('main', '7', { deadlineMs, generation: 1, feed: 'adverts' })).status).toBe(
-      'active',
+    const outcome = await readAdvert('main', '7', { ...options, feed: 'adverts' }).catch(
+      (fault: BridgeFault) => fault.code,
     );
-    expect(sent).toEqual(['main 7 token-1', 'main 7 token-2']);
-    expect(rejections).toEqual(['1 token-rejected']);
-  });
 
-  it('repeat it once only', async () => {
-    const { readAdvert, sent } = setUp({ 'token-1': 'token-rejected', 'token-2': 'token-rejected' });
-
-    expect(
-      (await faultOf(readAdvert('main', '7', { deadlineMs, generation: 1, feed: 'adverts' }))).code,
-    ).toBe('token-rejected');
-    expect(sent).toHaveLength(2);
-  });
-
-  it('hand a token of too small a scope back, and fail', async () => {
-    const { readPage, sent, rejections } = setUp({ 'token-1': 'scope-insufficient' });
-
-    expect((await faultOf(readPage('main', query, { deadlineMs, generation: 1 }))).code).toBe(
-      'scope-insufficient',
-    );
-    expect(sent).toHaveLength(1);
-    expect(rejections).toEqual(['1 scope-insufficient']);
-  });
-
-  it('hand a renewed token of too small a scope back, too', async () => {
-    const { readPage, rejections } = setUp({ 'token-1': 'token-rejected', 'token-2': 'scope-insufficient' });
-
-    expect((await faultOf(readPage('main', query, { deadlineMs, generation: 1 }))).code).toBe(
-      'scope-insufficient',
-    );
-    expect(rejections).toEqual(['1 token-rejected', '2 scope-insufficient']);
-  });
-
-  it('pass every other fault on', async () => {
-    const { readAdvert, rejections } = setUp({ 'token-1': 'not-found' });
-
-    expect(
-      (await faultOf(readAdvert('main', '7', { deadlineMs, generation: 1, feed: 'adverts' }))).code,
-    ).toBe('not-found');
-    expect(rejections).toEqual([]);
-  });
-});
-
-describe('the list of adverts', () => {
-  it('is read with the current token, and again with a renewed one', async () => {
-    const { listAdverts, sent } = setUp({ 'token-1': 'token-rejected' });
-    const page = { position: 1, limit: 100 };
-
-    expect(await listAdverts('main', page, { generation: 3, deadlineMs })).toEqual({ data: ['7'] });
-    expect(sent).toEqual(['main page 1 token-1', 'main page 1 token-2']);
+    expect(outcome).toEqual(code ?? { status: 'active', receivedAt: 3 });
+    expect([sent.length, rejections]).toEqual([requests, expected]);
   });
 });

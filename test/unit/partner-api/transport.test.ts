@@ -1,10 +1,16 @@
 import { createServer } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createTransport, NoAnswerError, type Transport } from '../../../shared/partner-api/transport.ts';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import {
+  createConnections,
+  createTransport,
+  NoAnswerError,
+  type Transport,
+} from '../../../shared/partner-api/transport.ts';
 import {
   cutOff,
   hang,
   reset,
+  type Scripted,
   type ScriptedService,
   startScriptedService,
 } from '../../helpers/partner-api/scripted-service.ts';
@@ -38,12 +44,12 @@ describe('the transport', () => {
   });
 
   it('keeps the socket after an error answer, whose body it reads to the end', async () => {
-    service.next({ status: 500, body: 'x'.repeat(9_000) });
+    service.next({ status: 500, body: 'x'.repeat(10_000) });
 
     const answer = await transport.send(get(), 1_000);
     await transport.send(get(), 1_000);
 
-    expect(answer).toMatchObject({ status: 500, body: 'x'.repeat(9_000) });
+    expect(answer).toMatchObject({ status: 500, body: 'x'.repeat(10_000) });
     expect(service.connectionCount()).toBe(1);
   });
 
@@ -67,22 +73,11 @@ describe('the transport', () => {
     expect(service.connectionCount()).toBe(2);
   });
 
-  it('reads an answer of just the limit', async () => {
-    service.next({ status: 200, body: 'x'.repeat(10_000) });
-
-    expect((await transport.send(get(), 1_000)).body).toHaveLength(10_000);
-  });
-
-  it('gives up when there is no answer in time', async () => {
-    service.next(hang);
-
-    expect(await noAnswer(transport.send(get(), 20))).toMatchObject({ code: 'timeout' });
-  });
-
-  it('gives up when the answer begins in time but does not end', async () => {
-    service.next((_request, response) => {
-      response.write('{"data":');
-    });
+  it.each<[string, Scripted]>([
+    ['there is no answer in time', hang],
+    ['the answer begins in time but does not end', (_request, response) => void response.write('{"data":')],
+  ])('gives up when %s', async (_when, answer) => {
+    service.next(answer);
 
     expect(await noAnswer(transport.send(get(), 30))).toMatchObject({ code: 'timeout' });
   });
@@ -134,5 +129,43 @@ describe('the transport', () => {
     expect(error.code).toBe('not-http');
     expect(error.cause).toBeUndefined();
     await new Promise((resolve) => odd.close(resolve));
+  });
+});
+
+describe('the connections', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it('are given in the order of asking, not to a later request, and again after release', async () => {
+    const connections = createConnections(1);
+    expect([connections.take(), connections.take()]).toEqual([true, false]);
+    const given: string[] = [];
+    const waits = ['first', 'second'].map(async (name) => {
+      if (await connections.wait(1_000)) given.push(name);
+    });
+
+    connections.release();
+    await waits[0];
+    expect(given).toEqual(['first']);
+    expect(connections.take()).toBe(false);
+    connections.release();
+    await waits[1];
+    connections.release();
+
+    expect(connections.take()).toBe(true);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('are not given to a request that has waited in vain', async () => {
+    const connections = createConnections(1);
+    connections.take();
+    const late = connections.wait(20);
+    const patient = connections.wait(100);
+
+    vi.advanceTimersByTime(20);
+    expect(await late).toBe(false);
+    connections.release();
+
+    expect(await patient).toBe(true);
   });
 });

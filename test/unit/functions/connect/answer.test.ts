@@ -5,121 +5,80 @@ import { BridgeFault } from '../../../../shared/domain/faults.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 
 const options = { deadlineMs: 1 };
-const refresh = {
-  action: 'refresh',
-  partnerAccount: 'main',
-  rejectedVersion: 'v',
-  because: 'token-rejected',
-};
+const generation = 1_763_640_000;
+const url = 'https://partner.example/oauth/authorize/';
 const connected = {
-  partnerAccount: 'main',
-  generation: 1_763_640_000,
-  scope: 'v2',
-  tokenExpiresAt: '2026-11-21T12:00:00.000Z',
-  isNew: true,
-  feed: { kind: 'read', listed: 0, hasMore: false },
-} as const;
+  ...{ partnerAccount: 'main', generation, scope: 'v2', tokenExpiresAt: '2026-11-21T12:00:00.000Z' },
+  ...{ isNew: true, feed: { kind: 'read', listed: 0, hasMore: false } as const },
+};
 
 const aConnectStage = () => ({
-  authorize: vi.fn(async () => ({ url: 'https://partner.example/oauth/authorize/' })),
+  authorize: vi.fn(async () => ({ url })),
   connect: vi.fn<Connect['connect']>(async () => connected),
   disconnect: vi.fn(async () => true),
-  beginForget: vi.fn(async () => 1_763_640_000),
+  beginForget: vi.fn(async () => generation),
   endForget: vi.fn(async () => {}),
   check: vi.fn(async () => ({ scope: 'v2' })),
 });
+const main = { partnerAccount: 'main' };
+const redirectUri = 'http://127.0.0.1:1/callback';
 
 describe('the event of connect', () => {
+  it.each<[object, object]>([
+    [
+      { action: 'authorize', state: 'a-state-of-some-length', redirectUri },
+      { kind: 'authorize', url },
+    ],
+    [{ action: 'check' }, { kind: 'accepted', scope: 'v2' }],
+    [
+      { action: 'disconnect', ...main },
+      { kind: 'disconnected', known: true },
+    ],
+    [
+      { action: 'disconnect', ...main, forget: true },
+      { kind: 'forgetting', generation },
+    ],
+    [{ action: 'forget', ...main, generation }, { kind: 'forgotten' }],
+  ])('%j is answered by %j', async (event, answer) => {
+    expect(await answerConnect(aConnectStage(), event, options)).toEqual(answer);
+  });
+
   it.each([
     [{ refreshToken: 'hidden-one' }],
     [{ code: 'hidden-one', redirectUri: 'https://here.example/', newUser: true }],
-  ])('connects with what it says, its secret hidden: %#', async (credential) => {
+  ])('connects with its fields, the secret hidden: %#', async (credential) => {
     const stage = aConnectStage();
-    const event = { action: 'connect', partnerAccount: 'main', since: '2026-11-20T12:00:00Z', ...credential };
+    const event = { action: 'connect', ...main, since: '2026-11-20T12:00:00Z', ...credential };
 
     expect(await answerConnect(stage, event, options)).toEqual({ kind: 'connected', ...connected });
 
-    const [request, given] = stage.connect.mock.calls[0] ?? [];
+    const [request] = stage.connect.mock.calls[0] ?? [];
     expect(inspect(request)).not.toContain('hidden-one');
-    const secret =
-      'code' in credential ? { code: new Secret('hidden-one') } : { refreshToken: new Secret('hidden-one') };
+    const name = 'code' in credential ? 'code' : 'refreshToken';
     const { action: _action, ...rest } = event;
-    expect([request, given]).toEqual([{ ...rest, ...secret }, options]);
-  });
-
-  it('authorizes with the state and the address given', async () => {
-    const stage = aConnectStage();
-    const request = { state: 'a-state-of-some-length', redirectUri: 'http://127.0.0.1:1/callback' };
-
-    expect(await answerConnect(stage, { action: 'authorize', ...request }, options)).toEqual({
-      kind: 'authorize',
-      url: 'https://partner.example/oauth/authorize/',
-    });
-    expect(stage.authorize).toHaveBeenCalledWith(expect.objectContaining(request));
+    expect(request).toEqual({ ...rest, [name]: new Secret('hidden-one') });
   });
 
   it.each([
     [{}],
     [null],
-    [refresh],
-    [{ action: 'dance', partnerAccount: 'main' }],
-    [{ action: 'connect', partnerAccount: 'main' }],
+    [{ action: 'refresh', ...main, rejectedVersion: 'v', because: 'token-rejected' }],
+    [{ action: 'connect', ...main }],
     [{ action: 'connect', partnerAccount: '../x', refreshToken: 'hidden-one' }],
-  ])('is refused when it is not of the contract, unrepeated: %#', async (event) => {
+  ])('of another shape is refused, and not repeated: %#', async (event) => {
     const fault = await answerConnect(aConnectStage(), event, options).catch((error: unknown) => error);
     expect(fault).toMatchObject({ code: 'wrong-shape' });
     expect(inspect(fault)).not.toContain('hidden-one');
   });
 
-  it('gives the refusal of a connect as data, and fails for anything else', async () => {
+  it('is answered with a refusal as data, and fails for any other error', async () => {
     const stage = aConnectStage();
-    const event = { action: 'connect', partnerAccount: 'main', code: 'x' };
+    const event = { action: 'connect', ...main, code: 'x' };
     stage.connect.mockRejectedValueOnce(new BridgeFault('grant-rejected', 'the code is dead'));
     expect(await answerConnect(stage, event, options)).toEqual({
-      kind: 'refused',
-      fault: 'grant-rejected',
-      reason: 'the code is dead',
+      ...{ kind: 'refused', fault: 'grant-rejected', reason: 'the code is dead' },
     });
     stage.connect.mockRejectedValueOnce(new Error('table gone'));
     await expect(answerConnect(stage, event, options)).rejects.toThrow('table gone');
-  });
-
-  it('checks the application, and gives its refusal as data', async () => {
-    const stage = aConnectStage();
-    expect(await answerConnect(stage, { action: 'check' }, options)).toEqual({
-      kind: 'accepted',
-      scope: 'v2',
-    });
-    stage.check.mockRejectedValueOnce(new BridgeFault('client-rejected', 'wrong secret'));
-    expect(await answerConnect(stage, { action: 'check' }, options)).toMatchObject({
-      kind: 'refused',
-      fault: 'client-rejected',
-    });
-  });
-
-  it('disconnects, and forgets in two steps only when asked to', async () => {
-    const stage = aConnectStage();
-    const event = { action: 'disconnect', partnerAccount: 'main' };
-    expect(await answerConnect(stage, event, options)).toEqual({ kind: 'disconnected', known: true });
-    expect(stage.beginForget).not.toHaveBeenCalled();
-    const generation = 1_763_640_000;
-    expect(await answerConnect(stage, { ...event, forget: true }, options)).toEqual({
-      kind: 'forgetting',
-      generation,
-    });
-    expect(stage.endForget).not.toHaveBeenCalled();
-    const rest = { action: 'forget', partnerAccount: 'main', generation };
-    expect(await answerConnect(stage, rest, options)).toEqual({ kind: 'forgotten' });
-    expect(stage.endForget).toHaveBeenCalledWith('main', generation);
-  });
-
-  it('gives the refusal of a forget as data: somebody connected the name again', async () => {
-    const stage = aConnectStage();
-    stage.endForget.mockRejectedValueOnce(new BridgeFault('account-busy', 'connected again'));
-    const event = { action: 'forget', partnerAccount: 'main', generation: 1_763_640_000 };
-    expect(await answerConnect(stage, event, options)).toMatchObject({
-      kind: 'refused',
-      fault: 'account-busy',
-    });
   });
 });

@@ -27,6 +27,107 @@ async function expectWhole(world: World, name: string) {
   expect((await world.state.vault.read(name))?.version).toBe(account.token?.version);
 }
 
+describe('connect', () => {
+  const connecting = async () => {
+    const world = await createWorld();
+    const request = { partnerAccount: 'shop', refreshToken: new Secret('theirs') };
+    const connect = (change: Partial<ConnectDeps> = {}) =>
+      createConnect({ ...world.connectDeps, ...change }).connect(request, world.options());
+    const connectByCode = (more: object = {}) =>
+      world.connect.connect({ partnerAccount: 'shop', ...code('code-1'), ...more }, world.options());
+    return { world, request, connect, connectByCode };
+  };
+
+  it("registers the feed from the service's clock less the overlap, or from the given time", async () => {
+    const { world, connect, connectByCode } = await connecting();
+
+    expect(await connect()).toMatchObject({
+      ...{ isNew: true, generation: Math.floor(world.clock.now() / 1000) },
+    });
+    expect((await world.feed('shop'))?.since).toBe('2026-11-20T11:55:00.000Z');
+    await connectByCode({ partnerAccount: 'other', since: '2026-01-01T00:00:00Z' });
+    expect((await world.feed('other'))?.since).toBe('2026-01-01T00:00:00Z');
+  });
+
+  it('exchanges a code with the scope and the redirect URI', async () => {
+    const { world, connectByCode } = await connecting();
+    await connectByCode();
+    await connectByCode({ redirectUri: 'https://here/' });
+
+    const grant = { type: 'authorization_code', ...code('code-1'), scope: 'v2 read write' };
+    expect(world.service.grants.slice(1)).toEqual([grant, { ...grant, redirectUri: 'https://here/' }]);
+  });
+
+  it('keeps the given refresh token if the answer has none; a code leaves none to keep', async () => {
+    const { world, connect, connectByCode } = await connecting();
+    world.service.state.tokens = () => ({ access_token: 'access-new', scope: 'write+read+v2' });
+    const noToken = { code: 'contract-broken', message: expect.stringMatching(/no usable refresh_token$/) };
+
+    await expect(connectByCode()).rejects.toMatchObject(noToken);
+    expect(await world.account('shop')).toBeUndefined();
+    expect(await connect()).toMatchObject({ scope: 'write read v2' });
+    expect((await world.state.vault.read('shop'))?.pair.refreshToken.reveal()).toBe('theirs');
+  });
+
+  it.each<[string, BridgeFault['code'], (world: World) => void]>([
+    [
+      'the scope is too small',
+      'scope-refused',
+      ({ service }) => {
+        service.state.tokens = () => ({ access_token: 'a', refresh_token: 'r', scope: 'read v2' });
+      },
+    ],
+    [
+      'the service refuses',
+      'grant-rejected',
+      ({ service }) => {
+        service.state.tokens = () => {
+          throw new BridgeFault('grant-rejected', 'invalid_grant');
+        };
+      },
+    ],
+  ])('stores nothing when %s', async (_why, fault, prepare) => {
+    const { world, connect } = await connecting();
+    prepare(world);
+
+    await expect(connect()).rejects.toMatchObject({ code: fault });
+    expect([await world.account('shop'), await world.feed('shop')]).toEqual([undefined, undefined]);
+    expect(await world.state.vault.read('shop')).toBeUndefined();
+  });
+
+  it.each([
+    [20_000, true],
+    [60_000, false],
+  ])('waits for another process that has the account in hand for %i ms', async (ms, isConnected) => {
+    const { world, connect } = await connecting();
+    await connect();
+    const startedAt = world.clock.now();
+    const refreshing = { holder: 'a refresh', startedAt, until: startedAt + ms };
+    await world.accounts.change('shop', (account) => ({ ...account, refreshing }));
+
+    const outcome = await connect().catch((fault: BridgeFault) => fault.code);
+
+    expect(outcome).toEqual(isConnected ? expect.objectContaining({ isNew: false }) : 'account-busy');
+    expect(world.clock.now() - startedAt).toBe(isConnected ? 20_000 : 59_500);
+  });
+
+  it.each([
+    new BridgeFault('transient', 'no answer', { status: 503, serviceCode: 'down', retryAfterMs: 5_000 }),
+    new Error('disk full'),
+  ])('passes on why a pair could not be stored: %s', async (error) => {
+    const { world, connect } = await connecting();
+
+    const fault = await connect({
+      vault: { ...world.state.vault, write: () => Promise.reject(error) },
+    }).catch((reason: unknown) => reason);
+
+    if (!(error instanceof BridgeFault)) return expect(fault).toBe(error);
+    const { code: kind, status, serviceCode, retryAfterMs } = error;
+    expect(fault).toMatchObject({ code: kind, status, serviceCode, retryAfterMs, cause: error });
+    expect(String(fault)).toMatch(/no answer \(.*not stored/);
+  });
+});
+
 describe('two first connects of one name at the same moment', () => {
   /** Both have exchanged their codes, a few seconds apart, and then the second one continues first. */
   async function race(isLate: (request: ConnectRequest) => boolean) {
@@ -82,36 +183,75 @@ describe('two first connects of one name at the same moment', () => {
   });
 });
 
-describe('connect on a known name that another connect has overtaken', () => {
-  it.each([{ sameUser: true }, { newUser: true }])('leaves what the other one wrote: %o', async (whose) => {
+describe('connect on a known name that another process has overtaken', () => {
+  const byOther = (world: World) =>
+    world.connect.connect({ partnerAccount: 'main', newUser: true, ...code('other') }, world.options());
+  const refreshed = async (world: World) => {
+    const rejectedVersion = (await world.account())?.token?.version ?? '';
+    const request = { partnerAccount: 'main', rejectedVersion, because: 'token-rejected' } as const;
+    expect(await world.refreshToken.refresh(request, world.options())).toEqual({ kind: 'renewed' });
+  };
+
+  it.each<
+    [string, Partial<ConnectRequest>, 'requestTokens' | 'register', (world: World) => Promise<unknown>]
+  >([
+    ['by connect, for the same user', { sameUser: true }, 'requestTokens', byOther],
+    ['by connect, for a new user', { newUser: true }, 'requestTokens', byOther],
+    ['by a refresh', { sameUser: true }, 'register', refreshed],
+  ])('leaves what the other one wrote: %s', async (_by, whose, where, overtake) => {
     const world = await createWorld();
-    const { endpoint, settings } = world.connectDeps;
-    const other = () =>
-      world.connect.connect({ partnerAccount: 'main', newUser: true, ...code('other') }, world.options());
+    const { endpoint, feedStates, settings } = world.connectDeps;
+    const late = async () => {
+      world.clock.advance(settings.lockMs);
+      await overtake(world);
+    };
     const slow = createConnect({
       ...world.connectDeps,
       endpoint: {
         async requestTokens(...args) {
-          world.clock.advance(settings.lockMs);
-          await other();
+          if (where === 'requestTokens') await late();
           return endpoint.requestTokens(...args);
         },
       },
+      feedStates: {
+        ...feedStates,
+        async register(feed) {
+          await feedStates.register(feed);
+          if (where === 'register') await late();
+        },
+      },
     });
+    const options = { deadlineMs: world.clock.now() + 600_000 };
 
     await expect(
-      slow.connect(
-        { partnerAccount: 'main', ...whose, ...code('slow') },
-        { deadlineMs: world.clock.now() + 600_000 },
-      ),
+      slow.connect({ partnerAccount: 'main', ...whose, ...code('slow') }, options),
     ).rejects.toMatchObject({ code: 'account-busy' });
 
     const account = await world.account();
     expect(stopOf(account as PartnerAccount)).toBeUndefined();
-    expect((await world.state.vault.read('main', account?.token?.version))?.pair.generation).toBe(
+    const pair = (await world.state.vault.read('main', account?.token?.version))?.pair;
+    expect([pair?.generation, (await world.feed())?.generation]).toEqual([
       account?.generation,
-    );
-    expect((await world.feed())?.generation).toBe(account?.generation);
+      account?.generation,
+    ]);
+  });
+
+  it('fails when the account was forgotten meanwhile', async () => {
+    const world = await createWorld();
+    const { vault } = world.connectDeps;
+    const stage = createConnect({
+      ...world.connectDeps,
+      vault: {
+        ...vault,
+        async write(...args) {
+          await world.accounts.remove('main');
+          return vault.write(...args);
+        },
+      },
+    });
+    const request = { partnerAccount: 'main', sameUser: true, ...code('slow') };
+
+    await expect(stage.connect(request, world.options())).rejects.toThrow(/forgotten/);
   });
 });
 
@@ -155,38 +295,6 @@ describe('connect for a new user under a known name', () => {
     expect(await rowOf(before.generation)).toMatchObject({ sequence: 1 });
     expect(await rowOf(connected.generation)).toBeUndefined();
     expect((await world.books()).listed).toBe(0);
-  });
-
-  it('is a greater generation each time, also within a second', async () => {
-    const { before, connect } = await published();
-
-    const [second, third] = [await connect(), await connect()];
-
-    expect(second.generation).toBeGreaterThan(before.generation);
-    expect(third.generation).toBeGreaterThan(second.generation);
-  });
-
-  it('takes nothing over that the bus was not told about the user before, and answers nothing', async () => {
-    const { world, before, connect } = await published();
-    world.events.refuse(() => true);
-    world.service.state.tokens = () => {
-      throw new BridgeFault('grant-rejected', 'invalid_grant');
-    };
-    await world.refreshToken.refresh(
-      { partnerAccount: 'main', rejectedVersion: before.token?.version ?? '', because: 'token-rejected' },
-      world.options(),
-    );
-    expect(holdOf(await world.account(), 'authorization')?.reason).toBe('refresh-token-rejected');
-    world.events.refuse(() => false);
-    world.service.state.tokens = () => ({
-      ...{ access_token: 'access-other', refresh_token: 'refresh-other', expires_in: 86_400 },
-      ...{ token_type: 'bearer', scope: 'v2 read write' },
-    });
-
-    await connect();
-
-    expect(await world.account()).not.toHaveProperty('holds');
-    expect(await world.account()).not.toHaveProperty('owedEvents');
   });
 
   it('lets go what waits of the user before, and of the next one finds everything', async () => {

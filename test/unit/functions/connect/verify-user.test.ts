@@ -1,11 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createConnect } from '../../../../functions/connect/connect.ts';
-import { firstRow } from '../../../../functions/fan-out/advert.ts';
 import { BridgeFault } from '../../../../shared/domain/faults.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import { holdOf } from '../../../helpers/holds.ts';
-import { progress } from '../../../helpers/records.ts';
-import { createTokenWorld } from '../../../helpers/token-world.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
 /** `main` is connected and has published an event of advert 1; then a user authorizes under its name. */
@@ -45,20 +41,6 @@ describe('connect on a known name', () => {
     expect(holdOf(await world.account(), 'authorization')).toBeUndefined();
   });
 
-  it('refuses another user also where all that was published is that an advert is gone', async () => {
-    const gone = await createWorld();
-    gone.service.remove('1');
-    await gone.round();
-    await gone.handleBatch();
-    gone.clock.advance(60_000);
-    await gone.handleBatch();
-    expect(await gone.books()).toMatchObject({ events: 0, unavailable: 1 });
-    gone.service.feedPage = async () => ({ page: { data: ['900'], hasMore: false } });
-
-    const request = { partnerAccount: 'main', code: new Secret('code-1') };
-    await expect(gone.connect.connect(request, gone.options())).rejects.toMatchObject({ code: 'other-user' });
-  });
-
   it('knows the user by any advert of the page, however many new ones stand before it', async () => {
     const newOnes = Array.from({ length: 250 }, (_, index) => `${9_000 + index}`);
     listing([...newOnes, '1']);
@@ -90,14 +72,6 @@ describe('connect on a known name', () => {
       ['access-4', '2026-11-20T11:55:00.000Z', 1000, 'main', 3_000],
       ['access-4', '2026-11-20T11:55:00.000Z', 1000, 'main', 3_000],
     ]);
-  });
-
-  it('takes a word for it that the user is the same', async () => {
-    listing(['900']);
-
-    const connected = await again({ sameUser: true });
-    expect(connected).toMatchObject({ isNew: false });
-    expect(connected.userUnverified).toBeUndefined();
   });
 
   it.each<[string, () => void, RegExp]>([
@@ -164,20 +138,6 @@ describe('connect on a known name', () => {
       expect(asked).toEqual([nineDaysAgo, expect.any(String)]);
     });
 
-    it('takes the same user when the stored last success lies in the future, and so says nothing', async () => {
-      const key = { partnerAccount: 'main', feed: 'adverts' };
-      const now = world.clock.now();
-      const lease = await world.state.feedStates.acquire(key, { holder: 'test', nowMs: now, leaseMs: 1_000 });
-      if (!lease || !('etag' in lease)) throw new Error('no lease');
-      const page = progress({ since: lease.state.since, lastSuccess: now + 30 * dayMs });
-      await world.state.feedStates.advance(lease, page, { nowMs: now, leaseMs: 'ended' });
-      changes = [{ id: '1', daysAgo: 5 }];
-
-      const connected = await again();
-
-      expect(connected.userUnverified).toBeUndefined();
-    });
-
     it.each([
       ['a few', 1],
       ['more than a page', 20],
@@ -227,57 +187,5 @@ describe('the first request for the feed', () => {
       reason: 'insufficient_scope',
     });
     expect(await world.state.vault.read('second')).toBeDefined();
-  });
-});
-
-/** The rules of the feed itself: the sandbox, over HTTP, with adverts by the thousand. */
-describe('connect on a name that has been polled for a month', () => {
-  const dayMs = 86_400_000;
-
-  /** `main` and `other` have changed many adverts every day; that of `main` was read until a day ago. */
-  async function monthLater() {
-    const world = await createTokenWorld({ users: [{ name: 'main' }, { name: 'other' }] });
-    const { control } = world.sandbox;
-    const known = new Set<string>();
-    for (let day = 0; day < 30; day += 1) {
-      for (const id of control.createAdverts(300, { user: 'main' })) if (day < 29) known.add(id);
-      control.createAdverts(200, { user: 'other' });
-      world.clock.advance(dayMs);
-    }
-    const [registered] = await world.state.feedStates.list();
-    if (!registered) throw new Error('no feed');
-    const lastSuccess = world.clock.now() - dayMs;
-    const stage = createConnect({
-      ...world.deps,
-      feedStates: { ...world.state.feedStates, list: async () => [{ ...registered, lastSuccess }] },
-      knownAdverts: { read: async ({ advertId }) => (known.has(advertId) ? firstRow : undefined) },
-      bookKeeper: {
-        read: async (...key) => ({ ...(await world.state.bookKeeper.read(...key)), events: known.size }),
-      },
-    });
-    const again = (user: string) =>
-      stage.connect(
-        { partnerAccount: 'main', refreshToken: new Secret(control.issueRefreshToken(user)) },
-        world.options(),
-      );
-    return { world, again };
-  }
-
-  it('knows the user again', async () => {
-    const { again } = await monthLater();
-
-    const connected = await again('main');
-
-    expect(connected).toMatchObject({ isNew: false, feed: { kind: 'read' } });
-    expect(connected.userUnverified).toBeUndefined();
-  });
-
-  it('refuses another one', async () => {
-    const { world, again } = await monthLater();
-    const before = await world.stored();
-
-    await expect(again('other')).rejects.toMatchObject({ code: 'other-user' });
-
-    expect(await world.stored()).toEqual(before);
   });
 });

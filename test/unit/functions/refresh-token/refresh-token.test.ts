@@ -1,396 +1,301 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createConnect } from '../../../../functions/connect/connect.ts';
+import type { RefreshDeps, TokenRefresh } from '../../../../functions/refresh-token/refresh-lock.ts';
 import { createRefreshToken } from '../../../../functions/refresh-token/refresh-token.ts';
-import { checked } from '../../../../shared/contract/checks.ts';
-import { envelope } from '../../../../shared/contract/events.ts';
-import type { Rejection } from '../../../../shared/contract/invocations.ts';
+import { ShapeError } from '../../../../shared/contract/checks.ts';
+import type { RefreshOutcome } from '../../../../shared/contract/invocations.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { BridgeFault } from '../../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import { createPartnerAccounts } from '../../../../shared/state/partner-accounts.ts';
-import { holdOf } from '../../../helpers/holds.ts';
+import { holdOf, stopped, tokenHold } from '../../../helpers/holds.ts';
+import { partnerAccount } from '../../../helpers/records.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
 const dayMs = 86_400_000;
+let world: World;
+beforeEach(async () => {
+  world = await createWorld();
+  world.service.grants.length = 0;
+});
 
-describe('refresh-token', () => {
-  let world: World;
-  const version = async () => (await world.account())?.token?.version ?? '';
-  const refresh = async (rejectedVersion?: string, because: Rejection = 'token-rejected') =>
-    world.refreshToken.refresh(
-      { partnerAccount: 'main', rejectedVersion: rejectedVersion ?? (await version()), because },
-      world.options(),
-    );
-  const stored = async () => {
-    const read = await world.state.vault.read('main');
-    return {
-      access: read?.pair.accessToken.reveal(),
-      refresh: read?.pair.refreshToken.reveal(),
-      scope: read?.pair.scope,
-    };
+const version = async () => (await world.account())?.token?.version ?? '';
+const refresh = async (change: Partial<TokenRefresh> = {}, deps: RefreshDeps = world.tokenDeps) => {
+  const request = { partnerAccount: 'main', rejectedVersion: await version(), ...change };
+  return createRefreshToken(deps).refresh({ because: 'token-rejected', ...request }, world.options());
+};
+const connect = (partnerAccount = 'main', refreshToken = 'theirs') =>
+  world.connect.connect({ partnerAccount, refreshToken: new Secret(refreshToken) }, world.options());
+const stored = async () => {
+  const pair = (await world.state.vault.read('main'))?.pair;
+  return [pair?.accessToken.reveal(), pair?.refreshToken.reveal(), pair?.scope];
+};
+const change = (changed: (account: PartnerAccount) => PartnerAccount) =>
+  world.accounts.change('main', changed);
+const refuse = (code: BridgeFault['code'], cause?: Error) => {
+  world.service.state.tokens = () => {
+    throw new BridgeFault(code, 'refused', { cause });
   };
-  const refuse = (code: BridgeFault['code']) => {
-    world.service.state.tokens = () => {
-      throw new BridgeFault(code, `told to be ${code}`);
-    };
-  };
-  const answer = (change: object) => {
-    world.service.state.tokens = () => ({
-      access_token: 'access-new',
-      refresh_token: 'refresh-new',
-      expires_in: 86_400,
-      token_type: 'bearer',
-      scope: 'v2 read write',
-      ...change,
-    });
-  };
-  const types = () => world.published().map((event) => event['detail-type']);
-
-  beforeEach(async () => {
-    world = await createWorld();
-    world.service.grants.length = 0;
+};
+const answer = (changed: object) => {
+  world.service.state.tokens = () => ({
+    ...{ access_token: 'access-new', refresh_token: 'refresh-new', expires_in: 86_400 },
+    ...{ token_type: 'bearer', scope: 'v2 read write' },
+    ...changed,
   });
+};
+const types = () => world.published().map((event) => event['detail-type']);
+const attention = () => world.observer.counted(metrics.needsAttention);
 
-  it('stores the pair that the service returns and tells the account of it', async () => {
+describe('a refresh', () => {
+  it('stores the new pair, and names its version in the row and the log', async () => {
     answer({});
 
     expect(await refresh()).toEqual({ kind: 'renewed' });
 
-    expect(await stored()).toEqual({ access: 'access-new', refresh: 'refresh-new', scope: 'v2 read write' });
+    expect(await stored()).toEqual(['access-new', 'refresh-new', 'v2 read write']);
+    const tokenVersion = (await world.state.vault.read('main'))?.version;
+    const now = world.clock.now();
     expect((await world.account())?.token).toEqual({
-      version: (await world.state.vault.read('main'))?.version,
-      expiresAt: world.clock.now() + dayMs,
-      usedAt: world.clock.now(),
+      ...{ version: tokenVersion, expiresAt: now + dayMs, usedAt: now },
     });
     expect((await world.account())?.refreshing).toBeUndefined();
+    expect(world.observer.lines.at(-1)?.fields).toEqual({ partnerAccount: 'main', tokenVersion });
   });
 
   it('counts the lifetime from before the request, and the use from its answer', async () => {
-    const { requestTokens } = world.service;
-    const endpoint = {
-      requestTokens: async (...call: Parameters<typeof requestTokens>) => {
-        const received = await requestTokens(...call);
-        return { ...received, receivedAt: received.sentAt + 3_000 };
-      },
-    };
-    const slow = createRefreshToken({ ...world.tokenDeps, endpoint });
-    const request = {
-      partnerAccount: 'main',
-      rejectedVersion: await version(),
-      because: 'expired',
-    } as const;
-    answer({ expires_in: 60 });
     const sentAt = world.clock.now();
+    const endpoint = {
+      requestTokens: async (...call: Parameters<typeof world.service.requestTokens>) => ({
+        ...(await world.service.requestTokens(...call)),
+        receivedAt: sentAt + 3_000,
+      }),
+    };
+    answer({ expires_in: 60 });
 
-    await slow.refresh(request, world.options());
+    await refresh({}, { ...world.tokenDeps, endpoint });
 
     expect((await world.account())?.token).toMatchObject({
-      expiresAt: sentAt + 60_000,
-      usedAt: sentAt + 3_000,
+      ...{ expiresAt: sentAt + 60_000, usedAt: sentAt + 3_000 },
     });
   });
 
-  it('says which version it stored', async () => {
-    await refresh();
+  const notSent: readonly [string, Partial<TokenRefresh>, () => unknown, RefreshOutcome][] = [
+    [
+      'of an unknown account',
+      { partnerAccount: 'nobody' },
+      () => undefined,
+      { kind: 'stopped', reason: 'partner account nobody is not connected' },
+    ],
+    [
+      'of an account whose secret is gone',
+      {},
+      () => world.state.vault.remove('main'),
+      { kind: 'stopped', reason: 'refresh-token-rejected' },
+    ],
+    [
+      'of a stopped account',
+      {},
+      () => change((account) => ({ ...account, ...stopped('disconnected') })),
+      { kind: 'stopped', reason: 'disconnected' },
+    ],
+    [
+      'of an unused token of a stopped account',
+      { because: 'unused' },
+      () => change((account) => ({ ...account, ...stopped('disconnected') })),
+      { kind: 'stopped', reason: 'disconnected' },
+    ],
+    ['of a version that was replaced', { rejectedVersion: 'older' }, () => undefined, { kind: 'renewed' }],
+    [
+      'of a secret that was edited by hand',
+      {},
+      () => world.state.vault.edit('main', '{"accessToken": "x"'),
+      { kind: 'failed', fault: 'malformed-state', reason: expect.any(String) as never },
+    ],
+    [
+      'for a wider scope, which no refresh brings',
+      { because: 'scope-insufficient' },
+      () => undefined,
+      { kind: 'stopped', reason: 'scope-insufficient' },
+    ],
+    [
+      'of an account whose token is on hold',
+      {},
+      () => change((account) => ({ ...account, holds: [tokenHold(world.clock.now() + 60_000)] })),
+      { kind: 'paused', untilMs: Date.parse('2026-11-20T12:01:00Z'), reason: 'tired' },
+    ],
+  ];
+  it.each(notSent)('%s sends no request', async (_what, request, prepare, outcome) => {
+    const rejectedVersion = await version();
+    await prepare();
 
-    expect(world.observer.lines.at(-1)).toMatchObject({
-      level: 'info',
-      fields: { partnerAccount: 'main', tokenVersion: await version() },
-    });
+    expect(await refresh({ rejectedVersion, ...request })).toEqual(outcome);
+    expect(world.service.grants).toEqual([]);
   });
 
-  it('keeps what the answer leaves out', async () => {
-    answer({ refresh_token: undefined, scope: undefined });
-    await refresh();
+  it.each(['transient', 'rate-limited', 'paused', 'client-rejected'] as const)(
+    'that fails as %s stops nobody, and is logged with its reason',
+    async (fault) => {
+      const cause = new Error('deep down');
+      refuse(fault, cause);
 
-    expect(await stored()).toEqual({ access: 'access-new', refresh: 'refresh-1', scope: 'v2 read write' });
-  });
+      expect(await refresh()).toEqual({ kind: 'failed', fault, reason: 'refused' });
 
-  it('does nothing when the rejected token has been replaced already', async () => {
-    const old = await version();
-    await refresh();
+      expect(await world.account()).not.toHaveProperty('holds');
+      expect(await world.account()).not.toHaveProperty('refreshing');
+      const isBad = fault === 'client-rejected';
+      expect(attention()).toBe(isBad ? 1 : 0);
+      expect(world.observer.lines.at(-1)).toMatchObject({
+        level: isBad ? 'error' : 'warn',
+        fields: { partnerAccount: 'main', fault, reason: 'refused', error: cause },
+      });
+    },
+  );
 
-    expect(await refresh(old)).toEqual({ kind: 'renewed' });
+  it('is made once for several requests, and after the lock of a dead process has expired', async () => {
+    const rejectedVersion = await version();
+    const all = await Promise.all([1, 2, 3].map(() => refresh({ rejectedVersion })));
+    expect(all.map(({ kind }) => kind).sort()).toEqual(['busy', 'busy', 'renewed']);
     expect(world.service.grants).toHaveLength(1);
-  });
 
-  it('lets one caller refresh while the others hear that it is under way', async () => {
-    const rejected = await version();
-
-    const outcomes = await Promise.all([refresh(rejected), refresh(rejected), refresh(rejected)]);
-
-    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['busy', 'busy', 'renewed']);
-    expect(world.service.grants).toHaveLength(1);
-  });
-
-  it('takes the lock of a refresh that died when its time is over', async () => {
-    const account = await world.accounts.read('main');
-    if (!account) throw new Error('not connected');
-    const lock = { holder: 'dead', startedAt: world.clock.now(), until: world.clock.now() + 90_000 };
-    await world.accounts.change(account.name, () => ({ ...account, refreshing: lock }));
-
+    const startedAt = world.clock.now();
+    await change((account) => ({
+      ...account,
+      refreshing: { holder: 'dead', startedAt, until: startedAt + 90_000 },
+    }));
     expect(await refresh()).toMatchObject({ kind: 'busy' });
     world.clock.advance(90_000);
     expect(await refresh()).toEqual({ kind: 'renewed' });
   });
 
-  it('goes on with a pair that a crash kept from being told of', async () => {
-    const rejected = await version();
+  it.each([
+    ['with another token ends a hold', 'access-new', false],
+    ['with the same token leaves a hold as it is', 'access-1', true],
+  ])('of an unused refresh token %s', async (_case, access_token, stays) => {
+    const hold = tokenHold(world.clock.now() + 60_000);
+    await change((account) => ({ ...account, holds: [hold] }));
+    answer({ access_token });
+
+    expect(await refresh({ because: 'unused' })).toEqual({ kind: 'renewed' });
+
+    expect(holdOf(await world.account(), 'token')).toEqual(stays ? hold : undefined);
+  });
+});
+
+describe('a pair that a crashed refresh has stored', () => {
+  const write = async (change: object) => {
     const pair = (await world.state.vault.read('main'))?.pair;
     if (!pair) throw new Error('no pair');
-    const newer = await world.state.vault.write('main', { ...pair, follows: rejected });
+    return world.state.vault.write('main', { ...pair, follows: await version(), ...change });
+  };
 
-    expect(await refresh(rejected)).toEqual({ kind: 'renewed' });
+  it.each([false, true])('is used without a request; new history begun since: %s', async (isNewHistory) => {
+    const rejectedVersion = await version();
+    const newer = await write({});
+    if (isNewHistory)
+      await change(({ generation, token, ...account }) => ({
+        ...account,
+        ...(token && { token: { ...token, issuedFor: generation } }),
+        generation: generation + 1,
+      }));
 
-    expect(await version()).toBe(newer);
-    expect(world.service.grants).toHaveLength(0);
+    expect(await refresh({ rejectedVersion })).toEqual({ kind: 'renewed' });
+    expect([await version(), world.service.grants]).toEqual([newer, []]);
   });
 
-  it('goes on with such a pair when a new history has begun since', async () => {
-    const rejected = await version();
-    const pair = (await world.state.vault.read('main'))?.pair;
-    if (!pair) throw new Error('no pair');
-    const newer = await world.state.vault.write('main', { ...pair, follows: rejected });
-    await world.accounts.change('main', ({ generation, token, ...account }) => ({
-      ...account,
-      ...(token && { token: { ...token, issuedFor: generation } }),
-      generation: generation + 1,
-    }));
+  it.each([{ follows: 'an older version' }, { generation: 1 }])('is not used with %j', async (odd) => {
+    const [, before] = await stored();
+    const ignored = await write(odd);
 
-    expect(await refresh(rejected)).toEqual({ kind: 'renewed' });
+    expect(await refresh()).toEqual({ kind: 'renewed' });
 
-    expect(await version()).toBe(newer);
-    expect(world.service.grants).toHaveLength(0);
+    expect(world.service.grants).toMatchObject([{ refreshToken: new Secret(before ?? '') }]);
+    expect(await version()).not.toBe(ignored);
   });
 
-  it('uses no pair that does not follow from the one that the row names', async () => {
-    const rejected = await version();
-    const pair = (await world.state.vault.read('main'))?.pair;
-    if (!pair) throw new Error('no pair');
-    await world.state.vault.write('main', { ...pair, follows: 'a version of before' });
-    await world.state.vault.write('main', { ...pair, follows: rejected, generation: pair.generation - 1 });
-
-    expect(await refresh(rejected)).toEqual({ kind: 'renewed' });
-
-    expect(world.service.grants).toMatchObject([{ refreshToken: pair.refreshToken }]);
-    const stored = await world.state.vault.read('main', await version());
-    expect(stored?.pair).toMatchObject({ follows: rejected, generation: pair.generation });
-  });
-
-  it('waits for a pair that reads do not show yet', async () => {
+  it('is waited for until reads show it', async () => {
     const { vault } = world.tokenDeps;
     let missing = 3;
     const read: typeof vault.read = async (...args) => (missing-- > 0 ? undefined : vault.read(...args));
-    const { createRefreshToken } = await import('../../../../functions/refresh-token/refresh-token.ts');
-    const stage = createRefreshToken({ ...world.tokenDeps, vault: { ...vault, read } });
-    const rejectedVersion = await version();
 
-    expect(
-      await stage.refresh({ partnerAccount: 'main', rejectedVersion, because: 'expired' }, world.options()),
-    ).toEqual({ kind: 'renewed' });
+    expect(await refresh({}, { ...world.tokenDeps, vault: { ...vault, read } })).toEqual({ kind: 'renewed' });
+  });
+});
+
+describe('a refresh whose process stood still until its lock had expired', () => {
+  const frozen = (meanwhile: () => Promise<unknown>) => ({
+    ...world.tokenDeps,
+    endpoint: {
+      requestTokens: async (...call: Parameters<typeof world.service.requestTokens>) => {
+        world.clock.advance(90_000);
+        await meanwhile();
+        return world.service.requestTokens(...call);
+      },
+    },
   });
 
-  it('stores no pair of an account that was disconnected while its process stood still', async () => {
-    const requestTokens: typeof world.service.requestTokens = async (...call) => {
-      const received = await world.service.requestTokens(...call);
-      world.clock.advance(90_000);
-      await world.connect.disconnect('main');
-      return received;
-    };
-    const { createRefreshToken } = await import('../../../../functions/refresh-token/refresh-token.ts');
-    const stage = createRefreshToken({ ...world.tokenDeps, endpoint: { requestTokens } });
-    const rejectedVersion = await version();
-
-    await stage.refresh(
-      { partnerAccount: 'main', rejectedVersion, because: 'expired' },
-      { deadlineMs: world.clock.now() + 600_000 },
+  it('stores no pair of an account that was disconnected meanwhile', async () => {
+    await refresh(
+      {},
+      frozen(() => world.connect.disconnect('main')),
     );
 
     expect(await world.state.vault.read('main')).toBeUndefined();
   });
 
-  describe('when the service rejects the refresh token', () => {
-    it('stops the account, tells of it once, and keeps the cursor', async () => {
-      world.service.change('1', 'active');
-      await world.round();
-      refuse('grant-rejected');
+  it('stops no account that another process has in hand', async () => {
+    refuse('grant-rejected');
+    const now = world.clock.now();
+    const refreshing = { holder: 'another', startedAt: now + 90_000, until: now + 180_000 };
 
-      expect(await refresh()).toEqual({ kind: 'stopped', reason: 'refresh-token-rejected' });
-      expect(await refresh()).toEqual({ kind: 'stopped', reason: 'refresh-token-rejected' });
-      // Pages for each account that stops, also while another one is stopped.
-      expect(world.observer.counted(metrics.needsAttention)).toBe(1);
-      await world.refreshToken.sweep(world.options());
+    expect(
+      await refresh(
+        {},
+        frozen(() => change((account) => ({ ...account, refreshing }))),
+      ),
+    ).toEqual({
+      kind: 'renewed',
+    });
+    expect(await world.account()).not.toHaveProperty('holds');
+  });
+});
 
-      expect(types()).toEqual(['PartnerAuthorizationRequired']);
-      expect(checked(envelope, world.published()[0], 'event')).toMatchObject({
+describe('a stop', () => {
+  it.each<[string, () => unknown, string]>([
+    ['because of the refresh token', () => refuse('grant-rejected'), 'refresh-token-rejected'],
+    ['because of the scope', () => answer({ scope: 'v2 read' }), 'scope-insufficient'],
+  ])('%s is announced once, keeps the cursor, and ends with connect', async (_why, happen, reason) => {
+    world.service.change('1', 'active');
+    await world.round();
+    happen();
+
+    expect(await refresh()).toEqual({ kind: 'stopped', reason });
+    expect(await refresh()).toEqual({ kind: 'stopped', reason });
+    expect(await world.refreshToken.sweep(world.options())).toEqual({ refreshed: [], failed: [] });
+    expect(await world.round()).toMatchObject({ polls: [], stopped: ['main'] });
+    expect(attention()).toBe(1);
+    expect(world.published()).toMatchObject([
+      {
+        'detail-type': 'PartnerAuthorizationRequired',
         resources: ['advert-bridge/main'],
-        detail: { metadata: { partnerAccount: 'main' }, data: { reason: 'refresh-token-rejected' } },
-      });
-      expect((await world.feed())?.cursor).toBe('1');
-      expect(await world.round()).toMatchObject({ polls: [], stopped: ['main'] });
-    });
-
-    it('believes it only while it has the lock', async () => {
-      const rejected = await version();
-      world.service.state.tokens = () => {
-        throw new BridgeFault('grant-rejected', 'invalid_grant');
-      };
-      const endpoint = {
-        requestTokens: async (...call: Parameters<typeof world.service.requestTokens>) => {
-          const until = world.clock.now() + 90_000;
-          const refreshing = { holder: 'another process', startedAt: world.clock.now(), until };
-          await world.accounts.change('main', (account) => ({ ...account, refreshing }));
-          return world.service.requestTokens(...call);
-        },
-      };
-      const { createRefreshToken } = await import('../../../../functions/refresh-token/refresh-token.ts');
-
-      const outcome = await createRefreshToken({ ...world.tokenDeps, endpoint }).refresh(
-        { partnerAccount: 'main', rejectedVersion: rejected, because: 'token-rejected' },
-        world.options(),
-      );
-
-      expect(outcome).toEqual({ kind: 'renewed' });
-      expect(holdOf(await world.account(), 'authorization')).toBeUndefined();
-    });
-
-    it('publishes the event later when the bus refuses it now', async () => {
-      refuse('grant-rejected');
-      world.events.refuse();
-      await refresh();
-      world.events.accept();
-      await world.refreshToken.sweep(world.options());
-      await world.refreshToken.sweep(world.options());
-
-      expect(types()).toEqual(['PartnerAuthorizationRequired']);
-    });
-
-    it.each<[string, () => unknown]>([
-      ['the refresh token was rejected', () => refuse('grant-rejected')],
-      ['the scope no longer sufficed', () => answer({ scope: 'v2 read' })],
-    ])(
-      'goes on, after %s, when it is connected again: told once, and nothing that changed in between is missing',
-      async (_why, happen) => {
-        await world.round();
-        happen();
-        expect(await refresh()).toMatchObject({ kind: 'stopped' });
-        world.service.change('1', 'active');
-        answer({});
-        const request = { partnerAccount: 'main', refreshToken: new Secret('fresh') };
-
-        const connected = await world.connect.connect(request, world.options());
-        await world.connect.connect(request, world.options());
-        await world.round();
-        await world.handleBatch();
-
-        expect(connected).toMatchObject({ isNew: false });
-        expect(types()).toEqual([
-          'PartnerAuthorizationRequired',
-          'PartnerAuthorizationRestored',
-          'AdvertStatusChanged',
-        ]);
-        expect(world.service.feedRequests.at(-1)?.cursor).toBe('0');
+        detail: { metadata: { partnerAccount: 'main' }, data: { reason } },
       },
-    );
+    ]);
+    if (reason === 'scope-insufficient') expect((await stored())[0]).toBe('access-new');
 
-    describe('and the account is disconnected before it is connected again', () => {
-      const connect = () =>
-        world.connect.connect({ partnerAccount: 'main', refreshToken: new Secret('fresh') }, world.options());
-
-      beforeEach(async () => {
-        refuse('grant-rejected');
-        await refresh();
-        answer({});
-      });
-
-      it('tells once that it goes on, however often it was disconnected', async () => {
-        await world.connect.disconnect('main');
-        await world.connect.disconnect('main');
-        expect(types()).toEqual(['PartnerAuthorizationRequired']);
-
-        await connect();
-        await world.connect.disconnect('main');
-        await connect();
-
-        expect(types()).toEqual(['PartnerAuthorizationRequired', 'PartnerAuthorizationRestored']);
-        expect(checked(envelope, world.published()[1], 'event')).toMatchObject({
-          detail: { data: { reason: 'connected-again' } },
-        });
-        expect(await world.round()).toMatchObject({ stopped: [], polls: [{ end: 'up-to-date' }] });
-      });
-
-      it('tells so later when the bus refuses it now', async () => {
-        await world.connect.disconnect('main');
-        world.events.refuse();
-        await connect();
-        world.events.accept();
-        await world.refreshToken.sweep(world.options());
-        await world.refreshToken.sweep(world.options());
-
-        expect(types()).toEqual(['PartnerAuthorizationRequired', 'PartnerAuthorizationRestored']);
-      });
-
-      it('tells nothing when it was forgotten: its generation is over', async () => {
-        const before = await world.account();
-        await world.connect.forget('main');
-        const again = await connect();
-
-        expect(types()).toEqual(['PartnerAuthorizationRequired']);
-        expect(again.generation).toBeGreaterThan(before?.generation ?? 0);
-      });
-    });
-
-    it('asks the service for nothing while the account is stopped', async () => {
-      refuse('grant-rejected');
-      await refresh();
-      world.service.grants.length = 0;
-
-      expect(await world.refreshToken.sweep(world.options())).toEqual({ refreshed: [], failed: [] });
-
-      expect(world.service.grants).toEqual([]);
-      expect(holdOf(await world.account(), 'authorization')).toBeDefined();
-    });
+    world.service.change('2', 'active');
+    answer({});
+    expect(await connect()).toMatchObject({ isNew: false });
+    await connect();
+    await world.round();
+    await world.handleBatch();
+    expect(types().slice(0, 3)).toEqual([
+      ...['PartnerAuthorizationRequired', 'PartnerAuthorizationRestored', 'AdvertStatusChanged'],
+    ]);
+    expect(world.service.feedRequests.at(-1)?.cursor).toBe('1');
   });
 
-  it.each(['transient', 'rate-limited', 'paused', 'client-rejected'] as const)(
-    'stops nobody for a fault that is %s',
-    async (code) => {
-      refuse(code);
-
-      expect(await refresh()).toMatchObject({ kind: 'failed', fault: code });
-
-      expect(holdOf(await world.account(), 'authorization')).toBeUndefined();
-      expect((await world.account())?.refreshing).toBeUndefined();
-      expect(world.observer.counted(metrics.needsAttention)).toBe(code === 'client-rejected' ? 1 : 0);
-    },
-  );
-
-  it('leaves it to the answers whether a token is bad that the service rejects and returns again', async () => {
-    const current = (await stored()).access;
-    answer({ access_token: current });
-
-    expect(await refresh()).toEqual({ kind: 'renewed' });
-    expect((await world.accounts.read('main'))?.holds).toBeUndefined();
-  });
-
-  it('does not pause an account whose token has run out by its own clock alone', async () => {
-    const current = (await stored()).access;
-    answer({ access_token: current, expires_in: 0 });
-
-    expect(await refresh(undefined, 'expired')).toEqual({ kind: 'renewed' });
-  });
-
-  it('stops an account whose scope no longer suffices, with the new pair stored first', async () => {
-    answer({ scope: 'v2 read' });
-
-    expect(await refresh()).toEqual({ kind: 'stopped', reason: 'scope-insufficient' });
-    expect((await stored()).access).toBe('access-new');
-    expect(types()).toEqual(['PartnerAuthorizationRequired']);
-    expect(world.observer.counted(metrics.needsAttention)).toBe(1);
-  });
-
-  it('tells of a stop once, also when the write that says so is carried out and answered as a conflict', async () => {
+  it('is announced once although its write is carried out and answered as a conflict', async () => {
     const { store } = world.state;
     let answered = 0;
     const accounts = createPartnerAccounts({
@@ -402,158 +307,105 @@ describe('refresh-token', () => {
         return answered > 1 ? put : { conflict: await store.get(key) };
       },
     });
-    const doubting = createRefreshToken({ ...world.tokenDeps, accounts });
     answer({ scope: 'v2 read' });
-    const request = {
-      partnerAccount: 'main',
-      rejectedVersion: await version(),
-      because: 'token-rejected',
-    } as const;
 
-    expect(await doubting.refresh(request, world.options())).toMatchObject({ kind: 'stopped' });
+    expect(await refresh({}, { ...world.tokenDeps, accounts })).toMatchObject({ kind: 'stopped' });
     expect(types()).toEqual(['PartnerAuthorizationRequired']);
   });
 
-  it('stops an account that met a scope too small, without a refresh', async () => {
-    expect(await refresh(undefined, 'scope-insufficient')).toEqual({
-      kind: 'stopped',
-      reason: 'scope-insufficient',
-    });
-    expect(world.service.grants).toHaveLength(0);
+  it('before a disconnect ends once, announced when the bus accepts it', async () => {
+    refuse('grant-rejected');
+    world.events.refuse();
+    await refresh();
+    world.events.accept();
+    await world.refreshToken.sweep(world.options());
+    answer({});
+    await world.connect.disconnect('main');
+    await world.connect.disconnect('main');
+    expect(types()).toEqual(['PartnerAuthorizationRequired']);
+
+    world.events.refuse();
+    await connect();
+    world.events.accept();
+    await world.refreshToken.sweep(world.options());
+    await world.connect.disconnect('main');
+    await connect();
+
+    expect(types()).toEqual(['PartnerAuthorizationRequired', 'PartnerAuthorizationRestored']);
+    expect(await world.round()).toMatchObject({ stopped: [], polls: [{ end: 'up-to-date' }] });
   });
 
-  it('reports a secret edited by hand and does not overwrite it', async () => {
-    const rejected = await version();
-    world.state.vault.edit('main', '{"accessToken": "x"');
+  it('of a forgotten account ends unannounced', async () => {
+    refuse('grant-rejected');
+    await refresh();
+    answer({});
+    await world.connect.forget('main');
+    await connect();
 
-    expect(await refresh(rejected)).toMatchObject({ kind: 'failed', fault: 'malformed-state' });
-    expect(world.service.grants).toHaveLength(0);
-    expect(world.observer.counted(metrics.needsAttention)).toBe(1);
+    expect(types()).toEqual(['PartnerAuthorizationRequired']);
+  });
+});
+
+describe('a sweep', () => {
+  const sweep = (ms = 60_000) => world.refreshToken.sweep({ deadlineMs: world.clock.now() + ms });
+
+  it('publishes owed events in their order, each once', async () => {
+    await change((account) => ({ ...account, owedEvents: ['"one"', '"two"', '"three"'] }));
+    world.events.refuse((envelope) => envelope === '"two"');
+
+    await sweep();
+    expect((await world.account())?.owedEvents).toEqual(['"two"', '"three"']);
+    world.events.refuse(() => false);
+    await sweep();
+
+    expect(world.events.accepted).toEqual(['"one"', '"two"', '"three"']);
+    expect(await world.account()).not.toHaveProperty('owedEvents');
   });
 
-  it('refreshes on schedule what has run out, and nothing else', async () => {
-    expect(await world.refreshToken.sweep(world.options())).toEqual({ refreshed: [], failed: [] });
+  it('refreshes what has expired, the refresh token first that was unused longest', async () => {
+    expect(await sweep()).toEqual({ refreshed: [], failed: [] });
+    world.clock.advance(1_000);
+    await connect('earlier');
+    world.clock.advance(1_000);
+    await connect('a-later');
+    await world.accounts.add(partnerAccount({ name: 'b-bare' }));
     world.clock.advance(dayMs);
-    expect(await world.refreshToken.sweep(world.options())).toEqual({ refreshed: ['main'], failed: [] });
+
+    expect(await sweep(4_999)).toEqual({ refreshed: [], failed: [] });
+    expect(world.observer.lines.at(-1)).toMatchObject({ level: 'warn', fields: { count: 3 } });
+    expect(await sweep(5_000)).toEqual({ refreshed: ['main', 'earlier', 'a-later'], failed: [] });
   });
 
-  it('calls for a person a week before an unused refresh token dies', async () => {
+  it('names an account whose refresh token dies within a week, unless it is stopped', async () => {
     refuse('transient');
     world.clock.advance(22 * dayMs);
-    await world.refreshToken.sweep(world.options());
-    expect(world.observer.counted(metrics.needsAttention)).toBe(0);
+    expect(await sweep()).toEqual({ refreshed: [], failed: ['main'] });
+    expect(attention()).toBe(0);
     world.clock.advance(dayMs);
-    await world.refreshToken.sweep(world.options());
-    expect(world.observer.counted(metrics.needsAttention)).toBe(1);
+    await sweep();
+    expect(attention()).toBe(1);
+    expect(world.observer.lines.at(-1)).toMatchObject({ level: 'error', fields: { partnerAccount: 'main' } });
+
+    refuse('grant-rejected');
+    expect(await sweep()).toEqual({ refreshed: [], failed: ['main'] });
+    const before = attention();
+    expect(await sweep()).toEqual({ refreshed: [], failed: [] });
+    expect(attention()).toBe(before);
   });
 
-  describe('connect', () => {
-    const connect = (change: object = {}) =>
-      world.connect.connect(
-        { partnerAccount: 'other', refreshToken: new Secret('theirs'), ...change },
-        world.options(),
-      );
+  it('goes on when a row cannot be read, and reports it', async () => {
+    world.clock.advance(dayMs);
+    const { accounts } = world.tokenDeps;
+    const list: typeof accounts.list = (onUnreadable) => {
+      onUnreadable?.(new ShapeError('row x', [{ path: 'name', expected: 'no name' }]));
+      return accounts.list();
+    };
+    const stage = createRefreshToken({ ...world.tokenDeps, accounts: { ...accounts, list } });
 
-    it('registers the feed from the service clock less the overlap, with a generation', async () => {
-      const connected = await connect();
-
-      expect(connected).toMatchObject({ isNew: true, generation: Math.floor(world.clock.now() / 1000) });
-      expect(await world.feed('other')).toMatchObject({ since: '2026-11-20T11:55:00.000Z' });
-    });
-
-    it('takes the time that it is given instead', async () => {
-      await connect({ since: '2026-01-01T00:00:00Z' });
-
-      expect((await world.feed('other'))?.since).toBe('2026-01-01T00:00:00Z');
-    });
-
-    it('waits for a refresh under way, which would store a dead pair after the new one', async () => {
-      await connect();
-      const account = await world.accounts.read('other');
-      if (!account) throw new Error('not connected');
-      const lock = { holder: 'a refresh', startedAt: world.clock.now(), until: world.clock.now() + 20_000 };
-      await world.accounts.change(account.name, () => ({ ...account, refreshing: lock }));
-      const startedAt = world.clock.now();
-
-      await connect();
-
-      expect(world.clock.now() - startedAt).toBeGreaterThanOrEqual(20_000);
-      expect((await world.account('other'))?.refreshing).toBeUndefined();
-    });
-
-    it('that was overtaken leaves the account as it is, and says so', async () => {
-      const { feedStates } = world.connectDeps;
-      const slow = createConnect({
-        ...world.connectDeps,
-        feedStates: {
-          ...feedStates,
-          async register(feed) {
-            await feedStates.register(feed);
-            world.clock.advance(world.connectDeps.settings.lockMs);
-            expect(await refresh()).toEqual({ kind: 'renewed' });
-            expect(await refresh(undefined, 'scope-insufficient')).toMatchObject({ kind: 'stopped' });
-          },
-        },
-      });
-      const request = { partnerAccount: 'main', refreshToken: new Secret('theirs'), sameUser: true };
-
-      await expect(slow.connect(request, world.options())).rejects.toThrow('connect it again');
-      expect(holdOf(await world.account(), 'authorization')).toMatchObject({ reason: 'scope-insufficient' });
-      expect(types()).toEqual(['PartnerAuthorizationRequired']);
-
-      await world.connect.connect(request, world.options());
-      expect(types()).toEqual(['PartnerAuthorizationRequired', 'PartnerAuthorizationRestored']);
-    });
-
-    it('stores nothing when the scope granted is too small', async () => {
-      answer({ scope: 'read v2' });
-
-      await expect(connect()).rejects.toMatchObject({
-        code: 'scope-refused',
-        message: expect.stringContaining('write'),
-      });
-      expect(await world.account('other')).toBeUndefined();
-      expect(await world.state.vault.read('other')).toBeUndefined();
-    });
-
-    it('takes scopes in another order or with plus signs', async () => {
-      answer({ scope: 'write+read+v2' });
-
-      expect(await connect()).toMatchObject({ scope: 'write read v2' });
-    });
-
-    it('stores nothing when the service refuses', async () => {
-      refuse('grant-rejected');
-
-      await expect(connect()).rejects.toMatchObject({ code: 'grant-rejected' });
-      expect(await world.account('other')).toBeUndefined();
-      expect(await world.feed('other')).toBeUndefined();
-    });
-
-    it('gives a forgotten account a greater generation when it comes back', async () => {
-      const first = await connect();
-      await world.connect.forget('other');
-      const second = await connect();
-
-      expect(second.isNew).toBe(true);
-      expect(second.generation).toBeGreaterThan(first.generation);
-    });
-
-    it('keeps cursor and generation of an account that was disconnected', async () => {
-      world.service.change('1', 'active');
-      await world.round();
-      const before = await world.account();
-      await world.connect.disconnect('main');
-      expect(await world.round()).toMatchObject({ polls: [], stopped: [] });
-
-      const again = await world.connect.connect(
-        { partnerAccount: 'main', refreshToken: new Secret('r') },
-        world.options(),
-      );
-
-      expect(again).toMatchObject({ isNew: false, generation: before?.generation });
-      expect((await world.feed())?.cursor).toBe('1');
-      expect(types()).toEqual([]);
-    });
+    expect(await stage.sweep(world.options())).toEqual({ refreshed: ['main'], failed: [] });
+    expect(world.observer.lines).toContainEqual(
+      expect.objectContaining({ level: 'error', fields: { reason: 'row x: name: no name' } }),
+    );
+    expect(attention()).toBe(1);
   });
 });

@@ -3,7 +3,7 @@ import { createConnect } from '../../../../functions/connect/connect.ts';
 import { createRefreshToken } from '../../../../functions/refresh-token/refresh-token.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
-import { holdOf, tokenHold } from '../../../helpers/holds.ts';
+import { holdOf } from '../../../helpers/holds.ts';
 import { createTokenWorld } from '../../../helpers/token-world.ts';
 
 const dayMs = 86_400_000;
@@ -29,22 +29,6 @@ describe('a crash between the answer and its storing', () => {
     clock.advance(dayMs);
     expect(await world.refresh('expired')).toEqual({ kind: 'renewed' });
     expect(sandbox.control.journal.list().filter(({ status }) => status !== 200)).toEqual([]);
-  });
-
-  it('of a process that never came back leaves a lock that runs out', async () => {
-    const world = await createTokenWorld();
-    world.clock.advance(dayMs);
-    const stuck = createRefreshToken({
-      ...world.deps,
-      vault: { ...world.state.vault, write: () => new Promise(() => undefined) },
-    });
-    const rejectedVersion = (await world.account())?.token?.version ?? '';
-    void stuck.refresh({ partnerAccount: 'main', rejectedVersion, because: 'expired' }, world.options());
-    await expect.poll(() => world.sandbox.control.journal.list().length).toBe(2);
-
-    expect(await world.refresh('expired')).toMatchObject({ kind: 'busy' });
-    world.clock.advance(world.deps.settings.lockMs);
-    expect(await world.refresh('expired')).toEqual({ kind: 'renewed' });
   });
 });
 
@@ -120,50 +104,6 @@ describe('a refresh token that nothing asks for', () => {
     const grants = world.sandbox.control.journal.list().filter(({ endpoint }) => endpoint === 'token');
     expect(grants).toHaveLength(1 + 13 + 1);
   });
-
-  it('of a paused account is used too, and the pause stays', async () => {
-    const world = await createTokenWorld(monthAlive);
-    const { clock, state } = world;
-    const hold = tokenHold(clock.now() + 90 * dayMs);
-    await state.partnerAccounts.change('main', (account) => ({ ...account, holds: [hold] }));
-
-    for (let day = 0; day < 45; day += 1) {
-      clock.advance(dayMs);
-      await world.stage.sweep(world.options());
-    }
-
-    expect(holdOf(await world.account(), 'token')).toEqual(hold);
-    expect((await world.account())?.token?.usedAt).toBeGreaterThan(clock.now() - 8 * dayMs);
-    expect(holdOf(await world.account(), 'authorization')).toBeUndefined();
-  });
-
-  it('calls for a person from a week before its end, and not once it was used after all', async () => {
-    const world = await createTokenWorld();
-    const fault = world.sandbox.control.faults.add({ endpoint: 'token', kind: 'status', status: 503 });
-    const needs: number[] = [];
-    for (let day = 1; day <= 25; day += 1) {
-      world.clock.advance(dayMs);
-      await world.stage.sweep(world.options());
-      if (day >= 21) needs.push(world.observer.counted(metrics.needsAttention));
-    }
-    world.sandbox.control.faults.remove(fault);
-    await world.stage.sweep(world.options());
-
-    expect(needs).toEqual([0, 0, 1, 2, 3]);
-    expect(world.observer.counted(metrics.needsAttention)).toBe(3);
-    expect((await world.account())?.token?.usedAt).toBe(world.clock.now());
-  });
-
-  it('comes before one that was used later, and what there is no time for waits for the next sweep', async () => {
-    const world = await createTokenWorld({ users: [{ name: 'main' }, { name: 'second' }] });
-    world.clock.advance(dayMs / 2);
-    const second = { partnerAccount: 'second', refreshToken: new Secret('sandbox-refresh-token-second') };
-    await world.stage.connect(second, world.options());
-    world.clock.advance(dayMs);
-
-    expect(await world.stage.sweep(world.options(4_000))).toEqual({ refreshed: [], failed: [] });
-    expect(await world.stage.sweep(world.options())).toEqual({ refreshed: ['main', 'second'], failed: [] });
-  });
 });
 
 describe("the application's own secret", () => {
@@ -204,6 +144,7 @@ describe("the application's own secret", () => {
     world.sandbox.control.replaceClientSecret('the new one');
 
     expect(await world.refresh('expired')).toMatchObject({ kind: 'failed', fault: 'client-rejected' });
+    expect(world.sandbox.control.journal.list().filter(({ status }) => status !== 200)).toHaveLength(1);
     expect(holdOf(await world.account(), 'authorization')).toBeUndefined();
     expect(world.observer.counted(metrics.needsAttention)).toBe(1);
     await world.state.applicationSecret.write({
