@@ -86,7 +86,7 @@ export function createDrain(deps: DrainDeps) {
     const trail = newTrail();
     let report: PollReport | undefined;
     do {
-      if (report?.end === 'backlog') await clock.sleep(backlogLookMs, signal);
+      if (report && isLeft(report)) await clock.sleep(backlogLookMs, signal);
       const before = report;
       const readAhead = readAheadOf(settings) / Math.max(1, behind.size);
       const listed = before ? {} : { listed: state };
@@ -98,10 +98,7 @@ export function createDrain(deps: DrainDeps) {
       });
       if (report.end === 'backlog') behind.add(name);
       else behind.delete(name);
-    } while (
-      report.end === 'turn-over' ||
-      (report.end === 'backlog' && clock.now() + backlogLookMs < nextRoundMs)
-    );
+    } while (report.end === 'turn-over' || (isLeft(report) && clock.now() + backlogLookMs < nextRoundMs));
     return { partnerAccount, feed: feed.name, ...report };
   }
 
@@ -147,6 +144,9 @@ export function createDrain(deps: DrainDeps) {
 
   return { round, run, release: (deadlineMs: number) => releaseHeld(deps, deadlineMs) };
 }
+
+/** There may be more to read: the queue is full, or the run before ends while it reads the feed. */
+const isLeft = ({ end }: PollReport): boolean => end === 'backlog' || end === 'held';
 
 type Limited = ReturnType<typeof limitedTo>;
 
