@@ -15,7 +15,7 @@ function filesOf(section: string): string[] {
 
 it.each([
   ['A setting', setting],
-  ['A metric', metric],
+  ['A metric or an alarm', metric],
 ])('every file in the checklist "%s" has the latest one, %s', (section, name) => {
   const files = filesOf(section);
 

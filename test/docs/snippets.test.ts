@@ -1,28 +1,22 @@
 import { globSync, readFileSync } from 'node:fs';
-import { DynamoDB } from '@aws-sdk/client-dynamodb';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { App } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { describe, expect, it } from 'vitest';
 import { dereferenced } from '../../scripts/contract/schemas.ts';
 import { envelopes } from '../../shared/contract/events.ts';
+import { metrics } from '../../shared/contract/names.ts';
 import { parseBody } from '../../subscriber/index.ts';
-import {
-  anAdvertHistory,
-  anAdvertStatusChanged,
-  anAdvertUnavailable,
-  createInMemoryPositions,
-  latestStatuses,
-  playEvents,
-} from '../../subscriber/testing/index.ts';
-import { startDynamo } from '../helpers/aws/emulators.ts';
+import { anAdvertStatusChanged, anAdvertUnavailable } from '../../subscriber/testing/index.ts';
 import { matches } from '../helpers/event-pattern.ts';
-import { handleMessage } from './by-hand.ts';
-import { keepStatus } from './one-write.ts';
+import { SearchStack } from './subscribe.ts';
 
 const pages = ['README.md', 'kits/typescript/README.md', ...globSync('docs/**/*.md')];
+const read = (page: string) => readFileSync(page, 'utf8');
 const shownIn = (page: string) =>
-  [...readFileSync(page, 'utf8').matchAll(/(?:<!-- snippet: (\S+) -->\n)?```ts\n([\s\S]*?)```/g)].map(
-    ([, file, text]) => ({ file, text }),
-  );
-const events = readFileSync('docs/subscribe/events.md', 'utf8');
+  [...read(page).matchAll(/(?:<!-- snippet: (\S+) -->\n)?```ts\n([\s\S]*?)```/g)].map(([, file, text]) => ({
+    file,
+    text,
+  }));
 
 describe('snippets', () => {
   it.each(pages)('%s shows only TypeScript that is compiled, as it is compiled', (page) => {
@@ -30,73 +24,64 @@ describe('snippets', () => {
       expect(file, `no <!-- snippet: FILE --> before:\n${text}`).toMatch(
         /^(test\/docs|examples\/[\w-]+(\/test)?)\/[\w.-]+\.ts$/,
       );
-      expect(text).toBe(readFileSync(file as string, 'utf8'));
+      expect(text).toBe(read(file as string));
     }
   });
 
   it('are all shown somewhere', () => {
     const shown = pages.flatMap(shownIn).map(({ file }) => file);
-    const own = [
-      'test/docs/checklists.test.ts',
-      'test/docs/install.test.ts',
-      'test/docs/paths.test.ts',
-      'test/docs/readme.test.ts',
-      'test/docs/snippets.test.ts',
-    ];
+    const own = ['checklists', 'install', 'paths', 'snippets'].map((name) => `test/docs/${name}.test.ts`);
 
-    expect(globSync('test/docs/*.ts').filter((file) => !own.includes(file) && !shown.includes(file))).toEqual(
-      [],
-    );
+    expect(globSync('test/docs/*.ts').filter((file) => ![...own, ...shown].includes(file))).toEqual([]);
+  });
+
+  it('of the README make a rule on the bus with a queue behind it', () => {
+    const template = Template.fromStack(new SearchStack(new App(), 'Search'));
+
+    const detailTypes = ['AdvertStatusChanged', 'AdvertUnavailable'];
+    template.hasResourceProperties('AWS::Events::Rule', {
+      EventBusName: 'adverts',
+      EventPattern: { source: ['advert-bridge'], 'detail-type': detailTypes },
+    });
+    template.resourceCountIs('AWS::SQS::QueuePolicy', 2);
   });
 });
 
-describe('the pattern of docs/subscribe/guide.md', () => {
-  const guide = readFileSync('docs/subscribe/guide.md', 'utf8');
-  const [, pattern = ''] = /<!-- pattern -->\n```json\n([\s\S]*?)```/.exec(guide) ?? [];
+const [, pattern = ''] =
+  /<!-- pattern -->\n```json\n([\s\S]*?)```/.exec(read('docs/subscribe/guide.md')) ?? [];
 
-  it.each([
-    [
-      'an advert that becomes active',
-      true,
-      anAdvertStatusChanged({ status: 'active', previousStatus: 'new' }),
-    ],
-    ['one that was active', true, anAdvertStatusChanged({ status: 'sold', previousStatus: 'active' })],
-    ['one that was active and is gone', true, anAdvertUnavailable({ previousStatus: 'active' })],
-    ['one that was never active', false, anAdvertStatusChanged({ status: 'sold', previousStatus: 'new' })],
-    ['another account', false, anAdvertStatusChanged({ status: 'active', partnerAccount: 'second' })],
-  ])('matches %s: %s', (_what, isWanted, event) => {
-    expect(matches(JSON.parse(pattern), event)).toBe(isWanted);
-  });
+it.each([
+  ['becomes active', true, anAdvertStatusChanged({ status: 'active', previousStatus: 'new' })],
+  ['was active', true, anAdvertStatusChanged({ status: 'sold', previousStatus: 'active' })],
+  ['was active and is gone', true, anAdvertUnavailable({ previousStatus: 'active' })],
+  ['was never active', false, anAdvertStatusChanged({ status: 'sold', previousStatus: 'new' })],
+  ['has another account', false, anAdvertStatusChanged({ status: 'active', partnerAccount: 'second' })],
+])('the pattern of guide.md, for an advert that %s, matches: %s', (_what, isWanted, event) => {
+  expect(matches(JSON.parse(pattern), event)).toBe(isWanted);
 });
 
 describe('docs/subscribe/events.md', () => {
-  const sections = new Map(events.split(/^## /m).map((text) => [text.split('\n')[0] ?? '', text] as const));
+  const events = read('docs/subscribe/events.md');
 
-  it.each(Object.keys(envelopes))('has a section on %s', (detailType) => {
-    expect([...sections.keys()]).toContain(detailType);
+  it('has a section on each event', () => {
+    const headings = [...events.matchAll(/^## (\S+)$/gm)].map(([, heading]) => heading);
+    expect(headings).toEqual(expect.arrayContaining(Object.keys(envelopes)));
   });
 
-  it.each(['AdvertStatusChanged', 'PartnerAuthorizationRequired'])(
-    'has a valid example of %s',
-    (detailType) => {
-      const [, example] = /<!-- event -->\n```json\n([\s\S]*?)```/.exec(sections.get(detailType) ?? '') ?? [];
+  it.each(['README.md', 'docs/subscribe/events.md'])('and %s have a valid example', (page) => {
+    const [, example = ''] = /<!-- event -->\n```json\n([\s\S]*?)```/.exec(read(page)) ?? [];
 
-      expect(parseBody(example ?? '')['detail-type']).toBe(detailType);
-    },
-  );
+    expect(parseBody(example)['detail-type']).toBe('AdvertStatusChanged');
+  });
 
   it.each(['AdvertStatusChanged', 'PartnerAuthorizationRequired'])(
     'says of each field of %s what it is',
     (type) => {
-      const schema = JSON.parse(readFileSync(`docs/schemas/${type}.schema.json`, 'utf8'));
-      const fields = leavesOf(dereferenced(schema));
+      const fields = leavesOf(dereferenced(JSON.parse(read(`docs/schemas/${type}.schema.json`))));
 
       expect(fields.length).toBeGreaterThan(8);
-      // A field that both have stands in the first section alone.
-      const shown = `${sections.get(type)}${sections.get('AdvertStatusChanged')}`;
-      for (const [field, description] of fields) {
-        expect(shown).toContain(`| \`${field}\` | ${description} |`);
-      }
+      for (const [field, description] of fields)
+        expect(events).toContain(`| \`${field}\` | ${description} |`);
     },
   );
 });
@@ -112,51 +97,9 @@ function leavesOf({ properties = {} }: Schema, place = ''): [string, string][] {
   });
 }
 
-describe('the snippets of docs/subscribe, run', () => {
-  let server: Awaited<ReturnType<typeof startDynamo>>;
-  let dynamodb: DynamoDB;
-  beforeAll(async () => {
-    server = await startDynamo();
-    const credentials = { accessKeyId: '000000000000', secretAccessKey: 'test' };
-    dynamodb = new DynamoDB({ endpoint: server.url, region: 'eu-central-1', credentials });
-  });
-  afterAll(async () => {
-    dynamodb.destroy();
-    await server.stop();
-  });
+it('docs/operate/capacity.md says of every metric what it counts', () => {
+  const listed = [...read('docs/operate/capacity.md').matchAll(/^\| (`[A-Z].*?`) \|/gm)];
+  const names = listed.flatMap(([, cell = '']) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name));
 
-  it.each([1, 2, 3])('one write keeps the latest status, seed %i', async (seed) => {
-    const { name } = await server.positionsTable();
-    const history = anAdvertHistory(['new', 'active', null, 'active', 'sold']);
-
-    // All at once: the order is DynamoDB's.
-    await Promise.all(
-      playEvents(history, { seed })
-        .flat()
-        .map((event) => keepStatus(dynamodb, name, event)),
-    );
-
-    const { Item } = await dynamodb.getItem({ TableName: name, Key: { pk: { S: 'main/123' } } });
-    expect(Item?.status?.S).toBe(latestStatuses(history).get('main/123'));
-  });
-
-  it('by hand: done, done again, and not done', async () => {
-    const said: unknown[] = [];
-    for (const method of ['log', 'warn', 'error'] as const) {
-      vi.spyOn(console, method).mockImplementation((...words) => void said.push(words.join(' ')));
-    }
-    const positions = createInMemoryPositions();
-    const message = JSON.stringify(anAdvertStatusChanged({ status: 'active' }));
-
-    expect(await handleMessage(message, positions)).toBe(true);
-    expect(await handleMessage(message, positions)).toBe(true);
-    expect(await handleMessage(JSON.stringify(anAdvertStatusChanged({ sequence: 4 })), positions)).toBe(true);
-    expect(await handleMessage('nonsense', positions)).toBe(false);
-    expect(said).toEqual([
-      'active',
-      'active',
-      '2 events of advert 123 skipped',
-      expect.stringContaining('expected JSON'),
-    ]);
-  });
+  expect(names.sort()).toEqual(Object.values(metrics).sort());
 });
