@@ -1,5 +1,4 @@
-import { accountPlace } from '../shared/contract/rows.ts';
-import type { PartnerAccount } from '../shared/domain/partner-account.ts';
+import { accountPlace, type PartnerAccount } from '../shared/domain/partner-account.ts';
 import type { PartnerAccounts } from '../shared/state/partner-accounts.ts';
 
 /** The command line or a setting is wrong: exit code 2. */

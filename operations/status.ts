@@ -1,5 +1,4 @@
 import type { OnUnreadable } from '../shared/contract/checks.ts';
-import { feedPlace } from '../shared/contract/rows.ts';
 import { toInstant } from '../shared/domain/clock.ts';
 import { forEachConcurrent } from '../shared/domain/concurrency.ts';
 import { endOfHold, heldBy, holdOf, withoutHolds } from '../shared/domain/holds.ts';
@@ -10,7 +9,7 @@ import type { WebhookStatus, Webhooks } from '../shared/sqlite/webhooks.ts';
 import type { Activity, ActivityStore, AnswerCounts } from '../shared/state/activity.ts';
 import type { BookKeeper, Books } from '../shared/state/books.ts';
 import type { BudgetStore } from '../shared/state/budget.ts';
-import type { FeedState, FeedStates } from '../shared/state/feed-states.ts';
+import { type FeedState, type FeedStates, feedPlace } from '../shared/state/feed-states.ts';
 import type { PartnerAccounts } from '../shared/state/partner-accounts.ts';
 import {
   type AccountStatus,

@@ -50,12 +50,19 @@ export const form = v.exactOptional(
   ),
 );
 
-/** Schema for data of which only the form is checked. */
-export const ofKnownForm = v.looseObject({ form });
-
 /** Whether a newer bridge wrote the data. Then the data is not damaged and must stay unchanged. */
 export const isOfNewerForm = ({ flaws }: ShapeError): boolean =>
   flaws.some(({ path }) => /(^|\.)form$/.test(path));
+
+/**
+ * Schema of a stored object. Fields that a newer bridge has added are kept, without a type.
+ */
+export const kept = <const E extends v.ObjectEntries>(entries: E) =>
+  v.looseObject(entries) as unknown as v.ObjectSchema<E, undefined>;
+
+export const someText = v.pipe(v.string(), v.minLength(1, 'expected some text'));
+/** Ms since 1970. */
+export const moment = v.pipe(v.number(), v.finite('expected a time in milliseconds'));
 
 export const wholeNumber = (least: number) =>
   v.pipe(

@@ -2,34 +2,37 @@
  * "Not now" has one shape, on a partner account or on the whole bridge: a hold. This file has the only rules about holds;
  * blame.ts decides when the service's answers make one.
  */
+import * as v from 'valibot';
+import { kept, moment, someText } from '../contract/checks.ts';
 import { isLasting } from './clock.ts';
 import { BridgeFault, type FaultKind } from './faults.ts';
 
-export type HoldKind = 'authorization' | 'operator' | 'service' | 'circuit' | 'token';
-
-export interface Hold {
-  readonly kind: HoldKind;
-  /** When it began, ms since 1970. */
-  readonly since: number;
-  /** When it ends; absent: when somebody ends it. */
-  readonly until?: number;
+const hold = kept({
+  kind: v.picklist(['authorization', 'operator', 'service', 'circuit', 'token']),
+  since: moment,
+  /** Absent: somebody ends it. */
+  until: v.exactOptional(moment),
   /** Its length. An end that is much further away was written before a clock was set back, and does not count. */
-  readonly forMs?: number;
-  readonly reason?: string;
+  forMs: v.exactOptional(v.number()),
+  reason: v.exactOptional(someText),
   /** Of an operator's hold: on a stack the caller's ARN, on an embedded bridge the user of the machine. */
-  readonly who?: string;
+  who: v.exactOptional(someText),
   /**
    * The fault of the answers that made the hold. At the end of such a hold, one request at a time tries the service: a
    * success ends the hold, the same fault makes it twice as long.
    */
-  readonly fault?: string;
+  fault: v.exactOptional(someText),
   /** The resources that gave these answers; they are not the first to try it. */
-  readonly blamed?: readonly string[];
-}
+  blamed: v.exactOptional(v.pipe(v.array(someText), v.readonly())),
+});
+export type Hold = Readonly<v.InferOutput<typeof hold>>;
+export type HoldKind = Hold['kind'];
+
+/** At most one of each kind. */
+export const holds = v.exactOptional(v.pipe(v.array(hold), v.readonly()));
 
 /** The row of a partner account, or of the whole bridge. */
 export interface Holder {
-  /** At most one of each kind. */
   readonly holds?: readonly Hold[];
 }
 

@@ -1,4 +1,41 @@
-import { type Hold, type Holder, heldBy } from './holds.ts';
+import * as v from 'valibot';
+import { form, kept, moment, partnerAccountName, someText } from '../contract/checks.ts';
+import { generation } from '../contract/events.ts';
+import { type Hold, heldBy, holds } from './holds.ts';
+
+/** The row of a partner account. Written as a whole, under optimistic locking. */
+export const partnerAccount = kept({
+  form,
+  name: partnerAccountName,
+  /** Seconds since 1970. A greater generation begins a new history of the partner account. */
+  generation,
+  connectedAt: someText,
+  /** PartnerAuthorizationRequired was published: connecting it again publishes PartnerAuthorizationRestored. */
+  unanswered: v.exactOptional(v.literal(true)),
+  /** Its cursor and history are being removed: connecting the name again begins a new generation. */
+  forgetting: v.exactOptional(v.literal(true)),
+  holds,
+  /** A refresh is running: only one at a time, across all functions and processes. */
+  refreshing: v.exactOptional(kept({ holder: someText, startedAt: moment, until: moment })),
+  /** Facts about the token pair that can be read without the secret. */
+  token: v.exactOptional(
+    kept({
+      /** Version of the secret. */
+      version: someText,
+      expiresAt: moment,
+      /** When the refresh token was last used; it expires after a month without use (partner-api.md §5.3). */
+      usedAt: moment,
+      /** Generation for which the pair was stored, if another one began with it since (`connect --new-history`). */
+      issuedFor: v.exactOptional(generation),
+    }),
+  ),
+  /** Authorization events that the bus has not accepted yet, oldest first, as complete envelopes. */
+  owedEvents: v.exactOptional(v.pipe(v.array(someText), v.readonly())),
+});
+export type PartnerAccount = Readonly<v.InferOutput<typeof partnerAccount>>;
+
+/** Name of a partner account's row in messages: the place of its {@link ShapeError}. */
+export const accountPlace = (name: string | undefined): string => `partner account ${name}`;
 
 const dayMs = 86_400_000;
 /** A refresh token expires if it was not used for this long (partner-api.md §8). */
@@ -14,30 +51,4 @@ export const isDying = ({ token }: PartnerAccount, nowMs: number): boolean =>
 export function stopOf(account: PartnerAccount): (Hold & { readonly reason: string }) | undefined {
   const hold = heldBy(account, 'authorization', 0);
   return hold && { ...hold, reason: hold.reason ?? 'unknown' };
-}
-
-/** The row of a partner account. Written as a whole, under optimistic locking. */
-export interface PartnerAccount extends Holder {
-  readonly name: string;
-  /** Seconds since 1970. A greater generation begins a new history of the partner account. */
-  readonly generation: number;
-  readonly connectedAt: string;
-  /** PartnerAuthorizationRequired was published: connecting it again publishes PartnerAuthorizationRestored. */
-  readonly unanswered?: true;
-  /** Its cursor and history are being removed: connecting the name again begins a new generation. */
-  readonly forgetting?: true;
-  /** A refresh is running: only one at a time, across all functions and processes. */
-  readonly refreshing?: { readonly holder: string; readonly startedAt: number; readonly until: number };
-  /** Facts about the token pair that can be read without the secret. */
-  readonly token?: {
-    /** Version of the secret. */
-    readonly version: string;
-    readonly expiresAt: number;
-    /** When the refresh token was last used; it expires after a month without use (partner-api.md §5.3). */
-    readonly usedAt: number;
-    /** Generation for which the pair was stored, if another one began with it since (`connect --new-history`). */
-    readonly issuedFor?: number;
-  };
-  /** Authorization events that the bus has not accepted yet, oldest first, as complete envelopes. */
-  readonly owedEvents?: readonly string[];
 }

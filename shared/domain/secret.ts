@@ -1,5 +1,6 @@
-import { checkedJson } from '../contract/checks.ts';
-import { applicationSecret, type PartnerAccountSecret, partnerAccountSecret } from '../contract/rows.ts';
+import * as v from 'valibot';
+import { checkedJson, form, instant } from '../contract/checks.ts';
+import { generation } from '../contract/events.ts';
 import { toInstant } from './clock.ts';
 
 /**
@@ -41,69 +42,58 @@ export class Secret {
 
 export const redacted = '[redacted]';
 
-/** As the service returned it. */
-export interface TokenPair {
-  readonly accessToken: Secret;
-  readonly refreshToken: Secret;
+const secretOf = v.transform((text: string) => new Secret(text));
+const filled = v.pipe(v.string(), v.trim(), v.minLength(1, 'expected a non-empty string'));
+
+/** `<prefix>/partner-accounts/<name>`: the newest pair that the service returned. */
+const storedPair = v.object({
+  form,
+  accessToken: v.pipe(filled, secretOf),
+  /** Kept exactly as the service gave it, including spaces. */
+  refreshToken: v.pipe(
+    v.string(),
+    v.check((text) => text.trim() !== '', 'expected a non-empty string'),
+    secretOf,
+  ),
   /** As granted, space separated. */
-  readonly scope: string;
-  /** Milliseconds since 1970, by the bridge's clock. */
-  readonly expiresAt: number;
-  readonly obtainedAt: number;
-}
-
-/** A pair with where it comes from, so that nobody takes it for the pair of another user or time. */
-export interface StoredPair extends TokenPair {
+  scope: v.string(),
+  /** Milliseconds since 1970 by the bridge's clock: the arrival of the answer minus the round trip, plus the lifetime. */
+  expiresAt: v.pipe(instant, v.transform(Date.parse)),
+  obtainedAt: v.pipe(instant, v.transform(Date.parse)),
   /** Generation of the partner account for which it was requested. */
-  readonly generation: number;
+  generation,
   /** The version that it replaces; absent for the first pair of a generation. */
-  readonly follows?: string;
-}
+  follows: v.exactOptional(filled),
+});
+/** A pair with where it comes from, so that nobody takes it for the pair of another user or time. */
+export type StoredPair = Readonly<v.InferOutput<typeof storedPair>>;
+/** As the service returned it. */
+export type TokenPair = Omit<StoredPair, 'form' | 'generation' | 'follows'>;
 
-export function textOfPair(pair: StoredPair): string {
-  const stored: PartnerAccountSecret = {
+export const textOfPair = (pair: StoredPair): string =>
+  JSON.stringify({
+    ...pair,
     accessToken: pair.accessToken.reveal(),
     refreshToken: pair.refreshToken.reveal(),
-    scope: pair.scope,
     expiresAt: toInstant(pair.expiresAt),
     obtainedAt: toInstant(pair.obtainedAt),
-    generation: pair.generation,
-    ...(pair.follows !== undefined && { follows: pair.follows }),
-  };
-  return JSON.stringify(stored);
-}
+  });
 
-/**
- * @param name name of the secret
- * @throws {ShapeError} naming the secret and the fault
- */
-export function pairOfText(text: string, name: string): StoredPair {
-  const stored = checkedJson(partnerAccountSecret, text, `secret ${name}`);
-  return {
-    accessToken: new Secret(stored.accessToken),
-    refreshToken: new Secret(stored.refreshToken),
-    scope: stored.scope,
-    expiresAt: Date.parse(stored.expiresAt),
-    obtainedAt: Date.parse(stored.obtainedAt),
-    generation: stored.generation,
-    ...(stored.follows !== undefined && { follows: stored.follows }),
-  };
-}
+/** @throws {ShapeError} naming the secret and the fault */
+export const pairOfText = (text: string, secretName: string): StoredPair =>
+  checkedJson(storedPair, text, `secret ${secretName}`);
 
-/** The credentials that identify the bridge to the partner service. */
-export interface Application {
-  readonly clientId: Secret;
-  readonly clientSecret: Secret;
-}
+/** `<prefix>/application`: the credentials that identify the bridge to the partner service. */
+const application = v.object({
+  form,
+  clientId: v.pipe(filled, secretOf),
+  clientSecret: v.pipe(filled, secretOf),
+});
+export type Application = Readonly<v.InferOutput<typeof application>>;
 
 export const textOfApplication = ({ clientId, clientSecret }: Application): string =>
   JSON.stringify({ clientId: clientId.reveal(), clientSecret: clientSecret.reveal() });
 
-/**
- * @param name name of the secret
- * @throws {ShapeError} also for the empty text of a secret that is not filled in yet
- */
-export function applicationOfText(text: string, name: string): Application {
-  const stored = checkedJson(applicationSecret, text, `secret ${name}`);
-  return { clientId: new Secret(stored.clientId), clientSecret: new Secret(stored.clientSecret) };
-}
+/** @throws {ShapeError} also for the empty text of a secret that is not filled in yet */
+export const applicationOfText = (text: string, secretName: string): Application =>
+  checkedJson(application, text, `secret ${secretName}`);

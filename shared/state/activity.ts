@@ -1,7 +1,6 @@
 /** What the service answered in the last half hour, for the whole bridge: one row, to which each process adds now and then. */
-import { checked, readRows } from '../contract/checks.ts';
+import * as v from 'valibot';
 import { type MetricName, metrics } from '../contract/names.ts';
-import { activityRow } from '../contract/rows.ts';
 import { type Clock, isYoung } from '../domain/clock.ts';
 import type { BridgeFault } from '../domain/faults.ts';
 import type { Observer } from '../ports/observer.ts';
@@ -13,48 +12,41 @@ import { type Counters, type Key, type Row, type Store, sumOf, update } from '..
  */
 export type AnswerCounts = Counters;
 
-export interface Activity {
+const activityRow = v.object({
   /** The rate of the process that wrote last. */
-  readonly maxRequestsPerSecond: number;
-  /** By minutes since 1970. */
-  readonly minutes: Readonly<Record<string, AnswerCounts>>;
-}
-
-export interface ActivityStore {
-  /** Undefined before the first request. A row that cannot be read is as good as none: it is written anew. */
-  read(): Promise<Activity | undefined>;
-  add(activity: Activity): Promise<void>;
-}
+  maxRequestsPerSecond: v.number(),
+  /** {@link AnswerCounts} by minutes since 1970. */
+  minutes: v.record(v.string(), v.record(v.string(), v.number())),
+});
+export type Activity = v.InferOutput<typeof activityRow>;
+export type ActivityStore = ReturnType<typeof createActivityStore>;
 
 const key: Key = { kind: 'bridge', name: 'activity' };
 const keptMinutes = 30;
 
-export function createActivityStore(store: Store): ActivityStore {
+export function createActivityStore(store: Store) {
   return {
-    read: async () => activityOf(await store.get(key)),
-    async add(added) {
+    /** Undefined before the first request. A row that cannot be read is as good as none: it is written anew. */
+    read: async (): Promise<Activity | undefined> => activityOf(await store.get(key)),
+
+    async add(added: Activity): Promise<void> {
       await update(store, key, (row) => {
-        const { minutes = {} } = activityOf(row) ?? {};
-        const sums = { ...minutes };
+        const sums = { ...activityOf(row)?.minutes };
         for (const [minute, counts] of Object.entries(added.minutes))
           sums[minute] = sumOf(sums[minute], counts);
         const newest = Math.max(...Object.keys(added.minutes).map(Number));
         // Not a minute of a clock that was ahead either.
-        const kept = Object.entries(sums).filter(
+        const recent = Object.entries(sums).filter(
           ([minute]) => Math.abs(newest - Number(minute)) < keptMinutes,
         );
-        return { ...added, minutes: Object.fromEntries(kept) };
+        return { ...added, minutes: Object.fromEntries(recent) };
       });
     },
   };
 }
 
 const activityOf = (row: Row | undefined): Activity | undefined =>
-  readRows(
-    row ? [row] : [],
-    ({ value }) => checked(activityRow, value, 'answers of the service'),
-    () => undefined,
-  )[0];
+  v.is(activityRow, row?.value) ? row.value : undefined;
 
 /** A request that was sent, and what became of it. */
 export interface Answered {

@@ -19,40 +19,11 @@ import type {
 } from '../ports/queue.ts';
 import { type Key, type Row, type Store, update } from '../ports/store.ts';
 
-export interface Aside {
-  /**
-   * Stores the rows of messages that leave the queue without a result.
-   *
-   * @returns the settlements whose message may not leave the queue, because its row could not be stored, with the reason
-   */
-  store(settlements: readonly Settlement[]): Promise<ReadonlyMap<Settlement, unknown>>;
-  /** Partner accounts that have messages on hold: one read for each. */
-  accounts(): Promise<readonly string[]>;
-  /** The account's messages on hold, oldest first. */
-  list(partnerAccount: string, limit?: number): Promise<readonly MessageAside[]>;
-  remove(messages: readonly Pick<MessageAside, 'key' | 'etag'>[]): Promise<void>;
-  /** Number of messages on hold, of all accounts, and when the oldest was listed. */
-  figures(): Promise<{ readonly waiting: number; readonly oldestListedAt?: string }>;
-}
-
 /** A dead letter with its ID. */
 export interface StoredDeadLetter extends Pick<MessageAside, 'key' | 'etag'> {
   /** `<partner account>/<hash>`. */
   readonly id: string;
   readonly letter: DeadLetter;
-}
-
-export interface DeadLetters {
-  /** Stores dead letters for malformed IDs, which were never messages. A repeat overwrites. */
-  sendMalformed(deadLetters: readonly DeadLetter[]): Promise<void>;
-  /** @throws {ShapeError} for a row that cannot be read, unless `onUnreadable` is given */
-  list(partnerAccount?: string, onUnreadable?: OnUnreadable): Promise<readonly StoredDeadLetter[]>;
-  /** @throws {ShapeError} */
-  get(id: string): Promise<StoredDeadLetter | undefined>;
-  /** Number of dead letters, unreadable ones included. @param limit stops counting there, which limits the cost */
-  count(limit?: number): Promise<number>;
-  /** Removes dead letters, unless they were stored again; the books go on counting them. */
-  drop(deadLetters: readonly StoredDeadLetter[]): Promise<void>;
 }
 
 /** Greater than every ID, because IDs are ASCII. */
@@ -62,6 +33,11 @@ const removedAtOnce = 50;
 const listedAtOnce = 1_000;
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
+interface RowAside {
+  readonly key: Key;
+  readonly value: unknown;
+}
+
 /** The row of a message that leaves the queue without a result; undefined for other verdicts. */
 export function rowAside({ delivery, verdict }: Settlement): RowAside | undefined {
   const { message, position } = delivery;
@@ -70,11 +46,6 @@ export function rowAside({ delivery, verdict }: Settlement): RowAside | undefine
   // The number sorts the messages of an account. An emulator may give two messages the same number.
   const id = `${position.split(':')[0]}:${message.key}`;
   return { key: { kind: 'aside', name: `${message.partnerAccount}/${id}` }, value: { message } };
-}
-
-export interface RowAside {
-  readonly key: Key;
-  readonly value: unknown;
 }
 
 /** The key of a message is the same for each of its dead letters. An account's name begins with no hyphen. */
@@ -98,15 +69,19 @@ const removeFrom =
       await store.remove(key, etag);
     });
 
+export type Aside = ReturnType<typeof createAside>;
+
 /** @param onUnreadable called for a row that cannot be read; it stays where it is. Default: throws {ShapeError} */
-export function createAside(store: Store, onUnreadable?: OnUnreadable): Aside {
-  async function list(partnerAccount: string, limit?: number): Promise<MessageAside[]> {
+export function createAside(store: Store, onUnreadable?: OnUnreadable) {
+  /** The account's messages on hold, oldest first. */
+  async function list(partnerAccount: string, limit?: number): Promise<readonly MessageAside[]> {
     const prefix = `${partnerAccount}/`;
     const rows = await store.list('aside', { prefix, ...(limit !== undefined && { limit }) });
     return readRows(rows, messageAside, onUnreadable);
   }
 
-  async function accounts(): Promise<string[]> {
+  /** Partner accounts that have messages on hold: one read for each. */
+  async function accounts(): Promise<readonly string[]> {
     const names: string[] = [];
     for (let after = ''; ; ) {
       const [row] = await store.list('aside', { after, limit: 1 });
@@ -120,7 +95,13 @@ export function createAside(store: Store, onUnreadable?: OnUnreadable): Aside {
   return {
     accounts,
     list,
-    async store(settlements) {
+
+    /**
+     * Stores the rows of messages that leave the queue without a result.
+     *
+     * @returns the settlements whose message may not leave the queue, because its row could not be stored, with the reason
+     */
+    async store(settlements: readonly Settlement[]): Promise<ReadonlyMap<Settlement, unknown>> {
       const refused = new Map<Settlement, unknown>();
       await Promise.all(
         settlements.map(async (settlement) => {
@@ -131,8 +112,11 @@ export function createAside(store: Store, onUnreadable?: OnUnreadable): Aside {
       );
       return refused;
     },
+
     remove: removeFrom(store),
-    async figures() {
+
+    /** Number of messages on hold, of all accounts, and when the oldest was listed. */
+    async figures(): Promise<{ readonly waiting: number; readonly oldestListedAt?: string }> {
       const all = (await Promise.all((await accounts()).map((name) => list(name)))).flat();
       const [oldestListedAt] = all.map(({ message }) => message.listedAt).sort();
       return { waiting: all.length, ...(oldestListedAt !== undefined && { oldestListedAt }) };
@@ -140,29 +124,38 @@ export function createAside(store: Store, onUnreadable?: OnUnreadable): Aside {
   };
 }
 
-export function createDeadLetters(store: Store): DeadLetters {
+export type DeadLetters = ReturnType<typeof createDeadLetters>;
+
+export function createDeadLetters(store: Store) {
   return {
-    async sendMalformed(deadLetters) {
+    /** Stores dead letters for malformed IDs, which were never messages. A repeat overwrites. */
+    async sendMalformed(deadLetters: readonly DeadLetter[]): Promise<void> {
       await Promise.all(deadLetters.map((one) => put(store, rowOfDeadLetter(one))));
     },
-    async list(partnerAccount, onUnreadable) {
-      const listing = {
-        limit: listedAtOnce,
-        ...(partnerAccount !== undefined && { prefix: `${partnerAccount}/` }),
-      };
+
+    /** @throws {ShapeError} for a row that cannot be read, unless `onUnreadable` is given */
+    async list(partnerAccount?: string, onUnreadable?: OnUnreadable): Promise<readonly StoredDeadLetter[]> {
+      const prefix = partnerAccount === undefined ? '' : `${partnerAccount}/`;
       const found: StoredDeadLetter[] = [];
       for (let after = ''; ; await nextTurn()) {
-        const rows = await store.list('dead', { ...listing, after });
+        const rows = await store.list('dead', { prefix, after, limit: listedAtOnce });
         found.push(...readRows(rows, storedDeadLetter, onUnreadable));
         if (rows.length < listedAtOnce) return found;
         after = rows.at(-1)?.name ?? '';
       }
     },
-    async get(id) {
+
+    /** @throws {ShapeError} */
+    async get(id: string): Promise<StoredDeadLetter | undefined> {
       const row = await store.get({ kind: 'dead', name: id });
       return row && storedDeadLetter(row);
     },
-    count: async (limit) => (await store.list('dead', limit === undefined ? {} : { limit })).length,
+
+    /** Number of dead letters, unreadable ones included. @param limit stops counting there, which limits the cost */
+    count: async (limit?: number): Promise<number> =>
+      (await store.list('dead', limit === undefined ? {} : { limit })).length,
+
+    /** Removes dead letters, unless they were stored again; the books go on counting them. */
     drop: removeFrom(store),
   };
 }

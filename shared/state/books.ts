@@ -71,14 +71,12 @@ export function sumsByGeneration(all: readonly Counted[]): Counted[] {
   return [...sums.values()];
 }
 
-export interface BooksWriter {
-  /** One write; none if there is nothing to count. */
-  add(partnerAccount: string, generation: number, counts: Counts): Promise<void>;
-}
+export type BooksWriter = ReturnType<typeof createBooksWriter>;
 
 /** For a queue that counts its outcomes after they happen. */
-export const createBooksWriter = (store: Pick<Store, 'add'>): BooksWriter => ({
-  async add(partnerAccount, generation, counts) {
+export const createBooksWriter = (store: Pick<Store, 'add'>) => ({
+  /** One write; none if there is nothing to count. */
+  async add(partnerAccount: string, generation: number, counts: Counts): Promise<void> {
     // `redelivered` is there from the first outcome on, although it may be 0.
     if (Object.values(counts).some(Boolean)) {
       await store.add(booksKey(partnerAccount, generation), { redelivered: 0, ...counts });

@@ -1,22 +1,40 @@
-import { checked } from '../contract/checks.ts';
-import { budgetRow } from '../contract/rows.ts';
-import { endOfHold, type Holder, holdOf } from '../domain/holds.ts';
+import * as v from 'valibot';
+import { checked, form, kept, moment, wholeNumber } from '../contract/checks.ts';
+import { endOfHold, holdOf, holds } from '../domain/holds.ts';
 import { type Key, type Row, type Store, update } from '../ports/store.ts';
 
-/** The rate budget and the holds of the whole bridge. */
-export interface BudgetStore {
-  read(): Promise<BudgetState>;
-  /**
-   * Applies `rule` to the stored state and stores the state of its result, in one atomic step across all functions and
-   * processes. If that is the same object, nothing is written. `rule` may be called more than once.
-   */
-  change<T extends { readonly state: BudgetState }>(rule: (state: BudgetState) => T): Promise<T>;
-}
+const budgetRow = kept({
+  form,
+  /** The next instant at which a request may start, ms since 1970. */
+  nextSlotMs: moment,
+  /** The time of the last reservation, by the clock of the process that made it. */
+  clockMs: v.exactOptional(moment),
+  /** Number of partner accounts that are not stopped, as a process listed them last. */
+  connected: v.exactOptional(wholeNumber(0)),
+  holds,
+});
+/** The rate budget and the holds of the whole bridge: one row. */
+export type BudgetState = Readonly<v.InferOutput<typeof budgetRow>>;
 
-/** One row for the whole bridge, to which the rules below are applied. */
-export function createBudgetStore(store: Store): BudgetStore {
+/** The initial state: nothing reserved, no hold. */
+export const freshBudget: BudgetState = { nextSlotMs: 0 };
+
+const key: Key = { kind: 'bridge', name: 'budget' };
+
+/** @throws {ShapeError} */
+const stateOf = (row: Row | undefined): BudgetState =>
+  row ? checked(budgetRow, row.value, 'rate budget') : freshBudget;
+
+export type BudgetStore = ReturnType<typeof createBudgetStore>;
+
+export function createBudgetStore(store: Store) {
   return {
-    read: async () => stateOf(await store.get(key)),
+    read: async (): Promise<BudgetState> => stateOf(await store.get(key)),
+
+    /**
+     * Applies `rule` to the stored state and stores the state of its result, in one atomic step across all functions
+     * and processes. If that is the same object, nothing is written. `rule` may be called more than once.
+     */
     async change<T extends { readonly state: BudgetState }>(rule: (state: BudgetState) => T): Promise<T> {
       let changed: T | undefined;
       await update(store, key, (row) => {
@@ -28,25 +46,6 @@ export function createBudgetStore(store: Store): BudgetStore {
     },
   };
 }
-
-const key: Key = { kind: 'bridge', name: 'budget' };
-
-/** @throws {ShapeError} */
-const stateOf = (row: Row | undefined): BudgetState =>
-  row ? (checked(budgetRow, row.value, 'rate budget') as BudgetState) : freshBudget;
-
-/** One shared row for the whole bridge. */
-export interface BudgetState extends Holder {
-  /** The next instant at which a request may start, ms since 1970. */
-  readonly nextSlotMs: number;
-  /** The time of the last reservation, by the clock of the process that made it. */
-  readonly clockMs?: number;
-  /** Number of partner accounts that are not stopped, as a process listed them last. */
-  readonly connected?: number;
-}
-
-/** The initial state: nothing reserved, no hold. */
-export const freshBudget: BudgetState = { nextSlotMs: 0 };
 
 export interface SlotRequest {
   readonly count: number;

@@ -1,73 +1,76 @@
-import { checked, type OnUnreadable, readRows } from '../contract/checks.ts';
-import { feedPlace, feedState } from '../contract/rows.ts';
+import * as v from 'valibot';
+import {
+  checked,
+  form,
+  kept,
+  moment,
+  type OnUnreadable,
+  partnerAccountName,
+  readRows,
+  someText,
+  wholeNumber,
+} from '../contract/checks.ts';
+import { generation } from '../contract/events.ts';
 import { isLasting } from '../domain/clock.ts';
 import { type Etag, type Key, type Row, removeRows, type Store, update } from '../ports/store.ts';
 
-export interface FeedKey {
-  readonly partnerAccount: string;
-  /** Name of the feed. */
-  readonly feed: string;
-}
+/** Numbers of IDs, for the books. */
+const pageCounts = v.object({
+  /** All IDs of the page, including `malformed` and `repeated` ones. */
+  listed: wholeNumber(0),
+  /** Malformed entries, which are dead-lettered. */
+  malformed: wholeNumber(0),
+  /** Repeated IDs on the page; they count as coalesced. */
+  repeated: wholeNumber(0),
+});
+type PageCounts = Readonly<v.InferOutput<typeof pageCounts>>;
 
 /** How far one feed of one partner account has been read. */
-export interface FeedState extends FeedKey {
-  readonly generation: number;
+const feedState = kept({
+  form,
+  partnerAccount: partnerAccountName,
+  /** Name of the feed. */
+  feed: someText,
+  generation,
   /** The exact string to send as `since` with every request that carries this cursor. */
-  readonly since: string;
+  since: someText,
   /** Sent back unchanged, byte for byte; absent before the first page. */
-  readonly cursor?: string;
-  /**
-   * Set during a resync. `since` is the resync's start, and changes after it are unread even if `lastSuccess` is later.
-   */
-  readonly resyncing?: true;
-  /** Time of the last up-to-date page, ms since 1970 (see `serviceTime`). */
-  readonly lastSuccess?: number;
+  cursor: v.exactOptional(v.string()),
+  /** Set during a resync. `since` is the resync's start, and changes after it are unread even if `lastSuccess` is later. */
+  resyncing: v.exactOptional(v.literal(true)),
+  /** Time of the last up-to-date page (see `serviceTime`). */
+  lastSuccess: v.exactOptional(moment),
   /** When the feed was last polled, by the bridge's clock. The feed with the earliest time is polled first. */
-  readonly lastPolled?: number;
+  lastPolled: v.exactOptional(moment),
   /** Number of rejected cursors. */
-  readonly resets: number;
-  /** When the last of them was rejected, ms since 1970. */
-  readonly lastReset?: number;
+  resets: wholeNumber(0),
+  lastReset: v.exactOptional(moment),
   /** Number of pages in a row after a rejected cursor, or with entries of which none is an ID. */
-  readonly resetsInARow: number;
-  /** The feed is not polled before this moment (ms since 1970), because of `fault`. */
-  readonly pausedUntil?: number;
+  resetsInARow: wholeNumber(0),
+  /** The feed is not polled before this moment, because of `fault`. */
+  pausedUntil: v.exactOptional(moment),
   /** Description of the fault of the last poll; absent if it succeeded. */
-  readonly fault?: string;
+  fault: v.exactOptional(v.string()),
   /** Kind of this fault (shared/domain/faults.ts). An open string, because a newer bridge may have more kinds. */
-  readonly faultKind?: string;
+  faultKind: v.exactOptional(v.string()),
   /** Whether the fault needs manual action. */
-  readonly needsPerson?: boolean;
+  needsPerson: v.exactOptional(v.boolean()),
   /** Sums over all pages; absent before the first one. */
-  readonly counts?: PageCounts;
-  /** The process that polls the feed, until a moment in ms since 1970. */
-  readonly lease?: { readonly holder: string; readonly until: number; readonly forMs: number };
-}
+  counts: v.exactOptional(pageCounts),
+  /** The process that polls the feed. */
+  lease: v.exactOptional(v.object({ holder: v.string(), until: moment, forMs: v.number() })),
+});
+export type FeedState = Readonly<v.InferOutput<typeof feedState>>;
+export type FeedKey = Pick<FeedState, 'partnerAccount' | 'feed'>;
 
-/** Numbers of IDs, for the books. */
-export interface PageCounts {
-  /** All IDs of the page, including `malformed` and `repeated` ones. */
-  readonly listed: number;
-  /** Malformed entries, which are dead-lettered. */
-  readonly malformed: number;
-  /** Repeated IDs on the page; they count as coalesced. */
-  readonly repeated: number;
-}
-
-/** The changes that one accepted page makes to the state, in one write. */
-export interface Progress {
-  readonly since: string;
+/** The changes that one accepted page makes to the state, in one write. `resyncing`: if absent, a running resync has ended. */
+export type Progress = Pick<
+  FeedState,
+  'since' | 'resets' | 'lastReset' | 'resetsInARow' | 'resyncing' | 'lastSuccess'
+> & {
   readonly cursor: string;
-  readonly resets: number;
-  /** If absent, the stored one stays. */
-  readonly lastReset?: number;
-  readonly resetsInARow: number;
-  /** Stored as given: if absent, a running resync has ended. */
-  readonly resyncing?: true;
-  /** Only for an up-to-date page; otherwise the stored one stays. */
-  readonly lastSuccess?: number;
   readonly counts: PageCounts;
-}
+};
 
 /** The state as its poller has stored it last. The etag is the fence: a write over any other row is refused. */
 export interface Lease {
@@ -92,47 +95,37 @@ export interface PollEnd extends Pick<FeedState, 'fault' | 'faultKind' | 'needsP
   readonly unasked?: Pick<FeedState, 'lastPolled'>;
 }
 
-export interface FeedStates {
-  /** Lists the least recently polled feed first. @throws {ShapeError} for a row that cannot be read, unless `onUnreadable` is given */
-  list(onUnreadable?: OnUnreadable): Promise<FeedState[]>;
-  /** Creates the feed's state; keeps an existing state of the same generation. */
-  register(state: FeedState): Promise<void>;
-  /** Takes the lease, unless it is held; undefined for an unknown feed. */
-  acquire(key: FeedKey, request: LeaseRequest): Promise<Lease | NoLease | undefined>;
-  /**
-   * Stores a page's progress, clears the feed's fault, and renews the lease for `leaseMs` or ends it.
-   *
-   * @returns undefined when the lease was lost, or has expired: nothing is written then
-   */
-  advance(
-    lease: Lease,
-    progress: Progress,
-    renewal: { readonly nowMs: number; readonly leaseMs: number | 'ended' },
-  ): Promise<Lease | undefined>;
-  /** Releases the lease and stores the end of the poll; does nothing if the lease was lost, has expired or has ended. */
-  release(lease: Lease, end: PollEnd, nowMs: number): Promise<void>;
-  remove(partnerAccount: string): Promise<void>;
-}
+export type FeedStates = ReturnType<typeof createFeedStates>;
 
-export interface FeedStateOptions {
-  /** false where the queue counts the messages that it accepts: only the other IDs of a page are counted here. */
-  readonly countsListed: boolean;
-}
+/** @param options.countsListed false where the queue counts what it accepts: only a page's other IDs are counted here */
+export function createFeedStates(store: Store, { countsListed }: { readonly countsListed: boolean }) {
+  const sumOf = (
+    sums: PageCounts = { listed: 0, malformed: 0, repeated: 0 },
+    page: PageCounts,
+  ): PageCounts => ({
+    listed: sums.listed + (countsListed ? page.listed : page.malformed + page.repeated),
+    malformed: sums.malformed + page.malformed,
+    repeated: sums.repeated + page.repeated,
+  });
 
-export function createFeedStates(store: Store, { countsListed }: FeedStateOptions): FeedStates {
   return {
-    async list(onUnreadable) {
-      return readRows(await store.list('feed'), feedStateOf, onUnreadable).sort(byWaiting);
-    },
+    /** Lists the least recently polled feed first. @throws {ShapeError} for an unreadable row, unless `onUnreadable` is given */
+    list: async (onUnreadable?: OnUnreadable): Promise<FeedState[]> =>
+      readRows(await store.list('feed'), feedStateOf, onUnreadable).sort(byWaiting),
 
-    async register(state) {
+    /** Creates the feed's state; keeps an existing state of the same generation. */
+    async register(state: FeedState): Promise<void> {
       // Rule: cursor-kept-for-new-user
       await update(store, keyOf(state), (row) =>
         row && feedStateOf(row).generation >= state.generation ? undefined : state,
       );
     },
 
-    async acquire(key, { holder, nowMs, leaseMs, listed }) {
+    /** Takes the lease, unless it is held; undefined for an unknown feed. */
+    async acquire(
+      key: FeedKey,
+      { holder, nowMs, leaseMs, listed }: LeaseRequest,
+    ): Promise<Lease | NoLease | undefined> {
       let noLease: NoLease | undefined;
       const row = await update(store, keyOf(key), (current) => {
         if (!current) return undefined;
@@ -143,7 +136,16 @@ export function createFeedStates(store: Store, { countsListed }: FeedStateOption
       return noLease ?? (row && { state: feedStateOf(row), etag: row.etag });
     },
 
-    async advance({ state, etag }, { counts, ...progress }, { nowMs, leaseMs }) {
+    /**
+     * Stores a page's progress, clears the feed's fault, and renews the lease for `leaseMs` or ends it.
+     *
+     * @returns undefined when the lease was lost, or has expired: nothing is written then
+     */
+    async advance(
+      { state, etag }: Lease,
+      { counts, ...progress }: Progress,
+      { nowMs, leaseMs }: { readonly nowMs: number; readonly leaseMs: number | 'ended' },
+    ): Promise<Lease | undefined> {
       // Rule: lost-lease-writes
       if (!isLeased(state, nowMs)) return undefined;
       const { lease, resyncing: _over, ...before } = withoutFault(state);
@@ -157,23 +159,21 @@ export function createFeedStates(store: Store, { countsListed }: FeedStateOption
       return 'etag' in put ? { state: next, etag: put.etag } : undefined;
     },
 
-    async release({ state, etag }, { unasked, ...end }, nowMs) {
+    /** Releases the lease and stores the end of the poll; does nothing if the lease was lost, has expired or has ended. */
+    async release({ state, etag }: Lease, { unasked, ...end }: PollEnd, nowMs: number): Promise<void> {
       if (!isLeased(state, nowMs)) return;
       const { lease: _ended, ...before } = withoutFault(state);
       await store.put(keyOf(state), { ...before, ...unasked, ...end }, etag);
     },
 
-    remove: (partnerAccount) => removeRows(store, { kind: 'feed', prefix: `${partnerAccount}/` }),
+    remove: (partnerAccount: string): Promise<void> =>
+      removeRows(store, { kind: 'feed', prefix: `${partnerAccount}/` }),
   };
-
-  function sumOf(sums: PageCounts = { listed: 0, malformed: 0, repeated: 0 }, page: PageCounts): PageCounts {
-    return {
-      listed: sums.listed + (countsListed ? page.listed : page.malformed + page.repeated),
-      malformed: sums.malformed + page.malformed,
-      repeated: sums.repeated + page.repeated,
-    };
-  }
 }
+
+/** Name of a feed's row in messages. @param feed if absent: the common prefix of all the account's feeds */
+export const feedPlace = (partnerAccount: string, feed = ''): string =>
+  `state of feed ${partnerAccount}/${feed}`;
 
 /**
  * The feeds of one partner account, of any generation. An unreadable row of another account does not matter.

@@ -1,5 +1,5 @@
-import { checked, readRows } from '../contract/checks.ts';
-import { progressRow } from '../contract/rows.ts';
+import * as v from 'valibot';
+import { checked, form, kept, readRows, wholeNumber } from '../contract/checks.ts';
 import type { Etag, Key, Row, Store } from '../ports/store.ts';
 
 /** Progress of a backfill. The latest backfill of each partner account and generation is kept. */
@@ -72,9 +72,6 @@ export interface BackfillKey {
   readonly generation: number;
 }
 
-/** Names of the stored operations. */
-export type ProgressKind = 'backfill' | 'audit' | 'audit-share';
-
 export interface StoredProgress<T> {
   readonly value: T;
   /** Number of IDs that all operations of this kind have listed, for the books. */
@@ -82,64 +79,57 @@ export interface StoredProgress<T> {
   readonly etag: Etag;
 }
 
-/** The latest operation of one kind, for each partner account and generation. */
-export interface Progresses<T> {
-  /** Those of all accounts and generations, without unreadable ones. */
-  list(): Promise<readonly (BackfillKey & { readonly value: T })[]>;
-  /** Strongly consistent. @throws {ShapeError} */
-  read(key: BackfillKey): Promise<StoredProgress<T> | undefined>;
-  /**
-   * @param over the progress as it was read; undefined where there was none
-   * @param listed number of IDs of the page, for the books: counted in the same write, so that a page that is sent twice
-   * is counted once
-   * @returns undefined when another process wrote first: nothing is written then
-   */
-  write(
-    key: BackfillKey,
-    progress: T,
-    over: StoredProgress<T> | undefined,
-    listed: number,
-  ): Promise<StoredProgress<T> | undefined>;
-}
+export type Progresses<T extends object> = ReturnType<typeof createProgress<T>>;
 
-export interface ProgressOptions {
-  /** false where the queue counts the messages that it accepts. */
-  readonly countsListed: boolean;
-}
-
+/**
+ * The latest operation of one kind, for each partner account and generation.
+ *
+ * @param options.countsListed false where the queue counts the messages that it accepts
+ */
 export function createProgress<T extends object>(
   store: Store,
-  kind: ProgressKind,
-  { countsListed }: ProgressOptions,
-): Progresses<T> {
+  kind: 'backfill' | 'audit' | 'audit-share',
+  { countsListed }: { readonly countsListed: boolean },
+) {
   const keyOf = ({ partnerAccount, generation }: BackfillKey): Key => ({
     kind: 'progress',
     name: `${partnerAccount}/${generation}/${kind}`,
   });
+  /** @throws {ShapeError} */
+  const storedIn = (row: Row): StoredProgress<T> => {
+    const { value, counted } = progressIn(row);
+    return { value: value as object as T, counted, etag: row.etag };
+  };
+
   return {
-    async list() {
-      const rows = await store.list('progress');
-      const ofKind = rows.filter(({ name }) => name.endsWith(`/${kind}`));
-      return readRows(
-        ofKind,
-        (row) => {
-          const [partnerAccount = '', generation] = row.name.split('/');
-          return {
-            partnerAccount,
-            generation: Number(generation),
-            value: progressIn(row).value as object as T,
-          };
-        },
-        () => undefined,
-      );
+    /** Those of all accounts and generations, without unreadable ones. */
+    async list(): Promise<readonly (BackfillKey & { readonly value: T })[]> {
+      const rows = (await store.list('progress')).filter(({ name }) => name.endsWith(`/${kind}`));
+      const read = (row: Row) => {
+        const [partnerAccount = '', generation] = row.name.split('/');
+        return { partnerAccount, generation: Number(generation), value: storedIn(row).value };
+      };
+      return readRows(rows, read, () => undefined);
     },
-    async read(key) {
+
+    /** @throws {ShapeError} */
+    async read(key: BackfillKey): Promise<StoredProgress<T> | undefined> {
       const row = await store.get(keyOf(key));
-      if (!row) return undefined;
-      const { value, counted } = progressIn(row);
-      return { value: value as object as T, counted, etag: row.etag };
+      return row && storedIn(row);
     },
-    async write(key, value, over, listed) {
+
+    /**
+     * @param over the progress as it was read; undefined where there was none
+     * @param listed number of IDs of the page, for the books: counted in the same write, so that a page that is sent
+     * twice is counted once
+     * @returns undefined when another process wrote first: nothing is written then
+     */
+    async write(
+      key: BackfillKey,
+      value: T,
+      over: StoredProgress<T> | undefined,
+      listed: number,
+    ): Promise<StoredProgress<T> | undefined> {
       const counted = (over?.counted ?? 0) + (countsListed ? listed : 0);
       const put = await store.put(keyOf(key), { value, counted }, over?.etag ?? 'absent');
       return 'etag' in put ? { value, counted, etag: put.etag } : undefined;
@@ -152,6 +142,8 @@ export async function listedByOperations(store: Store, { partnerAccount, generat
   const rows = await store.list('progress', { prefix: `${partnerAccount}/${generation}/` });
   return rows.reduce((sum, row) => sum + progressIn(row).counted, 0);
 }
+
+const progressRow = v.object({ value: kept({ form }), counted: wholeNumber(0) });
 
 /** @throws {ShapeError} */
 const progressIn = ({ name, value }: Row) => checked(progressRow, value, `progress of ${name}`);

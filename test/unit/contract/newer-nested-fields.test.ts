@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { checked } from '../../../shared/contract/checks.ts';
-import { partnerAccountRow } from '../../../shared/contract/rows.ts';
+import { partnerAccount } from '../../../shared/domain/partner-account.ts';
 
 // docs/decisions/0025-upgrades.md: an older bridge keeps a new field that may be missing in the rows of partner accounts.
 it.each(['refreshing', 'token'])(
@@ -12,6 +12,6 @@ it.each(['refreshing', 'token'])(
       token: { version: '1', expiresAt: 1, usedAt: 1, added: 1 },
     };
 
-    expect(checked(partnerAccountRow, row, 'row')[part as 'token']).toMatchObject({ added: 1 });
+    expect(checked(partnerAccount, row, 'row')[part as 'token']).toMatchObject({ added: 1 });
   },
 );
