@@ -15,7 +15,7 @@ const state = [...below, 'shared/state'];
 /** Where each folder of the product may import from: a folder imports only what stands below it. */
 const rules: Readonly<Record<string, Rule>> = {
   'shared/contract': { inside: [], packages: /^valibot$/ },
-  'shared/domain': { inside: ['shared/contract'], packages: /^tinyqueue$|^valibot$/ },
+  'shared/domain': { inside: ['shared/contract'], packages: /^valibot$/ },
   'shared/ports': { inside: ['shared/contract', 'shared/domain'], packages: /^$/ },
   'shared/state': { inside: below, packages: /^node:crypto$|^valibot$/ },
   'shared/partner-api': { inside: state, packages: /^node:|^valibot$/ },

@@ -38,45 +38,16 @@ export function redact(key: string, value: unknown): unknown {
   return typeof value === 'string' ? loggedText(value) : value;
 }
 
-/** Maximum depth of causes; an error may even be its own cause. */
-const maxDepth = 10;
-
 /**
- * Copies `error` without secrets and unprintable characters in its message, stack, causes and other fields. Use it for
- * errors that leave the function, because Lambda logs a thrown error and returns it to the caller.
- *
- * @returns an Error with the name of the original, whatever its class; any other thrown value becomes an Error
+ * The error to throw out of a function: its name, message and stack without secrets and unprintable characters, and
+ * nothing else of it, because Lambda logs it and returns it to the caller.
  */
-export function redactedError(error: unknown, depth = 0): Error {
-  if (!(error instanceof Error)) return new Error(loggedText(String(error)));
-  const { name, message, stack, cause, ...others } = error;
-  const inside = (each: unknown, key = ''): unknown => {
-    if (depth === maxDepth) return undefined;
-    return each instanceof Error ? redactedError(each, depth + 1) : jsonOf(key, each);
-  };
+export function redactedError(error: unknown): Error {
+  const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
   const clean = new Error(loggedText(message));
-  const define = (key: string, value: unknown) =>
-    Object.defineProperty(clean, key, { value, configurable: true, writable: true });
-  define('name', loggedText(name));
-  define('stack', stack === undefined ? undefined : loggedText(stack));
-  if (cause !== undefined) define('cause', inside(cause));
-  if (error instanceof AggregateError)
-    define(
-      'errors',
-      error.errors.map((each) => inside(each)),
-    );
-  for (const [key, value] of Object.entries(others)) Object.assign(clean, { [key]: inside(value, key) });
+  clean.name = loggedText(name);
+  clean.stack = loggedText(stack ?? '');
   return clean;
-}
-
-/** The redacted JSON form of the value of `key`. */
-function jsonOf(key: string, value: unknown): unknown {
-  try {
-    return JSON.parse(JSON.stringify({ [key]: value }, redact))[key];
-  } catch {
-    // A circular structure, or a text beyond the maximum length.
-    return redacted;
-  }
 }
 
 /** Shorter secrets are not searched for, because they would match in nearly every text. */
@@ -90,42 +61,14 @@ const printableRun = /[\t\n\r\x20-\x7e]{4,}/g;
 /** Maximum depth of base64 within base64. */
 const maxBase64Depth = 2;
 
-/** A text in its normalized form for comparison, and the original place of each character. */
-interface Folded {
-  readonly text: string;
-  readonly from: readonly number[];
-  readonly to: readonly number[];
-}
-
-/**
- * The normalized form of a character: without case and accents; empty for white space, control characters and
- * backslashes.
- */
-function foldedChar(char: string): string {
-  if (char > '\u007f') {
-    const letters = char.normalize('NFKD').replace(/[\s\p{M}\p{C}\p{Z}\\]/gu, '');
+/** For comparison: without case, accents, white space, control characters and backslashes. */
+const folded = (plain: string): string =>
+  plain
+    .normalize('NFKD')
+    .replace(/[\s\p{M}\p{C}\p{Z}\\]/gu, '')
     // Upper case first, because `ß` becomes `SS`, which lower case maps to `ss`.
-    return letters.toUpperCase().toLowerCase();
-  }
-  return char <= ' ' || char === '\\' || char === '\u007f' ? '' : char.toLowerCase();
-}
-
-function folded(plain: string): Folded {
-  const from: number[] = [];
-  const to: number[] = [];
-  let text = '';
-  let at = 0;
-  for (const char of plain) {
-    const compared = foldedChar(char);
-    for (let unit = 0; unit < compared.length; unit += 1) {
-      from.push(at);
-      to.push(at + char.length);
-    }
-    text += compared;
-    at += char.length;
-  }
-  return { text, from, to };
-}
+    .toUpperCase()
+    .toLowerCase();
 
 /** All parts of a secret that reveal it, each of the same length. */
 interface Stretches {
@@ -137,43 +80,32 @@ interface Stretches {
 const stretchesKnown = new WeakMap<Secret, readonly Stretches[]>();
 
 function stretchesOf(secret: Secret): readonly Stretches[] {
-  const found = stretchesKnown.get(secret);
-  if (found) return found;
+  const cached = stretchesKnown.get(secret);
+  if (cached) return cached;
   const value = secret.reveal();
   // In form encoding, a space is a plus sign.
-  const forms = /\s/.test(value) ? [value, value.replaceAll(/\s/g, '+')] : [value];
+  const forms = [value, value.replaceAll(/\s/g, '+')];
   // The undecoded secret too: with spaces between its characters, a part that looks encoded is not decoded in the text.
-  const readings = forms.flatMap((form) => [...new Set([form, decodedText(form) ?? form])]);
-  const stretches = readings.flatMap((reading): Stretches[] => {
-    const { text } = folded(reading);
+  const readings = new Set(forms.flatMap((form) => [form, decodedText(form) ?? form]).map(folded));
+  const stretches = [...readings].flatMap((text): Stretches[] => {
     if (text.length < minSecretChars) return [];
     const length = Math.min(stretchChars, text.length);
-    const places = Array.from({ length: text.length - length + 1 }, (_, at) => at);
-    return [{ length, known: new Set(places.map((at) => text.slice(at, at + length))) }];
+    return [{ length, known: new Set(windowsOf(text, length)) }];
   });
   stretchesKnown.set(secret, stretches);
   return stretches;
 }
 
-type Range = readonly [from: number, to: number];
+const windowsOf = (text: string, length: number): string[] =>
+  Array.from({ length: Math.max(0, text.length - length + 1) }, (_, at) => text.slice(at, at + length));
 
-/** The places of secrets in `plain`, in any order. */
-function found(plain: string, stretches: readonly Stretches[], depth = 0): Range[] {
-  const { text, from, to } = folded(plain);
-  const ranges: Range[] = [];
-  for (const { length, known } of stretches) {
-    for (let at = 0; at + length <= text.length; at += 1) {
-      if (known.has(text.slice(at, at + length))) {
-        ranges.push([from[at] as number, to[at + length - 1] as number]);
-      }
-    }
-  }
-  if (depth === maxBase64Depth) return ranges;
-  for (const { 0: run, index } of plain.matchAll(base64Run)) {
-    if (hidesSecret(run.replaceAll(/[\s\\]/g, ''), stretches, depth))
-      ranges.push([index, index + run.length]);
-  }
-  return ranges;
+function repeats(plain: string, stretches: readonly Stretches[], depth = 0): boolean {
+  const text = folded(plain);
+  if (stretches.some(({ length, known }) => windowsOf(text, length).some((part) => known.has(part))))
+    return true;
+  if (depth === maxBase64Depth) return false;
+  const runs = plain.match(base64Run) ?? [];
+  return runs.some((run) => hidesSecret(run.replaceAll(/[\s\\]/g, ''), stretches, depth));
 }
 
 /**
@@ -186,38 +118,26 @@ const hidesSecret = (run: string, stretches: readonly Stretches[], depth: number
     const bytes = Buffer.from(run.slice(offset), 'base64').toString('latin1').replaceAll('\0', '');
     return (bytes.match(printableRun) ?? []).some((text) => {
       const inside = decodedText(text);
-      return inside === undefined || found(inside, stretches, depth + 1).length > 0;
+      return inside === undefined || repeats(inside, stretches, depth + 1);
     });
   });
 
-function withoutRanges(text: string, ranges: readonly Range[]): string {
-  let clean = '';
-  let end = 0;
-  for (const [from, to] of ranges.toSorted((a, b) => a[0] - b[0])) {
-    if (from > end || end === 0) clean += text.slice(end, from) + redacted;
-    end = Math.max(end, to);
-  }
-  return clean + text.slice(end);
-}
-
 /**
- * Decodes `text` (text.ts) and removes `secrets` from it. Eight or more consecutive characters of a secret are
- * replaced by `[redacted]`, whatever their case, spacing and encoding (base64 included). Text that is encoded more than
- * eight times is replaced completely. A secret with fewer than eight characters must match completely. The run time is
- * proportional to the length.
- *
- * @param secrets secrets with fewer than four characters are ignored
+ * Whether `text` contains eight or more consecutive characters of a secret (all of a shorter one), whatever their case,
+ * spacing and encoding (text.ts, base64). True also for text that is encoded more than eight times. The run time is
+ * proportional to the length. Secrets with fewer than four characters are ignored.
  */
-export function withoutSecrets(text: string, secrets: readonly Secret[]): string {
-  const plain = decodedText(text);
-  if (plain === undefined) return redacted;
-  return withoutRanges(plain, found(plain, secrets.flatMap(stretchesOf)));
-}
-
-/** Whether {@link withoutSecrets} would remove anything. */
 export function repeatsSecret(text: string, secrets: readonly Secret[]): boolean {
   const plain = decodedText(text);
-  return plain === undefined || found(plain, secrets.flatMap(stretchesOf)).length > 0;
+  return plain === undefined || repeats(plain, secrets.flatMap(stretchesOf));
+}
+
+/** The decoded `text` without `secrets`. If a part of one, or another form of it, remains, nothing of the text does. */
+export function withoutSecrets(text: string, secrets: readonly Secret[]): string {
+  let clean = decodedText(text) ?? redacted;
+  for (const secret of secrets)
+    if (secret.reveal().length >= minSecretChars) clean = clean.replaceAll(secret.reveal(), redacted);
+  return repeatsSecret(clean, secrets) ? redacted : clean;
 }
 
 /**

@@ -37,8 +37,9 @@ export function withRuntime<Event, Result>(
       })
       // Lambda logs a thrown error unchanged, and returns it to the caller.
       .onError((request) => {
-        request.error = redactedError(request.error);
-        logger.error('the invocation failed', { error: request.error });
+        const { error } = request;
+        request.error = redactedError(error);
+        logger.error('the invocation failed', { error });
       })
       .handler(async (event: Event, context: Context) => {
         try {

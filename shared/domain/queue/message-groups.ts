@@ -1,4 +1,3 @@
-import TinyQueue from 'tinyqueue';
 import type { ChangedAdvert, DeadLetter } from '../../contract/messages.ts';
 import { objectKeyOf } from '../advert-event.ts';
 import { toInstant } from '../clock.ts';
@@ -45,21 +44,12 @@ export interface Queued {
 interface Group<T extends Queued> {
   readonly key: string;
   /** By sequence number, ascending. */
-  readonly messages: Map<number, T>;
+  readonly messages: Set<T>;
   /** Messages in flight or delayed: while there is one, the group delivers nothing. */
   readonly hidden: Set<T>;
-}
-
-/** A group ready for delivery; outdated when its first message has changed. */
-interface Ready<T extends Queued> {
-  readonly group: Group<T>;
-  readonly first: T;
-}
-
-/** When to check a group again; outdated when `at` is no longer the end of its hidden messages. */
-interface Timer<T extends Queued> {
-  readonly at: number;
-  readonly group: Group<T>;
+  /** Where it waits for its turn, by the number of its first message. */
+  ready?: Group<T>[] | undefined;
+  order: number;
 }
 
 export interface GroupOptions<T extends Queued> {
@@ -69,17 +59,15 @@ export interface GroupOptions<T extends Queued> {
   readonly accountOf?: (queued: T) => string;
 }
 
-/** Number of outdated timers that may collect before they are removed. */
-const maxStaleTimers = 1_000;
-
 /** The delivery order of a queue: groups concurrently, the messages of one group in order. */
 export class MessageGroups<T extends Queued> {
   readonly #options: GroupOptions<T>;
   readonly #groups = new Map<string, Group<T>>();
-  // Entries of both may be outdated, and are checked when their turn comes.
   /** By account, the one whose turn is next first; the group with the oldest message comes first. */
-  readonly #ready = new Map<string, TinyQueue<Ready<T>>>();
-  #timers = new TinyQueue<Timer<T>>([], byTime);
+  readonly #ready = new Map<string, Group<T>[]>();
+  readonly #hidden = new Set<Group<T>>();
+  /** Before this moment, no hidden group becomes ready. */
+  #nextEndMs = Number.POSITIVE_INFINITY;
 
   constructor(options: GroupOptions<T>) {
     this.#options = options;
@@ -87,34 +75,33 @@ export class MessageGroups<T extends Queued> {
 
   add(queued: T): void {
     const group = this.#groupOf(queued);
-    group.messages.set(queued.sequenceNumber, queued);
+    group.messages.add(queued);
     if (queued.visibleAt !== undefined) group.hidden.add(queued);
     if (queued.visibleAt !== undefined || group.messages.size === 1) this.#place(group);
   }
 
   /** Delivers messages and hides them until `visibleAt`. */
   take(maxGroups: number, maxPerGroup: number, nowMs: number, visibleAt: number): T[] {
-    this.#endTimers(nowMs);
-    const handedOut: T[] = [];
-    for (let count = 0; count < maxGroups; ) {
+    this.#showHidden(nowMs);
+    const taken: T[] = [];
+    for (let count = 0; count < maxGroups; count += 1) {
       const group = this.#nextReady();
       if (!group) break;
-      count += 1;
-      for (const queued of group.messages.values()) {
+      for (const queued of group.messages) {
         if (group.hidden.size === maxPerGroup) break;
         queued.receives += 1;
         queued.visibleAt = visibleAt;
         group.hidden.add(queued);
-        handedOut.push(queued);
+        taken.push(queued);
       }
       this.#place(group);
     }
-    return handedOut;
+    return taken;
   }
 
   remove(queued: T): void {
     const group = this.#groupOf(queued);
-    group.messages.delete(queued.sequenceNumber);
+    group.messages.delete(queued);
     group.hidden.delete(queued);
     this.#place(group);
   }
@@ -129,67 +116,64 @@ export class MessageGroups<T extends Queued> {
 
   #groupOf(queued: T): Group<T> {
     const key = this.#options.groupOf(queued);
-    const group = this.#groups.get(key) ?? { key, messages: new Map(), hidden: new Set() };
+    const group = this.#groups.get(key) ?? { key, messages: new Set(), hidden: new Set(), order: 0 };
     this.#groups.set(key, group);
     return group;
   }
 
-  /** Marks the group as ready, or sets a timer while it has hidden messages. */
+  /** Puts the group where it belongs after its messages have changed. */
   #place(group: Group<T>): void {
+    group.ready?.splice(group.ready.indexOf(group), 1);
+    group.ready = undefined;
     if (group.hidden.size > 0) {
-      this.#timers.push({ at: endOf(group), group });
-      // Removes outdated timers: a visibility timeout is long, and most messages are settled before it ends.
-      if (this.#timers.length > 2 * this.#groups.size + maxStaleTimers) {
-        const current = this.#timers.data.filter(
-          ({ at, group }) => group.hidden.size > 0 && at === endOf(group),
-        );
-        this.#timers = new TinyQueue(current, byTime);
-      }
+      this.#hidden.add(group);
+      this.#nextEndMs = Math.min(this.#nextEndMs, endOf(group));
       return;
     }
-    const first = firstOf(group);
-    if (first) this.#readyOf(first).push({ group, first });
-    else this.#groups.delete(group.key);
-  }
-
-  #readyOf(first: T): TinyQueue<Ready<T>> {
+    this.#hidden.delete(group);
+    const [first] = group.messages;
+    if (!first) {
+      this.#groups.delete(group.key);
+      return;
+    }
     const account = this.#options.accountOf?.(first) ?? '';
-    const ready = this.#ready.get(account) ?? new TinyQueue<Ready<T>>([], byAge);
+    const ready = this.#ready.get(account) ?? [];
     this.#ready.set(account, ready);
-    return ready;
+    // A new message is the newest, so the search nearly always ends at once.
+    group.order = first.sequenceNumber;
+    const before = ready.findLastIndex(({ order }) => order < group.order);
+    ready.splice(before + 1, 0, group);
+    group.ready = ready;
   }
 
   /** The next group of the account that was served least recently; that account's next turn is the last. */
   #nextReady(): Group<T> | undefined {
     for (const [account, ready] of this.#ready) {
-      for (let entry = ready.pop(); entry; entry = ready.pop()) {
-        const { group, first } = entry;
-        if (group.hidden.size > 0 || firstOf(group) !== first) continue;
-        this.#ready.delete(account);
-        this.#ready.set(account, ready);
-        return group;
-      }
+      const group = ready.shift();
+      if (!group) continue;
+      group.ready = undefined;
+      this.#ready.delete(account);
+      this.#ready.set(account, ready);
+      return group;
     }
     return undefined;
   }
 
-  #endTimers(nowMs: number): void {
-    for (let timer = this.#timers.peek(); timer && timer.at <= nowMs; timer = this.#timers.peek()) {
-      this.#timers.pop();
-      const { group } = timer;
-      if (group.hidden.size === 0 || endOf(group) > nowMs) continue;
+  #showHidden(nowMs: number): void {
+    if (nowMs < this.#nextEndMs) return;
+    this.#nextEndMs = Number.POSITIVE_INFINITY;
+    for (const group of this.#hidden) {
+      const endMs = endOf(group);
+      if (endMs > nowMs) {
+        this.#nextEndMs = Math.min(this.#nextEndMs, endMs);
+        continue;
+      }
       for (const queued of group.hidden) delete queued.visibleAt;
       group.hidden.clear();
       this.#place(group);
     }
   }
 }
-
-const byAge = (a: Ready<Queued>, b: Ready<Queued>): number => a.first.sequenceNumber - b.first.sequenceNumber;
-
-const byTime = (a: { readonly at: number }, b: { readonly at: number }): number => a.at - b.at;
-
-const firstOf = <T extends Queued>(group: Group<T>): T | undefined => group.messages.values().next().value;
 
 /** When the last hidden message of the group may be delivered again. */
 function endOf<T extends Queued>({ hidden }: Group<T>): number {

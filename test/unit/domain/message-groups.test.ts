@@ -99,22 +99,4 @@ describe('message groups', () => {
       { numRuns: 500 },
     );
   });
-
-  it('forget no message that is handed out, however many have come and gone meanwhile', () => {
-    const groups = groupsOf();
-    const held = [message(1, 'held'), message(2, 'held too')];
-    for (const one of held) groups.add(one);
-    groups.take(1, 1, 0, 1_000_000);
-    groups.take(1, 1, 0, 2_000_000);
-    for (let number = 3; number < 5_000; number += 1) {
-      const passing = message(number, `passing ${number}`);
-      groups.add(passing);
-      expect(groups.take(10, 1, 0, 500_000)).toEqual([passing]);
-      groups.remove(passing);
-    }
-
-    expect(groups.take(10, 1, 999_999, 3_000_000)).toEqual([]);
-    expect(numbers(groups.take(10, 1, 1_000_000, 3_000_000))).toEqual([1]);
-    expect(numbers(groups.take(10, 1, 2_000_000, 3_000_000))).toEqual([2]);
-  });
 });

@@ -45,39 +45,17 @@ describe('redaction', () => {
   });
 });
 
-describe('an error that leaves the function', () => {
-  const shown = (error: Error) => JSON.stringify({ ...error }) + inspect(error, { depth: 20 });
+it('an error that leaves a function has a name, message and stack without secrets, and nothing else', () => {
+  const cause = new Error('Bearer hidden-one');
+  const headers = { authorization: 'hidden-one' };
+  const error = Object.assign(new TypeError('id_token=hidden-one', { cause }), { headers });
 
-  it('has no secret in message, stack, causes, errors and fields, and keeps the rest', () => {
-    const first = Object.assign(new TypeError('token=hidden-one'), { code: 'ECONNRESET' });
-    const second = new AggregateError([first, 'password=hidden-one'], 'Bearer hidden-one', { cause: first });
-    const error = Object.assign(new Error('id_token=hidden-one', { cause: second }), {
-      code: 'transient',
-      status: 502,
-      request: { headers: { authorization: 'hidden-one' }, path: '/api' },
-    });
+  const clean = redactedError(error);
 
-    const clean = redactedError(error);
-
-    expect(shown(clean)).not.toContain('hidden-one');
-    expect(clean).toMatchObject({
-      message: 'id_token=[redacted]',
-      code: 'transient',
-      status: 502,
-      request: { path: '/api' },
-      cause: { name: 'AggregateError', cause: { name: 'TypeError', code: 'ECONNRESET' } },
-    });
-    expect(clean.stack).toContain('redaction.test.ts');
-  });
-
-  it('may be its own cause, hold what JSON cannot, or be none at all', () => {
-    const error = Object.assign(new Error('no'), { socket: {} as Record<string, unknown> });
-    error.cause = error;
-    error.socket.self = error.socket;
-
-    expect(redactedError(error)).toMatchObject({ message: 'no', socket: '[redacted]' });
-    expect(redactedError('token=hidden-one').message).toBe('token=[redacted]');
-  });
+  expect(inspect(clean, { depth: 20, showHidden: true })).not.toContain('hidden-one');
+  expect(clean).toMatchObject({ name: 'TypeError', message: 'id_token=[redacted]' });
+  expect(clean.stack).toContain('redaction.test.ts');
+  expect(redactedError('token=hidden-one').message).toBe('token=[redacted]');
 });
 
 describe('redaction of a hostile text', () => {
