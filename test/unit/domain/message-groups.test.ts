@@ -99,4 +99,19 @@ describe('message groups', () => {
       { numRuns: 500 },
     );
   });
+  it('show each hidden group again when its own time has come', () => {
+    const groups = groupsOf();
+    const [first, second] = [message(1, 'a'), message(2, 'b')];
+    for (const [one, until] of [
+      [first, 5],
+      [second, 6],
+    ] as const) {
+      groups.add(one);
+      groups.putOff(one, until);
+    }
+
+    expect(groups.take(2, 1, 4, 100)).toEqual([]);
+    expect(groups.take(2, 1, 5, 100)).toEqual([first]);
+    expect(groups.take(2, 1, 6, 100)).toEqual([second]);
+  });
 });
