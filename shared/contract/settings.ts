@@ -7,10 +7,8 @@ import * as v from 'valibot';
 import { partnerAccountName } from './checks.ts';
 import { stackName } from './names.ts';
 
-type SettingType = 'number' | 'string' | 'boolean' | 'list' | 'target';
-
 export interface Setting<S extends v.GenericSchema = v.GenericSchema> {
-  readonly type: SettingType;
+  readonly type: 'number' | 'string' | 'boolean' | 'list' | 'target';
   /** What it is, without a full stop. */
   readonly says: string;
   /** Checks a value of the type, and contains the default. */
@@ -26,29 +24,22 @@ interface NumberRange {
   readonly standard: number;
 }
 
-const number = (says: string, { from, to, unit, standard }: NumberRange) => {
+const number = (says: string, { from, to, unit, standard }: NumberRange, isWhole = false) => {
   const expected = `expected ${unit} from ${from} to ${to}`;
   const schema = v.pipe(
     v.number(({ input }) => (typeof input === 'string' ? `${expected}, as a number, not text` : expected)),
     v.minValue(from, expected),
     v.maxValue(to, expected),
+    v.check((value) => !isWhole || Number.isInteger(value), expected),
   );
   return { type: 'number', says, schema: v.optional(schema, standard), range: `${from} to ${to}` } as const;
 };
 
-const whole = (says: string, given: NumberRange) => {
-  const { schema, ...described } = number(says, { ...given, unit: `whole ${given.unit}` });
-  const integer = v.integer(`expected whole ${given.unit} from ${given.from} to ${given.to}`);
-  return { ...described, schema: v.optional(v.pipe(schema.wrapped, integer), given.standard) } as const;
-};
+const whole = (says: string, range: NumberRange) =>
+  number(says, { ...range, unit: `whole ${range.unit}` }, true);
 
 const text = <const S extends v.GenericSchema>(says: string, schema: S) =>
   ({ type: 'string', says, schema }) as const;
-
-const flag = (says: string) => {
-  const schema = v.optional(v.boolean('expected true or false'), false);
-  return { type: 'boolean', says, schema, range: '`true` or `false`' } as const;
-};
 
 const list = <const S extends v.GenericSchema>(says: string, schema: S) =>
   ({ type: 'list', says, schema }) as const;
@@ -224,7 +215,12 @@ export const stackSettings = {
       'advert-bridge/docs/operate/runbook.md',
     ),
   ),
-  dashboard: flag('whether there is a CloudWatch dashboard, for $3 a month'),
+  dashboard: {
+    type: 'boolean',
+    says: 'whether there is a CloudWatch dashboard, for $3 a month',
+    schema: v.optional(v.boolean('expected true or false'), false),
+    range: '`true` or `false`',
+  },
   target: {
     type: 'target',
     says: '`emulator` omits resource types that a local emulator does not support',

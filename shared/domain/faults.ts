@@ -1,57 +1,18 @@
 /**
- * Every kind of fault between the bridge and the partner service, and a table of how each is handled. Another table,
- * shared/partner-api/fault-table.ts, decides which answer becomes which fault. Each column of the table here is
- * used in one place:
- *
- * - `retryable`: the client retries within the same call (shared/partner-api/call.ts).
- * - `deadLettered`: fan-out redelivers the message with a growing delay, or gives it up (functions/fan-out/redelivery.ts).
- * - `blames`: whose fault it is. Fan-out puts messages of a stopped or paused partner account aside, and messages during a
- *   long pause of the service or an operator's pause (functions/fan-out/fan-out.ts).
- * - `needsAttention`: logged as an error and counted for an alarm; the drain still polls again.
- *
- * For example: 400 with the code `validation_error` is `invalid-request`, whose messages are dead-lettered `at-once`: the
- * advert's message becomes a dead letter at its first try.
- *
- * docs/contribute/architecture.md lists every retry, including those of AWS calls and of the bus.
+ * Every kind of fault between the bridge and the partner service, and a table of how each is handled;
+ * shared/partner-api/fault-table.ts decides which answer becomes which fault. docs/contribute/architecture.md lists every
+ * retry, including those of AWS calls and of the bus.
  */
-
 import { ShapeError } from '../contract/checks.ts';
 
-export const faultKinds = [
-  'transient',
-  'rate-limited',
-  'paused',
-  'forbidden',
-  'token-rejected',
-  'scope-insufficient',
-  'invalid-request',
-  'request-refused',
-  'not-found',
-  'wrong-path',
-  'contract-broken',
-  'delivered-too-often',
-  'grant-rejected',
-  'client-rejected',
-  'scope-refused',
-  'other-user',
-  'account-stopped',
-  'account-paused',
-  'operator-paused',
-  'generation-over',
-  'account-busy',
-  'malformed-state',
-  'resource-unusable',
-] as const;
-export type FaultKind = (typeof faultKinds)[number];
-
 export interface FaultPolicy {
+  /** Whose fault it is; others must not be affected (functions/fan-out/fan-out.ts). */
+  readonly blames: 'service' | 'partner-account' | 'advert' | 'bridge';
+  /** When fan-out gives up a message: at its first try, after a few tries, or only by its age (redelivery.ts). */
+  readonly deadLettered: 'at-once' | 'by-tries' | 'by-age';
   /** One more attempt within the same call may help. */
   readonly retryable: boolean;
-  /** Whose fault it is; others must not be affected. */
-  readonly blames: 'service' | 'partner-account' | 'advert' | 'bridge';
-  /** When a message with this fault is dead-lettered: at the first try, after a few tries, or only by age. */
-  readonly deadLettered: 'at-once' | 'by-tries' | 'by-age';
-  /** The fault needs manual action. */
+  /** Somebody must act: logged as an error and counted for an alarm. The drain still polls again. */
   readonly needsAttention: boolean;
 }
 
@@ -61,7 +22,7 @@ const policy = (
   { retryable = false, needsAttention = false } = {},
 ): FaultPolicy => ({ blames, deadLettered, retryable, needsAttention });
 
-export const faultPolicies: Readonly<Record<FaultKind, FaultPolicy>> = {
+export const faultPolicies = {
   /** No answer, a reset, a timeout, 5xx, a body that is not JSON. */
   transient: policy('service', 'by-age', { retryable: true }),
   /** 429. */
@@ -113,36 +74,35 @@ export const faultPolicies: Readonly<Record<FaultKind, FaultPolicy>> = {
   'malformed-state': policy('bridge', 'by-age', { needsAttention: true }),
   /** A table, queue, secret or function of the bridge is missing, or the bridge may not use it. */
   'resource-unusable': policy('bridge', 'by-age', { needsAttention: true }),
-};
+} as const satisfies Record<string, FaultPolicy>;
 
-export interface FaultDetails {
+export type FaultKind = keyof typeof faultPolicies;
+export const faultKinds = Object.keys(faultPolicies) as readonly FaultKind[];
+
+interface FaultDetails {
   /** Status of the answer, if there was one. */
-  readonly status?: number;
+  readonly status?: number | undefined;
   /** The error code in the body, such as `invalid_token`. */
-  readonly serviceCode?: string;
+  readonly serviceCode?: string | undefined;
   /** How long to wait before the next request, as asked by the service or by the bridge itself. */
-  readonly retryAfterMs?: number;
+  readonly retryAfterMs?: number | undefined;
   /** The wait that the service asked for, if it is longer than the bridge accepts; otherwise absent. */
-  readonly askedToWaitMs?: number;
-  readonly cause?: unknown;
+  readonly askedToWaitMs?: number | undefined;
 }
 
 /** A failed request to the partner service. The message contains no secret. */
-export class BridgeFault extends Error {
+export class BridgeFault extends Error implements FaultDetails {
   override readonly name = 'BridgeFault';
   readonly code: FaultKind;
-  readonly status: number | undefined;
-  readonly serviceCode: string | undefined;
-  readonly retryAfterMs: number | undefined;
-  readonly askedToWaitMs: number | undefined;
+  declare readonly status?: FaultDetails['status'];
+  declare readonly serviceCode?: FaultDetails['serviceCode'];
+  declare readonly retryAfterMs?: FaultDetails['retryAfterMs'];
+  declare readonly askedToWaitMs?: FaultDetails['askedToWaitMs'];
 
-  constructor(kind: FaultKind, message: string, { cause, ...details }: FaultDetails = {}) {
+  constructor(kind: FaultKind, message: string, { cause, ...details }: FaultDetails & ErrorOptions = {}) {
     super(message, { cause });
     this.code = kind;
-    this.status = details.status;
-    this.serviceCode = details.serviceCode;
-    this.retryAfterMs = details.retryAfterMs;
-    this.askedToWaitMs = details.askedToWaitMs;
+    Object.assign(this, details);
   }
 
   get policy(): FaultPolicy {

@@ -46,21 +46,24 @@ interface HoldMeaning {
   readonly setsAside: boolean;
 }
 
-/** During every hold, only requests for tokens may be sent. */
+/** Made by the service's answers: its end is known, and nobody waits for it for long. */
+const passing: HoldMeaning = {
+  account: 'account-paused',
+  bridge: 'paused',
+  sendsTokens: false,
+  setsAside: false,
+};
+
 export const holdMeanings: Readonly<Record<HoldKind, HoldMeaning>> = {
   /** The user has to authorize again. */
-  authorization: {
-    ...{ account: 'account-stopped', bridge: 'account-stopped', sendsTokens: false, setsAside: true },
-  },
-  operator: {
-    ...{ account: 'operator-paused', bridge: 'operator-paused', sendsTokens: true, setsAside: true },
-  },
+  authorization: { ...passing, account: 'account-stopped', bridge: 'account-stopped', setsAside: true },
+  operator: { account: 'operator-paused', bridge: 'operator-paused', sendsTokens: true, setsAside: true },
   /** The service asked to wait, or answers nothing well. */
-  service: { account: 'account-paused', bridge: 'paused', sendsTokens: false, setsAside: false },
+  service: passing,
   /** The service refuses the address, or the account: the circuit is open. */
-  circuit: { account: 'account-paused', bridge: 'paused', sendsTokens: false, setsAside: false },
+  circuit: passing,
   /** There is no token that the service accepts. */
-  token: { account: 'account-paused', bridge: 'paused', sendsTokens: false, setsAside: false },
+  token: passing,
 };
 
 /** How long all others wait for the result of a trial; the process that makes it may crash. */

@@ -4,15 +4,19 @@ import { type Counters, type Key, type Store, sumOf } from '../ports/store.ts';
 import { feedStateOf } from './feed-states.ts';
 import { listedByOperations } from './progress.ts';
 
+/** The books of a generation for which nothing was listed yet. */
+export const emptyBooks = {
+  listed: 0,
+  events: 0,
+  unchanged: 0,
+  coalesced: 0,
+  unavailable: 0,
+  deadLettered: 0,
+  inFlight: 0,
+};
+
 /** What became of the listed IDs of a generation. */
-export interface Books {
-  readonly listed: number;
-  readonly events: number;
-  readonly unchanged: number;
-  readonly coalesced: number;
-  readonly unavailable: number;
-  readonly deadLettered: number;
-  readonly inFlight: number;
+export interface Books extends Readonly<typeof emptyBooks> {
   /**
    * Outcomes that may have been counted more than once, because their messages came back; absent where counting and
    * settling are one transaction.
@@ -22,17 +26,6 @@ export interface Books {
 
 /** Numbers to add to the books (negative for a redrive). */
 export type Counts = { readonly [K in Exclude<keyof Books, 'inFlight'>]?: number };
-
-/** The books of a generation for which nothing was listed yet. */
-export const emptyBooks: Books = {
-  listed: 0,
-  events: 0,
-  unchanged: 0,
-  coalesced: 0,
-  unavailable: 0,
-  deadLettered: 0,
-  inFlight: 0,
-};
 
 /** Figures of the whole queue. */
 export interface QueueFigures {

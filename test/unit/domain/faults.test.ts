@@ -1,53 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ShapeError } from '../../../shared/contract/checks.ts';
-import {
-  asBridgeFault,
-  BridgeFault,
-  type FaultKind,
-  faultKinds,
-  faultPolicies,
-} from '../../../shared/domain/faults.ts';
-
-const kindsWhere = (isMeant: (policy: (typeof faultPolicies)[FaultKind]) => boolean) =>
-  faultKinds.filter((kind) => isMeant(faultPolicies[kind]));
-
-describe('what is done about faults', () => {
-  it('tries again at once only what may have passed', () => {
-    expect(kindsWhere(({ retryable }) => retryable)).toEqual(['transient']);
-  });
-
-  it('gives a message up at once only when its own request is wrong, and after some tries for its advert alone', () => {
-    expect(kindsWhere(({ deadLettered }) => deadLettered === 'at-once')).toEqual([
-      'invalid-request',
-      'delivered-too-often',
-    ]);
-    expect(kindsWhere(({ deadLettered }) => deadLettered === 'by-tries')).toEqual(
-      kindsWhere(({ blames, deadLettered }) => blames === 'advert' && deadLettered !== 'at-once'),
-    );
-    expect(kindsWhere(({ deadLettered }) => deadLettered !== 'by-age')).toEqual(
-      kindsWhere(({ blames }) => blames === 'advert'),
-    );
-  });
-
-  it('lets nobody else suffer from what one advert or one partner account met', () => {
-    expect(kindsWhere(({ blames }) => blames === 'advert')).toEqual([
-      ...['forbidden', 'token-rejected', 'invalid-request', 'request-refused', 'not-found'],
-      ...['contract-broken', 'delivered-too-often'],
-    ]);
-    expect(kindsWhere(({ blames }) => blames === 'service')).toEqual(['transient', 'rate-limited', 'paused']);
-    expect(kindsWhere(({ blames }) => blames === 'bridge')).toEqual([
-      ...['wrong-path', 'client-rejected', 'operator-paused', 'malformed-state', 'resource-unusable'],
-    ]);
-    expect(kindsWhere(({ blames }) => blames === 'partner-account')).toHaveLength(8);
-  });
-
-  it('calls for a person where it does not end by itself', () => {
-    expect(kindsWhere(({ needsAttention }) => needsAttention)).toEqual([
-      ...['scope-insufficient', 'wrong-path', 'grant-rejected', 'client-rejected', 'scope-refused'],
-      ...['other-user', 'account-stopped', 'malformed-state', 'resource-unusable'],
-    ]);
-  });
-});
+import { asBridgeFault, BridgeFault, faultPolicies } from '../../../shared/domain/faults.ts';
 
 describe('an error as a fault', () => {
   it.each(['ResourceNotFoundException', 'AccessDeniedException', 'AccessDenied', 'QueueDoesNotExist'])(

@@ -13,7 +13,7 @@ const base64 = (text: string, encoding: BufferEncoding = 'utf8') =>
 const secret = 'Zx9.kQ2-wT7_';
 const nineTimes = (text: string) => Array.from({ length: 9 }).reduce<string>(encodeURIComponent, text);
 
-// All encodings and their combinations: test/unit/partner-api/clean-text.property.test.ts.
+// All encodings and their combinations: the tests of cleanText.
 describe('a text repeats a secret', () => {
   it.each([
     ['as it is', secret, secret],
