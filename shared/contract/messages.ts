@@ -53,8 +53,7 @@ export const feedNamed = (name: string): Feed | undefined =>
 export const pageLimit = 1000;
 
 /**
- * Number of receives after which a queue itself moves a message to the dead-letter queue. This must never happen,
- * because nobody would count the message. 1,000 is SQS's maximum.
+ * Number of receives after which a queue itself dead-letters a message: SQS's maximum, because nobody counts the message.
  *
  * @see https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-dead-letter-queues.html
  */
@@ -80,20 +79,13 @@ export const changedAdvert = v.object({
 });
 export type ChangedAdvert = v.InferOutput<typeof changedAdvert>;
 
-/**
- * What a message is about, as far as its body can be read: for people who look at its dead letter, and for the order of
- * an advert's messages. These fields must therefore stay the same in every form.
- */
+/** What a message is about, as far as its body can be read. These fields stay the same in every form. */
 const subject = v.object({
   partnerAccount: v.fallback(v.nullable(partnerAccountName), null),
   advertId: v.fallback(v.nullable(advertId), null),
 });
-export type Subject = v.InferOutput<typeof subject>;
 
-/**
- * The body of a queue message: a valid message, or the reason why it is invalid. Another version of the bridge may have
- * written it.
- */
+/** The body of a queue message, which another version of the bridge may have written. */
 export function messageIn(body: string): MessageRead {
   try {
     return { message: checkedJson(changedAdvert, body, 'message') };
@@ -103,11 +95,18 @@ export function messageIn(body: string): MessageRead {
     return { flaw: error.message, about: subjectOf(body), ...(isNewer && { isNewer }) };
   }
 }
-export type MessageRead =
-  | { readonly message: ChangedAdvert }
-  | { readonly flaw: string; readonly about: Subject; readonly isNewer?: true };
+export type MessageRead = { readonly message: ChangedAdvert } | UnreadMessage;
 
-function subjectOf(body: string): Subject {
+export interface UnreadMessage {
+  /** Why the body does not match the contract. */
+  readonly flaw: string;
+  /** What it is about, as far as it can be read. */
+  readonly about: v.InferOutput<typeof subject>;
+  /** A newer bridge sent the message; it waits in the queue for a worker of that version. */
+  readonly isNewer?: true;
+}
+
+function subjectOf(body: string): UnreadMessage['about'] {
   try {
     return checkedJson(subject, body, 'message');
   } catch {

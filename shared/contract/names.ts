@@ -1,7 +1,4 @@
-/**
- * All names on which code or people outside one file rely: other teams, dashboards, the command line, the stack. A
- * change here needs a release note. `infra`, `functions` and `cli` import the names from here.
- */
+/** All names on which other teams, dashboards, the command line or the stack rely. A change here needs a release note. */
 
 /** Name of the stack that this repository deploys, and of its bridge. */
 export const stackName = 'AdvertBridge';
@@ -9,14 +6,11 @@ export const stackName = 'AdvertBridge';
 /** `source` of every event on the bus. */
 export const eventSource = 'advert-bridge';
 
-/**
- * Prefix of a bridge's fixed names: the name of the bridge, so that bridges in the same AWS account and region do not
- * share names. `AdvertBridge` keeps the prefix from the time when bridges had no name.
- */
+/** Prefix of a bridge's fixed names: its own name, except that `AdvertBridge` keeps its prefix from before bridges had one. */
 export const namePrefixOf = (bridgeName: string): string =>
   bridgeName === stackName ? eventSource : bridgeName;
 
-/** The inverse of {@link namePrefixOf}. No bridge is named like the prefix (shared/contract/settings.ts). */
+/** The inverse of {@link namePrefixOf}: no bridge is named like the prefix (settings.ts). */
 export const bridgeNameOf = (namePrefix: string): string =>
   namePrefix === eventSource ? stackName : namePrefix;
 
@@ -56,13 +50,10 @@ export const outputs = {
   doctor: 'Doctor',
 } as const;
 
-export interface SecretNames {
-  readonly application: string;
-  readonly partnerAccountPrefix: string;
-}
+export type SecretNames = ReturnType<typeof secretNamesOf>;
 
 /** @param prefix see {@link namePrefixOf} */
-export const secretNamesOf = (prefix: string): SecretNames => ({
+export const secretNamesOf = (prefix: string) => ({
   application: `${prefix}/application`,
   partnerAccountPrefix: `${prefix}/partner-accounts/`,
 });
@@ -87,7 +78,7 @@ export const metrics = {
   unchanged: 'Unchanged',
   coalesced: 'Coalesced',
   unavailable: 'Unavailable',
-  /** The part of the two counts above whose change was listed more than five minutes earlier ({@link lateAfterSeconds}). */
+  /** The part of the two counts above whose change was listed more than {@link lateAfterSeconds} earlier. */
   lateEvents: 'LateEvents',
   deadLettered: 'DeadLettered',
   /** Dead letters that there are, at most a thousand; emitted once per drain run, only when non-zero. */
@@ -98,17 +89,11 @@ export const metrics = {
   redelivered: 'Redelivered',
   /** Cursors that the service rejected, so that the drain started over from a time. */
   cursorResets: 'CursorResets',
-  /**
-   * Whatever needs manual action: wrong client secret, wrong base URL, a cursor that does not move, a partner account that
-   * stops, a circuit that opens, a pause that is longer than `maxPauseSeconds`.
-   */
+  /** Whatever needs manual action, such as a wrong client secret, a cursor that does not move, or a circuit that opens. */
   needsAttention: 'NeedsAttention',
   /** The circuit opened: the service blocked this address, or an account of it. */
   circuitOpened: 'CircuitOpened',
-  /**
-   * How long each answer of the service to fan-out took; its sample count is the number of answers. The drain does not
-   * write it, because it would cost $0.30 in a month without changes.
-   */
+  /** How long each answer to fan-out took. Not to the drain, where it would cost $0.30 in a month without changes. */
   answerMs: 'AnswerMs',
   /** Answers to all functions, by status; those with 2xx are only in the metric above. */
   answers429: 'Answers429',
@@ -124,10 +109,7 @@ export const metrics = {
 
 export type MetricName = (typeof metrics)[keyof typeof metrics];
 
-/**
- * If a feed was not read to its end for longer than this, `NoSuccessfulDrain` goes off and `status` reports the feed.
- * The value is five polls at the longest `pollSeconds`.
- */
+/** A feed that was not read to its end for longer raises `NoSuccessfulDrain`: five polls at the longest `pollSeconds`. */
 export const maxLagSeconds = 300;
 
 /** An event counts as late if it is published later than this after the feed listed its change. */
@@ -145,14 +127,14 @@ export const alarms = {
   auditDifferences: 'AuditDifferences',
 } as const;
 
-/** The name of an alarm within its bridge, such as `FunctionErrors-FanOut`; undefined for an alarm of another bridge. */
+/** The name of an alarm in its bridge, such as `FunctionErrors-FanOut`; undefined for an alarm of another bridge. */
 export function alarmOfBridge(alarmName: string, bridgeName: string): string | undefined {
   const rest = alarmName.startsWith(`${bridgeName}-`) ? alarmName.slice(bridgeName.length + 1) : '';
   // The alarms of a bridge `Shop-2` also begin with `Shop-`, but no known alarm name follows.
   return Object.values(alarms).some((heading) => `${rest}-`.startsWith(`${heading}-`)) ? rest : undefined;
 }
 
-/** Keys of a row of the store in either DynamoDB table: `infra` creates the tables, `shared/aws` uses them. */
+/** Keys of a row of the store in either DynamoDB table. */
 export const storeKeys = { partitionKey: 'pk', sortKey: 'sk' } as const;
 
 /**

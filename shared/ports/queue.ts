@@ -1,18 +1,13 @@
-import type { ChangedAdvert, DeadLetter, Subject } from '../contract/messages.ts';
+import type { ChangedAdvert, DeadLetter, UnreadMessage } from '../contract/messages.ts';
 import type { Position } from '../domain/queue/message-groups.ts';
 import type { Etag, Key } from './store.ts';
 
 /** One delivery of one message. */
-export interface Delivery {
+export interface Delivery extends Partial<UnreadMessage> {
   /** Identifies the delivery when it is settled: a receipt handle or a message ID. */
   readonly id: string;
-  /** `undefined` when the body does not match the contract; `flaw` then says why. */
+  /** `undefined` when the body does not match the contract. */
   readonly message?: ChangedAdvert;
-  readonly flaw?: string;
-  /** A newer bridge sent the message; it waits in the queue for a worker of that version. */
-  readonly isNewer?: true;
-  /** For a body that does not match the contract: what it is about, as far as it can be read. */
-  readonly about?: Subject;
   readonly position: Position;
   /** Number of deliveries, including this one. */
   readonly receives: number;
@@ -32,10 +27,7 @@ export type Verdict =
   /** The generation was forgotten: the message leaves the queue and the books. */
   | { readonly kind: 'forgotten' }
   | { readonly kind: 'retry'; readonly delayMs: number }
-  /**
-   * The message leaves the queue but stays in the books, and waits aside until the drain puts it back
-   * (functions/drain/drain.ts).
-   */
+  /** The message leaves the queue but stays in the books, and waits aside until the drain puts it back. */
   | { readonly kind: 'hold' }
   | { readonly kind: 'dead-letter'; readonly letter: DeadLetter };
 
@@ -57,9 +49,9 @@ export interface ReceiveOptions {
   readonly visibilityMs: number;
 }
 
-/** A queue that the bridge polls for work. (On AWS, the event source mapping polls and passes batches to the handler.) */
+/** A queue that the bridge polls for work; on AWS, the event source mapping does. */
 export interface Inbox {
-  /** Receives messages of groups that have no messages in flight. Empty if there are none now. */
+  /** Messages of groups that have none in flight; empty if there are none now. */
   receive(options: ReceiveOptions): Promise<Delivery[]>;
 }
 
@@ -99,14 +91,8 @@ export interface WaitingMessage {
   readonly until?: number;
 }
 
-/**
- * Reads messages without receiving them. Only for people's commands, because it may read all messages of the partner
- * account.
- */
+/** Reads messages without receiving them. Only for people's commands: it may read all messages of the partner account. */
 export interface WaitingMessages {
-  /**
-   * The messages of one advert, in all generations, oldest first. If the queue cannot be inspected (SQS), only messages
-   * aside are found.
-   */
+  /** The messages of one advert, in all generations, oldest first; in SQS, which cannot be inspected, only those aside. */
   ofAdvert(partnerAccount: string, advertId: string): Promise<readonly WaitingMessage[]>;
 }
