@@ -5,8 +5,7 @@ import { idsOf } from '../functions/drain/read-page.ts';
 import { BridgeFault } from '../shared/domain/faults.ts';
 import type { AdvertHistories } from '../shared/state/advert-histories.ts';
 import type { AdvertSource, BackfillKey } from '../shared/state/progress.ts';
-import { once } from './ask.ts';
-import type { Bridge } from './bridge.ts';
+import { type Bridge, once } from './bridge.ts';
 
 export interface ListPaging {
   /**

@@ -19,6 +19,15 @@ import type { PartnerAccounts } from '../shared/state/partner-accounts.ts';
 import type { AuditProgress, BackfillProgress, Progresses } from '../shared/state/progress.ts';
 import type { PastMinute, StackState } from './stack-state.ts';
 
+/** Returns a function that calls `make` once, on its first call, and gives every caller the same result. */
+export function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
 /** What an operation acts on. Everything that costs a request is read on first use. */
 export interface Bridge {
   readonly kind: 'local' | 'stack';

@@ -1,6 +1,5 @@
 /** Lists, redrives and drops the dead letters of a bridge. */
 import { ShapeError } from '../shared/contract/checks.ts';
-import type { MessageAside } from '../shared/ports/queue.ts';
 import { putBack, type StoredDeadLetter } from '../shared/state/aside.ts';
 import type { Bridge } from './bridge.ts';
 
@@ -47,7 +46,7 @@ type DeadLetterPorts = Pick<Bridge, 'deadLetters' | 'aside' | 'queue' | 'booksWr
 const atOnce = 250;
 
 /** Called after each part of long work. */
-export type OnProgress = (done: number, all: number) => void;
+type OnProgress = (done: number, all: number) => void;
 
 export async function listDeadLetters(
   { deadLetters }: Pick<Bridge, 'deadLetters'>,
@@ -55,27 +54,21 @@ export async function listDeadLetters(
 ): Promise<DeadLetterList> {
   const unreadable: string[] = [];
   const onUnreadable = ({ message }: ShapeError) => void unreadable.push(message);
+  const readable = (id: string) =>
+    deadLetters.get(id).catch((error: unknown) => {
+      if (!(error instanceof ShapeError)) throw error;
+      onUnreadable(error);
+      return undefined;
+    });
   const found = ids
-    ? (await Promise.all(ids.map((id) => readable(deadLetters.get(id), onUnreadable)))).flat()
+    ? await Promise.all(ids.map(readable))
     : await deadLetters.list(partnerAccount, onUnreadable);
   const letters = found
+    .filter((one) => one !== undefined)
     .filter(({ letter }) => fault === undefined || letter.fault === fault)
     .filter(({ letter }) => Date.parse(letter.at) < before)
-    .sort((a, b) => Date.parse(a.letter.at) - Date.parse(b.letter.at));
+    .sort((x, y) => Date.parse(x.letter.at) - Date.parse(y.letter.at));
   return { letters, unreadable };
-}
-
-async function readable(
-  reading: Promise<StoredDeadLetter | undefined>,
-  onUnreadable: (error: ShapeError) => void,
-): Promise<StoredDeadLetter[]> {
-  try {
-    return [(await reading) ?? []].flat();
-  } catch (error) {
-    if (!(error instanceof ShapeError)) throw error;
-    onUnreadable(error);
-    return [];
-  }
 }
 
 /** By partner account, fault and reason; the largest group first. */
@@ -105,7 +98,13 @@ export async function redriveDeadLetters(
   const redriven: string[] = [];
   for (let from = 0; from < messages.length; from += atOnce) {
     const accepted = await putBack(messages.slice(from, from + atOnce), { queue, remove: aside.remove });
-    await countRedriven(booksWriter, accepted);
+    const counts = Object.groupBy(accepted, ({ message: { partnerAccount, generation } }) =>
+      JSON.stringify([partnerAccount, generation]),
+    );
+    for (const [owner, { length } = []] of Object.entries(counts)) {
+      const [partnerAccount, generation] = JSON.parse(owner);
+      await booksWriter?.add(partnerAccount, generation, { deadLettered: -length });
+    }
     redriven.push(...accepted.map(({ id }) => id));
     onProgress?.(Math.min(from + atOnce, messages.length), messages.length);
   }
@@ -115,18 +114,6 @@ export async function redriveDeadLetters(
     nothingToSend: letters.filter(({ letter }) => !letter.message).map(({ id }) => id),
     refused: messages.map(({ id }) => id).filter((id) => !sent.has(id)),
   };
-}
-
-async function countRedriven(
-  books: DeadLetterPorts['booksWriter'],
-  messages: readonly MessageAside[],
-): Promise<void> {
-  if (!books) return;
-  const groups = Map.groupBy(messages, ({ message }) => `${message.partnerAccount}/${message.generation}`);
-  for (const group of groups.values()) {
-    const { partnerAccount, generation } = (group[0] as MessageAside).message;
-    await books.add(partnerAccount, generation, { deadLettered: -group.length });
-  }
 }
 
 /** Removes dead letters for good. @returns their IDs */

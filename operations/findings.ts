@@ -1,7 +1,4 @@
-/**
- * What is wrong, found once from the facts of `status`: `status` and the console show the same findings, with the same
- * command that mends each.
- */
+/** What is wrong, found once from the facts of `status`: `status`, `doctor` and the console show the same findings. */
 import { type alarms, isAboutSecret, maxLagSeconds } from '../shared/contract/names.ts';
 import { printableLine } from '../shared/domain/text.ts';
 import { sumOf } from '../shared/ports/store.ts';
@@ -22,8 +19,10 @@ export interface Finding {
   readonly since: string | null;
   /** `fault`: something is not delivered, or will be lost. `attention`: delivered, but somebody must act. */
   readonly severity: 'fault' | 'attention' | 'note';
-  /** A sentence. */
+  /** One or several sentences. */
   readonly says: string;
+  /** What to do; it ends with a colon where a command follows. */
+  readonly advice: string | null;
   /** The command or the page that mends it; null when it ends by itself. */
   readonly mend: string | null;
   /** Section of docs/operate/runbook.md. */
@@ -44,35 +43,34 @@ type BridgeRule = (status: Status, options: FindingOptions) => Found | readonly 
 /** Its sentence follows the name of the account. */
 type AccountRule = (account: AccountStatus, options: FindingOptions) => Found;
 
-type More = Pick<Partial<Finding>, 'since' | 'mend' | 'runbook'>;
+type More = Pick<Partial<Finding>, 'since' | 'advice' | 'mend' | 'runbook'>;
 const fault = (says: string, more: More = {}): Found => ({ severity: 'fault', says, ...more });
 const attention = (says: string, more: More = {}): Found => ({ severity: 'attention', says, ...more });
 const note = (says: string, more: More = {}): Found => ({ severity: 'note', says, ...more });
 
 /** All findings: the worst first, those of the whole bridge before those of one partner account. */
 export function findingsOf(status: Status, options: FindingOptions): Finding[] {
-  const complete =
-    (what: string, partnerAccount: string | null) =>
-    (found: Found): Finding => ({
-      ...{ what, partnerAccount, since: null, mend: null, runbook: null },
-      ...found,
-    });
+  const empty = { since: null, advice: null, mend: null, runbook: null };
   const ofBridge = Object.entries(bridgeRules).flatMap(([what, rule]) =>
-    [rule(status, options) || []].flat().map(complete(what, null)),
+    [rule(status, options) || []].flat().map((found) => ({ ...empty, what, partnerAccount: null, ...found })),
   );
   const ofAccounts = status.partnerAccounts.flatMap((account) =>
-    account.attention.map((cause) => {
-      const rule = (Object.hasOwn(accountRules, cause) ? accountRules[cause] : undefined) ?? unknownCause;
-      const found = rule(account, options);
-      return complete(cause, account.name)({ ...found, says: `${account.name}: ${found.says}` });
+    account.attention.map((what) => {
+      const rule = Object.hasOwn(accountRules, what) ? accountRules[what] : undefined;
+      const found = (rule ?? unknownCause)(account, options);
+      const { name } = account;
+      return { ...empty, what, partnerAccount: name, ...found, says: `${name}: ${found.says}` };
     }),
   );
   const rank = { fault: 0, attention: 1, note: 2 };
   return [...ofBridge, ...ofAccounts].sort((a, b) => rank[a.severity] - rank[b.severity]);
 }
 
-/** Whether `mend` is a page to read, and not a command. */
-export const isPage = (mend: string): boolean => /^(docs\/|https?:)/.test(mend);
+/** What to do, with the command in backticks; empty when it ends by itself. */
+export function mendText({ advice, mend }: Finding): string {
+  const shown = mend === null || /^(docs\/|https?:)/.test(mend) ? mend : `\`${mend}\``;
+  return [advice, shown].filter((part) => part !== null).join(' ');
+}
 
 /** The section of the runbook that is about a finding, or the whole page. */
 export const pageOf = ({ runbook }: Finding): string =>
@@ -84,17 +82,8 @@ export const needsAttention = (findings: readonly Finding[]): boolean =>
 
 /** Of the whole bridge: while one of them lasts, nothing is delivered. */
 const standstills: readonly string[] = [
-  ...[
-    'older-copy',
-    'operator-paused',
-    'not-running',
-    'circuit',
-    'held',
-    'table',
-    'schedule',
-    'mapping',
-    'no-account',
-  ],
+  ...['older-copy', 'operator-paused', 'not-running', 'circuit', 'held', 'table', 'schedule', 'mapping'],
+  'no-account',
 ];
 /** Also where nobody has to act: nothing waits. */
 const notesOfStandstill: readonly string[] = ['not-running', 'no-account'];
@@ -102,25 +91,26 @@ const delays: readonly string[] = ['late', 'lagging', 'rate-limited'];
 
 /** The first line of `status`: is it delivering? */
 export function deliveryText(status: Status, findings: readonly Finding[]): string {
-  const { partnerAccounts, webhooks = [] } = status;
-  const ofBridge = findings.filter(({ partnerAccount }) => partnerAccount === null);
-  const isBad = ({ what, severity }: Finding) => severity !== 'note' || notesOfStandstill.includes(what);
-  const standstill = standstills.flatMap(
-    (what) => ofBridge.find((one) => one.what === what && isBad(one)) ?? [],
-  );
-  const late = findings.find(({ what }) => delays.includes(what));
+  const isStandstill = ({ what, severity, partnerAccount }: Finding) =>
+    partnerAccount === null &&
+    standstills.includes(what) &&
+    (severity !== 'note' || notesOfStandstill.includes(what));
+  const [standstill] = findings
+    .filter(isStandstill)
+    .sort((a, b) => standstills.indexOf(a.what) - standstills.indexOf(b.what));
   const faults = findings.filter(({ severity, what }) => severity === 'fault' && !delays.includes(what));
   const ofAccounts = faults.filter(({ partnerAccount }) => partnerAccount !== null);
   const hit = [...new Set(ofAccounts.map(({ partnerAccount }) => `${partnerAccount}`))];
-  const [cause] = [...standstill, ...(hit.length === partnerAccounts.length ? ofAccounts : [])];
+  const cause = standstill ?? (hit.length === status.partnerAccounts.length ? ofAccounts[0] : undefined);
+  const late = findings.find(({ what }) => delays.includes(what));
   if (cause) return `Not delivering${causeText(cause)}`;
   if (late) return `Late${causeText(late)}`;
-  const deaf = faults.some(({ what }) => what === 'webhook') ? webhooks : [];
-  const failing = deaf.flatMap(({ address, state }) => (state === 'delivering' ? [] : [address]));
+  const isDeaf = faults.some(({ what }) => what === 'webhook');
+  const deaf = (status.webhooks ?? []).filter(({ state }) => isDeaf && state !== 'delivering');
   const exceptions = [
-    ...(hit.length === 0 ? [] : [`not for ${namesText(hit)}`]),
-    ...(failing.length === 0 ? [] : [`not to ${namesText(failing)}`]),
-  ];
+    hit.length > 0 && `not for ${namesText(hit)}`,
+    deaf.length > 0 && `not to ${namesText(deaf.map(({ address }) => address))}`,
+  ].filter((exception) => exception !== false);
   return exceptions.length === 0 ? 'Delivering.' : `Delivering, but ${exceptions.join(', and ')}.`;
 }
 
@@ -129,9 +119,7 @@ const namesText = (names: readonly string[]): string =>
   names.slice(0, maxNames).join(', ') +
   (names.length > maxNames ? ` and ${names.length - maxNames} more` : '');
 
-/** Without the end that leads to the command. */
-const causeText = ({ since, says }: Finding): string =>
-  `${since === null ? '' : ` since ${since}`}: ${says.replace(/ [^.?]*:$/, '')}`;
+const causeText = ({ since, says }: Finding): string => `${since === null ? '' : ` since ${since}`}: ${says}`;
 
 const changes = (number: number): string => `${number} change${number === 1 ? '' : 's'}`;
 
@@ -160,22 +148,25 @@ const ofResource =
 
 /** @param says the description of the alarm, which ends with the address of its section in the runbook */
 export const alarmFinding = ({ name, says, since }: RaisedAlarm): Finding => {
-  const [, text = says, page = null] = /^(?:Severity: \w+\. )?(.*?)(?:\s*Runbook: (\S+))?$/s.exec(says) ?? [];
+  const [, text = says, mend = null] = /^(?:Severity: \w+\. )?(.*?)(?:\s*Runbook: (\S+))?$/s.exec(says) ?? [];
   const runbook = name.split('-')[0]?.toLowerCase() as Section;
   const found = attention(`The alarm ${name} is raised. ${text}`.trim());
-  return { ...found, what: 'alarm', partnerAccount: null, since, mend: page, runbook };
+  return { ...found, what: 'alarm', partnerAccount: null, since, advice: null, mend, runbook };
 };
 
 const bridgeRules: Readonly<Record<string, BridgeRule>> = {
   'no-account': ({ partnerAccounts, unreadable }, { command }) =>
     partnerAccounts.length + unreadable.length === 0 &&
-    note('No partner account is connected. Connect one:', { mend: command(connectWords('NAME')) }),
+    note('No partner account is connected.', { advice: 'Connect one:', mend: command(connectWords('NAME')) }),
   'older-copy': ({ reusedHistories = [] }, { command }) =>
     reusedHistories.length > 0 &&
     fault(
       'The state is an older copy: more was published than it knows, so no run begins. It would use sequence numbers ' +
-        `again for ${namesText(reusedHistories)}. Begin anew, with a TIME shortly before the copy was made:`,
-      { mend: command('connect --all --new-history --since TIME') },
+        `again for ${namesText(reusedHistories)}.`,
+      {
+        advice: 'Begin anew, with a TIME shortly before the copy was made:',
+        mend: command('connect --all --new-history --since TIME'),
+      },
     ),
   'not-running': (status, { command }) => {
     const { isRunning, queue, partnerAccounts, lastDrain: since, reusedHistories = [] } = status;
@@ -188,27 +179,25 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
     const says = `No process runs this bridge: nothing is polled${lag}. Waiting: ${changes(queue.waiting)}.`;
     return found(says, { since, mend: command('run') });
   },
-  circuit({ circuit, pausedUntil }, { command }) {
-    const trial =
-      pausedUntil === null
-        ? 'The next request goes through as a trial.'
-        : `Nothing is sent until ${pausedUntil}, then one request as a trial.`;
-    return (
-      circuit &&
-      fault(
-        `The circuit is open: the partner service answers 403 to everything, as if it blocked this address. ${trial} Find out ` +
-          'who sends more than it allows from here, and wait; a restart does not shorten it. When the service lets you in again:',
-        { mend: command('resume --early'), runbook: 'needsattention' },
-      )
-    );
-  },
+  circuit: ({ circuit, pausedUntil }, { command }) =>
+    circuit &&
+    fault(
+      'The circuit is open: the partner service answers 403 to everything, as if it blocked this address. ' +
+        (pausedUntil === null
+          ? 'The next request goes through as a trial.'
+          : `Nothing is sent until ${pausedUntil}, then one request as a trial.`),
+      {
+        advice:
+          'Find out who sends more than it allows from here, and wait; a restart does not shorten it. When the service lets you in again:',
+        ...{ mend: command('resume --early'), runbook: 'needsattention' },
+      },
+    ),
   'rate-limited': ({ hold, pausedUntil }, { command }) =>
     hold?.fault === 'rate-limited' &&
     pausedUntil !== null &&
-    note(
-      `The partner service asked the whole bridge to wait until ${pausedUntil}. If it agrees to end that early:`,
-      { since: hold.since, mend: command('resume --early') },
-    ),
+    note(`The partner service asked the whole bridge to wait until ${pausedUntil}.`, {
+      ...{ since: hold.since, advice: 'If it agrees to end that early:', mend: command('resume --early') },
+    }),
   held({ hold, circuit }, { nowMs }) {
     if (circuit || hold === null || hold.fault === 'rate-limited') return false;
     const found = nowMs - Date.parse(hold.since) >= heldMs ? fault : note;
@@ -249,19 +238,19 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
   },
   'dead-letters': ({ queue }, { command }) =>
     queue.deadLetters > 0 &&
-    attention(
-      `The bridge gave up on ${changes(queue.deadLetters)}. See why (\`${command('dead-letters list')}\`), and when the cause is fixed:`,
-      { mend: command('dead-letters redrive --all'), runbook: 'deadletters' },
-    ),
+    attention(`The bridge gave up on ${changes(queue.deadLetters)}.`, {
+      advice: `See why (\`${command('dead-letters list')}\`), and when the cause is fixed:`,
+      ...{ mend: command('dead-letters redrive --all'), runbook: 'deadletters' },
+    }),
   webhook: ({ webhooks = [] }, { nowMs, command }) =>
     webhooks.flatMap(({ address, state, failingSince: since, lastAnswer, waiting }): Found[] => {
       const isLong = since !== null && nowMs - Date.parse(since) >= heldMs;
       if (state !== 'gone' && !isLong) return [];
       const verb = state === 'gone' ? 'is gone' : 'does not take its events';
-      const says =
-        `The webhook ${address} ${verb}${lastAnswer === null ? '' : ` (${lastAnswer})`}: ${waiting} events are kept for it, ` +
-        'for the retention of the run. Ask its owner; or forget it, with what waits:';
-      return [fault(says, { since, mend: command('webhook URL --forget') })];
+      const answer = lastAnswer === null ? '' : ` (${lastAnswer})`;
+      const says = `The webhook ${address} ${verb}${answer}: ${waiting} events are kept for it, for the retention of the run.`;
+      const advice = 'Ask its owner; or forget it, with what waits:';
+      return [fault(says, { since, advice, mend: command('webhook URL --forget') })];
     }),
   alarm: (status) => (status.alarms ?? []).map(alarmFinding),
   unseen: ({ unseen = [] }) =>
@@ -275,25 +264,26 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
 const triesAgain = 'A bridge that runs tries again by itself.';
 const pausedText = ({ who, reason }: ShownPause): string =>
   `paused by ${who}${reason === null ? '' : ` (${reason})`}.`;
-const connectAgain = ({ name }: AccountStatus, { command }: FindingOptions): More => ({
-  mend: command(connectWords(name)),
-});
-const storeApplication = ({ kind, command }: FindingOptions): More => ({
-  mend: command(applicationWords(kind)),
-});
 
-/** A fault that the user of the account ends by authorizing again. */
-const authorize =
-  (because: string): AccountRule =>
-  (account, options) =>
-    fault(`${because}. Have its user authorize again:`, {
-      ...connectAgain(account, options),
-      runbook: 'partneraccountstopped',
+/** A fault of which only the remedy depends on the bridge: connecting the account again, or storing the application. */
+const mendedBy =
+  (words: 'connect' | 'application', says: string, advice: string, more: More = {}): AccountRule =>
+  ({ name }, { kind, command }) =>
+    fault(says, {
+      ...more,
+      advice,
+      mend: command(words === 'connect' ? connectWords(name) : applicationWords(kind)),
     });
+
+const authorize = (because: string) =>
+  mendedBy('connect', `${because}.`, 'Have its user authorize again:', { runbook: 'partneraccountstopped' });
 const tooSmallScope = authorize('its user granted less than the bridge requires');
 const refusedToken = authorize(
   'the service no longer accepts its refresh token (revoked, used elsewhere, or unused for a month)',
 );
+const noApplication = "the application's credentials are missing or damaged.";
+const wrongBaseUrl =
+  'there is no partner service at the base URL (it answers with a redirect, or does not know the path).';
 
 const unknownCause: AccountRule = ({ reason }) =>
   fault(`it needs manual action (${printableLine(reason ?? 'unknown')}).`);
@@ -301,8 +291,7 @@ const unknownCause: AccountRule = ({ reason }) =>
 const accountRules: Readonly<Record<string, AccountRule>> = {
   'operator-paused': ({ name, paused }, { command }) =>
     attention(paused ? pausedText(paused) : 'paused.', {
-      since: paused?.since ?? null,
-      mend: command(`resume ${name}`),
+      ...{ since: paused?.since ?? null, mend: command(`resume ${name}`) },
     }),
   held: ({ hold, reason }) => {
     const why = printableLine(reason ?? hold?.fault ?? '');
@@ -314,50 +303,48 @@ const accountRules: Readonly<Record<string, AccountRule>> = {
   'account-stopped': authorize('it has no credentials that work'),
   'scope-insufficient': tooSmallScope,
   'scope-refused': tooSmallScope,
-  'client-rejected': (_account, options) =>
-    fault(
-      'the service refuses the client ID or the client secret. Store the right ones:',
-      storeApplication(options),
-    ),
+  'client-rejected': mendedBy(
+    'application',
+    'the service refuses the client ID or the client secret.',
+    'Store the right ones:',
+  ),
   'malformed-state': (account, options) =>
     isAboutSecret(account.reason ?? '', 'application')
-      ? fault("the application's credentials are missing or damaged. Store them:", storeApplication(options))
-      : fault('its stored data is damaged. If it is its secret:', connectAgain(account, options)),
-  'wrong-path': (_account, options) =>
-    fault(
-      'there is no partner service at the base URL (it answers with a redirect, or does not know the path). Set the right one:',
-      options.kind === 'local' ? storeApplication(options) : { mend: 'npx cdk deploy -c partnerBaseUrl=URL' },
-    ),
-  'token-answer-broken': (account, options) =>
-    fault(
-      'the token endpoint gave an access token that cannot be sent; the bridge asks again. If this stays, ask the service, or authorize again:',
-      connectAgain(account, options),
-    ),
+      ? mendedBy('application', noApplication, 'Store them:')(account, options)
+      : mendedBy('connect', 'its stored data is damaged.', 'If it is its secret:')(account, options),
+  'wrong-path': (account, options) => {
+    const advice = 'Set the right one:';
+    return options.kind === 'local'
+      ? mendedBy('application', wrongBaseUrl, advice)(account, options)
+      : fault(wrongBaseUrl, { advice, mend: 'npx cdk deploy -c partnerBaseUrl=URL' });
+  },
+  'token-answer-broken': mendedBy(
+    'connect',
+    'the token endpoint gave an access token that cannot be sent; the bridge asks again.',
+    'If this stays, ask the service, or authorize again:',
+  ),
   'feed-stuck': ({ name }, { command }) =>
-    fault(
-      'its cursor does not move, or is rejected again and again; the bridge tries every five minutes. If this stays, ask the service, or read again from a time that it still knows:',
-      { mend: command(`resync ${name} --since TIME`) },
-    ),
+    fault('its cursor does not move, or is rejected again and again; the bridge tries every five minutes.', {
+      advice: 'If this stays, ask the service, or read again from a time that it still knows:',
+      mend: command(`resync ${name} --since TIME`),
+    }),
   lagging: ({ lagSeconds, lastSuccess: since }) =>
     fault(`its feed was not read to its end for ${Math.round((lagSeconds ?? 0) / 60)} min.`, {
-      since,
-      runbook: 'nosuccessfuldrain',
+      ...{ since, runbook: 'nosuccessfuldrain' },
     }),
-  'resource-unusable': ({ reason }, { command }) => {
-    const why = printableLine(reason ?? 'a resource of the bridge cannot be used');
-    return fault(`${why}. See what is missing or denied:`, {
-      mend: command('doctor'),
-      runbook: 'needsattention',
-    });
-  },
-  'feed-missing': (account, options) =>
-    fault(
-      'its feed is not registered as it should be, so it is not polled. Connect it again:',
-      connectAgain(account, options),
-    ),
-  'refresh-token-dying': (account, options) =>
-    attention(
-      `its refresh token was not used for weeks and expires at ${account.refreshTokenExpiresAt}. Fix what prevents it from being refreshed (the log of refresh-token says what), or:`,
-      connectAgain(account, options),
-    ),
+  'resource-unusable': ({ reason }, { command }) =>
+    fault(`${printableLine(reason ?? 'a resource of the bridge cannot be used')}.`, {
+      advice: 'See what is missing or denied:',
+      ...{ mend: command('doctor'), runbook: 'needsattention' },
+    }),
+  'feed-missing': mendedBy(
+    'connect',
+    'its feed is not registered as it should be, so it is not polled.',
+    'Connect it again:',
+  ),
+  'refresh-token-dying': ({ name, refreshTokenExpiresAt }, { command }) =>
+    attention(`its refresh token was not used for weeks and expires at ${refreshTokenExpiresAt}.`, {
+      advice: 'Fix what prevents it from being refreshed (the log of refresh-token says what), or:',
+      mend: command(connectWords(name)),
+    }),
 };

@@ -1,12 +1,12 @@
 import {
-  CloudFormationClient,
+  type CloudFormationClient,
   DescribeStacksCommand,
   paginateDescribeStacks,
   type Stack,
 } from '@aws-sdk/client-cloudformation';
 import { outputs } from '../shared/contract/names.ts';
-import { allPages } from './ask.ts';
 import { CommandError, type StackPlace, textOfPlace } from './errors.ts';
+import { allPages } from './stack-clients.ts';
 
 type OutputKey = keyof typeof outputs;
 export type StackOutputs = Readonly<Record<OutputKey, string>>;
@@ -17,33 +17,29 @@ export type StackOutputs = Readonly<Record<OutputKey, string>>;
  * @throws {CommandError} when there is no such stack or bridge, or when there are several and none is named
  * @see https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html
  */
-export async function readStackOutputs({ stack, bridge }: StackPlace): Promise<StackOutputs> {
-  const client = cloudFormation();
-  try {
-    const { Stacks } = await client.send(new DescribeStacksCommand({ StackName: stack })).catch((cause) => {
-      // CloudFormation reports a missing stack only in the text of the message.
-      if (cause instanceof Error && cause.name === 'ValidationError' && /not exist/.test(cause.message)) {
-        return { Stacks: [] };
-      }
-      throw cause;
-    });
-    const found = Stacks?.[0];
-    if (!found) throw await missing(stack, client);
-    const all = bridgesIn(found);
-    const [one, ...others] = bridge === undefined ? all : all.filter((each) => each.bridgeName === bridge);
-    const named = all.map(({ bridgeName }) => textOfPlace({ stack, bridge: bridgeName })).join(', ');
-    if (others.length > 0) {
-      throw new CommandError(`stack ${stack} has several bridges. Name one of them with --stack: ${named}`);
-    }
-    if (one) return one;
-    if (all.length > 0) throw new CommandError(`stack ${stack} has no bridge ${bridge}, but ${named}`);
-    throw new CommandError(
-      `stack ${stack} (${found.StackStatus}) has not the outputs of a bridge: it is no Advert Bridge, or its ` +
-        'deployment has not ended. Deploy it with `npx cdk deploy`, or name another one with --stack',
-    );
-  } finally {
-    client.destroy();
-  }
+export async function readStackOutputs(
+  client: CloudFormationClient,
+  { stack, bridge }: StackPlace,
+): Promise<StackOutputs> {
+  const { Stacks } = await client.send(new DescribeStacksCommand({ StackName: stack })).catch((cause) => {
+    // CloudFormation reports a missing stack only in the text of the message.
+    if (cause instanceof Error && cause.name === 'ValidationError' && /not exist/.test(cause.message))
+      return { Stacks: [] };
+    throw cause;
+  });
+  const found = Stacks?.[0];
+  if (!found) throw await missing(stack, client);
+  const all = bridgesIn(found);
+  const [one, ...others] = bridge === undefined ? all : all.filter((each) => each.bridgeName === bridge);
+  if (one && others.length === 0) return one;
+  const named = all.map(({ bridgeName }) => textOfPlace({ stack, bridge: bridgeName })).join(', ');
+  if (one)
+    throw new CommandError(`stack ${stack} has several bridges. Name one of them with --stack: ${named}`);
+  if (all.length > 0) throw new CommandError(`stack ${stack} has no bridge ${bridge}, but ${named}`);
+  throw new CommandError(
+    `stack ${stack} (${found.StackStatus}) has not the outputs of a bridge: it is no Advert Bridge, or its ` +
+      'deployment has not ended. Deploy it with `npx cdk deploy`, or name another one with --stack',
+  );
 }
 
 /**
@@ -64,12 +60,6 @@ async function bridgesThere(client: CloudFormationClient): Promise<string[] | un
     return undefined;
   }
 }
-
-const cloudFormation = () =>
-  new CloudFormationClient({
-    maxAttempts: 3,
-    requestHandler: { connectionTimeout: 3_000, requestTimeout: 10_000, throwOnRequestTimeout: true },
-  });
 
 /**
  * If the stack contains more than the bridge, its outputs begin with the bridge's construct path:

@@ -3,20 +3,19 @@
  * rules on its bus.
  */
 import {
-  CloudWatchClient,
   GetMetricDataCommand,
   type Metric,
+  type MetricAlarm,
   type MetricDataResult,
   paginateDescribeAlarms,
 } from '@aws-sdk/client-cloudwatch';
-import { DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { type EventBridgeClient, ListRulesCommand, type Rule } from '@aws-sdk/client-eventbridge';
-import { type LambdaClient, ListEventSourceMappingsCommand } from '@aws-sdk/client-lambda';
-import { GetScheduleCommand, SchedulerClient } from '@aws-sdk/client-scheduler';
-import { dynamoDbClient, eventBridgeClient } from '../shared/aws/clients.ts';
+import { DescribeTableCommand } from '@aws-sdk/client-dynamodb';
+import { ListRulesCommand, type ListRulesCommandOutput, type Rule } from '@aws-sdk/client-eventbridge';
+import { ListEventSourceMappingsCommand } from '@aws-sdk/client-lambda';
+import { GetScheduleCommand } from '@aws-sdk/client-scheduler';
 import { alarmOfBridge, metrics, metricsNamespace, namePrefixOf } from '../shared/contract/names.ts';
-import { allPages, pagesOf } from './ask.ts';
 import { makeAgainCommand } from './errors.ts';
+import { allPages, type StackClients } from './stack-clients.ts';
 import type { StackOutputs } from './stack-outputs.ts';
 
 export interface StackState {
@@ -62,27 +61,20 @@ export interface ShownRule {
   readonly state: string;
 }
 
+/** A deployed bridge, with what its resources are read through. */
 export interface StackPlaces {
   /** Name of the bridge. */
   readonly bridge: string;
   readonly outputs: StackOutputs;
-  readonly lambda: LambdaClient;
+  readonly clients: StackClients;
 }
 
 const enabled = 'enabled';
-const restorePage = 'docs/operate/backup.md#restoring-a-table-on-aws';
 const unknown = 'unknown';
 const missing = 'missing';
 
 /** Reads everything concurrently. What AWS refuses to show is listed in `unseen`, and does not affect the rest. */
-export async function readStackState(
-  { bridge, outputs, lambda }: StackPlaces,
-  nowMs: number,
-): Promise<StackState> {
-  const cloudWatch = new CloudWatchClient();
-  const scheduler = new SchedulerClient();
-  const dynamoDb = dynamoDbClient();
-  const events = eventBridgeClient();
+export async function readStackState(stack: StackPlaces, nowMs: number): Promise<StackState> {
   const unseen: string[] = [];
   const seen = <T>(what: string, look: Promise<T>): Promise<T | undefined> =>
     look.catch((error: unknown) => {
@@ -90,30 +82,25 @@ export async function readStackState(
       unseen.push(`${what} (${name}: ${message})`);
       return undefined;
     });
-  try {
-    const [tables, schedule, mapping, alarms, rules, oldest] = await Promise.all([
-      seen('the tables', tableFaults(dynamoDb, outputs)),
-      seen('the schedules', readSchedules(scheduler, outputs)),
-      seen("fan-out's event source mapping", readMapping(lambda, outputs)),
-      seen('the alarms', raisedAlarms(cloudWatch, bridge)),
-      seen('the rules', shownRules(events, outputs.eventBusName)),
-      seen('the age of the oldest message', oldestMessage(cloudWatch, outputs.queueUrl, nowMs)),
-    ]);
-    return {
-      schedule: schedule?.state ?? unknown,
-      mapping: mapping?.state ?? unknown,
-      resourceFaults: [...(tables ?? []), ...(schedule?.faults ?? []), ...(mapping?.faults ?? [])],
-      alarms: alarms ?? null,
-      rules: rules ?? null,
-      oldestMessageSeconds: oldest ?? null,
-      unseen,
-    };
-  } finally {
-    dynamoDb.destroy();
-    events.destroy();
-    cloudWatch.destroy();
-    scheduler.destroy();
-  }
+  const [tables = [], schedule, mapping, alarms, rules, oldest] = await Promise.all([
+    seen('the tables', readTables(stack)),
+    seen('the schedules', readSchedules(stack)),
+    seen("fan-out's event source mapping", readMapping(stack)),
+    seen('the alarms', alarmsOf(stack, { StateValue: 'ALARM' })),
+    seen('the rules', rulesOf(stack)),
+    seen('the age of the oldest message', oldestMessage(stack, nowMs)),
+  ]);
+  return {
+    schedule: schedule?.state ?? unknown,
+    mapping: mapping?.state ?? unknown,
+    resourceFaults: [tables, schedule ?? [], mapping ?? []].flat().flatMap(({ faults }) => faults),
+    alarms: alarms?.map((alarm) => raisedAlarm(alarm, stack.bridge)) ?? null,
+    rules:
+      rules?.map(({ Name: name = unknown, State = unknown }) => ({ name, state: State.toLowerCase() })) ??
+      null,
+    oldestMessageSeconds: oldest ?? null,
+    unseen,
+  };
 }
 
 /** A resource, or both schedules: `enabled`, or what differs, and what is wrong. */
@@ -122,53 +109,60 @@ interface ResourceState {
   readonly faults: readonly ResourceFault[];
 }
 
-/** Nothing reads the advert-status table but fan-out, so nothing else would notice that it is gone. */
-async function tableFaults(
-  client: DynamoDBClient,
-  { feedStateTableName, advertStatusTableName }: StackOutputs,
-): Promise<ResourceFault[]> {
-  const faults = [feedStateTableName, advertStatusTableName].map(async (TableName) => {
-    const { Table } = await client.send(new DescribeTableCommand({ TableName })).catch((error: unknown) => {
-      if (error instanceof Error && error.name === 'ResourceNotFoundException') return { Table: undefined };
-      throw error;
-    });
-    const { TableStatus = 'gone' } = Table ?? {};
-    const fault = { of: 'table', says: `table ${TableName} is ${TableStatus}`, mend: restorePage } as const;
-    return TableStatus === 'ACTIVE' || TableStatus === 'UPDATING' ? [] : [fault];
+/** The answer; undefined when the resource does not exist. */
+const unlessMissing = <T>(asked: Promise<T>): Promise<T | undefined> =>
+  asked.catch((error: unknown) => {
+    if (error instanceof Error && error.name === 'ResourceNotFoundException') return undefined;
+    throw error;
   });
-  return (await Promise.all(faults)).flat();
+
+/** Nothing reads the advert-status table but fan-out, so nothing else would notice that it is gone. */
+export function readTables({ clients, outputs }: StackPlaces) {
+  return Promise.all(
+    [outputs.feedStateTableName, outputs.advertStatusTableName].map(async (name) => {
+      const found = await unlessMissing(clients.dynamoDb.send(new DescribeTableCommand({ TableName: name })));
+      const { TableStatus = 'gone', DeletionProtectionEnabled: isProtected = false } = found?.Table ?? {};
+      const mend = 'docs/operate/backup.md#restoring-a-table-on-aws';
+      const fault: ResourceFault = { of: 'table', says: `table ${name} is ${TableStatus}`, mend };
+      return { name, isProtected, faults: /^(ACTIVE|UPDATING)$/.test(TableStatus) ? [] : [fault] };
+    }),
+  );
 }
 
 /** Prefix of the names of all tails' rules and queues. The rule and the queue of one tail have the same name. */
 export const tailPrefix = 'advert-bridge-tail-';
 
 /** The rules on a bus by which others get the events: without those of tails and of an archive, which AWS manages. */
-export async function rulesOf(events: EventBridgeClient, EventBusName: string): Promise<Rule[]> {
-  const pages = pagesOf((NextToken) => events.send(new ListRulesCommand({ EventBusName, NextToken })));
-  const all = await allPages(pages, ({ Rules }) => Rules);
+export async function rulesOf({
+  clients,
+  outputs: { eventBusName: EventBusName },
+}: StackPlaces): Promise<Rule[]> {
+  const all: Rule[] = [];
+  let NextToken: string | undefined;
+  do {
+    const page: ListRulesCommandOutput = await clients.events.send(
+      new ListRulesCommand({ EventBusName, NextToken }),
+    );
+    all.push(...(page.Rules ?? []));
+    NextToken = page.NextToken;
+  } while (NextToken);
   const isOwn = (name = '') => name.startsWith('Events-Archive-') || name.startsWith(tailPrefix);
   return all.filter(({ ManagedBy, Name }) => !ManagedBy && !isOwn(Name));
 }
 
-async function shownRules(events: EventBridgeClient, bus: string): Promise<ShownRule[]> {
-  const rules = await rulesOf(events, bus);
-  return rules.map(({ Name: name = unknown, State = unknown }) => ({ name, state: State.toLowerCase() }));
-}
-
 /** @see https://docs.aws.amazon.com/scheduler/latest/APIReference/API_GetSchedule.html */
-export async function readSchedules(
-  client: SchedulerClient,
-  { drainScheduleName, drainFunctionName, refreshTokenScheduleName, refreshTokenFunctionName }: StackOutputs,
-): Promise<ResourceState> {
-  const schedules = await Promise.all([
-    readSchedule(client, { of: 'drain', Name: drainScheduleName, invokes: drainFunctionName }),
-    readSchedule(client, {
-      ...{ of: 'refresh-token', Name: refreshTokenScheduleName, invokes: refreshTokenFunctionName },
+export async function readSchedules(stack: StackPlaces): Promise<ResourceState> {
+  const { drainScheduleName, drainFunctionName, refreshTokenScheduleName, refreshTokenFunctionName } =
+    stack.outputs;
+  const all = await Promise.all([
+    readSchedule(stack, { of: 'drain', name: drainScheduleName, invokes: drainFunctionName }),
+    readSchedule(stack, {
+      ...{ of: 'refresh-token', name: refreshTokenScheduleName, invokes: refreshTokenFunctionName },
     }),
   ]);
-  const others = schedules.filter(({ state }) => state !== enabled);
+  const others = all.filter(({ state }) => state !== enabled);
   return {
-    state: others.length === 0 ? enabled : others.map(({ of, state }) => `${of} ${state}`).join(', '),
+    state: others.map(({ of, state }) => `${of} ${state}`).join(', ') || enabled,
     faults: others.map(({ name, state, invokes, mend }) => ({
       ...{ of: 'schedule', says: `schedule ${name} is ${state}: ${invokes} is not invoked`, mend },
     })),
@@ -176,76 +170,71 @@ export async function readSchedules(
 }
 
 async function readSchedule(
-  client: SchedulerClient,
-  { of, Name, invokes }: { readonly of: string; readonly Name: string; readonly invokes: string },
+  { clients }: StackPlaces,
+  schedule: { readonly of: string; readonly name: string; readonly invokes: string },
 ) {
-  const found = await client.send(new GetScheduleCommand({ Name })).catch((error: unknown) => {
-    if (error instanceof Error && error.name === 'ResourceNotFoundException') return undefined;
-    throw error;
-  });
-  const schedule = { of, name: Name, invokes };
+  const { name, invokes } = schedule;
+  const found = await unlessMissing(clients.scheduler.send(new GetScheduleCommand({ Name: name })));
   if (!found) return { ...schedule, state: missing, mend: makeAgainCommand };
   const { State = unknown, ScheduleExpression, FlexibleTimeWindow, Target, Description } = found;
   const Arn = Target?.Arn ?? '';
   const wanted = { ...Target, Arn: Arn.replace(/^((?:[^:]*:){6})[^:]+/, `$1${invokes}`) };
   // The call replaces the whole schedule, so all of its properties are repeated.
   const mend =
-    `aws scheduler update-schedule --name ${Name} --state ENABLED --schedule-expression '${ScheduleExpression}' ` +
+    `aws scheduler update-schedule --name ${name} --state ENABLED --schedule-expression '${ScheduleExpression}' ` +
     `${Description === undefined ? '' : `--description '${Description}' `}--flexible-time-window Mode=${FlexibleTimeWindow?.Mode} --target '${JSON.stringify(wanted)}'`;
   const state = State === 'ENABLED' && Arn !== wanted.Arn ? `invoking ${Arn}` : State.toLowerCase();
   return { ...schedule, state, mend };
 }
 
 /** @see https://docs.aws.amazon.com/lambda/latest/api/API_ListEventSourceMappings.html */
-export async function readMapping(
-  client: LambdaClient,
-  { fanOutFunctionName, queueUrl }: StackOutputs,
-): Promise<ResourceState> {
-  const asked = new ListEventSourceMappingsCommand({ FunctionName: fanOutFunctionName });
-  const { EventSourceMappings = [] } = await client.send(asked);
+export async function readMapping({ clients, outputs }: StackPlaces): Promise<ResourceState> {
+  const asked = new ListEventSourceMappingsCommand({ FunctionName: outputs.fanOutFunctionName });
+  const { EventSourceMappings = [] } = await clients.lambda.send(asked);
+  const queueName = outputs.queueUrl.split('/').at(-1);
   const mapping = EventSourceMappings.find(
-    ({ EventSourceArn }) => EventSourceArn?.split(':').at(-1) === queueUrl.split('/').at(-1),
+    ({ EventSourceArn = '' }) => EventSourceArn.split(':').at(-1) === queueName,
   );
-  const { UUID, FunctionResponseTypes = [], LastProcessingResult = '' } = mapping ?? {};
-  const state = mapping ? (mapping.State ?? unknown).toLowerCase() : missing;
+  const { State, UUID, FunctionResponseTypes = [], LastProcessingResult: result = '' } = mapping ?? {};
+  const state = mapping ? (State ?? unknown).toLowerCase() : missing;
   const update = `aws lambda update-event-source-mapping --uuid ${UUID}`;
-  const fault = (says: string, mend: string): ResourceState => ({
-    state,
-    faults: [{ of: 'mapping', says: `the event source mapping of fan-out ${says}`, mend }],
-  });
-  if (!mapping) return fault('is missing: no event is published', makeAgainCommand);
-  if (state === 'disabled' || state === 'disabling')
-    return fault(`is ${state}: no event is published`, `${update} --enabled`);
-  if (!FunctionResponseTypes.includes('ReportBatchItemFailures')) {
-    const mend = `${update} --function-response-types ReportBatchItemFailures`;
-    return fault('does not report single failures: messages that failed would be deleted', mend);
-  }
-  if (LastProcessingResult.startsWith('PROBLEM'))
-    return fault(`does not get through: ${LastProcessingResult}`, makeAgainCommand);
-  return { state, faults: [] };
+  const found: readonly (readonly [boolean, string, string])[] = [
+    [!mapping, 'is missing: no event is published', makeAgainCommand],
+    [/^disabl(ed|ing)$/.test(state), `is ${state}: no event is published`, `${update} --enabled`],
+    [
+      !FunctionResponseTypes.includes('ReportBatchItemFailures'),
+      'does not report single failures: messages that failed would be deleted',
+      `${update} --function-response-types ReportBatchItemFailures`,
+    ],
+    [result.startsWith('PROBLEM'), `does not get through: ${result}`, makeAgainCommand],
+  ];
+  const [worst] = found.flatMap(([isSo, says, mend]): ResourceFault[] =>
+    isSo ? [{ of: 'mapping', says: `the event source mapping of fan-out ${says}`, mend }] : [],
+  );
+  return { state, faults: worst ? [worst] : [] };
 }
 
 /** @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_DescribeAlarms.html */
-async function raisedAlarms(client: CloudWatchClient, bridge: string): Promise<RaisedAlarm[]> {
-  const asked = { AlarmNamePrefix: `${bridge}-`, StateValue: 'ALARM' } as const;
-  const found = await allPages(paginateDescribeAlarms({ client }, asked), ({ MetricAlarms }) => MetricAlarms);
-  return found.flatMap(({ AlarmName = '', AlarmDescription: says = '', StateUpdatedTimestamp }) => {
-    const name = alarmOfBridge(AlarmName, bridge);
-    const since = StateUpdatedTimestamp?.toISOString() ?? null;
-    return name === undefined ? [] : [{ name, says, since }];
-  });
+export async function alarmsOf(
+  { clients, bridge }: StackPlaces,
+  only: { readonly StateValue?: 'ALARM' } = {},
+): Promise<MetricAlarm[]> {
+  const asked = { AlarmNamePrefix: `${bridge}-`, ...only };
+  const pages = paginateDescribeAlarms({ client: clients.cloudWatch }, asked);
+  const found = await allPages(pages, ({ MetricAlarms }) => MetricAlarms);
+  return found.filter(({ AlarmName = '' }) => alarmOfBridge(AlarmName, bridge) !== undefined);
 }
 
-/**
- * The SQS API does not return the oldest message; reading the metric costs nothing, and it is a minute or two old.
- */
-async function oldestMessage(
-  client: CloudWatchClient,
-  queueUrl: string,
-  nowMs: number,
-): Promise<number | undefined> {
-  const age = { ...ofQueue(queueUrl, 'ApproximateAgeOfOldestMessage'), Stat: 'Maximum' };
-  const [found] = await metricData(client, { age }, { fromMs: nowMs - 600_000, nowMs });
+export const raisedAlarm = (alarm: MetricAlarm, bridge: string): RaisedAlarm => ({
+  name: alarmOfBridge(alarm.AlarmName ?? '', bridge) ?? '',
+  says: alarm.AlarmDescription ?? '',
+  since: alarm.StateUpdatedTimestamp?.toISOString() ?? null,
+});
+
+/** The SQS API does not return the oldest message; reading the metric costs nothing, and it is a minute or two old. */
+async function oldestMessage({ clients, outputs }: StackPlaces, nowMs: number): Promise<number | undefined> {
+  const age = { ...ofQueue(outputs.queueUrl, 'ApproximateAgeOfOldestMessage'), Stat: 'Maximum' };
+  const [found] = await metricData(clients, { age }, { fromMs: nowMs - 600_000, nowMs });
   return found?.Values?.[0];
 }
 
@@ -255,14 +244,11 @@ export interface PastMinute {
   readonly values: { readonly lag?: number; readonly waiting?: number; readonly events?: number };
 }
 
-const halfHourMs = 1_800_000;
-
 /** The last half hour. */
 export async function readPast(
-  { bridge, outputs: { queueUrl } }: Pick<StackPlaces, 'bridge' | 'outputs'>,
+  { bridge, outputs: { queueUrl }, clients }: StackPlaces,
   nowMs: number,
 ): Promise<readonly PastMinute[]> {
-  const client = new CloudWatchClient();
   const ofBridge = (MetricName: string) => ({
     ...{ Namespace: metricsNamespace, MetricName },
     Dimensions: [{ Name: 'service', Value: namePrefixOf(bridge) }],
@@ -273,17 +259,10 @@ export async function readPast(
     events: { ...ofBridge(metrics.events), Stat: 'Sum' },
   };
   const minutes = new Map<number, PastMinute['values']>();
-  try {
-    for (const { Id = '', Timestamps = [], Values = [] } of await metricData(client, wanted, {
-      fromMs: nowMs - halfHourMs,
-      nowMs,
-    })) {
-      for (const [index, at] of Timestamps.entries()) {
-        minutes.set(at.getTime(), { ...minutes.get(at.getTime()), [Id]: Values[index] });
-      }
-    }
-  } finally {
-    client.destroy();
+  const found = await metricData(clients, wanted, { fromMs: nowMs - 1_800_000, nowMs });
+  for (const { Id = '', Timestamps = [], Values = [] } of found) {
+    for (const [index, at] of Timestamps.entries())
+      minutes.set(at.getTime(), { ...minutes.get(at.getTime()), [Id]: Values[index] });
   }
   return [...minutes].map(([atMs, values]) => ({ atMs, values }));
 }
@@ -299,11 +278,11 @@ const ofQueue = (queueUrl: string, MetricName: string) => ({
  * @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html
  */
 async function metricData(
-  client: CloudWatchClient,
+  { cloudWatch }: StackClients,
   wanted: Readonly<Record<string, Metric & { readonly Stat: string }>>,
   { fromMs, nowMs }: { readonly fromMs: number; readonly nowMs: number },
 ): Promise<readonly MetricDataResult[]> {
-  const { MetricDataResults = [] } = await client.send(
+  const { MetricDataResults = [] } = await cloudWatch.send(
     new GetMetricDataCommand({
       ...{ StartTime: new Date(fromMs), EndTime: new Date(nowMs), ScanBy: 'TimestampDescending' },
       MetricDataQueries: Object.entries(wanted).map(([Id, { Stat, ...metric }]) => {

@@ -1,16 +1,15 @@
 /** Opens a deployed stack for a command. Loads the AWS SDK, so it is imported only when a stack is meant. */
 import { randomUUID } from 'node:crypto';
 import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
-import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
+import { GetCallerIdentityCommand } from '@aws-sdk/client-sts';
 import * as v from 'valibot';
-import { once } from '../../operations/ask.ts';
-import type { Bridge } from '../../operations/bridge.ts';
+import { type Bridge, once } from '../../operations/bridge.ts';
 import { connectFunctions } from '../../operations/connect-functions.ts';
 import { CommandError } from '../../operations/errors.ts';
 import { silentObserver } from '../../operations/poll-deps.ts';
+import { stackClients } from '../../operations/stack-clients.ts';
 import { readStackOutputs } from '../../operations/stack-outputs.ts';
 import { readPast, readStackState } from '../../operations/stack-state.ts';
-import { dynamoDbClient, lambdaClient, secretsManagerClient, sqsClient } from '../../shared/aws/clients.ts';
 import { createRefreshRequester, invoke } from '../../shared/aws/refresh-requester.ts';
 import { createApplicationSecret, createTokenVault } from '../../shared/aws/secrets.ts';
 import { createBookKeeper, createChangedAdvertsQueue } from '../../shared/aws/sqs.ts';
@@ -40,19 +39,12 @@ export type StackBridge = Awaited<ReturnType<typeof openStack>>;
 const concurrency = 2;
 
 /** @throws {CommandError} if the stack does not exist */
-export async function openStack({ target, place, onClose, isCatchUp }: Opening<StackTarget>) {
-  const outputs = await readStackOutputs(target);
+export async function openStack(
+  { target, place, onClose, isCatchUp }: Opening<StackTarget>,
+  clients = stackClients(onClose),
+) {
+  const outputs = await readStackOutputs(clients.cloudFormation, target);
   if (isCatchUp) place.catchUpRoleArn = outputs.catchUpRoleArn;
-  const clients = {
-    dynamoDb: dynamoDbClient(),
-    sqs: sqsClient(),
-    secrets: secretsManagerClient(),
-    lambda: lambdaClient(),
-    sts: new STSClient({ maxAttempts: 3 }),
-  };
-  onClose(() => {
-    for (const client of Object.values(clients)) client.destroy();
-  });
   const feedStateTable = { client: clients.dynamoDb, name: outputs.feedStateTableName };
   const advertStatusTable = { client: clients.dynamoDb, name: outputs.advertStatusTableName };
   const store = createStore({ feedState: feedStateTable, advertStatus: advertStatusTable });
@@ -113,8 +105,8 @@ export async function openStack({ target, place, onClose, isCatchUp }: Opening<S
     booksWriter: createBooksWriter(store),
     stack: {
       version: outputs.version,
-      read: (nowMs) => readStackState({ bridge: name, outputs, lambda: clients.lambda }, nowMs),
-      past: (nowMs) => readPast({ bridge: name, outputs }, nowMs),
+      read: (nowMs) => readStackState({ bridge: name, outputs, clients }, nowMs),
+      past: (nowMs) => readPast({ bridge: name, outputs, clients }, nowMs),
     },
     functions: {
       ...connectFunctions({
@@ -149,6 +141,6 @@ export async function openStack({ target, place, onClose, isCatchUp }: Opening<S
     isDelivering: () => true,
     // SQS counts approximately, for about a minute after the last message was sent.
     depthLagMs: 60_000,
-    events: (of, watch) => tailBus({ sqs: clients.sqs, outputs, onClose }, of, watch),
+    events: (partnerAccount, watch) => tailBus(clients, outputs, { ...watch, partnerAccount }),
   } satisfies Bridge & Record<string, unknown>;
 }

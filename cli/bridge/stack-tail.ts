@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
   DeleteRuleCommand,
-  type EventBridgeClient,
   PutRuleCommand,
   PutTargetsCommand,
   RemoveTargetsCommand,
@@ -19,9 +18,9 @@ import {
 } from '@aws-sdk/client-sqs';
 import type { Bridge } from '../../operations/bridge.ts';
 import { CommandError } from '../../operations/errors.ts';
+import type { StackClients } from '../../operations/stack-clients.ts';
 import type { StackOutputs } from '../../operations/stack-outputs.ts';
 import { tailPrefix } from '../../operations/stack-state.ts';
-import { eventBridgeClient } from '../../shared/aws/clients.ts';
 import { eventSource } from '../../shared/contract/names.ts';
 
 /** Tags of a queue: the bus of its rule, and the time of its tail's last heartbeat. */
@@ -32,10 +31,7 @@ const targetId = 'tail';
 /** Shorter than the time limit of the client's requests. */
 const waitSeconds = 2;
 
-interface Clients {
-  readonly sqs: SQSClient;
-  readonly events: EventBridgeClient;
-}
+type Clients = Pick<StackClients, 'sqs' | 'events'>;
 
 interface Tail {
   readonly name: string;
@@ -43,31 +39,26 @@ interface Tail {
   readonly queueUrl: string;
 }
 
-interface WatchedBus {
-  readonly sqs: SQSClient;
-  readonly outputs: StackOutputs;
-  onClose(close: () => void): void;
-}
-
 /** Watches the bus of a stack through its own rule and queue. */
 export async function* tailBus(
-  { sqs, outputs, onClose }: WatchedBus,
-  partnerAccount: Parameters<Bridge['events']>[0],
-  { signal, say }: Parameters<Bridge['events']>[1],
+  clients: Clients,
+  { eventBusName: bus, eventBusArn }: StackOutputs,
+  {
+    signal,
+    say,
+    partnerAccount,
+  }: Parameters<Bridge['events']>[1] & { readonly partnerAccount: string | undefined },
 ): AsyncGenerator<readonly string[]> {
-  const clients = { sqs, events: eventBridgeClient() };
-  onClose(() => clients.events.destroy());
   await removeLeftovers(clients);
   const name = `${tailPrefix}${randomUUID().slice(0, 13)}`;
-  const { eventBusName: bus, eventBusArn } = outputs;
   const ruleArn = `${eventBusArn.replace(':event-bus/', ':rule/')}/${name}`;
   // The queue is created first, because a rule without a queue would not be found again.
-  const queueUrl = await createQueue(sqs, name, { bus, ruleArn });
+  const queueUrl = await createQueue(clients.sqs, name, { bus, ruleArn });
   const tail = { name, bus, queueUrl };
   try {
     await createRule(clients, tail, partnerAccount);
     say('Events appear here from now on. Ctrl-C ends it.');
-    yield* received(sqs, queueUrl, signal);
+    yield* received(clients.sqs, queueUrl, signal);
   } finally {
     await removeTail(clients, tail);
   }

@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import type { Bridge } from '../../operations/bridge.ts';
 import {
   type DeadLetterFilter,
+  type DeadLetterGroup,
   type DeadLetterList,
   dropDeadLetters,
   groupsOf,
@@ -15,9 +16,17 @@ import type { DeadLetter } from '../../shared/contract/messages.ts';
 import { printableLine as printable } from '../../shared/domain/text.ts';
 import type { StoredDeadLetter } from '../../shared/state/aside.ts';
 import { withBridge } from '../bridge/open.ts';
-import { type AddCommand, defineCommand } from '../shared/command.ts';
-import { exitCodes } from '../shared/io.ts';
-import { checkedOptions, flag, momentOption, option, optionalName, text } from '../shared/options.ts';
+import { type AddCommand, type Call, defineCommand } from '../shared/command.ts';
+import { type ExitCode, exitCodes } from '../shared/io.ts';
+import {
+  type Checked,
+  checkedOptions,
+  flag,
+  momentOption,
+  option,
+  optionalName,
+  text,
+} from '../shared/options.ts';
 import { withProgress } from '../shared/progress.ts';
 import { confirm, requireTerminal } from '../shared/secret-input.ts';
 import { commandFor, type Target } from '../shared/target.ts';
@@ -121,22 +130,16 @@ Examples:
     args: choiceArgs,
     options: choiceOptions,
   },
-  async ({ io, target, args: { words }, options, report }) => {
-    requireChoice(words, options);
-    return withBridge(target, async (bridge) => {
-      const filter = await chosen(bridge, words, options, target);
-      if (options.dryRun) return reportDryRun(bridge, filter, report);
-      const result = await withProgress(io, (show) =>
+  (call) =>
+    withChosen(call, async ({ bridge, filter, unknown, isAnyThere }) => {
+      const result = await withProgress(call.io, (show) =>
         redriveDeadLetters(bridge, filter, (done, all) => show(progressText(done, all, 'put back'))),
       );
       const { redriven, nothingToSend, refused } = result;
-      const unknown = missing(filter, [...redriven, ...nothingToSend, ...refused]);
       const left = `Left, because they have nothing to send: ${nothingToSend.join(', ')}. \`dead-letters show ID\` says what to do with each.`;
-      report(
+      call.report(
         { ...result, unknown },
-        ...(redriven.length > 0 || unknown.length === 0
-          ? [`${wereText(redriven.length)} put back into the queue.`]
-          : []),
+        ...(isAnyThere ? [`${wereText(redriven.length)} put back into the queue.`] : []),
         ...(nothingToSend.length > 0 ? [left] : []),
       );
       if (refused.length > 0) {
@@ -144,10 +147,8 @@ Examples:
           `the queue did not accept ${refused.join(', ')}. They are still dead letters; run the command again`,
         );
       }
-      if (unknown.length > 0) throw new CommandError(unknownText(unknown, target));
       return nothingToSend.length > 0 ? exitCodes.needsPerson : exitCodes.done;
-    });
-  },
+    }),
 );
 
 const addDrop = defineCommand(
@@ -161,69 +162,77 @@ const addDrop = defineCommand(
     args: choiceArgs,
     options: { ...choiceOptions, yes: flag('do not ask') },
   },
-  async ({ io, target, args: { words }, options, report }) => {
-    const { yes, dryRun } = options;
-    requireChoice(words, options);
-    if (!yes && !dryRun) requireTerminal(io, 'drop');
-    return withBridge(target, async (bridge) => {
-      const filter = await chosen(bridge, words, options, target);
-      if (dryRun) return reportDryRun(bridge, filter, report);
-      const { letters } = await listDeadLetters(bridge, filter);
-      if (!yes && letters.length > 0) {
-        const which = filter.ids
-          ? letters.map(({ id }) => id).join(', ')
-          : `${count(letters.length)} dead letters`;
-        await confirm(io, `Drop ${which}? Their content is removed permanently and will not be published.`);
-      }
-      const by = await bridge.who();
+  async (call) => {
+    const { io, report, options } = call;
+    requireChoice(call);
+    if (!options.yes && !options.dryRun) requireTerminal(io, 'drop');
+    return withChosen(call, async ({ bridge, filter, letters, unknown, isAnyThere }) => {
       const ids = letters.map(({ id }) => id);
+      const which = filter.ids ? ids.join(', ') : `${count(ids.length)} dead letters`;
+      if (!options.yes && ids.length > 0)
+        await confirm(io, `Drop ${which}? Their content is removed permanently and will not be published.`);
+      const by = await bridge.who();
       const dropped = await withProgress(io, (show) =>
         dropDeadLetters(bridge, { ids }, (done, all) => show(progressText(done, all, 'dropped'))),
       );
-      const unknown = missing(filter, dropped);
       // Their content is gone: this is the only record of it.
-      const lines = [
-        `${wereText(dropped.length)} dropped by ${printable(by)} at ${new Date().toISOString()}.`,
-      ];
-      report(
-        { dropped, unknown, by, groups: groupsOf(letters) },
-        ...(dropped.length > 0 || unknown.length === 0 ? [...groupLines(letters), ...lines] : []),
-      );
-      if (unknown.length > 0) throw new CommandError(unknownText(unknown, target));
+      const done = `${wereText(dropped.length)} dropped by ${printable(by)} at ${new Date().toISOString()}.`;
+      const groups = groupsOf(letters);
+      report({ dropped, unknown, by, groups }, ...(isAnyThere ? [...groupLines(groups), done] : []));
       return exitCodes.done;
     });
   },
 );
 
-interface Options {
-  readonly fault?: string | undefined;
-  readonly before?: string | undefined;
-  readonly all: boolean;
+type Choice = Call<Target, Checked<typeof choiceOptions>, Checked<typeof choiceArgs>>;
+
+interface Chosen extends Pick<DeadLetterList, 'letters'> {
+  readonly bridge: Bridge;
+  readonly filter: DeadLetterFilter;
+  /** IDs that were given and match no dead letter. */
+  readonly unknown: readonly string[];
+  /** Not all that was given is unknown. */
+  readonly isAnyThere: boolean;
 }
 
-const filterOf = ({ fault, before }: Omit<Options, 'all'>): DeadLetterFilter => ({
+/** @throws {UsageError} */
+function requireChoice({ args: { words }, options: { all } }: Choice): void {
+  if (words.length > 0 !== all) return;
+  throw new UsageError('say which dead letters: one or more IDs, one NAME of a partner account, or --all');
+}
+
+/** Calls `act` with the dead letters that arguments and options choose; with --dry-run only counts them. */
+async function withChosen(call: Choice, act: (chosen: Chosen) => Promise<ExitCode>): Promise<ExitCode> {
+  const { target, args, options, report } = call;
+  requireChoice(call);
+  return withBridge(target, async (bridge) => {
+    const filter = { ...filterOf(options), ...(!options.all && (await namedBy(bridge, args.words, target))) };
+    const { letters } = await listDeadLetters(bridge, filter);
+    if (options.dryRun) {
+      const groups = groupsOf(letters);
+      const total = `${count(letters.length)} dead letters match; nothing was changed.`;
+      report({ matching: letters.length, groups }, ...groupLines(groups), total);
+      return exitCodes.done;
+    }
+    const found = new Set(letters.map(({ id }) => id));
+    const unknown = (filter.ids ?? []).filter((id) => !found.has(id));
+    const isAnyThere = found.size > 0 || unknown.length === 0;
+    const exitCode = await act({ bridge, filter, letters, unknown, isAnyThere });
+    if (unknown.length > 0) throw new CommandError(unknownText(unknown, target));
+    return exitCode;
+  });
+}
+
+const filterOf = ({ fault, before }: Checked<typeof filterOptions>): DeadLetterFilter => ({
   ...(fault !== undefined && { fault }),
   ...(before !== undefined && { before: Date.parse(before) }),
 });
 
 /** @throws {UsageError} */
-function requireChoice(words: readonly string[], { all }: Options): void {
-  if (words.length > 0 !== all) return;
-  throw new UsageError('say which dead letters: one or more IDs, one NAME of a partner account, or --all');
-}
-
-/** @throws {UsageError} */
-async function chosen(
-  bridge: Bridge,
-  words: readonly string[],
-  options: Options,
-  target: Target,
-): Promise<DeadLetterFilter> {
-  const filter = filterOf(options);
-  if (options.all) return filter;
+async function namedBy(bridge: Bridge, words: readonly string[], target: Target): Promise<DeadLetterFilter> {
   const [name = ''] = words;
-  if (words.length > 1 || name.includes('/')) return { ...filter, ids: idsOf(words, target) };
-  return { ...filter, partnerAccount: await knownName(bridge, name) };
+  if (words.length > 1 || name.includes('/')) return { ids: idsOf(words, target) };
+  return { partnerAccount: await knownName(bridge, name) };
 }
 
 const idPattern = /^[\w.-]{1,64}\/[0-9a-f]{16}$/;
@@ -246,23 +255,8 @@ async function knownName({ deadLetters, partnerAccounts }: Bridge, given: string
   throw unknownAccount(known);
 }
 
-async function reportDryRun(
-  bridge: Bridge,
-  filter: DeadLetterFilter,
-  report: (data: unknown, ...lines: string[]) => void,
-) {
-  const { letters } = await listDeadLetters(bridge, filter);
-  const groups = groupsOf(letters);
-  const total = `${count(letters.length)} dead letters match; nothing was changed.`;
-  report({ matching: letters.length, groups }, ...groupLines(letters), total);
-  return exitCodes.done;
-}
-
 const progressText = (done: number, all: number, verb: string): string =>
   `${count(done)} of ${count(all)} dead letters ${verb}`;
-
-const missing = ({ ids = [] }: DeadLetterFilter, met: readonly string[]): string[] =>
-  ids.filter((id) => !met.includes(id));
 
 const wereText = (number: number): string => are(number, 'dead letter was', 'dead letters were');
 
@@ -276,41 +270,38 @@ const widestAdvert = 24;
 
 /** A table of the dead letters, how many have the same reason, and the possible commands. */
 function listText({ letters, unreadable }: DeadLetterList, target: Target): string {
-  const lines = letters.length === 0 ? ['No dead letters.'] : table(letters.slice(0, maxRows));
-  if (letters.length > maxRows) {
-    lines.push(`… and ${count(letters.length - maxRows)} more; --json gives all of them.`);
-    lines.push(...groupLines(letters));
-  }
-  lines.push(...unreadable.map((reason) => `Cannot be read: ${printable(reason)}`));
-  if (letters.length > 0) {
-    const command = (words: string) => `\`${commandFor(target, `dead-letters ${words}`)}\``;
-    const redrive = `When the cause is fixed: ${command('redrive ID')} or ${command('redrive --all')}. `;
-    lines.push(
-      `All of one dead letter: ${command('show ID')}. ${letters.some(({ letter }) => letter.message) ? redrive : ''}` +
-        `To remove one: ${command('drop ID')}.`,
-    );
-  }
-  return lines.join('\n');
-}
-
-const groupLines = (letters: readonly StoredDeadLetter[]): string[] =>
-  groupsOf(letters).map(
-    ({ partnerAccount, fault, reason, count: number }) =>
-      `${count(number)} of ${partnerAccount ?? 'no known account'}: ${printable(fault)}, ${printable(reason)}`,
-  );
-
-const table = (letters: readonly StoredDeadLetter[]): string[] =>
-  tableLines([
-    ['ID', 'WHEN', 'ACCOUNT', 'ADVERT', 'FAULT', 'REASON'],
-    ...letters.map(({ id, letter }) => [
+  const hidden = letters.length - maxRows;
+  const command = (words: string) => `\`${commandFor(target, `dead-letters ${words}`)}\``;
+  const redrive = letters.some(({ letter }) => letter.message)
+    ? `When the cause is fixed: ${command('redrive ID')} or ${command('redrive --all')}. `
+    : '';
+  const next = `All of one dead letter: ${command('show ID')}. ${redrive}To remove one: ${command('drop ID')}.`;
+  const rows = letters
+    .slice(0, maxRows)
+    .map(({ id, letter }) => [
       id,
       letter.at,
       letter.partnerAccount ?? '-',
       shortened(printable(letter.advertId ?? '-')) + othersOf(letter),
       printable(letter.fault),
       printable(letter.reason) + (letter.message ? '' : ' (nothing to send)'),
-    ]),
-  ]);
+    ]);
+  const header = ['ID', 'WHEN', 'ACCOUNT', 'ADVERT', 'FAULT', 'REASON'];
+  return [
+    ...(rows.length > 0 ? tableLines([header, ...rows]) : ['No dead letters.']),
+    ...(hidden > 0
+      ? [`… and ${count(hidden)} more; --json gives all of them.`, ...groupLines(groupsOf(letters))]
+      : []),
+    ...unreadable.map((reason) => `Cannot be read: ${printable(reason)}`),
+    ...(rows.length > 0 ? [next] : []),
+  ].join('\n');
+}
+
+const groupLines = (groups: readonly DeadLetterGroup[]): string[] =>
+  groups.map(
+    ({ partnerAccount, fault, reason, count: number }) =>
+      `${count(number)} of ${partnerAccount ?? 'no known account'}: ${printable(fault)}, ${printable(reason)}`,
+  );
 
 /** All contents of one dead letter. */
 function deadLetterText({ id, letter }: StoredDeadLetter, target: Target): string {

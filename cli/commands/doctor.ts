@@ -1,7 +1,5 @@
-import { once } from '../../operations/ask.ts';
-import type { Bridge } from '../../operations/bridge.ts';
-import { bridgeFacts } from '../../operations/doctor/bridge-checks.ts';
-import { type CheckResult, examine, fault, faultIn, SkippedError } from '../../operations/doctor/check.ts';
+import { type Bridge, once } from '../../operations/bridge.ts';
+import { type CheckResult, examine, fault, faultIn, orSkip } from '../../operations/doctor/check.ts';
 import { CommandError } from '../../operations/errors.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { StateError } from '../../shared/sqlite/file/state-error.ts';
@@ -44,36 +42,31 @@ const unreadable = 'needs a state file that can be read: see state-file';
 
 /** The bridge need not exist, and nothing in it is changed. */
 function examined(target: Target): Promise<CheckResult[]> {
-  const command = (words: string) => commandFor(target, words);
-  const factsOf = <B extends Bridge>(place: Place, open: () => Promise<B>, needed: string) =>
-    bridgeFacts({
-      ...{ kind: target.kind, command, baseUrl: () => place.baseUrl },
-      bridge: once(() =>
-        open().catch((cause: unknown) => {
-          throw new SkippedError(needed, { cause });
-        }),
-      ),
-    });
-
+  const factsOf = <B extends Bridge>(place: Place, open: () => Promise<B>, needed: string) => ({
+    command: (words: string) => commandFor(target, words),
+    kind: target.kind,
+    baseUrl: () => place.baseUrl,
+    bridge: orSkip(open, needed),
+  });
   if (target.kind === 'local') {
     return withOpening(target, { isReadOnly: true }, async (opening) => {
       const { openFolder } = await import('../bridge/open-folder.ts');
-      const { folderChecks, machineFacts } = await import('../../operations/doctor/folder-checks.ts');
-      const { place } = opening;
-      const facts = factsOf(place, () => openFolder(opening), unreadable);
-      const explain = (error: unknown) => explanationOf(error, place);
-      return examine(folderChecks, { ...facts, ...machineFacts, dir: target.dir }, { explain });
+      const { folderChecks } = await import('../../operations/doctor/folder-checks.ts');
+      const facts = factsOf(opening.place, () => openFolder(opening), unreadable);
+      const explain = (error: unknown) => explanationOf(error, opening.place);
+      return examine(folderChecks({ ...facts, dir: target.dir }), { explain });
     });
   }
   return withOpening(target, {}, async (opening) => {
     const { openStack } = await import('../bridge/open-stack.ts');
     const { stackChecks } = await import('../../operations/doctor/stack-checks.ts');
-    const { stackFacts } = await import('../../operations/doctor/stack-facts.ts');
-    const opened = once(() => openStack(opening));
+    const { stackClients } = await import('../../operations/stack-clients.ts');
+    const clients = stackClients(opening.onClose);
+    const opened = once(() => openStack(opening, clients));
     const facts = factsOf(opening.place, opened, 'needs the stack: see stack');
-    const ofStack = { ...facts, opened, stack: target.stack, version: packageJson.version };
+    const named = { ...facts, opened, clients, stack: target.stack, version: packageJson.version };
     const explain = (error: unknown) => explanationOf(error, opening.place);
-    return examine(stackChecks, stackFacts(ofStack, opening.onClose), { explain });
+    return examine(stackChecks(named), { explain });
   });
 }
 
@@ -88,14 +81,13 @@ function explanationOf(error: unknown, place: Place): Omit<CheckResult, 'name'> 
     const mend = action ? `Allow ${action} to whoever runs doctor` : `Ask who may: ${cause.message}`;
     return fault(`could not be checked: AWS denies ${action ?? 'it'}`, mend);
   }
-  if (error instanceof StateError && error.code === 'state-damaged')
-    return { result: 'skipped', says: unreadable, mend: null };
+  const skipped = (says: string) => ({ result: 'skipped' as const, says, mend: null });
+  if (error instanceof StateError && error.code === 'state-damaged') return skipped(unreadable);
   const endpoint = process.env.AWS_ENDPOINT_URL;
   if (error instanceof Error && unknownOperation.test(error.name) && endpoint)
-    return { result: 'skipped', says: `${endpoint} does not know this call`, mend: null };
+    return skipped(`${endpoint} does not know this call`);
   const known = explained(error, place);
-  if (!(known instanceof CommandError)) return undefined;
-  return faultIn(asCalled(known.message));
+  return known instanceof CommandError ? faultIn(asCalled(known.message)) : undefined;
 }
 
 /** A line for each check, with the remedy below it, and the totals. */

@@ -4,15 +4,17 @@ import {
   deliveryText,
   type Finding,
   findingsOf,
-  isPage,
+  mendText,
   needsAttention,
   pageOf,
 } from '../../operations/findings.ts';
-import { readStatus, type ShownWebhook, type Status, type StatusPorts } from '../../operations/status.ts';
+import { readStatus, type Status } from '../../operations/status.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { type Clock, systemClock } from '../../shared/domain/clock.ts';
 import { answersLines } from '../../shared/domain/text/answers-text.ts';
 import { printableLine } from '../../shared/domain/text.ts';
+import { type Counters, sumOf } from '../../shared/ports/store.ts';
+import type { Books } from '../../shared/state/books.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
 import { connectCommand } from '../shared/explain.ts';
@@ -44,35 +46,26 @@ Examples:
       // A stack is asked for them with a call of Lambda.
       const requestsPerSecond =
         bridge.kind === 'local' ? (await bridge.settings()).maxRequestsPerSecond : undefined;
-      const clock = systemClock;
       const version = { deployed: bridge.stack?.version ?? null, command: packageJson.version };
       const report = async (clear = () => {}) => {
-        const status = await statusOf(bridge, clock.now(), name);
-        const findings = findingsIn(status, target, clock.now(), requestsPerSecond);
+        const nowMs = systemClock.now();
+        const status = await readStatus(bridge, nowMs, name);
+        const isFlawed = status.unreadable.some((flaw) => flaw.startsWith(`partner account ${name}:`));
+        if (name !== undefined && status.partnerAccounts.length === 0 && !isFlawed)
+          throw unknownAccount(await bridge.partnerAccounts.list(() => undefined));
+        const findings = findingsIn(status, target, nowMs, requestsPerSecond);
         clear();
-        const attention = findings.filter(isUrgentOfBridge).map(({ what }) => what);
-        const data = { ...status, attention: [...new Set(attention)], findings, version };
-        answer(data, statusText(status, target, clock.now(), version, findings));
+        const urgent = findings.filter((one) => one.partnerAccount === null && one.severity !== 'note');
+        const attention = [...new Set(urgent.map(({ what }) => what))];
+        const data = { ...status, attention, findings, version };
+        answer(data, statusText(status, target, nowMs, version, findings));
         return needsAttention(findings) ? exitCodes.needsPerson : exitCodes.done;
       };
       if (!options.watch) return report();
       const redraws = !json && io.stdout.isTTY === true;
-      return watch({ io, clock, signal: io.untilStopped(), redraws }, report);
+      return watch({ io, clock: systemClock, signal: io.untilStopped(), redraws }, report);
     }),
 );
-
-const isUrgentOfBridge = ({ partnerAccount, severity }: Finding): boolean =>
-  partnerAccount === null && severity !== 'note';
-
-/** @throws {UsageError} for a partner account that is not known */
-async function statusOf(ports: StatusPorts, nowMs: number, name: string | undefined) {
-  const status = await readStatus(ports, nowMs, name);
-  const isThere =
-    status.partnerAccounts.length > 0 ||
-    status.unreadable.some((flaw) => flaw.startsWith(`partner account ${name}:`));
-  if (name === undefined || isThere) return status;
-  throw unknownAccount(await ports.partnerAccounts.list(() => undefined));
-}
 
 const findingsIn = (status: Status, target: Target, nowMs: number, requestsPerSecond?: number): Finding[] =>
   findingsOf(status, {
@@ -82,7 +75,7 @@ const findingsIn = (status: Status, target: Target, nowMs: number, requestsPerSe
 
 const watchedMs = 5_000;
 
-export interface Watching {
+interface Watching {
   readonly io: Io;
   readonly clock: Clock;
   /** Ends the watch mode. */
@@ -134,42 +127,40 @@ export function statusText(
   findings = findingsIn(status, target, nowMs),
 ): string {
   const standstill = standstillOf(status);
-  const of = (name: string | null) => findings.filter(({ partnerAccount }) => partnerAccount === name);
+  const findingLines = (name: string | null) =>
+    findings
+      .filter(({ partnerAccount }) => partnerAccount === name)
+      .map((one) =>
+        `${one.says} ${mendText(one) || (one.runbook === null ? '' : `See ${pageOf(one)}`)}`.trim(),
+      );
+  const accountLines = (account: AccountStatus, isWhole: boolean): string[] => {
+    const { name, state, reason } = account;
+    const why = reason === null ? '' : ` (${printableLine(reason)})`;
+    const found = findingLines(name);
+    if (state === 'stopped' && found.length === 0)
+      found.push(`to connect it again: \`${connectCommand(target, name)}\``);
+    return [
+      `${name}: ${state === 'polling' ? (standstill ?? state) : state}${why}`,
+      ...(isWhole ? wholeLines(account) : []),
+      ...found.map((line) => `  ${line}`),
+    ];
+  };
   const accounts = status.partnerAccounts.toSorted((a, b) => urgencyOf(b) - urgencyOf(a));
   const isCrowd = accounts.length > maxInFull;
-  const shown = isCrowd ? accounts.filter((account) => urgencyOf(account) > 0) : accounts;
+  const urgent = accounts.filter((account) => urgencyOf(account) > 0);
   return [
     deliveryText(status, findings),
-    ...(isCrowd ? [totalsLine(accounts, standstill)] : []),
-    ...shown
-      .slice(0, isCrowd ? maxShown : maxInFull)
-      .flatMap((account) => [
-        headLine(account, standstill),
-        ...(isCrowd ? [] : accountLines(account)),
-        ...leftLines(account, of(account.name), target).map((line) => `  ${line}`),
-      ]),
-    ...(isCrowd ? crowdLines(accounts, shown.length - maxShown, target) : []),
-    ...bridgeLines(status, target, nowMs, versions),
-    ...of(null).map(findingText),
+    ...(isCrowd
+      ? [
+          totalsLine(accounts, standstill),
+          ...urgent.slice(0, maxShown).flatMap((account) => accountLines(account, false)),
+          ...crowdLines(accounts, urgent.length - maxShown, target),
+        ]
+      : accounts.flatMap((account) => accountLines(account, true))),
+    ...bridgeLines(status, nowMs),
+    ...(target.kind === 'stack' ? [stackLine(status, textOfPlace(target), versions)] : []),
+    ...findingLines(null),
   ].join('\n');
-}
-
-const accountLines = (account: AccountStatus): string[] => [
-  `  feed:  ${readText(account)}`,
-  `  token: ${tokenText(account)}`,
-  `  books: ${booksText(account)}`,
-];
-
-function findingText(finding: Finding): string {
-  const { says, mend, runbook } = finding;
-  if (mend !== null) return `${says} ${isPage(mend) ? mend : `\`${mend}\``}`;
-  return runbook === null ? says : `${says} See ${pageOf(finding)}`;
-}
-
-function leftLines({ name, state }: AccountStatus, findings: readonly Finding[], target: Target): string[] {
-  return state === 'stopped' && findings.length === 0
-    ? [`to connect it again: \`${connectCommand(target, name)}\``]
-    : findings.map(findingText);
 }
 
 /** Accounts that need somebody, then waiting ones, then those whose last poll failed; otherwise sorted by name. */
@@ -194,66 +185,55 @@ function totalsLine(accounts: readonly AccountStatus[], standstill: string | und
 
 /** @param hidden how many of those that need somebody, wait or fail are not shown */
 function crowdLines(accounts: readonly AccountStatus[], hidden: number, target: Target): string[] {
-  const polled = accounts.filter(({ state }) => state === 'polling');
-  const [behind] = polled.toSorted((a, b) => (b.lagSeconds ?? 0) - (a.lagSeconds ?? 0));
+  const lagOf = ({ state, lagSeconds }: AccountStatus) => (state === 'polling' ? (lagSeconds ?? 0) : -1);
+  const [behind] = accounts.toSorted((a, b) => lagOf(b) - lagOf(a));
+  const all = accounts.map(
+    ({ books, redelivered }): Counters => ({ ...books, ...(redelivered !== undefined && { redelivered }) }),
+  );
+  const { redelivered, ...books } = all.reduce(sumOf) as Counters & Books;
   return [
     ...(hidden > 0 ? [`and ${count(hidden)} more that need manual action, wait or fail`] : []),
-    ...(behind ? [`furthest behind: ${behind.name}, ${duration(behind.lagSeconds ?? 0)}`] : []),
-    `books: ${booksText(accounts.reduce(sumOf))}`,
+    ...(behind && lagOf(behind) >= 0 ? [`furthest behind: ${behind.name}, ${duration(lagOf(behind))}`] : []),
+    `books: ${booksText({ books, ...(redelivered !== undefined && { redelivered }) })}`,
     `One of them in full: \`${commandFor(target, 'status NAME')}\`; all of them: \`${commandFor(target, 'status --json')}\``,
   ];
 }
 
-type Books = Pick<AccountStatus, 'books' | 'redelivered'>;
-
-function sumOf<T extends Books>(a: T, b: T): T {
-  const sums = Object.entries(a.books).map(([term, value]) => [
-    term,
-    value + b.books[term as keyof Books['books']],
-  ]);
-  const redelivered =
-    a.redelivered === undefined ? {} : { redelivered: a.redelivered + (b.redelivered ?? 0) };
-  return { ...a, books: Object.fromEntries(sums), ...redelivered };
-}
-
-function readText({ lastSuccess, lagSeconds, cursorResets, lastCursorReset }: AccountStatus): string {
+/** Of the feed, the token and the books. */
+function wholeLines(account: AccountStatus): string[] {
+  const { state, lastSuccess, lagSeconds, cursorResets, lastCursorReset, tokenExpiresAt } = account;
+  const behind = duration(lagSeconds ?? 0);
+  const read =
+    lastSuccess === null
+      ? `not read to its end yet, ${behind} after it was connected`
+      : `${behind} behind (last success ${lastSuccess})`;
   const last = lastCursorReset === null ? '' : `, last at ${lastCursorReset}`;
   const resets = cursorResets === 0 ? '' : `, cursor rejected ${count(cursorResets)} times${last}`;
-  if (lagSeconds === null) return `none${resets}`;
-  return lastSuccess === null
-    ? `not read to its end yet, ${duration(lagSeconds)} after it was connected${resets}`
-    : `${duration(lagSeconds)} behind (last success ${lastSuccess})${resets}`;
+  const token = state === 'stopped' ? 'no longer used' : `until ${tokenExpiresAt}, then refreshed`;
+  return [
+    `  feed:  ${lagSeconds === null ? 'none' : read}${resets}`,
+    `  token: ${tokenExpiresAt === null ? 'none' : token}`,
+    `  books: ${booksText(account)}`,
+  ];
 }
 
-function tokenText({ state, tokenExpiresAt }: AccountStatus): string {
-  if (tokenExpiresAt === null) return 'none';
-  return state === 'stopped' ? 'no longer used' : `until ${tokenExpiresAt}, then refreshed`;
-}
+const waitsText = (oldestSeconds: number | null): string =>
+  oldestSeconds === null ? '' : ` (the oldest for ${duration(oldestSeconds)})`;
 
-const headLine = ({ name, state, reason }: AccountStatus, standstill: string | undefined): string =>
-  `${name}: ${state === 'polling' ? (standstill ?? state) : state}${reason === null ? '' : ` (${printableLine(reason)})`}`;
-
-function bridgeLines(status: Status, target: Target, nowMs: number, versions?: Versions): string[] {
-  const { queue, oldestWaitingSeconds: oldest, lastDrain, budget } = status;
-  const waits = oldest === null ? '' : ` (the oldest for ${duration(oldest)})`;
-  const lines = [`queue: ${count(queue.waiting)} waiting${waits}, ${count(queue.deadLetters)} dead-lettered`];
-  if (lastDrain !== null)
-    lines.push(`last poll: ${duration(Math.max(0, nowMs - Date.parse(lastDrain)) / 1000)} ago`);
-  if (budget.reservedSeconds > 1)
-    lines.push(
-      `rate budget: reserved for the next ${duration(budget.reservedSeconds)}; a new request waits that long`,
-    );
-  if (status.answers) lines.push(...answersLines(status.answers));
-  for (const webhook of status.webhooks ?? []) lines.push(webhookText(webhook));
-  if (target.kind === 'stack') lines.push(stackLine(status, textOfPlace(target), versions));
-  return lines;
-}
-
-function webhookText(webhook: ShownWebhook): string {
-  const { address, state, waiting, oldestSeconds, failingSince, lastAnswer } = webhook;
-  const waits = oldestSeconds === null ? '' : ` (the oldest for ${duration(oldestSeconds)})`;
-  const fails = failingSince === null ? '' : ` since ${failingSince} (${lastAnswer})`;
-  return `webhook ${address}: ${state}${fails}, ${count(waiting)} events waiting${waits}`;
+function bridgeLines(status: Status, nowMs: number): string[] {
+  const { queue, oldestWaitingSeconds: oldest, lastDrain, budget, answers, webhooks = [] } = status;
+  const polled = lastDrain === null ? 0 : Math.max(0, nowMs - Date.parse(lastDrain)) / 1000;
+  const reserved = `reserved for the next ${duration(budget.reservedSeconds)}; a new request waits that long`;
+  return [
+    `queue: ${count(queue.waiting)} waiting${waitsText(oldest)}, ${count(queue.deadLetters)} dead-lettered`,
+    ...(lastDrain === null ? [] : [`last poll: ${duration(polled)} ago`]),
+    ...(budget.reservedSeconds > 1 ? [`rate budget: ${reserved}`] : []),
+    ...(answers ? answersLines(answers) : []),
+    ...webhooks.map(({ address, state, waiting, oldestSeconds, failingSince, lastAnswer }) => {
+      const fails = failingSince === null ? '' : ` since ${failingSince} (${lastAnswer})`;
+      return `webhook ${address}: ${state}${fails}, ${count(waiting)} events waiting${waitsText(oldestSeconds)}`;
+    }),
+  ];
 }
 
 function stackLine({ schedule, mapping, alarms }: Status, stack: string, versions?: Versions): string {

@@ -56,8 +56,8 @@ export function Findings({ findings }: { findings: readonly Finding[] }) {
   return html`<section aria-labelledby="findings">
     <h2 id="findings">What was found</h2>
     <ul class="findings">${shown.map(
-      ({ severity, says, mend, since, runbook }) => html`<li class=${severity}>
-        <strong>${severity}</strong> ${printable(says)}${since && html` <span class="reason">since ${time(since)}</span>`}
+      ({ severity, says, advice, mend, since, runbook }) => html`<li class=${severity}>
+        <strong>${severity}</strong> ${printable([says, advice].filter(Boolean).join(' '))}${since && html` <span class="reason">since ${time(since)}</span>`}
         ${mend && html`<p class="command"><code>${printableLines(mend)}</code></p>`}${runbook && html`<p class="reason">docs/operate/runbook.md#${runbook}</p>`}
       </li>`,
     )}</ul>

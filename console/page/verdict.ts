@@ -31,13 +31,6 @@ export function needing(findings: readonly Finding[]): Finding[] {
   return [...of('fault'), ...of('attention')];
 }
 
-/** Without the words that lead to the command; the command stands below, with the finding. */
-const withoutMend = (says: string): string =>
-  says
-    .replace(/(?<=\. )[^.]*:$/, '')
-    .trim()
-    .replace(/:$/, '.');
-
 /** Answers the question that people open the page for: does it work? */
 export function verdictOf({ snapshot, isCutOff }: Received, nowMs: number): Verdict {
   if (isCutOff) {
@@ -60,7 +53,7 @@ export function verdictOf({ snapshot, isCutOff }: Received, nowMs: number): Verd
     const title = urgent.length === 1 ? '1 needs attention' : `${urgent.length} need attention`;
     return {
       title,
-      sentence: `${withoutMend(worst.says)}${others}`,
+      sentence: worst.says + others,
       tone: worst.severity === 'fault' ? 'fault' : 'attention',
     };
   }

@@ -1,50 +1,18 @@
 /** Checks of every kind of bridge. Most show the findings of `status`. */
-import type { AcceptedApplication } from '../../shared/contract/invocations.ts';
-import { once } from '../ask.ts';
-import type { Bridge } from '../bridge.ts';
-import { type Finding, findingsOf, isPage, pageOf } from '../findings.ts';
+import { type Bridge, once } from '../bridge.ts';
+import { type Finding, findingsOf, mendText, pageOf } from '../findings.ts';
 import { readStatus } from '../status.ts';
 import { type Checks, fault, judged, type Problem, SkippedError, warning } from './check.ts';
 
-/** What the checks read; what several of them need is read once. */
-export interface BridgeFacts<B extends Bridge = Bridge> {
+/** What the checks of a bridge of any kind read. */
+export interface BridgeFacts {
   readonly kind: Bridge['kind'];
   /** A command of this program for this bridge. */
   readonly command: (words: string) => string;
   /** Base URL of the partner service; undefined until it is known. */
   readonly baseUrl: () => string | undefined;
   /** @throws {SkippedError} if it cannot be opened until another fault is fixed */
-  readonly bridge: () => Promise<B>;
-  readonly findings: () => Promise<readonly Finding[]>;
-  /** Requests a token of the application from the service, which is not stored. */
-  readonly ask: () => Promise<AcceptedApplication>;
-}
-
-export function bridgeFacts<B extends Bridge>({
-  kind,
-  command,
-  baseUrl,
-  bridge,
-}: Pick<BridgeFacts<B>, 'kind' | 'command' | 'baseUrl' | 'bridge'>): BridgeFacts<B> {
-  const status = once(async () => {
-    // What AWS runs has its own checks.
-    const { stack: _stack, ...ports } = await bridge();
-    return readStatus(ports, Date.now());
-  });
-  return {
-    ...{ kind, command, baseUrl, bridge },
-    findings: once(async () => findingsOf(await status(), { nowMs: Date.now(), kind, command })),
-    ask: once(async () => {
-      const { pausedUntil, circuit, paused } = await status();
-      // After an open circuit, the next request is a trial, and its outcome changes the bridge's behaviour.
-      if (pausedUntil !== null || circuit || paused)
-        throw new SkippedError('no request is sent to the service during a pause: see pause');
-      const { functions } = await bridge();
-      if (kind === 'local' && baseUrl() === undefined)
-        throw new SkippedError('needs a base URL: see application');
-      return functions.checkApplication();
-    }),
-  };
+  readonly bridge: () => Promise<Bridge>;
 }
 
 /** A `Date` that is further off is ignored (shared/partner-api/service-clock.ts). */
@@ -64,53 +32,69 @@ const checkOf = ({ what, partnerAccount }: Finding): string =>
 /** Where a note is worth a warning. */
 const withNotes: readonly string[] = ['partner-accounts', 'pause'];
 
-/** The check `name`, which shows findings. */
-const finding =
-  (name: string, fine: string) =>
-  async ({ findings }: BridgeFacts) => {
+export function problemOf(found: Finding): Problem {
+  const problem = found.severity === 'fault' ? fault : warning;
+  return problem(found.says, mendText(found) || pageOf(found));
+}
+
+/** @returns also `run`, which only an embedded bridge shows */
+export function bridgeChecks({ kind, command, baseUrl, bridge }: BridgeFacts) {
+  const status = once(async () => {
+    // What AWS runs has its own checks.
+    const { stack: _stack, ...ports } = await bridge();
+    return readStatus(ports, Date.now());
+  });
+  const findings = once(async () => findingsOf(await status(), { nowMs: Date.now(), kind, command }));
+  /** Requests a token of the application from the service, which is not stored. */
+  const ask = once(async () => {
+    const { pausedUntil, circuit, paused } = await status();
+    // After an open circuit, the next request is a trial, and its outcome changes the bridge's behaviour.
+    if (pausedUntil !== null || circuit || paused)
+      throw new SkippedError('no request is sent to the service during a pause: see pause');
+    const { functions } = await bridge();
+    if (kind === 'local' && baseUrl() === undefined)
+      throw new SkippedError('needs a base URL: see application');
+    return functions.checkApplication();
+  });
+  /** The check `name`, which shows findings. */
+  const finding = (name: string, fine: string) => async () => {
     const shown = (await findings()).filter(
       (found) => checkOf(found) === name && (found.severity !== 'note' || withNotes.includes(name)),
     );
     return judged(fine, ...shown.map(problemOf));
   };
 
-export function problemOf(found: Finding): Problem {
-  const { severity, says, mend } = found;
-  const problem = severity === 'fault' ? fault : warning;
-  if (mend === null) return problem(says, pageOf(found));
-  return problem(says, isPage(mend) ? mend : `\`${mend}\``);
+  return {
+    run: finding('run', 'a run is at work, or nothing waits for one'),
+    checks: {
+      async 'application-credentials'() {
+        await ask();
+        return judged('the partner service accepts them');
+      },
+      async clock() {
+        const { clockOffSeconds: off } = await ask().catch((error: unknown) => {
+          if (error instanceof SkippedError) throw error;
+          throw new SkippedError('needs an answer of the service: see application-credentials');
+        });
+        if (off === undefined) throw new SkippedError('the service does not send its time');
+        const seconds = Math.abs(off);
+        const says = `the service's clock is ${seconds} s ${off > 0 ? 'ahead of' : 'behind'} the bridge's`;
+        const own =
+          kind === 'local'
+            ? 'Set the clock of this machine (`timedatectl set-ntp true`); if it is right,'
+            : 'The functions have the clock of AWS:';
+        const mend = `${own} tell the partner service that its clock is wrong`;
+        return judged(
+          `the service's clock is within ${maxOffSeconds} s of the bridge's`,
+          seconds > daySeconds
+            ? fault(`${says}, so the bridge ignores it`, mend)
+            : seconds > maxOffSeconds && warning(says, mend),
+        );
+      },
+      'partner-accounts': finding('partner-accounts', 'no partner account needs manual action'),
+      delivery: finding('delivery', 'what was listed is delivered, or not late yet'),
+      'dead-letters': finding('dead-letters', 'none'),
+      pause: finding('pause', 'none'),
+    } satisfies Checks,
+  };
 }
-
-export const bridgeChecks: Checks<BridgeFacts> = {
-  async 'application-credentials'({ ask }) {
-    await ask();
-    return judged('the partner service accepts them');
-  },
-  async clock({ ask, kind }) {
-    const { clockOffSeconds: off } = await ask().catch((error: unknown) => {
-      if (error instanceof SkippedError) throw error;
-      throw new SkippedError('needs an answer of the service: see application-credentials');
-    });
-    if (off === undefined) throw new SkippedError('the service does not send its time');
-    const seconds = Math.abs(off);
-    const says = `the service's clock is ${seconds} s ${off > 0 ? 'ahead of' : 'behind'} the bridge's`;
-    const ofService = 'tell the partner service that its clock is wrong';
-    const mend =
-      kind === 'local'
-        ? `Set the clock of this machine (\`timedatectl set-ntp true\`); if it is right, ${ofService}`
-        : `The functions have the clock of AWS: ${ofService}`;
-    return judged(
-      `the service's clock is within ${maxOffSeconds} s of the bridge's`,
-      seconds > daySeconds
-        ? fault(`${says}, so the bridge ignores it`, mend)
-        : seconds > maxOffSeconds && warning(says, mend),
-    );
-  },
-  'partner-accounts': finding('partner-accounts', 'no partner account needs manual action'),
-  delivery: finding('delivery', 'what was listed is delivered, or not late yet'),
-  'dead-letters': finding('dead-letters', 'none'),
-  pause: finding('pause', 'none'),
-};
-
-/** Only an embedded bridge has it. */
-export const runCheck = finding('run', 'a run is at work, or nothing waits for one');

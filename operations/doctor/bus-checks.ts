@@ -16,48 +16,42 @@ const rulesAtOnce = 5;
 /** Statements of infra/constructs/event-bus.ts. */
 const ownStatements = /^(Accounts|Organization)(Make|Manage)Rules$/;
 
-export const busChecks: Checks<StackFacts> = {
-  async 'bus-policy'({ bridge, clients, resources }) {
-    const { eventBusName: Name } = (await bridge()).outputs;
+export const busChecks = ({ places, clients: { events }, resources }: StackFacts): Checks => ({
+  async 'bus-policy'() {
+    const { eventBusName: Name } = (await places()).outputs;
     if ((await resources('AWS::Events::EventBus')).length === 0)
       throw new SkippedError(`bus ${Name} is not of this stack: its owner decides who may use it`);
-    const { Policy = '{}' } = await clients.events.send(new DescribeEventBusCommand({ Name }));
+    const { Policy = '{}' } = await events.send(new DescribeEventBusCommand({ Name }));
     const { Statement = [] } = JSON.parse(Policy) as { Statement?: Statement | Statement[] };
     const problems = [Statement].flat().map((statement) => statementProblem(Name, statement));
     return judged('no AWS account may do more on it than the stack says', ...problems);
   },
-  async subscribers({ bridge, clients }) {
-    const { eventBusName: bus } = (await bridge()).outputs;
-    const rules = await rulesOf(clients.events, bus);
+  async subscribers() {
+    const stack = await places();
+    const { eventBusName: bus } = stack.outputs;
+    const rules = await rulesOf(stack);
     const problems: (Problem | false)[] = [];
     await forEachConcurrent(rules, rulesAtOnce, async (rule) => {
-      problems.push(await ruleProblem(clients.events, bus, rule));
+      problems.push(await ruleProblem(events, bus, rule));
     });
+    const nobody = `there is no rule on bus ${bus}: nobody gets the events`;
     return judged(
       `${rules.length} rules are enabled and have targets`,
-      rules.length === 0 &&
-        warning(
-          `there is no rule on bus ${bus}: nobody gets the events`,
-          'A team subscribes as in docs/subscribe/guide.md',
-        ),
+      rules.length === 0 && warning(nobody, 'A team subscribes as in docs/subscribe/guide.md'),
       ...problems,
     );
   },
-  async archive({ bridge, clients }) {
-    const { eventBusArn } = (await bridge()).outputs;
-    const asked = new ListArchivesCommand({ EventSourceArn: eventBusArn });
-    const { Archives = [] } = await clients.events.send(asked);
+  async archive() {
+    const { eventBusArn: EventSourceArn } = (await places()).outputs;
+    const { Archives = [] } = await events.send(new ListArchivesCommand({ EventSourceArn }));
     const isArchived = Archives.some(({ State }) => /^(ENABLED|UPDATING|CREATING)$/.test(State ?? ''));
+    const create = `\`aws events create-archive --archive-name adverts --event-source-arn ${EventSourceArn} --retention-days 90\``;
     return judged(
       'events are archived',
-      !isArchived &&
-        warning(
-          'no event is archived, so none can be replayed',
-          `\`aws events create-archive --archive-name adverts --event-source-arn ${eventBusArn} --retention-days 90\``,
-        ),
+      !isArchived && warning('no event is archived, so none can be replayed', create),
     );
   },
-};
+});
 
 async function ruleProblem(
   events: EventBridgeClient,

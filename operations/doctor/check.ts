@@ -1,5 +1,6 @@
 /** Checks of a bridge, run concurrently. A check changes nothing; a check that fails itself also gives a result. */
 import { type Clock, systemClock } from '../../shared/domain/clock.ts';
+import { once } from '../bridge.ts';
 
 /** Something that a check found. */
 export interface Problem {
@@ -21,22 +22,27 @@ export function faultIn(message: string): Problem {
 export interface Judgement {
   /** Said if there is no problem. */
   readonly fine: string;
-  readonly problems: readonly Problem[];
+  readonly problems: readonly (Problem | false | undefined)[];
 }
 
-export const judged = (fine: string, ...problems: readonly (Problem | false | undefined)[]): Judgement => ({
-  fine,
-  problems: problems.filter((problem) => problem !== undefined && problem !== false),
-});
+export const judged = (fine: string, ...problems: Judgement['problems']): Judgement => ({ fine, problems });
 
 /** Checks by name. Each looks and judges; its errors become a fault, except {@link SkippedError}. */
-export type Checks<Facts> = Readonly<Record<string, (facts: Facts) => Promise<Judgement>>>;
+export type Checks = Readonly<Record<string, () => Promise<Judgement>>>;
 
 /** There is nothing to check, or something else must be fixed first: the message says which. */
 export class SkippedError extends Error {
   override readonly name = 'SkippedError';
   readonly code = 'skipped';
 }
+
+/** Looks once; when that fails, what needs it is skipped. */
+export const orSkip = <T>(look: () => Promise<T>, needed: string): (() => Promise<T>) =>
+  once(() =>
+    look().catch((cause: unknown) => {
+      throw new SkippedError(needed, { cause });
+    }),
+  );
 
 /** As printed by `doctor --json`. */
 export interface CheckResult {
@@ -46,32 +52,23 @@ export interface CheckResult {
   /** Null if there is nothing to fix. */
   readonly mend: string | null;
 }
+type Result = Omit<CheckResult, 'name'>;
 
-export interface Examination {
+interface Examination {
   /** Returns what an error of a check means; undefined for an unexpected error. */
-  readonly explain: (error: unknown) => Omit<CheckResult, 'name'> | undefined;
+  readonly explain: (error: unknown) => Result | undefined;
   /** Time limit per check. Default: 30,000. */
   readonly limitMs?: number;
   readonly clock?: Clock;
 }
 
-/** Runs the checks concurrently. Never rejects; the results are in the order of the checks. */
-export function examine<Facts>(
-  checks: Checks<Facts>,
-  facts: Facts,
-  examination: Examination,
-): Promise<CheckResult[]> {
-  return Promise.all(
-    Object.entries(checks).map(async ([name, look]) => ({
-      name,
-      ...(await resultOf(() => look(facts), examination)),
-    })),
+/** Never rejects; the results are in the order of the checks. */
+export const examine = (checks: Checks, examination: Examination): Promise<CheckResult[]> =>
+  Promise.all(
+    Object.entries(checks).map(async ([name, look]) => ({ name, ...(await resultOf(look, examination)) })),
   );
-}
 
-type Result = Omit<CheckResult, 'name'>;
-
-async function resultOf(look: () => Promise<Judgement>, examination: Examination): Promise<Result> {
+async function resultOf(look: Checks[string], examination: Examination): Promise<Result> {
   const { explain, limitMs = 30_000, clock = systemClock } = examination;
   const over = new AbortController();
   const late = fault(
@@ -82,7 +79,7 @@ async function resultOf(look: () => Promise<Judgement>, examination: Examination
     return await Promise.race([look().then(together), clock.sleep(limitMs, over.signal).then(() => late)]);
   } catch (error) {
     if (error instanceof SkippedError) return { result: 'skipped', says: error.message, mend: null };
-    const { name, message } = error instanceof Error ? error : { name: 'Error', message: String(error) };
+    const { name, message } = error instanceof Error ? error : new Error(String(error));
     const unforeseen = `could not be looked at: ${name}: ${message.split('\n')[0]}`;
     return explain(error) ?? fault(unforeseen, 'Report this');
   } finally {
@@ -95,7 +92,8 @@ const maxShown = 10;
 
 /** One result for several problems: that of the worst, which comes first. */
 function together({ fine, problems }: Judgement): Result {
-  const sorted = problems.toSorted((a, b) => Number(b.result === 'fault') - Number(a.result === 'fault'));
+  const found = problems.filter((problem) => problem !== undefined && problem !== false);
+  const sorted = found.toSorted((a, b) => Number(b.result === 'fault') - Number(a.result === 'fault'));
   const [worst] = sorted;
   if (!worst) return { result: 'ok', says: fine, mend: null };
   const shown = sorted.slice(0, maxShown);

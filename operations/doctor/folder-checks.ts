@@ -11,15 +11,13 @@ import { openStateFileToRead } from '../../shared/sqlite/file/state-file.ts';
 import type { EmbeddedState } from '../../shared/sqlite/state.ts';
 import type { Bridge } from '../bridge.ts';
 import { applicationWords, connectWords } from '../errors.ts';
-import { type BridgeFacts, bridgeChecks, runCheck } from './bridge-checks.ts';
+import { type BridgeFacts, bridgeChecks } from './bridge-checks.ts';
 import { type Checks, fault, faultIn, judged, type Problem, SkippedError, warning } from './check.ts';
 
-export interface FolderFacts extends BridgeFacts<Bridge & { readonly state: EmbeddedState }> {
+interface FolderFacts extends BridgeFacts {
   readonly dir: string;
-  /** Of Node, such as `24.21.0`. */
-  readonly nodeVersion: string;
-  /** Free space for an unprivileged user on the file system of a folder. */
-  readonly freeBytes: (dir: string) => number;
+  /** @throws {SkippedError} if it cannot be opened until another fault is fixed */
+  readonly bridge: () => Promise<Bridge & { readonly state: EmbeddedState }>;
 }
 
 /** What the machine itself shows. */
@@ -38,89 +36,93 @@ const leastBytes = 64 * 1024 ** 2;
 /** Room for a million adverts, each with its latest event. */
 const enoughBytes = 1024 ** 3;
 
-export const folderChecks: Checks<FolderFacts> = {
-  async node({ nodeVersion: version }) {
-    const [major = 0, minor = 0] = version.split('.').map(Number);
-    const [oldestMajor, oldestMinor] = oldestNode;
-    const isTooOld = major < oldestMajor || (major === oldestMajor && minor < oldestMinor);
-    const needed = `an embedded bridge needs Node ${oldestNode.join('.')} or later; this is ${version}`;
-    // Not `npx … npx …`: an inner npx would use the package of the outer one.
-    const newer = `Install a newer Node, or run the command with one: \`npx -p node@24 -- node ${quoted(process.argv[1] ?? '')} …\``;
-    return judged(
-      `Node ${version}`,
-      isTooOld && fault(needed, newer),
-      // Only even releases get security fixes for longer than half a year.
-      !isTooOld && major % 2 === 1 && warning(`Node ${version} gets fixes for half a year only`, newer),
-    );
-  },
-  async folder({ dir, command }) {
-    const fine = `${path.resolve(dir)} holds a bridge`;
-    const file = stateFileIn(dir);
-    if (statOf(dir)?.isDirectory() === false)
-      return judged(fine, fault(`${dir} is a file`, 'Name the folder of the bridge with --local'));
-    if (!statOf(file)) {
-      const begin = `Begin one there: \`${command(applicationWords('local'))}\``;
-      return judged(fine, fault(`there is no bridge in ${dir}`, begin));
-    }
-    const closed = [dir, file].find((each) => !isUsable(each));
-    const open = `\`chmod u+rwX ${quoted(dir)} ${quoted(file)}\``;
-    return judged(fine, closed !== undefined && fault(`this user may not read and write ${closed}`, open));
-  },
-  async owner({ dir }) {
-    refuseForeignFolder(dir);
-    needFile(dir);
-    return judged('folder and files belong to the user that this runs as');
-  },
-  async 'file-modes'({ dir }) {
-    needFile(dir);
-    const exposure = exposureOf(dir);
-    return judged('only their owner may read the files', exposure && fault(exposure.says, exposure.mend));
-  },
-  async 'disk-space'({ dir, freeBytes }) {
-    needFile(dir);
-    const free = freeBytes(dir);
-    const says = `${Math.round(free / 1024 ** 2)} MiB are free on the disk of ${dir}`;
-    const mend = 'Free space there, or move the folder to a larger disk while no run is at work';
-    return judged(
-      says,
-      free < leastBytes
-        ? fault(`${says}: the bridge stops when it is full`, mend)
-        : free < enoughBytes && warning(says, mend),
-    );
-  },
-  async 'state-file'({ dir, command }) {
-    needFile(dir);
-    const file = stateFileIn(dir);
-    try {
-      refuseForeignFolder(dir);
-    } catch (cause) {
-      throw new SkippedError('needs a folder that nobody else controls: see owner', { cause });
-    }
-    return judged(`${file} is whole`, integrityOf(dir, command('status')));
-  },
-  run: runCheck,
-  async application({ bridge, baseUrl, command }) {
-    const mend = `\`${command(applicationWords('local'))}\``;
-    const { state } = await bridge();
-    if (baseUrl() === undefined)
-      return judged('', fault('the base URL of the partner service is not stored', mend));
-    const flaw = await shapeErrorOf(state.applicationSecret.read());
-    return judged(`credentials for ${baseUrl()} are stored`, flaw && fault(flaw.message, mend));
-  },
-  async tokens({ bridge, command }) {
-    const opened = await bridge();
-    const { requiredScope } = await opened.settings();
-    const accounts = (await opened.partnerAccounts.list(() => undefined)).filter((each) => !stopOf(each));
-    const context = { vault: opened.state.vault, requiredScope, command };
-    const problems = await Promise.all(accounts.map((account) => tokenProblem(account, context)));
-    return judged(`token pairs found: ${accounts.length}, none is missing`, ...problems);
-  },
-  ...bridgeChecks,
-};
+export function folderChecks(facts: FolderFacts): Checks {
+  const { dir, command, baseUrl, bridge } = facts;
+  const file = stateFileIn(dir);
+  const { run, checks } = bridgeChecks(facts);
+  const needFile = () => {
+    if (!statOf(file)) throw new SkippedError('needs a bridge in the folder: see folder');
+  };
 
-/** @throws {SkippedError} if there is nothing to check */
-function needFile(dir: string): void {
-  if (!statOf(stateFileIn(dir))) throw new SkippedError('needs a bridge in the folder: see folder');
+  return {
+    async node() {
+      const { nodeVersion: version } = machineFacts;
+      const [major = 0, minor = 0] = version.split('.').map(Number);
+      const [oldestMajor, oldestMinor] = oldestNode;
+      const isTooOld = major < oldestMajor || (major === oldestMajor && minor < oldestMinor);
+      const needed = `an embedded bridge needs Node ${oldestNode.join('.')} or later; this is ${version}`;
+      // Not `npx … npx …`: an inner npx would use the package of the outer one.
+      const newer = `Install a newer Node, or run the command with one: \`npx -p node@24 -- node ${quoted(process.argv[1] ?? '')} …\``;
+      return judged(
+        `Node ${version}`,
+        isTooOld && fault(needed, newer),
+        // Only even releases get security fixes for longer than half a year.
+        !isTooOld && major % 2 === 1 && warning(`Node ${version} gets fixes for half a year only`, newer),
+      );
+    },
+    async folder() {
+      const isFile = statOf(dir)?.isDirectory() === false;
+      const isThere = statOf(file) !== undefined;
+      const closed = [dir, file].find((each) => !isUsable(each));
+      const begin = `Begin one there: \`${command(applicationWords('local'))}\``;
+      const open = `\`chmod u+rwX ${quoted(dir)} ${quoted(file)}\``;
+      const problem = isFile
+        ? fault(`${dir} is a file`, 'Name the folder of the bridge with --local')
+        : isThere
+          ? closed !== undefined && fault(`this user may not read and write ${closed}`, open)
+          : fault(`there is no bridge in ${dir}`, begin);
+      return judged(`${path.resolve(dir)} holds a bridge`, problem);
+    },
+    async owner() {
+      refuseForeignFolder(dir);
+      needFile();
+      return judged('folder and files belong to the user that this runs as');
+    },
+    async 'file-modes'() {
+      needFile();
+      const exposure = exposureOf(dir);
+      return judged('only their owner may read the files', exposure && fault(exposure.says, exposure.mend));
+    },
+    async 'disk-space'() {
+      needFile();
+      const free = machineFacts.freeBytes(dir);
+      const says = `${Math.round(free / 1024 ** 2)} MiB are free on the disk of ${dir}`;
+      const mend = 'Free space there, or move the folder to a larger disk while no run is at work';
+      return judged(
+        says,
+        free < leastBytes
+          ? fault(`${says}: the bridge stops when it is full`, mend)
+          : free < enoughBytes && warning(says, mend),
+      );
+    },
+    async 'state-file'() {
+      needFile();
+      try {
+        refuseForeignFolder(dir);
+      } catch (cause) {
+        throw new SkippedError('needs a folder that nobody else controls: see owner', { cause });
+      }
+      return judged(`${file} is whole`, integrityOf(dir, command('status')));
+    },
+    run,
+    async application() {
+      const mend = `\`${command(applicationWords('local'))}\``;
+      const { state } = await bridge();
+      if (baseUrl() === undefined)
+        return judged('', fault('the base URL of the partner service is not stored', mend));
+      const flaw = await shapeErrorOf(state.applicationSecret.read());
+      return judged(`credentials for ${baseUrl()} are stored`, flaw && fault(flaw.message, mend));
+    },
+    async tokens() {
+      const { state, settings, partnerAccounts } = await bridge();
+      const { requiredScope } = await settings();
+      const accounts = (await partnerAccounts.list(() => undefined)).filter((each) => !stopOf(each));
+      const context = { vault: state.vault, requiredScope, command };
+      const problems = await Promise.all(accounts.map((account) => tokenProblem(account, context)));
+      return judged(`token pairs found: ${accounts.length}, none is missing`, ...problems);
+    },
+    ...checks,
+  };
 }
 
 const statOf = (place: string) => {

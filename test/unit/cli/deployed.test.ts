@@ -17,7 +17,8 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import { GetQueueAttributesCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { stackClients } from '../../../operations/stack-clients.ts';
 import type { StackOutputs } from '../../../operations/stack-outputs.ts';
 import { readPast } from '../../../operations/stack-state.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
@@ -407,8 +408,9 @@ describe('what AWS runs, in status', () => {
       ],
     });
     const stack = { queueUrl: 'https://sqs.example/1/QueueUrl' } as StackOutputs;
+    const clients = stackClients(onTestFinished);
 
-    expect(await readPast({ bridge: 'AdvertBridge', outputs: stack }, 180_000)).toEqual([
+    expect(await readPast({ bridge: 'AdvertBridge', outputs: stack, clients }, 180_000)).toEqual([
       { atMs: 120_000, values: { lag: 7, events: 40 } },
       { atMs: 60_000, values: { lag: 3 } },
     ]);

@@ -69,11 +69,15 @@ describe('a stack that is not there', () => {
 
 describe('--stack', () => {
   it('finds the only bridge of a stack, wherever it stands in it', async () => {
-    expect(await readStackOutputs({ stack: 'Search' })).toMatchObject({ queueUrl: 'Bridge.QueueUrl' });
+    expect(await readStackOutputs(new CloudFormationClient(), { stack: 'Search' })).toMatchObject({
+      queueUrl: 'Bridge.QueueUrl',
+    });
   });
 
   it('finds the one that is named, of several', async () => {
-    expect(await readStackOutputs({ stack: 'Shop', bridge: 'Second' })).toMatchObject({
+    expect(
+      await readStackOutputs(new CloudFormationClient(), { stack: 'Shop', bridge: 'Second' }),
+    ).toMatchObject({
       bridgeName: 'Second',
       feedStateTableName: 'Second.FeedStateTableName',
     });

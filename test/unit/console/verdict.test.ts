@@ -8,6 +8,7 @@ const finding = {
   partnerAccount: null,
   since: null,
   says: 'It is so.',
+  advice: null,
   mend: null,
   runbook: null,
 };
@@ -41,15 +42,5 @@ describe('the title of the page', () => {
     ['1 needs attention', seen(failing, { findings: [{ ...finding, severity: 'fault' }] })],
   ] as const)('begins with %s', (title, received) => {
     expect(verdictOf(received, 0).title).toBe(title);
-  });
-
-  it.each([
-    ['The circuit is open. When the service lets you in again:', 'The circuit is open.'],
-    ['Read again from a time that it still knows:', 'Read again from a time that it still knows.'],
-    ['It waits. It goes on by itself.', 'It waits. It goes on by itself.'],
-  ])('says %j without the words that lead to a command', (says, sentence) => {
-    expect(verdictOf(seen({}, { findings: [{ ...finding, severity: 'fault', says }] }), 0).sentence).toBe(
-      sentence,
-    );
   });
 });

@@ -18,7 +18,7 @@ describe('examine', () => {
       },
     };
 
-    expect(await examine(checks, {}, { explain })).toEqual([
+    expect(await examine(checks, { explain })).toEqual([
       { name: 'slow', result: 'fault', says: 'broken', mend: 'mend it' },
       { name: 'fast', result: 'ok', says: 'fine', mend: null },
     ]);
@@ -28,7 +28,7 @@ describe('examine', () => {
     const clock = aClock();
     const never = () => new Promise<never>(() => undefined);
 
-    const [result] = await examine({ never }, {}, { explain, clock, limitMs: 5_000 });
+    const [result] = await examine({ never }, { explain, clock, limitMs: 5_000 });
 
     expect(result).toMatchObject({ result: 'fault', says: expect.stringContaining('within 5 s') });
     expect(clock.slept).toEqual([5_000]);
@@ -49,13 +49,13 @@ describe('examine', () => {
 
     const failing = () => Promise.reject(thrown);
 
-    expect(await examine({ failing }, {}, { explain: known, clock: aClock() })).toMatchObject([expected]);
+    expect(await examine({ failing }, { explain: known, clock: aClock() })).toMatchObject([expected]);
   });
 
   it('joins several problems: the worst first, each mend once', async () => {
     const many = async () => judged('', warning('a', 'x'), fault('c', 'y'), warning('d', 'x'));
 
-    expect(await examine({ many }, {}, { explain })).toEqual([
+    expect(await examine({ many }, { explain })).toEqual([
       { name: 'many', result: 'fault', says: 'c; a; d', mend: 'y\nx' },
     ]);
   });
@@ -63,7 +63,7 @@ describe('examine', () => {
   it('counts the problems that it does not show', async () => {
     const problems = Array.from({ length: 12 }, (_, index) => warning(`n${index}`, `m${index}`));
 
-    const [result] = await examine({ many: async () => judged('', ...problems) }, {}, { explain });
+    const [result] = await examine({ many: async () => judged('', ...problems) }, { explain });
 
     expect(result?.says).toMatch(/^n0; .*n9; and 2 more$/);
   });

@@ -1,0 +1,49 @@
+import { CloudFormationClient } from '@aws-sdk/client-cloudformation';
+import { CloudWatchClient } from '@aws-sdk/client-cloudwatch';
+import { SchedulerClient } from '@aws-sdk/client-scheduler';
+import { SNSClient } from '@aws-sdk/client-sns';
+import { STSClient } from '@aws-sdk/client-sts';
+import {
+  dynamoDbClient,
+  eventBridgeClient,
+  lambdaClient,
+  secretsManagerClient,
+  sqsClient,
+} from '../shared/aws/clients.ts';
+
+const patient = {
+  maxAttempts: 3,
+  requestHandler: { connectionTimeout: 3_000, requestTimeout: 8_000, throwOnRequestTimeout: true },
+};
+
+/** A client for each AWS service that a command may ask. */
+export function stackClients(onClose: (close: () => void) => void) {
+  const clients = {
+    cloudFormation: new CloudFormationClient(patient),
+    cloudWatch: new CloudWatchClient(patient),
+    dynamoDb: dynamoDbClient(),
+    events: eventBridgeClient(),
+    lambda: lambdaClient(),
+    scheduler: new SchedulerClient(patient),
+    secrets: secretsManagerClient(),
+    sns: new SNSClient(patient),
+    sqs: sqsClient(),
+    sts: new STSClient(patient),
+  };
+  onClose(() => {
+    for (const client of Object.values(clients)) client.destroy();
+  });
+  return clients;
+}
+
+export type StackClients = ReturnType<typeof stackClients>;
+
+/** Collects the items of all pages of an AWS answer. @param pages for example from a paginator of the SDK */
+export async function allPages<Page, Item>(
+  pages: AsyncIterable<Page>,
+  itemsOf: (page: Page) => readonly Item[] | undefined,
+): Promise<Item[]> {
+  const all: Item[] = [];
+  for await (const page of pages) all.push(...(itemsOf(page) ?? []));
+  return all;
+}
