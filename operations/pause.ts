@@ -10,7 +10,6 @@ import {
   withoutHolds,
 } from '../shared/domain/holds.ts';
 import type { PartnerAccount } from '../shared/domain/partner-account.ts';
-import type { PartnerAccounts } from '../shared/state/partner-accounts.ts';
 import { type ShownPause, shownPause } from './account-status.ts';
 import type { Bridge } from './bridge.ts';
 import { accountsBeside, unknownAccount } from './errors.ts';
@@ -33,24 +32,19 @@ interface PauseOptions {
  * @throws {UsageError} for an unknown name
  */
 export async function pause(
-  { partnerAccounts, budgetStore, clock, who }: PausedBridge & Pick<Bridge, 'who'>,
+  bridge: PausedBridge & Pick<Bridge, 'who'>,
   name: string | undefined,
   { forMs, reason }: PauseOptions,
 ): Promise<ShownPause> {
-  const since = clock.now();
+  const since = bridge.clock.now();
   const hold: Hold = {
-    ...{ kind: 'operator', who: await who(), since },
+    ...{ kind: 'operator', who: await bridge.who(), since },
     ...(forMs !== undefined && { forMs, until: since + forMs }),
     ...(reason !== undefined && { reason }),
   };
-  if (name === undefined) await budgetStore.change((state) => ({ state: withHold(state, hold) }));
-  else await changeKnown(partnerAccounts, name, (account) => withHold(account, hold));
+  if (name === undefined) await bridge.budgetStore.change((state) => ({ state: withHold(state, hold) }));
+  else await changeKnown(bridge, name, (account) => withHold(account, hold));
   return shownPause(hold);
-}
-
-export interface ResumeOptions {
-  /** Also ends the service's pause, an open circuit, and a pause because of the account's own tokens. */
-  readonly early: boolean;
 }
 
 /** What was in force and has been ended, as printed by `resume --json`. */
@@ -69,32 +63,35 @@ export interface Resumed {
  * Ends the pause. The next run of the drain puts the messages aside back.
  *
  * @param name name of a partner account; undefined: the whole bridge, which keeps pauses of single accounts
+ * @param options.early also ends the service's pause, an open circuit, and a pause because of the account's own tokens
  * @throws {UsageError} for an unknown name
  */
 export async function resume(
-  { partnerAccounts, budgetStore, clock }: PausedBridge,
+  bridge: PausedBridge,
   name: string | undefined,
-  { early }: ResumeOptions,
+  { early }: { readonly early: boolean },
 ): Promise<Resumed> {
-  const nowMs = clock.now();
-  const budget = await budgetStore.read();
+  const nowMs = bridge.clock.now();
+  const budget = await bridge.budgetStore.read();
   const everywhere = heldBy(budget, 'operator', nowMs);
-  const others = <T extends Holder>(holder: T): T => withoutHolds(holder, (hold) => !isEndedEarly(hold));
+  // Only the user ends a stop.
+  const isEarly = ({ kind }: Hold) => kind !== 'operator' && kind !== 'authorization';
+  const others = <T extends Holder>(holder: T): T => withoutHolds(holder, (hold) => !isEarly(hold));
+  const resumed = <T extends Holder>(holder: T): T =>
+    withoutHolds(holder, (hold) => isOperators(hold) || (early && isEarly(hold)));
   const service = holdOf(others(budget), undefined, nowMs);
   let ended = everywhere;
   let waits = service;
-  const resumed = <T extends Holder>(holder: T): T =>
-    // Only the user ends a stop.
-    withoutHolds(holder, (hold) => isOperators(hold) || (early && isEndedEarly(hold)));
   if (name !== undefined) {
-    await changeKnown(partnerAccounts, name, (account) => {
+    await changeKnown(bridge, name, (account) => {
       ended = heldBy(account, 'operator', nowMs);
       waits = holdOf(others(budget), others(account), nowMs);
       return resumed(account);
     });
   }
-  await budgetStore.change((state) => ({
-    state: name === undefined ? resumed(state) : early ? withoutHolds(state, isServices) : state,
+  await bridge.budgetStore.change((state) => ({
+    state:
+      name === undefined ? resumed(state) : early ? withoutHolds(state, (hold) => !isOperators(hold)) : state,
   }));
   return {
     ended: shownPause(ended),
@@ -106,13 +103,12 @@ export async function resume(
 }
 
 const isOperators = ({ kind }: Hold): boolean => kind === 'operator';
-const isServices = (hold: Hold): boolean => !isOperators(hold);
-const isEndedEarly = ({ kind }: Hold): boolean => kind !== 'operator' && kind !== 'authorization';
 
 async function changeKnown(
-  accounts: PartnerAccounts,
+  { partnerAccounts }: PausedBridge,
   name: string,
   change: (account: PartnerAccount) => PartnerAccount,
 ): Promise<void> {
-  if (!(await accounts.change(name, change))) throw unknownAccount(await accountsBeside(accounts, name));
+  if (!(await partnerAccounts.change(name, change)))
+    throw unknownAccount(await accountsBeside(partnerAccounts, name));
 }

@@ -18,13 +18,13 @@ import { readMark, reusedHistories } from '../../shared/sqlite/file/published-ma
 import { isRunning } from '../../shared/sqlite/file/run-lock.ts';
 import { type EmbeddedState, openEmbeddedState, openEmbeddedStateToRead } from '../../shared/sqlite/state.ts';
 import { heldUntil } from '../../shared/state/budget.ts';
-import { applicationCommand } from '../shared/explain.ts';
+import { applicationCommand, type Place } from '../shared/explain.ts';
 import type { LocalTarget } from '../shared/target.ts';
 import type { Opening } from './opening.ts';
 import { readRunSettings } from './run-settings.ts';
 
 /** An embedded bridge, with what only its own commands need. */
-export interface FolderBridge extends Bridge, Pick<Opening<LocalTarget>, 'target' | 'place' | 'onClose'> {
+export interface FolderBridge extends Bridge, Pick<Opening<LocalTarget>, 'target' | 'onClose'> {
   readonly state: EmbeddedState;
   /**
    * Base URL of the partner service.
@@ -45,7 +45,7 @@ const concurrency = 2;
  * @throws {CommandError} if there is none and it must not be created
  */
 export async function openFolder(opening: Opening<LocalTarget>): Promise<FolderBridge> {
-  const { target, place, onClose, create = false, isReadOnly = false, onFault, settings: given } = opening;
+  const { target, onClose, create = false, isReadOnly = false, onFault, settings: given } = opening;
   if (!create && isMissing(stateFileIn(target.dir))) {
     throw new CommandError(
       `there is no bridge in ${target.dir}. Begin one there: \`${applicationCommand(target)}\``,
@@ -53,10 +53,10 @@ export async function openFolder(opening: Opening<LocalTarget>): Promise<FolderB
   }
   const state = isReadOnly ? openToRead(target.dir) : openEmbeddedState(target.dir, onFault && { onFault });
   onClose(() => state.close());
-  place.baseUrl = await state.settings.read(baseUrlSetting);
+  opening.baseUrl = await state.settings.read(baseUrlSetting);
 
   function baseUrl(): string {
-    if (place.baseUrl !== undefined) return place.baseUrl;
+    if (opening.baseUrl !== undefined) return opening.baseUrl;
     throw new CommandError(
       `the application is not known yet. Store it first: \`${applicationCommand(target)}\``,
     );
@@ -86,7 +86,7 @@ export async function openFolder(opening: Opening<LocalTarget>): Promise<FolderB
 
   const bridge: Omit<FolderBridge, 'functions'> = {
     ...state,
-    ...{ target, place, state, onClose, baseUrl, settings, service },
+    ...{ target, state, onClose, baseUrl, settings, service },
     kind: 'local',
     name: target.dir,
     clock: systemClock,
@@ -101,7 +101,7 @@ export async function openFolder(opening: Opening<LocalTarget>): Promise<FolderB
     depthLagMs: 0,
     events: (name, watch) => tailFolder(state, name, watch),
   };
-  return { ...bridge, functions: folderFunctions(bridge) };
+  return { ...bridge, functions: folderFunctions(bridge, opening) };
 }
 
 /**
@@ -140,8 +140,8 @@ const slots = 4;
 const pollMs = 45_000;
 
 /** What a stack has its functions do, done in this process: with or without a `run` beside it. */
-function folderFunctions(bridge: Omit<FolderBridge, 'functions'>): BridgeFunctions {
-  const { state, place } = bridge;
+function folderFunctions(bridge: Omit<FolderBridge, 'functions'>, place: Place): BridgeFunctions {
+  const { state } = bridge;
   const { partnerAccounts, advertHistories, aside, deadLetters } = state;
 
   return {

@@ -39,12 +39,9 @@ export type StackBridge = Awaited<ReturnType<typeof openStack>>;
 const concurrency = 2;
 
 /** @throws {CommandError} if the stack does not exist */
-export async function openStack(
-  { target, place, onClose, isCatchUp }: Opening<StackTarget>,
-  clients = stackClients(onClose),
-) {
-  const outputs = await readStackOutputs(clients.cloudFormation, target);
-  if (isCatchUp) place.catchUpRoleArn = outputs.catchUpRoleArn;
+export async function openStack(opening: Opening<StackTarget>, clients = stackClients(opening.onClose)) {
+  const outputs = await readStackOutputs(clients.cloudFormation, opening.target);
+  if (opening.isCatchUp) opening.catchUpRoleArn = outputs.catchUpRoleArn;
   const feedStateTable = { client: clients.dynamoDb, name: outputs.feedStateTableName };
   const advertStatusTable = { client: clients.dynamoDb, name: outputs.advertStatusTableName };
   const store = createStore({ feedState: feedStateTable, advertStatus: advertStatusTable });
@@ -63,7 +60,7 @@ export async function openStack(
       new GetFunctionConfigurationCommand({ FunctionName: outputs.drainFunctionName }),
     );
     const config = functionConfig('drain', Environment?.Variables ?? {});
-    place.baseUrl = config.partnerBaseUrl;
+    opening.baseUrl = config.partnerBaseUrl;
     return config;
   });
 
@@ -82,7 +79,7 @@ export async function openStack(
         functionName: outputs.refreshTokenFunctionName,
       }),
     });
-    onClose(() => client.close());
+    opening.onClose(() => client.close());
     return readers;
   });
 

@@ -11,37 +11,34 @@ import type { Opening, OpenOptions } from './opening.ts';
  *
  * @throws {CommandError} with a message that says what to do
  */
-export function withBridge<R>(
+export const withBridge = <R>(
   target: Target,
   work: (bridge: Bridge, place: Place) => Promise<R>,
   options?: OpenOptions,
-): Promise<R> {
-  return target.kind === 'local' ? withLocal(target, work, options) : withStack(target, work, options);
-}
+): Promise<R> =>
+  target.kind === 'local' ? withLocal(target, work, options) : withStack(target, work, options);
 
 /** Like {@link withBridge}, for commands that only an embedded bridge supports. */
-export function withLocal<R>(
+export const withLocal = <R>(
   target: LocalTarget,
   work: (bridge: FolderBridge, place: Place) => Promise<R>,
   options?: OpenOptions,
-): Promise<R> {
-  return withOpening(target, options, async (opening) => {
+): Promise<R> =>
+  withOpening(target, options, async (opening) => {
     const { openFolder } = await import('./open-folder.ts');
-    return work(await openFolder(opening), opening.place);
+    return work(await openFolder(opening), opening);
   });
-}
 
 /** Like {@link withBridge}, for commands that only a stack supports. */
-export function withStack<R>(
+export const withStack = <R>(
   target: StackTarget,
   work: (bridge: StackBridge, place: Place) => Promise<R>,
   options?: OpenOptions,
-): Promise<R> {
-  return withOpening(target, options, async (opening) => {
+): Promise<R> =>
+  withOpening(target, options, async (opening) => {
     const { openStack } = await import('./open-stack.ts');
-    return work(await openStack(opening), opening.place);
+    return work(await openStack(opening), opening);
   });
-}
 
 /** Calls `work` in the context in which a bridge is opened; the bridge need not exist. Explains its errors. */
 export async function withOpening<T extends Target, R>(
@@ -49,12 +46,12 @@ export async function withOpening<T extends Target, R>(
   options: OpenOptions | undefined,
   work: (opening: Opening<T>) => Promise<R>,
 ): Promise<R> {
-  const place: Place = { target };
   const closers: (() => void)[] = [];
+  const opening: Opening<T> = { ...options, target, onClose: (close) => closers.push(close) };
   try {
-    return await work({ ...options, target, place, onClose: (close) => closers.push(close) });
+    return await work(opening);
   } catch (error) {
-    throw explained(error, place);
+    throw explained(error, opening);
   } finally {
     for (const close of closers.reverse()) close();
   }

@@ -17,13 +17,9 @@ export interface OpenOptions extends Pick<EmbeddedStateOptions, 'onFault'> {
   readonly isCatchUp?: boolean;
 }
 
-/** The context in which a bridge is opened. */
-export interface Opening<T extends Target> extends OpenOptions {
+/** The context in which a bridge is opened; facts for error messages are added to it as they become known. */
+export interface Opening<T extends Target> extends OpenOptions, Place {
   readonly target: T;
-  /** Facts about the bridge are added as they become known, for error messages. */
-  readonly place: Place;
   /** Functions to call when the command ends, in reverse order. */
   onClose(close: () => void): void;
 }
-
-/** Opens the bridge that a command acts on. Only the modules of its kind are loaded: SQLite or the AWS SDK. */

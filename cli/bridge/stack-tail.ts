@@ -43,42 +43,37 @@ interface Tail {
 export async function* tailBus(
   clients: Clients,
   { eventBusName: bus, eventBusArn }: StackOutputs,
-  {
-    signal,
-    say,
-    partnerAccount,
-  }: Parameters<Bridge['events']>[1] & { readonly partnerAccount: string | undefined },
+  watch: Parameters<Bridge['events']>[1] & { readonly partnerAccount: string | undefined },
 ): AsyncGenerator<readonly string[]> {
   await removeLeftovers(clients);
   const name = `${tailPrefix}${randomUUID().slice(0, 13)}`;
-  const ruleArn = `${eventBusArn.replace(':event-bus/', ':rule/')}/${name}`;
   // The queue is created first, because a rule without a queue would not be found again.
-  const queueUrl = await createQueue(clients.sqs, name, { bus, ruleArn });
-  const tail = { name, bus, queueUrl };
+  const queueUrl = await createQueue(clients.sqs, { name, bus, eventBusArn });
   try {
-    await createRule(clients, tail, partnerAccount);
-    say('Events appear here from now on. Ctrl-C ends it.');
-    yield* received(clients.sqs, queueUrl, signal);
+    await createRule(clients, { name, bus, queueUrl }, watch.partnerAccount);
+    watch.say('Events appear here from now on. Ctrl-C ends it.');
+    yield* received(clients.sqs, queueUrl, watch.signal);
   } finally {
-    await removeTail(clients, tail);
+    await removeTail(clients, { name, bus, queueUrl });
   }
 }
 
 async function createQueue(
   sqs: SQSClient,
-  QueueName: string,
-  { bus, ruleArn }: { readonly bus: string; readonly ruleArn: string },
+  { name, bus, eventBusArn }: { readonly name: string; readonly bus: string; readonly eventBusArn: string },
 ): Promise<string> {
   const statement = {
     Effect: 'Allow',
     Principal: { Service: 'events.amazonaws.com' },
     Action: 'sqs:SendMessage',
     Resource: '*',
-    Condition: { ArnEquals: { 'aws:SourceArn': ruleArn } },
+    Condition: {
+      ArnEquals: { 'aws:SourceArn': `${eventBusArn.replace(':event-bus/', ':rule/')}/${name}` },
+    },
   };
   const { QueueUrl = '' } = await sqs.send(
     new CreateQueueCommand({
-      QueueName,
+      QueueName: name,
       Attributes: {
         // Otherwise the rules and queues of killed tails would accumulate.
         MessageRetentionPeriod: '600',
@@ -92,19 +87,18 @@ async function createQueue(
 
 async function createRule(
   { sqs, events }: Clients,
-  { name: Name, bus: EventBusName, queueUrl: QueueUrl }: Tail,
+  { name, bus: EventBusName, queueUrl: QueueUrl }: Tail,
   partnerAccount: string | undefined,
 ): Promise<void> {
-  const AttributeNames = ['QueueArn' as const];
-  const { Attributes } = await sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames }));
+  const asked = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['QueueArn'] });
+  const { Attributes } = await sqs.send(asked);
   const ofAccount = partnerAccount && { detail: { metadata: { partnerAccount: [partnerAccount] } } };
   const EventPattern = JSON.stringify({ source: [eventSource], ...ofAccount });
   const Description = 'Made by advert-bridge tail, which removes it.';
-  await events.send(new PutRuleCommand({ Name, EventBusName, Description, EventPattern }));
+  await events.send(new PutRuleCommand({ Name: name, EventBusName, Description, EventPattern }));
   const Targets = [{ Id: targetId, Arn: Attributes?.QueueArn ?? '' }];
-  const { FailedEntries: [failed] = [] } = await events.send(
-    new PutTargetsCommand({ Rule: Name, EventBusName, Targets }),
-  );
+  const put = new PutTargetsCommand({ Rule: name, EventBusName, Targets });
+  const { FailedEntries: [failed] = [] } = await events.send(put);
   if (failed) throw new CommandError(`the rule got no target: ${failed.ErrorCode}: ${failed.ErrorMessage}`);
 }
 
@@ -135,42 +129,32 @@ function envelopeOf(body: string): string {
   return JSON.stringify({ source, 'detail-type': detailType, time, resources, detail });
 }
 
-const isMissing = (error: unknown): boolean =>
-  error instanceof Error &&
-  /^(ResourceNotFoundException|QueueDoesNotExist|AWS\.SimpleQueueService\.NonExistentQueue)$/.test(
-    error.name,
-  );
+/** Missing resources are not a fault. */
+const unlessMissing = <T>(asked: Promise<T>): Promise<T | undefined> =>
+  asked.catch((error: Error) => {
+    const missing =
+      /^(ResourceNotFoundException|QueueDoesNotExist|AWS\.SimpleQueueService\.NonExistentQueue)$/;
+    if (missing.test(error.name)) return undefined;
+    throw error;
+  });
 
-/** Missing resources are not a fault. The queue is deleted last, because the other resources are found through it. */
+/** The queue is deleted last, because the other resources are found through it. */
 async function removeTail({ sqs, events }: Clients, { name, bus, queueUrl }: Tail): Promise<void> {
-  const steps = [
-    () => events.send(new RemoveTargetsCommand({ Rule: name, EventBusName: bus, Ids: [targetId] })),
-    () => events.send(new DeleteRuleCommand({ Name: name, EventBusName: bus })),
-    () => sqs.send(new DeleteQueueCommand({ QueueUrl: queueUrl })),
-  ];
-  for (const step of steps) {
-    await step().catch((error: unknown) => {
-      if (!isMissing(error)) throw error;
-    });
-  }
+  const ofRule = new RemoveTargetsCommand({ Rule: name, EventBusName: bus, Ids: [targetId] });
+  await unlessMissing(events.send(ofRule));
+  await unlessMissing(events.send(new DeleteRuleCommand({ Name: name, EventBusName: bus })));
+  await unlessMissing(sqs.send(new DeleteQueueCommand({ QueueUrl: queueUrl })));
 }
 
 /**
  * Removes the rules and queues of killed tails of any bridge in this region: those without a heartbeat for ten minutes.
  */
 async function removeLeftovers(clients: Clients): Promise<void> {
-  const { QueueUrls = [] } = await clients.sqs.send(
-    new ListQueuesCommand({ QueueNamePrefix: tailPrefix, MaxResults: 1000 }),
-  );
+  const listed = new ListQueuesCommand({ QueueNamePrefix: tailPrefix, MaxResults: 1000 });
+  const { QueueUrls = [] } = await clients.sqs.send(listed);
   for (const queueUrl of QueueUrls) {
-    const { Tags = {} } = await clients.sqs
-      .send(new ListQueueTagsCommand({ QueueUrl: queueUrl }))
-      .catch((error: unknown) => {
-        // Another tail is removing it at this moment.
-        if (isMissing(error)) return { Tags: {} };
-        throw error;
-      });
-    const { [tags.bus]: bus, [tags.aliveAt]: aliveAt = '' } = Tags;
+    const found = await unlessMissing(clients.sqs.send(new ListQueueTagsCommand({ QueueUrl: queueUrl })));
+    const { [tags.bus]: bus, [tags.aliveAt]: aliveAt = '' } = found?.Tags ?? {};
     // A queue without these tags does not belong to a tail, whatever its name.
     if (bus === undefined || !(Date.now() - Date.parse(aliveAt) > leftAfterMs)) continue;
     await removeTail(clients, { name: queueUrl.split('/').at(-1) ?? '', bus, queueUrl });

@@ -52,8 +52,8 @@ function examined(target: Target): Promise<CheckResult[]> {
     return withOpening(target, { isReadOnly: true }, async (opening) => {
       const { openFolder } = await import('../bridge/open-folder.ts');
       const { folderChecks } = await import('../../operations/doctor/folder-checks.ts');
-      const facts = factsOf(opening.place, () => openFolder(opening), unreadable);
-      const explain = (error: unknown) => explanationOf(error, opening.place);
+      const facts = factsOf(opening, () => openFolder(opening), unreadable);
+      const explain = (error: unknown) => explanationOf(error, opening);
       return examine(folderChecks({ ...facts, dir: target.dir }), { explain });
     });
   }
@@ -63,9 +63,9 @@ function examined(target: Target): Promise<CheckResult[]> {
     const { stackClients } = await import('../../operations/stack-clients.ts');
     const clients = stackClients(opening.onClose);
     const opened = once(() => openStack(opening, clients));
-    const facts = factsOf(opening.place, opened, 'needs the stack: see stack');
+    const facts = factsOf(opening, opened, 'needs the stack: see stack');
     const named = { ...facts, opened, clients, stack: target.stack, version: packageJson.version };
-    const explain = (error: unknown) => explanationOf(error, opening.place);
+    const explain = (error: unknown) => explanationOf(error, opening);
     return examine(stackChecks(named), { explain });
   });
 }
