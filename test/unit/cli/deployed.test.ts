@@ -15,7 +15,7 @@ import {
   ResourceNotFoundException,
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
-import { GetQueueAttributesCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { stackClients } from '../../../operations/stack-clients.ts';
@@ -26,14 +26,13 @@ import type { Table } from '../../../shared/aws/store.ts';
 import { createStore } from '../../../shared/aws/store.ts';
 import { outputs } from '../../../shared/contract/names.ts';
 import { createAdvertHistories } from '../../../shared/state/advert-histories.ts';
-import { createDeadLetters } from '../../../shared/state/aside.ts';
 import { createFeedStates } from '../../../shared/state/feed-states.ts';
 import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { startDynamo } from '../../helpers/aws/emulators.ts';
 import { mockClient } from '../../helpers/aws/mock-client.ts';
 import { describedStack } from '../../helpers/aws/stack-outputs.ts';
 import { stubAws } from '../../helpers/aws/stub-aws.ts';
-import { deadLetter, feedState, partnerAccount } from '../../helpers/records.ts';
+import { feedState, partnerAccount } from '../../helpers/records.ts';
 import { cli } from './run-cli.ts';
 
 const cloudFormation = mockClient(CloudFormationClient);
@@ -88,6 +87,7 @@ beforeEach(async () => {
   });
 });
 
+const store = () => createStore({ feedState: feedStateTable, advertStatus: advertStatusTable });
 const drainEnvironment = {
   SETTINGS: JSON.stringify({ partnerBaseUrl: 'https://partner.example' }),
   NAME_PREFIX: 'advert-bridge',
@@ -128,18 +128,16 @@ describe('application', () => {
   });
 });
 
+const connected = {
+  ...{ partnerAccount: 'main', generation: 7, scope: 'v2 read write', isNew: true },
+  tokenExpiresAt: '2026-11-20T12:00:00.000Z',
+};
+
 describe('connect', () => {
   const connect = (args = '') => cli(`connect main --refresh-token-stdin${args}`, { stdin: 'token-1\n' });
 
   it('has the connect function connect, and gives what it answers', async () => {
-    const account = {
-      partnerAccount: 'main',
-      generation: 7,
-      scope: 'v2 read write',
-      tokenExpiresAt: '2026-11-20T12:00:00.000Z',
-      isNew: true,
-      feed: { kind: 'read', listed: 0, hasMore: false },
-    };
+    const account = { ...connected, feed: { kind: 'read', listed: 0, hasMore: false } };
     lambda.on(InvokeCommand).resolves(answer({ kind: 'connected', ...account }));
 
     const { exitCode, stdout } = await connect(' --json --since 2026-11-20T13:00:00+01:00');
@@ -159,35 +157,9 @@ describe('connect', () => {
     ]);
   });
 
-  it('says when it cannot be told whether the same user authorized', async () => {
-    const account = {
-      partnerAccount: 'main',
-      generation: 7,
-      scope: 'v2 read write',
-      tokenExpiresAt: '2026-11-20T12:00:00.000Z',
-      isNew: false,
-      userUnverified: 'no event of it was published so far',
-      feed: { kind: 'read', listed: 0, hasMore: false },
-    };
-    lambda.on(InvokeCommand).resolves(answer({ kind: 'connected', ...account }));
-    sqs.on(ReceiveMessageCommand).resolves({});
-
-    const asJson = await connect(' --json');
-
-    expect(JSON.parse(asJson.stdout)).toEqual(account);
-    for (const { stderr, exitCode } of [asJson, await connect()]) {
-      expect(exitCode).toBe(0);
-      expect(stderr).toContain('`advert-bridge connect main --new-user`');
-    }
-  });
-
   it('has it make the address and hands it the code that the browser brings, in no other way', async () => {
     const account = {
-      partnerAccount: 'main',
-      generation: 7,
-      scope: 'v2 read write',
-      tokenExpiresAt: '2026-11-20T12:00:00.000Z',
-      isNew: true,
+      ...connected,
       feed: { kind: 'failed', fault: 'transient', reason: 'GET /api/partner/status/adverts answered 503' },
     };
     lambda
@@ -204,13 +176,13 @@ describe('connect', () => {
 
     const ended = await cli('connect main --port 0', { onOutput });
 
-    const [authorize, connected] = requests().map(({ payload }) => payload);
+    const [authorize, handedIn] = requests().map(({ payload }) => payload);
     expect(authorize).toEqual({
       action: 'authorize',
       state: expect.stringMatching(/^[\w-]{43}$/),
       redirectUri: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/callback$/),
     });
-    expect(connected).toEqual({
+    expect(handedIn).toEqual({
       action: 'connect',
       partnerAccount: 'main',
       code: 'one-time-code',
@@ -227,7 +199,7 @@ describe('pause and resume', () => {
   it('write with the caller’s own credentials, and in the caller’s name', async () => {
     const who = 'arn:aws:sts::111122223333:assumed-role/operator/ann';
     sts.on(GetCallerIdentityCommand).resolves({ Arn: who });
-    const accounts = createPartnerAccounts(createStore({ feedState: feedStateTable }));
+    const accounts = createPartnerAccounts(store());
     await accounts.add(partnerAccount());
 
     expect(await cli('pause main --for 1h --reason quiet')).toMatchObject({ exitCode: 0 });
@@ -245,7 +217,7 @@ describe('pause and resume', () => {
 
 describe('poll', () => {
   it('has the drain function ask, and gives what it answers', async () => {
-    await createPartnerAccounts(createStore({ feedState: feedStateTable })).add(partnerAccount());
+    await createPartnerAccounts(store()).add(partnerAccount());
     const found = {
       polls: [{ partnerAccount: 'main', feed: 'adverts', end: 'up-to-date', pages: 1, listed: 2 }],
       notPolled: [],
@@ -264,10 +236,8 @@ describe('poll', () => {
 
 describe('status', () => {
   it('reads the tables and the queues', async () => {
-    await createPartnerAccounts(createStore({ feedState: feedStateTable })).add(
-      partnerAccount({ connectedAt: new Date().toISOString() }),
-    );
-    const feeds = createFeedStates(createStore({ feedState: feedStateTable }), { countsListed: true });
+    await createPartnerAccounts(store()).add(partnerAccount({ connectedAt: new Date().toISOString() }));
+    const feeds = createFeedStates(store(), { countsListed: true });
     await feeds.register(feedState());
 
     const { exitCode, stdout } = await cli('status --json');
@@ -293,26 +263,9 @@ describe('status', () => {
       'DrainScheduleName',
       'RefreshTokenScheduleName',
     ]);
-    expect(Object.keys(JSON.parse(stdout).partnerAccounts[0].books)).toEqual([
-      'listed',
-      'events',
-      'unchanged',
-      'coalesced',
-      'unavailable',
-      'deadLettered',
-      'inFlight',
-    ]);
-  });
-
-  it('ends with 3 where dead letters wait for a person', async () => {
-    const deadLetters = createDeadLetters(createStore({ feedState: feedStateTable }));
-    await deadLetters.sendMalformed([deadLetter(), deadLetter({ partnerAccount: 'other' })]);
-
-    expect(await cli('status')).toMatchObject({
-      exitCode: 3,
-      stdout: expect.stringContaining('2 dead-lettered'),
-      stderr: '',
-    });
+    expect(Object.keys(JSON.parse(stdout).partnerAccounts[0].books).join()).toBe(
+      'listed,events,unchanged,coalesced,unavailable,deadLettered,inFlight',
+    );
   });
 });
 
@@ -325,32 +278,10 @@ describe('what AWS runs, in status', () => {
       /`aws scheduler update-schedule --name DrainScheduleName --state ENABLED /,
     ],
     [
-      'a schedule that is gone',
-      () =>
-        scheduler
-          .on(GetScheduleCommand, { Name: 'RefreshTokenScheduleName' })
-          .rejects(Object.assign(new Error('no'), { name: 'ResourceNotFoundException' })),
-      { schedule: 'refresh-token missing', attention: ['schedule'] },
-      /`npx cdk deploy --revert-drift`/,
-    ],
-    [
       'a table that is gone',
       () => advertStatusTable.client.send(new DeleteTableCommand({ TableName: advertStatusTable.name })),
       { attention: ['table'] },
       /^Not delivering: Table .*\n.*docs\/operate\/backup\.md/s,
-    ],
-    [
-      'an event source mapping that is switched off',
-      () =>
-        lambda.on(ListEventSourceMappingsCommand).resolves({ EventSourceMappings: [aMapping('Disabled')] }),
-      { mapping: 'disabled', attention: ['mapping'] },
-      /mapping of fan-out is disabled: .*`aws lambda update-event-source-mapping --uuid mapping-1 --enabled`/,
-    ],
-    [
-      'an event source mapping that is gone',
-      () => lambda.on(ListEventSourceMappingsCommand).resolves({ EventSourceMappings: [] }),
-      { mapping: 'missing', attention: ['mapping'] },
-      /mapping of fan-out is missing: .*`npx cdk deploy --revert-drift`/,
     ],
     [
       'an alarm that is raised',
@@ -433,20 +364,9 @@ describe('what AWS runs, in status', () => {
 });
 
 describe('disconnect', () => {
-  beforeEach(async () => {
-    await createPartnerAccounts(createStore({ feedState: feedStateTable })).add(partnerAccount());
-    lambda.on(InvokeCommand).resolves(answer({ kind: 'disconnected', known: true }));
-  });
-
-  it('has the function disconnect', async () => {
-    expect(await cli('disconnect main')).toMatchObject({ exitCode: 0, stdout: '' });
-    expect(requests().map(({ payload }) => payload)).toEqual([
-      { action: 'disconnect', partnerAccount: 'main', forget: false },
-    ]);
-  });
-
   it('removes the history before the name is forgotten', async () => {
-    const histories = createAdvertHistories(createStore({ advertStatus: advertStatusTable }));
+    await createPartnerAccounts(store()).add(partnerAccount());
+    const histories = createAdvertHistories(store());
     const key = {
       partnerAccount: 'main',
       generation: 1_763_640_000,
@@ -477,10 +397,8 @@ describe('catching up', () => {
   const role = 'Run this command with the role CatchUpRoleArn (output CatchUpRoleArn)';
 
   beforeEach(async () => {
-    await createPartnerAccounts(createStore({ feedState: feedStateTable })).add(partnerAccount());
-    await createFeedStates(createStore({ feedState: feedStateTable }), { countsListed: true }).register(
-      feedState(),
-    );
+    await createPartnerAccounts(store()).add(partnerAccount());
+    await createFeedStates(store(), { countsListed: true }).register(feedState());
     lambda.on(GetFunctionConfigurationCommand).resolves({
       Environment: { Variables: drainEnvironment },
     });

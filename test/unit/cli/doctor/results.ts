@@ -10,7 +10,7 @@ export const badIn = (checks: readonly CheckResult[]): string[] =>
     result === 'ok' || result === 'skipped' ? [] : [`${name} ${result}`],
   );
 
-export interface Expected {
+interface Expected {
   /** The check and its result, such as `queues warning`. */
   readonly found: string;
   /** The command or setting that mends it. */
