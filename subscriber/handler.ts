@@ -3,12 +3,12 @@ import { didYouMean } from '../shared/contract/checks.ts';
 import type { AdvertEvent } from '../shared/contract/events.ts';
 import { detailTypes, stackName } from '../shared/contract/names.ts';
 import { type Arrival, arrivalsIn, type Refusal } from './arrivals.ts';
-import { claimAdvert, type HeldAdvert, isToApply } from './claims.ts';
-import { AdvertBusyError, line } from './errors.ts';
+import { applyClaimed } from './claims.ts';
+import { AdvertBusyError, ClaimLostError, line } from './errors.ts';
 import { type BatchAnswer, callSafely, type Failure, Failures } from './failures.ts';
 import { checkOptions, optionalFunction, optionalNumberFrom } from './options.ts';
 import type { BridgeEvent } from './parse.ts';
-import type { Comparison } from './position.ts';
+import { advertKeyOf, type Comparison, comparePositions, positionOf } from './position.ts';
 import { type Positions, positionsExpected } from './position-store.ts';
 
 /**
@@ -92,9 +92,11 @@ const marginMs = 5_000;
 
 /** What the steps of one invocation share. */
 interface Invocation extends EventHandlerOptions {
+  readonly now: () => number;
   readonly failures: Failures;
   readonly warn: Warnings;
-  readonly leaseMs: number | undefined;
+  /** When its claims expire, ms since 1970. */
+  readonly until: number | undefined;
 }
 
 /**
@@ -118,8 +120,9 @@ export function advertEventHandler(
   return async (input, context) => {
     const failures = new Failures(options.onError);
     const remainingMs = context?.getRemainingTimeInMillis?.();
-    const leaseMs = remainingMs === undefined ? undefined : remainingMs + marginMs;
-    const invocation: Invocation = { ...options, failures, warn, leaseMs };
+    const { now = Date.now } = options;
+    const until = remainingMs === undefined ? undefined : now() + remainingMs + marginMs;
+    const invocation: Invocation = { ...options, now, failures, warn, until };
     const { refusals, adverts, authorizations, count } = arrivalsIn(input);
     for (const refusal of refusals) await refuse(invocation, refusal);
 
@@ -144,42 +147,44 @@ async function refuse({ onRefused, failures }: Invocation, refusal: Refusal): Pr
   }
 }
 
-/** Claims an advert, applies its new events in order, and stores how far it got. */
+/** Applies the new events of an advert in order. */
 async function applyAdvert(invocation: Invocation, arrivals: readonly Arrival<AdvertEvent>[]): Promise<void> {
-  const { failures } = invocation;
-  let held: HeldAdvert<Arrival<AdvertEvent>>;
-  try {
-    held = await claimWhenFree(invocation, arrivals);
-  } catch (error) {
-    return await failures.add(error instanceof AdvertBusyError ? 'busy' : 'positions', error, arrivals);
+  const sorted = arrivals.toSorted((a, b) => comparePositions(positionOf(a.event), positionOf(b.event)));
+  for (const [index, arrival] of sorted.entries()) {
+    const failure = await applyNext(invocation, arrival);
+    if (failure) return await invocation.failures.add(failure.stage, failure.error, sorted.slice(index));
   }
-  for (const { event, outcome } of held.compared) {
-    if (outcome === 'duplicate' || outcome === 'stale') await skip(invocation, event, outcome);
-  }
-  const toApply = held.compared.filter(isToApply);
-  if (toApply.length === 0) return;
+}
 
-  let count = 0;
-  let stage: Failure['stage'] = 'positions';
-  try {
-    for (const delivery of toApply) {
+/** Tries again at growing intervals while another worker has claimed the advert: it usually needs only a moment. */
+async function applyNext(
+  invocation: Invocation,
+  arrival: Arrival<AdvertEvent>,
+): Promise<Pick<Failure, 'stage' | 'error'> | undefined> {
+  const { positions, now, until, busyWaitMs = 2_000 } = invocation;
+  const { event } = arrival;
+  let stage = 'positions' as Failure['stage'];
+  let waited = 0;
+  for (let pause = 50; ; pause *= 2) {
+    try {
+      const leaseMs = until === undefined ? undefined : until - now();
       // A process that was frozen may continue long after its invocation.
-      held.checkLease();
-      stage = 'handler';
-      await apply(invocation, delivery);
-      stage = 'positions';
-      count += 1;
+      if (leaseMs !== undefined && leaseMs <= 0) throw new ClaimLostError(advertKeyOf(event));
+      const { outcome } = await applyClaimed(event, { positions, leaseMs, now }, async (_, comparison) => {
+        stage = 'handler';
+        await apply(invocation, { ...arrival, ...comparison });
+        stage = 'positions';
+      });
+      if (outcome === 'duplicate' || outcome === 'stale') await skip(invocation, event, outcome);
+      return undefined;
+    } catch (error) {
+      const isBusy = error instanceof AdvertBusyError && stage !== 'handler';
+      if (!isBusy) return { stage, error };
+      if (waited >= busyWaitMs) return { stage: 'busy', error };
     }
-  } catch (error) {
-    await failures.add(stage, error, toApply.slice(count));
-  }
-  const last = toApply[count - 1];
-  try {
-    if (last) await held.confirm(last.event);
-    else await held.release();
-  } catch (error) {
-    // All are delivered again, like events that were not applied. A remaining claim expires by itself.
-    await failures.add('positions', error, toApply);
+    const pauseMs = Math.min(pause, busyWaitMs - waited);
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    waited += pauseMs;
   }
 }
 
@@ -204,24 +209,6 @@ async function apply(invocation: Invocation, delivery: Delivery): Promise<void> 
 
 const skip = ({ onSkipped }: Invocation, event: BridgeEvent, reason: SkipReason): Promise<void> =>
   callSafely('onSkipped', () => onSkipped?.(event, reason));
-
-/** Tries again at growing intervals while another worker has claimed the advert: it usually needs only a moment. */
-async function claimWhenFree(
-  { busyWaitMs = 2_000, ...options }: Invocation,
-  arrivals: readonly Arrival<AdvertEvent>[],
-): Promise<HeldAdvert<Arrival<AdvertEvent>>> {
-  let waited = 0;
-  for (let pause = 50; ; pause *= 2) {
-    try {
-      return await claimAdvert(arrivals, options);
-    } catch (error) {
-      if (!(error instanceof AdvertBusyError) || waited >= busyWaitMs) throw error;
-    }
-    const pauseMs = Math.min(pause, busyWaitMs - waited);
-    await new Promise((resolve) => setTimeout(resolve, pauseMs));
-    waited += pauseMs;
-  }
-}
 
 type Warnings = ReturnType<typeof createWarnings>;
 

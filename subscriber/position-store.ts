@@ -48,11 +48,8 @@ export const positionsExpected = v.custom(
   "expected 'own-write' or a position store: createDynamoDbPositions makes one",
 );
 
-const ownWrite: PositionStore = {
+export const ownWrite: PositionStore = {
   claim: async () => ({ kind: 'granted', applied: undefined }),
   confirm: async () => true,
   release: async () => undefined,
 };
-
-export const storeOf = (positions: Positions): PositionStore =>
-  positions === 'own-write' ? ownWrite : positions;
