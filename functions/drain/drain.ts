@@ -145,8 +145,8 @@ export function createDrain(deps: DrainDeps) {
   return { round, run, release: (deadlineMs: number) => releaseHeld(deps, deadlineMs) };
 }
 
-/** There may be more to read: the queue is full, or the run before ends while it reads the feed. */
-const isLeft = ({ end }: PollReport): boolean => end === 'backlog' || end === 'held';
+/** There may be more to read: the queue is full, or the run before has the feed and ends soon. */
+const isLeft = ({ end }: PollReport): boolean => ['backlog', 'held', 'just-polled'].includes(end);
 
 type Limited = ReturnType<typeof limitedTo>;
 
