@@ -1,18 +1,34 @@
-/** The adverts of a backfill or an audit. */
+/** The adverts of a backfill, an audit or a snapshot. */
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { auditBatch } from '../functions/drain/audit-share.ts';
 import { idsOf } from '../functions/drain/read-page.ts';
 import { BridgeFault } from '../shared/domain/faults.ts';
-import type { AdvertHistories } from '../shared/state/advert-histories.ts';
-import type { AdvertSource, BackfillKey } from '../shared/state/progress.ts';
+import type { AdvertHistories, PublishedAdverts } from '../shared/state/advert-histories.ts';
+import type { BackfillKey } from '../shared/state/progress.ts';
 import { type Bridge, once } from './bridge.ts';
+
+export interface SourcePage {
+  /** The IDs as received: not validated, and possibly repeated. */
+  readonly data: readonly unknown[];
+  /** Position of the next page, in the source's own unit. */
+  readonly next: number;
+}
+
+export interface AdvertSource {
+  /** An unfinished walk is continued only with a source of the same name. */
+  readonly name: string;
+  /** Number of its adverts, if it can be known. */
+  readonly total?: () => Promise<number>;
+  pages(from: number): AsyncGenerator<SourcePage>;
+}
 
 export interface ListPaging {
   /**
    * `page`: the page's number, from 1. `offset`: the number of adverts before the page. `none`: a single page contains
    * all adverts.
    */
-  readonly style: 'page' | 'offset' | 'none';
+  readonly paging: 'page' | 'offset' | 'none';
   readonly pageSize: number;
   readonly positionParameter?: string | undefined;
   readonly limitParameter?: string | undefined;
@@ -23,29 +39,38 @@ const pageMs = 5 * 60_000;
 
 /**
  * The partner service's advert list, inactive adverts included. The service does not document how the list is paged
- * (docs/partner-api.md). A page may be shorter than requested, so only an empty page ends the list.
+ * (docs/partner-api.md). A page may be shorter than requested, so only an empty page ends the list; a page that comes
+ * again throws `contract-broken`, because the list would never end.
  */
 export function listSource(
   bridge: Pick<Bridge, 'service' | 'clock'>,
   { partnerAccount, generation }: BackfillKey,
-  { style, pageSize, positionParameter = style, limitParameter }: ListPaging,
+  { paging, pageSize, positionParameter = paging, limitParameter }: ListPaging,
 ): AdvertSource {
   return {
-    name: `list ${style}`,
-    async page(position) {
-      if (style === 'none' && position > 0) return undefined;
-      const { data } = await (await bridge.service()).listAdverts(
-        partnerAccount,
-        {
-          position: style === 'page' ? position + 1 : position,
+    name: `list ${paging}`,
+    async *pages(from) {
+      let before: readonly unknown[] = [];
+      for (let position = from; paging !== 'none' || position === 0; ) {
+        const query = {
+          position: paging === 'page' ? position + 1 : position,
           limit: pageSize,
-          positionParameter: style === 'none' ? 'page' : positionParameter,
-          ...(limitParameter === undefined ? {} : { limitParameter }),
-        },
-        { generation, deadlineMs: bridge.clock.now() + pageMs },
-      );
-      if (data.length === 0) return undefined;
-      return { data, next: position + (style === 'offset' ? data.length : 1) };
+          positionParameter: paging === 'none' ? 'page' : positionParameter,
+          ...(limitParameter !== undefined && { limitParameter }),
+        };
+        const options = { generation, deadlineMs: bridge.clock.now() + pageMs };
+        const { data } = await (await bridge.service()).listAdverts(partnerAccount, query, options);
+        if (data.length === 0) return;
+        if (isDeepStrictEqual(data, before)) {
+          throw new BridgeFault(
+            'contract-broken',
+            'the advert list gave the same page again: it is paged in another way than assumed',
+          );
+        }
+        before = data;
+        position += paging === 'offset' ? data.length : 1;
+        yield { data, next: position };
+      }
     },
   };
 }
@@ -56,15 +81,19 @@ export function idsSource(ids: readonly string[], atOnce: number): AdvertSource 
   return foundSource(`ids ${hash}`, async () => ids, atOnce);
 }
 
-/** @param find called once, for the first page */
+/** @param find called once */
 function foundSource(name: string, find: () => Promise<readonly string[]>, atOnce: number): AdvertSource {
   const ids = once(find);
   return {
     name,
     total: async () => (await ids()).length,
-    async page(position) {
-      const data = (await ids()).slice(position, position + atOnce);
-      return data.length === 0 ? undefined : { data, next: position + data.length };
+    async *pages(from) {
+      const all = await ids();
+      for (let position = from; position < all.length; ) {
+        const data = all.slice(position, position + atOnce);
+        position += data.length;
+        yield { data, next: position };
+      }
     },
   };
 }
@@ -74,91 +103,73 @@ export interface AuditedBridge extends Pick<Bridge, 'clock'> {
   settings(): Promise<{ readonly maxRequestsPerSecond: number }>;
 }
 
-/** Adverts are audited in batches that fan-out handles in some seconds. */
-const batchOf = async (bridge: AuditedBridge): Promise<number> =>
-  auditBatch((await bridge.settings()).maxRequestsPerSecond);
-
-export const auditedIds = async (bridge: AuditedBridge, ids: readonly string[]): Promise<AdvertSource> =>
-  idsSource(ids, await batchOf(bridge));
-
-/** `size` adverts, chosen at random from all published ones. An audit that is continued gets others. */
-export async function sampleSource(
-  bridge: AuditedBridge,
-  key: BackfillKey,
-  { size, random }: { readonly size: number; readonly random: () => number },
-): Promise<AdvertSource> {
-  const draw = async () => {
-    const ranked = (await publishedIds(bridge, key)).map((advertId) => ({ advertId, rank: random() }));
-    const drawn = ranked.sort((one, other) => one.rank - other.rank).slice(0, size);
-    return drawn.map(({ advertId }) => advertId);
-  };
-  return foundSource(`sample ${size}`, draw, await batchOf(bridge));
-}
-
-/** Every published advert, then those of the service's list that were never published. */
-export async function fullSource(
-  bridge: AuditedBridge,
-  key: BackfillKey,
-  list: AdvertSource,
-): Promise<AdvertSource> {
-  const batch = await batchOf(bridge);
-  const ids = once(() => publishedIds(bridge, key));
-  const published = foundSource(`full ${list.name}`, ids, batch);
-  const listed = neverTheSame(list);
-  let left: string[] = [];
-  let next = 0;
-  const isUnpublished = async (advertId: string) =>
-    !(await bridge.advertHistories.read({ ...key, feed: 'adverts', advertId }))?.sequence;
-  return {
-    ...published,
-    async page(position) {
-      const { length } = await ids();
-      if (position < length) return published.page(position);
-      if (left.length === 0) {
-        const page = await listed.page(position - length);
-        if (!page) return undefined;
-        for (const id of idsOf(page.data).ids) if (await isUnpublished(id)) left.push(id);
-        next = length + page.next;
-        await bridge.clock.sleep(2_000 / (await bridge.settings()).maxRequestsPerSecond);
-      }
-      // The position moves on when the whole page was sent.
-      const data = left.slice(0, batch);
-      left = left.slice(batch);
-      return { data, next: left.length > 0 ? position : next };
-    },
-  };
-}
-
-async function publishedIds({ advertHistories }: AuditedBridge, key: BackfillKey): Promise<string[]> {
-  const all: string[] = [];
-  for (let from: string | undefined; ; ) {
-    const { advertIds, next } = await advertHistories.page(key, from);
-    for (const advertId of advertIds) all.push(advertId);
-    if (next === undefined) return all;
-    from = next;
-  }
-}
-
 /**
- * The pages of `source`. A page equal to the previous one throws `contract-broken`, because the list would never end.
+ * Which adverts are audited: `ids`; `sample`, so many at random of all published ones, others when it is continued; or
+ * `list`, every published advert, then those of the service's list that were never published.
  */
-export function neverTheSame(source: AdvertSource): AdvertSource {
-  let before: readonly unknown[] = [];
+export type Audited =
+  | { readonly ids: readonly string[] }
+  | { readonly sample: number; readonly random: () => number }
+  | { readonly list: AdvertSource };
+
+/** The adverts of an audit, in batches that fan-out handles in some seconds. */
+export async function auditSource(
+  bridge: AuditedBridge,
+  key: BackfillKey,
+  audited: Audited,
+): Promise<AdvertSource> {
+  const { maxRequestsPerSecond } = await bridge.settings();
+  const batch = auditBatch(maxRequestsPerSecond);
+  const published = async (): Promise<string[]> => {
+    const all: string[] = [];
+    for await (const { advertIds } of publishedPages(bridge.advertHistories, key))
+      for (const advertId of advertIds) all.push(advertId);
+    return all;
+  };
+  if ('ids' in audited) return idsSource(audited.ids, batch);
+  if ('sample' in audited) {
+    const { sample, random } = audited;
+    const draw = async () => {
+      const ranked = (await published()).map((advertId) => ({ advertId, rank: random() }));
+      const drawn = ranked.sort((one, other) => one.rank - other.rank).slice(0, sample);
+      return drawn.map(({ advertId }) => advertId);
+    };
+    return foundSource(`sample ${sample}`, draw, batch);
+  }
+
+  const { list } = audited;
+  const ids = once(published);
+  const source = foundSource(`full ${list.name}`, ids, batch);
   return {
     ...source,
-    async page(position) {
-      const page = await source.page(position);
-      if (page && isSame(page.data, before)) {
-        throw new BridgeFault(
-          'contract-broken',
-          'the advert list gave the same page again: it is paged in another way than assumed',
-        );
+    async *pages(from) {
+      yield* source.pages(from);
+      const { length } = await ids();
+      let position = Math.max(from, length);
+      for await (const { data, next } of list.pages(position - length)) {
+        const unpublished: string[] = [];
+        for (const advertId of idsOf(data).ids) {
+          const row = await bridge.advertHistories.read({ ...key, feed: 'adverts', advertId });
+          if (!row?.sequence) unpublished.push(advertId);
+        }
+        // Half of the rate is for live changes.
+        await bridge.clock.sleep(2_000 / maxRequestsPerSecond);
+        do {
+          const some = unpublished.splice(0, batch);
+          // The position moves on when the whole page was sent.
+          if (unpublished.length === 0) position = length + next;
+          yield { data: some, next: position };
+        } while (unpublished.length > 0);
       }
-      before = page?.data ?? [];
-      return page;
     },
   };
 }
 
-const isSame = (page: readonly unknown[], before: readonly unknown[]): boolean =>
-  page.length > 0 && page.length === before.length && page.every((entry, index) => entry === before[index]);
+/** The published adverts of a generation, a page at a time. */
+export async function* publishedPages({ page }: PublishedAdverts, key: BackfillKey) {
+  for (let from: string | undefined, isOver = false; !isOver; isOver = from === undefined) {
+    const found = await page(key, from);
+    yield found;
+    from = found.next;
+  }
+}

@@ -30,34 +30,27 @@ export interface NewHistory {
  */
 export async function beginNewHistory(
   bridge: Pick<Bridge, 'partnerAccounts' | 'feedStates' | 'clock' | 'newId' | 'settings'>,
-  name: string,
+  partnerAccount: string,
   wanted: string | undefined,
 ): Promise<NewHistory | undefined> {
   const { partnerAccounts: accounts, feedStates, clock, newId } = bridge;
   const { overlapSeconds } = await bridge.settings();
   const lock = { accounts, clock, newId, settings: { lockMs } };
-  const begun = await withRefreshLock(lock, name, async (holder, account) => {
+  const begun = await withRefreshLock(lock, partnerAccount, async (holder, account) => {
     const { generation: former, token } = account;
     if (!token || stopOf(account)) return undefined;
-    const registered = await feedsOfAccount(feedStates, name);
-    const unread = await unreadSince({ feedStates, clock, settings: { overlapSeconds } }, name);
+    const registered = await feedsOfAccount(feedStates, partnerAccount);
+    const unread = await unreadSince({ feedStates, clock, settings: { overlapSeconds } }, partnerAccount);
     const nowMs = clock.now();
     const recently = toInstant(nowMs - overlapSeconds * 1000);
     const since = earlierOf(unread ?? recently, wanted ?? recently);
     // A generation is a number of seconds, and greater than all earlier ones of the same name.
-    const last = Math.max(former, ...registered.map(({ generation }) => generation));
+    const last = Math.max(former, ...registered.map((feed) => feed.generation));
     const generation = Math.max(Math.floor(nowMs / 1000), last + 1);
     // The feeds come first, so that a row that is polled always has feeds of its generation.
-    for (const { name: feed } of Object.values(feeds))
-      await feedStates.register({
-        partnerAccount: name,
-        feed,
-        generation,
-        since,
-        resets: 0,
-        resetsInARow: 0,
-      });
-    const changed = await accounts.change(name, (current) =>
+    const fresh = { partnerAccount, generation, since, resets: 0, resetsInARow: 0 };
+    for (const { name: feed } of Object.values(feeds)) await feedStates.register({ ...fresh, feed });
+    const changed = await accounts.change(partnerAccount, (current) =>
       current.refreshing?.holder === holder && current.generation === former && current.token
         ? {
             ...{ ...current, generation, connectedAt: toInstant(nowMs) },
@@ -65,10 +58,10 @@ export async function beginNewHistory(
           }
         : undefined,
     );
-    return changed?.generation === generation ? { partnerAccount: name, generation, since } : busy;
+    return changed?.generation === generation ? { partnerAccount, generation, since } : busy;
   });
   if (begun !== busy) return begun;
   throw new CommandError(
-    `the token of ${name} is being refreshed, or it is being connected: give the command again in two minutes`,
+    `the token of ${partnerAccount} is being refreshed, or it is being connected: give the command again in two minutes`,
   );
 }

@@ -13,14 +13,6 @@ export interface ResyncOptions {
   readonly onProgress: (listed: number, waitsFor: 'feed' | 'queue' | undefined) => void;
 }
 
-export interface Resynced {
-  /** Where reading began. */
-  readonly since: string;
-  readonly listed: number;
-  /** The feed was read to its end. */
-  readonly finished: boolean;
-}
-
 /** The bridge may be reading right now: its turn ends soon, and a dead process's lease after a minute and a half. */
 const maxHeldMs = 120_000;
 const heldLookMs = 500;
@@ -28,10 +20,10 @@ const backlogLookMs = 2_000;
 const pollMs = 10 * 60_000;
 
 /**
- * Reads the feed of a partner account again from `requested`, or from the start of its unread part if that is
- * earlier.
+ * Reads the feed of a partner account again from `requested` (ISO 8601 with time zone), or from the start of its unread
+ * part if that is earlier.
  *
- * @param requested ISO 8601 with time zone
+ * @returns where reading began, and whether it came to the feed's end
  * @throws {BridgeFault} the service's answer; nothing has changed unless a page was accepted before
  * @throws {CommandError} when the feed is unknown, or the bridge does not stop reading it
  */
@@ -40,13 +32,14 @@ export async function resync(
   partnerAccount: string,
   requested: string,
   { signal, onProgress }: ResyncOptions,
-): Promise<Resynced> {
+) {
   const { clock } = bridge;
+  const unknownFeed = () => new CommandError(`the feed of ${partnerAccount} is not known: connect it again`);
   const poll = await pollDepsOf(bridge, 'resync');
   // The first page replaces the cursor: without this, changes that were still unread before `requested` would be
   // lost.
   const unread = await unreadSince(poll, partnerAccount);
-  if (unread === undefined) throw unknownFeed(partnerAccount);
+  if (unread === undefined) throw unknownFeed();
   const since = earlierOf(unread, requested);
   let listed = 0;
   let isBegun = false;
@@ -62,7 +55,7 @@ export async function resync(
     isBegun ||= report.pages > 0;
     if (report.end === 'up-to-date') return { since, listed, finished: true };
     if (report.end === 'fault') throw report.fault;
-    if (report.end === 'unknown-feed') throw unknownFeed(partnerAccount);
+    if (report.end === 'unknown-feed') throw unknownFeed();
     const isHeld = report.end === 'held' || report.end === 'lease-lost';
     onProgress(listed, isHeld ? 'feed' : report.end === 'backlog' ? 'queue' : undefined);
     heldSince = isHeld ? (heldSince ?? clock.now()) : undefined;
@@ -74,6 +67,3 @@ export async function resync(
   }
   return { since, listed, finished: false };
 }
-
-const unknownFeed = (partnerAccount: string) =>
-  new CommandError(`the feed of ${partnerAccount} is not known: connect it again`);

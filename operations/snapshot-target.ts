@@ -14,42 +14,50 @@ export interface SnapshotTarget {
 }
 
 const queueArn = /^arn:[a-z-]+:sqs:([a-z0-9-]+):(\d{12}):([A-Za-z0-9_-]{1,80}(?:\.fifo)?)$/;
-const busArn = /^arn:[a-z-]+:events:([a-z0-9-]+):(\d{12}):event-bus\/([A-Za-z0-9._/-]{1,256})$/;
+const busArn = /^arn:[a-z-]+:events:([a-z0-9-]+):\d{12}:event-bus\/[A-Za-z0-9._/-]{1,256}$/;
 const queueUrl = /^https?:\/\/[^/]+\/\d{12}\/[A-Za-z0-9_-]{1,80}(\.fifo)?$/;
 
-/** @throws {UsageError} when `to` is neither a queue nor a bus */
-export function checkedTarget(to = ''): string {
-  if ([queueArn, busArn, queueUrl].some((pattern) => pattern.test(to))) return to;
-  throw new UsageError(
-    '--to: expected the URL or ARN of an SQS queue, or the ARN of an event bus, such as ' +
-      'arn:aws:sqs:eu-central-1:111122223333:search-adverts',
-  );
-}
-
-/** @throws {UsageError} when `to` is the bridge's own queue or bus */
+/** @throws {UsageError} when `to` is neither a queue nor a bus, or the bridge's own */
 export async function openTarget(to: string, outputs: StackOutputs): Promise<SnapshotTarget> {
-  const bus = busArn.exec(to);
-  if (bus) return busTarget(to, bus[1] ?? '', outputs);
-  const [, region, owner, name] = queueArn.exec(to) ?? [];
-  const client = new SQSClient({ maxAttempts: 4, ...(region === undefined ? {} : { region }) });
-  const byName = () =>
-    client.send(new GetQueueUrlCommand({ QueueName: name, QueueOwnerAWSAccountId: owner }));
-  const url = name === undefined ? to : ((await byName()).QueueUrl ?? to);
+  const [isBus, busRegion] = busArn.exec(to) ?? [];
+  if (isBus) return openBus(to, busRegion, outputs);
+  const [isArn, region, owner, name] = queueArn.exec(to) ?? [];
+  if (!isArn && !queueUrl.test(to)) {
+    throw new UsageError(
+      '--to: expected the URL or ARN of an SQS queue, or the ARN of an event bus, such as ' +
+        'arn:aws:sqs:eu-central-1:111122223333:search-adverts',
+    );
+  }
+  const client = new SQSClient({ maxAttempts: 4, ...(region !== undefined && { region }) });
+  const byName = new GetQueueUrlCommand({ QueueName: name, QueueOwnerAWSAccountId: owner });
+  const { QueueUrl: url = to } = isArn ? await client.send(byName) : {};
   const pathOf = (queue: string) => URL.parse(queue)?.pathname;
   if ([outputs.queueUrl, outputs.deadLetterQueueUrl].some((own) => pathOf(own) === pathOf(url))) {
     client.destroy();
     throw new UsageError("--to: this is the bridge's own queue. Give a queue of the subscriber");
   }
-  return queueTarget(client, url, outputs.eventBusArn);
+  const entryOf = (envelope: string, index: number) => {
+    const event = JSON.parse(envelope);
+    const ofGroup = {
+      groupId: digest(event.resources[0]),
+      deduplicationId: digest(`snapshot ${event.detail.metadata.eventId}`),
+    };
+    const body = asDelivered(event, outputs.eventBusArn);
+    return { key: String(index), body, ...(url.endsWith('.fifo') && ofGroup) };
+  };
+  return {
+    send: async (envelopes) => (await sendBatches({ client, url }, envelopes.map(entryOf))).size,
+    close: () => client.destroy(),
+  };
 }
 
-function busTarget(to: string, region: string, { eventBusArn }: StackOutputs): SnapshotTarget {
+function openBus(to: string, region: string | undefined, { eventBusArn }: StackOutputs): SnapshotTarget {
   if (to === eventBusArn) {
     throw new UsageError(
       "--to: this is the bridge's own bus, where every subscriber would get the events. Give a queue or a bus of the subscriber",
     );
   }
-  const client = new EventBridgeClient({ maxAttempts: 4, region });
+  const client = new EventBridgeClient({ maxAttempts: 4, ...(region !== undefined && { region }) });
   const publisher = createEventPublisher({ client, busName: to });
   return {
     async send(envelopes) {
@@ -59,30 +67,6 @@ function busTarget(to: string, region: string, { eventBusArn }: StackOutputs): S
       // The error of the call itself, such as a denial, is more informative than a count.
       if (first?.reason instanceof RefusedEventError && first.reason.cause) throw first.reason.cause;
       return refused.length;
-    },
-    close: () => client.destroy(),
-  };
-}
-
-function queueTarget(client: SQSClient, url: string, bus: string): SnapshotTarget {
-  const isFifo = url.endsWith('.fifo');
-  return {
-    async send(envelopes) {
-      const refused = await sendBatches(
-        { client, url },
-        envelopes.map((envelope, index) => {
-          const event = JSON.parse(envelope);
-          const { eventId } = event.detail.metadata;
-          return {
-            key: String(index),
-            body: asDelivered(event, bus),
-            ...(isFifo
-              ? { groupId: digest(event.resources[0]), deduplicationId: digest(`snapshot ${eventId}`) }
-              : {}),
-          };
-        }),
-      );
-      return refused.size;
     },
     close: () => client.destroy(),
   };

@@ -5,14 +5,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Io } from '../shared/io.ts';
-import { escapeHtml } from './page.ts';
 
-/** The program that opens an address. It is started without a shell, which would interpret the address. */
-function openerFor(platform: NodeJS.Platform): readonly [string, ...string[]] {
-  if (platform === 'darwin') return ['open'];
-  if (platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler'];
-  return ['xdg-open'];
-}
+/** What opens an address. It is started without a shell, which would interpret the address. */
+const openers: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
+  darwin: ['open'],
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+};
 
 /**
  * Opens `url` in the user's browser, through a page in a folder that only this user may read: every user of the machine
@@ -23,15 +21,13 @@ function openerFor(platform: NodeJS.Platform): readonly [string, ...string[]] {
 export async function openBrowser(
   url: string,
   env: Io['env'],
-  platform = process.platform,
 ): Promise<{ readonly isOpened: boolean; remove(): Promise<void> }> {
   const folder = await mkdtemp(path.join(tmpdir(), 'advert-bridge-connect-'));
   const page = path.join(folder, 'connect.html');
   const refresh = `<meta http-equiv="refresh" content="0; url=${escapeHtml(url)}">`;
-  await writeFile(page, `<!doctype html><meta name="referrer" content="no-referrer">${refresh}\n`, {
-    mode: 0o600,
-  });
-  const [program, ...args] = openerFor(platform);
+  const html = `<!doctype html><meta name="referrer" content="no-referrer">${refresh}\n`;
+  await writeFile(page, html, { mode: 0o600 });
+  const [program, ...args] = openers[process.platform] ?? ['xdg-open'];
   const argv = [...args, pathToFileURL(page).href];
   const opener = spawn(program, argv, { env: { ...env }, stdio: 'ignore', detached: true });
   opener.unref();
@@ -41,3 +37,6 @@ export async function openBrowser(
   );
   return { isOpened, remove: () => rm(folder, { recursive: true, force: true }) };
 }
+
+export const escapeHtml = (text: string): string =>
+  text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);

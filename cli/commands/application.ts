@@ -42,6 +42,7 @@ export const addApplication = defineCommand(
     },
   },
   async ({ io, target, options, report }) => {
+    const { clientSecretStdin: fromStdin, clientSecretFile: file, check } = options;
     const isLocal = target.kind === 'local';
     if (!isLocal && options.baseUrl !== undefined) {
       throw new UsageError(
@@ -50,41 +51,30 @@ export const addApplication = defineCommand(
     }
     const given = {
       clientId: options.clientId,
-      ...(isLocal ? checkedOptions({ baseUrl: partnerBaseUrl }, options) : {}),
+      ...(isLocal && checkedOptions({ baseUrl: partnerBaseUrl }, options)),
     };
-    const clientSecret = await readSecret(io, {
-      what: 'client secret',
-      option: '--client-secret',
-      fromStdin: options.clientSecretStdin,
-      file: options.clientSecretFile,
-    });
+    const source = { what: 'client secret', option: '--client-secret', fromStdin, file };
+    const clientSecret = await readSecret(io, source);
     await withBridge(
       target,
       async ({ functions }, place) => {
         await functions.storeApplication({ ...given, clientSecret });
-        if (options.check) {
-          await functions.checkApplication().catch((error: unknown) => {
-            throw sayingStored(explained(error, place));
-          });
-        }
+        if (!check) return;
+        await functions.checkApplication().catch((cause: unknown) => {
+          const error = explained(cause, place);
+          if (!(error instanceof CommandError)) throw error;
+          const stored = 'The given credentials are stored nevertheless, until you replace them.';
+          throw new CommandError(`${error.message}. ${stored}`, { cause });
+        });
       },
       { create: true },
     );
     report(
-      { ...given, stored: true, ...(options.check ? { accepted: true } : {}) },
+      { ...given, stored: true, ...(check && { accepted: true }) },
       `Stored the application's credentials in ${isLocal ? target.dir : `stack ${textOfPlace(target)}`}.`,
-      ...(options.check ? ['The partner service accepts them.'] : []),
+      ...(check ? ['The partner service accepts them.'] : []),
       `Next: \`${commandFor(target, 'connect NAME')}\``,
     );
     return exitCodes.done;
   },
 );
-
-/** The credentials were stored before the service was asked. */
-function sayingStored(error: Error): Error {
-  if (!(error instanceof CommandError)) return error;
-  return new CommandError(
-    `${error.message}. The given credentials are stored nevertheless, until you replace them.`,
-    { cause: error },
-  );
-}

@@ -25,8 +25,7 @@ import {
 } from '../shared/options.ts';
 import { readSecret } from '../shared/secret-input.ts';
 import { commandFor, type Target } from '../shared/target.ts';
-
-const defaultTimeoutSeconds = 300;
+import { are } from '../shared/wording.ts';
 
 const { requiredScope, overlapSeconds, acceptLanguage } = bridgeSettings;
 /**
@@ -38,9 +37,8 @@ const localSettings = {
   overlapSeconds: hidden(option('N', 'seconds before now', settingSchema(overlapSeconds))),
   acceptLanguage: hidden(option('LANGUAGE', 'language', settingSchema(acceptLanguage))),
 };
-
-const callbackUrl = loopbackRedirect(defaultPort);
-/** Options for connecting with a browser. They have no meaning together with a refresh token. */
+const defaultTimeoutSeconds = 300;
+/** They have no meaning together with a refresh token. */
 const browserOptions = {
   open: flag('open the address in a browser here'),
   port: optionalNumber(`where to listen; 0: any free port (default: ${defaultPort})`, 0, 65_535),
@@ -52,8 +50,6 @@ const browserOptions = {
     86_400,
   ),
 };
-
-const nameHelp = 'the name that the partner account has in events';
 /** Options for which a user logs in, or a token is given. */
 const loginOptions = {
   ...browserOptions,
@@ -70,7 +66,7 @@ const options = {
   ...localSettings,
 };
 type ConnectOptions = Checked<typeof options>;
-type ConnectCall = Call<Target, ConnectOptions, { readonly name?: string | undefined }>;
+const nameHelp = 'the name that the partner account has in events';
 
 export const addConnect = defineCommand(
   {
@@ -80,7 +76,7 @@ export const addConnect = defineCommand(
     description:
       'Lets the user of a partner account authorize the application, or reads a refresh token; stores the token pair, ' +
       'and starts polling the feed. A known NAME gets new credentials of the same user, and keeps its cursor.',
-    more: `Register the Callback URL ${callbackUrl} for the
+    more: `Register the Callback URL ${loopbackRedirect(defaultPort)} for the
 application, or name the registered one. More: docs/operate/deploy.md
 Exit code 3: connected, but the first request for the feed failed.
 
@@ -89,12 +85,7 @@ Examples:
   advert-bridge connect main --local .advert-bridge --refresh-token-stdin < token.txt
   advert-bridge connect main --paste --redirect-uri https://example.org/callback
   advert-bridge connect --all --new-history --since 2026-11-20T12:00:00Z`,
-    args: {
-      name: {
-        ...{ syntax: '[NAME]', help: nameHelp },
-        schema: v.optional(partnerAccountName),
-      },
-    },
+    args: { name: { syntax: '[NAME]', help: nameHelp, schema: v.optional(partnerAccountName) } },
     options,
   },
   async (call) => {
@@ -107,29 +98,38 @@ Examples:
     const partnerAccount = args.name;
     if (partnerAccount === undefined || given.all)
       throw new UsageError(given.all ? '--all goes with --new-history' : `NAME is missing: ${nameHelp}`);
-    const { since, sameUser, newUser, refreshTokenStdin, refreshTokenFile } = given;
-    if (sameUser && newUser) {
+    const { since } = given;
+    if (given.sameUser && given.newUser) {
       throw new UsageError('--same-user and --new-user contradict each other: leave one of them out');
     }
     const user: UserChoice = {
-      partnerAccount,
-      since,
-      sameUser: sameUser || undefined,
-      newUser: newUser || undefined,
+      ...{ partnerAccount, since },
+      sameUser: given.sameUser || undefined,
+      newUser: given.newUser || undefined,
     };
-    const isByBrowser = !refreshTokenStdin && refreshTokenFile === undefined;
+    const isByBrowser = !given.refreshTokenStdin && given.refreshTokenFile === undefined;
     const connect = isByBrowser ? await byBrowser(io, user, given) : await byRefreshToken(io, user, given);
-    if (since !== undefined && Date.parse(since) > Date.now()) say(io, futureText(since));
+    if (since !== undefined && Date.parse(since) > Date.now()) {
+      say(
+        io,
+        `Note: ${since} is in the future by this machine's clock; changes before that time will be missed.`,
+      );
+    }
 
     const work = async (bridge: Bridge, place: Place) => {
       const account = await connect(bridge, place);
-      report(account, ...connectedLines(target, account, { since, isDelivering: bridge.isDelivering() }));
+      report(
+        account,
+        ...connectedLines(account, since),
+        ...(bridge.isDelivering() ? [] : [`Next: \`${commandFor(target, 'run')}\``]),
+        `To see whether all is right: \`${commandFor(target, 'doctor')}\``,
+      );
       for (const line of leftLines(target, account)) say(io, line);
       // Printed separately: the account is already connected, whatever happens next.
-      if (!account.isNew) {
-        const { redriven } = await redriveDeadLetters(bridge, { partnerAccount });
-        if (redriven.length > 0) say(io, redrivenText(redriven.length));
-      }
+      const { redriven } = account.isNew
+        ? { redriven: [] }
+        : await redriveDeadLetters(bridge, { partnerAccount });
+      if (redriven.length > 0) say(io, `${redriven.length} of its dead letters are back in the queue.`);
       return account.feed.kind === 'read' ? exitCodes.done : exitCodes.needsPerson;
     };
     return withBridge(target, work, { settings: given });
@@ -137,27 +137,30 @@ Examples:
 );
 
 /** After a restore: a new generation of NAME, or of every partner account, with the token that is stored. */
-async function withNewHistory({ target, args: { name }, options, report }: ConnectCall): Promise<ExitCode> {
-  const { since, all } = options;
-  const stray = givenOf(loginOptions, options);
+async function withNewHistory({
+  target,
+  args: { name },
+  options: given,
+  report,
+}: Call<Target, ConnectOptions, { readonly name?: string | undefined }>): Promise<ExitCode> {
+  const stray = givenOf(loginOptions, given);
   if (stray !== undefined) throw new UsageError(`${optionOf(stray)} does not go with --new-history`);
-  if ((name === undefined) !== all) throw new UsageError('--new-history: give one NAME, or --all');
+  if ((name === undefined) !== given.all) throw new UsageError('--new-history: give one NAME, or --all');
   return withBridge(target, async (bridge) => {
     await requireKnown(bridge.partnerAccounts, name);
-    const names =
-      name === undefined ? (await bridge.partnerAccounts.list()).map((each) => each.name) : [name];
+    const accounts = name === undefined ? await bridge.partnerAccounts.list() : [{ name }];
     const begun: NewHistory[] = [];
     const stopped: string[] = [];
-    for (const each of names) {
-      const history = await beginNewHistory(bridge, each, since);
+    for (const each of accounts) {
+      const history = await beginNewHistory(bridge, each.name, given.since);
       if (history) begun.push(history);
-      else stopped.push(each);
+      else stopped.push(each.name);
     }
     report(
       { partnerAccounts: begun, stopped },
       ...begun.map(
-        (one) =>
-          `${one.partnerAccount}: a new history begins (generation ${one.generation}); its feed is read from ${one.since}.`,
+        ({ partnerAccount, generation, since }) =>
+          `${partnerAccount}: a new history begins (generation ${generation}); its feed is read from ${since}.`,
       ),
       ...stopped.map((each) => `${each} is stopped. Connect it again: \`${connectCommand(target, each)}\``),
       ...(begun.length > 0
@@ -188,31 +191,23 @@ async function byBrowser(
   user: UserChoice,
   { port, redirectUri, paste, open, timeoutSeconds = defaultTimeoutSeconds }: ConnectOptions,
 ): Promise<Connect> {
-  if (paste && port === 0) {
+  if (paste && port === 0)
     throw new UsageError('--port: with --paste nothing listens, so there is no free port to take');
-  }
   const way = paste
-    ? { paste: { redirectUri: redirectUri ?? loopbackRedirect(port ?? defaultPort) } }
-    : { listen: listenAt(port, redirectUri) };
+    ? { pasteFrom: redirectUri ?? loopbackRedirect(port ?? defaultPort) }
+    : listenAt(port, redirectUri);
   const { connectByCode } = await import('../authorize/authorize.ts');
-  return (bridge, place) =>
-    connectByCode(io, { bridge, place }, { user, way, openBrowser: open, timeoutSeconds });
+  return (bridge, place) => connectByCode(io, { bridge, place }, { user, way, open, timeoutSeconds });
 }
 
 /** The first of `options` that is set. */
 const givenOf = (options: object, given: Readonly<Record<string, unknown>>): string | undefined =>
   Object.keys(options).find((name) => given[name] !== undefined && given[name] !== false);
 
-const futureText = (since: string): string =>
-  `Note: ${since} is in the future by this machine's clock; changes before that time will be missed.`;
-
-const redrivenText = (number: number): string => `${number} of its dead letters are back in the queue.`;
-
 /** The summary of a connected account. */
 function connectedLines(
-  target: Target,
   { partnerAccount, scope, tokenExpiresAt, isNew, feed }: ConnectedAccount,
-  { since, isDelivering }: { readonly since: string | undefined; readonly isDelivering: boolean },
+  since: string | undefined,
 ): string[] {
   const detail = `scope ${scope === '' ? 'unknown' : printableLine(scope)}, token until ${tokenExpiresAt}`;
   const lines = isNew
@@ -224,22 +219,15 @@ function connectedLines(
     );
   }
   if (feed.kind === 'read') {
-    const changed = `${feed.listed}${feed.hasMore ? ' or more' : ''}`;
-    const adverts = feed.listed === 1 && !feed.hasMore ? 'advert has' : 'adverts have';
-    lines.push(
-      `Its feed answers: ${feed.listed === 0 ? 'no advert has' : `${changed} ${adverts}`} changed lately.`,
-    );
+    const adverts = are(feed.listed, 'advert has', 'adverts have');
+    lines.push(`Its feed answers: ${adverts} changed lately${feed.hasMore ? ', or more' : ''}.`);
   }
-  if (!isDelivering) lines.push(`Next: \`${commandFor(target, 'run')}\``);
-  lines.push(`To see whether all is right: \`${commandFor(target, 'doctor')}\``);
   return lines;
 }
 
 /** What the operator should do next; also printed with --json. */
-function leftLines(
-  target: Target,
-  { partnerAccount, isNew, userUnverified, feed }: ConnectedAccount,
-): string[] {
+function leftLines(target: Target, account: ConnectedAccount): string[] {
+  const { partnerAccount, isNew, userUnverified, feed } = account;
   const lines: string[] = [];
   if (userUnverified !== undefined) {
     lines.push(
@@ -249,10 +237,11 @@ function leftLines(
     );
   }
   if (feed.kind === 'failed') {
+    const reason = printableLine(feed.reason);
     lines.push(
       feed.fault === 'operator-paused'
-        ? `Its feed was not polled: ${printableLine(feed.reason)}. To end the pause: \`${commandFor(target, 'resume [NAME]')}\``
-        : `The first request for its feed failed (${feed.fault}): ${printableLine(feed.reason)}. Its credentials are stored` +
+        ? `Its feed was not polled: ${reason}. To end the pause: \`${commandFor(target, 'resume [NAME]')}\``
+        : `The first request for its feed failed (${feed.fault}): ${reason}. Its credentials are stored` +
             `${isNew ? ' and its feed is registered' : ''}; polling tries again, and ` +
             `\`${commandFor(target, `status ${partnerAccount}`)}\` shows how it goes.`,
     );

@@ -28,19 +28,18 @@ export const addDisconnect = defineCommand(
     if (asks) requireTerminal(io, '--forget');
     await withBridge(target, async ({ partnerAccounts: accounts, functions }) => {
       await requireKnown(accounts, name);
-      if (asks) {
-        await confirm(io, `Forget ${name}? Its cursor, history and books are removed permanently.`);
-      }
+      if (asks) await confirm(io, `Forget ${name}? Its cursor, history and books are removed permanently.`);
       if (!(await functions.disconnect(name, { forget })))
         throw unknownAccount(await accountsBeside(accounts, name));
     });
-    const kept = [
-      `Disconnected ${name}: its credentials are removed, its cursor and history are kept.`,
-      `To connect it again: \`${connectCommand(target, name)}\``,
-    ];
     report(
       { partnerAccount: name, disconnected: true, forgotten: forget },
-      ...(forget ? [`Disconnected ${name}, and forgot its cursor, history and books.`] : kept),
+      ...(forget
+        ? [`Disconnected ${name}, and forgot its cursor, history and books.`]
+        : [
+            `Disconnected ${name}: its credentials are removed, its cursor and history are kept.`,
+            `To connect it again: \`${connectCommand(target, name)}\``,
+          ]),
     );
     return exitCodes.done;
   },

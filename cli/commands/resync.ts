@@ -1,24 +1,19 @@
 import * as v from 'valibot';
 import { UsageError } from '../../operations/errors.ts';
-import { type Resynced, resync } from '../../operations/resync.ts';
+import { resync } from '../../operations/resync.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
-import { connectedAccount, waitingLine } from '../bridge/connected-account.ts';
-import { withBridge } from '../bridge/open.ts';
+import { catchUp } from '../bridge/catch-up.ts';
 import { defineCommand } from '../shared/command.ts';
 import { exitCodes } from '../shared/io.ts';
 import { durationOption, momentOption, nameArgument, option } from '../shared/options.ts';
-import { withProgress } from '../shared/progress.ts';
 import { count } from '../shared/wording.ts';
 
-/** How long ago, or a time. */
+const ago = v.pipe(
+  durationOption,
+  v.transform((ms) => toInstant(Date.now() - ms)),
+);
 const sinceOption = v.union(
-  [
-    v.pipe(
-      durationOption,
-      v.transform((ms) => toInstant(Date.now() - ms)),
-    ),
-    momentOption,
-  ],
+  [ago, momentOption],
   'expected how long ago, such as 2h, or a time with its zone, such as 2026-11-20T12:00:00Z',
 );
 
@@ -47,42 +42,33 @@ Examples:
       ),
     },
   },
-  async ({ io, target, args: { name }, options: { since }, report }) => {
-    if (Date.parse(since) > Date.now()) {
-      throw new UsageError(`--since: ${since} is in the future by this machine's clock`);
+  async ({ io, target, args: { name }, options, report }) => {
+    if (Date.parse(options.since) > Date.now()) {
+      throw new UsageError(`--since: ${options.since} is in the future by this machine's clock`);
     }
     const signal = io.untilStopped();
-    const [result, next] = await withBridge(
-      target,
-      async (bridge) => {
-        await connectedAccount(bridge, name, target);
-        const ended = await withProgress(io, (show) =>
-          resync(bridge, name, since, {
-            signal,
-            onProgress: (listed, waitsFor) => show(progressText(listed, waitsFor)),
-          }),
-        );
-        return [ended, await waitingLine(bridge, target, name)] as const;
-      },
-      { isCatchUp: true },
+    const waits = {
+      feed: ', waiting for the bridge to finish its own reading of the feed',
+      queue: ', waiting for the queue to empty',
+    };
+    const [result, next] = await catchUp(io, target, name, (bridge, _key, show) =>
+      resync(bridge, name, options.since, {
+        signal,
+        onProgress: (listed, waitsFor) =>
+          show(`${count(listed)} adverts listed${waitsFor ? waits[waitsFor] : ''}`),
+      }),
     );
-    report({ partnerAccount: name, ...result }, ...resyncedLines(name, result, next));
-    return result.finished ? exitCodes.done : exitCodes.needsPerson;
+    const { since, listed, finished } = result;
+    const stopped =
+      listed === 0
+        ? 'Stopped before anything was changed.'
+        : `Stopped after ${count(listed)} adverts: the bridge continues from there.`;
+    report(
+      { partnerAccount: name, ...result },
+      ...(finished
+        ? [`Read the feed of ${name} again since ${since}: ${count(listed)} adverts are fetched again.`, next]
+        : [stopped]),
+    );
+    return finished ? exitCodes.done : exitCodes.needsPerson;
   },
 );
-
-function progressText(listed: number, waitsFor: 'feed' | 'queue' | undefined): string {
-  if (waitsFor === 'feed') return 'waiting for the bridge to finish its own reading of the feed';
-  return `${count(listed)} adverts listed${waitsFor ? ', waiting for the queue to empty' : ''}`;
-}
-
-function resyncedLines(name: string, { since, listed, finished }: Resynced, next: string): string[] {
-  if (finished) {
-    return [
-      `Read the feed of ${name} again since ${since}: ${count(listed)} adverts are fetched again.`,
-      next,
-    ];
-  }
-  if (listed === 0) return ['Stopped before anything was changed.'];
-  return [`Stopped after ${count(listed)} adverts: the bridge continues from there.`];
-}

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import type { Sandbox } from '../../sandbox/server.ts';
 import { defineCommand } from '../shared/command.ts';
 import { exitCodes, say } from '../shared/io.ts';
 import { number } from '../shared/options.ts';
@@ -38,33 +37,28 @@ export const addSandbox = defineCommand(
       throw listenError(cause, options.port, 'Choose another with --port, or any free one with --port 0');
     });
     const { url, port, application, users } = sandbox;
-    report({ url, port, application, users, control: `${url}/_sandbox/` }, sandboxText(sandbox));
+    const bridge = programName();
+    const at = '--local .advert-bridge';
+    const connects = users.map(
+      ({ name, refreshToken }) =>
+        `  printf %s ${refreshToken} | ${bridge} connect ${name} ${at} --refresh-token-stdin\n`,
+    );
+    report(
+      { url, port, application, users, control: `${url}/_sandbox/` },
+      `The sandbox partner service listens on ${url} (Ctrl-C ends it)
+Its control lists its calls: ${url}/_sandbox/
+
+In another terminal:
+
+  printf %s ${application.clientSecret} | ${bridge} application ${at} --base-url ${url} \\
+    --client-id ${application.clientId} --client-secret-stdin
+${connects.join('')}  ${bridge} connect NAME ${at} --open       (as a user: on the consent page, in a browser)
+  curl -s -d '{"method":"createAdverts","args":[5]}' ${url}/_sandbox/       (the feed shows them after some seconds)
+  ${bridge} run ${at} --until-idle
+  ${bridge} status ${at}`,
+    );
     if (!stopped.aborted) await once(stopped, 'abort');
     await sandbox.close();
     return exitCodes.done;
   },
 );
-
-const folder = '.advert-bridge';
-
-/** How to use a running sandbox: its credentials, and commands to copy. */
-function sandboxText({ url, application, users }: Sandbox): string {
-  const { clientId, clientSecret } = application;
-  const bridge = programName();
-  const connects = users.map(
-    ({ name, refreshToken }) =>
-      `  printf %s ${refreshToken} | ${bridge} connect ${name} --local ${folder} --refresh-token-stdin`,
-  );
-  return `The sandbox partner service listens on ${url} (Ctrl-C ends it)
-Its control lists its calls: ${url}/_sandbox/
-
-In another terminal:
-
-  printf %s ${clientSecret} | ${bridge} application --local ${folder} --base-url ${url} \\
-    --client-id ${clientId} --client-secret-stdin
-${connects.join('\n')}
-  ${bridge} connect NAME --local ${folder} --open       (as a user: on the consent page, in a browser)
-  curl -s -d '{"method":"createAdverts","args":[5]}' ${url}/_sandbox/       (the feed shows them after some seconds)
-  ${bridge} run --local ${folder} --until-idle
-  ${bridge} status --local ${folder}`;
-}

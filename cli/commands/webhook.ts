@@ -11,7 +11,6 @@ import { defineCommand } from '../shared/command.ts';
 import { exitCodes } from '../shared/io.ts';
 import { flag, option, text } from '../shared/options.ts';
 import { readSecret } from '../shared/secret-input.ts';
-import type { Target } from '../shared/target.ts';
 import { webhookCommand } from '../shared/target.ts';
 import { count } from '../shared/wording.ts';
 
@@ -51,11 +50,12 @@ Examples:
   },
   async ({ io, target, args, options, report, answer }) => {
     const url = await webhookFrom(io, { url: args.url, file: options.webhookFile });
-    const webhook = url && shownUrl(url);
     const { secretStdin: fromStdin, secretFile: file, forget, keepOld, dropOld, format } = options;
     const givesSecret = fromStdin || file !== undefined;
     const changes = keepOld || dropOld || format !== undefined;
     if (keepOld && (dropOld || !givesSecret)) throw new UsageError('--keep-old goes with a new secret alone');
+    if (forget && (givesSecret || changes))
+      throw new UsageError('--forget takes no secret and no other option');
     if (url === undefined) {
       if (givesSecret || changes || forget) throw new UsageError('URL is missing: which webhook is meant');
       const all = await withLocal(target, async ({ state: { webhooks } }) =>
@@ -65,67 +65,49 @@ Examples:
           return { url: shownUrl(each), waiting, oldest: since, givenUp, format, secrets: secrets.length };
         }),
       );
-      answer({ webhooks: all }, ...allLines(all));
-    } else if (forget) {
-      if (givesSecret || changes) throw new UsageError('--forget takes no secret and no other option');
-      const events = await withLocal(target, async ({ state }) => state.webhooks.forget(url));
-      report({ webhook, forgotten: true, events }, forgottenText(url, events));
-    } else if (!givesSecret && changes) {
-      await withLocal(target, async ({ state: { webhooks } }) => {
-        if (!webhooks.signing(url)) throw new CommandError(noSecretText(target, url));
-        if (dropOld) await webhooks.dropOldSecret(url);
-        if (format) await webhooks.writeFormat(url, format);
-      });
-      report({ webhook, stored: true }, changedText(url, { dropOld, format }));
-    } else {
-      const given = { what: 'webhook secret', option: '--secret', fromStdin, file };
-      const secret = webhookSecret(await readSecret(io, given));
-      if (!secret) {
-        throw new CommandError(
-          'the webhook secret has to be whsec_ and 24 to 64 random bytes in Base64, such as `openssl rand -base64 32` ' +
-            'gives. Nothing was stored',
-        );
-      }
-      await withLocal(target, async ({ state: { webhooks } }) => {
-        await webhooks.writeSecret(url, secret, { keepOld });
-        if (format) await webhooks.writeFormat(url, format);
-      });
-      report({ webhook, stored: true }, ...storedLines(target, url));
+      const lines = all.map(({ url, waiting, oldest, givenUp, format, secrets }) =>
+        [
+          `${url}: ${count(waiting)} events wait${oldest === null ? '' : ` (the oldest since ${oldest})`}`,
+          `${count(givenUp)} were given up`,
+          ...(format === 'event' ? [] : [`format ${format}`]),
+          ...(secrets > 1 ? ['signed with two secrets'] : []),
+        ].join(', '),
+      );
+      answer({ webhooks: all }, ...(all.length === 0 ? ['No webhook is known.'] : lines));
+      return exitCodes.done;
     }
+    const webhook = shownUrl(url);
+    if (forget) {
+      const events = await withLocal(target, async ({ state }) => state.webhooks.forget(url));
+      const said = `Forgot ${webhook}, and ${count(events)} events that waited for it.`;
+      report({ webhook, forgotten: true, events }, said);
+      return exitCodes.done;
+    }
+    const given = { what: 'webhook secret', option: '--secret', fromStdin, file };
+    const secret = givesSecret || !changes ? webhookSecret(await readSecret(io, given)) : 'kept';
+    if (!secret) {
+      throw new CommandError(
+        'the webhook secret has to be whsec_ and 24 to 64 random bytes in Base64, such as `openssl rand -base64 32` ' +
+          'gives. Nothing was stored',
+      );
+    }
+    await withLocal(target, async ({ state: { webhooks } }) => {
+      if (secret !== 'kept') await webhooks.writeSecret(url, secret, { keepOld });
+      else if (!webhooks.signing(url)) throw new CommandError(noSecretText(target, url));
+      if (dropOld) await webhooks.dropOldSecret(url);
+      if (format) await webhooks.writeFormat(url, format);
+    });
+    report(
+      { webhook, stored: true },
+      ...(secret === 'kept'
+        ? []
+        : [
+            `Stored the secret of ${webhook}.`,
+            `It gets the events of a run that names it: ${webhookCommand(target, url, (shown) => `run --webhook ${shown}`)}`,
+          ]),
+      ...(dropOld ? [`Events to ${webhook} are signed with the newest secret only.`] : []),
+      ...(format ? [`Events to ${webhook} are sent in the format ${format}.`] : []),
+    );
     return exitCodes.done;
   },
 );
-
-const storedLines = (target: Target, url: string): string[] => [
-  `Stored the secret of ${shownUrl(url)}.`,
-  `It gets the events of a run that names it: ${webhookCommand(target, url, (shown) => `run --webhook ${shown}`)}`,
-];
-
-const changedText = (
-  url: string,
-  { dropOld, format }: { dropOld: boolean; format?: string | undefined },
-): string =>
-  [
-    ...(dropOld ? [`Events to ${shownUrl(url)} are signed with the newest secret only.`] : []),
-    ...(format ? [`Events to ${shownUrl(url)} are sent in the format ${format}.`] : []),
-  ].join(' ');
-
-const forgottenText = (url: string, events: number): string =>
-  `Forgot ${shownUrl(url)}, and ${count(events)} events that waited for it.`;
-
-interface Waiting {
-  readonly url: string;
-  readonly waiting: number;
-  readonly oldest: string | null;
-  readonly givenUp: number;
-  readonly format: string;
-  readonly secrets: number;
-}
-
-function allLines(webhooks: readonly Waiting[]): string[] {
-  if (webhooks.length === 0) return ['No webhook is known.'];
-  return webhooks.map(({ url, waiting, oldest, givenUp, format, secrets }) => {
-    const since = oldest === null ? '' : ` (the oldest since ${oldest})`;
-    return `${url}: ${count(waiting)} events wait${since}, ${count(givenUp)} were given up${format === 'event' ? '' : `, format ${format}`}${secrets > 1 ? ', signed with two secrets' : ''}`;
-  });
-}

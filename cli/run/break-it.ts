@@ -1,11 +1,11 @@
 import type { Breaks } from '../../console/breaks.ts';
 import type { Sandbox } from '../../sandbox/server.ts';
 import { quoted } from '../../shared/domain/text.ts';
-import type { RunProcess } from './run-process.ts';
 
 export interface BreakItOptions {
   readonly sandbox: Pick<Sandbox, 'url' | 'control'>;
-  readonly run: RunProcess;
+  /** The process of the bridge. */
+  readonly run: { pid(): number | undefined; start(): void; end(signal: 'SIGKILL'): Promise<void> };
   /** The user authorizes the application again. */
   readonly reconnect: () => Promise<void>;
   /** The command that does the same as {@link reconnect}, and the one that starts the bridge. */
@@ -17,8 +17,7 @@ interface Way {
   /** Whether it is broken now. */
   readonly isOn: () => boolean;
   readonly command: () => string;
-  readonly begin: () => unknown;
-  readonly end: () => unknown;
+  readonly toggle: () => unknown;
 }
 
 /** What can go wrong with the demo's bridge, and how each ends. */
@@ -35,12 +34,9 @@ export function createBreaks({ sandbox, run, reconnect, commands }: BreakItOptio
       says,
       isOn: () => id !== undefined,
       command: () => (id === undefined ? call('faults.add', fault) : call('faults.remove', id)),
-      begin: () => {
-        id = control.faults.add(fault);
-      },
-      end: () => {
-        control.faults.remove(id ?? 0);
-        id = undefined;
+      toggle() {
+        if (id === undefined) id = control.faults.add(fault);
+        else id = void control.faults.remove(id);
       },
     };
   }
@@ -66,28 +62,23 @@ export function createBreaks({ sandbox, run, reconnect, commands }: BreakItOptio
       says: 'The user of main withdraws the authorization. Its account stops and keeps its place until it is connected again.',
       isOn: () => isRevoked,
       command: () => (isRevoked ? commands.reconnect : call('revoke')),
-      begin: () => {
-        control.revoke();
-        isRevoked = true;
-      },
-      end: async () => {
-        await reconnect();
-        isRevoked = false;
+      async toggle() {
+        if (isRevoked) await reconnect();
+        else control.revoke();
+        isRevoked = !isRevoked;
       },
     },
     'Cursor rejected': {
       says: 'The service forgets where the bridge was. It reads its feed again from its last success, and repeats no event.',
       isOn: () => false,
       command: () => call('invalidateCursors'),
-      begin: () => control.invalidateCursors(),
-      end: () => undefined,
+      toggle: () => control.invalidateCursors(),
     },
     'Process killed': {
       says: 'As by a crash or a power cut (SIGKILL). Started again, the bridge goes on where it was.',
       isOn: () => run.pid() === undefined,
       command: () => (run.pid() === undefined ? commands.run : `kill -9 ${run.pid()}`),
-      begin: () => run.end('SIGKILL'),
-      end: () => run.start(),
+      toggle: () => (run.pid() === undefined ? run.start() : run.end('SIGKILL')),
     },
   };
 
@@ -99,7 +90,7 @@ export function createBreaks({ sandbox, run, reconnect, commands }: BreakItOptio
     async toggle(name) {
       const way = ways[name];
       if (!way) throw new RangeError(`there is nothing named ${name} to break`);
-      await (way.isOn() ? way.end() : way.begin());
+      await way.toggle();
     },
   };
 }

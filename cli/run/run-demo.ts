@@ -1,18 +1,21 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { createInterface } from 'node:readline';
 import type { Writable } from 'node:stream';
 import { startConsole } from '../../console/console.ts';
-import type { AccountStatus } from '../../operations/account-status.ts';
 import type { Bridge } from '../../operations/bridge.ts';
 import { readStatus } from '../../operations/status.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { type Sandbox, startSandbox } from '../../sandbox/server.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { Secret } from '../../shared/domain/secret.ts';
+import { type Counters, sumOf } from '../../shared/ports/store.ts';
 import { withBridge } from '../bridge/open.ts';
 import { eventOutput } from '../shared/event-output.ts';
-import { type ExitCode, exitCodes, type Io, say } from '../shared/io.ts';
+import { type ExitCode, exitCodes, type Io, print, say } from '../shared/io.ts';
 import { checkedOptions, optionOf, schemasOf } from '../shared/options.ts';
 import { thisProgram } from '../shared/program.ts';
 import { commandFor, type LocalTarget } from '../shared/target.ts';
@@ -20,7 +23,6 @@ import { booksText } from '../shared/wording.ts';
 import { createBreaks } from './break-it.ts';
 import { runOptions } from './options.ts';
 import { runBridge } from './run-bridge.ts';
-import { createRunProcess } from './run-process.ts';
 
 const partnerAccount = 'main';
 /** A second account shows what does not concern it: that the first one was revoked. */
@@ -33,8 +35,6 @@ const settings = {
   overlapSeconds: 10,
   circuitSeconds: 5,
 };
-
-type Books = AccountStatus['books'];
 
 interface Demo {
   readonly io: Io;
@@ -73,8 +73,8 @@ async function connectTo({ url: baseUrl, application, users }: Sandbox, target: 
   await withBridge(target, connect, { settings });
 }
 
-const run = ({ io, target }: Demo, untilIdle: boolean) =>
-  runBridge(io, target, checkedOptions(schemasOf(runOptions), { ...settings, untilIdle }));
+const run = ({ io, target }: Demo) =>
+  runBridge(io, target, checkedOptions(schemasOf(runOptions), { ...settings, untilIdle: true }));
 
 /** Changes adverts until it is stopped, with the bridge in a process of its own, and a console to watch and break it. */
 async function play({ io, target, sandbox }: Demo): Promise<ExitCode> {
@@ -98,7 +98,12 @@ async function play({ io, target, sandbox }: Demo): Promise<ExitCode> {
       ...{ bridge, breaks, place, command, program: thisProgram(), env: io.env, port: 0 },
       ...{ isReadOnly: false, version: packageJson.version, say: (text) => say(io, text) },
     });
-    say(io, startText(started.url, url, id));
+    say(
+      io,
+      `Watch it, and break it: ${started.url}
+Change an advert yourself: curl -d '{"method":"setStatus","args":["${id}","sold"]}' ${url}/_sandbox/
+Each change becomes an event within a few seconds. Ctrl-C ends the demo.\n`,
+    );
     child.start();
     for (let turn = 1; !isOver.aborted; turn += 1) {
       await systemClock.sleep(changeEveryMs, isOver);
@@ -123,10 +128,10 @@ async function makeChanges(demo: Demo, changes: number): Promise<ExitCode> {
   const { io } = demo;
   const { control } = demo.sandbox;
   const ids = control.createAdverts(Math.ceil(changes / 2), { status: 'new' });
-  await run(demo, true);
+  await run(demo);
   for (const id of ids.slice(0, Math.floor(changes / 2))) control.setStatus(id, 'active');
-  const { stopped } = await run(demo, true);
-  if (stopped) say(io, stoppedText);
+  const { stopped } = await run(demo);
+  if (stopped) say(io, '\nThe demo was stopped before everything was delivered.');
   return report(demo, control.changeCount());
 }
 
@@ -138,27 +143,44 @@ async function makeChanges(demo: Demo, changes: number): Promise<ExitCode> {
  */
 async function report({ io, target }: Pick<Demo, 'io' | 'target'>, changes?: number): Promise<ExitCode> {
   const { partnerAccounts } = await withBridge(target, (bridge) => readStatus(bridge, Date.now()));
-  const [first, ...others] = partnerAccounts.map(({ books: ofAccount }) => ofAccount);
-  if (!first) return exitCodes.fault;
-  const books = others.reduce(plus, first);
-  const { listed, events, unchanged, coalesced, unavailable, deadLettered, inFlight } = books;
-  const sum = events + unchanged + coalesced + unavailable + deadLettered + inFlight;
-  const isBalanced = listed === sum && (changes === undefined || (listed === changes && inFlight === 0));
-  say(io, endText(books, isBalanced));
+  const sums = partnerAccounts.reduce<Counters>((sum, { books: own }) => sumOf(sum, { ...own }), {});
+  const books = sums as (typeof partnerAccounts)[number]['books'];
+  const { listed, ...outcomes } = books;
+  const accounted = Object.values(outcomes).reduce((total, value) => total + value, 0);
+  const isWhole = changes === undefined || (listed === changes && books.inFlight === 0);
+  const isBalanced = listed === accounted && isWhole;
+  say(io, `\nbooks: ${booksText({ books })}\n${isBalanced ? 'They balance.' : 'THEY DO NOT BALANCE.'}`);
   return isBalanced ? exitCodes.done : exitCodes.fault;
 }
 
-const plus = (one: Books, other: Books): Books =>
-  Object.fromEntries(
-    Object.entries(one).map(([term, value]) => [term, value + other[term as keyof Books]]),
-  ) as Record<keyof Books, number>;
-
-const startText = (page: string, url: string, advertId: string | undefined): string =>
-  `Watch it, and break it: ${page}
-Change an advert yourself: curl -d '{"method":"setStatus","args":["${advertId}","sold"]}' ${url}/_sandbox/
-Each change becomes an event within a few seconds. Ctrl-C ends the demo.\n`;
-
-const stoppedText = '\nThe demo was stopped before everything was delivered.';
-
-const endText = (books: Books, isBalanced: boolean): string =>
-  `\nbooks: ${booksText({ books })}\n${isBalanced ? 'They balance.' : 'THEY DO NOT BALANCE.'}`;
+/** `run` in a process of its own, which can be killed and started again. What it prints, `io` prints. */
+function createRunProcess({ stdout, stderr, env }: Io, options: readonly string[]) {
+  const [file, ...args] = thisProgram();
+  let child: ChildProcess | undefined;
+  return {
+    /** Undefined while there is none. */
+    pid: (): number | undefined => child?.pid,
+    start(): void {
+      if (child) return;
+      const started = spawn(file, [...args, 'run', ...options], {
+        // As npm sets it: it ends when this process is gone.
+        env: { ...env, npm_lifecycle_event: 'start' },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      child = started;
+      createInterface({ input: started.stdout }).on('line', (line) => print(stdout, `${line}\n`));
+      createInterface({ input: started.stderr }).on('line', (line) => say({ stderr }, line));
+      started.on('error', ({ message }) => say({ stderr }, message));
+      started.on('close', () => {
+        child = undefined;
+      });
+    },
+    /** @returns once it has ended */
+    async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+      if (!child) return;
+      const closed = once(child, 'close');
+      child.kill(signal);
+      await closed;
+    },
+  };
+}

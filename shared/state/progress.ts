@@ -50,23 +50,6 @@ export interface AuditShare {
   readonly from?: string;
 }
 
-export interface SourcePage {
-  /** The IDs as received: not validated, and possibly repeated. */
-  readonly data: readonly unknown[];
-  /** Position of the next page. */
-  readonly next: number;
-}
-
-/** A source of advert IDs for a backfill or an audit. */
-export interface AdvertSource {
-  /** Identifies the source, such as `list` or `file sha256:…`. */
-  readonly name: string;
-  /** Number of its adverts, if it can be known. */
-  readonly total?: () => Promise<number>;
-  /** @returns undefined after the last page */
-  page(position: number): Promise<SourcePage | undefined>;
-}
-
 export interface BackfillKey {
   readonly partnerAccount: string;
   readonly generation: number;

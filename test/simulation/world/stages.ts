@@ -6,7 +6,7 @@ import type { createDrain } from '../../../functions/drain/drain.ts';
 import type { pollFeed } from '../../../functions/drain/poll-feed.ts';
 import type { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import type { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
-import { sampleSource } from '../../../operations/advert-sources.ts';
+import { auditSource } from '../../../operations/advert-sources.ts';
 import type { audit } from '../../../operations/audit.ts';
 import type { readHistory } from '../../../operations/history.ts';
 import type { RefreshOutcome } from '../../../shared/contract/invocations.ts';
@@ -306,7 +306,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       advertHistories: { page: advertHistories.page, read: ports.histories.read },
       settings: async () => ({ maxRequestsPerSecond: plan.requestsPerSecond }),
     };
-    const source = await sampleSource(bridge, key, { size: 299, random });
+    const source = await auditSource(bridge, key, { sample: 299, random });
     return within(started, 1_800_000, () => useCases.audit(bridge, key, source, { signal }));
   }
 

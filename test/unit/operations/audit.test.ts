@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { auditedIds, fullSource, sampleSource } from '../../../operations/advert-sources.ts';
+import { type AdvertSource, auditSource } from '../../../operations/advert-sources.ts';
 import { audit } from '../../../operations/audit.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
 import { advertEvent } from '../../../shared/domain/advert-event.ts';
 import type { AdvertRow } from '../../../shared/state/advert-histories.ts';
-import type { AdvertSource, AuditProgress } from '../../../shared/state/progress.ts';
+import type { AuditProgress } from '../../../shared/state/progress.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 
@@ -17,6 +17,7 @@ describe('an audit', () => {
   /** The messages that no worker has taken, and when the others were sent. */
   let waiting: ChangedAdvert[];
   let sentAt: number[];
+  let ids = 0;
   let service: Record<string, string>;
   let isDelivering: boolean;
   let stop: AbortController;
@@ -39,29 +40,19 @@ describe('an audit', () => {
   async function settle(message: ChangedAdvert): Promise<void> {
     const { advertId } = message;
     const row = (await state.advertHistories.read(owner(advertId))) ?? firstRow;
+    const write = (more: Partial<AdvertRow>) =>
+      state.advertHistories.write(owner(advertId), { ...row, ...more });
     const status = service[advertId] ?? null;
-    const next = { ...row, by: message.key };
-    if (givenUp.includes(advertId))
-      return void (await state.advertHistories.write(owner(advertId), {
-        ...row,
-        tries: 5,
-      }));
-    if (row.sequence > 0 && row.status === status)
-      return void (await state.advertHistories.write(owner(advertId), next));
-    const sequence = row.sequence + 1;
-    const event = advertEvent(message, {
-      status,
-      previousStatus: row.status,
-      sequence,
-      observedAt: clock.now(),
-      bridge: 'Test',
-    });
-    await state.advertHistories.write(owner(advertId), {
-      ...next,
-      sequence,
-      status,
-      envelope: JSON.stringify(event),
-    });
+    if (givenUp.includes(advertId)) await write({ tries: 5 });
+    else if (row.sequence > 0 && row.status === status) await write({ by: message.key });
+    else {
+      const sequence = row.sequence + 1;
+      const seen = { status, previousStatus: row.status, sequence, observedAt: clock.now(), bridge: 'Test' };
+      await write({
+        ...{ by: message.key, sequence, status },
+        envelope: JSON.stringify(advertEvent(message, seen)),
+      });
+    }
   }
 
   async function publish(statuses: Record<string, string>): Promise<void> {
@@ -93,17 +84,14 @@ describe('an audit', () => {
     },
     deadLetters: state.deadLetters,
     clock,
-    newId: (() => {
-      let ids = 0;
-      return () => `id-${++ids}-${clock.now()}`;
-    })(),
+    newId: () => `id-${++ids}`,
     isDelivering: () => isDelivering,
     settings: async () => ({ maxRequestsPerSecond: 10 }),
     depthLagMs: 0,
   });
   const run = (source: AdvertSource) => audit(bridge(), key, source, { signal: stop.signal });
-  const ofIds = async (ids: readonly string[]) => run(await auditedIds(bridge(), ids));
-  const sample = (size: number) => sampleSource(bridge(), key, { size, random: Math.random });
+  const ofIds = async (ids: readonly string[]) => run(await auditSource(bridge(), key, { ids }));
+  const sample = (size: number) => auditSource(bridge(), key, { sample: size, random: Math.random });
   const found = ({ equal, differing, neverPublished, unsettled }: AuditProgress) => ({
     equal,
     differing,
@@ -216,10 +204,12 @@ describe('an audit', () => {
     ];
     const list: AdvertSource = {
       name: 'list',
-      page: async (position) => pages[position] && { data: pages[position], next: position + 1 },
+      async *pages(from) {
+        for (const [index, data] of pages.slice(from).entries()) yield { data, next: from + index + 1 };
+      },
     };
 
-    const { progress } = await run(await fullSource(bridge(), key, list));
+    const { progress } = await run(await auditSource(bridge(), key, { list }));
 
     expect(found(progress)).toMatchObject({ equal: 2, differing: [], neverPublished: ['5', '6'] });
   });
@@ -228,7 +218,7 @@ describe('an audit', () => {
     const ids = Array.from({ length: 50 }, (_, index) => String(index + 1));
     await publish(Object.fromEntries(ids.map((id) => [id, 'active'])));
     service['1'] = 'limited';
-    const { end, progress } = await audit(bridge(), key, await auditedIds(bridge(), ids), {
+    const { end, progress } = await audit(bridge(), key, await auditSource(bridge(), key, { ids }), {
       signal: stop.signal,
       onProgress: ({ listed }) => listed >= 40 && stop.abort(),
     });

@@ -1,0 +1,100 @@
+/** What backfill, audit and resync have in common. */
+import { text as textOf } from 'node:stream/consumers';
+import * as v from 'valibot';
+import type { Bridge } from '../../operations/bridge.ts';
+import { accountsBeside, CommandError, unknownAccount } from '../../operations/errors.ts';
+import { advertIdPattern } from '../../shared/contract/checks.ts';
+import { stopOf } from '../../shared/domain/partner-account.ts';
+import type { BackfillKey } from '../../shared/state/progress.ts';
+import type { Io } from '../shared/io.ts';
+import { number, option } from '../shared/options.ts';
+import { withProgress } from '../shared/progress.ts';
+import { readTextFile } from '../shared/secret-input.ts';
+import { commandFor, type Target } from '../shared/target.ts';
+import { are, count, duration, timeFor } from '../shared/wording.ts';
+import { withBridge } from './open.ts';
+
+/**
+ * Calls `work` for a connected account, with a progress line.
+ *
+ * @returns its result, and what waits in the queue then with the next command: `run`, or where it is at work, `status`
+ * @throws {UsageError} for a partner account that is not known
+ * @throws {CommandError} for an account whose feed and adverts cannot be read now
+ */
+export function catchUp<R>(
+  io: Io,
+  target: Target,
+  name: string,
+  work: (bridge: Bridge, key: BackfillKey, show: (line: string) => void) => Promise<R>,
+): Promise<[result: R, next: string]> {
+  return withBridge(
+    target,
+    async (bridge) => {
+      const account = await bridge.partnerAccounts.read(name);
+      if (!account) throw unknownAccount(await accountsBeside(bridge.partnerAccounts, name));
+      const stop = stopOf(account);
+      if (stop) {
+        throw new CommandError(
+          `partner account ${name} is stopped (${stop.reason}). Connect it again first: ` +
+            `\`${commandFor(target, `connect ${name} --refresh-token-stdin`)}\``,
+        );
+      }
+      const key = { partnerAccount: name, generation: account.generation };
+      const result = await withProgress(io, (show) => work(bridge, key, show));
+      const { maxRequestsPerSecond } = await bridge.settings();
+      const waiting = await bridge.queue.depth(name);
+      const next = commandFor(target, bridge.isDelivering() ? `status ${name}` : 'run');
+      const says = `${are(waiting, 'message waits', 'messages wait')}${timeFor(waiting, maxRequestsPerSecond)}`;
+      return [result, `${says}. Next: \`${next}\``];
+    },
+    { isCatchUp: true },
+  );
+}
+
+/** Such as `200 of 1,000 adverts listed, 80 s left at 10/s`. */
+export function walkText(done: number, total: number | undefined, verb: string, perSecond: number): string {
+  if (total === undefined) return `${count(done)} adverts ${verb}`;
+  const left = `${duration((total - done) / perSecond)} left at ${perSecond}/s`;
+  return `${count(done)} of ${count(total)} adverts ${verb}, ${left}`;
+}
+
+const maxFlaws = 10;
+
+/**
+ * Reads IDs from a file, one per line; `-` is standard input.
+ *
+ * @throws {CommandError} if it cannot be read or a line is not an ID; then no ID is queued
+ */
+export async function readIds(io: Io, file: string): Promise<readonly string[]> {
+  const text = file === '-' ? await textOf(io.stdin) : await readTextFile(file, `IDs (${file})`);
+  const lines = text.split(/\r?\n/).map((line) => line.trim());
+  const wrong = lines.flatMap((line, index) =>
+    line === '' || advertIdPattern.test(line) ? [] : [index + 1],
+  );
+  if (wrong.length > 0) {
+    const more = wrong.length > maxFlaws ? ` and ${wrong.length - maxFlaws} more` : '';
+    throw new CommandError(
+      `${file === '-' ? 'standard input' : file} must contain one advert ID of 1 to 20 digits per line. ` +
+        `Something else is on line ${wrong.slice(0, maxFlaws).join(', ')}${more}. Nothing was listed`,
+    );
+  }
+  const ids = [...new Set(lines.filter((line) => line !== ''))];
+  if (ids.length === 0) throw new CommandError('there is no advert ID in the file: nothing was listed');
+  return ids;
+}
+
+const parameter = v.optional(
+  v.pipe(v.string(), v.regex(/^[A-Za-z0-9_.[\]-]{1,64}$/, 'expected the name of a query parameter')),
+);
+
+/** How the partner service's advert list is paged: an assumption, because docs/partner-api.md does not say it. */
+export const pagingOptions = {
+  paging: option(
+    'STYLE',
+    'assumed way in which the list is paged: page, offset or none',
+    v.optional(v.picklist(['page', 'offset', 'none'], 'expected page, offset or none'), 'page'),
+  ),
+  pageSize: number('assumed largest page of the list, 1–1000', 1, 1000, 100),
+  positionParameter: option('NAME', 'name of the page or offset parameter, if it is another one', parameter),
+  limitParameter: option('NAME', 'name of the page size parameter, if it is not limit', parameter),
+};
