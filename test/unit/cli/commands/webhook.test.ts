@@ -3,27 +3,22 @@ import path from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
 import { startWebhook } from '../../../helpers/webhook-server.ts';
-import { startLocal } from '../local-bridge.ts';
+import { quick, startConnected } from '../local-bridge.ts';
 import { start } from '../process.ts';
 
-const quick = '--max-requests-per-second 10000 --confirm-unavailable-seconds 0';
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 
 async function startSubscribed(...urls: string[]) {
-  const local = await startLocal();
-  await local.application();
-  await local.connect();
+  const local = await startConnected();
   for (const url of urls) await local.run(`webhook ${url} --secret-stdin`, { stdin: secret });
   const webhooks = urls.map((url) => ` --webhook ${url}`).join('');
   return {
     ...local,
-    runUntilIdle: (more = '') => local.run(`run --until-idle ${quick}${webhooks}${more}`),
+    runUntilIdle: (more = '') => local.runUntilIdle(`${webhooks}${more}`),
     waiting: async () => JSON.parse((await local.run('webhook --json')).stdout).webhooks,
   };
 }
 
-const statusesOf = (calls: readonly { event: { detail: { data: { status: string | null } } } }[]) =>
-  calls.map(({ event }) => event.detail.data.status);
 const lines = (stdout: string) => stdout.split('\n').filter((line) => line !== '');
 
 describe('run --webhook', () => {
@@ -40,12 +35,9 @@ describe('run --webhook', () => {
     expect(headers['webhook-id']).toBe(JSON.parse(body).detail.metadata.eventId);
     // The reference implementation, as a subscriber would use it.
     expect(new Webhook(secret).verify(body, headers as Record<string, string>)).toEqual(JSON.parse(body));
-    expect(() =>
-      new Webhook(Buffer.alloc(32, 8).toString('base64')).verify(body, headers as Record<string, string>),
-    ).toThrow();
   });
 
-  it('holds up nobody else for a subscriber that is down, and sends it all when it is back', async () => {
+  it('delays no other subscriber for one that is down, and sends it all when it is back', async () => {
     const good = await startWebhook();
     let gone = true;
     const bad = await startWebhook(() => (gone ? { status: 410 } : undefined));
@@ -69,27 +61,7 @@ describe('run --webhook', () => {
       new Set(good.accepted.map(({ body }) => body)),
     );
     const ofFirst = bad.accepted.filter(({ event }) => event.detail.data.advertId === id);
-    expect(statusesOf(ofFirst)).toEqual(['new', 'active']);
-  });
-
-  it('sends the next event of an advert only when the one before has arrived; others go on', async () => {
-    let refused = 0;
-    const subscriber = await startWebhook(({ event }) => {
-      if (event.detail.data.advertId !== poison || event.detail.data.status !== 'new') return undefined;
-      refused += 1;
-      return refused < 2 ? { status: 422, body: 'no' } : undefined;
-    });
-    const { sandbox, runUntilIdle } = await startSubscribed(subscriber.url);
-    const [poison, other] = sandbox.control.createAdverts(2, { status: 'new' });
-
-    expect(await runUntilIdle()).toMatchObject({ exitCode: 0 });
-    sandbox.control.setStatus(other as string, 'active');
-    await runUntilIdle();
-
-    expect(refused).toBe(2);
-    const ofPoison = subscriber.accepted.filter(({ event }) => event.detail.data.advertId === poison);
-    expect(statusesOf(ofPoison)).toEqual(['new']);
-    expect(subscriber.accepted).toHaveLength(3);
+    expect(ofFirst.map(({ event }) => event.detail.data.status)).toEqual(['new', 'active']);
   });
 
   it('loses nothing that was accepted when it is killed', async () => {
@@ -125,19 +97,11 @@ describe('run --webhook', () => {
     const { exitCode, stdout } = await run('status --json');
     const text = await run('status');
 
-    const status = JSON.parse(stdout);
     expect(exitCode).toBe(3);
-    expect(status.attention).toEqual(['webhook']);
-    expect(status.webhooks).toEqual([
-      {
-        address: `${subscriber.url}?…`,
-        state: 'gone',
-        waiting: 2,
-        oldestSeconds: expect.any(Number),
-        failingSince: expect.any(String),
-        lastAnswer: 'it answered 410 (gone): it wants no more events',
-      },
-    ]);
+    expect(JSON.parse(stdout)).toMatchObject({
+      attention: ['webhook'],
+      webhooks: [{ address: `${subscriber.url}?…`, state: 'gone', waiting: 2 }],
+    });
     expect(text.stdout).toContain(`webhook ${subscriber.url}?…: gone since`);
     expect(stdout + text.stdout + text.stderr).not.toContain('hidden');
   });
@@ -158,12 +122,9 @@ describe('run --webhook', () => {
 
     expect(ended.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0]);
     expect(subscriber.accepted).toHaveLength(4);
-    expect(await waiting()).toMatchObject([{ url: `${subscriber.url}?…`, waiting: 0 }]);
-    expect(JSON.parse(ended[2]?.stdout ?? '')).toEqual({
-      sent: 2,
-      finished: true,
-      webhook: `${subscriber.url}?…`,
-    });
+    const url = `${subscriber.url}?…`;
+    expect(await waiting()).toMatchObject([{ url, waiting: 0 }]);
+    expect(JSON.parse(ended[2]?.stdout ?? '')).toEqual({ sent: 2, finished: true, webhook: url });
     expect(ended.map(({ stdout, stderr }) => stdout + stderr).join('')).not.toContain('hidden');
   });
 
@@ -184,24 +145,27 @@ describe('run --webhook', () => {
 });
 
 describe('webhook', () => {
-  it.each([
-    ['https://example.org/hook --secret-stdin', 'hunter2', 1, 'whsec_ and 24 to 64 random bytes'],
-    ['https://example.org/hook', '', 2, '--secret-stdin (on standard input) or --secret-file FILE'],
-    ['http://example.org/hook --secret-stdin', secret, 2, 'URL: expected an https URL'],
-    ['--secret-stdin', secret, 2, 'URL is missing'],
-    ['https://example.org/hook --webhook-file f', '', 2, 'give the webhook once'],
-    ['--webhook-file /nowhere/hunter2', '', 1, 'the file of the webhook URL cannot be read (ENOENT)'],
-  ])('refuses %s', async (args, stdin, exitCode, told) => {
-    const { run } = await startSubscribed();
-
-    const ended = await run(`webhook ${args}`, { stdin });
-
-    expect(ended).toMatchObject({ exitCode, stdout: '' });
-    expect(ended.stderr).toContain(told);
-    expect(ended.stderr).not.toContain('hunter2');
+  it('is refused when secret, URL or options are wrong', async () => {
+    const { run } = await startConnected();
+    for (const [args, stdin, exitCode, expected] of [
+      ['https://example.org/hook --secret-stdin', 'hunter2', 1, 'whsec_ and 24 to 64 random bytes'],
+      ['https://example.org/hook', '', 2, '--secret-stdin (on standard input) or --secret-file FILE'],
+      ['http://example.org/hook --secret-stdin', secret, 2, 'URL: expected an https URL'],
+      ['--secret-stdin', secret, 2, 'URL is missing'],
+      ['https://example.org/hook --drop-old', '', 1, 'no secret is stored for webhook'],
+      ['https://example.org/hook --forget --drop-old', '', 2, '--forget takes no secret'],
+      ['https://example.org/hook --keep-old', '', 2, '--keep-old goes with a new secret'],
+      ['https://example.org/hook --webhook-file f', '', 2, 'give the webhook once'],
+      ['--webhook-file /nowhere/hunter2', '', 1, 'the file of the webhook URL cannot be read (ENOENT)'],
+    ] as const) {
+      const ended = await run(`webhook ${args}`, { stdin });
+      expect([args, ended]).toMatchObject([args, { exitCode, stdout: '' }]);
+      expect(ended.stderr).toContain(expected);
+      expect(ended.stderr).not.toContain('hunter2');
+    }
   });
 
-  it('changes the secret with both signing meanwhile, and the format', async () => {
+  it('changes the secret with both signing meanwhile, and the format, and forgets them', async () => {
     const subscriber = await startWebhook();
     const { sandbox, run, runUntilIdle, waiting } = await startSubscribed(subscriber.url);
     const newSecret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
@@ -213,12 +177,14 @@ describe('webhook', () => {
     expect(await waiting()).toMatchObject([{ format: 'cloudevents', secrets: 2 }]);
     await runUntilIdle();
     const ended = await run(`webhook ${subscriber.url} --drop-old --format event`);
+    const url = subscriber.url;
+    expect(await waiting()).toEqual([
+      { url, waiting: 0, oldest: null, givenUp: 0, format: 'event', secrets: 1 },
+    ]);
+    const forgotten = await run(`webhook ${url} --forget`);
 
-    expect([kept.exitCode, ended.exitCode]).toEqual([0, 0]);
-    expect(ended.stderr).toContain(
-      `Events to ${subscriber.url} are signed with the newest secret only. Events to ${subscriber.url} are sent in the format event.`,
-    );
-    expect(await waiting()).toMatchObject([{ format: 'event', secrets: 1 }]);
+    expect([kept, ended, forgotten].map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
+    expect(await waiting()).toEqual([]);
     const { headers, body } = subscriber.calls[0] as (typeof subscriber.calls)[number];
     for (const each of [secret, newSecret]) {
       expect(new Webhook(each).verify(body, headers as Record<string, string>)).toMatchObject({
@@ -226,20 +192,5 @@ describe('webhook', () => {
         type: 'AdvertStatusChanged',
       });
     }
-  });
-
-  it('takes a secret, and forgets it', async () => {
-    const { run } = await startSubscribed();
-    const url = 'https://example.org/hook';
-
-    const stored = await run(`webhook ${url} --secret-stdin`, { stdin: secret });
-    const known = await run('webhook --json');
-    const forgotten = await run(`webhook ${url} --forget`);
-
-    expect([stored.exitCode, forgotten.exitCode]).toEqual([0, 0]);
-    expect(JSON.parse(known.stdout).webhooks).toEqual([
-      { url, waiting: 0, oldest: null, givenUp: 0, format: 'event', secrets: 1 },
-    ]);
-    expect(JSON.parse((await run('webhook --json')).stdout).webhooks).toEqual([]);
   });
 });
