@@ -20,6 +20,8 @@ export interface BridgeCommand {
 }
 
 const timeoutMs = 60_000;
+/** The steps look at the exit code themselves; -1: ended by a signal. */
+const expected = [-1, 0, 1, 2, 3, 130, 143];
 const startedMs = 15 * 60_000;
 
 /** @param place the options that name the bridge, after each command */
@@ -41,7 +43,7 @@ export function bridgeCommand(place: readonly string[], processes: Processes): B
       const found = output.exec(said);
       if (found) printed.resolve(found[1] ?? found[0]);
     };
-    const ended = processes.run(command(args), { timeoutMs: startedMs, onOutput });
+    const ended = processes.run(command(args), { timeoutMs: startedMs, onOutput, expected });
     const group = processes.groups.at(-1) ?? 0;
     const first = await Promise.race([printed.promise, ended]);
     if (typeof first !== 'string') throw new Error(`${args[0]} ended at once: ${first.stderr}`);
@@ -50,7 +52,7 @@ export function bridgeCommand(place: readonly string[], processes: Processes): B
 
   return {
     run: (args, input) =>
-      processes.run(command(args), { timeoutMs, ...(input === undefined ? {} : { input }) }),
+      processes.run(command(args), { timeoutMs, expected, ...(input !== undefined && { input }) }),
     start,
     async connect(args) {
       const { printed: url, ended } = await start(

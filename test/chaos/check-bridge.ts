@@ -1,9 +1,10 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { Status } from '../../operations/status.ts';
+import { checked } from '../../shared/contract/checks.ts';
+import { type AdvertEvent, envelope } from '../../shared/contract/events.ts';
 import { stateFileIn } from '../../shared/sqlite/file/private-folder.ts';
-import { type ChaosBridge, secretsOf } from './bridge.ts';
-import { checkHistories } from './check-histories.ts';
-import { transcriptOf } from './transcript.ts';
+import type { ChaosBridge, Ended } from './bridge.ts';
+import { checkHistories, type Line } from './check-histories.ts';
 
 export interface Verdict {
   readonly faults: readonly string[];
@@ -13,24 +14,42 @@ export interface Verdict {
 
 /** Checks everything that must hold once every change is delivered: histories, books, secrets. */
 export async function checkBridge(bridge: ChaosBridge, touched: ReadonlySet<string>): Promise<Verdict> {
-  const { runs, service } = bridge;
-  const transcript = transcriptOf(runs);
-  const histories = checkHistories(transcript, service.control.truth(), touched);
+  const { runs, service, dir, secrets } = bridge;
+  const faults: string[] = [];
+  const lines = runs.flatMap((end, run) => linesOf(end, run, faults));
+  const histories = checkHistories(lines, service.control.truth(), touched);
   const status = await bridge.status();
   const output = runs.map(({ stdout, stderr }) => stdout + stderr).join('\n') + JSON.stringify(status);
   const books = status.partnerAccounts.map(({ name, books: b }) => `${name} ${JSON.stringify(b)}`);
   return {
     faults: [
-      ...transcript.faults,
+      ...faults,
       ...histories.faults,
       ...checkBooks(status, histories.events),
-      ...checkFile(bridge.dir),
-      ...checkSecrets(output, secretsOf(service)),
+      ...checkFile(dir),
+      ...checkSecrets(output, secrets),
     ],
     summary:
-      `${histories.distinct} events of ${touched.size} adverts, ${histories.repeats} repeated lines, ` +
-      `${transcript.torn} torn lines\n  books: ${books.join('\n         ')}`,
+      `${histories.distinct} events of ${touched.size} adverts, ${histories.repeats} repeated lines` +
+      `\n  books: ${books.join('\n         ')}`,
   };
+}
+
+/** The events that a run has written. A run that was killed may end within a line. */
+function linesOf({ stdout, exitCode }: Ended, run: number, faults: string[]): Line[] {
+  const texts = stdout.split('\n');
+  if (texts.pop() !== '' && exitCode !== null)
+    faults.push(`run ${run} was not killed, yet its output ends within a line`);
+  return texts.flatMap((text) => {
+    try {
+      const event = checked(envelope, JSON.parse(text), 'event line');
+      if ('advertId' in event.detail.data) return [{ run, text, event: event as AdvertEvent }];
+      faults.push(`run ${run}: an event that nobody expects: ${text}`);
+    } catch (error) {
+      faults.push(`run ${run}: ${(error as Error).message}: ${text}`);
+    }
+    return [];
+  });
 }
 
 function checkBooks({ partnerAccounts, queue }: Status, events: ReadonlyMap<string, number>): string[] {
@@ -67,8 +86,6 @@ function checkFile(dir: string): string[] {
 const tokenLike = /[A-Za-z0-9]{40,}/;
 
 function checkSecrets(output: string, secrets: readonly string[]): string[] {
-  const found = secrets.filter((secret) => output.includes(secret)).map((secret) => `${secret.slice(0, 8)}…`);
-  const made = tokenLike.exec(output)?.[0];
-  if (made !== undefined) found.push(`${made.slice(0, 8)}…`);
-  return found.map((secret) => `the output holds what looks like a secret: ${secret}`);
+  const found = [...secrets.filter((secret) => output.includes(secret)), ...(tokenLike.exec(output) ?? [])];
+  return found.map((secret) => `the output holds what looks like a secret: ${secret.slice(0, 8)}…`);
 }

@@ -1,5 +1,12 @@
 import type { AdvertTruth } from '../../sandbox/control/control.ts';
-import type { Line, Transcript } from './transcript.ts';
+import type { AdvertEvent } from '../../shared/contract/events.ts';
+
+/** An event line as received, with the run that wrote it. */
+export interface Line {
+  readonly run: number;
+  readonly text: string;
+  readonly event: AdvertEvent;
+}
 
 export interface Histories {
   readonly faults: readonly string[];
@@ -16,7 +23,7 @@ export interface Histories {
  * @param touched adverts that the feed has listed: exactly these must have events
  */
 export function checkHistories(
-  { lines }: Pick<Transcript, 'lines'>,
+  lines: readonly Line[],
   truth: readonly AdvertTruth[],
   touched: ReadonlySet<string>,
 ): Histories {

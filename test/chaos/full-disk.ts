@@ -1,29 +1,69 @@
+import { execFileSync } from 'node:child_process';
+import { rmSync, statfsSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startSandbox } from '../../sandbox/server.ts';
 import { seededRandom } from '../../subscriber/testing/player.ts';
-import { setUpBridge } from './bridge.ts';
+import { type Ended, endWithin, newFolder, type Options, startBridge, stopLife } from './bridge.ts';
 import { checkBridge, type Verdict } from './check-bridge.ts';
-import { type Ended, endWithin, type Life, stopLife } from './life.ts';
-import type { Options } from './options.ts';
-import type { Progress } from './progress.ts';
-import { limitedDisk, mountedDisk, type SmallDisk } from './small-disk.ts';
 import { createWeather } from './weather.ts';
 
 /** By then, a run that can no longer write must report this and end. */
 const maxToEndMs = 20_000;
+/** Enough for a few changes. */
+const leftKib = 400;
+
+/** A folder for a bridge that will run out of disk space. */
+interface SmallDisk {
+  readonly name: string;
+  readonly dir: string;
+  /** Leaves almost no space. @returns maximum size of the files of a process that runs into the limit */
+  fill(): number | undefined;
+  makeRoom(): void;
+  remove(): void;
+}
+
+/** A separate file system; undefined if this user may not mount one. */
+function mountedDisk(): SmallDisk | undefined {
+  const folder = newFolder();
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'none', folder], { stdio: 'ignore' });
+  } catch {
+    rmSync(folder, { recursive: true });
+    return undefined;
+  }
+  const ballast = path.join(folder, 'ballast');
+  return {
+    name: 'tmpfs',
+    dir: path.join(folder, 'bridge'),
+    fill() {
+      const { bavail, bsize } = statfsSync(folder);
+      writeFileSync(ballast, Buffer.alloc(bavail * bsize - leftKib * 1024));
+      return undefined;
+    },
+    makeRoom: () => rmSync(ballast, { force: true }),
+    remove() {
+      execFileSync('umount', [folder]);
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+/** A limit on the size of files, which SQLite reports as an input/output error. */
+const limitedDisk = (): SmallDisk => ({
+  name: 'ulimit -f',
+  dir: newFolder(),
+  fill: () => leftKib,
+  makeRoom: () => undefined,
+  remove: () => undefined,
+});
 
 /** The disk fills up while the bridge works; when there is space again, the bridge continues where it was. */
-export async function runFullDisk(options: Options, progress: Progress): Promise<Verdict> {
-  const verdicts: Verdict[] = [];
+export async function runFullDisk(options: Options): Promise<Verdict> {
   const mounted = mountedDisk();
-  if (!mounted) progress.say('no file system can be mounted here: only a limit on file sizes is tried');
+  if (!mounted) console.error('no file system can be mounted here: only a limit on file sizes is tried');
+  const verdicts: Verdict[] = [];
   for (const disk of [...(mounted ? [mounted] : []), limitedDisk()]) {
-    try {
-      progress.show(`filling the disk (${disk.name})`);
-      verdicts.push(await runOn(disk, options));
-    } finally {
-      disk.remove();
-    }
+    verdicts.push(await runOn(disk, options).finally(() => disk.remove()));
   }
   return {
     faults: verdicts.flatMap(({ faults }) => faults),
@@ -32,60 +72,45 @@ export async function runFullDisk(options: Options, progress: Progress): Promise
 }
 
 async function runOn(disk: SmallDisk, { seed }: Options): Promise<Verdict> {
-  const service = await startSandbox({
-    users: [{ name: 'anna', adverts: 300 }],
-    visibilityDelayMs: 0,
-    random: seededRandom(seed + 1),
-  });
   const faults: string[] = [];
-  let life: Life | undefined;
+  const bridge = await startBridge(['anna'], { seed, adverts: 300 }, disk.dir);
+  const fails = (when: string, { exitCode, stderr }: Ended) => {
+    const flaws = [
+      ...(exitCode === 1 ? [] : [`exit code ${exitCode}`]),
+      ...(/cannot be written.*free space/.test(stderr) ? [] : ['no word of what to do']),
+      ...(stderr.trim().split('\n').length <= 3 ? [] : ['more than one clear message']),
+      ...(/^\s+at /m.test(stderr) ? ['a stack trace'] : []),
+    ];
+    faults.push(...flaws.map((flaw) => `${disk.name}, ${when}: ${flaw}:\n${stderr}`));
+  };
   try {
-    const bridge = await setUpBridge(service, disk.dir);
-    const weather = createWeather(service, seededRandom(seed));
-    const limits = disk.fill();
-    life = bridge.run([], limits);
+    const weather = createWeather(bridge.service, seededRandom(seed));
+    const limit = disk.fill();
+    const life = bridge.run([], limit);
     const startedAtMs = Date.now();
     while (life.child.exitCode === null && Date.now() - startedAtMs < maxToEndMs) {
       if (weather.made() < 1_000) for (let count = 0; count < 10; count += 1) weather.change();
       await sleep(20);
     }
-    const ended = await endWithin(life, 0);
+    const ended = await endWithin(life, 1_000);
     if (!ended) faults.push(`${disk.name}: still running ${maxToEndMs / 1000} s later:\n${life.stderr()}`);
     const end = ended ?? (await stopLife(life));
-    faults.push(...flawsOf(end).map((flaw) => `${disk.name}, full while running: ${flaw}:\n${end.stderr}`));
-
-    life = bridge.run(['--until-idle'], limits);
-    const again = (await endWithin(life, maxToEndMs)) ?? (await stopLife(life));
-    faults.push(
-      ...flawsOf(again).map((flaw) => `${disk.name}, full at the start: ${flaw}:\n${again.stderr}`),
-    );
+    fails('full while running', end);
+    const again = bridge.run(['--until-idle'], limit);
+    fails('full at the start', (await endWithin(again, maxToEndMs)) ?? (await stopLife(again)));
 
     disk.makeRoom();
-    life = bridge.run(['--until-idle']);
-    const last = await endWithin(life, 60_000);
+    const free = bridge.run(['--until-idle']);
+    const last = await endWithin(free, 60_000);
     if (last?.exitCode !== 0)
-      faults.push(`${disk.name}, with room again: ${last?.exitCode}: ${life.stderr()}`);
+      faults.push(`${disk.name}, with room again: ${last?.exitCode}: ${free.stderr()}`);
     const verdict = await checkBridge(bridge, weather.touched);
-    faults.push(...verdict.faults);
     const said = end.stderr.trim().split('\n').at(-1);
     return {
-      faults,
-      summary: `${disk.name}: exit ${end.exitCode} after ${end.seconds} s, "${said}"; ${verdict.summary}`,
+      faults: [...faults, ...verdict.faults],
+      summary: `${disk.name}: exit ${end.exitCode}, "${said}"; ${verdict.summary}`,
     };
   } finally {
-    life?.child.kill('SIGKILL');
-    await life?.ended;
-    await service.close();
+    await bridge.remove();
   }
-}
-
-/** The output must be one clear message, and the exit code that of a fault. */
-function flawsOf({ exitCode, stderr }: Ended): string[] {
-  const lines = stderr.trim().split('\n');
-  return [
-    ...(exitCode === 1 ? [] : [`exit code ${exitCode}`]),
-    ...(/cannot be written.*free space/.test(stderr) ? [] : ['no word of what to do']),
-    ...(lines.length <= 3 ? [] : [`${lines.length} lines instead of one`]),
-    ...(/^\s+at /m.test(stderr) ? ['a stack trace'] : []),
-  ];
 }

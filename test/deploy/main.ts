@@ -7,31 +7,16 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { UsageError } from '../helpers/options.ts';
+import { optionsOrExit } from '../helpers/options.ts';
 import { logTails } from './emulator/logs.ts';
 import type { MiniStack } from './emulator/ministack.ts';
-import { type Options, optionsOf, usage } from './emulator/options.ts';
-import { leftOver } from './emulator/process-table.ts';
+import { optionsOf, usage } from './emulator/options.ts';
 import { Processes } from './emulator/processes.ts';
 import { RunEndedError, Steps } from './emulator/steps.ts';
 import { journey } from './journey.ts';
 
-let options: Options;
-try {
-  options = optionsOf(process.argv.slice(2));
-} catch (error) {
-  if (!(error instanceof UsageError)) throw error;
-  process.stderr.write(`${error.message}\n\n${usage}`);
-  process.exit(2);
-}
-if (options.isHelp) {
-  process.stdout.write(usage);
-  process.exit(0);
-}
-
-const say = (line: string): void => console.log(line.replaceAll(/^/gm, '             '));
+const options = optionsOrExit(optionsOf, usage);
 const print = (line: string): void => console.log(line);
-
 const begun = Date.now();
 const steps = new Steps(print);
 const processes = new Processes();
@@ -40,25 +25,22 @@ for (const name of ['home', 'tmp']) await mkdir(join(folder, name));
 const closing: (() => Promise<void> | void)[] = [];
 
 let interrupted = false;
-let emulator: MiniStack | undefined;
 let logsShown = false;
-async function showLogs(): Promise<void> {
-  if (logsShown || interrupted || !emulator || steps.failed === 0) return;
+async function showLogs({ endpoint, logFile }: MiniStack): Promise<void> {
+  if (logsShown || interrupted || steps.failed === 0) return;
   logsShown = true;
-  print(await logTails(emulator.endpoint, emulator.logFile));
+  print(await logTails(endpoint, logFile));
 }
 
 let stopping: Promise<void> | undefined;
 /** Stops everything once, whoever calls first. */
 function stop(): Promise<void> {
-  stopping ??= stopEverything();
+  stopping ??= (async () => {
+    for (const close of closing.reverse()) await Promise.resolve(close()).catch(() => undefined);
+    await processes.stopAll();
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  })();
   return stopping;
-}
-
-async function stopEverything(): Promise<void> {
-  for (const close of closing.reverse()) await Promise.resolve(close()).catch(() => undefined);
-  await processes.stopAll();
-  await rm(folder, { recursive: true, force: true, maxRetries: 3 });
 }
 
 function interrupt(reason: string, exitCode: number): void {
@@ -79,12 +61,9 @@ if (process.env.npm_lifecycle_event) {
   }, 250).unref();
 }
 
+const say = (line: string): void => print(line.replaceAll(/^/gm, '             '));
 try {
-  const onEmulator = (started: MiniStack) => {
-    emulator = started;
-  };
-  const surroundings = { options, steps, say, processes, folder, closing, onEmulator, showLogs };
-  await journey(surroundings);
+  await journey({ options, steps, say, processes, folder, closing, showLogs });
 } catch (error) {
   // Any other error is a fault of this test itself.
   if (!interrupted) {
@@ -94,10 +73,9 @@ try {
 }
 
 if (!interrupted) {
-  await showLogs();
   await steps.check('nothing is left running', async () => {
     await stop();
-    const left = await leftOver(processes.groups, folder);
+    const left = await processes.left(folder);
     if (left.length > 0) throw new Error(`still running:\n${left.join('\n')}`);
   });
   print(`in ${((Date.now() - begun) / 1000).toFixed(0)} s`);

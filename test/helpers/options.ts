@@ -5,6 +5,23 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
+/** The options of this process. Ends it when it was asked for help, or called wrongly. */
+export function optionsOrExit<T extends { readonly isHelp: boolean }>(
+  optionsOf: (args: readonly string[]) => T,
+  usage: string,
+): T {
+  try {
+    const options = optionsOf(process.argv.slice(2));
+    if (!options.isHelp) return options;
+    process.stdout.write(usage);
+    return process.exit(0);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    process.stderr.write(`${error.message}\n\n${usage}`);
+    return process.exit(2);
+  }
+}
+
 /** @throws {UsageError} for an option that is not known, or that lacks its value */
 export function valuesOf<const T extends NonNullable<ParseArgsConfig['options']>>(
   args: readonly string[],

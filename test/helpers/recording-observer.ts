@@ -12,7 +12,7 @@ const metricNames = new Set<unknown>(Object.values(metrics));
 /** Records its calls, and rejects metrics that are not in the contract. */
 export function createRecordingObserver() {
   const lines: LogLine[] = [];
-  const counts = new Map<MetricName, number>();
+  const counts: [MetricName, number][] = [];
   const at =
     (level: LogLine['level']) =>
     (message: string, fields: Fields = {}) => {
@@ -24,8 +24,10 @@ export function createRecordingObserver() {
     error: at('error'),
     count: (metric, value) => {
       if (!metricNames.has(metric)) throw new Error(`${metric} is no metric`);
-      counts.set(metric, (counts.get(metric) ?? 0) + value);
+      counts.push([metric, value]);
     },
   };
-  return { ...observer, lines, counted: (metric: MetricName) => counts.get(metric) ?? 0 };
+  const counted = (metric: MetricName) =>
+    counts.reduce((sum, [name, value]) => sum + (name === metric ? value : 0), 0);
+  return { ...observer, lines, counts, counted };
 }

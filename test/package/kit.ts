@@ -78,15 +78,6 @@ export async function checkDeclarations(
   }
 }
 
-/** What an editor shows for the fields of an event, in the project of {@link checkDeclarations}. */
-export async function checkHovers({ repository, folder, env }: Installed): Promise<void> {
-  await step('an editor explains status, generation and outcome', async () => {
-    const project = join(folder, 'typescript-5.9.3');
-    await cp(join(repository, 'test/package/fresh/hovers.cjs'), join(project, 'hovers.cjs'));
-    return succeeds(project, env, 'node', 'hovers.cjs');
-  });
-}
-
 /** `AdvertSubscription` with the oldest CDK that the kit names, and with the newest there is. */
 export async function checkCdkVersions({ repository, folder, kit, env }: Installed): Promise<void> {
   const oldest = Object.entries(kitPeers).map(([name, range]) => `${name}@${range.replace('^', '')}`);

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { basename, delimiter, dirname, join } from 'node:path';
 import { startDynamo } from '../helpers/aws/emulators.ts';
 import { checkSbom } from './check-sbom.ts';
-import { checkCdkVersions, checkCommonJs, checkDeclarations, checkHovers, lowestNode } from './kit.ts';
+import { checkCdkVersions, checkCommonJs, checkDeclarations, lowestNode } from './kit.ts';
 import { makeRelease } from './release.ts';
 import { compiles, endSteps, expect, installs, run, step, succeeds } from './steps.ts';
 
@@ -180,9 +180,7 @@ try {
   await Promise.all([
     inProject(),
     checkCommonJs({ repository, folder, kit, env: withLowest }, versioned),
-    checkDeclarations({ repository, folder, kit, env: withNode24 }, versioned).then(() =>
-      checkHovers({ repository, folder, kit, env: withNode24 }),
-    ),
+    checkDeclarations({ repository, folder, kit, env: withNode24 }, versioned),
     checkCdkVersions({ repository, folder, kit, env: withNode24 }),
     ofExample('minimal').then(() => ofExample('search-index')),
     fromNothing(),

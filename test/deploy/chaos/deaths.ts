@@ -1,132 +1,138 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fault } from '../../../sandbox/state/faults.ts';
 import { pick } from '../../../sandbox/state/random.ts';
-import { batchDied, timedOut } from '../emulator/emulator-log.ts';
-import { beginningsOfLong } from '../emulator/logs.ts';
-import type { Stage } from './plan.ts';
-import { endLeases, endLock, type Scene, timeoutSeconds } from './scene.ts';
-import { asksService, endpointOf, type Stirred, stir } from './stir.ts';
-import { send } from './workers.ts';
+import { until } from '../../helpers/until.ts';
+import { sizeOf, textAfter } from '../emulator/logs.ts';
+import { processTable, send } from '../emulator/processes.ts';
+import type { DrainReport } from '../stack/functions.ts';
+import { ask, endLeases, type Scene, type Stage, visibilitySeconds } from './scene.ts';
 
-/**
- * Approximately how long a function works after its first request to the service; the signal is sent within this
- * time.
- */
+/** Approximately how long a function works after its first request to the service; the signal is sent within. */
 const workMs: Readonly<Record<Stage, number>> = { drain: 120, fanOut: 150, refreshToken: 60 };
-/** Time for the emulator to log a death. */
-const toTellMs = 1_500;
-/** From freezing to the timeout, on a busy machine. */
-const maxFrozenMs = (timeoutSeconds + 2) * 1000;
+/** Only one function uses each endpoint of the service, so a request shows which function is working. */
+const endpointOf = { drain: 'feed', fanOut: 'advert', refreshToken: 'token' } as const;
 
-/** Kills a function in the middle of an invocation. @returns whether the signal hit an invocation */
-export async function kill(scene: Scene, stage: Stage): Promise<boolean> {
-  const struck = await strike(scene, stage, 'SIGKILL');
-  if (!struck) return false;
-  const { answer, mark, at, account } = struck;
-  const ended = await answer;
-  const hit =
-    stage === 'fanOut'
-      ? await scene.log.says(batchDied(scene.functionNames.fanOut), mark, toTellMs)
-      : 'error' in ended && ended.error.includes('Worker process died');
-  await tidy(scene, stage, account, at);
-  return hit;
+/** The emulator's worker processes of a function: one, or more when invocations overlap. */
+async function workersOf({ deployment: { outputs } }: Scene, stage: Stage): Promise<number[]> {
+  const folder = `ministack-lambda-${outputs[`${stage}FunctionName`]}-`;
+  return (await processTable()).filter(({ command }) => command.includes(folder)).map(({ pid }) => pid);
 }
 
-/**
- * Freezes a function in the middle of an invocation until the emulator ends it.
- *
- * @returns whether the signal hit an invocation
- */
-export async function freezeUntilTimeout(scene: Scene, stage: Stage): Promise<boolean> {
-  const struck = await strike(scene, stage, 'SIGSTOP');
-  if (!struck) return false;
-  const { mark, at, account, answer, pids } = struck;
-  const { endpoint } = scene.deployment.cloud;
-  const hasTimedOut = await scene.log.says(timedOut(scene.functionNames[stage]), mark, maxFrozenMs);
-  // The emulator kills it two seconds later.
-  for (const pid of pids) send(pid, hasTimedOut ? 'SIGKILL' : 'SIGCONT');
-  await answer;
-  const hit = hasTimedOut && (await beganBefore(endpoint, at));
-  await tidy(scene, stage, account, at);
-  return hit;
+/** A refresh request as sent by drain and fan-out when the service has rejected their token, as it does from now on. */
+async function refreshRequest(
+  { deployment, partnerAccounts }: Scene,
+  partnerAccount: string,
+): Promise<object> {
+  deployment.sandbox.control.expireAccessTokens(partnerAccount);
+  const account = await partnerAccounts.read(partnerAccount);
+  const rejectedVersion = account?.token?.version ?? '';
+  return { action: 'refresh', partnerAccount, rejectedVersion, because: 'token-rejected' };
 }
 
-/** Whether the invocation that timed out began before the freeze: an idle worker may get its work afterwards. */
-async function beganBefore(endpoint: string, at: number): Promise<boolean> {
-  const timeoutMs = timeoutSeconds * 1000;
-  for (const until = Date.now() + toTellMs + 2_000; Date.now() < until; await sleep(100)) {
-    const begun = (await beginningsOfLong(endpoint, timeoutMs)).filter((each) => each > at - timeoutMs);
-    if (begun.length > 0) return begun.some((each) => each <= at);
-  }
-  return false;
-}
-
-export interface Struck extends Stirred {
+interface Struck {
+  /** Of the function that was invoked; for fan-out of the drain, which gave it its work. */
+  readonly answer: Promise<unknown>;
   readonly pids: readonly number[];
-  /** Size of the emulator's log before. */
-  readonly mark: number;
+  /** The partner account whose tokens are concerned. */
+  readonly account: string;
   /** When the signal was sent, ms since 1970. */
   readonly at: number;
 }
 
-/** Gives the function work, and sends it a signal some time after the work begins. */
-export async function strike(
-  scene: Scene,
-  stage: Stage,
-  signal: NodeJS.Signals,
-): Promise<Struck | undefined> {
-  const { workers, log, random, functionNames, deployment } = scene;
+/** Gives the function work, and sends all its workers a signal some time after the work begins. */
+async function strike(scene: Scene, stage: Stage, signal: NodeJS.Signals): Promise<Struck | undefined> {
+  const { random, names, weather, deployment } = scene;
   const { journal, faults } = deployment.sandbox.control;
-  await leaveOneWorker(scene, stage);
-  const mark = await log.mark();
+  const account = pick(random, names);
   const from = journal.nextIndex;
-  const stirred = await stir(scene, stage);
-  // Usually early: critical operations happen in the first milliseconds after the service's answer.
-  const waitMs = random() ** 2 * workMs[stage];
-  const chosen = random();
   // Half of the time the service is slow, so that some workers die before they get its answer.
-  const slow = random() < 0.5 ? slowOnce(stage) : undefined;
-  const id = slow && faults.add(slow);
-  const looking = setInterval(() => void workers.look().catch(() => undefined), 100);
-  const asked = await asksService(scene, stage, from).finally(() => clearInterval(looking));
-  if (asked) await sleep(waitMs);
+  const slow: Fault = { endpoint: endpointOf[stage], kind: 'delay', delayMs: workMs[stage], count: 1 };
+  const id = random() < 0.5 ? faults.add(slow) : undefined;
+  if (stage !== 'refreshToken') for (let count = 0; count < 3; count += 1) weather.change();
+  const answer =
+    stage === 'refreshToken' ? ask(scene, stage, await refreshRequest(scene, account)) : ask(scene, 'drain');
+  let pids = await workersOf(scene, stage);
+  const asks = () => journal.list(from).some(({ endpoint }) => endpoint === endpointOf[stage]);
+  // As often as possible, because the awaited moment is over in milliseconds.
+  const asked = await until('a request', asks, { withinMs: 6_000, everyMs: 1 }).catch(() => false);
   if (id !== undefined) faults.remove(id);
   if (!asked) {
-    await stirred.answer;
+    await answer;
     return undefined;
   }
-  // Reading the process table takes longer than the critical moment lasts, so it is repeated only for a new worker,
-  // or if all are targeted.
-  if (stage === 'refreshToken' || workers.of(functionNames[stage]).length === 0) await workers.look();
-  const alive = workers.of(functionNames[stage]);
-  // All workers of refresh-token: this test ends the lock of the dead one, so no other may work under it.
-  const pids = stage === 'refreshToken' || alive.length < 2 ? alive : [pick(() => chosen, alive)];
+  // Usually early: critical operations happen in the first milliseconds after the service's answer.
+  await sleep(random() ** 2 * workMs[stage]);
+  // Reading the process table takes longer than the critical moment lasts, so it is repeated only for a new worker.
+  if (pids.length === 0) pids = await workersOf(scene, stage);
   const at = Date.now();
-  for (const pid of pids) send(pid, signal);
-  return { ...stirred, pids, mark, at };
+  const struck = pids.filter((pid) => send(pid, signal));
+  return struck.length > 0 ? { answer, pids: struck, account, at } : undefined;
 }
 
-/**
- * When there are several workers, it is unknown which one or two are working, so this leaves only one. The deaths of
- * the others are not counted, and the emulator logs them before the next ones.
- */
-async function leaveOneWorker({ workers, functionNames }: Scene, stage: Stage): Promise<void> {
-  await workers.look();
-  const alive = workers.of(functionNames[stage]);
-  if (alive.length < 2) return;
-  for (const pid of alive) send(pid, 'SIGKILL');
-  await sleep(toTellMs / 3);
+/** Kills a function in the middle of an invocation. @returns whether the signal hit one */
+export async function kill(scene: Scene, stage: Stage): Promise<boolean> {
+  const { logFile } = scene.deployment.emulator;
+  const mark = await sizeOf(logFile);
+  const struck = await strike(scene, stage, 'SIGKILL');
+  if (!struck) return false;
+  const { answer, account, at } = struck;
+  const answered = await answer;
+  if (stage !== 'refreshToken') await endLeases(scene);
+  // Releases what the dead worker holds, as the passing of two minutes would.
+  else {
+    await scene.partnerAccounts.change(account, (row) =>
+      row.refreshing && row.refreshing.startedAt <= at
+        ? { ...row, refreshing: { ...row.refreshing, until: Date.now() } }
+        : undefined,
+    );
+  }
+  if (stage !== 'fanOut') return answered === undefined;
+  // A batch has no answer, but the emulator logs its end.
+  const isLogged = async () =>
+    /ESM: Lambda .* failed .*Worker process died/.test(await textAfter(logFile, mark));
+  return until('the death', isLogged, { withinMs: 1_500 }).catch(() => false);
 }
 
-const slowOnce = (stage: Stage): Fault => ({
-  endpoint: endpointOf[stage],
-  kind: 'delay',
-  delayMs: workMs[stage],
-  count: 1,
-});
+/** Freezes a fan-out until its messages are visible again and another worker asks for them, then lets it continue. */
+export async function outliveVisibility(scene: Scene): Promise<boolean> {
+  const { journal } = scene.deployment.sandbox.control;
+  const from = journal.nextIndex;
+  const struck = await strike(scene, 'fanOut', 'SIGSTOP');
+  if (!struck) return false;
+  const asked = () => journal.list(from).filter(({ endpoint }) => endpoint === 'advert');
+  const before = new Set(asked().map(({ path }) => path));
+  const count = asked().length;
+  await sleep(visibilitySeconds * 1000);
+  const isAsked = () =>
+    asked()
+      .slice(count)
+      .some(({ path }) => before.has(path));
+  const hit = await until('another worker', isAsked, { withinMs: 3_000 }).catch(() => false);
+  for (const pid of struck.pids) send(pid, 'SIGCONT');
+  await struck.answer;
+  return hit;
+}
 
-/** Releases what the dead worker holds, as the passing of time would. */
-async function tidy(scene: Scene, stage: Stage, account: string, at: number): Promise<void> {
-  if (stage === 'refreshToken') await endLock(scene, account, at);
-  else await endLeases(scene);
+const endsOf = (answer: unknown): string[] =>
+  ((answer ?? { polls: [] }) as DrainReport).polls.map(({ end }) => end);
+
+/** Freezes a drain until its lease has expired and another has read the feeds, then lets it continue. */
+export async function outliveLease(scene: Scene): Promise<boolean> {
+  const struck = await strike(scene, 'drain', 'SIGSTOP');
+  if (!struck) return false;
+  await endLeases(scene);
+  await ask(scene, 'drain');
+  for (const pid of struck.pids) send(pid, 'SIGCONT');
+  return endsOf(await struck.answer).includes('lease-lost');
+}
+
+/** @returns whether one refreshed while the other was waiting for the service's tokens */
+export async function refreshTwice(scene: Scene): Promise<boolean> {
+  const { faults } = scene.deployment.sandbox.control;
+  const request = await refreshRequest(scene, pick(scene.random, scene.names));
+  const id = faults.add({ endpoint: 'token', kind: 'delay', delayMs: 500, count: 3 });
+  const both = [ask(scene, 'refreshToken', request), ask(scene, 'refreshToken', request)];
+  const kinds = (await Promise.all(both)).map((answer) => (answer as { kind?: string } | undefined)?.kind);
+  faults.remove(id);
+  return kinds.includes('renewed') && kinds.includes('busy');
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { deliver } from '../steps/delivery.ts';
+import { deliver } from '../stack/deployment.ts';
 import { type Exercise, runDrain, type Scene } from './scene.ts';
 
 /** Checks after the repair that a change becomes an event again. */
@@ -11,42 +11,36 @@ async function eventComes({ deployment, adverts }: Scene, status: string): Promi
 export const withdrawnAuthorization: Exercise = {
   alarm: 'PartnerAccountStopped',
   provokedBy: 'the user withdraws what was granted',
-  mendedBy: 'connect NAME --open; the user allows it in the browser',
+  meanwhile: runDrain,
 
   async provoke({ deployment: { sandbox }, account }) {
     sandbox.control.revoke(account);
   },
-  meanwhile: runDrain,
 
   async mend(scene) {
-    const { deployment, account } = scene;
     assert.match(await scene.follow('status'), /no longer accepts its refresh token/);
-    deployment.sandbox.control.setConsent({ mode: 'allow', user: account });
     // The sandbox accepts any port, and the usual one may be in use on this machine.
-    await scene.follow('connect', { NAME: `${account} --port 0` });
+    await scene.follow('connect', { NAME: `${scene.account} --port 0` });
     await eventComes(scene, 'limited');
   },
 };
 
-const newSecretOf = ({ account }: Scene): string => `the-new-secret-of-${account}`;
+const newSecret = 'the-new-secret-of-the-application';
 
 export const wrongClientSecret: Exercise = {
   alarm: 'NeedsAttention',
   provokedBy: "the service replaces the application's client secret",
-  mendedBy: 'application --client-id ID --client-secret-stdin --check',
-
-  async provoke(scene) {
-    const { control } = scene.deployment.sandbox;
-    control.replaceClientSecret(newSecretOf(scene));
-    control.expireAccessTokens(scene.account);
-  },
   meanwhile: runDrain,
 
+  async provoke({ deployment: { sandbox }, account }) {
+    sandbox.control.replaceClientSecret(newSecret);
+    sandbox.control.expireAccessTokens(account);
+  },
+
   async mend(scene) {
-    const { sandbox } = scene.deployment;
     assert.match(await scene.follow('status'), /refuses the client ID or the client secret/);
-    await scene.shell.write('client-secret.txt', `${newSecretOf(scene)}\n`);
-    await scene.follow('client-secret', { ID: sandbox.application.clientId });
+    await scene.write('client-secret.txt', `${newSecret}\n`);
+    await scene.follow('client-secret', { ID: scene.deployment.sandbox.application.clientId });
     await eventComes(scene, 'active');
   },
 };
@@ -54,7 +48,7 @@ export const wrongClientSecret: Exercise = {
 export const stuckFeed: Exercise = {
   alarm: 'NeedsAttention',
   provokedBy: 'the service rejects every cursor that it gave',
-  mendedBy: 'resync NAME --since TIME',
+  meanwhile: runDrain,
 
   async provoke({ deployment: { sandbox }, account }) {
     sandbox.control.faults.add({
@@ -62,12 +56,10 @@ export const stuckFeed: Exercise = {
       body: { code: 'validation_error', message: 'invalid cursor' },
     });
   },
-  meanwhile: runDrain,
 
   async mend(scene) {
-    const { sandbox } = scene.deployment;
     assert.match(await scene.follow('status'), /cursor does not move, or is rejected again and again/);
-    sandbox.control.faults.clear();
+    scene.deployment.sandbox.control.faults.clear();
     const hourAgo = new Date(Date.now() - 3_600_000).toISOString();
     await scene.follow('resync', { NAME: scene.account, TIME: hourAgo });
     await eventComes(scene, 'limited');

@@ -1,22 +1,18 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GetScheduleCommand, UpdateScheduleCommand } from '@aws-sdk/client-scheduler';
+import { until } from '../../helpers/until.ts';
+import { deliver } from '../stack/deployment.ts';
 import { drain } from '../stack/functions.ts';
-import { checkedEvent } from '../stack/histories.ts';
-import { deliver } from '../steps/delivery.ts';
-import { type Exercise, runDrain, type Scene } from './scene.ts';
+import { type Exercise, expectPublished, runDrain, type Scene } from './scene.ts';
 
 /** How long until every function knows of a pause, as docs/operate/runbook.md states it. */
 const noticedAfterMs = 5_000;
-const noticedMs = 20_000;
-/** Waiting messages are published within a minute after a pause; more time for a busy machine. */
-const publishedMs = 150_000;
 
 /** Feeds are not read. */
 export const serviceDown: Exercise = {
   alarm: 'NoSuccessfulDrain',
   provokedBy: 'the service answers 503 to every request for a feed',
-  mendedBy: 'waiting: the service is back, and the drain goes on by itself',
 
   async provoke({ deployment: { sandbox } }) {
     sandbox.control.faults.add({ kind: 'status', status: 503, endpoint: 'feed' });
@@ -40,7 +36,6 @@ export const serviceDown: Exercise = {
 export const scheduleOff: Exercise = {
   alarm: 'NoSuccessfulDrain',
   provokedBy: 'somebody disabled the schedule',
-  mendedBy: 'status, which tells the command; aws scheduler list-schedules, update-schedule; poll',
 
   async provoke({ deployment: { cloud, outputs } }) {
     const { Target, ScheduleExpression, FlexibleTimeWindow } = await cloud.scheduler.send(
@@ -69,7 +64,6 @@ export const scheduleOff: Exercise = {
 export const longPause: Exercise = {
   alarm: 'NeedsAttention',
   provokedBy: 'the service answers 429 with Retry-After: 7200',
-  mendedBy: 'resume --early',
 
   async provoke(scene) {
     scene.deployment.sandbox.control.faults.add({
@@ -78,13 +72,15 @@ export const longPause: Exercise = {
     });
     await runDrain(scene);
   },
-  mend: endPause,
+  async mend(scene) {
+    await scene.follow('resume-early');
+    await resumed(scene);
+  },
 };
 
 export const blockedAddress: Exercise = {
   alarm: 'NeedsAttention',
   provokedBy: 'the service answers 403 to the requests for adverts of two partner accounts',
-  mendedBy: 'resume --early',
 
   async provoke(scene) {
     const { sandbox, cloud, outputs } = scene.deployment;
@@ -97,8 +93,8 @@ export const blockedAddress: Exercise = {
   async mend(scene) {
     assert.match(await scene.follow('status'), /The circuit is open/);
     scene.deployment.sandbox.control.faults.clear();
-    await endPause(scene);
-    await published(scene, [...scene.adverts.slice(2, 4), ...advertsOfMain(scene)]);
+    await scene.follow('resume-early');
+    await resumed(scene);
   },
 };
 
@@ -110,23 +106,25 @@ function advertsOfMain({ deployment }: Scene): string[] {
     .map(({ id }) => id);
 }
 
-/** Ends the pause, and waits until the functions notice it, which takes seconds. */
-async function endPause(scene: Scene): Promise<void> {
-  const { cloud, outputs } = scene.deployment;
-  await scene.follow('resume-early');
-  for (const until = Date.now() + noticedMs; ; await sleep(1000)) {
-    const ended = await drain(cloud, outputs.drainFunctionName).catch((error: Error) => error);
-    if (!(ended instanceof Error)) return;
-    if (Date.now() > until) throw ended;
-  }
+/** Waits until the functions notice that the pause is over, and everything is read and published. */
+async function resumed(scene: Scene): Promise<void> {
+  const { cloud, outputs, advertBridge } = scene.deployment;
+  await sleep(noticedAfterMs);
+  const isDone = async () => {
+    const isRead = await drain(cloud, outputs.drainFunctionName).then(
+      () => true,
+      () => false,
+    );
+    return isRead && (await advertBridge.status()).queue.waiting === 0;
+  };
+  await until('everything is read', isDone, { withinMs: 150_000, everyMs: 1000 });
+  await expectPublished(scene);
 }
 
 /** An operator's pause. */
 export const pause: Exercise = {
   alarm: 'Pause and resume',
-  isWithoutAlarm: true,
   provokedBy: 'pause, for one partner account and for all',
-  mendedBy: 'resume',
 
   async provoke(scene) {
     const { deployment, account, adverts } = scene;
@@ -140,24 +138,7 @@ export const pause: Exercise = {
     assert.equal(control.journal.nextIndex, requests, 'the service was asked');
   },
   async mend(scene) {
-    const { account, adverts } = scene;
-    await scene.follow('resume', { NAME: account });
-    await published(scene, adverts.slice(6, 7));
+    await scene.follow('resume', { NAME: scene.account });
+    await resumed(scene);
   },
 };
-
-/** Waits until the subscriber has an event of each of these adverts with the status `limited`. */
-async function published(scene: Scene, adverts: readonly string[]): Promise<void> {
-  const { subscriber } = scene.deployment;
-  const missing = (): string[] => {
-    const events = subscriber.received.map((event) => checkedEvent(event).detail.data);
-    const isOut = (id: string) =>
-      events.some(({ advertId, status }) => advertId === id && status === 'limited');
-    return adverts.filter((id) => !isOut(id));
-  };
-  for (const until = Date.now() + publishedMs; Date.now() < until; ) {
-    await runDrain(scene);
-    if (await subscriber.readUntil(() => missing().length === 0, 1000)) return;
-  }
-  assert.fail(`no event came for ${missing().join(', ')}`);
-}

@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
-import { setTimeout } from 'node:timers/promises';
+import { open, readFile, stat } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { awsAccount, region } from './cloud.ts';
 
 /**
@@ -18,74 +18,61 @@ async function ask<T>(endpoint: string, operation: string, body: object, tries =
     body: JSON.stringify(body),
     signal: AbortSignal.timeout(10_000),
   });
+  if (answer.ok) return (await answer.json()) as T;
+  const text = await answer.text();
   // The emulator fails if a function creates a log group while it lists them.
-  if (answer.status === 500 && tries > 1) {
-    await answer.text();
-    await setTimeout(200);
-    return ask(endpoint, operation, body, tries - 1);
-  }
-  if (!answer.ok) throw new Error(`${operation}: ${answer.status} ${await answer.text()}`);
-  return (await answer.json()) as T;
+  if (answer.status !== 500 || tries === 1) throw new Error(`${operation}: ${answer.status} ${text}`);
+  await sleep(200);
+  return ask(endpoint, operation, body, tries - 1);
 }
 
-export interface LogEvent {
-  readonly message: string;
-  /** Ms since 1970. */
-  readonly timestamp: number;
-}
-
-/** Log events of the functions, by log group. @param startTime ms since 1970: older events are not returned */
-export async function logEvents(endpoint: string, startTime?: number): Promise<Map<string, LogEvent[]>> {
+/** What the functions have logged since `startTime` (ms since 1970), by log group. */
+export async function functionLogs(endpoint: string, startTime?: number): Promise<Map<string, string[]>> {
   const { logGroups } = await ask<{ logGroups: { logGroupName: string }[] }>(
     endpoint,
     'DescribeLogGroups',
     {},
   );
-  const logs = new Map<string, LogEvent[]>();
+  const logs = new Map<string, string[]>();
   for (const { logGroupName } of logGroups) {
-    const events: LogEvent[] = [];
+    const lines: string[] = [];
     let nextToken: string | undefined;
     do {
-      const page: { events: LogEvent[]; nextToken?: string } = await ask(endpoint, 'FilterLogEvents', {
-        logGroupName,
-        nextToken,
-        startTime,
-      });
-      events.push(...page.events);
+      const page: { events: { message: string }[]; nextToken?: string } = await ask(
+        endpoint,
+        'FilterLogEvents',
+        { logGroupName, nextToken, startTime },
+      );
+      lines.push(...page.events.map(({ message }) => message.trimEnd()));
       nextToken = page.nextToken;
     } while (nextToken);
-    logs.set(logGroupName, events);
+    logs.set(logGroupName, lines);
   }
   return logs;
 }
 
-/** Everything that the functions have logged, by log group. */
-export async function functionLogs(endpoint: string): Promise<Map<string, string[]>> {
-  const logs = await logEvents(endpoint);
-  return new Map([...logs].map(([name, events]) => [name, events.map(({ message }) => message.trimEnd())]));
-}
-
-/**
- * Start times (ms since 1970) of the invocations that took at least `durationMs`, from the line that reports each
- * one's end.
- */
-export async function beginningsOfLong(endpoint: string, durationMs: number): Promise<number[]> {
-  const events = [...(await logEvents(endpoint)).values()].flat();
-  return events.flatMap(({ message, timestamp }) => {
-    const tookMs = Number(/^REPORT .*\tDuration: (\d+) ms/.exec(message)?.[1] ?? 0);
-    return tookMs >= durationMs ? [timestamp - tookMs] : [];
-  });
-}
-
 /** The last lines of all logs, for finding the reason of a failure. */
-export async function logTails(endpoint: string, logFile: string, lines = 25): Promise<string> {
-  const parts: string[] = [];
-  const add = (name: string, all: readonly string[]) => {
-    if (all.length > 0) parts.push(`--- ${name}, last of ${all.length} lines`, ...all.slice(-lines));
-  };
-  for (const [name, all] of await functionLogs(endpoint).catch(() => new Map<string, string[]>()))
-    add(name, all);
-  const emulator = await readFile(logFile, 'utf8').catch(() => '');
-  add('MiniStack', emulator.trimEnd().split('\n'));
-  return parts.map((line) => (line.length > 2000 ? `${line.slice(0, 2000)}…` : line)).join('\n');
+export async function logTails(endpoint: string, logFile: string): Promise<string> {
+  const logs = await functionLogs(endpoint).catch(() => new Map<string, string[]>());
+  logs.set('MiniStack', (await readFile(logFile, 'utf8').catch(() => '')).trimEnd().split('\n'));
+  return [...logs]
+    .filter(([, lines]) => lines.length > 0)
+    .flatMap(([name, lines]) => [`--- ${name}, last of ${lines.length} lines`, ...lines.slice(-25)])
+    .map((line) => (line.length > 2000 ? `${line.slice(0, 2000)}…` : line))
+    .join('\n');
+}
+
+/** The current end of a file, in bytes. */
+export const sizeOf = async (file: string): Promise<number> => (await stat(file)).size;
+
+/** What was written to a file after its first `from` bytes. */
+export async function textAfter(file: string, from: number): Promise<string> {
+  const handle = await open(file);
+  try {
+    const length = (await handle.stat()).size - from;
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, from);
+    return buffer.toString('utf8', 0, bytesRead);
+  } finally {
+    await handle.close();
+  }
 }

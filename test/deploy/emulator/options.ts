@@ -6,7 +6,7 @@ export type Part = (typeof parts)[number];
 
 export interface Options {
   readonly parts: readonly Part[];
-  /** How often a function is killed, timed out or given its work twice. */
+  /** How often a function is killed, frozen or given its work twice. */
   readonly faults: number;
   readonly changes: number;
   readonly seed: number;
@@ -18,12 +18,12 @@ export const usage = `Usage: npm run test:deploy -- [options]
 Deploys the stack with the CDK command line to MiniStack, beside a sandbox of the partner service, and takes it through
 what a person and another team would do (journey); deploys two bridges more in an app of another team, out of the package
 (construct); sets each alarm off and follows docs/operate/runbook.md until it ends (drill); loses tables and moves to
-another region, as docs/operate/backup.md says (restore); kills the functions, times them out and delivers their work
-twice, while adverts change (chaos); and runs the adapters' conformance suites (ports). Stops all that it has started.
+another region, as docs/operate/backup.md says (restore); kills the functions, or freezes them while others do their work,
+while adverts change (chaos); and runs the adapters' conformance suites (ports). Stops all that it has started.
 
   --only PARTS  some of ${parts.join(', ')}, separated by commas (default: all)
-  --faults N    chaos: how many times a function is struck in the middle of an invocation (50)
-  --changes N   chaos: how many changes are made meanwhile (1000)
+  --faults N    chaos: how many times a function is struck in the middle of an invocation (24)
+  --changes N   chaos: how many changes are made meanwhile (500)
   --seed S      chaos: decides changes, faults and moments; what the machine makes of them differs (default: fresh)
   --help        this text
 
@@ -47,8 +47,8 @@ export function optionsOf(args: readonly string[]): Options {
   });
   return {
     parts: partsOf(parts, values.only ?? byDefault),
-    faults: wholeNumber('faults', values.faults, { least: 1 }) ?? 50,
-    changes: wholeNumber('changes', values.changes, { least: 1 }) ?? 1_000,
+    faults: wholeNumber('faults', values.faults, { least: 1 }) ?? 24,
+    changes: wholeNumber('changes', values.changes, { least: 1 }) ?? 500,
     seed: wholeNumber('seed', values.seed) ?? freshSeed(),
     isHelp: values.help ?? false,
   };

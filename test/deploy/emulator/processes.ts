@@ -1,7 +1,7 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { runs } from './process-table.ts';
+import { promisify } from 'node:util';
+import { until } from '../../helpers/until.ts';
 
 export interface Command {
   readonly file: string;
@@ -17,10 +17,12 @@ export interface RunOptions {
   readonly input?: string;
   /** Called with each piece of output as it arrives. */
   readonly onOutput?: (text: string) => void;
+  /** Accepted exit codes. Default: only 0. */
+  readonly expected?: readonly number[];
 }
 
 export interface Finished {
-  /** Exit code, or `null` if a signal ended the process. */
+  /** `null` if a signal ended the process. */
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -40,10 +42,7 @@ export class Processes {
   readonly groups: number[] = [];
   #closed = false;
 
-  /**
-   * Starts a long-running command, with its output in a file. Its standard input stays open as long as this process
-   * lives.
-   */
+  /** Starts a command with its output in a file. Its standard input stays open as long as this process lives. */
   start(command: Command, logFile: string): Background {
     const log = openSync(logFile, 'a');
     const child = this.#spawn(command, ['pipe', log, log]);
@@ -55,48 +54,48 @@ export class Processes {
     child.once('exit', (code, signal) => {
       exit = `it ended with ${signal ?? `exit code ${code}`}`;
     });
-    // Nobody writes to it: the end of this pipe tells the child's watchdog that this process has ended.
     child.stdin?.on('error', () => undefined);
     return { pid: child.pid ?? 0, exit: () => exit };
   }
 
-  /**
-   * Runs a command to its end.
-   *
-   * @throws {Error} if it cannot be started or takes longer than `timeoutMs`; never for its exit code
-   */
-  run(command: Command, { timeoutMs, input, onOutput }: RunOptions): Promise<Finished> {
-    return new Promise((resolve, reject) => {
-      const child = this.#spawn(command, ['pipe', 'pipe', 'pipe']);
-      const { pid = 0 } = child;
-      const texts = { stdout: '', stderr: '' };
-      for (const stream of ['stdout', 'stderr'] as const) {
-        child[stream]?.setEncoding('utf8').on('data', (text: string) => {
-          texts[stream] += text;
-          onOutput?.(text);
-        });
-      }
-      child.stdin?.on('error', () => undefined).end(input ?? '');
-      const timer = setTimeout(() => {
-        void stopGroup(pid);
-        const said = `${texts.stdout}${texts.stderr}`.trim();
-        reject(new Error(`${shown(command)} took longer than ${timeoutMs / 1000} s\n${said}`));
-      }, timeoutMs);
-      child.once('error', (error) => {
-        clearTimeout(timer);
-        reject(new Error(`${shown(command)} cannot be started: ${error.message}`, { cause: error }));
+  /** @throws {Error} with its complete output, if it ends unexpectedly, takes too long or cannot be started */
+  async run(command: Command, { timeoutMs, input, onOutput, expected = [0] }: RunOptions): Promise<Finished> {
+    const child = this.#spawn(command, ['pipe', 'pipe', 'pipe']);
+    const texts = { stdout: '', stderr: '' };
+    for (const stream of ['stdout', 'stderr'] as const) {
+      child[stream]?.setEncoding('utf8').on('data', (text: string) => {
+        texts[stream] += text;
+        onOutput?.(text);
       });
-      child.once('close', (code) => {
-        clearTimeout(timer);
-        resolve({ code, ...texts });
-      });
-    });
+    }
+    child.stdin?.on('error', () => undefined).end(input ?? '');
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      void stopGroup(child.pid ?? 0);
+    }, timeoutMs);
+    const { promise, resolve, reject } = Promise.withResolvers<number | null>();
+    child.once('error', reject).once('close', resolve);
+    const code = await promise.finally(() => clearTimeout(timer));
+    if (!isLate && expected.includes(code ?? -1)) return { code, ...texts };
+    const how = isLate ? `took longer than ${timeoutMs / 1000} s` : `ended with ${code}`;
+    const shown = [command.file.split('/').at(-1), ...command.args].join(' ');
+    throw new Error(`${shown} ${how}\n${texts.stdout}${texts.stderr}`.trim());
   }
 
   /** Stops all groups; afterwards nothing can be started. */
   async stopAll(): Promise<void> {
     this.#closed = true;
-    await Promise.all(this.groups.map((group) => stopGroup(group)));
+    await Promise.all(this.groups.map(stopGroup));
+  }
+
+  /** The processes that are left: of these groups, or with `folder` in their command line. */
+  async left(folder: string): Promise<string[]> {
+    const left = (await processTable()).filter(
+      ({ pid, group, command }) =>
+        pid !== process.pid && (this.groups.includes(group) || command.includes(folder)),
+    );
+    return left.map(({ pid, command }) => `${pid} ${command}`);
   }
 
   #spawn(command: Command, stdio: ('pipe' | number)[]) {
@@ -108,25 +107,30 @@ export class Processes {
   }
 }
 
-const shown = ({ file, args }: Command): string => [file.split('/').at(-1), ...args].join(' ');
+/** The processes of this machine, without zombies, as in a container without an init process. */
+export async function processTable() {
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,pgid=,stat=,args=']);
+  return stdout.split('\n').flatMap((line) => {
+    const [, pid, group, state, command] = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(.*)$/.exec(line) ?? [];
+    if (!pid || !group || !command || state?.startsWith('Z')) return [];
+    return [{ pid: Number(pid), group: Number(group), command }];
+  });
+}
 
-/** Sends SIGTERM to every process of the group, and SIGKILL to those left after `graceMs`. */
-async function stopGroup(group: number, graceMs = 3000): Promise<void> {
+/** Sends SIGTERM to every process of the group, and SIGKILL to those left after three seconds. */
+async function stopGroup(group: number): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    if (!signalGroup(group, signal)) return;
-    const until = Date.now() + graceMs;
-    while (Date.now() < until) {
-      await sleep(50);
-      if (!(await runs(group))) return;
-    }
+    if (group <= 1 || !send(-group, signal)) return;
+    const isGone = async () => !(await processTable()).some((entry) => entry.group === group);
+    const options = { withinMs: 3000, everyMs: 50 };
+    if (await until(`the end of group ${group}`, isGone, options).catch(() => false)) return;
   }
 }
 
-/** @returns false if the group no longer exists */
-function signalGroup(group: number, signal: NodeJS.Signals): boolean {
-  if (group <= 1) return false;
+/** @returns false if the process, or the group, no longer exists */
+export function send(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
-    process.kill(-group, signal);
+    process.kill(pid, signal);
     return true;
   } catch {
     return false;

@@ -1,8 +1,3 @@
-export interface Counts {
-  readonly passed: number;
-  readonly failed: number;
-}
-
 /** A step that all later steps depend on has failed. */
 export class RunEndedError extends Error {
   override readonly name = 'RunEndedError';
@@ -24,48 +19,26 @@ export class Steps {
   }
 
   /** A step whose failure is recorded; the run continues. */
-  check(name: string, body: () => Promise<void>): Promise<void> {
-    return this.count(name, async () => {
-      await body();
-      return { passed: 1, failed: 0 };
-    });
-  }
-
-  /** The same for a step that consists of many: it returns its own counts. */
-  async count(name: string, body: () => Promise<Counts>): Promise<void> {
-    const begun = Date.now();
-    try {
-      const { passed, failed } = await body();
-      this.passed += passed;
-      this.failed += failed;
-      this.#line(failed > 0 ? 'FAIL' : 'pass', name, begun);
-    } catch (error) {
-      this.#fault(name, begun, error);
-    }
+  async check(name: string, body: () => Promise<unknown>): Promise<void> {
+    await this.need(name, body).catch(() => undefined);
   }
 
   /** A step that all later steps depend on. @throws {RunEndedError} when it fails */
   async need<T>(name: string, body: () => Promise<T>): Promise<T> {
     const begun = Date.now();
+    const line = (verdict: string) =>
+      this.#say(`${verdict} ${((Date.now() - begun) / 1000).toFixed(1).padStart(5)} s  ${name}`);
     try {
       const made = await body();
       this.passed += 1;
-      this.#line('pass', name, begun);
+      line('pass');
       return made;
     } catch (error) {
-      this.#fault(name, begun, error);
+      this.failed += 1;
+      line('FAIL');
+      this.#say(told(error).replaceAll(/^/gm, '       '));
       throw new RunEndedError(`${name} failed, so what comes after it was not tried`, { cause: error });
     }
-  }
-
-  #fault(name: string, begun: number, error: unknown): void {
-    this.failed += 1;
-    this.#line('FAIL', name, begun);
-    this.#say(told(error).replaceAll(/^/gm, '       '));
-  }
-
-  #line(verdict: string, name: string, begun: number): void {
-    this.#say(`${verdict} ${((Date.now() - begun) / 1000).toFixed(1).padStart(5)} s  ${name}`);
   }
 }
 

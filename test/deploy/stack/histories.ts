@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
+import { isDeepStrictEqual } from 'node:util';
+import type { Sandbox } from '../../../sandbox/server.ts';
 import { checked } from '../../../shared/contract/checks.ts';
 import { type AdvertEvent, envelope } from '../../../shared/contract/events.ts';
-import type { Received } from './subscriber.ts';
-
-/** The statuses of an advert, oldest first; null: it was unavailable. */
-export type Histories = ReadonlyMap<string, readonly (string | null)[]>;
+import { advertKeyOf, compareToApplied, type Position, positionOf } from '../../../subscriber/position.ts';
+import { onItsWayMs, silenceMs } from './deployment.ts';
+import type { Received, Subscriber } from './subscriber.ts';
 
 /** The event, validated against the contract's schema. @throws {ShapeError} */
 export function checkedEvent(received: Received): AdvertEvent {
@@ -13,31 +14,83 @@ export function checkedEvent(received: Received): AdvertEvent {
   return event;
 }
 
-/**
- * The histories that a subscriber sees: each event once, in the order of sequence numbers.
- *
- * @throws {AssertionError} for a gap, for two different contents with one event ID, for a `previousStatus` that is
- * not the previous status, and for an event that arrived before its predecessor
- */
-export function historiesOf(received: readonly Received[]): Histories {
-  const contents = new Map<string, string>();
-  const histories = new Map<string, (string | null)[]>();
+/** Each event once. @throws {AssertionError} for two different contents with one event ID */
+function distinct(received: readonly Received[]): AdvertEvent[] {
+  const byId = new Map<string, AdvertEvent>();
   for (const event of received.map(checkedEvent)) {
-    const { metadata, data } = event.detail;
-    const content = JSON.stringify(event.detail);
-    const before = contents.get(metadata.eventId);
-    if (before !== undefined) {
-      assert.equal(content, before, `${metadata.eventId} came twice, with different content`);
-      continue;
-    }
-    contents.set(metadata.eventId, content);
-    const { partnerAccount, generation, sequence } = metadata;
-    assert.equal(metadata.eventId, `${partnerAccount}/${generation}/${data.advertId}/${sequence}`);
-    assert.deepEqual(event.resources, [`advert-bridge/${partnerAccount}/advert/${data.advertId}`]);
+    const { eventId } = event.detail.metadata;
+    const before = byId.get(eventId);
+    if (before) assert.deepEqual(event.detail, before.detail, `${eventId} came with two contents`);
+    else byId.set(eventId, event);
+  }
+  return [...byId.values()];
+}
+
+/**
+ * The statuses of each advert, oldest first; null: it was unavailable.
+ *
+ * @throws {AssertionError} for a gap, for a `previousStatus` that is not the previous status, and for an event that
+ * arrived before its predecessor
+ */
+export function historiesOf(received: readonly Received[]): Map<string, (string | null)[]> {
+  const histories = new Map<string, (string | null)[]>();
+  for (const { detail, resources } of distinct(received)) {
+    const { metadata, data } = detail;
+    const { partnerAccount, generation, sequence, eventId } = metadata;
+    assert.equal(eventId, `${partnerAccount}/${generation}/${data.advertId}/${sequence}`);
+    assert.deepEqual(resources, [`advert-bridge/${partnerAccount}/advert/${data.advertId}`]);
     const history = histories.get(data.advertId) ?? [];
     assert.equal(sequence, history.length + 1, `sequence of advert ${data.advertId}`);
-    assert.equal(data.previousStatus, history.at(-1) ?? null, `previousStatus of ${metadata.eventId}`);
+    assert.equal(data.previousStatus, history.at(-1) ?? null, `previousStatus of ${eventId}`);
     histories.set(data.advertId, [...history, data.status]);
   }
   return histories;
+}
+
+/**
+ * The statuses of a partner account's adverts at a subscriber that applies an event only if it is newer than the last
+ * applied one.
+ *
+ * @param received in the order of arrival
+ * @throws {AssertionError} for a missing sequence number in a generation
+ */
+export function heldOf(received: readonly Received[], partnerAccount: string) {
+  const generations = new Set<number>();
+  const applied = new Map<string, Position>();
+  const statuses: Record<string, string | null> = {};
+  for (const event of distinct(received)) {
+    const { metadata, data } = event.detail;
+    if (metadata.partnerAccount !== partnerAccount) continue;
+    const key = advertKeyOf(event);
+    const { outcome, missing } = compareToApplied(applied.get(key), positionOf(event));
+    assert.notEqual(outcome, 'gap', `${missing} events are missing before ${metadata.eventId}`);
+    if (outcome !== 'apply') continue;
+    applied.set(key, positionOf(event));
+    generations.add(metadata.generation);
+    statuses[data.advertId] = data.status;
+  }
+  return { statuses, generations };
+}
+
+/**
+ * @param before events that the subscriber received elsewhere, earlier
+ * @throws {AssertionError} unless the subscriber soon has the service's status of each advert of the partner account that
+ * it ever had an event of; with `all`, of every advert
+ */
+export async function expectHeld(
+  control: Sandbox['control'],
+  account: string,
+  subscriber: Subscriber,
+  { before = [], all = true }: { readonly before?: readonly Received[]; readonly all?: boolean } = {},
+): Promise<void> {
+  const held = () => heldOf([...before, ...subscriber.received], account).statuses;
+  const truth = () => {
+    const adverts = control
+      .truth(account)
+      .filter(({ id, history }) => all || history.length > 1 || id in held());
+    return Object.fromEntries(adverts.map(({ id, status }) => [id, status]));
+  };
+  await subscriber.readUntil(() => isDeepStrictEqual(held(), truth()), onItsWayMs);
+  await subscriber.readUntil(() => false, silenceMs);
+  assert.deepEqual(held(), truth());
 }

@@ -1,9 +1,8 @@
-import { mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { repository } from '../emulator/cloud.ts';
-import type { Processes } from '../emulator/processes.ts';
-
-const timeoutMs = 240_000;
+import { deployApp, type Values } from './cdk.ts';
+import type { Deployment } from './deployment.ts';
 
 /**
  * A stack of another team with two bridges, the second one with the team's own KMS key and network. The addresses of
@@ -38,32 +37,23 @@ new AdvertBridge(stack, 'Second', { ...fast, ...own, partnerBaseUrl: second, nam
  * @returns the outputs of its stack
  */
 export async function deployShop(
-  services: readonly [string, string],
-  env: Record<string, string>,
-  folder: string,
-  processes: Processes,
-): Promise<Record<string, string>> {
+  { env, folder, processes }: Pick<Deployment, 'env' | 'folder' | 'processes'>,
+  services: readonly string[],
+): Promise<Values> {
   const shop = join(folder, 'shop');
   const modules = join(shop, 'node_modules');
   await mkdir(modules, { recursive: true });
-  const run = async (cwd: string, more: Record<string, string>, file: string, ...args: string[]) => {
-    const command = { file, args, env: { ...env, ...more }, cwd };
-    const { code, stdout, stderr } = await processes.run(command, { timeoutMs });
-    if (code !== 0) throw new Error(`${file} ${args[0]} ended with ${code}\n${stdout}${stderr}`.trim());
-  };
-  await run(repository, {}, 'npm', 'pack', '--silent', '--pack-destination', shop);
+  const run = (cwd: string, file: string, ...args: string[]) =>
+    processes.run({ file, args, env, cwd }, { timeoutMs: 240_000 });
+  await run(repository, 'npm', 'pack', '--silent', '--pack-destination', shop);
   const tarball = (await readdir(shop)).find((name) => name.endsWith('.tgz')) ?? '';
-  await run(shop, {}, 'tar', '-xzf', tarball);
+  await run(shop, 'tar', '-xzf', tarball);
   await rename(join(shop, 'package'), join(modules, 'advert-bridge'));
   // What `npm install` would install; esbuild and the bridge's sources are not part of it.
   for (const name of ['aws-cdk-lib', 'constructs', 'valibot']) {
     await symlink(join(repository, 'node_modules', name), join(modules, name));
   }
   await writeFile(join(shop, 'app.mjs'), app);
-  const outputsFile = join(shop, 'outputs.json');
-  const cdk = join(repository, 'node_modules/aws-cdk/bin/cdk');
-  const options = ['--app', 'node app.mjs', '--require-approval', 'never', '--no-notices'];
-  const addresses = { SERVICES: services.join(' ') };
-  await run(shop, addresses, process.execPath, cdk, 'deploy', ...options, '--outputs-file', outputsFile);
-  return JSON.parse(await readFile(outputsFile, 'utf8')).Shop;
+  const around = { env: { ...env, SERVICES: services.join(' ') }, processes };
+  return (await deployApp(around, shop, '--app', 'node app.mjs')).Shop ?? {};
 }

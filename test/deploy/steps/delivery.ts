@@ -1,27 +1,8 @@
 import assert from 'node:assert/strict';
 import { createStore } from '../../../shared/aws/store.ts';
 import { createDeadLetters } from '../../../shared/state/aside.ts';
-import { type Deployment, onItsWayMs } from '../stack/deployment.ts';
-import { drain } from '../stack/functions.ts';
+import { type Deployment, deliver } from '../stack/deployment.ts';
 import { historiesOf } from '../stack/histories.ts';
-
-/** Long enough for an unexpected event to arrive. */
-export const silenceMs = 1500;
-
-/**
- * Drains until the subscriber has received `expected` more events than before.
- *
- * @throws {AssertionError} for more or fewer
- */
-export async function deliver(deployment: Deployment, expected: number): Promise<void> {
-  const { cloud, outputs, subscriber } = deployment;
-  const before = subscriber.received.length;
-  await drain(cloud, outputs.drainFunctionName);
-  const total = before + expected;
-  await subscriber.readUntil(({ length }) => length >= total, onItsWayMs);
-  await subscriber.readUntil(({ length }) => length > total, silenceMs);
-  assert.equal(subscriber.received.length - before, expected, 'events that the subscriber received');
-}
 
 /** Changes in the partner service become events at the subscriber. */
 export async function deliverySteps(deployment: Deployment): Promise<void> {

@@ -2,12 +2,13 @@
  * The deployed bridge without AWS: the handlers that Lambda runs, over dynalite, fauxqs and a few played services, with
  * the sandbox as the partner service. What Lambda itself does, schedule and event source mapping, is done here.
  */
-import { DeleteMessageBatchCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
-import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import type { Context, SQSBatchResponse } from 'aws-lambda';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../sandbox/server.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
 import { startDynamo, startSqs } from './emulators.ts';
 import { playServices } from './played-services.ts';
+import { deleteHandled, receiveRecords } from './sqs-inbox.ts';
 import { type Count, startWire } from './wire.ts';
 
 export type Handler = (event: unknown, context: Context) => Promise<unknown>;
@@ -105,7 +106,7 @@ export async function startAws(options: AwsOptions) {
     region: 'us-east-1',
     credentials: { accessKeyId: '000000000000', secretAccessKey: 'test' },
   });
-  const mapping = eventSourceMapping(sqsClient, viaWire(queue.url));
+  const mapped = { client: sqsClient, url: viaWire(queue.url) };
 
   /** The functions that the work calls, and the duration of each invocation. */
   async function counted(work: (timed: Timed) => Promise<void>): Promise<Invocations> {
@@ -130,10 +131,13 @@ export async function startAws(options: AwsOptions) {
     fanOut: (atOnce = 1) =>
       counted(async (invoke) => {
         const worker = async () => {
-          for (let records = await mapping.receive(); records.length > 0; records = await mapping.receive()) {
-            const event: SQSEvent = { Records: records };
-            const result = (await invoke('fan-out', event)) as SQSBatchResponse;
-            await mapping.settle(records, result);
+          const receive = () => receiveRecords(mapped);
+          for (let records = await receive(); records.length > 0; records = await receive()) {
+            await deleteHandled(
+              mapped,
+              records,
+              (await invoke('fan-out', { Records: records })) as SQSBatchResponse,
+            );
           }
         };
         await Promise.all(Array.from({ length: atOnce }, worker));
@@ -146,32 +150,3 @@ export async function startAws(options: AwsOptions) {
 }
 
 type Timed = (name: FunctionName, event: unknown) => Promise<unknown>;
-
-/** Receives by tens, and deletes what the function does not report: both are billed to the queue's owner. */
-export function eventSourceMapping(client: SQSClient, url: string) {
-  return {
-    async receive(): Promise<SQSRecord[]> {
-      const { Messages = [] } = await client.send(
-        new ReceiveMessageCommand({
-          QueueUrl: url,
-          MaxNumberOfMessages: 10,
-          MessageSystemAttributeNames: ['All'],
-        }),
-      );
-      return Messages.map(({ MessageId, ReceiptHandle, Body, Attributes }) => {
-        const named = { messageId: MessageId, receiptHandle: ReceiptHandle, body: Body };
-        return { ...named, attributes: Attributes } as unknown as SQSRecord;
-      });
-    },
-    async settle(records: readonly SQSRecord[], { batchItemFailures }: SQSBatchResponse): Promise<void> {
-      const failed = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
-      const done = records.filter(({ messageId }) => !failed.has(messageId));
-      if (done.length === 0) return;
-      const Entries = done.map(({ receiptHandle: ReceiptHandle }, index) => ({
-        Id: String(index),
-        ReceiptHandle,
-      }));
-      await client.send(new DeleteMessageBatchCommand({ QueueUrl: url, Entries }));
-    },
-  };
-}

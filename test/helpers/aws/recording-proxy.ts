@@ -1,9 +1,9 @@
-/** A proxy between one function and AWS (or an emulator): forwards every call and reports it. */
+/** A proxy between functions and AWS (or an emulator), which takes each call apart. */
 import { createServer, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 
-export const services = ['cloudformation', 'dynamodb', 'events', 'lambda', 'secretsmanager', 'sqs'] as const;
-export type Service = (typeof services)[number];
+export type Service = 'cloudformation' | 'dynamodb' | 'events' | 'lambda' | 'secretsmanager' | 'sqs';
 
 /** A call as it is made: of the AWS JSON protocol, `input` is the body. */
 export interface AwsCall {
@@ -20,19 +20,6 @@ export interface Answer {
 
 /** Passes the call on to a URL, with another body if need be. */
 export type Forward = (base: string, body?: string) => Promise<Answer>;
-
-/** A URL to pass the call on to, or what answers it. */
-export type Upstream = string | ((call: AwsCall, forward: Forward) => Promise<Answer>);
-
-export interface RecordingProxyOptions {
-  readonly upstream: Readonly<Record<Service, Upstream>>;
-  readonly record?: (call: AwsCall) => void;
-}
-
-export interface RecordingProxy {
-  readonly url: string;
-  stop(): Promise<void>;
-}
 
 const targets: Readonly<Record<string, Service>> = {
   DynamoDB_20120810: 'dynamodb',
@@ -59,17 +46,14 @@ function callOf(headers: IncomingHttpHeaders, path: string, body: string): AwsCa
   return { service: 'cloudformation', operation: Action, input };
 }
 
-export async function startRecordingProxy(options: RecordingProxyOptions): Promise<RecordingProxy> {
-  const { upstream, record } = options;
+/** @param serve answers each call, or passes it on */
+export async function startRecordingProxy(serve: (call: AwsCall, forward: Forward) => Promise<Answer>) {
   const server = createServer(async (request, response) => {
     try {
       const { headers, method = '', url: path = '/' } = request;
-      const text = await textOf(request);
-      const call = callOf(headers, path, text);
-      record?.(call);
-      const to = upstream[call.service];
-      const forward: Forward = (base, changed = text) => pass(base, { method, path, headers }, changed);
-      const { status, body } = typeof to === 'string' ? await forward(to) : await to(call, forward);
+      const sentBody = await text(request);
+      const forward: Forward = (base, changed = sentBody) => pass(base, { method, path, headers }, changed);
+      const { status, body } = await serve(callOf(headers, path, sentBody), forward);
       response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0' }).end(body);
     } catch (error) {
       response.writeHead(500).end(String(error));
@@ -85,25 +69,17 @@ export async function startRecordingProxy(options: RecordingProxyOptions): Promi
   };
 }
 
-interface Sent {
-  readonly method: string;
-  readonly path: string;
-  readonly headers: IncomingHttpHeaders;
-}
-
-function pass(base: string, { method, path, headers }: Sent, body: string): Promise<Answer> {
+function pass(
+  base: string,
+  { method, path, headers }: { method: string; path: string; headers: IncomingHttpHeaders },
+  body: string,
+): Promise<Answer> {
   const { 'content-length': _length, host: _host, ...rest } = headers;
   return new Promise((resolve, reject) => {
     const sent = httpRequest(new URL(path, base), { method, headers: rest }, (answer) => {
-      textOf(answer).then((text) => resolve({ status: answer.statusCode ?? 0, body: text }), reject);
+      text(answer).then((body) => resolve({ status: answer.statusCode ?? 0, body }), reject);
     });
     sent.on('error', reject);
     sent.end(body);
   });
-}
-
-async function textOf(stream: AsyncIterable<unknown>): Promise<string> {
-  const parts: Buffer[] = [];
-  for await (const part of stream) parts.push(part as Buffer);
-  return Buffer.concat(parts).toString('utf8');
 }

@@ -1,9 +1,9 @@
 import {
   ChangeMessageVisibilityBatchCommand,
   DeleteMessageBatchCommand,
-  type Message,
   ReceiveMessageCommand,
 } from '@aws-sdk/client-sqs';
+import type { SQSBatchResponse } from 'aws-lambda';
 import type { createBatchSettler } from '../../../shared/aws/settler.ts';
 import {
   batchesOf,
@@ -14,54 +14,62 @@ import {
 } from '../../../shared/aws/sqs.ts';
 import type { Delivery, Inbox, Settlement, Settler } from '../../../shared/ports/queue.ts';
 
-/** Does for a test what the event source mapping does on AWS: asks the queue, and deletes what is not reported. */
+/** Up to ten messages, as the event source mapping hands them to a function. */
+export async function receiveRecords(
+  { client, url }: Queue,
+  VisibilityTimeout?: number,
+): Promise<ReceivedRecord[]> {
+  const { Messages = [] } = await client.send(
+    new ReceiveMessageCommand({
+      ...{ QueueUrl: url, MaxNumberOfMessages: 10, VisibilityTimeout },
+      MessageSystemAttributeNames: ['All'],
+    }),
+  );
+  return Messages.map(({ MessageId = '', ReceiptHandle = '', Body = '', Attributes = {} }) => {
+    return { messageId: MessageId, receiptHandle: ReceiptHandle, body: Body, attributes: Attributes };
+  });
+}
+
+/** Deletes what the function does not report, as the event source mapping does. */
+export async function deleteHandled(
+  { client, url }: Queue,
+  records: readonly ReceivedRecord[],
+  { batchItemFailures }: SQSBatchResponse,
+): Promise<void> {
+  const failed = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
+  const handled = records.filter(({ messageId }) => !failed.has(messageId));
+  for (const ten of batchesOf(handled, messagesAtOnce)) {
+    const Entries = ten.map(({ receiptHandle }, index) => ({ Id: `${index}`, ReceiptHandle: receiptHandle }));
+    await client.send(new DeleteMessageBatchCommand({ QueueUrl: url, Entries }));
+  }
+}
+
+/** Does for a test what the event source mapping does on AWS. */
 export function sqsInbox(queue: Queue, settle: ReturnType<typeof createBatchSettler>): Inbox & Settler {
   const records = new Map<string, ReceivedRecord>();
   const keyOf = ({ id, position }: Delivery) => `${id} ${position}`;
 
-  async function receiveOnce(visibilityMs: number): Promise<Message[]> {
-    const { Messages = [] } = await queue.client.send(
-      new ReceiveMessageCommand({
-        QueueUrl: queue.url,
-        MaxNumberOfMessages: 10,
-        VisibilityTimeout: visibilityMs / 1000,
-        MessageSystemAttributeNames: ['All'],
-      }),
-    );
-    return Messages;
-  }
-
   return {
     async receive({ maxGroups, maxPerGroup, visibilityMs }) {
-      const taken = new Map<string, Message[]>();
-      const surplus: Message[] = [];
-      for (
-        let batch = await receiveOnce(visibilityMs);
-        batch.length > 0;
-        batch = await receiveOnce(visibilityMs)
-      ) {
-        for (const message of batch) {
-          const group = message.Attributes?.MessageGroupId ?? '';
+      const taken = new Map<string, ReceivedRecord[]>();
+      const surplus: ReceivedRecord[] = [];
+      const receive = () => receiveRecords(queue, visibilityMs / 1000);
+      for (let batch = await receive(); batch.length > 0; batch = await receive()) {
+        for (const record of batch) {
+          const group = record.attributes.MessageGroupId ?? '';
           const own = taken.get(group) ?? [];
           const fits = taken.has(group) || taken.size < maxGroups;
-          if (fits && own.length < maxPerGroup) taken.set(group, [...own, message]);
-          else surplus.push(message);
+          if (fits && own.length < maxPerGroup) taken.set(group, [...own, record]);
+          else surplus.push(record);
         }
       }
       for (const ten of batchesOf(surplus, messagesAtOnce)) {
-        await queue.client.send(
-          new ChangeMessageVisibilityBatchCommand({
-            QueueUrl: queue.url,
-            Entries: ten.map(({ ReceiptHandle }, index) => ({
-              Id: String(index),
-              ReceiptHandle,
-              VisibilityTimeout: 0,
-            })),
-          }),
-        );
+        const Entries = ten.map(({ receiptHandle: ReceiptHandle }, index) => {
+          return { Id: String(index), ReceiptHandle, VisibilityTimeout: 0 };
+        });
+        await queue.client.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: queue.url, Entries }));
       }
-      return [...taken.values()].flat().map((message) => {
-        const record = recordOf(message);
+      return [...taken.values()].flat().map((record) => {
         const delivery = deliveryOf(record);
         records.set(keyOf(delivery), record);
         return delivery;
@@ -70,31 +78,8 @@ export function sqsInbox(queue: Queue, settle: ReturnType<typeof createBatchSett
 
     async settle(settlements: readonly Settlement[]) {
       const batch = settlements.flatMap(({ delivery }) => records.get(keyOf(delivery)) ?? []);
-      const { batchItemFailures } = await settle({
-        records: batch,
-        settlements,
-        receivedAt: Date.now(),
-      });
-      const failed = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
-      const settled = batch.filter(({ messageId }) => !failed.has(messageId));
-      for (const ten of batchesOf(settled, messagesAtOnce)) {
-        await queue.client.send(
-          new DeleteMessageBatchCommand({
-            QueueUrl: queue.url,
-            Entries: ten.map(({ receiptHandle }, index) => ({
-              Id: String(index),
-              ReceiptHandle: receiptHandle,
-            })),
-          }),
-        );
-      }
+      const result = await settle({ records: batch, settlements, receivedAt: Date.now() });
+      await deleteHandled(queue, batch, result);
     },
   };
 }
-
-const recordOf = ({ MessageId, ReceiptHandle, Body, Attributes }: Message): ReceivedRecord => ({
-  messageId: MessageId ?? '',
-  receiptHandle: ReceiptHandle ?? '',
-  body: Body ?? '',
-  attributes: Attributes ?? {},
-});

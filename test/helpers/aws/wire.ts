@@ -64,16 +64,7 @@ export async function startWire(targets: Targets) {
     return targets.play(operation, body);
   }
 
-  const proxy = await startRecordingProxy({
-    upstream: {
-      dynamodb: serve,
-      sqs: serve,
-      events: serve,
-      lambda: serve,
-      secretsmanager: serve,
-      cloudformation: serve,
-    },
-  });
+  const proxy = await startRecordingProxy(serve);
   return {
     url: proxy.url,
     /** The counts since the last call, which resets them. */

@@ -1,4 +1,4 @@
-/** Converts a call of the SDK into the request that IAM decides about. */
+/** Converts a call of the SDK into the requests that IAM decides about. */
 import { storeKeys } from '../../../shared/contract/names.ts';
 import type { AwsCall, Service } from '../../helpers/aws/recording-proxy.ts';
 
@@ -26,17 +26,12 @@ export const knownConditionKeys = [
   'secretsmanager:RecoveryWindowInDays',
 ] as const;
 
-type Attributes = Readonly<Record<string, { readonly S?: string }>>;
 // biome-ignore lint/suspicious/noExplicitAny: any shape of the API, taken apart below.
 type Input = Readonly<Record<string, any>>;
 
 const { partitionKey } = storeKeys;
 
-/**
- * One call may need several permissions: of an operation over several tables or items, each.
- *
- * @throws {Error} for a call whose permission is not known here
- */
+/** @throws {Error} for a call whose permission is not known here */
 export function requestsOf({ service, operation, input }: AwsCall): IamRequest[] {
   const request = (action: string, resource: unknown, context: Context = {}): IamRequest => {
     if (typeof resource !== 'string' || resource === '') throw new Error(`${operation} names no resource`);
@@ -46,7 +41,9 @@ export function requestsOf({ service, operation, input }: AwsCall): IamRequest[]
     case 'cloudformation':
       return [request(operation, input.StackName)];
     case 'dynamodb':
-      return dynamoDbRequests(operation, input, request);
+      return [
+        request(operation, input.TableName, { 'dynamodb:LeadingKeys': [leadingKey(operation, input)] }),
+      ];
     case 'sqs':
       // A batch needs the permission of the single action.
       return [request(operation.replace(/Batch$/, ''), input.QueueUrl)];
@@ -62,46 +59,20 @@ export function requestsOf({ service, operation, input }: AwsCall): IamRequest[]
   }
 }
 
-type MakeRequest = (action: string, resource: unknown, context?: Context) => IamRequest;
-
 /** @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/specifying-conditions.html */
-function dynamoDbRequests(operation: string, input: Input, request: MakeRequest): IamRequest[] {
-  const leading = (...keys: (Attributes | undefined)[]): Context => ({
-    'dynamodb:LeadingKeys': [...new Set(keys.map((key) => key?.[partitionKey]?.S ?? ''))],
-  });
-  switch (operation) {
-    case 'GetItem':
-    case 'PutItem':
-    case 'UpdateItem':
-    case 'DeleteItem':
-      return [request(operation, input.TableName, leading(input.Key ?? input.Item))];
-    case 'Query':
-      return [request(operation, input.TableName, leading(queriedKey(input)))];
-    case 'BatchWriteItem':
-      return Object.entries<readonly Input[]>(input.RequestItems).map(([table, writes]) =>
-        request(
-          operation,
-          table,
-          leading(...writes.map(({ DeleteRequest, PutRequest }) => DeleteRequest?.Key ?? PutRequest?.Item)),
-        ),
-      );
-    default:
-      throw new Error(`dynamodb ${operation}: which permission it needs is not known here`);
-  }
-}
-
-/** The partition key that a key condition of the form `#pk = :value …` asks for. */
-function queriedKey(input: Input): Attributes {
+function leadingKey(operation: string, input: Input): string {
+  if (['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem'].includes(operation))
+    return (input.Key ?? input.Item)[partitionKey].S;
+  // Of a key condition of the form `#pk = :value …`.
   const [, name = '', value = ''] =
     /^\(?\s*(#?\w+)\s*=\s*(:\w+)/.exec(input.KeyConditionExpression ?? '') ?? [];
-  const attribute = (input.ExpressionAttributeNames as Record<string, string> | undefined)?.[name] ?? name;
-  const key = (input.ExpressionAttributeValues as Attributes | undefined)?.[value];
-  if (attribute !== partitionKey || !key)
-    throw new Error('a query whose partition key is not understood here');
-  return { [partitionKey]: key };
+  const attribute = input.ExpressionAttributeNames?.[name] ?? name;
+  const key = input.ExpressionAttributeValues?.[value]?.S;
+  if (operation === 'Query' && attribute === partitionKey && key) return key;
+  throw new Error(`dynamodb ${operation}: which permission it needs is not known here`);
 }
 
-const secretContext = (input: Readonly<Record<string, unknown>>): Context =>
+const secretContext = (input: Input): Context =>
   Object.fromEntries(
     ['BlockPublicPolicy', 'ForceDeleteWithoutRecovery', 'RecoveryWindowInDays']
       .filter((key) => input[key] !== undefined)

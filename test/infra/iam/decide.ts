@@ -3,80 +3,96 @@ import { runSimulation } from '@cloud-copilot/iam-simulate';
 import type { Context } from './aws-call.ts';
 import { awsAccount, type RolePolicies, type Statement, type TemplatePolicies } from './template-policies.ts';
 
-export interface Question {
-  /** The caller, with its own policies. */
-  readonly role: Pick<RolePolicies, 'id' | 'arn' | 'statements'>;
+/** A call of a role, with the resource it is for. */
+export interface RoleCall {
+  readonly role: RolePolicies;
   readonly action: string;
   readonly resourceArn: string;
   readonly context: Context;
 }
 
-export interface Decision {
-  readonly result: 'Allowed' | 'ExplicitlyDenied' | 'ImplicitlyDenied';
-  /** The role's own statements that allow it. */
-  readonly allowedBy: readonly Statement[];
-}
+type Request = Parameters<typeof runSimulation>[0];
 
-/**
- * Whether the role may do it, by its own policies and that of the resource. Every call goes over TLS, unless the context says
- * otherwise.
- *
- * @throws {Error} when the engine finds fault with a policy or with the question, or does not look at a part of its context
- */
-export async function decide(policies: TemplatePolicies, question: Question): Promise<Decision> {
-  const { role, action, resourceArn, context } = question;
-  const resourcePolicy = policies.resourcePolicy(resourceArn);
-  const ofRole = {
-    'aws:PrincipalArn': role.arn,
-    'aws:PrincipalAccount': awsAccount,
-    'aws:SecureTransport': 'true',
-  };
+/** @throws {Error} when the engine finds fault with a policy or with the request, or ignores a part of its context */
+async function simulate(
+  { context, ...request }: { action: string; resource: string; principal: string; context: Context },
+  policies: Pick<Request, 'identityPolicies' | 'resourcePolicy'>,
+) {
   const simulated = await runSimulation(
     {
       request: {
-        principal: `arn:aws:sts::${awsAccount}:assumed-role/${role.id}/session`,
-        action,
-        resource: { resource: resourceArn, accountId: awsAccount },
-        contextVariables: { ...ofRole, ...context } as Record<string, string | string[]>,
-      },
-      identityPolicies: [{ name: role.id, policy: { Version: '2012-10-17', Statement: role.statements } }],
-      serviceControlPolicies: [],
-      resourceControlPolicies: [],
-      ...(resourcePolicy && { resourcePolicy }),
-    },
-    {},
-  );
-  if (simulated.resultType !== 'single') {
-    throw new Error(`${action} on ${resourceArn} cannot be simulated: ${JSON.stringify(simulated)}`);
-  }
-  const { analysis, ignoredContextKeys = [] } = simulated.result;
-  if (ignoredContextKeys.length > 0) {
-    throw new Error(`${action} has no condition key ${ignoredContextKeys.join(', ')}`);
-  }
-  const allowedBy = (analysis.identityAnalysis?.allowStatements ?? []).map(
-    // The engine counts from 1.
-    ({ statement }) => role.statements[statement.index() - 1] as Statement,
-  );
-  return { result: simulated.overallResult, allowedBy };
-}
-
-/** Whether a service may assume the role on behalf of the resource that the context names, by the role's trust policy. */
-export async function mayAssume(role: RolePolicies, service: string, context: Context): Promise<boolean> {
-  const simulated = await runSimulation(
-    {
-      request: {
-        principal: service,
-        action: 'sts:AssumeRole',
-        resource: { resource: role.arn, accountId: awsAccount },
+        ...request,
+        resource: { resource: request.resource, accountId: awsAccount },
         contextVariables: context as Record<string, string | string[]>,
       },
-      identityPolicies: [],
-      resourcePolicy: { Version: '2012-10-17', Statement: role.trust },
+      ...policies,
       serviceControlPolicies: [],
       resourceControlPolicies: [],
     },
     {},
   );
   if (simulated.resultType !== 'single') throw new Error(JSON.stringify(simulated));
-  return simulated.overallResult === 'Allowed';
+  const { ignoredContextKeys = [] } = simulated.result;
+  if (ignoredContextKeys.length > 0)
+    throw new Error(`${request.action} has no condition key ${ignoredContextKeys.join(', ')}`);
+  return simulated;
+}
+
+/**
+ * Whether the role may do it, by its own policies and that of the resource, with the role's own statements that allow it.
+ * Every call goes over TLS, unless the context says otherwise.
+ */
+export async function decide(
+  policies: TemplatePolicies,
+  { role, action, resourceArn, context }: RoleCall,
+): Promise<{ readonly result: string; readonly allowedBy: readonly Statement[] }> {
+  const resourcePolicy = policies.resourcePolicy(resourceArn);
+  const ofRole = {
+    'aws:PrincipalArn': role.arn,
+    'aws:PrincipalAccount': awsAccount,
+    'aws:SecureTransport': 'true',
+  };
+  const principal = `arn:aws:sts::${awsAccount}:assumed-role/${role.id}/session`;
+  const identity = { name: role.id, policy: { Version: '2012-10-17', Statement: role.statements } };
+  const { overallResult, result } = await simulate(
+    { principal, action, resource: resourceArn, context: { ...ofRole, ...context } },
+    { identityPolicies: [identity], ...(resourcePolicy && { resourcePolicy }) },
+  );
+  const allowedBy = (result.analysis.identityAnalysis?.allowStatements ?? []).map(
+    // The engine counts from 1.
+    ({ statement }) => role.statements[statement.index() - 1] as Statement,
+  );
+  return { result: overallResult, allowedBy };
+}
+
+/** Whether a service may assume the role on behalf of the resource that the context names, by the role's trust policy. */
+export async function mayAssume(role: RolePolicies, principal: string, context: Context): Promise<boolean> {
+  const resourcePolicy = { Version: '2012-10-17', Statement: role.trust };
+  const request = { principal, action: 'sts:AssumeRole', resource: role.arn, context };
+  return (await simulate(request, { identityPolicies: [], resourcePolicy })).overallResult === 'Allowed';
+}
+
+/** Compares calls with grants: each call must be allowed, and each grant must be used by a call. */
+export async function compare(policies: TemplatePolicies, calls: readonly RoleCall[]) {
+  const keyOf = ({ role, context, ...call }: RoleCall): string =>
+    JSON.stringify([role.id, call, Object.entries(context).sort()]);
+  const distinct = [...new Map(calls.map((call) => [keyOf(call), call])).values()];
+  const denied: string[] = [];
+  const used = new Map<Statement, Set<string>>();
+  for (const call of distinct) {
+    const { result, allowedBy } = await decide(policies, call);
+    const { role, action, resourceArn, context } = call;
+    if (result !== 'Allowed')
+      denied.push(`${role.id} may not ${action} on ${resourceArn} ${JSON.stringify(context)}: ${result}`);
+    for (const each of allowedBy) used.set(each, (used.get(each) ?? new Set()).add(action));
+  }
+  const unused = policies.roles.flatMap(({ id, statements }) =>
+    statements.flatMap((statement) =>
+      [statement.Action]
+        .flat()
+        .filter((action) => !used.get(statement)?.has(action))
+        .map((action) => `${id}: ${statement.Sid} ${action}`),
+    ),
+  );
+  return { distinct: distinct.length, denied, unused };
 }

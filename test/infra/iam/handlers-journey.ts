@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { startSandbox } from '../../../sandbox/server.ts';
 import { type FunctionName, resourceKeys, settingsKey } from '../../../shared/contract/environment.ts';
 import { eventSource, outputs, secretNames } from '../../../shared/contract/names.ts';
-import { eventSourceMapping } from '../../helpers/aws/played-aws.ts';
+import { deleteHandled, receiveRecords } from '../../helpers/aws/sqs-inbox.ts';
 import { busName, drainFunction, type RecordedWorld, refreshTokenFunction } from './recorded-world.ts';
 
 type Handler = (event: unknown, context: Context) => Promise<unknown>;
@@ -65,12 +65,12 @@ export async function startJourney({ world, setEnvironment, load, pass, catchUp 
   );
   const invoke: Invoke = async (name, event = {}) => (await load(name))(event, context);
 
-  const mapping = eventSourceMapping(queue.of('harness').client, queue.of('harness').url);
+  const mapped = queue.of('harness');
   /** Invokes fan-out with a batch from the queue, and deletes what it does not report. */
   async function fanOut(more: readonly SQSRecord[] = []): Promise<SQSBatchResponse> {
-    const received = await mapping.receive();
+    const received = await receiveRecords(mapped);
     const result = (await invoke('fanOut', { Records: [...received, ...more] })) as SQSBatchResponse;
-    await mapping.settle(received, result);
+    await deleteHandled(mapped, received, result);
     return result;
   }
 

@@ -10,10 +10,10 @@ import type { FunctionName } from '../../../shared/contract/environment.ts';
 import { secretNames, stackName } from '../../../shared/contract/names.ts';
 import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
 import { playServices } from '../../helpers/aws/played-services.ts';
-import { type AwsCall, startRecordingProxy } from '../../helpers/aws/recording-proxy.ts';
+import { type AwsCall, type Forward, startRecordingProxy } from '../../helpers/aws/recording-proxy.ts';
 import { functions } from '../../helpers/synthesized.ts';
-import { requestsOf } from './aws-call.ts';
-import { type ArnOf, functionCalls, type RoleCall, roleCalls } from './grants.ts';
+import { type IamRequest, requestsOf } from './aws-call.ts';
+import type { RoleCall } from './decide.ts';
 import { secretArn, stackArn, type TemplatePolicies } from './template-policies.ts';
 
 /** `catchUp`: an operator at the command line. `harness`: the test itself, whose calls need no permission. */
@@ -41,21 +41,13 @@ export async function startRecordedWorld(invoke: (event: unknown) => Promise<unk
   /** What a command knows about the stack: its outputs, and the environment of the drain. */
   let deployed = { outputs: '', drain: '' };
 
-  const play = async ({ service, operation, input }: AwsCall) => {
+  const serve = async ({ service, operation, input }: AwsCall, forward: Forward) => {
+    if (service === 'dynamodb') return forward(dynamo.url);
+    if (service === 'sqs') return forward(sqs.url);
     if (operation === 'DescribeStacks') return { status: 200, body: deployed.outputs };
     if (operation === 'GetFunctionConfiguration') return { status: 200, body: deployed.drain };
-    return services.play(
-      `${service} ${operation}`,
-      service === 'lambda' ? String(input.Payload) : JSON.stringify(input),
-    );
-  };
-  const upstream = {
-    dynamodb: dynamo.url,
-    sqs: sqs.url,
-    cloudformation: play,
-    events: play,
-    lambda: play,
-    secretsmanager: play,
+    const body = service === 'lambda' ? String(input.Payload) : JSON.stringify(input);
+    return services.play(`${service} ${operation}`, body);
   };
   const callers: readonly Caller[] = [
     ...(Object.keys(functions) as FunctionName[]),
@@ -63,10 +55,10 @@ export async function startRecordedWorld(invoke: (event: unknown) => Promise<unk
   ];
   const proxies = await Promise.all(
     callers.map(async (caller) => {
-      const record = (call: AwsCall) => {
+      const proxy = await startRecordingProxy((call, forward) => {
         if (caller !== 'harness') recorded.push({ caller, call });
-      };
-      const proxy = await startRecordingProxy({ upstream, record });
+        return serve(call, forward);
+      });
       const at = { ...options, endpoint: proxy.url };
       const clients = {
         dynamoDb: new DynamoDBClient(at),
@@ -96,27 +88,23 @@ export async function startRecordedWorld(invoke: (event: unknown) => Promise<unk
     return { url, bodies, of: (caller: Caller): Queue => ({ client: of(caller).clients.sqs, url }) };
   }
 
-  const arnOf =
-    (policies: TemplatePolicies): ArnOf =>
-    ({ service, resource }) => {
-      if (service === 'secretsmanager') {
-        return resource === secretNames.application
-          ? policies.arnOf('AWS::SecretsManager::Secret', 'RefreshTokenApplication')
-          : secretArn(resource);
-      }
-      if (service === 'events' && resource === busName)
-        return policies.arnOf('AWS::Events::EventBus', 'EventsBus');
-      if (service === 'lambda' && resource === refreshTokenFunction) {
-        return policies.arnOf('AWS::Lambda::Function', functions.refreshToken);
-      }
-      if (service === 'lambda' && resource === drainFunction) {
-        return policies.arnOf('AWS::Lambda::Function', functions.drain);
-      }
-      if (service === 'cloudformation') return stackArn(resource);
-      const kind = kinds.get(resource.split('/').at(-1) ?? '');
-      if (!kind) throw new Error(`nothing here is called ${resource}`);
-      return policies.arnOf(...kind);
+  /** Where a request goes, by the name in the call. */
+  function arnOf(policies: TemplatePolicies, { service, resource }: IamRequest): string {
+    const named: Readonly<Record<string, readonly [type: string, id: string]>> = {
+      [`secretsmanager ${secretNames.application}`]: [
+        'AWS::SecretsManager::Secret',
+        'RefreshTokenApplication',
+      ],
+      [`events ${busName}`]: ['AWS::Events::EventBus', 'EventsBus'],
+      [`lambda ${refreshTokenFunction}`]: ['AWS::Lambda::Function', functions.refreshToken],
+      [`lambda ${drainFunction}`]: ['AWS::Lambda::Function', functions.drain],
     };
+    const found = named[`${service} ${resource}`] ?? kinds.get(resource.split('/').at(-1) ?? '');
+    if (found) return policies.arnOf(...found);
+    if (service === 'secretsmanager') return secretArn(resource);
+    if (service === 'cloudformation') return stackArn(resource);
+    throw new Error(`nothing here is called ${resource}`);
+  }
 
   return {
     secrets: services.secrets,
@@ -140,11 +128,16 @@ export async function startRecordedWorld(invoke: (event: unknown) => Promise<unk
     },
     /** All calls recorded so far, as requests that IAM decides about. */
     calls: (policies: TemplatePolicies): RoleCall[] =>
-      recorded.flatMap(({ caller, call }) =>
-        caller === 'catchUp'
-          ? roleCalls(policies.catchUpRole, requestsOf(call), arnOf(policies))
-          : functionCalls(policies, functions[caller], requestsOf(call), arnOf(policies)),
-      ),
+      recorded.flatMap(({ caller, call }) => {
+        const id = caller === 'catchUp' ? undefined : functions[caller];
+        const role = id === undefined ? policies.catchUpRole : policies.roleOf(id);
+        // What a call of a function's own code says of itself, for each grant that holds for that code alone.
+        const own = id && { 'lambda:SourceFunctionArn': policies.arnOf('AWS::Lambda::Function', id) };
+        return requestsOf(call).map((request) => ({
+          ...{ role, action: request.action, resourceArn: arnOf(policies, request) },
+          context: { ...request.context, ...own },
+        }));
+      }),
     async stop() {
       for (const { proxy, clients } of byCaller.values()) {
         for (const client of Object.values(clients)) client.destroy();

@@ -1,12 +1,11 @@
 /** Tests the statements of docs/operate/backup.md about an embedded bridge, with the commands from that page. */
 import { spawnSync } from 'node:child_process';
-import { mkdir, readFile, stat } from 'node:fs/promises';
+import { mkdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { heldOf } from '../../deploy/drill/held.ts';
-import { commandsOf, pageOf } from '../../deploy/drill/page.ts';
-import { openShell } from '../../deploy/drill/shell.ts';
 import { Processes } from '../../deploy/emulator/processes.ts';
+import { heldOf } from '../../deploy/stack/histories.ts';
+import { shellOf } from '../../deploy/stack/shell.ts';
 import { startLocal } from './local-bridge.ts';
 import { cli, newFolder } from './run-cli.ts';
 
@@ -16,15 +15,12 @@ it.skipIf(!hasSqlite)('with a copy in place of what was lost, a subscriber holds
   const { sandbox } = await startLocal();
   const { control } = sandbox;
   const folder = newFolder();
-  const state = path.join(folder, 'drill', 'state');
+  const state = path.join(folder, 'shell', 'state');
   const copy = path.join(folder, 'copy.db');
   const processes = new Processes();
   onTestFinished(() => processes.stopAll());
   const env = { PATH: process.env.PATH ?? '', HOME: folder };
-  const shell = await openShell(folder, env, processes, 'no-aws');
-  const page = pageOf(await readFile('docs/operate/backup.md', 'utf8'));
-  const follow = (name: string, values: Record<string, string>) =>
-    shell.run(commandsOf(page, name, values), [0]);
+  const { follow } = await shellOf({ env, processes, folder }, 'docs/operate/backup.md');
   const run = (args: string, stdin?: string) =>
     cli([...args.split(' '), '--local', state], stdin === undefined ? {} : { stdin });
   const received: Record<string, unknown>[] = [];

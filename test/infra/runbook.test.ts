@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { type FaultPolicy, faultPolicies } from '../../shared/domain/faults.ts';
+import { pageOf } from '../deploy/stack/shell.ts';
+
+const runbook = readFileSync('docs/operate/runbook.md', 'utf8');
+
+describe('the runbook, as the drill reads it', () => {
+  it('gives each block of commands a name', async () => {
+    const { blocks } = await pageOf('docs/operate/runbook.md');
+
+    expect(blocks.size).toBe(runbook.match(/^ *```sh$/gm)?.length);
+    expect(blocks.get('dead-letters-drop')).toBe('advert-bridge dead-letters drop ID --yes\n');
+  });
+
+  it('says of every fault whether it needs a person, and when its message is given up', () => {
+    const givenUp: Readonly<Record<FaultPolicy['deadLettered'], string>> = {
+      'at-once': 'the first try',
+      'by-tries': 'five tries',
+      'by-age': '24 hours',
+    };
+    const [, section = ''] = runbook.split('\n## Faults\n');
+    const rows = [...section.matchAll(/^\| `([\w-]+)` \| .+ \| (yes|no) \| ([\w ]+) \|$/gm)];
+
+    expect(rows.map(([, kind, person, tries]) => [kind, person, tries])).toEqual(
+      Object.entries(faultPolicies).map(([kind, { needsAttention, deadLettered }]) => [
+        kind,
+        needsAttention ? 'yes' : 'no',
+        // Its messages go aside, whatever their age (functions/fan-out/fan-out.ts).
+        kind === 'operator-paused' ? 'never' : givenUp[deadLettered],
+      ]),
+    );
+  });
+
+  it('says of every fault that needs a person what to do', () => {
+    const [, section = ''] = runbook.split('\n## NeedsAttention\n');
+    const [causes = ''] = section.split('\n## ');
+    const needing = Object.entries(faultPolicies).filter(([, { needsAttention }]) => needsAttention);
+
+    expect(needing.map(([kind]) => kind).filter((kind) => !causes.includes(`\`${kind}\``))).toEqual([]);
+  });
+});
