@@ -18,6 +18,14 @@ async function workersOf({ deployment: { outputs } }: Scene, stage: Stage): Prom
   return (await processTable()).filter(({ command }) => command.includes(folder)).map(({ pid }) => pid);
 }
 
+/** When there are several workers, it is unknown which one is working, and an idle one would freeze, too. */
+async function leaveOneWorker(scene: Scene, stage: Stage): Promise<void> {
+  const alive = await workersOf(scene, stage);
+  if (alive.length < 2) return;
+  for (const pid of alive) send(pid, 'SIGKILL');
+  await sleep(500);
+}
+
 /** A refresh request as sent by drain and fan-out when the service has rejected their token, as it does from now on. */
 async function refreshRequest(
   { deployment, partnerAccounts }: Scene,
@@ -39,11 +47,12 @@ interface Struck {
   readonly at: number;
 }
 
-/** Gives the function work, and sends all its workers a signal some time after the work begins. */
+/** Gives the function work, and sends its workers a signal some time after the work begins. */
 async function strike(scene: Scene, stage: Stage, signal: NodeJS.Signals): Promise<Struck | undefined> {
   const { random, names, weather, deployment } = scene;
   const { journal, faults } = deployment.sandbox.control;
   const account = pick(random, names);
+  await leaveOneWorker(scene, stage);
   const from = journal.nextIndex;
   // Half of the time the service is slow, so that some workers die before they get its answer.
   const slow: Fault = { endpoint: endpointOf[stage], kind: 'delay', delayMs: workMs[stage], count: 1 };
