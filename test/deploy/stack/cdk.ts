@@ -13,7 +13,7 @@ const contextOf = (settings: Values): string[] =>
   Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`]);
 
 /** Runs the real CDK command line. It needs seconds; on a busy machine, it may need much longer. */
-export const runCdk = (
+const runCdk = (
   { env, processes }: { readonly env: Values; readonly processes: Processes },
   cwd: string,
   ...args: readonly string[]
