@@ -35,10 +35,7 @@ export const instant = v.pipe(
   v.check((text) => !Number.isNaN(Date.parse(text)), 'expected a time that there is'),
 );
 
-/**
- * The form (shape version) of a stored row, a message or a secret; absent means 1, the only one so far. Code that meets
- * a greater form than it knows must leave the data unchanged. Rules for a new form: docs/decisions/0025-upgrades.md.
- */
+/** Form (shape version) of a row, message or secret; absent: 1, the only one so far. See docs/decisions/0025-upgrades.md. */
 const newestForm = 1;
 export const form = v.exactOptional(
   v.pipe(
@@ -54,9 +51,7 @@ export const form = v.exactOptional(
 export const isOfNewerForm = ({ flaws }: ShapeError): boolean =>
   flaws.some(({ path }) => /(^|\.)form$/.test(path));
 
-/**
- * Schema of a stored object. Fields that a newer bridge has added are kept, without a type.
- */
+/** Schema of a stored object. Fields that a newer bridge has added are kept, without a type. */
 export const kept = <const E extends v.ObjectEntries>(entries: E) =>
   v.looseObject(entries) as unknown as v.ObjectSchema<E, undefined>;
 
@@ -116,23 +111,14 @@ function saysExpected(issue: v.BaseIssue<unknown>): string {
   return `expected ${issue.expected ?? issue.type}`;
 }
 
-/**
- * Checks `value` against `schema` and returns it.
- *
- * @param place name of the value for the message: `feed page`, `secret advert-bridge/application`
- * @throws {ShapeError} with every wrong place
- */
+/** @param place name of the value for the message: `feed page` @throws {ShapeError} with every wrong place */
 export function checked<S extends Schema>(schema: S, value: unknown, place: string): v.InferOutput<S> {
   const result = v.safeParse(schema, value);
   if (result.success) return result.output;
   throw new ShapeError(place, flawsOf(result.issues));
 }
 
-/**
- * Parses JSON text and checks it against `schema`.
- *
- * @throws {ShapeError} also for text that is not JSON
- */
+/** @throws {ShapeError} also for text that is not JSON */
 export function checkedJson<S extends Schema>(schema: S, text: string, place: string): v.InferOutput<S> {
   let value: unknown;
   try {
@@ -147,12 +133,7 @@ export function checkedJson<S extends Schema>(schema: S, text: string, place: st
 /** Called for a stored row that cannot be read; the row is then left out. */
 export type OnUnreadable = (error: ShapeError) => void;
 
-/**
- * Reads each row independently, so that an unreadable row does not hide the others.
- *
- * @param onUnreadable if absent, the first unreadable row throws
- * @throws {ShapeError}
- */
+/** Reads each row independently. @param onUnreadable default: throws {ShapeError} */
 export function readRows<R, T>(
   rows: readonly R[],
   read: (row: R) => T,

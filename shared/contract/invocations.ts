@@ -40,10 +40,7 @@ export const pollAnswer = v.object({
 });
 export type PollAnswer = v.InferOutput<typeof pollAnswer>;
 
-/**
- * Why the caller cannot use the token: it has expired by the bridge's clock (`expired`), or the service rejected it.
- * The two clocks differ, so an expired token may still be valid for a moment, and a refresh may return it again.
- */
+/** By the bridge's clock an `expired` token may still be valid for a moment, and a refresh may return it again. */
 export const rejections = ['expired', 'token-rejected', 'scope-insufficient'] as const;
 export type Rejection = (typeof rejections)[number];
 
@@ -130,10 +127,7 @@ export const connectAnswers = {
   authorize: v.object({ kind: v.literal('authorize'), url: v.string() }),
   connected: v.object({ kind: v.literal('connected'), ...connectedAccount.entries }),
   disconnected: v.object({ kind: v.literal('disconnected'), known: v.boolean() }),
-  /**
-   * The first half of forgetting is done, and histories up to this generation may be removed. `null`: the name is not
-   * known.
-   */
+  /** Histories up to this generation may be removed now. `null`: the name is not known. */
   forgetting: v.object({ kind: v.literal('forgetting'), generation: v.nullable(v.number()) }),
   forgotten: v.object({ kind: v.literal('forgotten') }),
   accepted: v.object({ kind: v.literal('accepted'), ...acceptedApplication.entries }),

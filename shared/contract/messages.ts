@@ -23,10 +23,7 @@ export interface Feed {
   /** Word for an object, in the `resources` of its events; its events' data has the ID in `<object>Id`. */
   readonly object: string;
   readonly detailTypes: { readonly statusChanged: string; readonly unavailable: string };
-  /**
-   * Precedes the object's ID in keys of histories, message groups and event IDs. All feeds of a partner account share
-   * these, so no two feeds have the same prefix, and a prefix never changes.
-   */
+  /** Precedes the ID in keys and event IDs, which all feeds of an account share: unique, and it never changes. */
   readonly keyPrefix: string;
 }
 

@@ -6,10 +6,7 @@
 import * as v from 'valibot';
 import { status } from './checks.ts';
 
-/**
- * The limit is needed because the cursor is stored with each page and sent in the request line, which servers limit to
- * about 8 KB.
- */
+/** The cursor is sent in the request line, which servers limit to about 8 KB. */
 const maxCursorBytes = 4_096;
 const cursor = v.pipe(
   v.string(),
@@ -21,10 +18,7 @@ const cursor = v.pipe(
 /** Whether a stored cursor can be sent. It may have been edited manually, or written by an older bridge. */
 export const isCursor = (text: string): boolean => v.is(cursor, text);
 
-/**
- * A page of the change feed. The IDs are not checked here: a page with one bad ID is still a page, and
- * the drain dead-letters just that ID. Unknown fields are ignored, here and below.
- */
+/** A page of the feed. The drain judges each ID on its own. Unknown fields are ignored, here and below. */
 export const feedPage = v.object({
   data: v.array(v.unknown()),
   hasMore: v.boolean(),
@@ -65,28 +59,19 @@ const refreshToken = v.pipe(
   v.check(fitsSecret, 'expected at most 16384 bytes in JSON'),
 );
 
-/**
- * A secret in Secrets Manager has at most 64 KB for both tokens and a scope, as JSON, in which one character may take
- * six bytes.
- */
+/** Secrets Manager takes 64 KB for two tokens and a scope, as JSON, in which a character may take six bytes. */
 function fitsSecret(text: string): boolean {
   return Buffer.byteLength(JSON.stringify(text)) <= 16_384;
 }
 
-/**
- * RFC 6749 §3.3, with any number of spaces. The scope is shown to people, so it must not contain terminal control
- * characters.
- */
+/** RFC 6749 §3.3, with any number of spaces. Shown to people, so without control characters. */
 const scope = v.pipe(
   v.string(),
   v.maxLength(1024, 'expected at most 1024 characters'),
   v.regex(/^ *[\x21\x23-\x5b\x5d-\x7e]+( +[\x21\x23-\x5b\x5d-\x7e]+)* *$/, 'expected scopes'),
 );
 
-/**
- * An answer of the token endpoint. An invalid field must not cause the loss of a new refresh token in the same answer.
- * So each missing or invalid field becomes `undefined`, and its previous value is kept.
- */
+/** An answer of the token endpoint. An invalid field is `undefined`: a new refresh token beside it must not be lost. */
 export const tokenAnswer = v.object({
   access_token: v.fallback(v.optional(accessToken), undefined),
   expires_in: v.fallback(v.optional(seconds), undefined),
@@ -114,10 +99,7 @@ const problem = v.object({
 });
 export type Problem = v.InferOutput<typeof problem>;
 
-/**
- * The error bodies known for services of this kind; docs/partner-api.md shows only the code and the message. They are
- * distinguished by shape; the first match wins.
- */
+/** The error bodies known for services of this kind; the first match wins. */
 export const errorBodies = {
   /** `{"data":{"error":{…}}}` */
   nested: v.object({ data: v.object({ error: problem }) }),

@@ -99,10 +99,7 @@ export interface EventFields {
   readonly fieldsLeftOut?: string[];
 }
 
-/**
- * Limit for all fields of an event together. EventBridge allows 256 KB, but charges per 64 KB, and DynamoDB charges the
- * row per 1 KB.
- */
+/** EventBridge charges per 64 KB, and DynamoDB charges the row per 1 KB. */
 export const maxFieldsBytes = 8_192;
 
 /** Maximum nesting. Every JSON parser supports this many levels; JSON with thousands of levels cannot even be written. */
@@ -148,10 +145,7 @@ function valueAt(value: unknown, path: string): unknown {
   return found;
 }
 
-/**
- * Whether the value can be copied exactly: it does not have too many levels, and contains no secret, no integer beyond 2^53, which
- * JavaScript has rounded when it parsed the answer, and no number that JavaScript has parsed as infinite.
- */
+/** False for a secret, too many levels, and numbers that JavaScript has rounded or read as infinite. */
 function isExact(value: unknown, levels: number): boolean {
   if (typeof value === 'number')
     return Number.isSafeInteger(value) || (Number.isFinite(value) && !Number.isInteger(value));
@@ -169,10 +163,7 @@ export interface PublishedEvents {
   readonly publishPartnerAccounts?: readonly string[] | undefined;
 }
 
-/**
- * Whether an event is published. With `publishStatuses`, an event is published both when the advert enters one of these
- * statuses and when it leaves one, because a subscriber needs both.
- */
+/** With `publishStatuses`, also the event of an advert that leaves one of them, because a subscriber needs both. */
 export function isPublished(
   { detail: { metadata, data } }: AdvertEvent,
   { publishStatuses, publishPartnerAccounts }: PublishedEvents,

@@ -54,10 +54,7 @@ const rules: Readonly<Partial<Record<FaultKind, BlameRule>>> = {
 /** What a resource is, without its account and its number: an advert, or a feed. */
 const kindOf = (resource: string): string => resource.replace(/^\S* |\d+$/g, '');
 
-/**
- * Whether a success clears these suspects of a fault. That a feed is read well says nothing about adverts that the service
- * refuses, and the other way round.
- */
+/** Whether a success clears these suspects: that a feed is read says nothing about adverts that are refused. */
 function clears(resource: string, fault: string, suspects: Iterable<string>): boolean {
   if (rules[fault as FaultKind] !== permanent) return true;
   const kind = kindOf(resource);

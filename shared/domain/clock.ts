@@ -22,20 +22,14 @@ export const systemClock: Clock = {
     }),
 };
 
-/**
- * Whether a value read at `atMs` is at most `maxAgeMs` old. False for a time in the future: the clock was set back after
- * the value was read, so its age is unknown.
- */
+/** False for a time in the future, too: a clock was set back, so the age is unknown. */
 export const isYoung = (atMs: number, nowMs: number, maxAgeMs: number): boolean =>
   atMs <= nowMs && nowMs - atMs <= maxAgeMs;
 
 /** More than the clocks of two processes differ. */
 const clockToleranceMs = 60_000;
 
-/**
- * Whether something that lasts for `forMs` has not ended yet. What ends much later was written before a clock was set
- * back, and does not count.
- */
+/** Whether it has not ended yet. What ends much later was written before a clock was set back, and does not count. */
 export const isLasting = (untilMs: number, forMs: number, nowMs: number): boolean =>
   untilMs > nowMs && untilMs - nowMs <= forMs + clockToleranceMs;
 
@@ -46,12 +40,7 @@ export const toInstant = (ms: number): string => new Date(ms).toISOString();
 export const earlierOf = (one: string, other: string): string =>
   Date.parse(one) < Date.parse(other) ? one : other;
 
-/**
- * A feed's stored `lastSuccess` (ms since 1970), if it is plausible. A moment in the future is not: this machine's clock
- * was set back after it was stored, or the clock of the machine that stored it is wrong.
- *
- * @returns undefined when nothing is stored, or it lies in the future
- */
+/** A feed's stored `lastSuccess`; undefined if it lies in the future, because a clock was wrong or set back. */
 export const knownSuccess = (lastSuccess: number | undefined, nowMs: number): number | undefined =>
   lastSuccess === undefined || lastSuccess > nowMs + clockToleranceMs
     ? undefined

@@ -17,10 +17,7 @@ export function limitedTo(limit: number) {
   };
 }
 
-/**
- * Calls `work` for every item, in order, at most `limit` at a time. A rejection does not stop the others; the first one
- * is thrown when all have ended.
- */
+/** Calls `work` for each item, in order. A rejection stops no other; the first is thrown when all have ended. */
 export async function forEachConcurrent<T>(
   items: readonly T[],
   limit: number,

@@ -38,10 +38,7 @@ export const faultPolicies = {
   'invalid-request': policy('advert', 'at-once'),
   /** Any other 4xx: refused for a reason that may not lie in the request (409, 423, 451 may go away). */
   'request-refused': policy('advert', 'by-tries'),
-  /**
-   * 404 or 410 in the service's own error shape (shared/partner-api/error-answers.ts). For an advert this is an
-   * outcome and not a fault: `observe` in functions/fan-out/settle-advert.ts turns it into `AdvertUnavailable`.
-   */
+  /** 404 or 410 in the service's own error shape; fan-out makes it `AdvertUnavailable`. */
   'not-found': policy('advert', 'by-tries'),
   /** 404 for the path itself: the base URL is wrong. */
   'wrong-path': policy('bridge', 'by-age', { needsAttention: true }),
@@ -63,10 +60,7 @@ export const faultPolicies = {
   'account-paused': policy('partner-account', 'by-age'),
   /** An operator has paused the partner account, or the whole bridge: not sent. Its messages wait aside, whatever their age. */
   'operator-paused': policy('bridge', 'by-age'),
-  /**
-   * The partner account was given to another user or forgotten in the meantime. Not sent, because the token does not
-   * belong to that user any more.
-   */
+  /** The account was given to another user or forgotten: the token is not that user's. Not sent. */
   'generation-over': policy('partner-account', 'by-age'),
   /** Another process is changing the partner account's credentials: the command has to be repeated. */
   'account-busy': policy('partner-account', 'by-age'),

@@ -2,10 +2,7 @@ import { faultKinds } from './faults.ts';
 import { redacted, Secret } from './secret.ts';
 import { decodedText, printableLines } from './text.ts';
 
-/**
- * The second protection: a {@link Secret} always prints as `[redacted]`; this module finds secrets that were never
- * wrapped.
- */
+/** The second protection, for secrets that were never wrapped in a {@link Secret}. */
 const secretKey = /(?:token|secret|secretstring|passw(?:or)?d|authorization|cookie|apikey)$/;
 
 /** A one-time code is a secret, an error code is not. */
@@ -20,16 +17,10 @@ export function redactedText(text: string): string {
   return clean === plain ? text : clean;
 }
 
-/**
- * Prepares `text` for a log: removes secrets, and escapes invisible and bidirectional characters that JSON does not
- * escape (C1, bidirectional, zero width) as `\uXXXX`.
- */
+/** Also escapes what JSON does not: C1, bidirectional and zero width characters. */
 const loggedText = (text: string): string => printableLines(redactedText(text));
 
-/**
- * A replacer for `JSON.stringify` of a log line: removes everything that looks like a token, by its key or by the text
- * before it, and makes every string printable.
- */
+/** A replacer for `JSON.stringify` of a log line: no secrets, by key or by the text before them, and all printable. */
 export function redact(key: string, value: unknown): unknown {
   if (value instanceof Secret) return redacted;
   if (value === undefined || value === null) return value;
@@ -38,10 +29,7 @@ export function redact(key: string, value: unknown): unknown {
   return typeof value === 'string' ? loggedText(value) : value;
 }
 
-/**
- * The error to throw out of a function: its name, message and stack without secrets and unprintable characters, and
- * nothing else of it, because Lambda logs it and returns it to the caller.
- */
+/** What Lambda may log and return to the caller of an error: name, message and stack, clean. */
 export function redactedError(error: unknown): Error {
   const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
   const clean = new Error(loggedText(message));
@@ -108,10 +96,7 @@ function repeats(plain: string, stretches: readonly Stretches[], depth = 0): boo
   return runs.some((run) => hidesSecret(run.replaceAll(/[\s\\]/g, ''), stretches, depth));
 }
 
-/**
- * Four base64 characters are three bytes, and it is unknown where the first group begins, so all four offsets are
- * tried. In ordinary words, this decodes to no readable text.
- */
+/** It is unknown where the first group of four begins. In ordinary words, this decodes to no readable text. */
 const hidesSecret = (run: string, stretches: readonly Stretches[], depth: number): boolean =>
   [0, 1, 2, 3].some((offset) => {
     // Without the zeros of UTF-16.
@@ -140,10 +125,7 @@ export function withoutSecrets(text: string, secrets: readonly Secret[]): string
   return repeatsSecret(clean, secrets) ? redacted : clean;
 }
 
-/**
- * Names whose values are secret, unless the "value" is only the next word of a sentence. Names in `alone` also occur in
- * many ordinary sentences.
- */
+/** Their values are secret; those in `alone` are also words of many sentences. */
 const names =
   '(?<named>(?<=[a-z_-])token|secret|passw(?:or)?d|api[_-]?key|authorization|cookie)|(?<alone>\\b(?:token|code|bearer|basic))';
 /** The separator between name and value (quotes, a colon, an equals sign or a space), and the value. */
@@ -166,8 +148,7 @@ const looksSecret = (value: string): boolean => value.length >= 6 && /[\d_.~+/=-
 const schemeWord = /^(?:tokens?|auth\w*|credentials?|schemes?|realm)\b/i;
 
 /**
- * Removes the values of tokens, secrets, passwords, codes and the like from `text`, by their names: `id_token=…`,
- * `"password":"…"`, `Authorization: Bearer …`. Words that only follow such a name in a sentence stay.
+ * Removes values by their names: `id_token=…`, `Authorization: Bearer …`. Words of a sentence stay.
  *
  * @param text decoded (text.ts)
  */

@@ -3,10 +3,7 @@ import { checkedJson, form, instant } from '../contract/checks.ts';
 import { generation } from '../contract/events.ts';
 import { toInstant } from './clock.ts';
 
-/**
- * Wraps a secret string, so that it prints as `[redacted]` in logs, errors, JSON, template strings and `util.inspect`.
- * Only {@link Secret.reveal} returns the value; call it where the value is put into a request.
- */
+/** Prints as `[redacted]` everywhere. Call {@link Secret.reveal} only where the value is put into a request. */
 export class Secret {
   readonly #value: string;
 

@@ -6,10 +6,7 @@ const maxRounds = 8;
 /** Text with nothing to decode and nothing invisible. */
 const plainAscii = /^[\x20-\x24\x27-\x5b\x5d-\x7e\n]*$/;
 const percentEncoded = /(?:%[0-9a-f]{2})+/gi;
-/**
- * `\u0041`, `%u0041`, `\u{41}`, `\x41`; `\n` and similar become white space. Backslashes before them stay: the
- * comparison ignores them.
- */
+/** `\u0041`, `%u0041`, `\u{41}`, `\x41`; `\n` and the like become white space. */
 const escapes = /[\\%]u([0-9a-f]{4})|\\u\{0*([0-9a-f]{1,6})\}|\\x([0-9a-f]{2})|\\[bfnrt]/gi;
 const entities = /&(?:#0*(\d{1,7});?|#x0*([0-9a-f]{1,6});?|([a-z]{2,24});)/gi;
 /** Characters without a visible shape, which would hide a text from the comparison. */
@@ -50,11 +47,9 @@ const decodedOnce = (text: string): string =>
     .normalize('NFKC');
 
 /**
- * The content of `text`: percent encoding, HTML entities and escapes of JSON and JavaScript decoded repeatedly until
- * nothing changes, without invisible characters, and in Unicode's compatibility form (NFKC). Takes time proportional
- * to the length.
+ * The content of `text`: encodings undone until nothing changes, without invisible characters, in form NFKC.
  *
- * @returns undefined when the text still changes after eight rounds
+ * @returns undefined when it still changes after eight rounds
  */
 export function decodedText(text: string): string | undefined {
   if (plainAscii.test(text)) return text;
@@ -92,12 +87,7 @@ export const printableLines = (text: string): string =>
 /** One line for a person, for text from an untrusted source: line breaks become `\uXXXX` too. */
 export const printableLine = (text: string): string => text.toWellFormed().replace(unprintable, escaped);
 
-/**
- * JSON text as one line that a terminal shows completely: unprintable characters, which JSON allows only inside
- * strings, become `\uXXXX`. The value is the same.
- *
- * @param json as `JSON.stringify` returns it, without indentation
- */
+/** JSON of the same value as one line, in which a terminal shows everything. */
 export const printableJson = (json: string): string => json.replace(unprintable, escaped);
 
 /** Events as lines, each ending in a newline; the JSON values are the same ({@link printableJson}). */

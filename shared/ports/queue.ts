@@ -11,10 +11,7 @@ export interface Delivery extends Partial<UnreadMessage> {
   readonly position: Position;
   /** Number of deliveries, including this one. */
   readonly receives: number;
-  /**
-   * When the queue accepted the message, ms since 1970. A release and a redrive send it as a new message,
-   * so its age starts again.
-   */
+  /** When the queue accepted the message, ms since 1970; begins again with a release or redrive. */
   readonly sentAt: number;
 }
 
@@ -63,15 +60,10 @@ export interface MessageAside {
 }
 
 export interface ChangedAdvertsQueue {
-  /**
-   * Sends in batches; FIFO, one group per advert (or other object) of a partner account.
-   *
-   * @returns the keys of messages that were not accepted
-   */
+  /** FIFO per advert (or other object) of an account. @returns the keys of messages that were not accepted */
   send(messages: readonly ChangedAdvert[]): Promise<ReadonlySet<string>>;
   /**
-   * Puts messages that were aside back, as new messages with the same keys: their age starts again. A row with the same
-   * etag is accepted once within five minutes.
+   * Sends messages aside as new ones with the same keys; a row with the same etag once within five minutes.
    *
    * @returns the etags of messages that were not accepted
    */

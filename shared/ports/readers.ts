@@ -50,10 +50,7 @@ export interface ReceivedPage {
   readonly page: FeedPage;
   /** When the answer arrived, by the bridge's clock. */
   readonly receivedAt: number;
-  /**
-   * Time of the answer: the earlier of the service's clock (its Date header, unless it is off by a day) and
-   * `receivedAt`.
-   */
+  /** The earlier of the service's clock (its Date header, unless it is off by a day) and `receivedAt`. */
   readonly serviceTime: number;
 }
 

@@ -43,21 +43,11 @@ export interface Store {
   get(key: Key): Promise<Row | undefined>;
   /** The rows of a kind by name, in the order of its bytes. Strongly consistent. */
   list(kind: Kind, listing?: Listing): Promise<Row[]>;
-  /**
-   * Writes the row if its etag is `expected`. An adapter that repeats a call whose answer was lost recognizes its own
-   * success, unless another process has written in between: that is a conflict, although the first call was carried out.
-   */
+  /** A repeated call recognizes its own success, unless another process has written in between. */
   put(key: Key, value: unknown, expected: Etag | 'absent'): Promise<Put>;
-  /**
-   * Removes the row, if its etag is `expected` where that is given.
-   *
-   * @returns false if another row is there; true if there is none (any more)
-   */
+  /** @returns false if a row with another etag than `expected` is there */
   remove(key: Key, expected?: Etag): Promise<boolean>;
-  /**
-   * Adds to the sums of a row, which begin at 0. `get` returns them as its value; such a row is never put. Each call
-   * counts once, also when the adapter repeats it.
-   */
+  /** Adds to the sums of a row that is never put. Each call counts once, also when the adapter repeats it. */
   add(key: Key, counters: Counters): Promise<void>;
 }
 
@@ -70,10 +60,9 @@ export const newEtag = (): Etag => {
 const maxConflicts = 50;
 
 /**
- * The one way to change a row: reads it, applies `change`, and puts the result. If another process wrote in between,
- * `change` is applied to the row that is there.
+ * Applies `change` to the row, and again to the one that is there if another process wrote in between.
  *
- * @param change receives undefined if there is no row, and returns the new value, or undefined to write nothing
+ * @param change receives undefined if there is no row; returns undefined to write nothing
  * @returns the stored row; undefined if there is none
  */
 export async function update(

@@ -8,9 +8,7 @@ export interface AccessToken {
   readonly version: string;
 }
 
-/**
- * Access tokens of partner accounts, renewed after they have expired. A token belongs to one generation of its account.
- */
+/** Access tokens of partner accounts, renewed after they have expired. */
 export interface TokenSource {
   /**
    * The token to send now, nearly always without waiting. Call it when the request is about to be sent: the account's
@@ -45,9 +43,8 @@ export interface TokenVault extends TokenReader {
  */
 export interface TokenReader {
   /**
-   * The pair of one version, or the latest pair if none is named.
+   * The pair of one version, by default the latest; undefined if there is none yet.
    *
-   * @returns undefined if there is none, or none yet
    * @throws {ShapeError} when the secret is half-written or edited by hand
    */
   read(

@@ -6,10 +6,7 @@ import type { BridgeFault } from '../domain/faults.ts';
 import type { Observer } from '../ports/observer.ts';
 import { type Counters, type Key, type Row, type Store, sumOf, update } from '../ports/store.ts';
 
-/**
- * Number of answers by kind: `ok`, `5xx`, `none` (no answer), or the kind of the fault. `ms` is how long they took
- * together, without `none`.
- */
+/** By kind: `ok`, `5xx`, `none` (no answer), or the kind of the fault; `ms`: their sum, without `none`. */
 export type AnswerCounts = Counters;
 
 const activityRow = v.object({

@@ -40,11 +40,7 @@ export function createAdvertHistories(store: Store) {
       return row && { ...checked(advertRow, row.value, `history of advert ${row.name}`), etag: row.etag };
     },
 
-    /**
-     * Writes `row` if the stored row still has `row.etag`, so that one of two concurrent workers gets a conflict.
-     *
-     * @returns the row as stored, with its new etag; undefined after a conflict
-     */
+    /** @returns the row as stored, with its new etag; undefined if the stored row has not `row.etag` */
     async write(key: HistoryOwner, row: AdvertRow): Promise<AdvertRow | undefined> {
       const { etag, pending, ...fields } = row;
       const put = await store.put(rowKeyOf(key), { ...fields, ...(pending && { pending }) }, etag);

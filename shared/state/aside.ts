@@ -160,11 +160,7 @@ export function createDeadLetters(store: Store) {
   };
 }
 
-/**
- * Puts messages that are aside back into the queue, and removes their rows.
- *
- * @returns the messages that the queue has accepted
- */
+/** Puts messages aside back into the queue, and removes their rows. @returns those that the queue has accepted */
 export async function putBack<M extends MessageAside>(
   messages: readonly M[],
   {

@@ -17,10 +17,7 @@ export const emptyBooks = {
 
 /** What became of the listed IDs of a generation. */
 export interface Books extends Readonly<typeof emptyBooks> {
-  /**
-   * Outcomes that may have been counted more than once, because their messages came back; absent where counting and
-   * settling are one transaction.
-   */
+  /** Outcomes of repeated deliveries, perhaps counted twice; absent where counting and settling are one transaction. */
   readonly redelivered?: number;
 }
 
@@ -32,10 +29,7 @@ export interface QueueFigures {
   /** Number of messages, including those in flight and those aside. */
   readonly waiting: number;
   readonly deadLetters: number;
-  /**
-   * When the change that waits longest was listed. Absent when nothing waits; on AWS also when nothing is aside,
-   * because SQS does not show its messages.
-   */
+  /** Of the change that waits longest. SQS does not show its messages, so on AWS only of those aside. */
   readonly oldestListedAt?: string;
 }
 

@@ -31,10 +31,7 @@ export function createBudgetStore(store: Store) {
   return {
     read: async (): Promise<BudgetState> => stateOf(await store.get(key)),
 
-    /**
-     * Applies `rule` to the stored state and stores the state of its result, in one atomic step across all functions
-     * and processes. If that is the same object, nothing is written. `rule` may be called more than once.
-     */
+    /** Applies `rule`, perhaps more than once, in one atomic step; if it returns the same state, nothing is written. */
     async change<T extends { readonly state: BudgetState }>(rule: (state: BudgetState) => T): Promise<T> {
       let changed: T | undefined;
       await update(store, key, (row) => {
@@ -68,11 +65,7 @@ export interface Reservation {
 /** Clocks of processes differ by less than this, unless one of them is wrong. */
 const clockToleranceMs = 1_000;
 
-/**
- * The first free slot. Slots are given by the clock of the process that reserved last. If that clock is ahead, the slots
- * count from this process's time instead: a process with a wrong clock takes nobody's slots, and a clock that is set back
- * stops nobody.
- */
+/** By the clock of the process that reserved last, unless that is ahead: a wrong clock takes nobody's slots. */
 export function freeSlotMs({ nextSlotMs, clockMs = 0 }: BudgetState, nowMs: number): number {
   const aheadMs = clockMs - nowMs;
   return Math.max(aheadMs > clockToleranceMs ? nextSlotMs - aheadMs : nextSlotMs, nowMs);
@@ -84,10 +77,7 @@ export function heldUntil(state: BudgetState, nowMs: number): number {
   return hold ? endOfHold(hold) : 0;
 }
 
-/**
- * Reserves the next `count` slots, `intervalMs` apart, the first one not before `nowMs`. A slot is never given twice,
- * and an unused slot is lost: this keeps every time window within the rate.
- */
+/** A slot is never given twice, and an unused one is lost: so every time window is within the rate. */
 export function reserveSlots(state: BudgetState, request: SlotRequest): Reservation {
   const { count, intervalMs, nowMs, offsetMs: offset = 0, lastClockMs = 0 } = request;
   const { clockMs = 0 } = state;

@@ -175,11 +175,7 @@ export function createFeedStates(store: Store, { countsListed }: { readonly coun
 export const feedPlace = (partnerAccount: string, feed = ''): string =>
   `state of feed ${partnerAccount}/${feed}`;
 
-/**
- * The feeds of one partner account, of any generation. An unreadable row of another account does not matter.
- *
- * @throws {ShapeError} for an unreadable row of this account
- */
+/** The feeds of one account, of any generation. @throws {ShapeError} for an unreadable row of this account */
 export async function feedsOfAccount(
   feedStates: Pick<FeedStates, 'list'>,
   partnerAccount: string,

@@ -21,10 +21,9 @@ export function createPartnerAccounts(store: Store) {
       'etag' in (await store.put(keyOf(account.name), account, 'absent')),
 
     /**
-     * Applies `change` to the stored account, again if another process writes in between, so that a stale copy never
-     * erases a stop or a pause.
+     * Applies `change` to the stored account, again if another process writes in between.
      *
-     * @param change returns the new account, or undefined to write nothing
+     * @param change returns undefined to write nothing
      * @returns the account after the change; undefined if there is none
      */
     async change(
