@@ -20,36 +20,57 @@ function setUp() {
       now += 10;
       return blame.answered({ account, resource: `${account} ${advert}`, fault, retryAfterMs, sentAt }, now);
     });
-    return verdicts.at(-1);
+    return verdicts.find((verdict) => verdict !== undefined);
   };
   return { blame, answered, now: () => now, pass: (ms: number) => (now += ms) };
 }
 
 const passing: readonly FaultKind[] = ['transient', 'forbidden', 'token-rejected'];
+const permanent: readonly FaultKind[] = [
+  'invalid-request',
+  'request-refused',
+  'wrong-path',
+  'contract-broken',
+];
+const blamed = ['main 1', 'main 2', 'main 3'];
+const circuit = { kind: 'circuit', forMs: circuitMs, until: startMs + 20 + circuitMs };
+const tenOf = (account: string, last: string) => `${account} 1 2 3 4 5 6 7 8 9 ${last} !`;
 
 describe('blame', () => {
-  it.each(passing)('holds nothing when one advert answers %s again and again', (fault) => {
-    const { answered } = setUp();
+  // Answers about adverts of accounts, in their order: `!` is the fault, all others are successes.
+  it.each<[string, string, readonly FaultKind[], object | undefined]>([
+    ['nothing for one advert', 'main 1 1 1 1 1 2 2 !', passing, undefined],
+    ['the account for three of its adverts', 'main 1 2 3 !', passing, { account: 'main', hold: { blamed } }],
+    ['nothing after a success in between', 'main 1 2 !; main 9; main 3 4 !', passing, undefined],
+    ["the account after another's success", 'main 1 2 !; shop 9; main 3 !', passing, { account: 'main' }],
+    [
+      'the bridge for two accounts',
+      'main 1 !; shop 1 !',
+      ['forbidden'],
+      { account: undefined, hold: circuit },
+    ],
+    ['no bridge after any success', 'main 1 2 !; beta 7; shop 1 2 !', ['forbidden'], undefined],
+    ['the bridge at once', 'main 1 !', ['rate-limited'], { account: undefined, hold: { forMs: 1_000 } }],
+    ['nothing for 19 adverts', `${tenOf('main', '10')}; shop 1 2 3 4 5 6 7 8 9 !`, permanent, undefined],
+    [
+      'the bridge for 20 adverts alike',
+      `${tenOf('main', '10')}; ${tenOf('shop', '77')}`,
+      permanent,
+      { account: undefined, hold: { forMs: 60_000 } },
+    ],
+  ])('holds %s: %s', (_case, answers, faults, expected) => {
+    for (const fault of faults) {
+      const { answered } = setUp();
+      const verdicts = answers.split('; ').map((part) => {
+        const [account = '', ...adverts] = part.split(' ');
+        const isBad = adverts.at(-1) === '!' && adverts.pop() !== undefined;
+        return answered(account, adverts.map(Number), isBad ? fault : undefined);
+      });
 
-    expect(answered('main', [1, 1, 1, 1, 1, 1, 2, 2, 2], fault)).toBeUndefined();
-  });
-
-  it.each(passing)('holds the account when three of its adverts answer %s', (fault) => {
-    const { answered } = setUp();
-
-    expect(answered('main', [1, 2, 3], fault)).toMatchObject({
-      account: 'main',
-      hold: { fault, blamed: ['main 1', 'main 2', 'main 3'] },
-    });
-  });
-
-  it.each(passing)('holds nothing for %s when the account succeeded in between', (fault) => {
-    const { answered } = setUp();
-    answered('main', [1, 2], fault);
-    answered('main', [9]);
-
-    expect(answered('main', [3, 4], fault)).toBeUndefined();
-    expect(answered('main', [5], fault)).toBeDefined();
+      expect(verdicts.slice(0, -1).filter(Boolean)).toEqual([]);
+      if (expected) expect(verdicts.at(-1)).toMatchObject(expected);
+      else expect(verdicts.at(-1)).toBeUndefined();
+    }
   });
 
   it('holds the bridge for twenty adverts refused alike, although feeds are read well', () => {
@@ -73,41 +94,6 @@ describe('blame', () => {
     const { hold } = verdict ?? expect.fail();
     expect(isEndedBy('main /status/adverts', hold)).toBe(false);
     expect(isEndedBy('main /adverts/99', hold)).toBe(true);
-  });
-
-  it('does not take the success of another account for one of this', () => {
-    const { answered } = setUp();
-    answered('main', [1, 2], 'transient');
-    answered('shop', [9]);
-
-    expect(answered('main', [3], 'transient')).toMatchObject({ account: 'main' });
-  });
-
-  it('holds the bridge when two accounts answer 403 with no success between', () => {
-    const { answered, now } = setUp();
-    answered('main', [1], 'forbidden');
-
-    expect(answered('shop', [1], 'forbidden')).toMatchObject({
-      account: undefined,
-      hold: { kind: 'circuit', forMs: circuitMs, until: now() + circuitMs },
-    });
-  });
-
-  it('holds no bridge when anybody succeeded between the faults of two accounts', () => {
-    const { answered } = setUp();
-    answered('main', [1, 2], 'forbidden');
-    answered('beta', [7]);
-
-    expect(answered('shop', [1, 2], 'forbidden')).toBeUndefined();
-  });
-
-  it('holds the bridge at once for 429, and for the time that the service named', () => {
-    const { answered } = setUp();
-
-    expect(answered('main', [1], 'rate-limited', 7_000)).toMatchObject({
-      account: undefined,
-      hold: { kind: 'service', forMs: 7_000 },
-    });
   });
 
   it('doubles a hold that follows another, up to a limit', () => {
@@ -160,92 +146,44 @@ describe('blame', () => {
 
     expect(answered('main', [1], 'rate-limited')?.hold.forMs).toBe(2_000);
   });
-
-  it.each<FaultKind>(['invalid-request', 'request-refused', 'wrong-path', 'contract-broken'])(
-    'holds the bridge when twenty adverts in a row got %s, and tries one a minute',
-    (fault) => {
-      const { answered } = setUp();
-      const adverts = Array.from({ length: 10 }, (_, index) => index);
-      expect(answered('main', adverts, fault)).toBeUndefined();
-      expect(answered('shop', adverts.slice(1), fault)).toBeUndefined();
-
-      const verdict = answered('shop', [77], fault);
-
-      expect(verdict).toMatchObject({ account: undefined, hold: { fault, forMs: 60_000 } });
-      const { hold } = verdict ?? { hold: undefined };
-      const evidence = { account: 'main', resource: 'main 1', fault, sentAt: startMs };
-      expect(hold && afterTrial(hold, evidence, 5_000_000)).toMatchObject({
-        forMs: 60_000,
-        until: 5_060_000,
-      });
-    },
-  );
 });
 
 describe('a trial', () => {
-  const hold = {
-    kind: 'circuit',
-    since: 1,
-    until: 9,
-    forMs: circuitMs,
-    reason: '',
-    fault: 'forbidden',
-  } as const;
-  const evidence = { account: 'main', resource: 'main 1', sentAt: 10 };
+  const hold = { kind: 'circuit', since: 1, until: 9, forMs: 60_000, fault: 'forbidden' } as const;
+  const doubled = { since: 1, forMs: 120_000, until: 121_000, blamed: ['main 1'] };
+  it.each<[string, FaultKind, object | undefined]>([
+    ['doubles the hold for the same fault, and is blamed too', 'forbidden', doubled],
+    ['leaves the hold as it is for another fault', 'transient', hold],
+    ['ends the hold when that one request is refused as wrong', 'request-refused', undefined],
+    ['is followed by a hold as long as asked for', 'rate-limited', { kind: 'service', until: 91_000 }],
+  ])('%s', (_case, fault, expected) => {
+    const evidence = { account: 'main', resource: 'main 1', sentAt: 10, retryAfterMs: 0, fault };
+    if (fault === 'rate-limited') evidence.retryAfterMs = 90_000;
+    const next = afterTrial(hold, evidence, 1_000);
 
-  it('doubles the hold when it ends with the same fault, and is blamed too', () => {
-    const account = { ...hold, forMs: 60_000 };
-
-    expect(afterTrial(account, { ...evidence, fault: 'forbidden' }, 1_000)).toEqual({
-      ...account,
-      reason: expect.any(String),
-      ...{ forMs: 120_000, until: 121_000, blamed: ['main 1'] },
-    });
+    if (expected) expect(next).toMatchObject(expected);
+    else expect(next).toBeUndefined();
   });
 
-  it('leaves the hold as it is when it ends with another fault', () => {
-    expect(afterTrial(hold, { ...evidence, fault: 'transient' }, 1_000)).toBe(hold);
-  });
+  it('comes once a minute while all requests are refused alike', () => {
+    const refused = { ...hold, fault: 'invalid-request' } as const;
+    const evidence = { account: 'main', resource: 'main 1', sentAt: 10, fault: refused.fault };
 
-  it('ends the hold when the service refuses that one request as wrong', () => {
-    expect(afterTrial(hold, { ...evidence, fault: 'request-refused' }, 1_000)).toBeUndefined();
+    expect(afterTrial(refused, evidence, 1_000)).toMatchObject({ forMs: 60_000, until: 61_000 });
   });
 });
 
-describe('403 where only one account is connected', () => {
-  const answered = (blame: Blame, advert: number, isOnly: boolean, fault: FaultKind = 'forbidden') => {
+it.each<[boolean, FaultKind, object]>([
+  [true, 'forbidden', { account: undefined, hold: { kind: 'circuit', forMs: circuitMs } }],
+  [true, 'transient', { account: 'main' }],
+  [true, 'invalid-request', { account: 'main' }],
+  [false, 'forbidden', { account: 'main' }],
+])('the only account (%s) whose adverts answer %s opens the circuit for 403', (isOnly, fault, end) => {
+  const blame = new Blame(circuitMs);
+  const answered = (advert: number) => {
     const sentAt = startMs + advert;
-    const evidence = { account: 'main', resource: `main ${advert}`, fault, sentAt };
-    return blame.answered(evidence, sentAt + 1, isOnly);
+    return blame.answered({ account: 'main', resource: `main ${advert}`, fault, sentAt }, sentAt + 1, isOnly);
   };
 
-  it('opens the circuit when two of its resources answer so', () => {
-    const blame = new Blame(circuitMs);
-
-    expect(answered(blame, 1, true)).toBeUndefined();
-    expect(answered(blame, 2, true)).toMatchObject({
-      account: undefined,
-      hold: { kind: 'circuit', forMs: circuitMs, blamed: ['main 1', 'main 2'] },
-    });
-  });
-
-  it('opens it for no other answer, and not while there are other accounts', () => {
-    for (const [isOnly, fault] of [
-      [false, 'forbidden'],
-      [true, 'transient'],
-    ] as const) {
-      const blame = new Blame(circuitMs);
-      expect([1, 2].map((advert) => answered(blame, advert, isOnly, fault))).toEqual([undefined, undefined]);
-      expect(answered(blame, 3, isOnly, fault)).toMatchObject({ account: 'main' });
-    }
-  });
-});
-
-it('a hold is followed by one as long as the service asks when its trial got 429', () => {
-  const hold = { kind: 'circuit', fault: 'forbidden', since: 0, until: 40_000, forMs: 40_000 } as const;
-  const evidence = { account: 'main', resource: 'main 1', sentAt: 40_000 } as const;
-
-  const next = afterTrial(hold, { ...evidence, fault: 'rate-limited', retryAfterMs: 90_000 }, 40_010);
-
-  expect(next).toMatchObject({ kind: 'service', fault: 'rate-limited', until: 130_010 });
+  expect(Array.from({ length: 20 }, (_, index) => answered(index)).find(Boolean)).toMatchObject(end);
 });

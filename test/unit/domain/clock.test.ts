@@ -1,17 +1,13 @@
 import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { systemClock, toInstant } from '../../../shared/domain/clock.ts';
+import { knownSuccess, systemClock } from '../../../shared/domain/clock.ts';
 
 describe("the machine's clock", () => {
   beforeEach(() => {
-    vi.useFakeTimers({ now: Date.parse('2026-11-20T12:00:00.123Z') });
+    vi.useFakeTimers();
   });
   afterEach(() => {
     vi.useRealTimers();
-  });
-
-  it('tells the time', () => {
-    expect(toInstant(systemClock.now())).toBe('2026-11-20T12:00:00.123Z');
   });
 
   it.each<[string, AbortSignal | undefined]>([
@@ -39,10 +35,14 @@ describe("the machine's clock", () => {
     expect(vi.getTimerCount()).toBe(0);
     expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
   });
+});
 
-  it('does not sleep until a moment that is over', async () => {
-    const sleeping = systemClock.sleep(-5);
-    await vi.advanceTimersByTimeAsync(0);
-    await sleeping;
-  });
+it.each([
+  ['nothing', undefined, undefined],
+  ['the past', 999_000, 999_000],
+  ['now', 1_000_000, 1_000_000],
+  ['a minute ahead, as another machine may see it', 1_060_000, 1_000_000],
+  ['more than that', 1_060_001, undefined],
+])('a stored last success is believed as far as it can be true: %s', (_case, stored, known) => {
+  expect(knownSuccess(stored, 1_000_000)).toBe(known);
 });

@@ -33,8 +33,4 @@ describe('work side by side', () => {
     await expect(working).rejects.toThrow('failure 2');
     expect(done).toEqual([1, 2, 3, 4]);
   });
-
-  it('has nothing to do without items', async () => {
-    await forEachConcurrent([], 3, () => Promise.reject(new Error('called')));
-  });
 });

@@ -1,5 +1,11 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createBudgetStore, reserveSlots, type SlotRequest } from '../../../shared/state/budget.ts';
+import {
+  createBudgetStore,
+  freshBudget,
+  reserveSlots,
+  type SlotRequest,
+} from '../../../shared/state/budget.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
 
 const nowMs = Date.parse('2026-11-20T12:00:00Z');
@@ -8,6 +14,29 @@ const request: SlotRequest = { count: 3, intervalMs: 100, nowMs };
 describe('the rate budget', () => {
   it('has no hold at first', async () => {
     expect(await createBudgetStore(createInMemoryStore()).read()).toEqual({ nextSlotMs: 0 });
+  });
+
+  it('never gives a slot twice, whatever comes in between', () => {
+    const step = fc.record({
+      count: fc.integer({ min: 1, max: 20 }),
+      passMs: fc.integer({ min: 0, max: 500 }),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+        let state = freshBudget;
+        let now = nowMs;
+        const slots: number[] = [];
+        for (const { count, passMs } of steps) {
+          now += passMs;
+          const reservation = reserveSlots(state, { ...request, count, nowMs: now });
+          state = reservation.state;
+          for (let i = 0; i < count; i += 1) slots.push(reservation.firstSlotMs + i * 100);
+        }
+        for (let i = 1; i < slots.length; i += 1) {
+          expect((slots[i] as number) - (slots[i - 1] as number)).toBeGreaterThanOrEqual(100);
+        }
+      }),
+    );
   });
 
   it('gives each of many concurrent requests slots of its own', async () => {
