@@ -1,7 +1,6 @@
 import type { Hold } from '../../shared/domain/holds.ts';
 import { withHold, withoutHolds } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
-import type { HoldKeeper } from '../../shared/partner-api/hold-keeper.ts';
 import type { BudgetStore } from '../../shared/state/budget.ts';
 
 /** The hold of an account that has no usable token. */
@@ -31,6 +30,3 @@ export const freeBridge = (store: BudgetStore) =>
 
 export const holdOf = (account: PartnerAccount | undefined, kind: Hold['kind']): Hold | undefined =>
   account?.holds?.find((hold) => hold.kind === kind);
-
-/** Nothing is on hold. */
-export const freeHolds: Pick<HoldKeeper, 'admit'> = { admit: () => undefined };
