@@ -4,7 +4,6 @@ import { UsageError } from '../helpers/options.ts';
 import { addCounts, coverageTable, missingOf } from './model/coverage.ts';
 import { type Options, optionsOf, usage } from './options.ts';
 import { plantedFaults, seedsUntilFound } from './planted/planted.ts';
-import { measure, type Row, tableOf } from './planted/table.ts';
 import { inJobs, isJob, partsOf, report } from './run/jobs.ts';
 import { shrink } from './run/shrink.ts';
 import { type SimulateOptions, simulate } from './run/simulate.ts';
@@ -75,19 +74,6 @@ async function runSeedsInJobs(options: Options): Promise<number> {
   return (await inJobs<[string, number][]>(parts, total.add)) || total.print();
 }
 
-async function runTable(count: number): Promise<number> {
-  const rows: Row[] = [];
-  for (const fault of plantedFaults) {
-    progress(fault.name);
-    const row = await measure(fault, count);
-    progress('');
-    say(`${row.name.padEnd(30)} ${row.seeds.join(' ')}`);
-    rows.push(row);
-  }
-  say(tableOf(rows));
-  return rows.every(({ seeds }) => seeds.every(Number.isFinite)) ? 0 : 1;
-}
-
 async function runPlanted(options: Options): Promise<number> {
   const names = options.planted?.split(',') ?? [];
   const chosen = plantedFaults.filter(({ name }) => options.planted === 'all' || names.includes(name));
@@ -98,7 +84,6 @@ async function runPlanted(options: Options): Promise<number> {
     const [fault] = chosen;
     return fault ? runSeeds(options, await fault.plant(), ` --planted ${fault.name}`) : 2;
   }
-  if (options.isTable) return runTable(options.count);
   if (options.jobs > 1) {
     const { from, count, jobs } = options;
     const common = ['--from', String(from), '--seeds', String(count), '--planted'];

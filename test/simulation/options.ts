@@ -9,8 +9,6 @@ export interface Options {
   readonly isTraced: boolean;
   /** Also prints how often each incident and branch occurred. */
   readonly isCounted: boolean;
-  /** Prints a table of the seeds that each planted fault took. */
-  readonly isTable: boolean;
   /** Names of planted faults, or `all`. */
   readonly planted: string | undefined;
   /** The world of every seed, in place of the one that it draws. */
@@ -31,7 +29,6 @@ Runs the bridge's use cases over the in-memory ports with everything going wrong
   --coverage       how often each incident, and each branch of the protocol, occurred; fails when one never did
   --planted NAMES  with planted faults, one after the other, each of which has to be found within N seeds (5000);
                    names separated by commas, or "all"
-  --table          with --planted all: from five starting seeds each, and prints a table
   --world NAME     every seed in this world:
 ${worldNames.map((name) => `                     ${name.padEnd(16)}${worlds[name].says}`).join('\n')}
   --jobs N         shares the seeds, or the planted faults, among N processes (1)
@@ -48,7 +45,6 @@ export function optionsOf(args: readonly string[]): Options {
     from: { type: 'string' },
     seed: { type: 'string' },
     trace: { type: 'boolean' },
-    table: { type: 'boolean' },
     coverage: { type: 'boolean' },
     planted: { type: 'string' },
     jobs: { type: 'string' },
@@ -62,11 +58,10 @@ export function optionsOf(args: readonly string[]): Options {
     throw new UsageError('--seed runs a single seed: leave out --seeds and --from');
   }
   if (values.trace && seed === undefined) throw new UsageError('--trace needs --seed');
-  if (values.table && values.planted !== 'all') throw new UsageError('--table needs --planted all');
   if (seeds === 0) throw new UsageError('--seeds: expected at least 1');
   const jobs = wholeNumber('jobs', values.jobs, { least: 1, most: 64 }) ?? 1;
-  if (jobs > 1 && (seed !== undefined || values.table)) {
-    throw new UsageError('--jobs shares seeds or planted faults: leave out --seed and --table');
+  if (jobs > 1 && seed !== undefined) {
+    throw new UsageError('--jobs shares seeds or planted faults: leave out --seed');
   }
   const world = worldNames.find((name) => name === values.world);
   if (values.world !== undefined && !world) {
@@ -79,7 +74,6 @@ export function optionsOf(args: readonly string[]): Options {
     count: seed === undefined ? (seeds ?? (values.planted === undefined ? 1_000 : 5_000)) : 1,
     isSingle: seed !== undefined,
     isTraced: values.trace ?? false,
-    isTable: values.table ?? false,
     isCounted: values.coverage ?? false,
     planted: values.planted,
     isHelp: values.help ?? false,

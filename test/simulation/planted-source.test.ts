@@ -1,24 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { childProcesses } from '../helpers/child-process.ts';
 import { replaceOnce } from './planted/mutants.ts';
-import { plantedRules } from './planted/rules.ts';
 
 /** A separate process, in which Node and not vitest imports the changed sources. */
 const start = childProcesses();
 
 describe('a planted fault', () => {
-  it('can be planted in the source as it is, and names the rule that it leaves out', async () => {
+  it('can be planted in the source as it is', async () => {
     const planted = await start(`
       import { plantedFaults } from './test/simulation/planted/planted.ts';
       const misfits = [];
       for (const { name, plant } of plantedFaults)
         await plant().catch(({ message }) => misfits.push(name + ' (in test/simulation/planted): ' + message));
-      console.log(JSON.stringify({ names: plantedFaults.map(({ name }) => name), misfits }));
+      console.log(JSON.stringify(misfits));
     `);
 
-    const { names, misfits } = JSON.parse(planted.line);
-    expect(misfits).toEqual([]);
-    expect(names.sort()).toEqual(Object.keys(plantedRules).sort());
+    expect(JSON.parse(planted.line)).toEqual([]);
   }, 60_000);
 
   it('is refused when the source it changes has changed', () => {

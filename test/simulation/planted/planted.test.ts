@@ -57,7 +57,6 @@ describe('npm run simulate', () => {
     [['--seeds', '0'], '--seeds: expected at least 1'],
     [['--trace'], '--trace needs --seed'],
     [['--seed', '1', '--seeds', '2'], 'leave out --seeds and --from'],
-    [['--table'], '--table needs --planted all'],
     [['--planted', 'nothing'], '--planted: expected all, '],
     [['--sedes', '2'], "Unknown option '--sedes'"],
   ])('says what is wrong with %j', (args, message) => {

@@ -3,24 +3,11 @@ import type { Violation } from '../model/history.ts';
 import type { Invariant } from '../model/invariants.ts';
 import { simulate } from '../run/simulate.ts';
 import { realUseCases } from '../world/use-cases.ts';
-import { plantedInAudit } from './audit.ts';
-import { plantedInDrain } from './drain.ts';
-import { plantedInFanOut } from './fan-out.ts';
-import { plantedInHistory } from './history.ts';
-import { plantedByOperator } from './operator.ts';
-import type { PlantedFault } from './planted-fault.ts';
-import { plantedInTokens } from './tokens.ts';
-import { plantedInWaiting } from './waiting.ts';
+import { plantedInPipeline } from './pipeline.ts';
+import { type PlantedFault, plantedFault } from './planted-fault.ts';
+import { plantedInService } from './service.ts';
 
-export const plantedFaults: readonly PlantedFault[] = [
-  ...plantedInAudit,
-  ...plantedInDrain,
-  ...plantedInFanOut,
-  ...plantedInTokens,
-  ...plantedInWaiting,
-  ...plantedByOperator,
-  ...plantedInHistory,
-];
+export const plantedFaults = [...plantedInPipeline, ...plantedInService].map(plantedFault);
 
 export interface Found {
   /** Number of seeds until the fault was found, including the last one. */
