@@ -1,10 +1,7 @@
 /**
- * The embedded bridge runs the use cases of the Lambda functions in one process, with a state file instead of the AWS
- * services.
- *
- * The poller reads the feeds and puts the listed adverts into the queue (poller.ts). The workers take them from the
- * queue, fetch each advert and publish its event (workers.ts): to the event log, from which standard output and the
- * webhooks read it (readers.ts). This file creates the parts and runs them.
+ * The embedded bridge runs the use cases of the Lambda functions in one process, over a state file: the poller reads the
+ * feeds into the queue (poller.ts), the workers publish from it (workers.ts) to the event log, from which standard
+ * output and the webhooks read (readers.ts).
  */
 import { randomUUID } from 'node:crypto';
 import { createAuditShare } from '../functions/drain/audit-share.ts';
@@ -75,52 +72,33 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
     newId: newRunId,
   });
   const { client, accounts, refreshToken } = partner;
-  const common = { accounts, observer, clock, random: Math.random };
+  const { queue, deadLetters, feedStates, aside, auditShares: shares, publishedAdverts } = state;
+  const common = { accounts, observer, clock, bridgePausedUntil };
 
   const fanOut = createFanOut({
     ...common,
+    random: Math.random,
     histories: state.advertHistories,
     adverts: partner,
     events,
-    bridgePausedUntil,
-    settings: {
-      // This process's own clock dates the messages.
-      clockSkewMs: 0,
-      advertTries,
-      maxAgeMs,
-      ...settings,
-      bridge: stackName,
-      fetchMs,
-    },
+    // This process's own clock dates the messages.
+    settings: { ...settings, clockSkewMs: 0, advertTries, maxAgeMs, bridge: stackName, fetchMs },
   });
-  const { queue } = state;
   const workers = startWorkers({ inbox: queue, settler: queue, fanOut, clock, observer, concurrency });
 
-  const enqueuing = {
-    queue: {
-      depth: queue.depth,
-      sendAgain: queue.sendAgain,
-      async send(messages: readonly ChangedAdvert[]) {
-        const refused = await queue.send(messages);
-        workers.wake();
-        return refused;
-      },
-    },
-    deadLetters: state.deadLetters,
-    newId: newReadId,
-  };
-  const { auditShares: shares, publishedAdverts } = state;
+  async function send(messages: readonly ChangedAdvert[]) {
+    const refused = await queue.send(messages);
+    workers.wake();
+    return refused;
+  }
+  const { depth, sendAgain } = queue;
+  const enqueuing = { ...common, queue: { depth, sendAgain, send }, deadLetters, newId: newReadId };
   const drain = createDrain({
-    ...common,
     ...enqueuing,
-    feedStates: state.feedStates,
-    reader: partner,
-    aside: state.aside,
-    bridgePausedUntil,
+    ...{ feedStates, aside, reader: partner, holder: newRunId() },
     ...(settings.auditSample > 0 && {
-      sendAuditShare: createAuditShare({ ...enqueuing, observer, clock, shares, publishedAdverts, settings }),
+      sendAuditShare: createAuditShare({ ...enqueuing, shares, publishedAdverts, settings }),
     }),
-    holder: newRunId(),
     settings: { ...settings, leaseMs, maxWaiting, feedsAtOnce },
   });
 
@@ -141,20 +119,14 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
     repeat(releaseMs, (deadlineMs) => drain.release(deadlineMs)),
     repeat(storeAnswersMs, answers.store),
   ];
-  const poller = { drain, clock, observer, pollSeconds: settings.pollSeconds };
+  const poller = {
+    ...{ drain, clock, observer, pollSeconds: settings.pollSeconds, bookKeeper: state.bookKeeper },
+    pausedUntil: bridgePausedUntil,
+    waitingForPerson: () => messagesOnHold(state, clock.now()),
+    delayMs: longestDelayMs(settings),
+  };
   try {
-    return untilIdle
-      ? await pollUntilIdle(
-          {
-            ...poller,
-            bookKeeper: state.bookKeeper,
-            pausedUntil: bridgePausedUntil,
-            waitingForPerson: () => messagesOnHold(state, clock.now()),
-            delayMs: longestDelayMs(settings),
-          },
-          signal,
-        )
-      : await pollForEver(poller, signal).then(() => undefined);
+    return await (untilIdle ? pollUntilIdle : pollForEver)(poller, signal);
   } finally {
     idle.abort();
     await workers.stop();

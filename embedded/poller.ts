@@ -22,7 +22,7 @@ const roundMs = 10 * 60_000;
 export async function pollForEver(
   { drain, clock, observer, pollSeconds }: PollerDeps,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<undefined> {
   const rounds = new Set<Promise<void>>();
   while (!signal.aborted) {
     const round = drain
@@ -35,6 +35,17 @@ export async function pollForEver(
     await clock.sleep(pollSeconds * 1000, signal);
   }
   await Promise.all(rounds);
+  return undefined;
+}
+
+export interface UntilIdleDeps extends PollerDeps {
+  readonly bookKeeper: Pick<BookKeeper, 'queue'>;
+  /** Until when the service asked the whole bridge to send nothing, ms since 1970. */
+  readonly pausedUntil: () => Promise<number>;
+  /** Number of messages of accounts that are stopped or paused by an operator: the run does not wait for them. */
+  readonly waitingForPerson: () => Promise<number>;
+  /** How long the settings alone may delay a message, ms ({@link longestDelayMs}). Default 0. */
+  readonly delayMs?: number;
 }
 
 /** Delay before the next round for a feed that has more pages, or that another process reads now. */
@@ -44,6 +55,18 @@ const maxFailedRounds = 4;
 const failedRoundMs = 1_000;
 /** A run does not wait for a feed or partner account that is paused for longer. */
 const longestPauseMs = 60_000;
+const lookMs = 20;
+/** After this time without any progress, messages that fail again and again are left to a person. */
+const stuckMs = 120_000;
+/** Requests for which the rate budget may be used before a message's next try. */
+const slotsBefore = 30;
+
+/** The confirmation of a "not found", and the wait for the rate budget, which takes minutes at the lowest rates. */
+export const longestDelayMs = ({
+  confirmUnavailableSeconds,
+  maxRequestsPerSecond,
+}: Pick<BridgeSettings, 'confirmUnavailableSeconds' | 'maxRequestsPerSecond'>): number =>
+  confirmUnavailableSeconds * 1000 + (slotsBefore * 1000) / maxRequestsPerSecond;
 
 /**
  * Polls until every feed is up to date and the queue is empty. A feed that cannot be read does not stop the others
@@ -52,18 +75,51 @@ const longestPauseMs = 60_000;
  * @returns the remaining fault, if there is one
  */
 export async function pollUntilIdle(
-  deps: PollerDeps & QueueWatchDeps,
+  deps: UntilIdleDeps,
   signal: AbortSignal,
 ): Promise<BridgeFault | undefined> {
-  const { drain, clock, pollSeconds } = deps;
-  const queue = createQueueWatch(deps);
+  const {
+    drain,
+    clock,
+    observer,
+    pollSeconds,
+    bookKeeper,
+    pausedUntil,
+    waitingForPerson,
+    delayMs = 0,
+  } = deps;
+  let last = { left: -1, at: clock.now() };
+  let warnedOf = 0;
+
+  /** Whether a pause that the service asked for is in force; each pause is logged once. */
+  async function isPaused(): Promise<boolean> {
+    const until = await pausedUntil();
+    if (until <= clock.now()) return false;
+    if (until !== warnedOf) observer.warn('the service asked for a pause', { until: toInstant(until) });
+    warnedOf = until;
+    return true;
+  }
+
+  /** Waits until the queue is empty, `untilMs` is reached, or the remaining messages fail again and again. */
+  async function untilEmpty(untilMs: number): Promise<'empty' | 'poll-due' | 'stopped' | BridgeFault> {
+    for (; !signal.aborted; await clock.sleep(lookMs, signal)) {
+      const { waiting } = await bookKeeper.queue();
+      const left = waiting === 0 ? 0 : waiting - (await waitingForPerson());
+      if (left <= 0) return 'empty';
+      if (clock.now() >= untilMs) return 'poll-due';
+      if (left !== last.left || (await isPaused())) last = { left, at: clock.now() };
+      if (clock.now() - last.at >= stuckMs + delayMs) {
+        const text = `${left} messages fail again and again; they stay in the queue for the next run`;
+        return new BridgeFault('transient', text);
+      }
+    }
+    return 'stopped';
+  }
+
   for (let failedRounds = 0; !signal.aborted; ) {
     const now = clock.now();
-    const report = await drain.round({
-      deadlineMs: now + roundMs,
-      nextRoundMs: now + pollSeconds * 1000,
-      signal,
-    });
+    const nextRoundMs = now + pollSeconds * 1000;
+    const report = await drain.round({ deadlineMs: now + roundMs, nextRoundMs, signal });
     const faults = faultsOf(report, clock.now());
     const fault = faults.find((one) => !isPause(one)) ?? faults[0];
     failedRounds = fault && !isPause(fault) ? failedRounds + 1 : 0;
@@ -71,13 +127,13 @@ export async function pollUntilIdle(
     if (report.polls.some(({ end }) => !isRead.includes(end))) {
       await clock.sleep(unreadLookMs, signal);
     } else if (lasting) {
-      return (await queue.untilEmpty(signal, Number.POSITIVE_INFINITY)) === 'stopped' ? undefined : lasting;
+      return (await untilEmpty(Number.POSITIVE_INFINITY)) === 'stopped' ? undefined : lasting;
     } else if (fault) {
       // Called for the warning that it logs.
-      await queue.isPaused();
+      await isPaused();
       await clock.sleep(fault.retryAfterMs ?? failedRoundMs * failedRounds, signal);
     } else {
-      const left = await queue.untilEmpty(signal, clock.now() + pollSeconds * 1000);
+      const left = await untilEmpty(clock.now() + pollSeconds * 1000);
       if (left === 'empty') return undefined;
       if (left instanceof BridgeFault) return left;
     }
@@ -123,74 +179,3 @@ function faultsOf({ polls, paused }: DrainReport, nowMs: number): BridgeFault[] 
 
 const named = (partnerAccount: string, fault: BridgeFault): BridgeFault =>
   new BridgeFault(fault.code, `partner account ${partnerAccount}: ${fault.message}`, fault);
-
-export interface QueueWatchDeps {
-  readonly clock: Clock;
-  readonly observer: Observer;
-  readonly bookKeeper: Pick<BookKeeper, 'queue'>;
-  /** Until when the service asked the whole bridge to send nothing, ms since 1970. */
-  readonly pausedUntil: () => Promise<number>;
-  /**
-   * Number of messages of stopped partner accounts, or of those paused by an operator: they do not count when
-   * checking for an empty queue.
-   */
-  readonly waitingForPerson: () => Promise<number>;
-  /** How long the settings alone may delay a message, ms ({@link longestDelayMs}). Default 0. */
-  readonly delayMs?: number;
-}
-
-/**
- * The confirmation of a "not found", and the wait for the rate budget: at the lowest rates, a few requests for others
- * take minutes.
- */
-export const longestDelayMs = ({
-  confirmUnavailableSeconds,
-  maxRequestsPerSecond,
-}: Pick<BridgeSettings, 'confirmUnavailableSeconds' | 'maxRequestsPerSecond'>): number =>
-  confirmUnavailableSeconds * 1000 + (slotsBefore * 1000) / maxRequestsPerSecond;
-
-const lookMs = 20;
-/** After this time without any progress, messages that fail again and again are left to a person. */
-const stuckMs = 120_000;
-/** Requests for which the rate budget may be used before a message's next try. */
-const slotsBefore = 30;
-
-/** Checks, for a run until idle, whether the queue becomes empty. */
-function createQueueWatch(deps: QueueWatchDeps) {
-  const { clock, observer, bookKeeper, pausedUntil, waitingForPerson, delayMs = 0 } = deps;
-  let last = { left: -1, at: clock.now() };
-  let warnedOf = 0;
-
-  /** Whether a pause that the service asked for is in force; each pause is logged once. */
-  async function isPaused(): Promise<boolean> {
-    const until = await pausedUntil();
-    if (until <= clock.now()) return false;
-    if (until !== warnedOf) observer.warn('the service asked for a pause', { until: toInstant(until) });
-    warnedOf = until;
-    return true;
-  }
-
-  /** Waits until the queue is empty, `untilMs` is reached, or the remaining messages fail again and again. */
-  async function untilEmpty(
-    signal: AbortSignal,
-    untilMs: number,
-  ): Promise<'empty' | 'poll-due' | 'stopped' | BridgeFault> {
-    for (; !signal.aborted; await clock.sleep(lookMs, signal)) {
-      const { waiting } = await bookKeeper.queue();
-      const left = waiting === 0 ? 0 : waiting - (await waitingForPerson());
-      if (left <= 0) return 'empty';
-      if (clock.now() >= untilMs) return 'poll-due';
-      if (left !== last.left || (await isPaused())) last = { left, at: clock.now() };
-      if (clock.now() - last.at >= stuckMs + delayMs) return stuck(left);
-    }
-    return 'stopped';
-  }
-
-  return { isPaused, untilEmpty };
-}
-
-const stuck = (left: number): BridgeFault =>
-  new BridgeFault(
-    'transient',
-    `${left} messages fail again and again; they stay in the queue for the next run`,
-  );

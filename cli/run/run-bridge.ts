@@ -1,7 +1,7 @@
 import { runEmbeddedBridge } from '../../embedded/bridge.ts';
 import { createDryState } from '../../embedded/dry-state.ts';
 import { openReaders } from '../../embedded/readers.ts';
-import { createJsonObserver, createTextObserver } from '../../embedded/text-observer.ts';
+import { createTextObserver } from '../../embedded/text-observer.ts';
 import type { Webhook } from '../../embedded/webhooks/delivery.ts';
 import { CommandError } from '../../operations/errors.ts';
 import { findingsOf, needsAttention } from '../../operations/findings.ts';
@@ -79,7 +79,7 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened): Promise<E
   const { dryRun, untilIdle, verbose, jsonLogs, metrics } = options;
   const readerGone = new AbortController();
   const signal = AbortSignal.any([io.untilStopped(), readerGone.signal, broken]);
-  const log = createJsonObserver(io.stderr, 'info');
+  const log = createTextObserver(io.stderr, 'info', { json: true });
   const tell = (text: string) => (jsonLogs ? log.info(text) : say(io, text));
   await storeRunSettings(state, options);
   await tellStart(tell, options, opened);
@@ -88,11 +88,13 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened): Promise<E
   const progress = startProgress(io, async () => (jsonLogs ? '' : summary()));
   // The run ends with a message that says everything.
   broken.addEventListener('abort', () => progress.stop());
-  const createObserver = jsonLogs ? createJsonObserver : createTextObserver;
-  const observer = withoutRepeats(createObserver(progress.output, verbose ? 'info' : 'warn'), {
-    // With --until-idle, a lasting fault is the message with which the run ends.
-    accountFaults: !untilIdle || verbose,
-  });
+  const observer = withoutRepeats(
+    createTextObserver(progress.output, verbose ? 'info' : 'warn', { json: jsonLogs }),
+    {
+      // With --until-idle, a lasting fault is the message with which the run ends.
+      accountFaults: !untilIdle || verbose,
+    },
+  );
   async function look() {
     const nowMs = systemClock.now();
     const status = await readStatus(state, nowMs);

@@ -14,7 +14,7 @@ import type { Observer } from '../../shared/ports/observer.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/queue.ts';
 import type { DeadLetters } from '../../shared/state/aside.ts';
 import type { FeedState, FeedStates, Lease, Progress } from '../../shared/state/feed-states.ts';
-import { isSetback, type StuckFeedError, standstillAfter, type Trail } from './poll-fault.ts';
+import { isSetback, standstillAfter, type Trail } from './poll-fault.ts';
 import { idsOf, type PageIds, type PageRead } from './read-page.ts';
 
 export interface AcceptDeps extends EnqueueDeps {
@@ -31,28 +31,22 @@ export interface LeasedFeed {
   readonly lease: Lease;
   /** From where the feed is read: differs from the stored state at the start of a resync. */
   readonly state: FeedState;
-  /** The `cause` that the events of this feed's adverts carry. */
   readonly cause: Cause;
   readonly trail: Trail;
-}
-
-export interface Accepted {
-  readonly lease: Lease;
-  /** Set when the poll must not read further pages, although this page was stored. */
-  readonly standstill: StuckFeedError | undefined;
 }
 
 /**
  * Sends the page's IDs to the queue, and only then stores everything else in one write: cursor, `since`, counts, lease.
  *
- * @returns undefined when this process no longer holds the lease
+ * @returns the renewed lease, and a `standstill` if the poll must read no further although this page was stored;
+ * undefined when this process no longer holds the lease
  * @throws {BridgeFault} when the queue did not accept everything
  */
 export async function acceptPage(
   deps: AcceptDeps,
   { feed, lease, state, cause, trail }: LeasedFeed,
   read: PageRead,
-): Promise<Accepted | undefined> {
+) {
   const { feedStates, observer, clock, settings } = deps;
   const { page, receivedAt, startedOver, since } = read;
   const found = idsOf(page.data);
@@ -62,11 +56,10 @@ export async function acceptPage(
   // Pages in a row without an ID make one dead letter, not one each.
   const isKnown = found.ids.length === 0 && state.resetsInARow > 0;
   const sent = isKnown ? { ...found, malformed: 0 } : found;
+  const progress = progressOf(state, read, found);
   // Planted faults: cursor-before-sends, reset-before-sends
   await enqueuePage(deps, listing, sent, { receivedAt, cause });
-  const progress = progressOf(state, read, found);
-  // The write of the last page also ends the lease, which saves a write. After a standstill the lease stays, because
-  // `release` stores the pause.
+  // The write of the last page also ends the lease. After a standstill it stays, because `release` stores the pause.
   const leaseMs = page.hasMore || standstill ? settings.leaseMs : 'ended';
   const next = await feedStates.advance(lease, progress, { nowMs: clock.now(), leaseMs });
   if (!next) return undefined;
@@ -125,8 +118,7 @@ export async function enqueuePage(
   found: PageIds,
   { receivedAt, cause }: { readonly receivedAt: number; readonly cause: Cause },
 ): Promise<readonly ChangedAdvert[]> {
-  // New for every page read: fan-out recognises its own writes by this ID, and the same page, read again, may stand for
-  // newer changes.
+  // New for every page read: the same page, read again, may stand for newer changes.
   // Planted fault: key-from-cursor
   const readId = newId();
   const listedAt = toInstant(receivedAt);
@@ -134,18 +126,15 @@ export async function enqueuePage(
   if (found.malformed > 0) {
     await deadLetters.sendMalformed([malformedIds(about, found, listedAt)]);
     const count = found.malformed;
-    observer.warn(`the feed named something that is no ${feeds[feed].object} ID`, { ...about, count });
-  }
-  const messages = found.ids.map(
-    (advertId): ChangedAdvert => ({
+    observer.warn(`the feed listed malformed ${feeds[feed].object} IDs: they are dead-lettered`, {
       ...about,
-      key: `${readId}:${advertId}`,
-      generation,
-      advertId,
-      listedAt,
-      cause,
-    }),
-  );
+      count,
+    });
+  }
+  const messages = found.ids.map((advertId): ChangedAdvert => {
+    const key = `${readId}:${advertId}`;
+    return { ...about, key, generation, advertId, listedAt, cause };
+  });
   if (messages.length === 0) return messages;
   const refused = await queue.send(messages);
   // Planted fault: refused-sends-ignored
@@ -164,15 +153,13 @@ function malformedIds(
   at: string,
 ): DeadLetter {
   const shown = malformedShown.map((text) => JSON.stringify(cleanText(text, []).slice(0, 40)));
-  const named = malformed > shown.length ? [...shown, '…'] : shown;
-  const { object } = feeds[feed];
-  const what = malformed === 1 ? `is no ${object} ID` : `are no ${object} IDs`;
+  if (malformed > shown.length) shown.push('…');
   return {
     partnerAccount,
     advertId: malformedShown[0] ?? null,
     count: malformed,
     fault: 'malformed-id',
-    reason: `the feed named ${malformed} that ${what} (expected 1 to 20 digits): ${named.join(', ')}`,
+    reason: `the feed listed ${malformed} malformed ${feeds[feed].object} IDs (expected 1 to 20 digits): ${shown.join(', ')}`,
     at,
     receives: 0,
     message: null,

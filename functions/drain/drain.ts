@@ -1,16 +1,9 @@
-/**
- * The drain: reads the change feed of every partner account and puts the listed adverts into the queue.
- *
- * Order of the steps for a page: `pollFeed` (poll-feed.ts) reads it, the queue accepts its adverts, the cursor is
- * stored. See docs/contribute/architecture.md.
- */
-
+/** The drain reads the change feed of every partner account and puts the listed adverts into the queue. */
 import type { PollAnswer } from '../../shared/contract/invocations.ts';
 import { metrics } from '../../shared/contract/names.ts';
-import { type Clock, knownSuccess, toInstant } from '../../shared/domain/clock.ts';
+import { knownSuccess, toInstant } from '../../shared/domain/clock.ts';
 import { forEachConcurrent, limitedTo } from '../../shared/domain/concurrency.ts';
 import { holdOf } from '../../shared/domain/holds.ts';
-import type { Observer } from '../../shared/ports/observer.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/queue.ts';
 import { type Aside, type DeadLetters, putBack } from '../../shared/state/aside.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
@@ -19,10 +12,13 @@ import { type DueFeed, type SortedFeeds, sortFeeds } from './due-feeds.ts';
 import { newTrail } from './poll-fault.ts';
 import { type PollDeps, type PollReport, pollFeed, readAheadOf } from './poll-feed.ts';
 
-export interface DrainDeps extends PollDeps, Omit<ReleaseDeps, 'settings' | 'accounts' | 'queue'> {
-  readonly queue: PollDeps['queue'] & ReleaseDeps['queue'];
+export interface DrainDeps extends PollDeps {
+  readonly queue: PollDeps['queue'] & Pick<ChangedAdvertsQueue, 'sendAgain'>;
   readonly accounts: Pick<PartnerAccounts, 'list' | 'read'>;
+  readonly aside: Pick<Aside, 'accounts' | 'list' | 'remove'>;
   readonly deadLetters: Pick<DeadLetters, 'count' | 'sendMalformed'>;
+  /** `heldUntil` of the shared rate budget as it is now. */
+  readonly bridgePausedUntil: () => Promise<number>;
   readonly settings: PollDeps['settings'] & {
     /** Seconds between two polls of a feed. */
     readonly pollSeconds: number;
@@ -79,7 +75,11 @@ export function createDrain(deps: DrainDeps) {
   const behind = new Set<string>();
 
   /** Polls a feed in turns with others, until it is at its end or the next round takes over. */
-  async function pollInTurns({ feed, state }: DueFeed, inTurn: Limited, options: RoundOptions) {
+  async function pollInTurns(
+    { feed, state }: DueFeed,
+    inTurn: ReturnType<typeof limitedTo>,
+    options: RoundOptions,
+  ) {
     const { partnerAccount } = state;
     const { nextRoundMs = 0, signal } = options;
     const name = `${partnerAccount}/${feed.name}`;
@@ -94,7 +94,8 @@ export function createDrain(deps: DrainDeps) {
         const next = await pollFeed(deps, feed, partnerAccount, { ...options, ...listed, trail, readAhead });
         // At this moment, few changes are on their way that the audit could take for a difference.
         if (next.end === 'up-to-date' && feed.name === 'adverts') await deps.sendAuditShare?.(state);
-        return added(next, before);
+        const { pages = 0, listed: listedBefore = 0 } = before ?? {};
+        return { ...next, pages: next.pages + pages, listed: next.listed + listedBefore };
       });
       if (report.end === 'backlog') behind.add(name);
       else behind.delete(name);
@@ -148,15 +149,6 @@ export function createDrain(deps: DrainDeps) {
 /** There may be more to read: the queue is full, or the run before has the feed and ends soon. */
 const isLeft = ({ end }: PollReport): boolean => ['backlog', 'held', 'just-polled'].includes(end);
 
-type Limited = ReturnType<typeof limitedTo>;
-
-/** Combines the reports of one feed's turns in a round. */
-const added = (report: PollReport, before: PollReport | undefined): PollReport => ({
-  ...report,
-  pages: report.pages + (before?.pages ?? 0),
-  listed: report.listed + (before?.listed ?? 0),
-});
-
 export type Drain = ReturnType<typeof createDrain>;
 
 /** The result of a round of polls, in the form returned to the caller. */
@@ -181,42 +173,21 @@ export const pollAnswerOf = ({ polls, stopped, paused }: DrainReport): PollAnswe
   ],
 });
 
-interface ReleaseDeps {
-  readonly accounts: Pick<PartnerAccounts, 'read'>;
-  readonly aside: Pick<Aside, 'accounts' | 'list' | 'remove'>;
-  readonly queue: Pick<ChangedAdvertsQueue, 'sendAgain'>;
-  /** `heldUntil` of the shared rate budget as it is now. */
-  readonly bridgePausedUntil: () => Promise<number>;
-  readonly observer: Observer;
-  readonly clock: Clock;
-  readonly settings: {
-    /**
-     * At most this many messages are put back for each partner account: the limit above which the drain stops reading a
-     * feed. The next run puts back more.
-     */
-    readonly maxWaiting: number;
-  };
-}
-
 const accountsAtOnce = 4;
 /** Messages per step; a crash between sending and removing them sends at most these twice. */
 const messagesAtOnce = 250;
 
 /**
- * Puts the messages that wait aside back into the queue, unless their partner account is stopped or paused, or the whole
- * bridge is paused. The present state decides, not the expected end of the wait when they were put aside. Messages of an
- * unknown account are put back too; fan-out then discards them. They count towards a feed's backlog, so this function
- * must run even for feeds that are not polled.
- *
- * Never rejects: messages that could not be put back stay aside until the next run.
+ * Puts the messages aside back into the queue, unless their partner account or the whole bridge is on hold now. Those of
+ * an unknown account too: fan-out discards them. Never rejects: what could not be put back stays aside until the next run.
  */
-async function releaseHeld(deps: ReleaseDeps, deadlineMs: number): Promise<void> {
+async function releaseHeld(deps: DrainDeps, deadlineMs: number): Promise<void> {
   const { accounts, aside, queue, bridgePausedUntil, observer, clock, settings } = deps;
 
   async function releaseOf(partnerAccount: string): Promise<void> {
     const account = await accounts.read(partnerAccount);
-    const now = clock.now();
-    if (account && holdOf(undefined, account, now)) return;
+    if (holdOf(undefined, account, clock.now())) return;
+    // No more than make the drain stop reading a feed: the next run puts back the others.
     let released = 0;
     while (released < settings.maxWaiting && clock.now() < deadlineMs) {
       const held = await aside.list(partnerAccount, messagesAtOnce);

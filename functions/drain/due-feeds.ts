@@ -3,12 +3,12 @@ import { type Feed, feedNamed } from '../../shared/contract/messages.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import { type Clock, isLasting } from '../../shared/domain/clock.ts';
 import { endOfHold, holdOf } from '../../shared/domain/holds.ts';
-import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
+import { stopOf } from '../../shared/domain/partner-account.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { FeedState, FeedStates } from '../../shared/state/feed-states.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 
-export interface PausedFeed {
+interface PausedFeed {
   readonly partnerAccount: string;
   /** What is paused: the whole partner account (automatically or by an operator), or only this feed. */
   readonly kind: 'partner-account' | 'operator' | 'feed';
@@ -35,23 +35,24 @@ export interface SortedFeeds {
   readonly paused: readonly PausedFeed[];
 }
 
-export interface SortDeps {
+/**
+ * An account that has no feed of its generation this long after `connect` needs attention; `connect` registers the feed
+ * and stores the account within seconds.
+ */
+export const feedMissingMs = 60_000;
+
+interface SortDeps {
   readonly feedStates: Pick<FeedStates, 'list'>;
   readonly accounts: Pick<PartnerAccounts, 'list'>;
   readonly clock: Clock;
   readonly observer: Observer;
 }
 
-/**
- * An account that has no feed of its generation this long after `connect` needs attention. A shorter gap is normal:
- * `connect` registers the feed and stores the account within seconds, and this function reads both lists at nearly the
- * same time.
- */
-export const feedMissingMs = 60_000;
-
 /** @param only this partner account; default: all */
-export async function sortFeeds(deps: SortDeps, only?: string): Promise<SortedFeeds> {
-  const { feedStates, accounts, clock, observer } = deps;
+export async function sortFeeds(
+  { feedStates, accounts, clock, observer }: SortDeps,
+  only?: string,
+): Promise<SortedFeeds> {
   const attention = (message: string, fields: Record<string, unknown>) => {
     observer.count(metrics.needsAttention, 1);
     observer.error(message, fields);
@@ -59,45 +60,41 @@ export async function sortFeeds(deps: SortDeps, only?: string): Promise<SortedFe
   const onUnreadable = (error: ShapeError) =>
     attention('a stored row cannot be read: what it is about is not polled', { reason: error.message });
   const [states, listed] = await Promise.all([feedStates.list(onUnreadable), accounts.list(onUnreadable)]);
-  const known = only === undefined ? listed : listed.filter(({ name }) => name === only);
   const now = clock.now();
+  const known = listed.filter(({ name }) => only === undefined || name === only);
   const byName = new Map(known.map((account) => [account.name, account]));
+  const missing = new Set(known.filter((account) => !stopOf(account)));
   const due: DueFeed[] = [];
   const paused: PausedFeed[] = [];
-  const registered = new Set<PartnerAccount>();
   for (const state of states) {
     const { partnerAccount, pausedUntil = 0, lastPolled = 0, fault = 'the feed is paused' } = state;
     const account = byName.get(partnerAccount);
     if (account?.generation !== state.generation) continue;
-    registered.add(account);
+    missing.delete(account);
     const feed = feedNamed(state.feed);
     const hold = holdOf(undefined, account, now);
     if (hold?.kind === 'authorization' || !feed) continue;
+    const isByOperator = hold?.kind === 'operator';
     if (hold)
       paused.push({
         partnerAccount,
-        kind: hold.kind === 'operator' ? 'operator' : 'partner-account',
-        reason: hold.kind === 'operator' ? `paused by ${hold.who}` : (hold.reason ?? hold.kind),
+        kind: isByOperator ? 'operator' : 'partner-account',
+        reason: isByOperator ? `paused by ${hold.who}` : (hold.reason ?? hold.kind),
         untilMs: endOfHold(hold),
       });
     else if (isLasting(pausedUntil, pausedUntil - lastPolled, now))
       paused.push({ partnerAccount, kind: 'feed', reason: fault, untilMs: pausedUntil });
-    else
-      due.push({
-        feed,
-        state,
-        begunAt: Math.max(Date.parse(account.connectedAt), Date.parse(state.since) || 0),
-      });
+    else {
+      const begunAt = Math.max(Date.parse(account.connectedAt), Date.parse(state.since) || 0);
+      due.push({ feed, state, begunAt });
+    }
   }
-  for (const account of known) {
-    const { name: partnerAccount, generation, connectedAt } = account;
-    if (registered.has(account) || stopOf(account) || now - Date.parse(connectedAt) < feedMissingMs) continue;
+  for (const { name: partnerAccount, generation, connectedAt } of missing) {
+    if (now - Date.parse(connectedAt) < feedMissingMs) continue;
     const message = 'a partner account has no feed of its generation, and is not polled: connect it again';
     attention(message, { partnerAccount, generation });
   }
   // A deliberately disconnected account does not need reauthorization.
-  const isStopped = (account: PartnerAccount) =>
-    (stopOf(account)?.reason ?? 'disconnected') !== 'disconnected';
-  const stops = known.filter(isStopped);
-  return { due, stopped: stops.map(({ name }) => name), paused };
+  const stopped = known.filter((account) => (stopOf(account)?.reason ?? 'disconnected') !== 'disconnected');
+  return { due, stopped: stopped.map(({ name }) => name), paused };
 }

@@ -1,33 +1,30 @@
-/** When a feed makes no progress, and how a failed poll is recorded: in the feed's row, the log and the metrics. */
 import { metrics } from '../../shared/contract/names.ts';
+import type { Clock } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
-import type { FeedKey, FeedState, PollEnd } from '../../shared/state/feed-states.ts';
+import type { FeedState, PollEnd } from '../../shared/state/feed-states.ts';
 import type { PageIds, PageRead } from './read-page.ts';
 
 const stuckPauseMs = 5 * 60_000;
 
-/** @param before the feed's state when the poll began, with the fault of the poll before it */
-export function pollEndOf(fault: BridgeFault, before: FeedState, nowMs: number): PollEnd {
-  // The same request was refused as wrong twice: it would have the same answer for ever.
-  const isRefusedAgain = fault.code === 'invalid-request' && before.faultKind === fault.code;
-  const isStuck = fault instanceof StuckFeedError || isRefusedAgain;
-  return {
-    fault: fault.message,
-    faultKind: fault.code,
-    ...((fault.policy.needsAttention || isStuck) && { needsPerson: true }),
-    ...(isStuck && { pausedUntil: nowMs + stuckPauseMs }),
-  };
-}
-
-export function reportFault(
-  observer: Observer,
+/**
+ * Reports the fault in the log and the metrics.
+ *
+ * @param before the feed's state when the poll began, with the fault of the poll before it
+ * @returns what is to be stored of it
+ */
+export function pollEndOf(
+  { observer, clock }: { readonly observer: Observer; readonly clock: Clock },
   fault: BridgeFault,
-  { needsPerson }: PollEnd,
-  key: FeedKey,
-): void {
+  before: FeedState,
+): PollEnd {
   const { code, status, message: reason, cause: error } = fault;
-  const fields = { ...key, fault: code, status, reason, error };
+  // The same request was refused as wrong twice: it would have the same answer for ever.
+  const isRefusedAgain = code === 'invalid-request' && before.faultKind === code;
+  const isStuck = fault instanceof StuckFeedError || isRefusedAgain;
+  const needsPerson = fault.policy.needsAttention || isStuck;
+  const { partnerAccount, feed } = before;
+  const fields = { partnerAccount, feed, fault: code, status, reason, error };
   if (code === 'operator-paused') {
     observer.info('the feed was not polled, because an operator has paused it', fields);
   } else if (needsPerson) {
@@ -36,6 +33,12 @@ export function reportFault(
   } else {
     observer.warn('the feed could not be read: the next poll goes on from the stored cursor', fields);
   }
+  return {
+    fault: reason,
+    faultKind: code,
+    ...(needsPerson && { needsPerson }),
+    ...(isStuck && { pausedUntil: clock.now() + stuckPauseMs }),
+  };
 }
 
 /**
@@ -68,10 +71,7 @@ export class StuckFeedError extends BridgeFault {
 export const isSetback = ({ startedOver }: PageRead, { ids, malformed }: PageIds): boolean =>
   startedOver || (ids.length === 0 && malformed > 0);
 
-/**
- * Detects a feed that makes no progress: too many setbacks in a row, or more pages without an end: a cursor that the feed
- * gave before, or one empty page after the other.
- */
+/** Detects a feed that makes no progress: setbacks, cursors or empty pages that come again and again. */
 export function standstillAfter(
   before: FeedState,
   read: PageRead,
@@ -93,7 +93,5 @@ export function standstillAfter(
     return new StuckFeedError('the feed gives the same cursor again although it has more changes');
   }
   if (!page.hasMore || trail.emptyInARow < maxEmptyInARow) return undefined;
-  return new StuckFeedError(
-    `the feed gave ${trail.emptyInARow} pages without an ID, and says that it has more`,
-  );
+  return new StuckFeedError(`the feed gave ${maxEmptyInARow} pages without an ID, and says that it has more`);
 }

@@ -1,10 +1,10 @@
 import { type Feed, pageLimit } from '../../shared/contract/messages.ts';
-import { type Clock, earlierOf } from '../../shared/domain/clock.ts';
+import { earlierOf } from '../../shared/domain/clock.ts';
 import { asBridgeFault, type BridgeFault, type FaultKind } from '../../shared/domain/faults.ts';
 import type { FeedReader } from '../../shared/ports/readers.ts';
-import type { FeedState, Lease, PollEnd } from '../../shared/state/feed-states.ts';
+import type { FeedState, PollEnd } from '../../shared/state/feed-states.ts';
 import { type AcceptDeps, acceptPage } from './accept-page.ts';
-import { newTrail, pollEndOf, reportFault, type Trail } from './poll-fault.ts';
+import { newTrail, pollEndOf, type Trail } from './poll-fault.ts';
 import { readPageOrStartOver, restartOf } from './read-page.ts';
 
 export interface PollDeps extends AcceptDeps {
@@ -20,20 +20,16 @@ export interface PollDeps extends AcceptDeps {
   };
 }
 
-/** Why a poll without a fault stopped reading pages. */
-type TurnEnd =
-  | 'up-to-date'
-  | 'out-of-time'
-  /** Too many messages of the partner account wait in the queue. */
-  | 'backlog'
-  | 'lease-lost'
-  /** There are more pages, but the other feeds come first. */
-  | 'turn-over';
-
 export type PollReport = { readonly pages: number; readonly listed: number } & (
   | {
       readonly end:
-        | TurnEnd
+        | 'up-to-date'
+        | 'out-of-time'
+        /** Too many messages of the partner account wait in the queue. */
+        | 'backlog'
+        | 'lease-lost'
+        /** There are more pages, but the other feeds come first. */
+        | 'turn-over'
         | 'unknown-feed'
         /** Another run has polled the feed after this run listed it. */
         | 'just-polled';
@@ -87,8 +83,8 @@ export const readAheadOf = ({ maxWaiting, maxRequestsPerSecond = 10 }: PollDeps[
   Math.min(maxWaiting, readAheadSeconds * maxRequestsPerSecond);
 
 /**
- * Number of entries to ask for, 0 while too many wait. Small pages are not worth a request. Messages that wait for a
- * retry must not stop their account's feed, so the first page of a round is read however many wait.
+ * Number of entries to ask for, 0 while too many wait. Messages that wait for a retry must not stop their account's
+ * feed, so the first page of a round is read however many wait.
  */
 function pageSize(readAhead: number, waiting: number, isFirst: boolean): number {
   const least = Math.ceil(readAhead / 6);
@@ -98,13 +94,6 @@ function pageSize(readAhead: number, waiting: number, isFirst: boolean): number 
 }
 
 const notSent: readonly FaultKind[] = ['paused', 'operator-paused'];
-
-/** Progress of one poll. */
-interface Turn {
-  pages: number;
-  listed: number;
-  lease: Lease;
-}
 
 /**
  * Reads one feed of one partner account to its end, page by page: first the queue accepts the IDs of a page, then the
@@ -116,82 +105,62 @@ export async function pollFeed(
   partnerAccount: string,
   options: PollOptions,
 ): Promise<PollReport> {
-  const { feedStates, clock, holder, settings } = deps;
-  const { listed, trail = newTrail() } = options;
-  const key = { partnerAccount, feed: feed.name };
-  const none = { pages: 0, listed: 0 };
+  const { feedStates, reader, queue, clock, holder, settings } = deps;
+  const { listed, resync, trail = newTrail(), readAhead = settings.maxWaiting } = options;
+  const overlapMs = settings.overlapSeconds * 1000;
+  const slotsMs = (slotsBefore * 1000) / (settings.maxRequestsPerSecond ?? 10);
+  const report = { pages: 0, listed: 0 };
+  const isOver = () => clock.now() >= options.deadlineMs || options.signal?.aborted === true;
   // Checked before taking the lease: the lease would count as the feed's turn, and the feed would wait for another
   // round without having been polled.
-  if (isOver(clock, options)) return { ...none, end: 'out-of-time' };
-  const lease = await feedStates.acquire(key, {
-    ...{ holder, nowMs: clock.now(), leaseMs: settings.leaseMs, listed },
-  });
-  if (!lease) return { ...none, end: 'unknown-feed' };
-  if ('heldBy' in lease) return { ...none, end: 'held', by: lease.heldBy };
-  if ('polledAt' in lease) return { ...none, end: 'just-polled' };
+  if (isOver()) return { ...report, end: 'out-of-time' };
+  const acquired = await feedStates.acquire(
+    { partnerAccount, feed: feed.name },
+    { holder, nowMs: clock.now(), leaseMs: settings.leaseMs, listed },
+  );
+  if (!acquired) return { ...report, end: 'unknown-feed' };
+  if ('heldBy' in acquired) return { ...report, end: 'held', by: acquired.heldBy };
+  if ('polledAt' in acquired) return { ...report, end: 'just-polled' };
 
-  const turn: Turn = { ...none, lease };
-  const report = () => ({ pages: turn.pages, listed: turn.listed });
+  let lease = acquired;
   let pollEnd: PollEnd = {};
   try {
-    const end = await readPages(deps, { feed, trail }, turn, options);
-    return { ...report(), end };
+    for (let state = startOf(lease.state, resync, overlapMs, clock.now()); ; state = lease.state) {
+      if (isOver()) return { ...report, end: 'out-of-time' };
+      if (report.pages >= maxPagesPerTurn) return { ...report, end: 'turn-over' };
+      const waiting = await queue.depth(partnerAccount);
+      const isFirst = report.pages === 0 && listed !== undefined;
+      const limit = waiting > settings.maxWaiting ? 0 : pageSize(readAhead, waiting, isFirst);
+      if (limit === 0) return { ...report, end: 'backlog' };
+      const nowMs = clock.now();
+      const leasedUntil = lease.state.lease?.until ?? 0;
+      const read = await readPageOrStartOver(reader, feed, state, {
+        deadlineMs: Math.min(options.deadlineMs, leasedUntil - leaseMarginMs, nowMs + pageMs + slotsMs),
+        generation: state.generation,
+        ...{ overlapMs, nowMs, limit },
+      });
+      const cause = resync ? 'resync' : 'feed';
+      const accepted = await acceptPage(deps, { feed, lease, state, cause, trail }, read);
+      if (!accepted) return { ...report, end: 'lease-lost' };
+      lease = accepted.lease;
+      report.pages += 1;
+      report.listed += read.page.data.length;
+      if (accepted.standstill) throw accepted.standstill;
+      if (!read.page.hasMore) return { ...report, end: 'up-to-date' };
+    }
   } catch (error) {
     const fault = asBridgeFault(error);
-    pollEnd = pollEndOf(fault, lease.state, clock.now());
+    pollEnd = pollEndOf(deps, fault, lease.state);
     // No request was sent (the bridge is paused, or the budget had no slot in time): the feed keeps its place in the
     // order.
-    if (notSent.includes(fault.code) && turn.pages === 0 && listed) {
+    if (notSent.includes(fault.code) && report.pages === 0 && listed)
       pollEnd = { ...pollEnd, unasked: { lastPolled: listed.lastPolled } };
-    }
-    reportFault(deps.observer, fault, pollEnd, key);
-    return { ...report(), end: 'fault', fault };
+    return { ...report, end: 'fault', fault };
   } finally {
     // If the release fails, the lease expires anyway. The result of the poll matters more than this error.
-    await feedStates.release(turn.lease, pollEnd, clock.now()).catch(() => undefined);
+    await feedStates.release(lease, pollEnd, clock.now()).catch(() => undefined);
   }
 }
-
-/** @throws {BridgeFault} */
-async function readPages(
-  deps: PollDeps,
-  { feed, trail }: { readonly feed: Feed; readonly trail: Trail },
-  turn: Turn,
-  options: PollOptions,
-): Promise<TurnEnd> {
-  const { reader, queue, clock, settings } = deps;
-  const slotsMs = (slotsBefore * 1000) / (settings.maxRequestsPerSecond ?? 10);
-  const cause = options.resync ? 'resync' : 'feed';
-  const overlapMs = settings.overlapSeconds * 1000;
-  for (let state = startOf(turn.lease.state, options.resync, overlapMs, clock.now()); ; ) {
-    if (isOver(clock, options)) return 'out-of-time';
-    if (turn.pages >= maxPagesPerTurn) return 'turn-over';
-    const { readAhead = settings.maxWaiting, listed } = options;
-    const isFirst = turn.pages === 0 && listed !== undefined;
-    const waiting = await queue.depth(state.partnerAccount);
-    const limit = waiting > settings.maxWaiting ? 0 : pageSize(readAhead, waiting, isFirst);
-    if (limit === 0) return 'backlog';
-    const leasedUntil = turn.lease.state.lease?.until ?? 0;
-    const read = await readPageOrStartOver(reader, feed, state, {
-      deadlineMs: Math.min(options.deadlineMs, leasedUntil - leaseMarginMs, clock.now() + pageMs + slotsMs),
-      overlapMs,
-      nowMs: clock.now(),
-      generation: state.generation,
-      limit,
-    });
-    const accepted = await acceptPage(deps, { feed, lease: turn.lease, state, cause, trail }, read);
-    if (!accepted) return 'lease-lost';
-    turn.lease = accepted.lease;
-    turn.pages += 1;
-    turn.listed += read.page.data.length;
-    if (accepted.standstill) throw accepted.standstill;
-    if (!read.page.hasMore) return 'up-to-date';
-    state = turn.lease.state;
-  }
-}
-
-const isOver = (clock: Clock, { deadlineMs, signal }: PollOptions): boolean =>
-  clock.now() >= deadlineMs || signal?.aborted === true;
 
 /** The state from which this poll reads. The stored state changes only when the queue has accepted the first page. */
 function startOf(

@@ -1,4 +1,3 @@
-/** Types and helpers shared by the steps that settle an advert: its deliveries, its row, and their dependencies. */
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import type { HistoryOwner, PublishedEvents } from '../../shared/domain/advert-event.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
@@ -8,17 +7,6 @@ import type { Delivery } from '../../shared/ports/queue.ts';
 import type { AdvertReader } from '../../shared/ports/readers.ts';
 import type { AdvertHistories, AdvertRow } from '../../shared/state/advert-histories.ts';
 
-export interface RetrySettings {
-  /** Number of tries after which an advert-specific fault makes its message a dead letter. */
-  readonly advertTries: number;
-  /** Age at which a message with a transient fault becomes a dead letter, ms. */
-  readonly maxAgeMs: number;
-  /** A message with more receives is given up. Default 300. */
-  readonly maxReceives?: number;
-  /** If a message has to wait longer than this for a known moment, it goes aside, ms. Default 60,000. */
-  readonly longestHiddenMs?: number;
-}
-
 export interface AdvertDeps {
   readonly histories: AdvertHistories;
   readonly adverts: AdvertReader;
@@ -26,20 +14,23 @@ export interface AdvertDeps {
   readonly observer: Observer;
   readonly clock: Clock;
   readonly random: () => number;
-  readonly settings: RetrySettings &
-    PublishedEvents & {
-      /** Name of the bridge, for its events. */
-      readonly bridge: string;
-      /** Paths in an advert whose values are copied into its events. Default: none. */
-      readonly eventFields?: readonly string[] | undefined;
-      readonly confirmUnavailableSeconds: number;
-      /**
-       * Time limit for the whole fetch of one advert: getting the token, waiting in the rate budget, and all attempts
-       * of the client (each at most `attemptTimeoutMs`, shared/partner-api/client.ts). It keeps a hanging advert from
-       * using up the time of the other adverts in the batch.
-       */
-      readonly fetchMs: number;
-    };
+  readonly settings: PublishedEvents & {
+    /** Name of the bridge, for its events. */
+    readonly bridge: string;
+    /** Paths in an advert whose values are copied into its events. Default: none. */
+    readonly eventFields?: readonly string[] | undefined;
+    readonly confirmUnavailableSeconds: number;
+    /** Time limit for the whole fetch of one advert, so that a hanging one leaves time for the others of its batch. */
+    readonly fetchMs: number;
+    /** Number of tries after which an advert-specific fault makes its message a dead letter. */
+    readonly advertTries: number;
+    /** Age at which a message with a transient fault becomes a dead letter, ms. */
+    readonly maxAgeMs: number;
+    /** A message with more receives is given up. Default 300. */
+    readonly maxReceives?: number;
+    /** If a message has to wait longer than this for a known moment, it goes aside, ms. Default 60,000. */
+    readonly longestHiddenMs?: number;
+  };
 }
 
 export type MessageDelivery = Delivery & { readonly message: ChangedAdvert };

@@ -1,18 +1,12 @@
 /**
- * The fan-out: fetches each changed advert and publishes its new status.
- *
- * This file groups a batch by advert and decides whether each advert may be handled now. settle-advert.ts handles one
- * advert; docs/decisions/0001-fan-out-protocol.md gives the reason for each of its steps.
+ * The fan-out fetches each changed advert and publishes its new status. This file groups a batch by advert and decides
+ * whether each advert may be handled now; settle-advert.ts handles one.
  */
-
-import type { AdvertEvent } from '../../shared/contract/events.ts';
 import { lateAfterSeconds, metrics } from '../../shared/contract/names.ts';
-import { isPublished, type PublishedEvents } from '../../shared/domain/advert-event.ts';
 import { asBridgeFault, BridgeFault } from '../../shared/domain/faults.ts';
 import { endOfHold, holdMeanings, holdOf } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { CachedAccounts } from '../../shared/partner-api/cached-rows.ts';
-import type { EventPublisher } from '../../shared/ports/event-publisher.ts';
 import type { Delivery, Outcome, Settlement } from '../../shared/ports/queue.ts';
 import type { Answers } from '../../shared/state/activity.ts';
 import type { AdvertDeps, Group } from './advert.ts';
@@ -47,10 +41,7 @@ export interface HandleOptions {
 /** Delay of a message whose generation is newer than the stored row of its partner account. */
 const generationAheadMs = 5_000;
 
-/**
- * Delay of a message that a newer bridge wrote. After about ten days (a thousand receives), SQS moves it unchanged to
- * the dead-letter queue, before the queue's retention would delete it.
- */
+/** Delay of a message that a newer bridge wrote: a thousand receives take longer than the queue's retention. */
 const newerMs = 900_000;
 
 /** Rows of partner accounts, each read at most once per batch. */
@@ -63,21 +54,13 @@ type BatchAccounts = Map<string, Promise<PartnerAccount | undefined>>;
 const isOver = (account: PartnerAccount, generation: number): boolean =>
   account.generation > generation || (account.generation === generation && account.forgetting === true);
 
-/** Judged before any other work, because that work may be what crashes. */
-const deliveredTooOften = ({ receives }: Delivery): BridgeFault =>
-  new BridgeFault(
-    'delivered-too-often',
-    `delivered ${receives} times without a result: fan-out crashes or times out each time. See its log`,
-  );
-
 const forgotten = (group: Group): Settlement[] =>
   group.map((delivery) => ({ delivery, verdict: { kind: 'forgotten' } }));
 
-/** Metrics of the verdicts that remove a message from the queue without an outcome. */
+/** What the verdicts count as; the others leave nothing to count. */
 const countedAs = { 'dead-letter': 'deadLettered', hold: 'held' } as const;
 
-export function createFanOut(given: FanOutDeps) {
-  const deps = { ...given, events: onlyPublished(given.events, given.settings) };
+export function createFanOut(deps: FanOutDeps) {
   const { accounts, answers, clock, observer, random, bridgePausedUntil } = deps;
   const {
     maxReceives = defaultMaxReceives,
@@ -112,57 +95,57 @@ export function createFanOut(given: FanOutDeps) {
   }
 
   /**
-   * Where messages go after the fault: they go aside if they have to wait for manual action or for the end of a long
-   * hold, discarded (`gone`) if their generation has ended, go back until the end of a short hold (`later`), and otherwise
-   * stay in the queue. The drain decides from the same rows; otherwise it would release again and again what fan-out puts aside.
+   * Settles messages whose fault comes from a hold, or from the end of their generation. Decides from the rows from
+   * which the drain decides what it puts back, so that nothing goes to and fro.
+   *
+   * @returns undefined where the fault itself decides
    */
-  async function placeOf(
-    { message }: Group[0],
-    fault: BridgeFault,
-  ): Promise<'aside' | 'gone' | 'queue' | { readonly later: number }> {
+  async function settleByHold(group: Group, fault: BridgeFault): Promise<Settlement[] | undefined> {
+    const { partnerAccount, generation } = group[0].message;
     // Planted fault: aged-while-paused
-    if (fault.code === 'operator-paused') return 'aside';
+    if (fault.code === 'operator-paused') return hold(group);
     const { blames } = fault.policy;
-    if (blames === 'service' && (fault.retryAfterMs ?? 0) <= longestHiddenMs) return 'queue';
+    if (blames === 'service' && (fault.retryAfterMs ?? 0) <= longestHiddenMs) return undefined;
     const bridgeMs = blames === 'partner-account' ? 0 : await bridgePausedUntil();
-    if (blames === 'service') return isLong(bridgeMs) ? 'aside' : 'queue';
-    const account = await accounts.read(message.partnerAccount);
-    if (!account) return 'queue';
-    if (isOver(account, message.generation)) return 'gone';
-    const ownMs = account.generation === message.generation ? heldUntil(account) : 0;
-    const untilMs = Math.max(bridgeMs, ownMs);
-    if (isLong(untilMs)) return 'aside';
+    if (blames === 'service') return isLong(bridgeMs) ? hold(group) : undefined;
+    const account = await accounts.read(partnerAccount);
+    if (!account) return undefined;
+    if (isOver(account, generation)) return forgotten(group);
+    const untilMs = Math.max(bridgeMs, account.generation === generation ? heldUntil(account) : 0);
+    if (isLong(untilMs)) return hold(group);
     // Rule: no-dead-letter-on-hold
-    return untilMs > clock.now() ? { later: untilMs - clock.now() } : 'queue';
+    return untilMs > clock.now() ? sendBack(group, untilMs - clock.now(), random) : undefined;
   }
 
   /** Settles the messages of one advert together. Never rejects: the verdicts contain the faults. */
-  async function handleAdvertMessages(
+  async function settleGroup(
     group: Group,
     ofBatch: BatchAccounts,
     { deadlineMs }: HandleOptions,
   ): Promise<Settlement[]> {
-    const [head] = group;
-    const { generation } = head.message;
+    const [{ message, receives }] = group;
+    const { generation } = message;
+    // Judged before any other work, because that work may be what crashes.
     // Planted fault: no-giving-up
-    if (head.receives > maxReceives) return afterFault(deps, group, deliveredTooOften(head));
+    if (receives > maxReceives) {
+      const text = `delivered ${receives} times without a result: fan-out crashes or times out each time. See its log`;
+      return afterFault(deps, group, new BridgeFault('delivered-too-often', text));
+    }
     try {
       const account = await accountOf(group, ofBatch);
       if (!account || isOver(account, generation)) return forgotten(group);
       if (account.generation < generation) {
-        const message = `the message is of generation ${generation}, its partner account still of ${account.generation}`;
-        throw new BridgeFault('transient', message, { retryAfterMs: generationAheadMs });
+        const text = `the message is of generation ${generation}, its partner account still of ${account.generation}`;
+        throw new BridgeFault('transient', text, { retryAfterMs: generationAheadMs });
       }
       // Planted fault: hidden-while-paused
       if (isLong(heldUntil(account))) return hold(group);
       return await settleAdvert(deps, group, deadlineMs);
     } catch (error) {
       const fault = asBridgeFault(error);
-      // If the account cannot be read, the messages stay in the queue and the next delivery decides.
-      const place = await placeOf(head, fault).catch(() => 'queue');
-      if (place === 'gone') return forgotten(group);
-      if (typeof place === 'object') return sendBack(group, place.later, random);
-      return place === 'aside' ? hold(group) : afterFault(deps, group, fault);
+      // If the rows cannot be read, the messages stay in the queue and the next delivery decides.
+      const settled = await settleByHold(group, fault).catch(() => undefined);
+      return settled ?? afterFault(deps, group, fault);
     }
   }
 
@@ -172,7 +155,7 @@ export function createFanOut(given: FanOutDeps) {
     options: HandleOptions,
   ): Promise<Settlement[]> {
     for (const { receives } of group) if (receives > 1) observer.count(metrics.redelivered, 1);
-    return areMessages(group) ? handleAdvertMessages(group, ofBatch, options) : group.map(malformed);
+    return areMessages(group) ? settleGroup(group, ofBatch, options) : group.map(malformed);
   }
 
   /** Handles a message body that does not match the contract: a newer version of the bridge or another program wrote it. */
@@ -197,7 +180,7 @@ export function createFanOut(given: FanOutDeps) {
   /** Settles the adverts of a batch concurrently and writes one log line. Never rejects. */
   async function handle(deliveries: readonly Delivery[], options: HandleOptions): Promise<Settlement[]> {
     const ofBatch: BatchAccounts = new Map();
-    const { begun, putOff } = withoutRisk(byAdvert(deliveries));
+    const { begun, putOff } = isolatePoison(byAdvert(deliveries));
     const settled = await Promise.all(begun.map((group) => settle(group, ofBatch, options)));
     const settlements = [...settled.flat(), ...putOff.flatMap((group) => sendBack(group, 0, random))];
     countOutcomes(settlements);
@@ -208,14 +191,10 @@ export function createFanOut(given: FanOutDeps) {
   }
 
   /**
-   * If a message was delivered too often, it or another message of its batch may crash the function. So in such a batch
-   * only the spent messages are handled, and all others go back to the queue. Messages also go back if an earlier
-   * message of the same advert can only be read by a newer bridge.
+   * If a message was delivered too often, it or another message of its batch may crash the function: then only such
+   * messages are handled, and all others go back to the queue. So do messages behind one that only a newer bridge reads.
    */
-  function withoutRisk(groups: readonly DeliveryGroup[]): {
-    readonly begun: readonly DeliveryGroup[];
-    readonly putOff: readonly Group[];
-  } {
+  function isolatePoison(groups: readonly DeliveryGroup[]) {
     const isSpent = (group: DeliveryGroup) => areMessages(group) && group[0].receives > maxReceives;
     const anySpent = groups.some(isSpent);
     const newer = new Set(groups.flat().map(({ isNewer, about }) => isNewer && subjectOf(about)));
@@ -227,10 +206,7 @@ export function createFanOut(given: FanOutDeps) {
     };
   }
 
-  /**
-   * Whether an event was published too late. Only messages with the cause `feed` count, because a backfill, resync or
-   * audit does not list a new change.
-   */
+  /** Whether an event was published too late. A backfill, resync or audit does not list a new change. */
   function isLate({ delivery: { message }, verdict }: Settlement): boolean {
     if (message?.cause !== 'feed' || verdict.kind !== 'done') return false;
     if (verdict.outcome !== 'events' && verdict.outcome !== 'unavailable') return false;
@@ -257,16 +233,3 @@ const subjectOf = (about: Delivery['about']): string => `${about?.partnerAccount
 
 const areMessages = (group: DeliveryGroup): group is Group =>
   group.every(({ message }) => message !== undefined);
-
-/**
- * Publishes only the events that the settings allow. The histories contain the suppressed events too, so these also use
- * up sequence numbers.
- */
-function onlyPublished(events: EventPublisher, which: PublishedEvents): EventPublisher {
-  if (!which.publishStatuses && !which.publishPartnerAccounts) return events;
-  return {
-    async publish(envelope) {
-      if (isPublished(JSON.parse(envelope) as AdvertEvent, which)) await events.publish(envelope);
-    },
-  };
-}

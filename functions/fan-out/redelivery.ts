@@ -1,9 +1,7 @@
 /**
- * Decides how long a message waits after a fault and when it is given up. Both depend on the kind of fault
- * (`deadLettered` in shared/domain/faults.ts). Other steps ask for their own delays; `sendBack` lengthens every delay
- * for messages that were received often.
+ * Decides how long a message waits after a fault and when it is given up, both by the kind of fault (`deadLettered` in
+ * shared/domain/faults.ts). Other steps ask for their own delays.
  */
-
 import type { DeadLetter } from '../../shared/contract/messages.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import { objectKeyOf } from '../../shared/domain/advert-event.ts';
@@ -11,7 +9,7 @@ import { toInstant } from '../../shared/domain/clock.ts';
 import { backoffMs } from '../../shared/domain/concurrency.ts';
 import type { BridgeFault, FaultPolicy } from '../../shared/domain/faults.ts';
 import type { Delivery, Settlement } from '../../shared/ports/queue.ts';
-import { type AdvertDeps, firstRow, type Group, keyOf, type RetrySettings } from './advert.ts';
+import { type AdvertDeps, firstRow, type Group, keyOf } from './advert.ts';
 
 /**
  * After this many receives, fan-out dead-letters the message. The delays below allow far fewer receives in a day, so only
@@ -25,55 +23,33 @@ export const defaultMaxReceives = 300;
  */
 export const defaultLongestHiddenMs = 60_000;
 
-/** Attempts so far: `tries` counts advert-specific faults, `receives` counts all deliveries. */
-export interface Attempts {
-  readonly tries: number;
-  readonly receives: number;
-}
-
 interface RetryPolicy {
   readonly baseMs: number;
   readonly capMs: number;
   /** True: the tries, counted in the advert's row, decide. False: the message's receives and age decide. */
   readonly countsTries: boolean;
+  /** Whether the message becomes a dead letter. */
+  readonly isGivenUp: (tries: number, ageMs: number, settings: AdvertDeps['settings']) => boolean;
 }
 
-/** Five tries for an advert-specific fault take less than two minutes; a transient fault is retried with growing delays. */
+/** Five tries take less than two minutes. */
+const byTries = { baseMs: 2_000, capMs: 16_000, countsTries: true };
 const retryPolicies: Readonly<Record<FaultPolicy['deadLettered'], RetryPolicy>> = {
   // Retried only while its dead letter cannot be written.
-  'at-once': { baseMs: 2_000, capMs: 16_000, countsTries: true },
-  'by-tries': { baseMs: 2_000, capMs: 16_000, countsTries: true },
-  'by-age': { baseMs: 1_000, capMs: 300_000, countsTries: false },
+  'at-once': { ...byTries, isGivenUp: () => true },
+  'by-tries': { ...byTries, isGivenUp: (tries, _age, { advertTries }) => tries >= advertTries },
+  'by-age': {
+    ...{ baseMs: 1_000, capMs: 300_000, countsTries: false },
+    isGivenUp: (_tries, ageMs, { maxAgeMs }) => ageMs >= maxAgeMs,
+  },
 };
 
 const retryPolicyOf = ({ policy }: BridgeFault): RetryPolicy => retryPolicies[policy.deadLettered];
-
-/** Whether the message becomes a dead letter because of this fault. */
-function isGivenUp(
-  { policy }: BridgeFault,
-  { tries }: Attempts,
-  ageMs: number,
-  { advertTries, maxAgeMs }: RetrySettings,
-): boolean {
-  switch (policy.deadLettered) {
-    case 'at-once':
-      return true;
-    case 'by-tries':
-      return tries >= advertTries;
-    case 'by-age':
-      return ageMs >= maxAgeMs;
-  }
-}
 
 /** The longest that SQS hides a message is twelve hours. */
 const longestWaitMs = 6 * 3_600_000;
 /** The service asked to wait in its answer about this advert. */
 const isOwnWait = ({ code, status }: BridgeFault): boolean => code === 'transient' && status !== undefined;
-
-export interface DelayOptions {
-  readonly longestHiddenMs?: number;
-  readonly random: () => number;
-}
 
 /**
  * Delay after a fault, ms, and at least the time to wait. Where the account or the bridge waits, an operator may end that
@@ -81,12 +57,19 @@ export interface DelayOptions {
  */
 export function delayAfter(
   fault: BridgeFault,
-  { tries, receives }: Attempts,
-  { longestHiddenMs = defaultLongestHiddenMs, random }: DelayOptions,
+  { tries, receives }: { readonly tries: number; readonly receives: number },
+  {
+    longestHiddenMs = defaultLongestHiddenMs,
+    random,
+  }: { readonly longestHiddenMs?: number; readonly random: () => number },
 ): number {
-  const { countsTries, ...backoff } = retryPolicyOf(fault);
+  const { countsTries, baseMs, capMs } = retryPolicyOf(fault);
   // Only half of the delay is random, so that the tries are not used up within a moment.
-  const waitMs = backoffMs(countsTries ? tries : receives, { ...backoff, random: () => 0.5 + random() / 2 });
+  const waitMs = backoffMs(countsTries ? tries : receives, {
+    baseMs,
+    capMs,
+    random: () => 0.5 + random() / 2,
+  });
   // Planted fault: delay-does-not-grow
   return Math.max(
     waitMs,
@@ -99,10 +82,7 @@ export function delayAfter(
  * this message goes back with each try.
  */
 const freeReceives = 40;
-/**
- * With these values, no message has more than 200 receives in a day, whatever the reason for its delays (test:
- * redelivery.test.ts).
- */
+/** With these values, no message has more than 200 receives in a day (test: redelivery.test.ts). */
 const receiveBackoff = { baseMs: 1_000, capMs: 900_000 };
 
 /** The minimum delay of a message after this many receives, ms. */
@@ -111,21 +91,13 @@ export function minDelayMs(receives: number, random: () => number): number {
   return backoffMs(receives - freeReceives, { ...receiveBackoff, random: () => 0.85 + 0.15 * random() });
 }
 
-/**
- * Sends all deliveries back to the queue with a delay of `askedMs`; a delivery that was received often gets a longer
- * delay.
- */
-export function sendBack(
-  deliveries: readonly Delivery[],
-  askedMs: number,
-  random: () => number,
-): Settlement[] {
-  return deliveries.map((delivery) => ({
+/** Sends all deliveries back to the queue after `askedMs`, or later if they were received often. */
+export const sendBack = (group: readonly Delivery[], askedMs: number, random: () => number): Settlement[] =>
+  group.map((delivery) => ({
     delivery,
     // Planted fault: delay-does-not-grow
     verdict: { kind: 'retry', delayMs: Math.max(askedMs, minDelayMs(delivery.receives, random)) },
   }));
-}
 
 /**
  * Decides what happens to an advert's messages after a fault: all go back to the queue with a delay, or the oldest
@@ -146,7 +118,7 @@ export async function afterFault(deps: AdvertDeps, group: Group, fault: BridgeFa
     error: fault.cause,
   };
   // If the row could not be written, the message comes back: after it, nothing would show that the advert was listed.
-  if (tries !== undefined && isGivenUp(fault, attempts, clock.now() - head.sentAt, settings)) {
+  if (tries !== undefined && retryPolicyOf(fault).isGivenUp(tries, clock.now() - head.sentAt, settings)) {
     observer.error('message dead-lettered', fields);
     return deadLetterOldest(group, deadLetterOf(head, reported, clock.now()));
   }
@@ -156,8 +128,8 @@ export async function afterFault(deps: AdvertDeps, group: Group, fault: BridgeFa
 }
 
 /**
- * Counts the try in the row, which so shows that the advert was listed even before its first event. After a conflict the
- * count stays unchanged. A pending event stays pending. Transient faults of an advert with a history are not counted.
+ * Counts the try in the row, which so shows that the advert was listed even before its first event. Transient faults of
+ * an advert with a history are not counted.
  *
  * @returns the number of tries, this one included
  */
@@ -185,9 +157,8 @@ export const deadLetterOf = (
 });
 
 /**
- * Dead-letters the oldest message. The others go back without a delay, even if they were received often: each dead
- * letter costs the messages behind it one receive, and with a delay each time, only one of them would leave the queue
- * every 15 minutes.
+ * Dead-letters the oldest message. The others go back without a delay, even if they were received often: with one, only
+ * one of them would leave the queue every 15 minutes.
  */
 function deadLetterOldest([head, ...others]: Group, letter: DeadLetter): Settlement[] {
   const atOnce = { kind: 'retry', delayMs: 0 } as const;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { longestDelayMs, pollForEver, pollUntilIdle } from '../../../embedded/poller.ts';
 import type { DrainReport } from '../../../functions/drain/drain.ts';
-import { BridgeFault } from '../../../shared/domain/faults.ts';
+import { BridgeFault, type FaultKind } from '../../../shared/domain/faults.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 
@@ -26,128 +26,114 @@ const reportOf = (change: Partial<DrainReport>): DrainReport => ({
   ...change,
 });
 
-/** @param rounds what the rounds report, the last one for ever */
-function runUntilIdle(
-  rounds: readonly DrainReport[],
-  waiting: (now: number) => number = () => 0,
-  delayMs = 0,
-  pausedForMs = 0,
-) {
+interface Given {
+  /** What the rounds report, the last one for ever. */
+  readonly rounds: readonly Partial<DrainReport>[];
+  /** Number of messages in the queue, by the time since the start. */
+  readonly waiting?: (passedMs: number) => number;
+  readonly delayMs?: number;
+  readonly pausedForMs?: number;
+}
+
+/** @returns the message of the fault with which the run ends, and the time it took */
+async function runUntilIdle({ rounds, waiting = () => 0, delayMs = 0, pausedForMs = 0 }: Given) {
   const clock = createManualClock();
   const startedAt = clock.now();
-  const observer = createRecordingObserver();
   let round = -1;
   const reportNext = async () => {
     round = Math.min(round + 1, rounds.length - 1);
-    return rounds[round] ?? reportOf({});
+    return reportOf(rounds[round] ?? {});
   };
-  const ended = pollUntilIdle(
-    {
-      drain: { round: reportNext },
-      clock,
-      observer,
-      pollSeconds: 60,
-      bookKeeper: {
-        queue: async () => ({ waiting: waiting(clock.now() - startedAt), deadLetters: 0 }),
-      },
-      pausedUntil: async () => startedAt + pausedForMs,
-      waitingForPerson: async () => 0,
-      delayMs,
-    },
-    new AbortController().signal,
-  );
-  return ended.then((fault) => ({ fault, tookMs: clock.now() - startedAt }));
+  const queue = async () => ({ waiting: waiting(clock.now() - startedAt), deadLetters: 0 });
+  const deps = {
+    ...{ drain: { round: reportNext }, clock, observer: createRecordingObserver(), pollSeconds: 60 },
+    ...{ bookKeeper: { queue }, pausedUntil: async () => startedAt + pausedForMs },
+    ...{ waitingForPerson: async () => 0, delayMs },
+  };
+  const fault = await pollUntilIdle(deps, new AbortController().signal);
+  return [fault?.message, clock.now() - startedAt] as const;
 }
 
+const done = { polls: [upToDate('a')] };
+const fails = (code: FaultKind, name = 'a') => ({ polls: [failed(name, new BridgeFault(code, 'down'))] });
+const untilMs = (endMs: number) => (passedMs: number) => (passedMs < endMs ? 3 : 0);
+const confirmedMs = 900_000;
+
 describe('a run until idle', () => {
-  it('ends without a fault when every feed is up to date and the queue is empty', async () => {
-    expect(await runUntilIdle([reportOf({ polls: [upToDate('a')] })])).toMatchObject({ fault: undefined });
-  });
+  it.each<[string, Given, string | undefined, number]>([
+    ['ends when every feed is up to date and the queue is empty', { rounds: [done] }, undefined, 0],
+    [
+      'gives a transient fault some rounds',
+      { rounds: [fails('transient'), fails('transient'), done] },
+      undefined,
+      0,
+    ],
+    ['ends with a lasting fault', { rounds: [fails('transient')] }, 'partner account a: down', 0],
+    [
+      'delivers what others have before it ends with the fault of one',
+      {
+        rounds: [{ polls: [upToDate('good'), ...fails('wrong-path', 'bad').polls] }],
+        waiting: untilMs(30_000),
+      },
+      'partner account bad: down',
+      30_000,
+    ],
+    [
+      'ends with the reason of a feed that is paused for long',
+      {
+        rounds: [
+          {
+            paused: [
+              { partnerAccount: 'a', kind: 'feed', reason: 'stuck', untilMs: Number.MAX_SAFE_INTEGER },
+            ],
+          },
+        ],
+      },
+      'partner account a: stuck',
+      0,
+    ],
+    [
+      'ends with a fault of the account that does not stop it',
+      { rounds: [fails('scope-refused')] },
+      'partner account a: down',
+      0,
+    ],
+    ['leaves out a fault that stops the account', { rounds: [fails('account-stopped')] }, undefined, 0],
+    [
+      'gives up on messages that make no progress for two minutes',
+      { rounds: [done], waiting: () => 3 },
+      '3 messages fail again and again; they stay in the queue for the next run',
+      120_000,
+    ],
+    [
+      'waits while the service asks for a pause, however long',
+      { rounds: [done], waiting: untilMs(600_000), pausedForMs: 600_000 },
+      undefined,
+      600_000,
+    ],
+    [
+      'waits until an advert is confirmed as unavailable, however long',
+      {
+        rounds: [done],
+        waiting: untilMs(confirmedMs),
+        delayMs: longestDelayMs({ confirmUnavailableSeconds: 900, maxRequestsPerSecond: 10 }),
+      },
+      undefined,
+      confirmedMs,
+    ],
+    ...(['backlog', 'out-of-time', 'turn-over', 'lease-lost', 'just-polled'] as const).map(
+      (end): [string, Given, undefined, number] => [
+        `reads on after a poll that ended with ${end}`,
+        { rounds: [{ polls: [{ ...upToDate('a'), end }] }, { polls: [{ ...upToDate('a'), end }] }, done] },
+        undefined,
+        400,
+      ],
+    ),
+  ])('%s', async (_title, given, message, leastMs) => {
+    const [fault, tookMs] = await runUntilIdle(given);
 
-  it('gives a passing fault some rounds', async () => {
-    const down = reportOf({ polls: [failed('a', new BridgeFault('transient', 'down'))] });
-
-    expect(await runUntilIdle([down, down, reportOf({ polls: [upToDate('a')] })])).toMatchObject({
-      fault: undefined,
-    });
-    expect((await runUntilIdle([down])).fault?.message).toBe('partner account a: down');
-  });
-
-  it('delivers what the others have before it ends with the fault of one', async () => {
-    const wrong = new BridgeFault('wrong-path', 'no such path');
-    const report = reportOf({ polls: [upToDate('good'), failed('bad', wrong)] });
-
-    const { fault, tookMs } = await runUntilIdle([report], (now) => (now < 30_000 ? 30_000 - now : 0));
-
-    expect(fault?.message).toBe('partner account bad: no such path');
-    expect(tookMs).toBeGreaterThanOrEqual(30_000);
-  });
-
-  it('does not take a feed that rests for one that was read', async () => {
-    const resting = {
-      partnerAccount: 'a',
-      kind: 'feed',
-      reason: 'stands still',
-      untilMs: Number.MAX_SAFE_INTEGER,
-    } as const;
-
-    expect((await runUntilIdle([reportOf({ paused: [resting] })])).fault?.message).toBe(
-      'partner account a: stands still',
-    );
-  });
-
-  it('ends with a fault that stopped nobody although it is the account’s', async () => {
-    const refused = reportOf({ polls: [failed('a', new BridgeFault('scope-refused', 'invalid_scope'))] });
-
-    expect((await runUntilIdle([refused])).fault?.code).toBe('scope-refused');
-  });
-
-  it('leaves a fault that stopped the account to the exit code', async () => {
-    const stopped = reportOf({
-      polls: [failed('a', new BridgeFault('account-stopped', 'stopped'))],
-      stopped: ['a'],
-    });
-
-    expect((await runUntilIdle([stopped])).fault).toBeUndefined();
-  });
-
-  it('gives up on messages that fail again and again while nothing else gets done', async () => {
-    const { fault, tookMs } = await runUntilIdle([reportOf({ polls: [upToDate('a')] })], () => 3);
-
-    expect(fault?.message).toContain('3 messages fail again and again');
-    expect(tookMs).toBeGreaterThanOrEqual(120_000);
-  });
-
-  const unreadEnds = ['backlog', 'out-of-time', 'turn-over', 'lease-lost', 'just-polled'] as const;
-  it.each(unreadEnds)('reads on when a poll ended with %s', async (end) => {
-    const unread = reportOf({ polls: [{ ...upToDate('a'), end }] });
-    const rounds = [unread, unread, reportOf({ polls: [upToDate('a')] })];
-
-    const { fault, tookMs } = await runUntilIdle(rounds);
-
-    expect(fault).toBeUndefined();
-    expect(tookMs).toBeGreaterThanOrEqual(400);
-  });
-
-  it('does not give up while the service asks for a pause, however long that is', async () => {
-    const pauseMs = 600_000;
-    const waiting = (now: number) => (now < pauseMs ? 3 : 0);
-
-    const { fault, tookMs } = await runUntilIdle([reportOf({ polls: [upToDate('a')] })], waiting, 0, pauseMs);
-
-    expect(fault).toBeUndefined();
-    expect(tookMs).toBeGreaterThanOrEqual(pauseMs);
-  });
-
-  it('waits until an advert is confirmed as unavailable, however long that takes', async () => {
-    const confirmedMs = 900_000;
-    const delayMs = longestDelayMs({ confirmUnavailableSeconds: 900, maxRequestsPerSecond: 10 });
-    const waiting = (now: number) => (now < confirmedMs ? 1 : 0);
-
-    const { fault, tookMs } = await runUntilIdle([reportOf({ polls: [upToDate('a')] })], waiting, delayMs);
-
-    expect(fault).toBeUndefined();
-    expect(tookMs).toBeGreaterThanOrEqual(confirmedMs);
+    expect(fault).toBe(message);
+    expect(tookMs).toBeGreaterThanOrEqual(leastMs);
   });
 
   it('gives messages more time at a low rate', () => {
@@ -161,26 +147,19 @@ describe('a run until idle', () => {
 describe('a run for ever', () => {
   it('begins the next round although one hangs', async () => {
     const stop = new AbortController();
-    const clock = createManualClock();
+    const hanging = Promise.withResolvers<DrainReport>();
     let rounds = 0;
-    let release = () => {};
-    const round = () => {
+    const round = async () => {
       rounds += 1;
       if (rounds === 5) {
         stop.abort();
-        release();
+        hanging.resolve(reportOf({}));
       }
-      return rounds === 1
-        ? new Promise<DrainReport>((resolve) => {
-            release = () => resolve(reportOf({}));
-          })
-        : Promise.resolve(reportOf({}));
+      return rounds === 1 ? hanging.promise : reportOf({});
     };
+    const deps = { drain: { round }, clock: createManualClock(), observer: createRecordingObserver() };
 
-    await pollForEver(
-      { drain: { round }, clock, observer: createRecordingObserver(), pollSeconds: 1 },
-      stop.signal,
-    );
+    await pollForEver({ ...deps, pollSeconds: 1 }, stop.signal);
 
     expect(rounds).toBe(5);
   });

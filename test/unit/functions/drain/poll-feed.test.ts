@@ -93,7 +93,7 @@ describe('a poll', () => {
       { partnerAccount: 'main', fault: 'malformed-id', count: 7, receives: 0, message: null },
     ]);
     const { reason = '' } = letters[0] ?? {};
-    expect(reason).toContain('7 that are no advert IDs (expected 1 to 20 digits): ');
+    expect(reason).toContain('7 malformed advert IDs (expected 1 to 20 digits): ');
     expect(reason).toContain('"null", "{\\"id\\":1}", "1/../2", …');
     expect(reason).not.toMatch(/[\p{Cc}\p{Bidi_C}]|x{41}|more/u);
   });
