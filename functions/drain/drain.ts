@@ -89,7 +89,7 @@ export function createDrain(deps: DrainDeps) {
       if (report && isLeft(report)) await clock.sleep(backlogLookMs, signal);
       const before = report;
       const readAhead = readAheadOf(settings) / Math.max(1, behind.size);
-      const listed = before ? {} : { listed: state };
+      const listed = before && before.end !== 'held' ? {} : { listed: state };
       report = await inTurn(async () => {
         const next = await pollFeed(deps, feed, partnerAccount, { ...options, ...listed, trail, readAhead });
         // At this moment, few changes are on their way that the audit could take for a difference.
@@ -147,7 +147,7 @@ export function createDrain(deps: DrainDeps) {
 }
 
 /** There may be more to read: the queue is full, or the run before has the feed and ends soon. */
-const isLeft = ({ end }: PollReport): boolean => ['backlog', 'held', 'just-polled'].includes(end);
+const isLeft = ({ end }: PollReport): boolean => end === 'backlog' || end === 'held';
 
 export type Drain = ReturnType<typeof createDrain>;
 

@@ -82,7 +82,7 @@ export interface LeaseRequest {
   readonly holder: string;
   readonly nowMs: number;
   readonly leaseMs: number;
-  /** The feed as it was listed: no lease if the feed has been polled since then. Default: no such check */
+  /** The feed as it was listed: no lease if it has been read to its end since then, or failed. Default: no such check */
   readonly listed?: Pick<FeedState, 'lastPolled'> | undefined;
 }
 
@@ -200,17 +200,21 @@ export function feedStateOf({ name, value }: Row): FeedState {
 
 const leaseOf = (holder: string, nowMs: number, forMs: number) => ({ holder, until: nowMs + forMs, forMs });
 
+/** A `Date` header has whole seconds. */
+const roundingMs = 1_000;
+
 const isLeased = ({ lease }: FeedState, nowMs: number): boolean => lease !== undefined && lease.until > nowMs;
 
 function whyNoLease(
-  { lease, lastPolled }: FeedState,
+  { lease, lastPolled, lastSuccess = 0, fault }: FeedState,
   nowMs: number,
   listed: LeaseRequest['listed'],
 ): NoLease | undefined {
   if (lease && isLasting(lease.until, lease.forMs, nowMs))
     return { heldBy: lease.holder, untilMs: lease.until };
   if (!listed || lastPolled === undefined || lastPolled === listed.lastPolled) return undefined;
-  return { polledAt: lastPolled };
+  const isLeft = fault === undefined && lastSuccess + roundingMs < lastPolled;
+  return isLeft ? undefined : { polledAt: lastPolled };
 }
 
 function withoutFault(state: FeedState): FeedState {

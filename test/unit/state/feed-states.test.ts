@@ -57,11 +57,18 @@ describe('a lease', () => {
     expect(leases.filter((lease) => lease && 'etag' in lease)).toHaveLength(1);
   });
 
-  it('is refused when the feed was polled since it was listed', async () => {
-    const [listed] = await feedStates.list();
-    await feedStates.release(await take('a', now, { listed: listed ?? {} }), {}, now + 1);
-    expect(await ask('b', now + 2, { listed: listed ?? {} })).toEqual({ polledAt: now });
-    await take('b', now + 2, { listed: (await stored()) ?? {} });
+  it.each([
+    ['refused when the feed was read to its end', { lastSuccess: now - 1_000 }, {}, { polledAt: now }],
+    ['refused when the feed failed', {}, { fault: 'down' }, { polledAt: now }],
+    ['given when the feed was read in part', { lastSuccess: now - 1_001 }, {}, { etag: expect.any(String) }],
+  ])('is %s since it was listed', async (_what, change, end, expected) => {
+    const listed = (await stored()) ?? {};
+    const lease = await take('a', now, { listed });
+    const renewal = { nowMs: now, leaseMs };
+    const advanced = await feedStates.advance(lease, progress(change), renewal);
+    await feedStates.release(advanced ?? lease, end, now + 1);
+
+    expect(await ask('b', now + 2, { listed })).toMatchObject(expected);
   });
 });
 

@@ -120,9 +120,10 @@ describe('a poll', () => {
       { holder: 'other', nowMs: world.clock.now(), leaseMs: 90_000 },
     );
     expect(await poll()).toEqual({ ...none, end: 'held', by: 'other' });
-    world.clock.advance(90_001);
-    expect(await poll({ listed: {} })).toEqual({ ...none, end: 'just-polled' });
     expect(world.service.feedRequests).toEqual([]);
+    world.clock.advance(90_001);
+    await poll();
+    expect(await poll({ listed: {} })).toEqual({ ...none, end: 'just-polled' });
   });
 
   it('ends after the page in hand when it is aborted', async () => {
