@@ -3,7 +3,7 @@ import { webhookSecret } from '../../embedded/webhooks/request.ts';
 import { CommandError, UsageError } from '../../operations/errors.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { shownUrl } from '../../shared/domain/text.ts';
-import { webhookFormats } from '../../shared/sqlite/webhooks.ts';
+import { webhookFormats } from '../../shared/sqlite/event-log.ts';
 import { withLocal } from '../bridge/open.ts';
 import { webhookUrl } from '../run/options.ts';
 import { noSecretText, webhookFrom } from '../run/webhooks.ts';

@@ -2,8 +2,8 @@ import type { Clock } from '../../shared/domain/clock.ts';
 import { backoffMs, type Loop, startLoop } from '../../shared/domain/concurrency.ts';
 import { shownUrl } from '../../shared/domain/text.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
-import type { EventLog } from '../../shared/sqlite/event-log.ts';
-import type { Signing, Trouble, UnsentEvent, Webhooks } from '../../shared/sqlite/webhooks.ts';
+import type { EventLog, Trouble } from '../../shared/sqlite/event-log.ts';
+import type { Signing, UnsentEvent, Webhooks } from '../../shared/sqlite/webhooks.ts';
 import { type Attempt, cloudEventOf, sendToWebhook, signedHeaders } from './request.ts';
 
 export interface DeliveryDeps {

@@ -1,5 +1,5 @@
-import { type ChangedAdvert, maxReceiveCount } from '../contract/messages.ts';
-import { MessageGroups, movedLetter } from '../domain/queue/message-groups.ts';
+import { type ChangedAdvert, type MessageRead, messageIn } from '../contract/messages.ts';
+import { MessageGroups, messageGroupOf, positionOf, type Queued } from '../domain/queue/message-groups.ts';
 import type {
   ChangedAdvertsQueue,
   Delivery,
@@ -8,26 +8,29 @@ import type {
   Settlement,
   Settler,
   Verdict,
+  WaitingMessages,
 } from '../ports/queue.ts';
-import { type Counters, type Key, sumOf } from '../ports/store.ts';
-import { rowAside, rowOfDeadLetter } from '../state/aside.ts';
-import { type BookKeeper, booksKey, type Counts, inFlightIn } from '../state/books.ts';
+import type { Counters } from '../ports/store.ts';
+import { type Aside, rowAside, waitingAside } from '../state/aside.ts';
+import {
+  type BookKeeper,
+  booksKey,
+  type Counted,
+  type Counts,
+  inFlightIn,
+  sumsByGeneration,
+} from '../state/books.ts';
 import type { Connection } from './file/connection.ts';
-import { createMessages, deliveryOf, type QueuedRow, queuedOf, receiptOf } from './messages.ts';
 import type { RowStore } from './store.ts';
 
 export interface QueueParts {
   readonly connection: Connection;
-  readonly rows: Pick<RowStore, 'addWithin' | 'list' | 'putWithin' | 'removeWithin'>;
+  readonly rows: Pick<RowStore, 'addWithin' | 'findAll' | 'putWithin' | 'removeWithin'>;
   readonly clock: { now(): number };
-  /** A message with more receives is moved to the dead letters instead of being delivered again. Default 1,000. */
-  readonly maxReceives?: number;
 }
 
 export type EmbeddedQueue = ChangedAdvertsQueue & Inbox & Settler & { figures: BookKeeper['queue'] };
 
-/** The same time for which SQS remembers a deduplication ID. */
-const dedupWindowMs = 5 * 60_000;
 /**
  * Number of messages in memory, about 30 MB; more are read only while none of these may be delivered. Messages of one
  * advert in memory are delivered together, so that its status is fetched once for all of them.
@@ -35,27 +38,56 @@ const dedupWindowMs = 5 * 60_000;
 const maxKnown = 10_000;
 const readAtOnce = 250;
 
+interface MessageRow extends Omit<Queued, 'visibleAt'> {
+  readonly partnerAccount: string;
+  readonly generation: number;
+  readonly body: string;
+  readonly sentAt: number;
+  /** When a delayed message may be delivered again, ms since 1970; null for all others. */
+  readonly visibleAt: number | null;
+}
+
+/** A message in memory. */
+interface QueuedRow extends Queued, Pick<MessageRow, 'partnerAccount' | 'generation' | 'sentAt'> {
+  readonly group: string;
+  readonly read: MessageRead;
+}
+
+interface CarriedOut {
+  readonly queued: QueuedRow;
+  readonly counts: Counts;
+  /** Makes the change in memory, after the commit. */
+  readonly remember: () => void;
+}
+
 /**
- * The queue between drain and fan-out: FIFO per advert, with visibility timeouts, receive counts and deduplication like
- * SQS. A send is accepted completely or not at all, so a repeated send is recognized by its first key.
+ * The queue between drain and fan-out: FIFO per advert, with visibility timeouts and receive counts like SQS. A send is
+ * accepted completely or not at all.
  *
  * The messages are rows of the state file; the first of them are also held in memory, in the order of delivery.
  * Deliveries in progress exist only in memory and end with the process. So only one process may receive and settle
  * messages (run-lock.ts); any process may send.
  */
-export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
-  const { connection, rows, clock, maxReceives = maxReceiveCount } = parts;
-  const messages = createMessages(connection);
-  const rememberCall = connection.prepare(
-    'INSERT INTO sent_keys (key, sent_at) VALUES (?, ?) ON CONFLICT (key) DO NOTHING',
+export function createChangedAdvertsQueue({ connection, rows, clock }: QueueParts): EmbeddedQueue {
+  const insert = connection.prepare(
+    'INSERT INTO messages (partner_account, generation, body, sent_at, receives) VALUES (?, ?, ?, ?, 0)',
   );
-  const forgetCalls = connection.prepare('DELETE FROM sent_keys WHERE sent_at <= ?');
-  const countDead = connection.prepare("SELECT count(*) AS deadLetters FROM rows WHERE kind = 'dead'");
-  const oldestIn = [
-    `SELECT json_extract(body, '$.listedAt') AS listedAt FROM messages WHERE sequence_number > 0
-     ORDER BY sequence_number LIMIT 1`,
-    `SELECT min(json_extract(value, '$.message.listedAt')) AS listedAt FROM rows WHERE kind = 'aside'`,
-  ].map((query) => connection.prepare(query));
+  const selectAfter = connection.prepare(
+    `SELECT sequence_number AS sequenceNumber, partner_account AS partnerAccount, generation, body,
+       sent_at AS sentAt, receives, visible_at AS visibleAt
+     FROM messages WHERE sequence_number > ? ORDER BY sequence_number LIMIT ?`,
+  );
+  const setReceives = connection.prepare(
+    'UPDATE messages SET receives = ?, visible_at = NULL WHERE sequence_number = ?',
+  );
+  const setVisibleAt = connection.prepare('UPDATE messages SET visible_at = ? WHERE sequence_number = ?');
+  const remove = connection.prepare('DELETE FROM messages WHERE sequence_number = ?');
+  const selectFigures = connection.prepare(
+    `SELECT (SELECT count(*) FROM rows WHERE kind = 'dead') AS deadLetters,
+       (SELECT iif(json_valid(body), body ->> '$.listedAt', NULL) FROM messages WHERE sequence_number > 0
+        ORDER BY sequence_number LIMIT 1) AS queued,
+       (SELECT min(value ->> '$.message.listedAt') FROM rows WHERE kind = 'aside') AS aside`,
+  );
   const known = new Map<number, QueuedRow>();
   const groups = new MessageGroups<QueuedRow>({
     groupOf: ({ group }) => group,
@@ -64,41 +96,33 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
   /** Sequence number of the last message in memory. */
   let readTo = 0;
 
-  function accept(changes: readonly ChangedAdvert[], firstKey: string): void {
-    const now = clock.now();
-    forgetCalls.run(now - dedupWindowMs);
-    if (rememberCall.run(firstKey, now).changes === 0) return;
-    for (const message of changes) messages.add(message, now);
-    count(changes.map((message) => [message, { listed: 1 }]));
+  function add(message: ChangedAdvert): void {
+    insert.run(message.partnerAccount, message.generation, JSON.stringify(message), clock.now());
   }
 
-  /** Adds to the books within a write of the connection: one row for each generation. */
+  /** Adds to the books within a write of the connection. */
   function count(all: readonly Counted[]): void {
-    const sums = new Map<string, { readonly key: Key; readonly counts: Counters }>();
-    for (const [{ partnerAccount, generation }, counts] of all) {
-      const key = booksKey(partnerAccount, generation);
-      sums.set(key.name, { key, counts: sumOf(sums.get(key.name)?.counts, counts) });
-    }
-    for (const { key, counts } of sums.values())
-      if (Object.keys(counts).length > 0) rows.addWithin(key, counts);
+    const counted = all.filter(([, counts]) => Object.keys(counts).length > 0);
+    for (const [{ partnerAccount, generation }, counts] of sumsByGeneration(counted))
+      rows.addWithin(booksKey(partnerAccount, generation), counts as Counters);
   }
 
   /** Number of messages in the queue and aside. @param prefix of the names of books */
-  async function inFlight(prefix: string): Promise<number> {
-    const books = await rows.list('books', { prefix });
-    return books.reduce((sum, { value }) => sum + inFlightIn(value as Counters), 0);
-  }
+  const inFlight = (prefix: string): number =>
+    connection
+      .read(() => rows.findAll('books', { prefix }))
+      .reduce((sum, { value }) => sum + inFlightIn(value as Counters), 0);
 
   /** Reads more messages into memory. @returns whether there were any */
   function readOn(): boolean {
-    const rows = connection.read(() => messages.after(readTo, readAtOnce));
-    for (const row of rows) {
+    const more = connection.read(() => selectAfter.all(readTo, readAtOnce)) as unknown as MessageRow[];
+    for (const row of more) {
       const queued = queuedOf(row);
       known.set(queued.sequenceNumber, queued);
       groups.add(queued);
       readTo = queued.sequenceNumber;
     }
-    return rows.length > 0;
+    return more.length > 0;
   }
 
   function take({ maxGroups, maxPerGroup, visibilityMs }: ReceiveOptions): QueuedRow[] {
@@ -115,115 +139,101 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
     return taken;
   }
 
-  async function receive(options: ReceiveOptions): Promise<Delivery[]> {
-    const taken = take(options);
-    if (taken.length === 0) return [];
-    const handedOut = taken.filter(({ receives }) => receives <= maxReceives);
-    const spent = taken.filter(({ receives }) => receives > maxReceives);
-    try {
-      await connection.write(() => {
-        for (const { sequenceNumber, receives } of handedOut) messages.handedOut(sequenceNumber, receives);
-        count(spent.filter(moveToDeadLetters).map((queued) => [queued, { deadLettered: 1 }]));
-      });
-    } catch (error) {
-      for (const queued of taken) groups.putOff(queued, clock.now());
-      throw error;
-    }
-    for (const queued of spent) forget(queued);
-    return handedOut.map(deliveryOf);
-  }
-
-  /**
-   * Like SQS, moves a message that was received too often to the dead letters, unchanged.
-   *
-   * @returns whether the message was still there
-   */
-  function moveToDeadLetters({ sequenceNumber, read, receives }: QueuedRow): boolean {
-    if (!messages.remove(sequenceNumber)) return false;
-    const message = 'message' in read ? read.message : null;
-    const letter = {
-      ...movedLetter(message, receives, clock.now()),
-      ...('about' in read ? read.about : {}),
-    };
-    const { key, value } = rowOfDeadLetter(letter);
-    rows.putWithin(key, value);
-    return true;
-  }
-
-  function forget(queued: QueuedRow): void {
-    known.delete(queued.sequenceNumber);
-    groups.remove(queued);
-  }
-
-  /** Returns the message if `id` is the receipt of its latest delivery; verdicts on earlier deliveries have no effect. */
-  function withReceipt(id: string): QueuedRow | undefined {
-    const queued = known.get(Number.parseInt(id, 10));
-    return queued && receiptOf(queued) === id ? queued : undefined;
-  }
-
-  /** Writes the result of the verdict. @returns the change to make in memory after the commit, and what to count */
-  function carryOut({ delivery, verdict }: Settlement): CarriedOut | undefined {
-    const queued = withReceipt(delivery.id);
-    if (!queued) return undefined;
+  /** Writes the result of the verdict; nothing if the delivery is not the latest of its message. */
+  function carryOut({ delivery, verdict }: Settlement): CarriedOut[] {
+    const queued = known.get(Number.parseInt(delivery.id, 10));
+    if (!queued || receiptOf(queued) !== delivery.id) return [];
     const { sequenceNumber } = queued;
     if (verdict.kind === 'retry') {
       const visibleAt = clock.now() + verdict.delayMs;
-      if (!messages.putOff(sequenceNumber, visibleAt)) return undefined;
-      return { counted: [queued, {}], remember: () => groups.putOff(queued, visibleAt) };
+      if (setVisibleAt.run(visibleAt, sequenceNumber).changes === 0) return [];
+      return [{ queued, counts: {}, remember: () => groups.putOff(queued, visibleAt) }];
     }
-    if (!messages.remove(sequenceNumber)) return undefined;
+    if (remove.run(sequenceNumber).changes === 0) return [];
     const aside = rowAside({ delivery, verdict });
     if (aside) rows.putWithin(aside.key, aside.value);
-    return { counted: [queued, countsOf(verdict)], remember: () => forget(queued) };
+    const forget = () => {
+      known.delete(sequenceNumber);
+      groups.remove(queued);
+    };
+    return [{ queued, counts: countsOf(verdict), remember: forget }];
   }
 
   return {
     async send(changes) {
-      const [first] = changes;
-      if (first) await connection.write(() => accept(changes, first.key));
+      if (changes.length === 0) return new Set();
+      await connection.write(() => {
+        for (const message of changes) add(message);
+        count(changes.map((message) => [message, { listed: 1 }]));
+      });
       return new Set();
     },
     // The row and the message are exchanged in one transaction.
     async sendAgain(aside) {
       await connection.write(() => {
         const removed = aside.filter(({ key, etag }) => rows.removeWithin(key, etag));
-        for (const { message } of removed) messages.add(message, clock.now());
+        for (const { message } of removed) add(message);
         const dead = removed.filter(({ key }) => key.kind === 'dead');
         count(dead.map(({ message }) => [message, { deadLettered: -1 }]));
       });
       return new Set();
     },
-    depth: (partnerAccount) => inFlight(`${partnerAccount}/`),
-    receive,
+    depth: async (partnerAccount) => inFlight(`${partnerAccount}/`),
+    async receive(options) {
+      const taken = take(options);
+      if (taken.length === 0) return [];
+      try {
+        await connection.write(() => {
+          for (const { sequenceNumber, receives } of taken) setReceives.run(receives, sequenceNumber);
+        });
+      } catch (error) {
+        for (const queued of taken) groups.putOff(queued, clock.now());
+        throw error;
+      }
+      return taken.map(deliveryOf);
+    },
     async settle(settlements) {
       if (settlements.length === 0) return;
       const changes = await connection.write(() => {
-        const carriedOut = settlements.flatMap((settlement) => carryOut(settlement) ?? []);
-        count(carriedOut.map(({ counted }) => counted));
+        const carriedOut = settlements.flatMap(carryOut);
+        count(carriedOut.map(({ queued, counts }) => [queued, counts]));
         return carriedOut;
       });
       for (const { remember } of changes) remember();
     },
     async figures() {
-      const waiting = await inFlight('');
-      return connection.read(() => {
-        const { deadLetters } = countDead.get() as { deadLetters: number };
-        const [oldestListedAt] = oldestIn
-          .flatMap((select) => (select.get() as { listedAt: string | null } | undefined)?.listedAt ?? [])
-          .sort();
-        return { waiting, deadLetters, ...(oldestListedAt !== undefined && { oldestListedAt }) };
-      });
+      const { deadLetters, queued, aside } = connection.read(() => selectFigures.get()) as {
+        readonly deadLetters: number;
+        readonly queued: string | null;
+        readonly aside: string | null;
+      };
+      const [oldestListedAt] = [queued ?? [], aside ?? []].flat().sort();
+      return {
+        waiting: inFlight(''),
+        deadLetters,
+        ...(oldestListedAt !== undefined && { oldestListedAt }),
+      };
     },
   };
 }
 
-/** What is to be counted in the books of a generation. */
-type Counted = readonly [of: Pick<ChangedAdvert, 'partnerAccount' | 'generation'>, counts: Counts];
-
-interface CarriedOut {
-  readonly counted: Counted;
-  readonly remember: () => void;
+function queuedOf({ body, visibleAt, ...row }: MessageRow): QueuedRow {
+  const read = messageIn(body);
+  // An invalid body gets its own group.
+  const group = 'message' in read ? messageGroupOf(read.message) : `#${row.sequenceNumber}`;
+  return { ...row, group, read, ...(visibleAt !== null && { visibleAt }) };
 }
+
+/** The receipt of the latest delivery of a message; receipts of earlier deliveries are invalid. */
+const receiptOf = ({ sequenceNumber, receives }: QueuedRow): string => `${sequenceNumber}:${receives}`;
+
+const deliveryOf = (queued: QueuedRow): Delivery => ({
+  id: receiptOf(queued),
+  ...queued.read,
+  position: positionOf(String(queued.sequenceNumber), queued.receives),
+  receives: queued.receives,
+  sentAt: queued.sentAt,
+});
 
 function countsOf(verdict: Exclude<Verdict, { kind: 'retry' }>): Counts {
   switch (verdict.kind) {
@@ -236,4 +246,29 @@ function countsOf(verdict: Exclude<Verdict, { kind: 'retry' }>): Counts {
     case 'hold':
       return {};
   }
+}
+
+/**
+ * Reads the messages of an advert from the state file, even while a bridge runs; messages that its workers are handling
+ * are included.
+ */
+export function createWaitingMessages(connection: Connection, aside: Pick<Aside, 'list'>): WaitingMessages {
+  // A body that is not JSON belongs to no advert.
+  const select = connection.prepare(
+    `SELECT body, receives, visible_at AS visibleAt FROM messages
+     WHERE partner_account = ?1 AND iif(json_valid(body), body ->> '$.advertId', NULL) = ?2 ORDER BY sequence_number`,
+  );
+  return {
+    async ofAdvert(partnerAccount, advertId) {
+      const found = connection.read(() => select.all(partnerAccount, advertId)) as unknown as MessageRow[];
+      const queued = found.flatMap(({ body, receives, visibleAt: until }) => {
+        const read = messageIn(body);
+        if (!('message' in read)) return [];
+        return [
+          { message: read.message, place: 'queue' as const, receives, ...(until !== null && { until }) },
+        ];
+      });
+      return [...(await waitingAside(aside).ofAdvert(partnerAccount, advertId)), ...queued];
+    },
+  };
 }

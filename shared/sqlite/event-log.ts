@@ -1,4 +1,5 @@
 import type { Connection } from './file/connection.ts';
+import type { RowStore } from './store.ts';
 
 /** An event of the log. */
 export interface LoggedEvent {
@@ -13,6 +14,33 @@ export interface Unread {
   /** When the oldest of them was published, ms since 1970. */
   readonly oldest?: number;
 }
+
+/** Why a webhook takes no events. */
+export interface Trouble {
+  readonly reason: string;
+  /** Since when deliveries have failed, ms since 1970. */
+  readonly since: number;
+  /** The subscriber wants no more events: a run sends nothing more. */
+  readonly gone: boolean;
+}
+
+/** Format of a webhook's events: `event` (unchanged), or CloudEvents. */
+export const webhookFormats = ['event', 'cloudevents'] as const;
+export type WebhookFormat = (typeof webhookFormats)[number];
+
+/** The row of standard output, or of a webhook by its URL. */
+export interface Reader {
+  /** Number of the last event that it has read; absent: it has not begun. */
+  readonly position?: number;
+  /** Number of events that it was never sent, because they were older than the retention. */
+  readonly givenUp?: number;
+  readonly trouble?: Trouble | undefined;
+  /** The newest secret first; there are two during a rotation. */
+  readonly secrets?: readonly string[];
+  readonly format?: WebhookFormat;
+}
+
+export const readerKey = (name: string) => ({ kind: 'reader', name }) as const;
 
 /**
  * Number of events that are kept although every reader has read them, for `tail` and for a look back. The oldest are
@@ -31,26 +59,20 @@ export type EventLog = ReturnType<typeof createEventLog>;
  *
  * An event is kept until every stored position is behind it, at most until it is given up for its age (`giveUp`).
  */
-export function createEventLog(connection: Connection, clock: { now(): number }) {
+export function createEventLog(connection: Connection, rows: RowStore, clock: { now(): number }) {
   const insert = connection.prepare('INSERT INTO events (at, envelope, reader) VALUES (?, ?, ?)');
   const trim = connection.prepare(
     `DELETE FROM events WHERE number <= min(?1, (SELECT min(number) FROM events) + ${4 * portion},
-       (SELECT ifnull(min(position), ?1) FROM readers))`,
+       (SELECT ifnull(min(value ->> '$.position'), ?1) FROM rows WHERE kind = 'reader'))`,
   );
   const selectEnds = connection.prepare(
-    'SELECT (SELECT min(number) FROM events) AS first, (SELECT max(number) FROM events) AS last',
+    `SELECT ifnull((SELECT min(number) FROM events), 0) AS first,
+       ifnull((SELECT max(number) FROM events), 0) AS last`,
   );
   const isMeant = '(reader IS NULL OR reader = ?2)';
   const selectAfter = connection.prepare(
     `SELECT number, envelope FROM events WHERE number > ?1 AND ${isMeant} ORDER BY number LIMIT ?3`,
   );
-  const selectPosition = connection.prepare('SELECT position FROM readers WHERE name = ?');
-  const insertReader = connection.prepare(
-    `INSERT INTO readers (name, position) VALUES (?, ?)
-     ON CONFLICT (name) DO UPDATE SET position = ifnull(position, excluded.position) RETURNING position`,
-  );
-  const move = connection.prepare('UPDATE readers SET position = ?1 WHERE name = ?2 AND position < ?1');
-  const removeReader = connection.prepare('DELETE FROM readers WHERE name = ?');
   const selectUnread = connection.prepare(
     `SELECT count(*) AS waiting, min(at) AS oldest FROM events WHERE number > ?1 AND ${isMeant}`,
   );
@@ -58,8 +80,10 @@ export function createEventLog(connection: Connection, clock: { now(): number })
     `SELECT max(number) AS last, count(*) AS old, ifnull(sum(${isMeant}), 0) AS events
      FROM (SELECT * FROM events WHERE number > ?1 ORDER BY number LIMIT ${rowsAtOnce}) WHERE at < ?3`,
   );
-  const countGivenUp = connection.prepare('UPDATE readers SET given_up = given_up + ? WHERE name = ?');
-  const latestPage = createLatestPages(connection);
+  const selectLatest = connection.prepare(
+    `SELECT name, value ->> 'envelope' AS envelope FROM rows
+     WHERE kind = 'history' AND name > ? AND name < ? ORDER BY name LIMIT 1000`,
+  );
 
   /** Call it within a write of the connection. */
   function add(envelope: string, reader: string | null): void {
@@ -67,37 +91,39 @@ export function createEventLog(connection: Connection, clock: { now(): number })
     if (number % portion === 0) trim.run(number - kept);
   }
 
-  const ends = () => {
-    const { first, last } = connection.read(() => selectEnds.get()) as Record<
-      'first' | 'last',
-      number | null
-    >;
-    return { first: first ?? 0, last: last ?? 0 };
-  };
+  const ends = () =>
+    connection.read(() => selectEnds.get()) as unknown as Readonly<Record<'first' | 'last', number>>;
+  const readerOf = (name: string) => rows.find(readerKey(name))?.value as Reader | undefined;
   /** Undefined for a reader that has not begun. */
-  const position = (reader: string): number | undefined =>
-    (connection.read(() => selectPosition.get(reader)) as { position: number | null } | undefined)
-      ?.position ?? undefined;
-  /** Call it within a write of the connection. */
-  const moveTo = (reader: string, number: number): void => void move.run(number, reader);
+  const position = (name: string): number | undefined => connection.read(() => readerOf(name))?.position;
+  const advance = (name: string, number: number, missed = 0): Promise<void> =>
+    connection.write(() =>
+      rows.changeWithin(readerKey(name), ({ position = 0, givenUp = 0, ...reader }: Reader) => ({
+        ...reader,
+        position: Math.max(number, position),
+        givenUp: givenUp + missed,
+      })),
+    );
 
   return {
     append: (envelope: string): Promise<void> => connection.write(() => add(envelope, null)),
 
     /**
-     * Appends, for one reader alone, the latest recorded events of the next adverts of a generation. Reading and
-     * appending are one transaction, so that no event is appended after a later event of the same advert.
+     * Appends, for one reader alone, the latest recorded events of the next thousand adverts of a generation. Reading
+     * and appending are one transaction, so that no event is appended after a later event of the same advert.
      *
      * @param history partner account and generation, `main/1763640000`
      * @param after position where the last call ended
      * @returns undefined when there are no more
      */
-    appendLatest: (reader: string, history: string, after?: string) =>
+    appendLatest: (reader: string, history: string, after = `${history}/`) =>
       connection.write(() => {
-        const page = latestPage(history, after);
-        if (!page) return undefined;
-        for (const envelope of page.envelopes) add(envelope, reader);
-        return { after: page.after, added: page.envelopes.length };
+        // '0' is the character after '/', so this is the end of the keys with the prefix `history/`.
+        const found = selectLatest.all(after, `${history}0`) as { name: string; envelope: string | null }[];
+        const envelopes = found.flatMap(({ envelope }) => envelope ?? []);
+        for (const envelope of envelopes) add(envelope, reader);
+        const last = found.at(-1);
+        return last && { after: last.name, added: envelopes.length };
       }),
 
     /** Numbers of the first and the last event; 0 if there is none. */
@@ -108,13 +134,16 @@ export function createEventLog(connection: Connection, clock: { now(): number })
 
     position,
     /** The reader's position; a new reader begins at the end of the log. */
-    begin: (reader: string): Promise<number> =>
-      connection.write(() => (insertReader.get(reader, ends().last) as { position: number }).position),
+    begin: (name: string): Promise<number> =>
+      connection.write(() => {
+        const reader = { position: ends().last, ...readerOf(name) };
+        rows.putWithin(readerKey(name), reader);
+        return reader.position;
+      }),
     /** Stores how far the reader has read. */
-    advance: (reader: string, number: number): Promise<void> =>
-      connection.write(() => moveTo(reader, number)),
-    /** Forgets the reader's position. */
-    leave: (reader: string): Promise<void> => connection.write(() => void removeReader.run(reader)),
+    advance,
+    /** Forgets the reader. */
+    leave: (name: string): Promise<void> => connection.write(() => void rows.removeWithin(readerKey(name))),
 
     unread(reader: string): Unread {
       const from = position(reader);
@@ -131,32 +160,10 @@ export function createEventLog(connection: Connection, clock: { now(): number })
         const row = connection.read(() => selectOld.get(from, reader, before));
         const { last, old, events } = row as { last: number | null; old: number; events: number };
         if (last === null) return sum;
-        await connection.write(() => {
-          moveTo(reader, last);
-          countGivenUp.run(events, reader);
-        });
+        await advance(reader, last, events);
         sum += events;
         if (old < rowsAtOnce) return sum;
       }
     },
-  };
-}
-
-/**
- * Reads the latest events of a generation's adverts, a thousand at a time. Call it within a write of the connection.
- *
- * @returns a function that takes `main/1763640000` (partner account and generation) and the end of the previous page,
- * and returns undefined after the last page
- */
-function createLatestPages(connection: Connection) {
-  const select = connection.prepare(
-    `SELECT name, value ->> 'envelope' AS envelope FROM rows
-     WHERE kind = 'history' AND name > ? AND name < ? ORDER BY name LIMIT 1000`,
-  );
-  return (history: string, after = `${history}/`) => {
-    // '0' is the character after '/', so this is the end of the keys with the prefix `history/`.
-    const rows = select.all(after, `${history}0`) as unknown as { name: string; envelope: string | null }[];
-    const last = rows.at(-1);
-    return last && { after: last.name, envelopes: rows.flatMap(({ envelope }) => envelope ?? []) };
   };
 }

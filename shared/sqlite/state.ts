@@ -1,3 +1,4 @@
+import type { Store } from '../ports/store.ts';
 import { createActivityStore } from '../state/activity.ts';
 import { createAdvertHistories } from '../state/advert-histories.ts';
 import { createAside, createDeadLetters } from '../state/aside.ts';
@@ -11,14 +12,13 @@ import {
   type BackfillProgress,
   createProgress,
 } from '../state/progress.ts';
-import { createChangedAdvertsQueue } from './changed-adverts-queue.ts';
+import { createChangedAdvertsQueue, createWaitingMessages } from './changed-adverts-queue.ts';
 import { createEventLog } from './event-log.ts';
 import { type Connection, createConnection } from './file/connection.ts';
 import { stateFileIn } from './file/private-folder.ts';
 import type { StateError } from './file/state-error.ts';
 import { openStateFile, openStateFileToRead } from './file/state-file.ts';
-import { createWaitingMessages } from './messages.ts';
-import { createApplicationSecret, createDocuments, createTokenVault } from './secrets.ts';
+import { createDocuments, createTokenVault } from './secrets.ts';
 import { createRowStore } from './store.ts';
 import { createWebhooks } from './webhooks.ts';
 
@@ -55,20 +55,17 @@ const uncounted = { countsListed: false };
 
 /** All ports on one database. */
 export function stateOver(connection: Connection, clock: { now(): number }) {
-  const rowStore = createRowStore(connection);
-  const { addWithin: _add, putWithin: _put, removeWithin: _remove, ...rows } = rowStore;
+  const rows = createRowStore(connection);
   const aside = createAside(rows);
   const advertHistories = createAdvertHistories(rows);
-  const documents = createDocuments(connection);
-  const eventLog = createEventLog(connection, clock);
-  const queue = createChangedAdvertsQueue({ connection, rows: rowStore, clock });
+  const eventLog = createEventLog(connection, rows, clock);
+  const queue = createChangedAdvertsQueue({ connection, rows, clock });
   return {
-    rows,
+    rows: rows as Store,
+    ...{ queue, aside, advertHistories, publishedAdverts: advertHistories, eventLog },
+    ...createDocuments(connection, rows),
     feedStates: createFeedStates(rows, uncounted),
     partnerAccounts: createPartnerAccounts(rows),
-    advertHistories,
-    queue,
-    aside,
     waitingMessages: createWaitingMessages(connection, aside),
     deadLetters: createDeadLetters(rows),
     bookKeeper: {
@@ -78,18 +75,10 @@ export function stateOver(connection: Connection, clock: { now(): number }) {
     audits: createProgress<AuditProgress>(rows, 'audit', uncounted),
     auditShares: createProgress<AuditShare>(rows, 'audit-share', uncounted),
     backfills: createProgress<BackfillProgress>(rows, 'backfill', uncounted),
-    publishedAdverts: advertHistories,
-    eventLog,
-    webhooks: createWebhooks(connection, eventLog),
-    vault: createTokenVault(connection),
-    applicationSecret: createApplicationSecret(documents),
+    webhooks: createWebhooks(connection, rows, eventLog),
+    vault: createTokenVault(connection, rows),
     budgetStore: createBudgetStore(rows),
     activity: createActivityStore(rows),
-    /** Settings of this folder, such as the base URL of the partner service. */
-    settings: {
-      read: (name: string): Promise<string | undefined> => documents.read(`setting/${name}`),
-      write: (name: string, value: string): Promise<void> => documents.write(`setting/${name}`, value),
-    },
     /** Commits pending changes, then closes the file. */
     close: connection.close,
   };

@@ -1,14 +1,23 @@
 import { type Counters, type Etag, type Key, newEtag, type Row, type Store, sumOf } from '../ports/store.ts';
 import type { Connection } from './file/connection.ts';
 
-/** The rows in the state file. Writes of one turn of the event loop are one transaction (file/connection.ts). */
+/** Rows of an embedded bridge alone: a text by name, the token pairs of a partner account, and a reader of events. */
+export type LocalKey = Key | { readonly kind: 'document' | 'tokens' | 'reader'; readonly name: string };
+
+/**
+ * The rows in the state file. Writes of one turn of the event loop are one transaction (file/connection.ts). The
+ * functions below are for use within a read or write of the connection.
+ */
 export interface RowStore extends Store {
-  /** Like `add`, within a write of the connection. */
+  find(key: LocalKey): Row | undefined;
+  findAll(kind: LocalKey['kind'], listing?: Parameters<Store['list']>[1]): Row[];
   addWithin(key: Key, counters: Counters): void;
-  /** Like `put`, whatever is there, within a write of the connection. */
-  putWithin(key: Key, value: unknown): void;
-  /** Like `remove`, within a write of the connection. @returns whether the row was there */
-  removeWithin(key: Key, expected: Etag): boolean;
+  /** Like `put`, whatever is there. */
+  putWithin(key: LocalKey, value: unknown): void;
+  /** Nothing if there is no row. */
+  changeWithin<T>(key: LocalKey, change: (value: T) => T): void;
+  /** @returns whether the row was there */
+  removeWithin(key: LocalKey, expected?: Etag): boolean;
 }
 
 interface Found {
@@ -27,6 +36,10 @@ export function createRowStore(connection: Connection): RowStore {
   const insert = connection.prepare(
     'INSERT INTO rows (value, etag, kind, name) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
   );
+  const upsert = connection.prepare(
+    `INSERT INTO rows (value, etag, kind, name) VALUES (?, ?, ?, ?)
+     ON CONFLICT (kind, name) DO UPDATE SET value = excluded.value, etag = excluded.etag`,
+  );
   const replace = connection.prepare(
     'UPDATE rows SET value = ?, etag = ? WHERE kind = ? AND name = ? AND etag = ?',
   );
@@ -34,28 +47,30 @@ export function createRowStore(connection: Connection): RowStore {
     'DELETE FROM rows WHERE kind = ? AND name = ? AND etag = ifnull(?, etag)',
   );
 
-  const find = ({ kind, name }: Key): Row | undefined => {
+  const find: RowStore['find'] = ({ kind, name }) => {
     const found = select.get(kind, name) as Found | undefined;
     return found && rowOf(found);
   };
-
-  function addWithin(key: Key, counters: Counters): void {
-    const { kind, name } = key;
+  const findAll: RowStore['findAll'] = (kind, { prefix = '', after = '', limit = -1 } = {}) => {
+    const low = after > prefix ? after : prefix;
+    const found = selectSome.all(kind, low, `${prefix}\uffff`, after, limit);
+    return (found as unknown as Found[]).map(rowOf);
+  };
+  const removeWithin: RowStore['removeWithin'] = ({ kind, name }, expected) =>
+    remove.run(kind, name, expected ?? null).changes === 1;
+  const putWithin: RowStore['putWithin'] = ({ kind, name }, value) =>
+    void upsert.run(JSON.stringify(value), newEtag(), kind, name);
+  function changeWithin<T>(key: LocalKey, change: (value: T) => T): void {
     const row = find(key);
-    const text = JSON.stringify(sumOf(row?.value as Counters | undefined, counters));
-    if (row) replace.run(text, newEtag(), kind, name, row.etag);
-    else insert.run(text, newEtag(), kind, name);
+    if (row) putWithin(key, change(row.value as T));
   }
+  const addWithin: RowStore['addWithin'] = (key, counters) =>
+    putWithin(key, sumOf(find(key)?.value as Counters | undefined, counters));
 
   return {
+    ...{ find, findAll, addWithin, putWithin, changeWithin, removeWithin },
     get: async (key) => connection.read(() => find(key)),
-
-    async list(kind, { prefix = '', after = '', limit = -1 } = {}) {
-      const low = after > prefix ? after : prefix;
-      const found = connection.read(() => selectSome.all(kind, low, `${prefix}\uffff`, after, limit));
-      return (found as unknown as Found[]).map(rowOf);
-    },
-
+    list: async (kind, listing) => connection.read(() => findAll(kind, listing)),
     put(key, value, expected) {
       const { kind, name } = key;
       const text = JSON.stringify(value);
@@ -68,21 +83,9 @@ export function createRowStore(connection: Connection): RowStore {
         return changes === 1 ? { etag } : { conflict: find(key) };
       });
     },
-
     remove: (key, expected) =>
-      connection.write(() => {
-        const { changes } = remove.run(key.kind, key.name, expected ?? null);
-        return changes === 1 || expected === undefined || find(key) === undefined;
-      }),
-
+      connection.write(() => removeWithin(key, expected) || expected === undefined || !find(key)),
     add: (key, counters) => connection.write(() => addWithin(key, counters)),
-
-    addWithin,
-    putWithin({ kind, name }, value) {
-      remove.run(kind, name, null);
-      insert.run(JSON.stringify(value), newEtag(), kind, name);
-    },
-    removeWithin: ({ kind, name }, expected) => remove.run(kind, name, expected).changes === 1,
   };
 }
 

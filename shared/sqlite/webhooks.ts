@@ -1,6 +1,14 @@
 import { Secret } from '../domain/secret.ts';
-import type { EventLog, Unread } from './event-log.ts';
+import {
+  type EventLog,
+  type Reader,
+  readerKey,
+  type Trouble,
+  type Unread,
+  type WebhookFormat,
+} from './event-log.ts';
 import type { Connection } from './file/connection.ts';
+import type { RowStore } from './store.ts';
 
 /** An event that its webhook did not take, or that follows such an event of the same subject. */
 export interface UnsentEvent {
@@ -14,24 +22,11 @@ export interface UnsentEvent {
   readonly dueAt: number;
 }
 
-/** Format of a webhook's events: `event` (unchanged), or CloudEvents. */
-export const webhookFormats = ['event', 'cloudevents'] as const;
-export type WebhookFormat = (typeof webhookFormats)[number];
-
 /** Secrets and format of a webhook. */
 export interface Signing {
-  /** The newest secret first; there are two during a rotation. */
+  /** The newest first. */
   readonly secrets: readonly [Secret, ...Secret[]];
   readonly format: WebhookFormat;
-}
-
-/** Why a webhook takes no events. */
-export interface Trouble {
-  readonly reason: string;
-  /** Since when deliveries have failed, ms since 1970. */
-  readonly since: number;
-  /** The subscriber wants no more events: a run sends nothing more. */
-  readonly gone: boolean;
 }
 
 export interface WebhookStatus extends Unread {
@@ -60,14 +55,14 @@ export type Webhooks = ReturnType<typeof createWebhooks>;
  * The webhooks that read the event log: their secrets, and the events that they did not take. Of the unsent events of
  * one subject (an advert, or a partner account), which are due together, only the oldest is next: they arrive in order.
  */
-export function createWebhooks(connection: Connection, log: EventLog) {
+export function createWebhooks(connection: Connection, rows: RowStore, log: EventLog) {
   const countAttempt = connection.prepare('UPDATE unsent SET attempts = ? WHERE webhook = ? AND number = ?');
   // Only what has not been given up in the meantime. It is due when the others of its subject are.
   const insert = connection.prepare(
     `INSERT INTO unsent (webhook, number, subject, envelope, at, attempts, due_at)
-     SELECT name, number, ?3, envelope, at, ?4,
+     SELECT ?1, number, ?3, envelope, at, ?4,
        ifnull((SELECT max(due_at) FROM unsent WHERE webhook = ?1 AND subject = ?3), 0)
-     FROM readers, events WHERE name = ?1 AND number = ?2 AND number > position`,
+     FROM events WHERE number = ?2 AND number > ?5`,
   );
   const remove = connection.prepare('DELETE FROM unsent WHERE webhook = ? AND number = ?');
   const setDue = connection.prepare('UPDATE unsent SET due_at = ?3 WHERE webhook = ?1 AND subject = ?2');
@@ -81,55 +76,39 @@ export function createWebhooks(connection: Connection, log: EventLog) {
     'SELECT max(number = ?3) AS itself FROM unsent WHERE webhook = ?1 AND subject = ?2',
   );
   const makeAllDue = connection.prepare('UPDATE unsent SET due_at = 0 WHERE webhook = ? AND due_at > 0');
-  const setTrouble = connection.prepare(
-    'UPDATE readers SET trouble = ?1 WHERE name = ?2 AND trouble IS NOT ?1',
-  );
   const removeOld = connection.prepare('DELETE FROM unsent WHERE webhook = ? AND at < ?');
-  const countGivenUp = connection.prepare('UPDATE readers SET given_up = given_up + ? WHERE name = ?');
-  const selectAll = connection.prepare(
-    `SELECT name AS url, given_up AS givenUp, trouble, (SELECT count(*) FROM unsent WHERE webhook = name) AS unsent,
-       (SELECT min(at) FROM unsent WHERE webhook = name) AS oldest
-     FROM readers WHERE name LIKE 'http%' ORDER BY name`,
+  const sumUp = connection.prepare(
+    'SELECT count(*) AS unsent, min(at) AS oldest FROM unsent WHERE webhook = ?',
   );
-  const selectSigning = connection.prepare(
-    'SELECT secret, previous_secret AS previous, format FROM readers WHERE name = ?',
-  );
-  // On the right side of SET, a column has its previous value.
-  const upsertSecret = connection.prepare(
-    `INSERT INTO readers (name, secret) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET
-       previous_secret = iif(?3 AND secret IS NOT excluded.secret, secret, NULL), secret = excluded.secret`,
-  );
-  const dropPrevious = connection.prepare('UPDATE readers SET previous_secret = NULL WHERE name = ?');
-  const setFormat = connection.prepare('UPDATE readers SET format = ? WHERE name = ?');
-  const removeReader = connection.prepare('DELETE FROM readers WHERE name = ?');
-  const removeAllUnsent = connection.prepare('DELETE FROM unsent WHERE webhook = ?');
+  const removeAll = connection.prepare('DELETE FROM unsent WHERE webhook = ?');
 
-  function list(): WebhookStatus[] {
-    type Found = Pick<WebhookStatus, 'url' | 'givenUp'> & {
-      readonly trouble: string | null;
-      readonly unsent: number;
-      readonly oldest: number | null;
+  function statusOf(url: string, { givenUp = 0, trouble }: Reader): WebhookStatus {
+    const { unsent, oldest } = sumUp.get(url) as { unsent: number; oldest: number | null };
+    const unread = log.unread(url);
+    const since = Math.min(oldest ?? Number.POSITIVE_INFINITY, unread.oldest ?? Number.POSITIVE_INFINITY);
+    return {
+      url,
+      givenUp,
+      waiting: unread.waiting + unsent,
+      ...(since < Number.POSITIVE_INFINITY && { oldest: since }),
+      ...(trouble && { trouble }),
     };
-    const found = connection.read(() => selectAll.all()) as unknown as Found[];
-    return found.map(({ url, givenUp, trouble, unsent, oldest }) => {
-      const unread = log.unread(url);
-      const since = Math.min(oldest ?? Number.POSITIVE_INFINITY, unread.oldest ?? Number.POSITIVE_INFINITY);
-      return {
-        url,
-        givenUp,
-        waiting: unread.waiting + unsent,
-        ...(since < Number.POSITIVE_INFINITY && { oldest: since }),
-        ...(trouble !== null && { trouble: JSON.parse(trouble) as Trouble }),
-      };
-    });
   }
+  const readerOf = (webhook: string) => rows.find(readerKey(webhook))?.value as Reader | undefined;
+  const change = (webhook: string, change: (reader: Reader) => Reader): Promise<void> =>
+    connection.write(() => rows.changeWithin(readerKey(webhook), change), durable);
 
   return {
     /** Every webhook that has a secret, or has read the log. */
-    list,
+    list: (): WebhookStatus[] =>
+      connection.read(() =>
+        rows.findAll('reader', { prefix: 'http' }).map(({ name, value }) => statusOf(name, value as Reader)),
+      ),
 
     settle: (webhook: string, { trouble, sent, unsent }: Settled): Promise<void> =>
       connection.write(() => {
+        const reader = readerOf(webhook);
+        if (!reader) return;
         if (sent) {
           remove.run(webhook, sent.number);
           setDue.run(webhook, sent.subject, 0);
@@ -137,10 +116,11 @@ export function createWebhooks(connection: Connection, log: EventLog) {
         if (unsent) {
           const { number, subject, attempts, dueAt } = unsent;
           const { changes } = countAttempt.run(attempts, webhook, number);
-          if (changes === 0) insert.run(webhook, number, subject, attempts);
+          if (changes === 0) insert.run(webhook, number, subject, attempts, reader.position ?? 0);
           if (attempts > 0) setDue.run(webhook, subject, dueAt);
         }
-        setTrouble.run(trouble ? JSON.stringify(trouble) : null, webhook);
+        if (JSON.stringify(trouble) !== JSON.stringify(reader.trouble))
+          rows.putWithin(readerKey(webhook), { ...reader, trouble });
       }),
 
     /** The unsent events that are due next, at most one of each subject. */
@@ -163,8 +143,8 @@ export function createWebhooks(connection: Connection, log: EventLog) {
     async giveUp(webhook: string, before: number): Promise<number> {
       const unsent = await connection.write(() => {
         const removed = Number(removeOld.run(webhook, before).changes);
-        if (removed === 0) return 0;
-        countGivenUp.run(removed, webhook);
+        const count = ({ givenUp = 0, ...reader }: Reader) => ({ ...reader, givenUp: givenUp + removed });
+        if (removed > 0) rows.changeWithin(readerKey(webhook), count);
         return removed;
       });
       return unsent + (await log.giveUp(webhook, before));
@@ -172,36 +152,34 @@ export function createWebhooks(connection: Connection, log: EventLog) {
 
     /** Undefined if no secret is stored. */
     signing(webhook: string): Signing | undefined {
-      const row = connection.read(() => selectSigning.get(webhook)) as
-        | Record<'secret' | 'previous' | 'format', string | null>
-        | undefined;
-      if (typeof row?.secret !== 'string') return undefined;
-      const older = typeof row.previous === 'string' ? [new Secret(row.previous)] : [];
-      const format = row.format === 'cloudevents' ? 'cloudevents' : 'event';
-      return { secrets: [new Secret(row.secret), ...older], format };
+      const { secrets: stored = [], format = 'event' } = connection.read(() => readerOf(webhook)) ?? {};
+      const [newest, ...older] = stored.map((secret) => new Secret(secret));
+      return newest && { secrets: [newest, ...older], format };
     },
 
     /** Stores a new secret. @param keepOld whether the previous secret signs too */
-    async writeSecret(webhook: string, secret: Secret, { keepOld = false } = {}): Promise<void> {
-      await connection.write(() => upsertSecret.run(webhook, secret.reveal(), keepOld ? 1 : 0), durable);
-    },
+    writeSecret: (webhook: string, secret: Secret, { keepOld = false } = {}): Promise<void> =>
+      connection.write(() => {
+        const reader = readerOf(webhook);
+        const newest = secret.reveal();
+        const older = keepOld ? (reader?.secrets ?? []).slice(0, 1).filter((old) => old !== newest) : [];
+        rows.putWithin(readerKey(webhook), { ...reader, secrets: [newest, ...older] });
+      }, durable),
     /** From now on, only the newest secret signs. */
-    async dropOldSecret(webhook: string): Promise<void> {
-      await connection.write(() => dropPrevious.run(webhook), durable);
-    },
+    dropOldSecret: (webhook: string) =>
+      change(webhook, ({ secrets = [], ...reader }) => ({ ...reader, secrets: secrets.slice(0, 1) })),
     /** For a webhook whose secret is stored. */
-    async writeFormat(webhook: string, format: WebhookFormat): Promise<void> {
-      await connection.write(() => setFormat.run(format, webhook), durable);
-    },
+    writeFormat: (webhook: string, format: WebhookFormat) =>
+      change(webhook, (reader) => ({ ...reader, format })),
 
     /** Removes the webhook's secret, its position and its events. @returns the number of events that waited for it */
-    forget: (webhook: string): Promise<number> => {
-      const waiting = list().find(({ url }) => url === webhook)?.waiting ?? 0;
-      return connection.write(() => {
-        removeReader.run(webhook);
-        removeAllUnsent.run(webhook);
+    forget: (webhook: string): Promise<number> =>
+      connection.write(() => {
+        const reader = readerOf(webhook);
+        const waiting = reader ? statusOf(webhook, reader).waiting : 0;
+        rows.removeWithin(readerKey(webhook));
+        removeAll.run(webhook);
         return waiting;
-      }, durable);
-    },
+      }, durable),
   };
 }

@@ -1,9 +1,9 @@
-import { type ChangedAdvert, maxReceiveCount } from '../../shared/contract/messages.ts';
+import { type ChangedAdvert, type DeadLetter, maxReceiveCount } from '../../shared/contract/messages.ts';
 import { objectKeyOf } from '../../shared/domain/advert-event.ts';
+import { toInstant } from '../../shared/domain/clock.ts';
 import {
   MessageGroups,
   messageGroupOf,
-  movedLetter,
   positionOf,
   type Queued,
 } from '../../shared/domain/queue/message-groups.ts';
@@ -24,6 +24,20 @@ import type { InMemoryStore } from './store.ts';
 
 /** How long SQS remembers a deduplication ID. */
 const dedupWindowMs = 5 * 60_000;
+
+/** Fault kind of a message that the queue itself dead-lettered. */
+export const movedByQueue = 'moved-by-queue';
+
+/** The dead letter that a queue other than SQS writes when it dead-letters a message itself. */
+export const movedLetter = (message: ChangedAdvert | null, receives: number, nowMs: number): DeadLetter => ({
+  partnerAccount: message?.partnerAccount ?? null,
+  advertId: message && objectKeyOf(message),
+  fault: movedByQueue,
+  reason: `the queue gave it up after ${receives - 1} deliveries, none of which came to an end`,
+  at: toInstant(nowMs),
+  receives: receives - 1,
+  message,
+});
 
 export interface InMemoryQueueOptions {
   readonly clock: { now(): number };

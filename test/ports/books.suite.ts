@@ -56,11 +56,9 @@ export function booksSuite(
       expect(await bookKeeper.queue()).toEqual({ waiting: 0, deadLetters: 0 });
     });
 
-    it('list what was accepted, once for a key', async () => {
+    it('list what was accepted', async () => {
       const { queue, bookKeeper } = await subject();
-      const message = changedAdvert();
-      await queue.send([message, changedAdvert()]);
-      await queue.send([message]);
+      await queue.send([changedAdvert(), changedAdvert()]);
       expect(await read(bookKeeper)).toEqual({ ...emptyBooks, listed: 2, inFlight: 2 });
       expect(await bookKeeper.queue()).toMatchObject({ waiting: 2, deadLetters: 0 });
     });

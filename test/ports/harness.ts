@@ -6,9 +6,9 @@ export interface Capabilities {
   readonly controlsTime: boolean;
   /** The books are exact after every operation: counting is one transaction with what is counted. */
   readonly countsOnAcceptance: boolean;
+  /** Like SQS, accepts a key once within five minutes. */
+  readonly deduplicates: boolean;
 }
-
-export const exact: Capabilities = { controlsTime: true, countsOnAcceptance: true };
 
 export interface Cleaned {
   cleanUp?(): Promise<void>;

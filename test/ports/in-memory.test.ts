@@ -6,12 +6,12 @@ import { applicationSecretSuite } from './application-secret.suite.ts';
 import { asideSuite } from './aside.suite.ts';
 import { booksSuite } from './books.suite.ts';
 import { changedAdvertsQueueSuite } from './changed-adverts-queue.suite.ts';
-import { exact } from './harness.ts';
 import { storeSuite } from './store.suite.ts';
 import { tokenVaultSuite } from './token-vault.suite.ts';
 import { waitingMessagesSuite } from './waiting-messages.suite.ts';
 
 const name = 'in memory';
+const exact = { controlsTime: true, countsOnAcceptance: true, deduplicates: true };
 
 async function make() {
   const clock = createManualClock();

@@ -9,7 +9,6 @@ import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dropDeadLetters, redriveDeadLetters } from '../../operations/dead-letters.ts';
-import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import type { Delivery, Verdict } from '../../shared/ports/queue.ts';
 import { stateFileIn } from '../../shared/sqlite/file/private-folder.ts';
 import { takeRunLock } from '../../shared/sqlite/file/run-lock.ts';
@@ -37,7 +36,6 @@ class Pair {
   sqlite = openEmbeddedState(this.dir, { clock: this.clock });
   /** Of the past as well: late workers settle them. */
   readonly deliveries: Delivery[] = [];
-  readonly calls: (readonly ChangedAdvert[])[] = [];
 
   /** Asks both, and expects the same answer. */
   async ask<T>(question: (world: World) => Promise<T>): Promise<T> {
@@ -99,13 +97,8 @@ const message = fc
   .record({ partnerAccount: account, generation, advertId: fc.constantFrom('1', '2', '3') })
   .map(changedAdvert);
 
-const send = stepOf('send', fc.array(message, { maxLength: 6 }), (pair, messages) => {
-  pair.calls.unshift(messages);
-  return pair.ask(({ queue }) => queue.send(messages));
-});
-
-const resend = stepOf('send again', nth, (pair, index) =>
-  pair.ask(({ queue }) => queue.send(pair.calls[index] ?? [])),
+const send = stepOf('send', fc.array(message, { maxLength: 6 }), (pair, messages) =>
+  pair.ask(({ queue }) => queue.send(messages)),
 );
 
 const most = fc.record({ maxPerGroup: fc.integer({ min: 1, max: 3 }) });
@@ -200,7 +193,6 @@ const restart = stepOf('restart', fc.constant(undefined), async (pair) => {
 
 const step = fc.oneof(
   { weight: 4, arbitrary: send },
-  { weight: 1, arbitrary: resend },
   { weight: 6, arbitrary: receive },
   { weight: 6, arbitrary: settle },
   { weight: 3, arbitrary: wait },

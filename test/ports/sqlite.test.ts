@@ -9,12 +9,12 @@ import { applicationSecretSuite } from './application-secret.suite.ts';
 import { asideSuite } from './aside.suite.ts';
 import { booksSuite } from './books.suite.ts';
 import { changedAdvertsQueueSuite } from './changed-adverts-queue.suite.ts';
-import { exact } from './harness.ts';
 import { storeSuite } from './store.suite.ts';
 import { tokenVaultSuite } from './token-vault.suite.ts';
 import { waitingMessagesSuite } from './waiting-messages.suite.ts';
 
 const name = 'sqlite';
+const exact = { controlsTime: true, countsOnAcceptance: true, deduplicates: false };
 
 async function make() {
   const dir = mkdtempSync(path.join(tmpdir(), 'bridge-'));
@@ -27,7 +27,12 @@ async function make() {
     now: clock.now,
     dir,
     edit: (partnerAccount: string, text: string) =>
-      change(dir, 'UPDATE token_pairs SET pair = ? WHERE partner_account = ?', text, partnerAccount),
+      change(
+        dir,
+        "UPDATE rows SET value = json_set(value, '$[0].pair', ?) WHERE kind = 'tokens' AND name = ?",
+        text,
+        partnerAccount,
+      ),
     async cleanUp() {
       state.close();
       rmSync(dir, { recursive: true });
@@ -50,6 +55,11 @@ booksSuite(name, exact, make);
 tokenVaultSuite(name, make);
 applicationSecretSuite(name, async (text) => {
   const state = await make();
-  if (text !== undefined) change(state.dir, "INSERT INTO documents VALUES ('application', ?)", text);
+  if (text !== undefined)
+    change(
+      state.dir,
+      "INSERT INTO rows (kind, name, etag, value) VALUES ('document', 'application', '', json_quote(?))",
+      text,
+    );
   return state;
 });

@@ -1,6 +1,5 @@
-import type { ChangedAdvert, DeadLetter } from '../../contract/messages.ts';
+import type { ChangedAdvert } from '../../contract/messages.ts';
 import { objectKeyOf } from '../advert-event.ts';
-import { toInstant } from '../clock.ts';
 
 /** Orders the deliveries of a queue: a later message, or a later delivery of the same message, is greater. */
 export type Position = string;
@@ -10,20 +9,6 @@ export function positionOf(sequenceNumber: string, receiveCount: number): Positi
   // SQS numbers have 20 digits; padding keeps the shorter numbers of emulators in order when compared as text.
   return `${sequenceNumber.padStart(20, '0')}:${String(receiveCount).padStart(6, '0')}`;
 }
-
-/** Fault kind of a message that the queue itself dead-lettered. */
-export const movedByQueue = 'moved-by-queue';
-
-/** The dead letter that a queue other than SQS writes when it dead-letters a message itself. */
-export const movedLetter = (message: ChangedAdvert | null, receives: number, nowMs: number): DeadLetter => ({
-  partnerAccount: message?.partnerAccount ?? null,
-  advertId: message && objectKeyOf(message),
-  fault: movedByQueue,
-  reason: `the queue gave it up after ${receives - 1} deliveries, none of which came to an end`,
-  at: toInstant(nowMs),
-  receives: receives - 1,
-  message,
-});
 
 /** Group ID of a message in every queue: messages of one advert, or other object, are delivered in order. */
 export const messageGroupOf = (

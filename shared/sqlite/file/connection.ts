@@ -1,10 +1,18 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { asStateError, guarded, isBusy, StateError } from './state-error.ts';
 
 export interface WriteOptions {
   /** Waits for the disk, for data that must survive even a power cut. Default false. */
   readonly durable?: boolean;
 }
+
+interface Write extends WriteOptions {
+  readonly change: () => unknown;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export type Connection = ReturnType<typeof createConnection>;
 
 /**
  * The connection to the state file. All writes go through it.
@@ -14,47 +22,19 @@ export interface WriteOptions {
  * crash of the process, including kill -9. After a power cut the file is consistent, but the last commits may be
  * missing. If that must not happen, a write is `durable`.
  *
- * @see https://sqlite.org/pragma.html#pragma_synchronous
- */
-export interface Connection {
-  prepare(sql: string): StatementSync;
-  /** @throws {StateError} */
-  read<T>(query: () => T): T;
-  /**
-   * Runs `change` in the next transaction; resolves after its commit. If a change throws, only that change is undone
-   * and rejects.
-   *
-   * @param change may run twice, if another change in its transaction fails
-   * @throws {StateError}
-   */
-  write<T>(change: () => T, options?: WriteOptions): Promise<T>;
-  /** Commits pending changes, then closes the file. */
-  close(): void;
-}
-
-interface Write {
-  readonly change: () => unknown;
-  readonly durable: boolean;
-  readonly resolve: (value: unknown) => void;
-  readonly reject: (error: unknown) => void;
-}
-
-type Outcome = { readonly value: unknown } | { readonly error: unknown };
-
-/**
  * @param file name of the file, for messages
  * @param onFault called with each fault of the file, before the caller receives it
+ * @see https://sqlite.org/pragma.html#pragma_synchronous
  */
 export function createConnection(
   db: DatabaseSync,
   file: string,
   onFault: (fault: StateError) => void = () => undefined,
-): Connection {
-  const begin = db.prepare('BEGIN IMMEDIATE');
-  const commit = db.prepare('COMMIT');
-  const rollback = db.prepare('ROLLBACK');
+) {
   let writes: Write[] = [];
   let scheduled: NodeJS.Immediate | undefined;
+  const begin = db.prepare('BEGIN IMMEDIATE');
+  const commit = db.prepare('COMMIT');
 
   function reported(error: unknown): unknown {
     const fault = asStateError(error, file);
@@ -72,7 +52,7 @@ export function createConnection(
       return values;
     } catch (error) {
       // After some errors SQLite has already rolled back.
-      if (db.isTransaction) rollback.run();
+      if (db.isTransaction) db.exec('ROLLBACK');
       throw error;
     } finally {
       if (isDurable) db.exec('PRAGMA synchronous=NORMAL');
@@ -80,13 +60,14 @@ export function createConnection(
   }
 
   /** If a group fails, each of its changes is tried alone, unless the file is locked, which would affect all of them. */
-  function outcomesOf(group: readonly Write[]): Outcome[] {
+  function settle(group: readonly Write[]): void {
     try {
-      return inTransaction(group).map((value) => ({ value }));
+      const values = inTransaction(group);
+      for (const [index, { resolve }] of group.entries()) resolve(values[index]);
     } catch (error) {
-      const failed: Outcome = { error: reported(error) };
-      if (group.length === 1 || isBusy(error)) return group.map(() => failed);
-      return group.flatMap((write) => outcomesOf([write]));
+      const fault = reported(error);
+      if (group.length === 1 || isBusy(error)) for (const { reject } of group) reject(fault);
+      else for (const write of group) settle([write]);
     }
   }
 
@@ -95,17 +76,12 @@ export function createConnection(
     writes = [];
     clearImmediate(scheduled);
     scheduled = undefined;
-    if (group.length === 0) return;
-    const outcomes = outcomesOf(group);
-    for (const [index, { resolve, reject }] of group.entries()) {
-      const outcome = outcomes[index] as Outcome;
-      if ('error' in outcome) reject(outcome.error);
-      else resolve(outcome.value);
-    }
+    if (group.length > 0) settle(group);
   }
 
   return {
-    prepare: (sql) => guarded(file, () => db.prepare(sql)),
+    prepare: (sql: string) => guarded(file, () => db.prepare(sql)),
+    /** @throws {StateError} */
     read<T>(query: () => T): T {
       try {
         return query();
@@ -113,14 +89,21 @@ export function createConnection(
         throw reported(error);
       }
     },
-    write<T>(change: () => T, { durable = false }: WriteOptions = {}): Promise<T> {
-      return new Promise<T>((resolve, reject) => {
-        writes.push({ change, durable, resolve: resolve as (value: unknown) => void, reject });
+    /**
+     * Runs `change` in the next transaction; resolves after its commit. If a change throws, only that change is undone
+     * and rejects.
+     *
+     * @param change may run twice, if another change in its transaction fails
+     * @throws {StateError}
+     */
+    write: <T>(change: () => T, options: WriteOptions = {}): Promise<T> =>
+      new Promise<T>((resolve, reject) => {
+        writes.push({ change, ...options, resolve: resolve as (value: unknown) => void, reject });
         // Not a microtask, because answers that arrive in one turn of the event loop are separate macrotasks.
         scheduled ??= setImmediate(flush);
-      });
-    },
-    close() {
+      }),
+    /** Commits pending changes, then closes the file. */
+    close(): void {
       flush();
       db.close();
     },

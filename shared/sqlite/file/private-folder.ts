@@ -24,52 +24,48 @@ const endings = ['', '-wal', '-shm', '-journal'];
 export const stateFileIn = (dir: string): string => fileIn(dir, 'bridge.db');
 /** `DIR/run.lock` */
 export const lockFileIn = (dir: string): string => fileIn(dir, lockName);
+/** A file that stands for the fact that others could read the state, until the application's credentials are renewed. */
+const markIn = (dir: string): string => fileIn(dir, 'was-readable');
 
-/**
- * The path of `name` in `dir`, as SQLite opens it too: it would take a relative path that begins with `file:` for a URI,
- * and so open a file that was not checked.
- */
+/** The path as SQLite opens it too: it would take a relative path that begins with `file:` for a URI. */
 function fileIn(dir: string, name: string): string {
   const file = path.join(dir, name);
   return file.startsWith('file:') ? `.${path.sep}${file}` : file;
 }
 
+const unsafe = (message: string): StateError => new StateError('state-unsafe', message);
+
+/** Undefined for paths that cannot be inspected, too; opening them will report the error. */
+function statOf(place: string) {
+  try {
+    return lstatSync(place, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+function realPathOf(folder: string): string {
+  try {
+    return realpathSync(folder);
+  } catch {
+    return folder;
+  }
+}
+
 /**
  * Refuses a state folder that another user controls: the folder and the state files in it must belong to the user of
- * this process, and must not be symbolic links. This applies to root too: otherwise the owner of the folder could not
- * open files that root wrote there, and could redirect root with a link. Folders above it may be links (`/tmp` is one
- * on macOS), and nobody else may be able to replace what is in them, as OpenSSH requires for a key: they belong to this
- * user or to root, and are not writable by others, unless they are sticky. On Windows, where files have no user ID, only
- * links are refused.
+ * this process (root, too: the folder's owner could redirect what root writes with a link), and must not be symbolic
+ * links. Folders above it may be links, and nobody else may be able to replace what is in them, as OpenSSH requires for
+ * a key. On Windows, where files have no user ID, only links are refused.
  *
  * @throws {StateError} `state-unsafe`, with what to do
  */
 export function refuseForeignFolder(dir: string): void {
   // Resolved, because a trailing slash would make the system follow a link.
   const folder = path.resolve(dir);
-  refuseForeign(folder, folder);
-  for (const name of databases)
-    for (const ending of endings) refuseForeign(path.join(folder, name + ending), folder);
+  const files = databases.flatMap((name) => endings.map((ending) => path.join(folder, name + ending)));
+  for (const place of [folder, ...files]) refuseForeign(place, folder);
   if (process.geteuid) refuseOpenParents(path.dirname(folder), process.geteuid());
-}
-
-const sticky = 0o1000;
-
-function refuseOpenParents(parent: string, user: number): void {
-  const place = realPathOf(parent);
-  const found = statOf(place);
-  if (!found) return;
-  const { uid, gid, mode } = found;
-  // The group of that number is the user's own, where each user has one.
-  const others = gid === uid ? 0o002 : 0o022;
-  const isForeign = uid !== user && uid !== 0;
-  if (isForeign || ((mode & others) !== 0 && (mode & sticky) === 0)) {
-    throw unsafe(
-      `${place}, above the folder of the bridge, ${isForeign ? `belongs to another user (user ID ${uid})` : 'can be written by others'}, ` +
-        `who could put another folder in its place. Choose a folder elsewhere${isForeign ? '' : `, or: chmod go-w ${place}`}`,
-    );
-  }
-  if (path.dirname(place) !== place) refuseOpenParents(path.dirname(place), user);
 }
 
 function refuseForeign(place: string, folder: string): void {
@@ -93,23 +89,26 @@ function refuseForeign(place: string, folder: string): void {
   );
 }
 
-const unsafe = (message: string): StateError => new StateError('state-unsafe', message);
+const sticky = 0o1000;
 
-/** Ignores paths that cannot be inspected; opening them will report the error. */
-function statOf(place: string) {
-  try {
-    return lstatSync(place, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
+function refuseOpenParents(parent: string, user: number): void {
+  const place = realPathOf(parent);
+  const found = statOf(place);
+  if (!found) return;
+  const { uid, gid, mode } = found;
+  // The group of that number is the user's own, where each user has one.
+  const others = gid === uid ? 0o002 : 0o022;
+  const isForeign = uid !== user && uid !== 0;
+  if (isForeign || ((mode & others) !== 0 && (mode & sticky) === 0)) {
+    const [fault, mend] = isForeign
+      ? [`belongs to another user (user ID ${uid})`, '']
+      : ['can be written by others', `, or: chmod go-w ${place}`];
+    throw unsafe(
+      `${place}, above the folder of the bridge, ${fault}, who could put another folder in its place. ` +
+        `Choose a folder elsewhere${mend}`,
+    );
   }
-}
-
-function realPathOf(folder: string): string {
-  try {
-    return realpathSync(folder);
-  } catch {
-    return folder;
-  }
+  if (path.dirname(place) !== place) refuseOpenParents(path.dirname(place), user);
 }
 
 /**
@@ -125,14 +124,12 @@ export function preparePrivateFile(dir: string, file: string): void {
   makePrivate(file);
 }
 
-/**
- * Creates the folder and its parents. `recursive` is not used, because with it Node never returns if the system denies
- * that the parent exists, as in `/proc`.
- */
+/** Not by `recursive`, with which Node never returns if the system denies that the parent exists, as in `/proc`. */
 function makeFolder(dir: string): void {
-  const found = statSync(dir, { throwIfNoEntry: false });
-  if (found?.isDirectory()) return;
-  if (found)
+  const isThere = () => statSync(dir, { throwIfNoEntry: false })?.isDirectory();
+  const found = isThere();
+  if (found) return;
+  if (found === false)
     throw new StateError('state-not-writable', `${dir} is a file, expected a folder. Name another one`);
   const parent = path.dirname(dir);
   if (parent !== dir) makeFolder(parent);
@@ -140,7 +137,7 @@ function makeFolder(dir: string): void {
     mkdirSync(dir, { mode: 0o700 });
   } catch (error) {
     // Another process may have created it first.
-    if (!statSync(dir, { throwIfNoEntry: false })?.isDirectory()) throw error;
+    if (!isThere()) throw error;
   }
 }
 
@@ -165,22 +162,19 @@ function makePrivate(file: string): void {
   }
 }
 
-/** A file that stands for the fact that others could read the state, until the application's credentials are renewed. */
-const markIn = (dir: string): string => fileIn(dir, 'was-readable');
-
 /** The credentials that others could have read are of no use any more. */
 export const forgetExposure = (dir: string): void => rmSync(markIn(dir), { force: true });
-
-/** Whether another folder has been put in the place of `dir` since; see {@link identityOf}. */
-export function refuseReplaced(dir: string, before: string | undefined): void {
-  if (identityOf(dir) !== before)
-    throw unsafe(`${dir} was replaced while it was being opened. Find out by whom before you run this again`);
-}
 
 /** What no other folder or state file has: their devices and numbers. */
 export function identityOf(dir: string): string | undefined {
   const [folder, file] = [statOf(path.resolve(dir)), statOf(stateFileIn(dir))];
   return folder && file && [folder.dev, folder.ino, folder.uid, file.ino, file.uid].join(' ');
+}
+
+/** Whether another folder has been put in the place of `dir` since; see {@link identityOf}. */
+export function refuseReplaced(dir: string, before: string | undefined): void {
+  if (identityOf(dir) !== before)
+    throw unsafe(`${dir} was replaced while it was being opened. Find out by whom before you run this again`);
 }
 
 /** What other users of this machine may do with the state in a folder, and how to prevent it. */
@@ -191,25 +185,27 @@ export interface Exposure {
 
 /** Checks by the modes of folder and file; call it before the state is opened, because opening makes the file private. */
 export function exposureOf(dir: string): Exposure | undefined {
+  const folder = statOf(dir);
   // On Windows, file modes give no protection.
-  if (process.platform === 'win32' || !statOf(dir)?.isDirectory()) return undefined;
+  if (process.platform === 'win32' || !folder?.isDirectory()) return undefined;
+  const others = 'other users of this machine can';
   const file = stateFileIn(dir);
   const open = [file, `${file}-wal`].find((place) => ((statOf(place)?.mode ?? 0) & 0o044) !== 0);
   if (open !== undefined) {
     return {
-      says: `other users of this machine can read ${open}, which contains the tokens`,
+      says: `${others} read ${open}, which contains the tokens`,
       mend: `\`chmod 600 ${open}\`. If somebody may have read it, have the client secret replaced and connect each partner account again`,
     };
   }
-  if (statOf(markIn(dir)) !== undefined) {
+  if (statOf(markIn(dir))) {
     return {
       says: `other users of this machine could read the tokens in ${dir} until a command prevented it`,
       mend: 'Have the client secret replaced, and store the new one: `application`. Then connect each partner account again',
     };
   }
-  if (((statOf(dir)?.mode ?? 0) & 0o022) === 0) return undefined;
+  if ((folder.mode & 0o022) === 0) return undefined;
   return {
-    says: `other users of this machine can replace the files in ${dir}, which contain the tokens`,
+    says: `${others} replace the files in ${dir}, which contain the tokens`,
     mend: `\`chmod 700 ${dir}\``,
   };
 }

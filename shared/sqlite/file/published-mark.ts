@@ -4,7 +4,6 @@
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { guarded } from './state-error.ts';
 
 export interface PublishedMark {
   /** Number of the event in the log of the state. */
@@ -53,26 +52,21 @@ export function keepMark(dir: string, lastEvent: () => number): () => void {
   const file = markFileIn(dir);
   let written = readMark(dir)?.event;
   function write(): void {
-    const event = lastEvent();
-    if (event === written) return;
-    // Renamed, so that a crash leaves the mark before.
-    const next = `${file}.next`;
-    guarded(file, () => {
-      writeFileSync(next, JSON.stringify({ event, at: Date.now() } satisfies PublishedMark), { mode: 0o600 });
-      renameSync(next, file);
-    });
-    written = event;
-  }
-  function tryToWrite(): void {
     try {
-      write();
+      const event = lastEvent();
+      if (event === written) return;
+      // Renamed, so that a crash leaves the mark before.
+      const mark: PublishedMark = { event, at: Date.now() };
+      writeFileSync(`${file}.next`, JSON.stringify(mark), { mode: 0o600 });
+      renameSync(`${file}.next`, file);
+      written = event;
     } catch {
       // On a full disk, the state file ends the run.
     }
   }
-  const timer = setInterval(tryToWrite, writeMs).unref();
+  const timer = setInterval(write, writeMs).unref();
   return () => {
     clearInterval(timer);
-    tryToWrite();
+    write();
   };
 }

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { printableLine } from '../../domain/text.ts';
 import { lockFileIn, preparePrivateFile, refuseForeignFolder, stateFileIn } from './private-folder.ts';
-import { guarded, StateError } from './state-error.ts';
+import { asStateError, guarded, isBusy, StateError } from './state-error.ts';
 import { openStateFile } from './state-file.ts';
 
 export interface RunInfo {
@@ -12,13 +12,9 @@ export interface RunInfo {
   readonly startedAt: string;
 }
 
-const documentName = 'run';
 const runPrefix = 'run-';
 
-/**
- * The name under which a run takes leases and locks. The next run recognizes those of a crashed run by it and frees
- * them.
- */
+/** The name under which a run takes leases and locks, by which the next run frees those of a crashed run. */
 export const newRunId = (): string => `${runPrefix}${randomUUID()}`;
 
 /**
@@ -33,50 +29,51 @@ export const newRunId = (): string => `${runPrefix}${randomUUID()}`;
  * @see https://sqlite.org/lockingv3.html
  */
 export function takeRunLock(dir: string, info: RunInfo | 'dry-run'): { release(): void } {
-  const lock = lockFile(dir);
-  if (info === 'dry-run') return { release: () => lock.close() };
-  try {
-    const db = openStateFile(dir);
-    try {
-      guarded(stateFileIn(dir), () => {
-        db.exec('BEGIN IMMEDIATE');
-        freeWhatWasHeld(db);
-        const holder = JSON.stringify({ ...info, pid: process.pid } satisfies Holder);
-        db.prepare('INSERT OR REPLACE INTO documents (name, text) VALUES (?, ?)').run(documentName, holder);
-        db.exec('COMMIT');
-      });
-    } finally {
-      db.close();
-    }
-  } catch (error) {
-    lock.close();
-    throw error;
-  }
-  return { release: () => lock.close() };
-}
-
-function lockFile(dir: string): DatabaseSync {
   const file = lockFileIn(dir);
   const lock = guarded(file, () => {
     preparePrivateFile(dir, file);
     return new DatabaseSync(file, { timeout: 0 });
   });
   try {
-    guarded(file, () => lock.exec('BEGIN EXCLUSIVE'));
-    return lock;
+    lockOrName(lock, dir);
+    if (info !== 'dry-run') beginRun(dir, `pid ${process.pid} since ${info.startedAt} (${info.command})`);
+    return { release: () => lock.close() };
   } catch (error) {
     lock.close();
-    throw error instanceof StateError && error.code === 'state-in-use' ? inUse(dir, error) : error;
+    throw error;
+  }
+}
+
+/** @throws {StateError} `state-in-use`, with the run that holds the lock */
+function lockOrName(lock: DatabaseSync, dir: string): void {
+  try {
+    lock.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    throw isBusy(error) ? inUse(dir, error) : asStateError(error, lockFileIn(dir));
+  }
+}
+
+function beginRun(dir: string, holder: string): void {
+  const db = openStateFile(dir);
+  try {
+    guarded(stateFileIn(dir), () => {
+      db.exec('BEGIN IMMEDIATE');
+      freeWhatWasHeld(db);
+      db.prepare(
+        "INSERT OR REPLACE INTO rows (kind, name, etag, value) VALUES ('document', 'run', '', ?)",
+      ).run(holder);
+      db.exec('COMMIT');
+    });
+  } finally {
+    db.close();
   }
 }
 
 /**
- * Frees leases and locks of a crashed run. Its messages need no action, because their deliveries were only in its
- * memory.
+ * Frees the leases and refresh locks of earlier runs, whose process has ended: its deliveries were only in its memory.
+ * A `connect` may be running now, so only those of runs. A row that is not JSON is skipped; other code reports it.
  */
 export function freeWhatWasHeld(db: DatabaseSync): void {
-  // Only those of runs are freed, because a `connect` may be running now. A row that is not JSON is skipped; other code
-  // reports it.
   for (const [kind, field] of [
     ['feed', '$.lease'],
     ['account', '$.refreshing'],
@@ -88,45 +85,17 @@ export function freeWhatWasHeld(db: DatabaseSync): void {
   }
 }
 
-interface Holder extends RunInfo {
-  readonly pid: number;
-}
-
-function inUse(dir: string, cause: StateError): StateError {
-  const db = openStateFile(dir);
-  const row = guarded(stateFileIn(dir), () =>
-    db.prepare('SELECT text FROM documents WHERE name = ?').get(documentName),
-  ) as { text: string } | undefined;
-  db.close();
-  const who = row ? shownHolder(row.text) : 'it is just starting, or a dry run';
-  return new StateError('state-in-use', `${dir} is in use by another run: ${who}. Stop that run first`, {
-    cause,
-  });
-}
-
 const maxShownChars = 200;
 
-/** Written by another process, possibly of another version, so it may have any contents. */
-function shownHolder(text: string): string {
-  try {
-    const { pid, startedAt, command } = JSON.parse(text) as Holder;
-    const words = `pid ${pid} since ${startedAt} (${command})`;
-    const shown = printableLine(words.length > maxShownChars ? `${words.slice(0, maxShownChars)}…)` : words);
-    // A dry run writes nothing, so the stored info belongs to an earlier run.
-    return isGone(pid) ? `${shown}, or a dry run` : shown;
-  } catch {
-    return 'it did not say who it is';
-  }
-}
-
-/** A process in another container is not visible either. */
-function isGone(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return false;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ESRCH';
-  }
+/** A dry run leaves no name, so the holder may also be one. */
+function inUse(dir: string, cause: unknown): StateError {
+  const db = openStateFile(dir);
+  const select = "SELECT value FROM rows WHERE kind = 'document' AND name = 'run'";
+  const { value } = guarded(stateFileIn(dir), () => db.prepare(select).get()) ?? {};
+  db.close();
+  const who = value ? printableLine(String(value)).slice(0, maxShownChars) : 'one that is just starting';
+  const says = `${dir} is in use by another run: ${who}, or a dry run. Stop that run first`;
+  return new StateError('state-in-use', says, { cause });
 }
 
 /**

@@ -4,18 +4,6 @@ import type { DatabaseSync } from 'node:sqlite';
 export const applicationId = 0x41644272;
 
 const firstSchema = `
--- Single texts by name: settings, the application's credentials, the rate budget, who runs the bridge.
-CREATE TABLE documents (
-  name TEXT PRIMARY KEY,
-  text TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE token_pairs (
-  version INTEGER PRIMARY KEY AUTOINCREMENT,
-  partner_account TEXT NOT NULL,
-  pair TEXT NOT NULL
-) STRICT;
-
 -- The queue. Its order and what a worker has in hand are kept in memory, so its rows need no index.
 -- visible_at: when a message that was put off may be handed out again; NULL for all others.
 CREATE TABLE messages (
@@ -28,13 +16,6 @@ CREATE TABLE messages (
   visible_at INTEGER
 ) STRICT;
 
--- The first key of each call that sent messages, so that a repeated call is recognized.
-CREATE TABLE sent_keys (
-  key TEXT PRIMARY KEY,
-  sent_at INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE INDEX sent_keys_by_age ON sent_keys (sent_at);
-
 -- The event log (shared/sqlite/event-log.ts). reader: the only reader of an event that is not for all.
 CREATE TABLE events (
   number INTEGER PRIMARY KEY,
@@ -42,18 +23,6 @@ CREATE TABLE events (
   envelope TEXT NOT NULL,
   reader TEXT
 ) STRICT;
-
--- Standard output and each webhook, by URL: how far it has read (null: it has not begun), how many of its events were given
--- up, why it takes none (JSON), its secret, the one before while both sign, and the format of its events (null: as they are).
-CREATE TABLE readers (
-  name TEXT PRIMARY KEY,
-  position INTEGER,
-  given_up INTEGER NOT NULL DEFAULT 0,
-  trouble TEXT,
-  secret TEXT,
-  previous_secret TEXT,
-  format TEXT
-) STRICT, WITHOUT ROWID;
 
 -- Events that a webhook did not take, and those that follow such an event of the same subject.
 CREATE TABLE unsent (
@@ -69,7 +38,7 @@ CREATE TABLE unsent (
 CREATE INDEX unsent_of_subject ON unsent (webhook, subject, number);
 CREATE INDEX unsent_due ON unsent (webhook, due_at, number);
 
--- The rows of shared/ports/store.ts. They are long: WITHOUT ROWID would store them in the index of the key, few to a page.
+-- The rows of shared/sqlite/store.ts. They are long: WITHOUT ROWID would store them in the index of the key, few to a page.
 CREATE TABLE rows (
   id INTEGER PRIMARY KEY,
   kind TEXT NOT NULL,

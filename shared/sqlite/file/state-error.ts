@@ -20,49 +20,35 @@ export class StateError extends Error {
   }
 }
 
-interface Kind {
-  readonly code: StateErrorCode;
-  readonly advice: string;
-}
-
-const damaged: Kind = {
-  code: 'state-damaged',
-  advice:
+const advice = {
+  'state-damaged':
     'is damaged. Restore the folder from a backup, or move it away and connect the partner accounts again',
-};
-const notWritable: Kind = {
-  code: 'state-not-writable',
-  advice:
+  'state-not-writable':
     'cannot be written. Check the permissions of the folder and its files, and the free space on the disk',
-};
-const inUse: Kind = {
-  code: 'state-in-use',
-  advice: 'is locked by another process. Try again when that process has ended',
-};
+  'state-in-use': 'is locked by another process. Try again when that process has ended',
+} as const;
 
 /** By SQLite's primary result codes: https://sqlite.org/rescode.html */
-const kinds: Readonly<Record<number, Kind>> = {
-  3: notWritable, // PERM
-  5: inUse, // BUSY
-  6: inUse, // LOCKED
-  8: notWritable, // READONLY
-  10: notWritable, // IOERR
-  11: damaged, // CORRUPT
-  13: notWritable, // FULL
-  14: notWritable, // CANTOPEN
-  26: damaged, // NOTADB
+const codes: Readonly<Record<number, keyof typeof advice>> = {
+  3: 'state-not-writable', // PERM
+  5: 'state-in-use', // BUSY
+  6: 'state-in-use', // LOCKED
+  8: 'state-not-writable', // READONLY
+  10: 'state-not-writable', // IOERR
+  11: 'state-damaged', // CORRUPT
+  13: 'state-not-writable', // FULL
+  14: 'state-not-writable', // CANTOPEN
+  26: 'state-damaged', // NOTADB
 };
 
-/**
- * Converts an error of SQLite or the file system about `file` to a {@link StateError}; returns any other error
- * unchanged.
- */
+/** Converts an error of SQLite or the file system about `file` to a {@link StateError}; returns any other unchanged. */
 export function asStateError(error: unknown, file: string): unknown {
   if (!(error instanceof Error) || error instanceof StateError) return error;
   const { errcode, errstr, syscall } = error as { errcode?: number; errstr?: string; syscall?: string };
-  const kind = errcode === undefined ? syscall && notWritable : kinds[errcode & 0xff];
-  if (!kind) return error;
-  return new StateError(kind.code, `${file} ${kind.advice} (${errstr ?? error.message})`, { cause: error });
+  const code =
+    errcode === undefined ? (syscall ? ('state-not-writable' as const) : undefined) : codes[errcode & 0xff];
+  if (!code) return error;
+  return new StateError(code, `${file} ${advice[code]} (${errstr ?? error.message})`, { cause: error });
 }
 
 /** Runs `work` and converts its errors about `file` to {@link StateError}. */

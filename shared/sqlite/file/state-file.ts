@@ -21,10 +21,17 @@ export const busyTimeoutMs = 5_000;
 const checkpointPages = 4_000;
 const cacheKib = 8_192;
 
+/** A commit survives a crash of the process; connection.ts says what a power cut may lose. */
+const settings = `
+  PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=${checkpointPages};
+  PRAGMA cache_size=-${cacheKib}; PRAGMA journal_size_limit=${2 * checkpointPages * 4096};
+  -- Overwrites deleted tokens with zeros if that costs no additional write.
+  PRAGMA secure_delete=FAST;`;
+
 /**
  * Opens the state file of an embedded bridge, and creates it if it does not exist.
  *
- * The cost of the checks does not depend on the file size. They check the owner of the folder and its files
+ * The cost of the checks does not depend on the file size: they check the owner of the folder and its files
  * (private-folder.ts), that the file belongs to a bridge, its version and its length. Damage elsewhere in the file shows
  * when that part is read.
  *
@@ -43,11 +50,7 @@ export function openStateFile(dir: string): DatabaseSync {
       refuseReplaced(dir, identity);
       checkIsOurs(db, file);
       useWriteAheadLog(db);
-      // A commit survives a crash of the process; connection.ts says what a power cut may lose.
-      db.exec(`PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=${checkpointPages};`);
-      db.exec(`PRAGMA cache_size=-${cacheKib}; PRAGMA journal_size_limit=${2 * checkpointPages * 4096};`);
-      // Overwrites deleted tokens with zeros if that costs no additional write.
-      db.exec('PRAGMA secure_delete=FAST;');
+      db.exec(settings);
       migrate(db);
     });
   });
@@ -100,17 +103,19 @@ function closedUnless(db: DatabaseSync, prepare: () => void): DatabaseSync {
 }
 
 function checkIsOurs(db: DatabaseSync, file: string): void {
-  // One transaction for a consistent view, because another process may be creating the tables.
-  db.exec('BEGIN');
-  const { application_id: id } = db.prepare('PRAGMA application_id').get() as { application_id: number };
-  const version = versionOf(db);
-  const { tables } = db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number };
-  db.exec('COMMIT');
+  // One statement for a consistent view, because another process may be creating the tables.
+  const { id, version, tables } = db
+    .prepare(
+      `SELECT application_id AS id, user_version AS version, (SELECT count(*) FROM sqlite_schema) AS tables
+       FROM pragma_application_id, pragma_user_version`,
+    )
+    .get() as Record<'id' | 'version' | 'tables', number>;
   if (tables === 0 && version === 0) return;
-  if (id !== applicationId) {
-    const says = `${file} is not the state of an Advert Bridge. Choose another folder`;
-    throw new StateError('state-damaged', says);
-  }
+  if (id !== applicationId)
+    throw new StateError(
+      'state-damaged',
+      `${file} is not the state of an Advert Bridge. Choose another folder`,
+    );
   if (version <= refusedVersion) {
     throw new StateError(
       'state-older',

@@ -3,7 +3,7 @@
  * outside it (`nobody-delays-another`).
  */
 import { stopOf } from '../../../shared/domain/partner-account.ts';
-import { movedByQueue } from '../../../shared/domain/queue/message-groups.ts';
+import { movedByQueue } from '../../fakes/changed-adverts-queue.ts';
 import type { SimWorld } from '../world/sim-world.ts';
 
 export async function checkQueue({ state, history, plan, coverage }: SimWorld): Promise<void> {

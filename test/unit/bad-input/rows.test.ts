@@ -146,7 +146,9 @@ describe('rows of the state file, with junk in them', () => {
 
   it('are an error that names the secret, where it is one', async () => {
     const { state, db, close } = await opened();
-    const set = db.prepare('UPDATE token_pairs SET pair = ?');
+    const set = db.prepare(
+      "UPDATE rows SET value = json_array(json_object('version', '1', 'pair', ?)) WHERE kind = 'tokens'",
+    );
     const pair = { accessToken: marker, refreshToken: marker, scope: '', expiresAt: '', obtainedAt: '' };
     await fc.assert(
       fc.asyncProperty(nearlyRightJson(pair), async (text) => {
@@ -195,7 +197,7 @@ describe('rows of the state file, with junk in them', () => {
     const { state, db, close } = await opened();
     await state.applicationSecret.write({ clientId: new Secret('id'), clientSecret: new Secret(marker) });
     db.prepare(
-      "UPDATE documents SET text = substr(text, 1, length(text) - 2) WHERE name = 'application'",
+      "UPDATE rows SET value = json_quote(substr(value ->> '$', 1, length(value ->> '$') - 2)) WHERE name = 'application'",
     ).run();
 
     const error = await errorOf(() => state.applicationSecret.read());

@@ -23,7 +23,7 @@ function rowsOf(dir: string): { rows: Place[]; secretRows: string } {
         .map((row) => ({ table: name, row })),
     );
     const isSecret = ({ table, row }: (typeof all)[number]) =>
-      table === 'token_pairs' || (table === 'documents' && row.name === 'application');
+      table === 'rows' && (row.kind === 'tokens' || row.name === 'application');
     const textOf = ({ row }: (typeof all)[number]) => Object.values(row).join('\n');
     return {
       rows: all

@@ -6,44 +6,31 @@ import { scratchFolders } from '../../helpers/scratch-folder.ts';
 
 const folder = scratchFolders();
 
-/** A folder with a state file in it, with these modes. */
-function withModes(dirMode: number, fileMode: number): string {
-  const dir = folder();
-  writeFileSync(stateFileIn(dir), '');
-  chmodSync(stateFileIn(dir), fileMode);
-  chmodSync(dir, dirMode);
-  return dir;
-}
-
-describe.skipIf(process.platform === 'win32')('what others could have done with a state folder', () => {
+describe.skipIf(process.platform === 'win32')('exposure of a state folder to other users', () => {
   it.each([
-    [0o700, 0o600],
+    [0o700, 0o600, undefined],
     // Whoever may look into the folder cannot read the file, nor put another in its place.
-    [0o755, 0o600],
-    [0o711, 0o611],
-  ])('is nothing where the folder has mode %o and the file %o', (dirMode, fileMode) => {
-    expect(exposureOf(withModes(dirMode, fileMode))).toBeUndefined();
-  });
-
-  it.each([0o640, 0o604, 0o644])('is reading the tokens where the file has mode %o', (mode) => {
-    const dir = withModes(0o777, mode);
-    expect(exposureOf(dir)?.mend).toMatch(/connect each partner account again/);
-    expect(exposureOf(dir)?.says).toContain(stateFileIn(dir));
-  });
-
-  it.each([0o720, 0o702, 0o777])('is replacing what is in it where the folder has mode %o', (mode) => {
-    const dir = withModes(mode, 0o600);
-    expect(exposureOf(dir)?.mend).toContain(`chmod 700 ${dir}`);
-  });
-
-  it('is told of a folder that has no state yet', () => {
+    [0o755, 0o600, undefined],
+    [0o711, 0o611, undefined],
+    [0o777, 0o640, 'connect each partner account again'],
+    [0o777, 0o604, 'connect each partner account again'],
+    [0o720, 0o600, 'chmod 700'],
+    [0o702, 0o600, 'chmod 700'],
+    [0o700, undefined, undefined],
+    [0o777, undefined, 'chmod 700'],
+  ])('with modes %o and, of the file, %o: %s', (dirMode, fileMode, mend) => {
     const dir = folder();
-    expect(exposureOf(dir)).toBeUndefined();
-    chmodSync(dir, 0o777);
-    expect(exposureOf(dir)?.mend).toContain(`chmod 700 ${dir}`);
+    if (fileMode !== undefined) {
+      writeFileSync(stateFileIn(dir), '');
+      chmodSync(stateFileIn(dir), fileMode);
+    }
+    chmodSync(dir, dirMode);
+    const exposure = exposureOf(dir);
+    if (mend === undefined) expect(exposure).toBeUndefined();
+    else expect(exposure?.mend).toContain(mend);
   });
 
-  it('is nothing where there is no folder, or none that can be looked at', () => {
+  it('is none without a folder, or where it cannot be inspected', () => {
     const dir = folder();
     expect(exposureOf(path.join(dir, 'none'))).toBeUndefined();
     writeFileSync(path.join(dir, 'file'), '');

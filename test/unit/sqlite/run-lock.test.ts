@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
@@ -58,12 +58,6 @@ describe('the run lock', () => {
     expect(newRunId()).not.toBe(newRunId());
   });
 
-  it('is for its owner alone', () => {
-    const dir = folder();
-    takeRunLock(dir, info).release();
-    expect(statSync(path.join(dir, 'run.lock')).mode & 0o777).toBe(0o600);
-  });
-
   it('names the process that has it, and lets the other commands work', async () => {
     const dir = await prepared();
     const other = await child(runs, dir);
@@ -116,56 +110,36 @@ describe('the run lock', () => {
     takeRunLock(dir, info).release();
   });
 
-  it('frees what an earlier run has left, and nothing of anybody else', async () => {
-    const dir = await prepared();
-    const before = takeRunLock(dir, info);
-    const state = openEmbeddedState(dir);
-    const holder = newRunId();
-    await state.feedStates.acquire(key, { ...leaseFor(holder), leaseMs: 3_600_000 });
-    const refreshing = { holder, startedAt: 1, until: 2 };
-    await state.partnerAccounts.change('main', (account) => ({ ...account, refreshing }));
-    const connecting = await state.partnerAccounts.read('connecting');
-    before.release();
-
-    const lock = takeRunLock(dir, info);
-
-    expect(await state.partnerAccounts.read('main')).toEqual(partnerAccount());
-    expect(await state.partnerAccounts.read('connecting')).toEqual(connecting);
-    expect(await state.feedStates.acquire(key, leaseFor(newRunId()))).toHaveProperty('etag');
-    expect(() => takeRunLock(dir, info)).toThrow(
-      `another run: pid ${process.pid} since ${info.startedAt} (${info.command})`,
-    );
-    lock.release();
-    state.close();
-  });
-
-  it('held by a dry run is not taken for that of the run before, and leaves the state as it is', () => {
+  it('held by a dry run leaves the state as it is, and names the run before with that doubt', () => {
     const dir = folder();
     takeRunLock(dir, info).release();
-    const db = new DatabaseSync(stateFileIn(dir));
-    // No process has so high a number.
-    db.exec("UPDATE documents SET text = json_set(text, '$.pid', 2147483646) WHERE name = 'run'");
-    db.close();
     const before = readFileSync(stateFileIn(dir));
 
     const lock = takeRunLock(dir, 'dry-run');
 
     expect(() => takeRunLock(dir, info)).toThrow(
-      `another run: pid 2147483646 since ${info.startedAt} (${info.command}), or a dry run. Stop`,
+      `another run: pid ${process.pid} since ${info.startedAt} (${info.command}), or a dry run. Stop`,
     );
     lock.release();
     expect(readFileSync(stateFileIn(dir)).equals(before)).toBe(true);
   });
 
-  it('is told of when its holder has not said yet who it is', () => {
+  it.each([
+    [
+      'cut and without control characters, line breaks and bidi',
+      `pid 1 (a\u009b31m\u202e\nforged${'x'.repeat(5_000)}`,
+      /: pid 1 \(a\\u009b31m\\u202e\\u000aforgedx{100,200}, or a dry run\. Stop that run first$/,
+    ],
+    ['as one that is just starting while it has no name', undefined, /: one that is just starting, or a dry/],
+  ])('shows its holder %s', (_case, holder, message) => {
     const dir = folder();
     const lock = takeRunLock(dir, info);
     const db = new DatabaseSync(stateFileIn(dir));
-    db.exec('DELETE FROM documents');
+    if (holder === undefined) db.exec('DELETE FROM rows');
+    else db.prepare("UPDATE rows SET value = ? WHERE name = 'run'").run(holder);
     db.close();
-    expect(() => takeRunLock(dir, info)).toThrow(
-      'in use by another run: it is just starting, or a dry run. Stop',
-    );
+
+    expect(() => takeRunLock(dir, info)).toThrow(message);
     lock.release();
   });
 });

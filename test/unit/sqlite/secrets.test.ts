@@ -1,55 +1,25 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { createConnection } from '../../../shared/sqlite/file/connection.ts';
-import { stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
 import { openStateFile } from '../../../shared/sqlite/file/state-file.ts';
-import {
-  createApplicationSecret,
-  createDocuments,
-  createTokenVault,
-} from '../../../shared/sqlite/secrets.ts';
+import { stateOver } from '../../../shared/sqlite/state.ts';
 import { tokenPair } from '../../helpers/records.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
 
 const folder = scratchFolders();
-const pair = tokenPair({
-  accessToken: new Secret('access'),
-  refreshToken: new Secret('refresh'),
-  scope: 'v2 read write',
-  obtainedAt: 1,
-  expiresAt: 2,
-});
-/** `PRAGMA synchronous` of a commit that waits for the disk: https://sqlite.org/pragma.html#pragma_synchronous */
-const full = 2;
 
-/** The connection, and how each of its commits was made: `synchronous` as it stood when the change was. */
-function watched() {
-  const dir = folder();
-  const db = openStateFile(dir);
-  const connection = createConnection(db, stateFileIn(dir));
-  const commits: unknown[] = [];
-  const write: typeof connection.write = (change, options) =>
-    connection.write(() => {
-      commits.push(db.prepare('PRAGMA synchronous').get()?.synchronous);
-      return change();
-    }, options);
-  return { connection: { ...connection, write }, commits };
-}
+it('each change of a credential waits for the disk: the service forgot the replaced token', async () => {
+  const connection = createConnection(openStateFile(folder()), 'the file');
+  const write = vi.spyOn(connection, 'write');
+  const { vault, applicationSecret, webhooks, close } = stateOver(connection, Date);
+  const url = 'https://one.example/';
 
-describe('credentials in the state file', () => {
-  it('wait for the disk whenever they change: the service has forgotten the token that was replaced', async () => {
-    const { connection, commits } = watched();
-    const vault = createTokenVault(connection);
+  await vault.write('main', tokenPair());
+  await vault.remove('main');
+  await applicationSecret.write({ clientId: new Secret('client'), clientSecret: new Secret('hush') });
+  await webhooks.writeSecret(url, new Secret('hush'));
+  await webhooks.forget(url);
 
-    await vault.write('main', pair);
-    await vault.write('main', { ...pair, refreshToken: new Secret('newer') });
-    await vault.remove('main');
-    await createApplicationSecret(createDocuments(connection)).write({
-      clientId: new Secret('client'),
-      clientSecret: new Secret('hush'),
-    });
-
-    expect(commits).toEqual([full, full, full, full]);
-    connection.close();
-  });
+  expect(write.mock.calls.map(([, options]) => options)).toEqual(Array(5).fill({ durable: true }));
+  close();
 });

@@ -14,17 +14,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
 import { isRunning, takeRunLock } from '../../../shared/sqlite/file/run-lock.ts';
-import {
-  applicationId,
-  latestVersion,
-  migrate,
-  refusedVersion,
-  versionOf,
-} from '../../../shared/sqlite/file/schema.ts';
+import { migrate, refusedVersion, versionOf } from '../../../shared/sqlite/file/schema.ts';
 import { busyTimeoutMs, openStateFile } from '../../../shared/sqlite/file/state-file.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { childProcesses } from '../../helpers/child-process.ts';
-import { holdBridge, serviceHold } from '../../helpers/holds.ts';
 import { changedAdvert } from '../../helpers/records.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
 
@@ -75,13 +68,6 @@ describe('the state file', () => {
     }
   });
 
-  it('keeps what was written', async () => {
-    const dir = await filled();
-    const state = openEmbeddedState(dir);
-    expect(await state.queue.depth('main')).toBe(500);
-    state.close();
-  });
-
   it('of an earlier version gets the tables that came later, once, and keeps what it has', () => {
     const db = new DatabaseSync(':memory:');
     const steps = ["CREATE TABLE a (id TEXT); INSERT INTO a VALUES ('kept')", 'CREATE TABLE b (id TEXT)'];
@@ -96,28 +82,6 @@ describe('the state file', () => {
     });
     expect(versionOf(db)).toBe(refusedVersion + 2);
     db.close();
-  });
-
-  it('keeps the pause that the service asked for over a restart', async () => {
-    const dir = folder();
-    const before = openEmbeddedState(dir);
-    const hold = serviceHold('service', 5_000_000);
-    await holdBridge(before.budgetStore, hold);
-    before.close();
-
-    const after = openEmbeddedState(dir);
-    expect(await after.budgetStore.read()).toMatchObject({ holds: [hold] });
-    after.close();
-  });
-
-  it('can be opened by several at once', async () => {
-    const dir = folder();
-    const [first, second] = [openEmbeddedState(dir), openEmbeddedState(dir)];
-    await Promise.all([first.settings.write('a', '1'), second.settings.write('b', '2')]);
-    expect(await first.settings.read('b')).toBe('2');
-    expect(await second.settings.read('a')).toBe('1');
-    first.close();
-    second.close();
   });
 
   it('is made once when processes come at the same time', async () => {
@@ -164,14 +128,6 @@ describe('a connection to the state file', () => {
     expect(pragma('busy_timeout')).toBe(busyTimeoutMs);
     db.close();
   });
-
-  it('says whose file it is, and of which version', () => {
-    const db = openStateFile(folder());
-    const { application_id: id } = db.prepare('PRAGMA application_id').get() ?? {};
-    const { user_version: version } = db.prepare('PRAGMA user_version').get() ?? {};
-    expect([id, version]).toEqual([applicationId, latestVersion]);
-    db.close();
-  });
 });
 
 describe('a state file that cannot be used', () => {
@@ -213,33 +169,19 @@ describe('a state file that cannot be used', () => {
     state.close();
   });
 
-  it('is not taken for ours when it is some other SQLite file', () => {
-    const dir = folder();
-    const other = new DatabaseSync(stateFileIn(dir));
-    other.exec('CREATE TABLE recipes (name TEXT)');
-    other.close();
-    const before = readFileSync(stateFileIn(dir));
-    expect(opening(dir)).toThrow(/is not the state of an Advert Bridge/);
-    expect(readFileSync(stateFileIn(dir)).equals(before)).toBe(true);
-  });
-
-  it('is left to the newer bridge that wrote it', async () => {
+  it.each([
+    ['damaged', 'of something else', 'PRAGMA application_id = 7', /is not the state of an Advert Bridge/],
+    ['newer', 'of a newer bridge', 'PRAGMA user_version = 99', /its version is 99/],
+    ['older', 'of release 0.1', 'PRAGMA user_version = 1', /was written by Advert Bridge 0\.1 or 0\.2/],
+    ['older', 'of release 0.2', 'PRAGMA user_version = 2', /was written by Advert Bridge 0\.1 or 0\.2/],
+  ])('is refused as %s, unchanged, when it is that %s', async (code, _of, change, message) => {
     const dir = await filled();
     const db = new DatabaseSync(stateFileIn(dir));
-    db.exec('PRAGMA user_version = 99');
-    db.close();
-    expect(opening(dir)).toThrow(expect.objectContaining({ code: 'state-newer' }));
-    expect(opening(dir)).toThrow(/its version is 99/);
-  });
-
-  it.each([1, 2])('is refused, unchanged, when release 0.%i wrote it', async (version) => {
-    const dir = await filled();
-    const db = new DatabaseSync(stateFileIn(dir));
-    db.exec(`PRAGMA user_version = ${version}`);
+    db.exec(change);
     db.close();
     const before = readFileSync(stateFileIn(dir));
-    expect(opening(dir)).toThrow(expect.objectContaining({ code: 'state-older' }));
-    expect(opening(dir)).toThrow(/was written by Advert Bridge 0\.1 or 0\.2/);
+    expect(opening(dir)).toThrow(expect.objectContaining({ code: `state-${code}` }));
+    expect(opening(dir)).toThrow(message);
     expect(readFileSync(stateFileIn(dir)).equals(before)).toBe(true);
   });
 
@@ -252,21 +194,17 @@ describe('a state file that cannot be used', () => {
 
   const notWritable = expect.objectContaining({ name: 'StateError', code: 'state-not-writable' });
 
-  it('says so when the folder cannot be made', () => {
+  it('says so when a file is in the place of a folder, or a folder in that of the file', () => {
     const dir = folder();
     writeFileSync(path.join(dir, 'file'), '');
     expect(opening(path.join(dir, 'file', 'state'))).toThrow(notWritable);
     expect(opening(path.join(dir, 'file'))).toThrow(notWritable);
+    mkdirSync(stateFileIn(dir));
+    expect(opening(dir)).toThrow(notWritable);
   });
 
   it.skipIf(!existsSync('/proc/self'))('says so where the system makes no folders', () => {
     expect(opening('/proc/advert-bridge/state')).toThrow(notWritable);
-  });
-
-  it('says so when there is a folder in its place', () => {
-    const dir = folder();
-    mkdirSync(stateFileIn(dir));
-    expect(opening(dir)).toThrow(notWritable);
   });
 
   it.skipIf(process.getuid?.() === 0)('says so when the folder is read-only', () => {

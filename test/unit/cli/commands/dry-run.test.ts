@@ -24,19 +24,20 @@ function filesIn(dir: string): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, hashOf(name)]));
 }
 
-/** Every table of the state; without `token_pairs` and the accounts' versions where a token may have been refreshed. */
+/** Every table of the state; without the tokens and the accounts' versions where a token may have been refreshed. */
 function tablesIn(dir: string): Record<string, unknown> {
   const db = new DatabaseSync(path.join(dir, 'bridge.db'), { readOnly: true });
   const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all() as {
     name: string;
   }[];
   const rows = tables
-    .filter(({ name }) => name !== 'token_pairs' && name !== 'sqlite_sequence')
+    .filter(({ name }) => name !== 'sqlite_sequence')
     .map(({ name }) => [
       name,
       db
         .prepare(`SELECT * FROM ${name}`)
         .all()
+        .filter(({ kind }) => kind !== 'tokens')
         .map(({ version: _version, etag: _etag, ...row }) => row),
     ]);
   db.close();
@@ -138,7 +139,7 @@ describe('run --dry-run', () => {
 
 function pairsIn(dir: string): unknown {
   const db = new DatabaseSync(path.join(dir, 'bridge.db'), { readOnly: true });
-  const pairs = db.prepare('SELECT pair FROM token_pairs').all();
+  const pairs = db.prepare("SELECT value FROM rows WHERE kind = 'tokens'").all();
   db.close();
   return pairs;
 }

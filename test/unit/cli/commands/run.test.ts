@@ -80,7 +80,7 @@ describe('run', () => {
   it('says that the application is missing, or is not of its shape', async () => {
     const { dir, runUntilIdle } = await startConnected();
     const db = new DatabaseSync(path.join(dir, 'bridge.db'));
-    db.prepare("UPDATE documents SET text = ? WHERE name = 'application'").run(
+    db.prepare("UPDATE rows SET value = json_quote(?) WHERE kind = 'document' AND name = 'application'").run(
       '{"clientId":"a","clientSecret":"hunter',
     );
     db.close();

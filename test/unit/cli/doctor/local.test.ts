@@ -147,7 +147,7 @@ const planted: readonly [is: string, found: string, plant: Plant, mend: RegExp |
   [
     'no base URL',
     'application fault',
-    (local) => sql(local, "DELETE FROM documents WHERE name = 'setting/base-url'"),
+    (local) => sql(local, "DELETE FROM rows WHERE name = 'setting/base-url'"),
     begin,
   ],
   [
@@ -180,7 +180,12 @@ const planted: readonly [is: string, found: string, plant: Plant, mend: RegExp |
     (local) => changeAccount(local, (account) => ({ ...account, ...stopped('refresh-token-rejected') })),
     connectAgain,
   ],
-  ['no token pair', 'tokens fault', (local) => sql(local, 'DELETE FROM token_pairs'), connectAgain],
+  [
+    'no token pair',
+    'tokens fault',
+    (local) => sql(local, "DELETE FROM rows WHERE kind = 'tokens'"),
+    connectAgain,
+  ],
   [
     'a token of too small a scope',
     'tokens warning',
