@@ -21,18 +21,16 @@ export function applicationSecretSuite(
     let text: string | undefined;
     const subject = subjects(() => make(text));
 
-    it('gives the credentials', async () => {
-      text = '{"clientId":"id-1","clientSecret":"hidden-one"}';
-      const { clientId, clientSecret } = await (await subject()).applicationSecret.read();
-      expect([clientId.reveal(), clientSecret.reveal()]).toEqual(['id-1', 'hidden-one']);
-    });
-
-    it('gives the credentials that were written last', async () => {
+    it('returns the credentials that were stored last', async () => {
       text = '{"clientId":"id-1","clientSecret":"hidden-one"}';
       const { applicationSecret } = await subject();
+      const read = async () => {
+        const { clientId, clientSecret } = await applicationSecret.read();
+        return [clientId.reveal(), clientSecret.reveal()];
+      };
+      expect(await read()).toEqual(['id-1', 'hidden-one']);
       await applicationSecret.write({ clientId: new Secret('id-2'), clientSecret: new Secret('hush') });
-      const { clientId, clientSecret } = await applicationSecret.read();
-      expect([clientId.reveal(), clientSecret.reveal()]).toEqual(['id-2', 'hush']);
+      expect(await read()).toEqual(['id-2', 'hush']);
     });
 
     it.each([
@@ -40,7 +38,7 @@ export function applicationSecretSuite(
       ['it is cut off', '{"clientId":"id-1","clientSecret":"hidden-one'],
       ['a field is missing', '{"clientId":"hidden-one"}'],
       ['a field is blank', '{"clientId":"id-1","clientSecret":" "}'],
-    ])('says that it is wrong when %s, without showing it', async (_, stored) => {
+    ])('names the secret when %s, without showing it', async (_, stored) => {
       text = stored;
       const { applicationSecret } = await subject();
       const fault = await applicationSecret.read().catch((error: unknown) => error);

@@ -4,8 +4,6 @@ import { afterEach } from 'vitest';
 export interface Capabilities {
   /** The tests control the clock. Otherwise, tests that need the passing of time are skipped. */
   readonly controlsTime: boolean;
-  /** The books are exact after every operation: counting is one transaction with what is counted. */
-  readonly countsOnAcceptance: boolean;
   /** Like SQS, accepts a key once within five minutes. */
   readonly deduplicates: boolean;
 }

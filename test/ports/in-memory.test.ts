@@ -11,7 +11,6 @@ import { tokenVaultSuite } from './token-vault.suite.ts';
 import { waitingMessagesSuite } from './waiting-messages.suite.ts';
 
 const name = 'in memory';
-const exact = { controlsTime: true, countsOnAcceptance: true, deduplicates: true };
 
 async function make() {
   const clock = createManualClock();
@@ -20,9 +19,9 @@ async function make() {
 }
 
 storeSuite(name, async () => ({ store: createInMemoryStore() }));
-changedAdvertsQueueSuite(name, exact, make);
+changedAdvertsQueueSuite(name, { controlsTime: true, deduplicates: true }, make);
 asideSuite(name, make);
-waitingMessagesSuite(name, { seesQueue: true }, make);
-booksSuite(name, exact, make);
+waitingMessagesSuite(name, make);
+booksSuite(name, make);
 tokenVaultSuite(name, make);
 applicationSecretSuite(name, async (text) => ({ applicationSecret: createInMemoryApplicationSecret(text) }));

@@ -14,7 +14,6 @@ import { tokenVaultSuite } from './token-vault.suite.ts';
 import { waitingMessagesSuite } from './waiting-messages.suite.ts';
 
 const name = 'sqlite';
-const exact = { controlsTime: true, countsOnAcceptance: true, deduplicates: false };
 
 async function make() {
   const dir = mkdtempSync(path.join(tmpdir(), 'bridge-'));
@@ -48,10 +47,10 @@ function change(dir: string, sql: string, ...values: string[]): void {
 }
 
 storeSuite(name, make);
-changedAdvertsQueueSuite(name, exact, make);
+changedAdvertsQueueSuite(name, { controlsTime: true, deduplicates: false }, make);
 asideSuite(name, make);
-waitingMessagesSuite(name, { seesQueue: true }, make);
-booksSuite(name, exact, make);
+waitingMessagesSuite(name, make);
+booksSuite(name, make);
 tokenVaultSuite(name, make);
 applicationSecretSuite(name, async (text) => {
   const state = await make();

@@ -4,7 +4,7 @@ import { anObserver } from '../helpers/aws/fixtures.ts';
 import { sqsInbox } from '../helpers/aws/sqs-inbox.ts';
 
 /** Time is the emulator's own, and counting is another table's business: what needs either is shown elsewhere. */
-export const sqsCapabilities = { controlsTime: false, countsOnAcceptance: false, deduplicates: true };
+export const sqsCapabilities = { controlsTime: false, deduplicates: true };
 
 /**
  * The SQS queue for the suite of the changed adverts' queue.

@@ -8,11 +8,11 @@ import { sqsCapabilities, sqsQueue } from './sqs-queue.ts';
  * mapping does; fauxqs only the first.
  */
 const needsGroupsTogether = new Set([
-  'hands out the messages of one advert together, oldest first, with rising positions',
-  'hands out no more of an advert than was asked for',
+  'delivers the messages of one advert together, oldest first, with rising positions',
+  'delivers no more of an advert than asked for',
   'takes at most so many adverts, the one waiting longest first',
-  'counts what waits for one partner account, what is in flight included',
-  'hands out again at once what goes back without a delay, counted and at a greater position',
+  'counts what waits for one partner account, messages in flight included',
+  'delivers a message again at once after a retry without a delay, at a greater position',
 ]);
 
 let sqs: Awaited<ReturnType<typeof startSqs>>;

@@ -11,10 +11,7 @@ export interface TokenVaultSubject extends Cleaned {
   readonly edit: (partnerAccount: string, text: string) => unknown;
 }
 
-const second = tokenPair({
-  accessToken: new Secret('access-2'),
-  refreshToken: new Secret('refresh-2'),
-});
+const second = tokenPair({ accessToken: new Secret('access-2'), refreshToken: new Secret('refresh-2') });
 
 /** Conformance tests for every vault of token pairs. */
 export function tokenVaultSuite(name: string, make: () => Promise<TokenVaultSubject>): void {
@@ -27,21 +24,16 @@ export function tokenVaultSuite(name: string, make: () => Promise<TokenVaultSubj
       await vault.remove('main');
     });
 
-    it('gives back the pair with its version', async () => {
+    it('makes each written pair the current one, under a version of its own', async () => {
       const { vault } = await subject();
-      const version = await vault.write('main', tokenPair());
-      const read = await vault.read('main');
-      expect(read?.version).toBe(version);
-      expect(revealed(read?.pair)).toEqual(revealed(tokenPair()));
-    });
-
-    it('makes each pair written the current one, under a version of its own', async () => {
-      const { vault } = await subject();
-      const versions = [await vault.write('main', tokenPair()), await vault.write('main', second)];
-      expect(new Set(versions).size).toBe(2);
-      const read = await vault.read('main');
-      expect(read?.version).toBe(versions[1]);
-      expect(revealed(read?.pair)).toEqual(revealed(second));
+      const versions: string[] = [];
+      for (const pair of [tokenPair(), second, second]) {
+        versions.push(await vault.write('main', pair));
+        const read = await vault.read('main');
+        expect(read?.version).toBe(versions.at(-1));
+        expect(revealed(read?.pair)).toEqual(revealed(pair));
+      }
+      expect(new Set(versions).size).toBe(3);
     });
 
     it('still shows the version before the latest, and none that was never written', async () => {
@@ -52,13 +44,6 @@ export function tokenVaultSuite(name: string, make: () => Promise<TokenVaultSubj
       expect(await vault.read('main', next)).toMatchObject({ version: next, pair: { follows: version } });
       expect(await vault.read('main', '00000000-0000-4000-8000-000000000000')).toBeUndefined();
       expect(await vault.read('other', version)).toBeUndefined();
-      await vault.remove('main');
-      expect(await vault.read('main', next)).toBeUndefined();
-    });
-
-    it('gives the same pair another version when it is written again', async () => {
-      const { vault } = await subject();
-      expect(await vault.write('main', tokenPair())).not.toBe(await vault.write('main', tokenPair()));
     });
 
     it('has nothing after a removal, and never a version of before', async () => {
@@ -67,6 +52,7 @@ export function tokenVaultSuite(name: string, make: () => Promise<TokenVaultSubj
       await vault.write('other', second);
       await vault.remove('main');
       expect(await vault.read('main')).toBeUndefined();
+      expect(await vault.read('main', version)).toBeUndefined();
       expect(revealed((await vault.read('other'))?.pair)).toEqual(revealed(second));
       expect(await vault.write('main', second)).not.toBe(version);
       expect(revealed((await vault.read('main'))?.pair)).toEqual(revealed(second));
@@ -80,16 +66,14 @@ export function tokenVaultSuite(name: string, make: () => Promise<TokenVaultSubj
       ],
       ['of another shape', '["hidden-one"]'],
       ['empty', ''],
-    ])('says that a secret is wrong when it is %s, without showing it or touching it', async (_, text) => {
+    ])('names a secret that is %s, without showing it', async (_, text) => {
       const { vault, edit } = await subject();
       await vault.write('main', tokenPair());
       await edit('main', text);
-      for (const _again of [1, 2]) {
-        const fault = await vault.read('main').catch((error: unknown) => error);
-        expect(fault).toMatchObject({ name: 'ShapeError', code: 'wrong-shape' });
-        expect(String(fault)).toContain('advert-bridge/partner-accounts/main');
-        expect(inspect(fault)).not.toContain('hidden-one');
-      }
+      const fault = await vault.read('main').catch((error: unknown) => error);
+      expect(fault).toMatchObject({ name: 'ShapeError', code: 'wrong-shape' });
+      expect(String(fault)).toContain('advert-bridge/partner-accounts/main');
+      expect(inspect(fault)).not.toContain('hidden-one');
       await vault.write('main', second);
       expect(revealed((await vault.read('main'))?.pair)).toEqual(revealed(second));
     });

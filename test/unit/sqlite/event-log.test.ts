@@ -8,6 +8,7 @@ const folder = scratchFolders();
 const one = 'https://one.example/';
 const two = 'https://two.example/';
 const generation = 1_763_640_000;
+const hourMs = 3_600_000;
 
 /** An event as it is published, as far as the log reads it. */
 const envelope = (advertId: string, sequence = 1): string =>
@@ -23,37 +24,32 @@ function make() {
   const { eventLog: log, webhooks } = state;
   return {
     ...{ clock, dir, state, log, webhooks },
+    append: (...adverts: string[]) => Promise.all(adverts.map((advert) => log.append(envelope(advert)))),
     urls: () => webhooks.list().map(({ url }) => url),
     of: (url: string) => webhooks.list().find((webhook) => webhook.url === url),
   };
 }
 
-const hourMs = 3_600_000;
-const numbersOf = (events: readonly { readonly number: number }[]) => events.map(({ number }) => number);
-
 describe('the event log', () => {
-  it('is read by each reader from its own position, which a new one has at the end', async () => {
-    const { log } = make();
-    await log.append(envelope('1'));
+  it('is read by each reader from its own position, also when the file is reopened', async () => {
+    const { log, append, state, dir } = make();
+    await append('1');
+    // A new reader begins at the end.
     expect(await log.begin(one)).toBe(1);
-    await log.append(envelope('2'));
+    await append('2');
     expect(await log.begin(two)).toBe(2);
-    await log.append(envelope('3'));
+    await append('3');
 
     await log.advance(one, 2);
-
-    expect(log.after(log.position(one) ?? 0, one)).toEqual([{ number: 3, envelope: envelope('3') }]);
-    expect([log.unread(one).waiting, log.unread(two).waiting]).toEqual([1, 1]);
-    expect(await log.begin(one)).toBe(2);
-    expect(log.unread('nobody')).toEqual({ waiting: 0 });
-  });
-
-  it('moves no position back', async () => {
-    const { log } = make();
-    await log.append(envelope('1'));
-    await log.begin(one);
+    // No position moves back.
     await log.advance(one, 0);
-    expect(log.position(one)).toBe(1);
+    state.close();
+
+    const { eventLog: again, close } = openEmbeddedState(dir);
+    expect(await again.begin(one)).toBe(2);
+    expect(again.after(again.position(one) ?? 0, one)).toEqual([{ number: 3, envelope: envelope('3') }]);
+    expect([one, two, 'nobody'].map((reader) => again.unread(reader).waiting)).toEqual([1, 1, 0]);
+    close();
   });
 
   it('keeps what a reader has not read, until it is too old for it', async () => {
@@ -76,28 +72,45 @@ describe('the event log', () => {
     expect(log.ends().first).toBeGreaterThan(12_000);
   });
 
-  it('still has its events and positions when the file is opened again', async () => {
-    const { log, state, dir, clock } = make();
+  it('appends the latest event of every advert of a generation for one reader', async () => {
+    const { log, state } = make();
+    const { advertHistories } = state;
+    const write = (advertId: string, text: string | undefined, change = {}) =>
+      advertHistories.write(
+        { ...{ partnerAccount: 'main', generation, feed: 'adverts', advertId }, ...change } as const,
+        {
+          ...{ sequence: 1, status: 'active', pending: false, etag: 'absent' },
+          ...(text && { envelope: text }),
+        },
+      );
+    const ids = Array.from({ length: 1_001 }, (_, index) => String(10_000 + index));
+    await Promise.all(ids.map((id) => write(id, envelope(id))));
+    // Not meant: one without an event, and those of other generations and accounts.
+    await write('1', undefined);
+    await write('2', envelope('2'), { generation: generation + 1 });
+    await write('3', envelope('3'), { partnerAccount: 'main2' });
     await log.begin(one);
-    await log.append(envelope('1'));
-    state.close();
+    await log.begin(two);
 
-    const again = openEmbeddedState(dir, { clock });
-    expect(again.eventLog.after(again.eventLog.position(one) ?? -1, one)).toEqual([
-      { number: 1, envelope: envelope('1') },
-    ]);
-    again.close();
+    const history = `main/${generation}`;
+    const first = await log.appendLatest(one, history);
+    expect(first).toEqual({ after: `${history}/10998`, added: 999 });
+    const second = await log.appendLatest(one, history, first?.after);
+    expect(second).toEqual({ after: `${history}/11000`, added: 2 });
+    expect(await log.appendLatest(one, history, second?.after)).toBeUndefined();
+    expect([log.unread(one).waiting, log.unread(two).waiting]).toEqual([1_001, 0]);
+    expect([log.after(0, one).length, log.after(0, two).length, log.after(0).length]).toEqual([500, 0, 0]);
+    const pages = [await advertHistories.page({ partnerAccount: 'main', generation })];
+    pages.push(await advertHistories.page({ partnerAccount: 'main', generation }, pages[0]?.next));
+    expect(pages.flatMap(({ envelopes }) => envelopes)).toEqual(ids.map((id) => envelope(id)));
   });
 });
 
 describe('the webhooks', () => {
   it('have none at first', async () => {
     const { webhooks, urls } = make();
-    expect(urls()).toEqual([]);
-    expect(webhooks.next(one, 10)).toEqual([]);
-    expect(webhooks.signing(one)).toBeUndefined();
-    expect(await webhooks.giveUp(one, Date.now())).toBe(0);
-    expect(await webhooks.forget(one)).toBe(0);
+    expect([urls(), webhooks.next(one, 10), webhooks.signing(one)]).toEqual([[], [], undefined]);
+    expect([await webhooks.giveUp(one, Date.now()), await webhooks.forget(one)]).toEqual([0, 0]);
   });
 
   const subject = 'advert-bridge/main/advert/7';
@@ -113,15 +126,12 @@ describe('the webhooks', () => {
       webhooks.settle(one, { trouble, unsent: { number, subject, attempts, dueAt } });
     const arrive = (number: number) =>
       webhooks.settle(one, { trouble: undefined, sent: { number, subject } });
-    return { ...made, fail, arrive, next: () => numbersOf(webhooks.next(one, 10)) };
+    return { ...made, fail, arrive, next: () => webhooks.next(one, 10).map(({ number }) => number) };
   }
 
-  it.each([
-    ['before', [2, 1]],
-    ['after', [1, 2]],
-  ])(
-    'keep unsent events of a subject in order, also when the later one is stored %s',
-    async (_when, order) => {
+  it.each([[[2, 1]], [[1, 2]]])(
+    'keep unsent events of a subject in order when they are stored in the order %o',
+    async (order) => {
       const { webhooks, log, fail, arrive, next, of } = await withEvents();
       await Promise.all(order.map((number) => fail(number, 1_000, number === 1 ? 2 : 0)));
       await log.advance(one, 2);
@@ -130,14 +140,12 @@ describe('the webhooks', () => {
         { number: 1, subject, envelope: envelope('7', 1), attempts: 2, dueAt: 1_000 },
       ]);
       expect(of(one)).toMatchObject({ waiting: 3, trouble });
-      expect([1, 3].map((number) => webhooks.unsentOf(one, { subject, number }))).toEqual([
-        'itself',
-        'others',
-      ]);
+      const unsentOf = (number: number) => webhooks.unsentOf(one, { subject, number });
+      expect([unsentOf(1), unsentOf(3)]).toEqual(['itself', 'others']);
       await arrive(1);
       expect(next()).toEqual([2]);
       await arrive(2);
-      expect(webhooks.unsentOf(one, { subject, number: 3 })).toBe('none');
+      expect(unsentOf(3)).toBe('none');
       expect(of(one)).toEqual({ url: one, givenUp: 0, waiting: 1, oldest: expect.any(Number) });
     },
   );
@@ -152,7 +160,6 @@ describe('the webhooks', () => {
     expect(await webhooks.giveUp(one, clock.now() - hourMs / 2)).toBe(3);
 
     expect(next()).toEqual([4]);
-    expect(of(one)).toMatchObject({ givenUp: 3, waiting: 1 });
     // The attempt for an event that was given up was still under way.
     await fail(1, clock.now());
     expect(of(one)).toMatchObject({ givenUp: 3, waiting: 1 });
@@ -165,110 +172,41 @@ describe('the webhooks', () => {
     expect(webhooks.next(one, 10)).toMatchObject([{ number: 1, dueAt: 0 }]);
   });
 
-  it('keeps a secret for each webhook, replaces it, and forgets it with what waits', async () => {
-    const { log, webhooks, urls } = make();
+  it('are forgotten with their secrets and what waits, also by an attempt under way', async () => {
+    const { log, webhooks, urls, append } = make();
     await webhooks.writeSecret(one, new Secret('first'));
-    await webhooks.writeSecret(one, new Secret('second'));
     await log.begin(one);
     await log.begin(two);
-    await log.append(envelope('1'));
-    await log.append(envelope('2'));
-    // The previous secret no longer signs, because it was not requested.
-    expect(webhooks.signing(one)?.secrets.map((secret) => secret.reveal())).toEqual(['second']);
+    await append('1', '2');
     expect(webhooks.signing(two)).toBeUndefined();
     expect(urls()).toEqual([one, two]);
 
     expect(await webhooks.forget(one)).toBe(2);
+    await webhooks.settle(one, { trouble, unsent: { number: 1, subject, attempts: 1, dueAt: 0 } });
+    await log.advance(one, 2);
 
     expect(webhooks.signing(one)).toBeUndefined();
     expect(urls()).toEqual([two]);
     expect(log.unread(two).waiting).toBe(2);
   });
 
-  it('keeps the secret before on demand, and a format', async () => {
+  it('sign with the newest secret, and with the one before on demand, in a format', async () => {
     const { webhooks } = make();
+    const write = async (secret: string, keepOld?: boolean) => {
+      await webhooks.writeSecret(one, new Secret(secret), keepOld === undefined ? {} : { keepOld });
+      return stored();
+    };
     const stored = () => webhooks.signing(one)?.secrets.map((secret) => secret.reveal());
-    await webhooks.writeSecret(one, new Secret('first'), { keepOld: true });
-    expect(stored()).toEqual(['first']);
-    await webhooks.writeSecret(one, new Secret('second'), { keepOld: true });
-    expect(stored()).toEqual(['second', 'first']);
-    await webhooks.writeSecret(one, new Secret('second'), { keepOld: true });
-    expect(stored()).toEqual(['second']);
-    await webhooks.writeSecret(one, new Secret('third'), { keepOld: true });
+    expect(await write('first', true)).toEqual(['first']);
+    expect(await write('second', true)).toEqual(['second', 'first']);
+    expect(await write('second', true)).toEqual(['second']);
+    expect(await write('third', true)).toEqual(['third', 'second']);
     await webhooks.dropOldSecret(one);
     expect(stored()).toEqual(['third']);
+    expect(await write('fourth')).toEqual(['fourth']);
 
     expect(webhooks.signing(one)?.format).toBe('event');
     await webhooks.writeFormat(one, 'cloudevents');
     expect(webhooks.signing(one)).toMatchObject({ format: 'cloudevents' });
-  });
-});
-
-describe('the latest event of every advert', () => {
-  const key = (advertId: string, change = {}) => ({
-    partnerAccount: 'main',
-    generation,
-    feed: 'adverts' as const,
-    advertId,
-    ...change,
-  });
-  const row = (text?: string) => ({
-    sequence: 1,
-    status: 'active',
-    pending: false,
-    etag: 'absent',
-    ...(text === undefined ? {} : { envelope: text }),
-  });
-
-  async function withHistories(count: number) {
-    const made = make();
-    const { advertHistories } = made.state;
-    const ids = Array.from({ length: count }, (_, index) => String(10_000 + index));
-    await Promise.all(ids.map((id) => advertHistories.write(key(id), row(envelope(id)))));
-    // Not meant: one without an event, and those of other generations and accounts.
-    await advertHistories.write(key('1'), row());
-    await advertHistories.write(key('2', { generation: generation + 1 }), row(envelope('2')));
-    await advertHistories.write(key('3', { partnerAccount: 'main2' }), row(envelope('3')));
-    return { ...made, advertHistories, ids };
-  }
-
-  it('is appended for one reader, a thousand adverts at a time', async () => {
-    const { log } = await withHistories(1_001);
-    await log.begin(one);
-    await log.begin(two);
-    const first = await log.appendLatest(one, `main/${generation}`);
-    expect(first).toEqual({ after: `main/${generation}/10998`, added: 999 });
-    const second = await log.appendLatest(one, `main/${generation}`, first?.after);
-    expect(second).toEqual({ after: `main/${generation}/11000`, added: 2 });
-    expect(await log.appendLatest(one, `main/${generation}`, second?.after)).toBeUndefined();
-    expect([log.unread(one).waiting, log.unread(two).waiting]).toEqual([1_001, 0]);
-    expect([log.after(0, one).length, log.after(0, two).length, log.after(0).length]).toEqual([500, 0, 0]);
-  });
-
-  it('is read a thousand adverts at a time, in order', async () => {
-    const { advertHistories, ids } = await withHistories(1_001);
-    const history = { partnerAccount: 'main', generation };
-    const first = await advertHistories.page(history);
-    const second = await advertHistories.page(history, first.next);
-    expect([first.envelopes.length, second.envelopes.length, second.next]).toEqual([999, 2, undefined]);
-    expect([...first.envelopes, ...second.envelopes]).toEqual(ids.map((id) => envelope(id)));
-  });
-});
-
-describe('forgetting the histories of a partner account', () => {
-  it('forgets thousands, one portion after another', async () => {
-    const { state } = make();
-    const { advertHistories } = state;
-    const row = { sequence: 1, status: null, pending: false, etag: 'absent', envelope: '{}' };
-    await Promise.all(
-      Array.from({ length: 2_001 }, (_, index) =>
-        advertHistories.write(
-          { partnerAccount: 'main', generation, feed: 'adverts', advertId: String(index) },
-          row,
-        ),
-      ),
-    );
-    await advertHistories.remove('main', generation);
-    expect((await advertHistories.page({ partnerAccount: 'main', generation })).advertIds).toEqual([]);
   });
 });
