@@ -49,7 +49,7 @@ export function rowAside({ delivery, verdict }: Settlement): RowAside | undefine
 }
 
 /** The key of a message is the same for each of its dead letters. An account's name begins with no hyphen. */
-export function rowOfDeadLetter(value: DeadLetter): RowAside {
+function rowOfDeadLetter(value: DeadLetter): RowAside {
   const { partnerAccount, advertId, fault, reason, message } = value;
   const identity = message?.key ?? JSON.stringify([advertId, fault, reason]);
   const hash = createHash('sha256').update(identity).digest('hex').slice(0, 16);

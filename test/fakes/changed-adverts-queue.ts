@@ -29,7 +29,7 @@ const dedupWindowMs = 5 * 60_000;
 export const movedByQueue = 'moved-by-queue';
 
 /** The dead letter that a queue other than SQS writes when it dead-letters a message itself. */
-export const movedLetter = (message: ChangedAdvert | null, receives: number, nowMs: number): DeadLetter => ({
+const movedLetter = (message: ChangedAdvert | null, receives: number, nowMs: number): DeadLetter => ({
   partnerAccount: message?.partnerAccount ?? null,
   advertId: message && objectKeyOf(message),
   fault: movedByQueue,
