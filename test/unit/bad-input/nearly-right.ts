@@ -36,39 +36,32 @@ function placesIn(value: unknown, at: Path = []): Path[] {
   return Object.keys(value).flatMap((key) => [[...at, key], ...placesIn(value[key], [...at, key])]);
 }
 
-type Change =
-  | { readonly kind: 'drop' | 'rename' | 'as-text' | 'wrap' }
-  | { readonly kind: 'replace' | 'add'; readonly value: unknown };
+const kinds = ['drop', 'rename', 'as-text', 'wrap', 'replace', 'replace', 'add'] as const;
+interface Change {
+  readonly kind: (typeof kinds)[number];
+  readonly value: unknown;
+}
 
-const change: fc.Arbitrary<Change> = fc.oneof(
-  fc.record({
-    kind: fc.constantFrom('drop' as const, 'rename' as const, 'as-text' as const, 'wrap' as const),
-  }),
-  fc.record({
-    kind: fc.constantFrom('replace' as const, 'replace' as const, 'add' as const),
-    value: oddValue,
-  }),
-);
-
-function changed(root: unknown, path: Path, what: Change): unknown {
+function changed(root: unknown, path: Path, { kind, value }: Change): unknown {
   const copy = structuredClone(root);
   const last = path.at(-1);
   const parent = path.slice(0, -1).reduce<unknown>((at, key) => (isFields(at) ? at[key] : undefined), copy);
   if (last === undefined || !isFields(parent)) return copy;
   const before = parent[last];
-  if (what.kind === 'drop' || what.kind === 'rename') delete parent[last];
-  if (what.kind === 'rename') parent[`${last}_`] = before ?? null;
-  if (what.kind === 'as-text')
+  if (kind === 'drop' || kind === 'rename') delete parent[last];
+  if (kind === 'rename') parent[`${last}_`] = before ?? null;
+  if (kind === 'as-text')
     parent[last] = typeof before === 'string' ? before.length : (JSON.stringify(before) ?? null);
-  if (what.kind === 'wrap') parent[last] = [before ?? null];
-  if (what.kind === 'replace') parent[last] = what.value;
-  if (what.kind === 'add') parent[`${last}2`] = what.value;
+  if (kind === 'wrap') parent[last] = [before ?? null];
+  if (kind === 'replace') parent[last] = value;
+  if (kind === 'add') parent[`${last}2`] = value;
   return copy;
 }
 
 /** `right` with one to three places changed, or something else altogether. */
 export function nearlyRight(right: unknown): fc.Arbitrary<unknown> {
   const places = placesIn(right);
+  const change = fc.record({ kind: fc.constantFrom(...kinds), value: oddValue });
   const changes = fc.array(fc.record({ place: fc.nat(), what: change }), { minLength: 1, maxLength: 3 });
   const mutated = changes.map((all) =>
     all.reduce<unknown>((value, { place, what }) => {
@@ -93,6 +86,10 @@ export function nearlyRightJson(right: unknown): fc.Arbitrary<string> {
     { weight: 1, arbitrary: fc.oneof(fc.string({ unit: 'binary' }), fc.json()) },
   );
 }
+
+/** Some of these fields. */
+export const recordOf = (names: readonly string[], value: fc.Arbitrary<unknown>) =>
+  fc.record(Object.fromEntries(names.map((name) => [name, value])), { requiredKeys: [] });
 
 /** The error that `work` ends in; undefined when it ends well. */
 export async function errorOf(work: () => unknown): Promise<unknown> {

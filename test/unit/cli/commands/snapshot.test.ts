@@ -5,7 +5,7 @@ import type { Table } from '../../../../shared/aws/store.ts';
 import { createStore } from '../../../../shared/aws/store.ts';
 import { outputs } from '../../../../shared/contract/names.ts';
 import { advertEvent } from '../../../../shared/domain/advert-event.ts';
-import { createAdvertHistories } from '../../../../shared/state/advert-histories.ts';
+import { type AdvertRow, createAdvertHistories } from '../../../../shared/state/advert-histories.ts';
 import { createPartnerAccounts } from '../../../../shared/state/partner-accounts.ts';
 import { startDynamo, startSqs } from '../../../helpers/aws/emulators.ts';
 import { mockClient } from '../../../helpers/aws/mock-client.ts';
@@ -13,7 +13,7 @@ import { describedStack } from '../../../helpers/aws/stack-outputs.ts';
 import { stubAws } from '../../../helpers/aws/stub-aws.ts';
 import { changedAdvert, partnerAccount } from '../../../helpers/records.ts';
 import { startWebhook } from '../../../helpers/webhook-server.ts';
-import { startLocal } from '../local-bridge.ts';
+import { startConnected } from '../local-bridge.ts';
 import { cli } from '../run-cli.ts';
 
 const bus = 'arn:aws:events:eu-central-1:111122223333:event-bus/adverts';
@@ -56,35 +56,25 @@ describe('snapshot of a stack', () => {
     const histories = createAdvertHistories(createStore({ advertStatus: tables.advertStatus }));
     await createPartnerAccounts(createStore({ feedState: tables.feedState })).add(partnerAccount());
     const { generation } = partnerAccount();
-    const row = { sequence: 3, status: 'active', pending: false, etag: 'absent' };
+    const write = (advertId: string, more: Partial<AdvertRow>, of = generation) =>
+      histories.write(
+        { ...{ partnerAccount: 'main', feed: 'adverts', advertId }, generation: of },
+        { ...{ sequence: 3, status: 'active', pending: false, etag: 'absent' }, ...more },
+      );
     const envelopes = Array.from({ length: 25 }, (_, index) => {
+      // The last two are well-formed text that SQS takes only as escapes.
       const seen = {
         bridge: 'AdvertBridge',
-        // The last two are well-formed text that SQS takes only as escapes.
         status: 'aktiv ä \ufffe\uffff',
         previousStatus: null,
         sequence: 3,
-        observedAt: 1_763_640_000_123 + index,
       };
-      return JSON.stringify(advertEvent(changedAdvert({ advertId: String(index + 1) }), seen));
+      const message = changedAdvert({ advertId: String(index + 1) });
+      return JSON.stringify(advertEvent(message, { ...seen, observedAt: 1_763_640_000_123 + index }));
     });
-    for (const [index, envelope] of envelopes.entries()) {
-      const key = {
-        partnerAccount: 'main',
-        generation,
-        feed: 'adverts',
-        advertId: String(index + 1),
-      } as const;
-      await histories.write(key, { ...row, envelope });
-    }
-    await histories.write(
-      { partnerAccount: 'main', generation: 1, feed: 'adverts', advertId: '1' },
-      { ...row, envelope: '{}' },
-    );
-    await histories.write(
-      { partnerAccount: 'main', generation, feed: 'adverts', advertId: '99' },
-      { ...row, sequence: 0, tries: 1 },
-    );
+    for (const [index, envelope] of envelopes.entries()) await write(String(index + 1), { envelope });
+    await write('1', { envelope: '{}' }, 1);
+    await write('99', { sequence: 0, tries: 1 });
     return envelopes;
   }
 
@@ -151,64 +141,50 @@ describe('snapshot of a stack', () => {
 });
 
 describe('snapshot of an embedded bridge', () => {
-  const quick = '--max-requests-per-second 10000 --confirm-unavailable-seconds 0';
   const secret = Buffer.alloc(32, 7).toString('base64');
-  const linesOf = (text: string) => text.split('\n').filter((line) => line !== '');
 
   async function startWithEvents() {
-    const local = await startLocal();
-    await local.application();
-    await local.connect();
+    const local = await startConnected();
     const ids = local.sandbox.control.createAdverts(5, { status: 'new' });
-    const first = await local.run(`run --until-idle ${quick}`);
-    return { ...local, ids, first: linesOf(first.stdout) };
+    await local.runUntilIdle();
+    return { ...local, ids };
   }
 
-  it('writes the events as they were recorded, the latest of each advert', async () => {
-    const { sandbox, run, ids, first } = await startWithEvents();
-    sandbox.control.setStatus(ids[0] as string, 'active');
-    const second = linesOf((await run(`run --until-idle ${quick}`)).stdout);
-
-    const ended = await run('snapshot');
-
-    const replaced = first.filter((line) => JSON.parse(line).detail.data.advertId !== ids[0]);
-    expect(ended).toMatchObject({ exitCode: 0, stderr: '5 events sent.\n' });
-    expect(linesOf(ended.stdout).sort()).toEqual([...replaced, ...second].sort());
-  });
-
   it('brings a new webhook from nothing to live, without a gap', async () => {
-    const { sandbox, run, ids } = await startWithEvents();
+    const { sandbox, run, runUntilIdle, ids } = await startWithEvents();
     const subscriber = await startWebhook();
     await run(`webhook ${subscriber.url} --secret-stdin`, { stdin: secret });
 
     // First live events during changes; then the snapshot, twice, because it may be repeated; then live events again.
     sandbox.control.setStatus(ids[0] as string, 'active');
-    await run(`run --until-idle ${quick} --webhook ${subscriber.url}`);
+    await runUntilIdle(` --webhook ${subscriber.url}`);
     const snapshots = [
       await run(`snapshot --webhook ${subscriber.url}`),
       await run(`snapshot --webhook ${subscriber.url} --json`),
     ];
     sandbox.control.setStatus(ids[1] as string, 'outdated');
     sandbox.control.remove(ids[2] as string);
-    await run(`run --until-idle ${quick} --webhook ${subscriber.url}`);
+    await runUntilIdle(` --webhook ${subscriber.url}`);
+    const written = await run('snapshot');
 
     expect(snapshots.map(({ exitCode }) => exitCode)).toEqual([0, 0]);
-    expect(JSON.parse(snapshots[1]?.stdout ?? '')).toEqual({
-      sent: 5,
-      finished: true,
-      webhook: subscriber.url,
-    });
-    const table = new Map<string, { sequence: number; status: string | null }>();
+    const webhook = subscriber.url;
+    expect(JSON.parse(snapshots[1]?.stdout ?? '')).toEqual({ sent: 5, finished: true, webhook });
+    const latest = new Map<string, { sequence: number; body: string }>();
     for (const { body } of subscriber.accepted) {
       const { metadata, data } = JSON.parse(body).detail;
-      const { sequence = 0 } = table.get(data.advertId) ?? {};
-      if (metadata.sequence > sequence)
-        table.set(data.advertId, { sequence: metadata.sequence, status: data.status });
+      const { sequence = 0 } = latest.get(data.advertId) ?? {};
+      if (metadata.sequence > sequence) latest.set(data.advertId, { sequence: metadata.sequence, body });
     }
+    const bodies = [...latest.values()].map(({ body }) => body);
+    const statuses = bodies.map((body) => JSON.parse(body).detail.data);
     const own = sandbox.control.truth().filter(({ id }) => ids.includes(id));
-    expect(Object.fromEntries([...table].map(([id, { status }]) => [id, status]))).toEqual(
+    expect(Object.fromEntries(statuses.map(({ advertId, status }) => [advertId, status]))).toEqual(
       Object.fromEntries(own.map(({ id, status }) => [id, status])),
     );
+    // On standard output the same, as they were recorded.
+    expect(written).toMatchObject({ exitCode: 0, stderr: '5 events sent.\n' });
+    expect(written.stdout.trimEnd().split('\n').sort()).toEqual(bodies.sort());
   });
 
   it.each([
@@ -216,7 +192,7 @@ describe('snapshot of an embedded bridge', () => {
     ['--json', 2, '--json goes with --webhook'],
     ['--webhook https://example.org/hook', 1, 'no secret is stored for webhook https://example.org/hook'],
   ])('refuses %s', async (args, exitCode, expected) => {
-    const { run } = await startWithEvents();
+    const { run } = await startConnected();
 
     expect(await run(`snapshot ${args}`)).toMatchObject({
       exitCode,

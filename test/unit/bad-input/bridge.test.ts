@@ -1,0 +1,264 @@
+/** What the stages do with bad input: its own message or account suffers, and nothing beside it. */
+import { DatabaseSync } from 'node:sqlite';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createDrain } from '../../../functions/drain/drain.ts';
+import { idsOf } from '../../../functions/drain/read-page.ts';
+import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
+import { deliveryOf } from '../../../shared/aws/sqs.ts';
+import { ShapeError } from '../../../shared/contract/checks.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
+import { pageIn } from '../../../shared/partner-api/answers.ts';
+import { stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
+import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
+import {
+  type AdvertHistories,
+  type AdvertRow,
+  createAdvertHistories,
+} from '../../../shared/state/advert-histories.ts';
+import { createInMemoryStore } from '../../fakes/store.ts';
+import { holdOf } from '../../helpers/holds.ts';
+import { changedAdvert, feedState, partnerAccount, tokenPair } from '../../helpers/records.ts';
+import { scratchFolders } from '../../helpers/scratch-folder.ts';
+import { createWorld } from '../../helpers/world.ts';
+import { errorOf, expectNoTrace, marker, nearlyRight, nearlyRightJson, oddValue } from './nearly-right.ts';
+
+/** A world whose feed answers `body` to every request. */
+async function drained(body: string) {
+  const world = await createWorld();
+  let reads = 0;
+  const reader = {
+    async readPage() {
+      reads += 1;
+      const receivedAt = world.clock.now();
+      const request = { what: 'GET /feed', token: new Secret('of-the-request') };
+      const page = pageIn({ status: 200, body, head: { headers: {} } }, request, 1_000);
+      return { page, receivedAt, serviceTime: receivedAt };
+    },
+  };
+  const report = await createDrain({ ...world.drainDeps, reader }).round(world.options());
+  const batch = await world.state.queue.receive({ maxGroups: 1000, maxPerGroup: 10, visibilityMs: 1000 });
+  return { world, reads, poll: report.polls[0], queued: batch.map(({ message }) => message?.advertId) };
+}
+
+describe('a page of the feed', () => {
+  it('is refused as a whole, or each of its entries is queued or dead-lettered', async () => {
+    const right = { data: ['1', '22', '333'], hasMore: false, nextCursor: 'next' };
+    await fc.assert(
+      fc.asyncProperty(nearlyRightJson(right), async (body) => {
+        const { world, poll, queued } = await drained(body);
+
+        const { deadLettered, coalesced, inFlight, listed } = await world.books();
+        if (poll?.pages === 0) {
+          expect(poll).toMatchObject({ end: 'fault', fault: { name: 'BridgeFault' } });
+          expect((await world.feed())?.cursor).toBeUndefined();
+          expect(listed).toBe(0);
+        } else {
+          const { data } = JSON.parse(body.replace(/^\ufeff/, '')) as { data: unknown[] };
+          expect(listed % data.length || 0).toBe(0);
+          expect(listed).toBe(deadLettered + coalesced + inFlight);
+          expect(new Set(queued)).toEqual(new Set(idsOf(data).ids));
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('loses no entry, whatever stands between the IDs, and does not read for ever', async () => {
+    const entries = fc.array(fc.oneof(oddValue, fc.nat().map(String)), { minLength: 1, maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(entries, fc.boolean(), async (data, hasMore) => {
+        const { world, reads, poll } = await drained(JSON.stringify({ data, hasMore, nextCursor: 'next' }));
+
+        const books = await world.books();
+        const letters = await world.state.deadLetters.list();
+        expect(books.listed).toBe(data.length * (poll?.pages ?? 0));
+        expect(books.listed).toBe(books.deadLettered + books.coalesced + books.inFlight);
+        // The same page twice has one dead letter.
+        const ids = letters.reduce((sum, { letter }) => sum + (letter.count ?? 1), 0);
+        expect(ids * (poll?.pages ?? 0)).toBe(books.deadLettered);
+        expect(letters.length).toBeLessThanOrEqual(1);
+        for (const { letter } of letters) {
+          expect(letter.advertId?.length).toBeLessThanOrEqual(256);
+          expect(letter.reason.length).toBeLessThan(1_500);
+        }
+        // A cursor that does not move although there is more occurs once, and ends the poll.
+        expect(reads).toBe(hasMore ? 2 : 1);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  // JSON.stringify exhausts the stack at a nesting of some thousands.
+  it('has an entry nested ten thousand deep dead-lettered, and the others queued', async () => {
+    const deep = '['.repeat(10_000) + ']'.repeat(10_000);
+
+    const { poll, queued } = await drained(`{"data":["1",${deep},"2"],"hasMore":false,"nextCursor":"next"}`);
+
+    expect(poll).toMatchObject({ end: 'up-to-date' });
+    expect(queued).toEqual(['1', '2']);
+  });
+});
+
+describe('a message of the queue', () => {
+  const right = changedAdvert({ correlationId: `read-${marker}` });
+  const received = (body: string, index = 0) =>
+    deliveryOf({
+      ...{ messageId: `id-${index}`, receiptHandle: `receipt-${index}`, body },
+      attributes: {
+        ...{ ApproximateReceiveCount: '1', SentTimestamp: '1795176000000' },
+        SequenceNumber: `1889342123456789012${index}`,
+      },
+    });
+
+  it('is dead-lettered when it has a flaw, and the rest of its batch goes on', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(nearlyRightJson(right), { minLength: 1, maxLength: 8 }), async (bodies) => {
+        const world = await createWorld();
+        const { generation = 0 } = (await world.account()) ?? {};
+        world.service.change('7', 'active');
+        const good = JSON.stringify(changedAdvert({ advertId: '7', generation }));
+        const deliveries = [...bodies, good].map(received);
+
+        const settlements = await world.fanOut.handle(deliveries, world.options());
+
+        const verdicts = new Map(settlements.map(({ delivery, verdict }) => [delivery, verdict]));
+        for (const delivery of deliveries) {
+          const verdict = verdicts.get(delivery);
+          expect(verdict).toBeDefined();
+          if (delivery.flaw === undefined) continue;
+          const letter = { fault: 'malformed-message', reason: delivery.flaw };
+          expect(verdict).toMatchObject({ kind: 'dead-letter', letter });
+          expect(JSON.stringify(verdict)).not.toContain(marker);
+        }
+        const last = verdicts.get(deliveries[bodies.length] as (typeof deliveries)[number]);
+        expect(last).toEqual({ kind: 'done', outcome: 'events' });
+      }),
+      { numRuns: 80 },
+    );
+  });
+
+  it('leaves in its letter which advert it was about, where that can be told', async () => {
+    const world = await createWorld();
+    const delivery = received(JSON.stringify({ ...right, cause: 'of a newer bridge' }));
+
+    const [settlement] = await world.fanOut.handle([delivery], world.options());
+
+    expect(settlement?.verdict).toMatchObject({ letter: { partnerAccount: 'main', advertId: '123' } });
+  });
+});
+
+describe('the history of an advert', () => {
+  const row = { sequence: 7, status: 'active', envelope: '{"of":7}', by: 'read-0:1', pending: false };
+
+  /** A world with one advert changed whose history reads as `read` has it, and three more that are well. */
+  async function fannedOut(read: AdvertHistories['read']) {
+    const world = await createWorld();
+    for (const id of ['1', '2', '3', '4']) world.service.change(id, 'sold');
+    await world.round();
+    const sound = world.state.advertHistories;
+    const histories: AdvertHistories = {
+      ...sound,
+      read: (key) => (key.advertId === '1' ? read(key) : sound.read(key)),
+      write: async (key, next) => (key.advertId === '1' ? next : sound.write(key, next)),
+    };
+    const fanOut = createFanOut({ ...world.fanOutDeps, histories });
+    const batch = await world.state.queue.receive({ maxGroups: 10, maxPerGroup: 10, visibilityMs: 60_000 });
+    const settlements = await fanOut.handle(batch, world.options());
+    const verdictOf = (id: string) =>
+      settlements.find(({ delivery }) => delivery.message?.advertId === id)?.verdict;
+    return { world, settlements, verdictOf };
+  }
+
+  it('leaves the other adverts of the batch alone, whatever it is', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(nearlyRight({ ...row, etag: 'e' }), oddValue), async (value) => {
+        const { settlements, verdictOf } = await fannedOut(async () => value as AdvertRow | undefined);
+
+        expect(settlements).toHaveLength(4);
+        for (const id of ['2', '3', '4']) expect(verdictOf(id)).toEqual({ kind: 'done', outcome: 'events' });
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('is never the ground for an event that is not of the contract, and needs attention', async () => {
+    for (const wrong of [{ sequence: '7' }, { status: 7 }, { envelope: {} }]) {
+      const store = createInMemoryStore();
+      await store.put({ kind: 'history', name: 'main/1/1' }, { ...row, ...wrong }, 'absent');
+      const owner = { partnerAccount: 'main', generation: 1, feed: 'adverts', advertId: '1' } as const;
+      const { world, verdictOf } = await fannedOut(() => createAdvertHistories(store).read(owner));
+
+      expect(verdictOf('1')?.kind).toBe('retry');
+      expect(world.advertEvents().map(({ detail }) => detail.metadata.sequence)).toEqual([1, 1, 1]);
+      expect(world.observer.counted('NeedsAttention')).toBe(1);
+    }
+  });
+});
+
+it('a secret is never written over by a refresh that cannot read it, nor is the account stopped', async () => {
+  const right = JSON.parse(JSON.stringify({ ...tokenPair(), accessToken: marker, refreshToken: marker }));
+  await fc.assert(
+    fc.asyncProperty(nearlyRightJson(right), async (text) => {
+      const world = await createWorld();
+      const rejectedVersion = (await world.account())?.token?.version ?? '';
+      world.state.vault.edit('main', text);
+      fc.pre((await errorOf(() => world.state.vault.read('main'))) !== undefined);
+
+      const outcome = await world.refreshToken.refresh(
+        { partnerAccount: 'main', rejectedVersion, because: 'token-rejected' },
+        world.options(),
+      );
+
+      expect(outcome).toMatchObject({ kind: 'failed', fault: 'malformed-state' });
+      expect(JSON.stringify([outcome, world.observer.lines])).not.toContain(marker);
+      expect(await errorOf(() => world.state.vault.read('main'))).toBeInstanceOf(ShapeError);
+      expect(holdOf(await world.account(), 'authorization')).toBeUndefined();
+    }),
+    { numRuns: 100 },
+  );
+});
+
+describe('the state file', () => {
+  const folder = scratchFolders();
+
+  it('shows no secret that it cannot read, and hides no feed and no message but the damaged ones', async () => {
+    const dir = folder();
+    const state = openEmbeddedState(dir);
+    const db = new DatabaseSync(stateFileIn(dir));
+    const { generation } = partnerAccount();
+    await state.feedStates.register(feedState());
+    await state.feedStates.register(feedState({ partnerAccount: 'other' }));
+    await state.vault.write('main', tokenPair());
+    await state.applicationSecret.write({ clientId: new Secret('id'), clientSecret: new Secret(marker) });
+    await state.queue.send(
+      ['1', '2'].map((id) => changedAdvert({ key: `read:${id}`, advertId: id, generation })),
+    );
+    const pair = `{"accessToken":"${marker}"`;
+    db.exec(
+      `UPDATE rows SET value = json_array(json_object('version', '1', 'pair', '${pair}')) WHERE kind = 'tokens'`,
+    );
+    db.exec(
+      "UPDATE rows SET value = json_quote(substr(value ->> '$', 1, length(value ->> '$') - 2)) WHERE name = 'application'",
+    );
+    db.exec("UPDATE rows SET value = '{\"since\":' WHERE kind = 'feed' AND name LIKE 'main/%'");
+    db.exec(`UPDATE messages SET body = '{"advertId":"${marker}"' WHERE sequence_number = 1`);
+
+    for (const read of [() => state.vault.read('main'), () => state.applicationSecret.read()]) {
+      const error = await errorOf(read);
+      expectNoTrace(error);
+      expect(error).toBeInstanceOf(ShapeError);
+    }
+    const flaws: string[] = [];
+    const feeds = await state.feedStates.list(({ message }) => flaws.push(message));
+    expect(feeds.map(({ partnerAccount: name }) => name)).toEqual(['other']);
+    expect(flaws).toEqual([expect.stringContaining('state of feed main/adverts: ')]);
+    const batch = await state.queue.receive({ maxGroups: 9, maxPerGroup: 9, visibilityMs: 1000 });
+    expect(batch.map(({ message, flaw }) => message?.advertId ?? flaw)).toEqual([
+      'message: expected JSON',
+      '2',
+    ]);
+    state.close();
+    db.close();
+  });
+});

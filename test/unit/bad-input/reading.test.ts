@@ -1,0 +1,352 @@
+/** Everything that is read from outside is what it should be, or is refused by an error that shows nothing of it. */
+import fc from 'fast-check';
+import * as v from 'valibot';
+import { describe, expect, it } from 'vitest';
+import { pairOf } from '../../../functions/refresh-token/token-pairs.ts';
+import { deliveryOf } from '../../../shared/aws/sqs.ts';
+import { checkedJson, ShapeError } from '../../../shared/contract/checks.ts';
+import { type Envelope, envelope } from '../../../shared/contract/events.ts';
+import { connectEvent, refreshEvent } from '../../../shared/contract/invocations.ts';
+import { secretNames } from '../../../shared/contract/names.ts';
+import { advertEvent, authorizationEvent } from '../../../shared/domain/advert-event.ts';
+import { asBridgeFault, BridgeFault, faultKinds } from '../../../shared/domain/faults.ts';
+import { applicationOfText, pairOfText, Secret, textOfPair } from '../../../shared/domain/secret.ts';
+import { advertIn, pageIn, tokensIn } from '../../../shared/partner-api/answers.ts';
+import { faultOfAnswer, readErrorBody } from '../../../shared/partner-api/error-answers.ts';
+import { knownCodes } from '../../../shared/partner-api/fault-table.ts';
+import { createAdvertHistories } from '../../../shared/state/advert-histories.ts';
+import { createFeedStates } from '../../../shared/state/feed-states.ts';
+import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
+import { createInMemoryStore } from '../../fakes/store.ts';
+import { changedAdvert, feedState, partnerAccount, tokenPair } from '../../helpers/records.ts';
+import { errorOf, expectNoTrace, marker, nearlyRightJson, oddValue, recordOf } from './nearly-right.ts';
+
+const token = new Secret(`token-${marker}`);
+const answer = (body: string, status = 200) => ({ status, body, head: { headers: {} } });
+const advertOf = (body: string, id: string) => advertIn(answer(body), { what: 'GET /advert', token }, id);
+
+const tokens = {
+  ...{ access_token: `access-${marker}`, refresh_token: `refresh-${marker}-2` },
+  ...{ expires_in: 86_400, token_type: 'bearer', scope: 'v2 read write' },
+};
+const pairIn = (body: string) =>
+  pairOf(
+    {
+      ...tokensIn(answer(body), 'POST /token', []),
+      ...{ sentAt: 1_795_176_000_000, receivedAt: 1_795_176_000_100, serviceTime: 1_795_176_000_000 },
+    },
+    tokenPair(),
+  );
+
+const errorBodies = [
+  {
+    error: {
+      ...{ status: 400, title: 'Bad', detail: `no ${token.reveal()}` },
+      validation: [{ field: 'since', detail: 'wrong' }],
+    },
+  },
+  { data: { error: { code: 'invalid_token', detail: 'Why' } } },
+  { error: 'invalid_grant', error_description: `${token.reveal()} has expired` },
+  { error: { type: 'not_found', message: 'Why' } },
+  { code: 'validation_error', message: 'Why' },
+];
+
+const seen = { bridge: 'AdvertBridge', previousStatus: 'new', sequence: 7, observedAt: 1_795_176_000_123 };
+const change = {
+  ...{ bridge: 'AdvertBridge', partnerAccount: 'main', generation: 1_763_640_000, tokenVersion: '3' },
+  ...{ reason: 'scope-insufficient', observedAt: 1_795_176_000_123 },
+};
+const events: readonly Envelope[] = [
+  advertEvent(changedAdvert(), { ...seen, status: 'active' }) as Envelope,
+  advertEvent(changedAdvert(), { ...seen, status: null }) as Envelope,
+  authorizationEvent('required', change),
+  authorizationEvent('restored', change),
+];
+
+const pair = {
+  ...{ accessToken: `access-${marker}`, refreshToken: `refresh-${marker}`, scope: 'v2 read write' },
+  ...{ expiresAt: '2026-11-20T13:00:00.000Z', obtainedAt: '2026-11-20T12:00:00.000Z' },
+  generation: 1_763_640_000,
+};
+const pairName = `${secretNames.partnerAccountPrefix}main`;
+const refresh = { action: 'refresh', partnerAccount: 'main', rejectedVersion: '1', because: 'expired' };
+const connects = [
+  { action: 'connect', partnerAccount: 'main', refreshToken: `refresh-${marker}` },
+  { action: 'connect', partnerAccount: 'main', code: `code-${marker}`, redirectUri: 'https://a.example' },
+  { action: 'disconnect', partnerAccount: 'main', forget: true },
+];
+
+/** A store whose only row has this value. */
+async function storeWith(kind: 'history' | 'feed' | 'account', name: string, text: string) {
+  const store = createInMemoryStore();
+  await store.put({ kind, name }, JSON.parse(text), 'absent');
+  return store;
+}
+
+type Refusal = (error: Error) => void;
+const faulty: Refusal = (error) => {
+  expect(error).toBeInstanceOf(BridgeFault);
+  expect(['transient', 'contract-broken']).toContain((error as BridgeFault).code);
+  expect(error.message.length).toBeLessThan(1_000);
+};
+const malformed =
+  (place: string): Refusal =>
+  (error) => {
+    expect(error).toBeInstanceOf(ShapeError);
+    expect(error.message.startsWith(`${place}: `)).toBe(true);
+    expect(error.cause).toBeUndefined();
+  };
+const asState: Refusal = (error) => {
+  if (!(error instanceof SyntaxError)) expect(asBridgeFault(error).code).toBe('malformed-state');
+};
+
+describe('what is nearly right is read, or refused without a word of it', () => {
+  it.each<[string, readonly object[], (text: string) => unknown, Refusal]>([
+    [
+      'an advert',
+      [{ data: { id: 123, status: 'active', title: 'A bicycle' } }],
+      (text) => expect(advertOf(text, '123').status.length).toBeLessThanOrEqual(256),
+      faulty,
+    ],
+    [
+      'a page of the feed',
+      [{ data: ['1', '22', '333'], hasMore: false, nextCursor: 'next' }],
+      (text) =>
+        expect(pageIn(answer(text), { what: 'GET /feed', token }, 1_000)).toMatchObject({
+          ...{ data: expect.any(Array), nextCursor: expect.any(String) },
+        }),
+      faulty,
+    ],
+    ['an answer of the token endpoint', [tokens], (text) => textOfPair(tokenPair(pairIn(text))), faulty],
+    ['an event', events, (text) => checkedJson(envelope, text, 'event'), malformed('event')],
+    [
+      'a message of the queue',
+      [changedAdvert({ correlationId: `read-${marker}` })],
+      (body) => {
+        const { message, flaw } = deliveryOf({ messageId: 'id', receiptHandle: 'x', body, attributes: {} });
+        if (flaw !== undefined) throw new Error(flaw);
+        expect(message?.advertId).toMatch(/^\d{1,20}$/);
+      },
+      ({ message }) => expect(message).toMatch(/^message: /),
+    ],
+    [
+      'a stored token pair',
+      [pair],
+      (text) => {
+        const read = pairOfText(text, pairName);
+        expect(pairOfText(textOfPair(read), 'main').refreshToken.equals(read.refreshToken)).toBe(true);
+      },
+      malformed(`secret ${pairName}`),
+    ],
+    [
+      'the stored application',
+      [{ clientId: `client-${marker}`, clientSecret: `hush-${marker}` }],
+      (text) => applicationOfText(text, secretNames.application),
+      malformed(`secret ${secretNames.application}`),
+    ],
+    [
+      'an event of refresh-token',
+      [refresh],
+      (text) => checkedJson(refreshEvent, text, 'event of refresh-token'),
+      malformed('event of refresh-token'),
+    ],
+    [
+      'an event of connect',
+      connects,
+      (text) => checkedJson(connectEvent, text, 'event of connect'),
+      malformed('event of connect'),
+    ],
+    [
+      'the row of a feed',
+      [{ ...feedState(), hush: marker }],
+      async (text) =>
+        createFeedStates(await storeWith('feed', 'main/adverts', text), { countsListed: true }).list(),
+      asState,
+    ],
+    [
+      'the row of a partner account',
+      [{ ...partnerAccount(), hush: marker }],
+      async (text) => createPartnerAccounts(await storeWith('account', 'main', text)).read('main'),
+      asState,
+    ],
+    [
+      'the history of an advert',
+      [{ sequence: 7, status: 'active', envelope: '{}', by: 'read-0:1', pending: false }],
+      async (text) =>
+        createAdvertHistories(await storeWith('history', 'main/1/1', text)).read({
+          ...{ partnerAccount: 'main', generation: 1, feed: 'adverts', advertId: '1' },
+        }),
+      asState,
+    ],
+  ])('%s', async (_what, rights, read, refusal) => {
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...rights).chain(nearlyRightJson), async (text) => {
+        const error = await errorOf(() => read(text));
+
+        if (!(error instanceof SyntaxError)) expectNoTrace(error);
+        if (error !== undefined) refusal(error as Error);
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it('an error body: a fault of a known kind without the secret that it echoes', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...errorBodies).chain(nearlyRightJson),
+        fc.integer({ min: 300, max: 599 }),
+        fc.constantFrom('api' as const, 'token' as const),
+        async (text, status, endpoint) => {
+          const request = { what: 'GET /x', endpoint, secrets: [token] };
+          const fault = faultOfAnswer(answer(text, status), request, 0);
+
+          expect(faultKinds).toContain(fault.code);
+          expect(fault.message).not.toContain(token.reveal());
+          expect(fault.message.length).toBeLessThan(420);
+        },
+      ),
+      { numRuns: 400 },
+    );
+  });
+});
+
+describe('an advert', () => {
+  it('is never taken for another', async () => {
+    await fc.assert(
+      fc.asyncProperty(oddValue, fc.bigInt({ min: 1n, max: 10n ** 20n - 1n }), async (id, asked) => {
+        const body = JSON.stringify({ data: { id, status: 'x' } });
+        const error = await errorOf(() => advertOf(body, String(asked)));
+
+        if (JSON.stringify(id) !== String(asked) && id !== String(asked))
+          expect(error).toBeInstanceOf(BridgeFault);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('is read behind a byte order mark also where its ID is beyond 2^53', () => {
+    const body = '\ufeff{"data":{"id":12345678901234567890,"status":"active"}}';
+
+    expect(advertOf(body, '12345678901234567890').status).toBe('active');
+  });
+
+  // SQLite would keep it as U+FFFD: the same status, a change with every fetch.
+  it('is refused where the status is not well-formed text', () => {
+    expect(() => advertOf('{"data":{"id":1,"status":"\\ud800"}}', '1')).toThrow(BridgeFault);
+  });
+});
+
+describe('an answer of the token endpoint', () => {
+  it('keeps its refresh token, whatever stands in the other fields', async () => {
+    const { access_token, refresh_token, ...others } = tokens;
+    const isToken = (value: unknown) => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value);
+    const beside = recordOf([...Object.keys(others), 'x'], oddValue);
+    const access = fc.oneof(
+      fc.constant(access_token),
+      oddValue.filter((value) => !isToken(value)),
+    );
+    await fc.assert(
+      fc.asyncProperty(beside, access, async (odd, given) => {
+        const read = pairIn(JSON.stringify({ ...odd, access_token: given, refresh_token }));
+
+        expect(read?.refreshToken.reveal()).toBe(refresh_token);
+        expect(read?.accessToken.reveal()).toBe(given === access_token ? access_token : 'access-1');
+        expect(textOfPair(tokenPair(read))).toContain(refresh_token);
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it.each(['with a space', ' spaces at its ends ', 'quo"te\\and\nline', 'ünïcode ✓'])(
+    'keeps a refresh token of any text to the last character: %j',
+    (refresh_token) => {
+      const stored = textOfPair(tokenPair(pairIn(JSON.stringify({ ...tokens, refresh_token }))));
+
+      expect(pairOfText(stored, 'main').refreshToken.reveal()).toBe(refresh_token);
+    },
+  );
+
+  it('keeps the old refresh token where the new one makes no sense', async () => {
+    const isText = (value: unknown) =>
+      typeof value === 'string' && value.trim() !== '' && value.isWellFormed() && value.length <= 8192;
+    const nonsense = oddValue.filter((value) => !isText(value));
+    await fc.assert(
+      fc.asyncProperty(nonsense, async (refresh_token) => {
+        const read = pairIn(JSON.stringify({ ...tokens, refresh_token }));
+
+        expect(read?.refreshToken.reveal()).toBe('refresh-1');
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
+
+describe('an error body', () => {
+  it('keeps its code, whatever stands in the fields beside it', async () => {
+    await fc.assert(
+      fc.asyncProperty(oddValue, oddValue, async (detail, validation) => {
+        const own = readErrorBody(JSON.stringify({ error: { code: 'a_b', detail, validation } }), knownCodes);
+        const oauth = readErrorBody(JSON.stringify({ error: 'a_b', error_description: detail }), knownCodes);
+
+        expect([own.code, oauth.code]).toEqual(['a_b', 'a_b']);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  // A copy of the 2,000 fields for each of the 2,000 issues would take longer than a test may.
+  it('is read in a time that grows with its length', () => {
+    const many = Array.from({ length: 2_000 }, (_, index) => `"k${index}":1`).join();
+    const text = `{"error":{"code":"a_b",${many},"validation":[${'1,'.repeat(2_000)}1]}}`;
+
+    expect(readErrorBody(text, knownCodes)).toMatchObject({ code: 'a_b' });
+  });
+});
+
+describe('an event', () => {
+  const isEvent = (value: unknown) => v.safeParse(envelope, value).success;
+  const withMetadata = (right: Envelope, more: object) =>
+    isEvent({ ...right, detail: { ...right.detail, metadata: { ...right.detail.metadata, ...more } } });
+
+  it('is taken with whatever was added to it, at every level', async () => {
+    const added = recordOf(['x-1', 'x-__proto__'], oddValue);
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...events), added, added, async (right, one, other) => {
+        const { metadata, data } = right.detail;
+        const detail = { ...one, metadata: { ...other, ...metadata }, data: { ...one, ...data } };
+
+        expect(isEvent({ ...other, ...right, detail })).toBe(true);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('is taken in every minor version, and refused in another major one or under none', async () => {
+    const numbers = fc.tuple(fc.nat({ max: 99 }), fc.nat({ max: 999 })).map((parts) => parts.join('.'));
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...events), fc.oneof(numbers, oddValue), async (right, given) => {
+        const isOurs = typeof given === 'string' && /^1\.\d+$/.test(given);
+
+        expect(withMetadata(right, { schemaVersion: given })).toBe(isOurs);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+// The time would become NaN, which DynamoDB cannot store, and no refresh would ever end.
+it('a stored token pair is refused where a time in it cannot be', async () => {
+  const text = JSON.stringify({ ...pair, expiresAt: '2026-13-45T99:99:99Z' });
+
+  expect(asBridgeFault(await errorOf(() => pairOfText(text, pairName))).code).toBe('malformed-state');
+});
+
+// A union would have one issue for all of its members, "expected Object", and no place.
+it.each([
+  ['rejectedVersion', refreshEvent, { ...refresh, rejectedVersion: 5 }],
+  ['forget', connectEvent, { ...connects[2], forget: 'yes' }],
+])('an event whose field %s is of another type names it', async (field, schema, event) => {
+  const error = await errorOf(() => checkedJson(schema, JSON.stringify(event), 'event'));
+
+  expect((error as Error).message).toContain(field);
+});
