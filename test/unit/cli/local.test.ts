@@ -4,52 +4,44 @@ import { describe, expect, it } from 'vitest';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { changedAdvert, deadLetter } from '../../helpers/records.ts';
 import { shortenWaits } from '../../helpers/short-waits.ts';
-import { startLocal } from './local-bridge.ts';
+import { startConnected, startLocal } from './local-bridge.ts';
 import { cli, newFolder } from './run-cli.ts';
 
 const oneMessage = /^advert-bridge: [^\n]+\n$/;
 
 describe('application', () => {
-  it('stores the credentials, and replaces them when given again', async () => {
-    const { application, dir } = await startLocal();
+  it('stores the credentials, and replaces them when given again, from a file too', async () => {
+    const { application, dir, run, sandbox } = await startLocal();
+    const file = path.join(newFolder(), 'secret');
+    writeFileSync(file, 'second\r\n');
 
     await application('first\n');
-    const ended = await application('second\r\n');
-
-    expect(ended).toMatchObject({ exitCode: 0, stdout: '' });
-    const state = openEmbeddedState(dir);
-    const { clientId, clientSecret } = await state.applicationSecret.read();
-    state.close();
-    expect([clientId.reveal(), clientSecret.reveal()]).toEqual(['sandbox-client', 'second']);
-  });
-
-  it('takes the secret from a file too', async () => {
-    const { run, connect, sandbox } = await startLocal();
-    const file = path.join(newFolder(), 'secret');
-    writeFileSync(file, 'sandbox-client-secret\n');
-
     const { exitCode, stdout } = await run(
       `application --base-url ${sandbox.url} --client-id sandbox-client --client-secret-file ${file} --json`,
     );
 
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toEqual({ clientId: 'sandbox-client', baseUrl: sandbox.url, stored: true });
-    expect(await connect()).toMatchObject({ exitCode: 0 });
+    const state = openEmbeddedState(dir);
+    const { clientId, clientSecret } = await state.applicationSecret.read();
+    state.close();
+    expect([clientId.reveal(), clientSecret.reveal()]).toEqual(['sandbox-client', 'second']);
   });
 
-  it.each([
-    ['', 'the client secret is empty'],
-    ['\n', 'the client secret is empty'],
-    ['two\nlines\n', 'has to be one line'],
-    ['x'.repeat(20_000), 'longer than'],
-  ])('leaves the stored secret as it is when a wrong one comes (%j)', async (secret, message) => {
+  it('leaves the stored secret as it is when a wrong one comes', async () => {
     const { application, connect } = await startLocal();
     await application();
 
-    const ended = await application(secret);
-
-    expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(oneMessage) });
-    expect(ended.stderr).toContain(message);
+    for (const [secret, message] of [
+      ['', 'the client secret is empty'],
+      ['\n', 'the client secret is empty'],
+      ['two\nlines\n', 'has to be one line'],
+      ['x'.repeat(20_000), 'longer than'],
+    ] as const) {
+      const ended = await application(secret);
+      expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(oneMessage) });
+      expect(ended.stderr).toContain(message);
+    }
     expect(await connect()).toMatchObject({ exitCode: 0 });
   });
 
@@ -90,11 +82,15 @@ describe('application', () => {
 
 describe('connect', () => {
   it('connects a partner account, and keeps the cursor when it is connected again', async () => {
-    const { application, connect, status } = await startLocal();
+    const { application, connect, status, dir } = await startLocal();
     await application();
 
-    const first = await connect('main', 'sandbox-refresh-token-main\n', ' --json');
-    const again = await connect('main', 'sandbox-refresh-token-main', ' --since 2026-01-01T00:00:00Z');
+    const first = await connect(
+      'main',
+      'sandbox-refresh-token-main\n',
+      ' --since 2026-01-01T01:00:00+01:00 --json',
+    );
+    const again = await connect('main', 'sandbox-refresh-token-main', ' --since 2026-02-01T00:00:00Z');
 
     expect(first).toMatchObject({ exitCode: 0, stderr: '' });
     expect(JSON.parse(first.stdout)).toMatchObject({
@@ -105,42 +101,27 @@ describe('connect', () => {
     expect(again).toMatchObject({ exitCode: 0, stdout: '' });
     expect(again.stderr).toContain('Connected main again');
     expect(again.stderr).toContain('--since was ignored');
-    const { partnerAccounts } = await status();
-    expect(partnerAccounts).toMatchObject([
-      { name: 'main', state: 'polling', generation: expect.any(Number) },
-    ]);
+    expect((await status()).partnerAccounts).toMatchObject([{ name: 'main', state: 'polling' }]);
+    const state = openEmbeddedState(dir);
+    expect(await state.feedStates.list()).toMatchObject([{ since: '2026-01-01T00:00:00.000Z' }]);
+    state.close();
   });
 
   it('gives the dead letters of a known account back to the queue', async () => {
-    const { application, connect, status, dir } = await startLocal();
-    await application();
-    await connect();
+    const { connect, status, dir } = await startConnected();
     const state = openEmbeddedState(dir);
     const generation = (await state.partnerAccounts.read('main'))?.generation ?? 0;
     const message = changedAdvert({ partnerAccount: 'main', generation });
     await state.queue.send([message]);
     const [delivery] = await state.queue.receive({ maxGroups: 1, maxPerGroup: 1, visibilityMs: 60_000 });
-    if (!delivery) throw new Error('nothing received');
     const letter = deadLetter({ partnerAccount: 'main', fault: 'account-stopped', message });
-    await state.queue.settle([{ delivery, verdict: { kind: 'dead-letter', letter } }]);
+    if (delivery) await state.queue.settle([{ delivery, verdict: { kind: 'dead-letter', letter } }]);
     state.close();
 
     const again = await connect();
 
     expect(again.stderr).toContain('1 of its dead letters are back in the queue');
     expect((await status()).queue).toEqual({ waiting: 1, deadLetters: 0 });
-  });
-
-  it('sends the time zone of --since as UTC', async () => {
-    const { application, connect, dir } = await startLocal();
-    await application();
-
-    await connect('main', 'sandbox-refresh-token-main', ' --since 2026-01-01T01:00:00+01:00');
-
-    const state = openEmbeddedState(dir);
-    const feeds = await state.feedStates.list();
-    state.close();
-    expect(feeds).toMatchObject([{ since: '2026-01-01T00:00:00.000Z' }]);
   });
 
   it('is refused, and nothing is stored, when the refresh token is wrong', async () => {
@@ -177,9 +158,7 @@ describe('connect', () => {
 
 describe('disconnect', () => {
   it('stops polling and keeps the account, which is then as it should be', async () => {
-    const { application, connect, run, status } = await startLocal();
-    await application();
-    await connect();
+    const { run, status } = await startConnected();
 
     const ended = await run('disconnect main');
 
@@ -194,9 +173,7 @@ describe('disconnect', () => {
 
   it('forgets after asking on a terminal', async () => {
     shortenWaits(100);
-    const { application, connect, run, status } = await startLocal();
-    await application();
-    await connect();
+    const { run, status } = await startConnected();
 
     const no = await run('disconnect main --forget', { isTTY: true, stdin: '\n' });
     const kept = await status();
@@ -210,11 +187,9 @@ describe('disconnect', () => {
 
   it('takes the dead letters of a forgotten account away, and nobody else’s', async () => {
     shortenWaits(100);
-    const { application, connect, run, status, dir } = await startLocal({
+    const { connect, run, status, dir } = await startConnected({
       users: [{ name: 'main' }, { name: 'other' }],
     });
-    await application();
-    await connect('main');
     await connect('other');
     const state = openEmbeddedState(dir);
     await state.deadLetters.sendMalformed([deadLetter(), deadLetter({ partnerAccount: 'other' })]);

@@ -1,39 +1,30 @@
-import { expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { withoutRepeats } from '../../../../cli/run/repeats.ts';
 import { createRecordingObserver } from '../../../helpers/recording-observer.ts';
 
-function observe(accountFaults: boolean) {
-  const recording = createRecordingObserver();
-  let nowMs = 0;
-  const observer = withoutRepeats(recording, { accountFaults, now: () => nowMs });
-  return {
-    observer,
-    lines: recording.lines,
-    pass: (ms: number) => {
-      nowMs += ms;
-    },
-  };
-}
+let recording: ReturnType<typeof createRecordingObserver>;
+let nowMs = 0;
+const observe = (accountFaults: boolean) => withoutRepeats(recording, { accountFaults, now: () => nowMs });
 
-it('tells the same trouble once a minute, with how often it was not told', () => {
-  const { observer, lines, pass } = observe(true);
-
-  for (let second = 0; second < 60; second += 1) {
-    observer.warn('advert not settled', {
-      partnerAccount: 'main',
-      fault: 'transient',
-      advertId: String(second),
-    });
-    pass(1000);
-  }
-  observer.warn('advert not settled', { partnerAccount: 'main', fault: 'transient', advertId: '60' });
-
-  expect(lines).toHaveLength(2);
-  expect(lines[1]?.fields).toMatchObject({ advertId: '60', repeatedSince: 59 });
+beforeEach(() => {
+  recording = createRecordingObserver();
 });
 
-it('tells of each account, fault and dead-lettered advert', () => {
-  const { observer, lines } = observe(true);
+it('logs the same warning once a minute, with how often it was left out', () => {
+  const observer = observe(true);
+  const common = { partnerAccount: 'main', fault: 'transient' };
+
+  for (let second = 0; second <= 60; second += 1) {
+    observer.warn('advert not settled', { ...common, advertId: String(second) });
+    nowMs += 1000;
+  }
+
+  expect(recording.lines).toHaveLength(2);
+  expect(recording.lines[1]?.fields).toMatchObject({ advertId: '60', repeatedSince: 59 });
+});
+
+it('logs each account, fault and dead-lettered advert', () => {
+  const observer = observe(true);
 
   for (const partnerAccount of ['main', 'other']) {
     for (const fault of ['transient', 'rate-limited'])
@@ -42,19 +33,16 @@ it('tells of each account, fault and dead-lettered advert', () => {
   for (const advertId of ['1', '2'])
     observer.error('message dead-lettered', { fault: 'forbidden', advertId });
 
-  expect(lines).toHaveLength(6);
+  expect(recording.lines).toHaveLength(6);
 });
 
 it('leaves out what the command itself ends with', () => {
-  const { observer, lines } = observe(false);
+  const observer = observe(false);
+  const ofAccount = { partnerAccount: 'main', fault: 'transient' };
 
-  observer.warn('the feed could not be read', {
-    partnerAccount: 'main',
-    feed: 'adverts',
-    fault: 'transient',
-  });
-  observer.error('the token cannot be refreshed', { partnerAccount: 'main', fault: 'client-rejected' });
-  observer.error('message dead-lettered', { partnerAccount: 'main', fault: 'forbidden', advertId: '1' });
+  observer.warn('the feed could not be read', { ...ofAccount, feed: 'adverts' });
+  observer.error('the token cannot be refreshed', ofAccount);
+  observer.error('message dead-lettered', { ...ofAccount, advertId: '1' });
 
-  expect(lines.map(({ message }) => message)).toEqual(['message dead-lettered']);
+  expect(recording.lines.map(({ message }) => message)).toEqual(['message dead-lettered']);
 });

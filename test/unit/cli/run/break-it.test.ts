@@ -1,13 +1,10 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { createBreaks } from '../../../../cli/run/break-it.ts';
-import { type Sandbox, startSandbox } from '../../../../sandbox/server.ts';
-
-let sandbox: Sandbox | undefined;
-afterEach(() => sandbox?.close());
+import { startSandbox } from '../../../../sandbox/server.ts';
 
 async function started() {
-  sandbox = await startSandbox();
-  const { url } = sandbox;
+  const sandbox = await startSandbox();
+  onTestFinished(() => sandbox.close());
   let pid: number | undefined = 1;
   let refreshToken = sandbox.users[0]?.refreshToken;
   const breaks = createBreaks({
@@ -22,7 +19,7 @@ async function started() {
       },
     },
     reconnect: async () => {
-      refreshToken = sandbox?.control.issueRefreshToken('main');
+      refreshToken = sandbox.control.issueRefreshToken('main');
     },
     commands: { reconnect: 'connect again', run: 'run again' },
   });
@@ -33,48 +30,32 @@ async function started() {
       ...{ client_id: clientId, client_secret: clientSecret },
     });
     const headers = { 'content-type': 'application/json' };
-    return (await fetch(`${url}/api/open/oauth/token`, { method: 'POST', headers, body })).status;
+    return (await fetch(`${sandbox.url}/api/open/oauth/token`, { method: 'POST', headers, body })).status;
   };
-  return { breaks, status };
+  const find = (name: string) => breaks.list().find((one) => one.name === name);
+  return { breaks, status, find };
 }
 
-const isOn = ({ list }: Pick<Awaited<ReturnType<typeof started>>['breaks'], 'list'>, name: string) =>
-  list().find((one) => one.name === name)?.isOn;
+it.each([
+  ['Service down', 503],
+  ['Too many requests (429)', 429],
+  ['Address blocked (403)', 403],
+  ['User revokes', 400],
+])('%s: the service answers %i until it is pressed again', async (name, expected) => {
+  const { breaks, status, find } = await started();
+  expect(await status()).toBe(200);
+  await breaks.toggle(name);
+  expect([await status(), find(name)?.isOn]).toEqual([expected, true]);
+  await breaks.toggle(name);
+  expect([await status(), find(name)?.isOn]).toEqual([200, false]);
+});
 
-describe('what the demo breaks', () => {
-  it.each([
-    ['Service down', 503],
-    ['Too many requests (429)', 429],
-    ['Address blocked (403)', 403],
-    ['User revokes', 400],
-  ])('%s: the service answers %i until it is pressed again', async (name, expected) => {
-    const { breaks, status } = await started();
-    expect(await status()).toBe(200);
-    await breaks.toggle(name);
-    expect([await status(), isOn(breaks, name)]).toEqual([expected, true]);
-    await breaks.toggle(name);
-    expect([await status(), isOn(breaks, name)]).toEqual([200, false]);
-  });
-
-  it('kills the process, and starts it again', async () => {
-    const { breaks } = await started();
-    await breaks.toggle('Process killed');
-    expect(isOn(breaks, 'Process killed')).toBe(true);
-    await breaks.toggle('Process killed');
-    expect(isOn(breaks, 'Process killed')).toBe(false);
-  });
-
-  it('shows the command that does what the next press does', async () => {
-    const { breaks } = await started();
-    const commandOf = (name: string) => breaks.list().find((one) => one.name === name)?.command;
-    const commands = ['User revokes', 'Process killed'].map(commandOf);
-    await breaks.toggle('User revokes');
-    await breaks.toggle('Process killed');
-    expect([...commands, commandOf('User revokes'), commandOf('Process killed')]).toEqual([
-      expect.stringContaining('curl -d'),
-      'kill -9 1',
-      'connect again',
-      'run again',
-    ]);
-  });
+it('the command that is shown does what the next press does', async () => {
+  const { breaks, find } = await started();
+  const shown = () => ['User revokes', 'Process killed'].map((name) => find(name)?.command);
+  expect(shown()).toEqual([expect.stringContaining('curl -d'), 'kill -9 1']);
+  for (const name of ['User revokes', 'Process killed']) await breaks.toggle(name);
+  expect(shown()).toEqual(['connect again', 'run again']);
+  await breaks.toggle('Process killed');
+  expect(find('Process killed')?.command).toBe('kill -9 2');
 });
