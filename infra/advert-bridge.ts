@@ -29,7 +29,7 @@ import { AdvertSubscription } from './constructs/subscription/advert-subscriptio
 import type { AdvertSubscriptionProps } from './constructs/subscription/subscription-props.ts';
 import { leaveOutUnknown } from './emulator.ts';
 
-/** Properties of a subscription to a bridge's own bus: which events, and their target. */
+/** Which events, and their target. */
 export type SubscribeProps = Omit<AdvertSubscriptionProps, 'bus' | 'bridgeAccount'>;
 
 /**
@@ -56,21 +56,18 @@ export class AdvertBridge extends Construct {
     /** The latest event of every advert. */
     readonly advertStatus: ITable;
   };
-  /** Both are FIFO queues. */
+  /** FIFO queues. */
   readonly queues: {
     /** IDs that the feed listed and that fan-out will fetch. */
     readonly changedAdverts: Queue;
     /** Messages that SQS itself gave up; dead letters are rows: docs/operate/runbook.md#deadletters. */
     readonly deadLetters: Queue;
   };
+  /** One of each stage. `connect` is invoked by `advert-bridge connect`. */
   readonly functions: {
-    /** Reads the feed, every minute. */
     readonly drain: LambdaFunction;
-    /** Fetches each advert that the feed listed, and publishes its events. */
     readonly fanOut: LambdaFunction;
-    /** Refreshes tokens, and uses each refresh token before it expires. */
     readonly refreshToken: LambdaFunction;
-    /** Connects partner accounts; `advert-bridge connect` invokes it. */
     readonly connect: LambdaFunction;
   };
   /** Each alarm has a section in docs/operate/runbook.md. Add more receivers with `addAlarmAction`. */
@@ -159,10 +156,7 @@ export class AdvertBridge extends Construct {
       .combine(this.tables.feedState.grant(grantee, 'dynamodb:Query', 'dynamodb:GetItem'));
   }
 
-  /**
-   * The outputs by which the command line finds the bridge. Their names contain the bridge's path in its stack, so that
-   * the outputs of two bridges do not collide.
-   */
+  /** By these the command line finds the bridge. With its path in the stack, outputs of two bridges do not collide. */
   #addOutputs(): void {
     const { stackName } = Stack.of(this);
     const places = this.node.scopes.slice(Stack.of(this).node.scopes.length).map(({ node }) => node.id);
@@ -213,9 +207,8 @@ function metricsOf(bridge: BridgeConfig): AdvertBridge['metrics'] {
 }
 
 /**
- * A table that must not be lost. It can be restored to any second of the last 35 days, is kept when the stack is
- * deleted, and has deletion protection, unless the removal policy says otherwise. It is encrypted with a key owned by
- * DynamoDB, unless another key is given: it contains no secrets, and any other key costs money with each request.
+ * A table that must not be lost. A key owned by DynamoDB encrypts it, unless another is given: it contains no secrets,
+ * and any other key costs money with each request.
  *
  * @param existing name of a restored table to use, unchanged, instead of a new one
  */

@@ -6,7 +6,6 @@ import { asLines, FaultsError, faultsByPlace } from './constructs/props/faults.t
 
 const names = Object.keys(stackSettings);
 
-/** Thrown for missing or wrong settings. */
 export class SettingsError extends FaultsError {
   override readonly name = 'SettingsError';
   readonly code = 'wrong-settings';

@@ -5,7 +5,6 @@ import { eventSource } from '../shared/contract/names.ts';
 import type { StackSettings } from '../shared/contract/settings.ts';
 import { AdvertBridge } from './advert-bridge.ts';
 
-/** The stack that this repository deploys: one bridge. */
 export class AdvertBridgeStack extends Stack {
   constructor(scope: Construct, settings: StackSettings) {
     const { stackName, alarmTopicArn, ...props } = settings;

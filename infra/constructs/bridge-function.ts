@@ -24,25 +24,17 @@ import { handlerCode, stageOf } from './package-files.ts';
 import { environmentOf } from './props/bridge-config.ts';
 
 export interface BridgeFunctionProps {
-  /** Its name in shared/contract/environment.ts, which lists its environment variables. */
   readonly name: FunctionName;
   readonly description: string;
   readonly timeout: Duration;
-  /**
-   * Whether it may read the tokens of partner accounts.
-   *
-   * @default true
-   */
+  /** Of partner accounts. @default true */
   readonly readsTokens?: boolean;
 }
 
 /** The minimum of EventBridge Scheduler and Lambda. */
 const maxEventAge = Duration.minutes(1);
 
-/**
- * The function of a stage, with everything that all functions have in common. Its environment initially contains the
- * settings, and it may write its own logs. For each resource that it uses, call a `grant…` of {@link Grantee}.
- */
+/** The function of a stage. For each resource that it uses, call a `grant…` of {@link Grantee}. */
 export class BridgeFunction extends Grantee {
   readonly lambda: LambdaFunction;
   readonly role: IRole;
@@ -105,10 +97,8 @@ export class BridgeFunction extends Grantee {
   }
 
   /**
-   * Invokes the function at a regular interval. The scheduler and Lambda's queue of asynchronous events drop an
-   * invocation that cannot start in time: the next run does the same work, and accumulated runs after an outage would
-   * not help. CDK's own target for functions puts its role into the stack instead of the bridge, and the role may invoke
-   * every version of the function.
+   * An invocation that cannot start in time is dropped: the next run does the same work. CDK's own target for functions
+   * puts its role into the stack instead of the bridge, and the role may invoke every version of the function.
    */
   protected runEvery(every: Duration, description: string): Schedule {
     const { functionArn, env } = this.lambda;
@@ -142,8 +132,7 @@ export class BridgeFunction extends Grantee {
     return made;
   }
 
-  /** Sets an environment variable to the name of a resource. */
-  addEnvironment(key: ResourceName, value: string): this {
+  override addEnvironment(key: ResourceName, value: string): this {
     this.lambda.addEnvironment(resourceKeys[key], value);
     return this;
   }

@@ -11,10 +11,8 @@ export function stackArnOf(scope: Construct): string {
 }
 
 /**
- * The role for people who run `backfill`, `resync` and `audit` (cli/bridge/open-stack.ts). These commands send
- * requests to the partner service themselves, so they read tokens, and the secrets deny that to every role outside the
- * path of token readers. The role has only the permissions that these commands need. The AWS account's own policies
- * decide who may assume it.
+ * The role for people who run `backfill`, `resync` and `audit`, which send requests to the partner service themselves, so
+ * they read tokens. The AWS account's own policies decide who may assume it.
  */
 export class CatchUp extends Grantee {
   readonly role: Role;
@@ -50,10 +48,5 @@ export class CatchUp extends Grantee {
       .grantTokens(refreshToken)
       .grantChangedAdverts('SendMessage', 'GetQueueAttributes')
       .grantKey();
-  }
-
-  /** Nothing to set: the commands read every name from the stack's outputs. */
-  addEnvironment(): this {
-    return this;
   }
 }

@@ -27,10 +27,7 @@ const retentionPeriod = Duration.days(14);
  */
 const visibilityPerTimeout = 10;
 
-/**
- * The queue between drain and fan-out, with one message group for each advert, and a dead-letter queue, which is only a
- * backstop: fan-out and drain store dead letters as rows.
- */
+/** The queue between drain and fan-out. Its dead-letter queue is only a backstop: dead letters are rows. */
 export class ChangedAdverts extends Construct {
   readonly queue: Queue;
   readonly deadLetters: Queue;
@@ -55,7 +52,6 @@ export class ChangedAdverts extends Construct {
       deduplicationScope: DeduplicationScope.MESSAGE_GROUP,
       fifoThroughputLimit: FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
       visibilityTimeout: Duration.seconds(fanOutTimeout.toSeconds() * visibilityPerTimeout),
-      // Fan-out stores dead letters as rows. SQS moves a message here only if even that fails again and again.
       deadLetterQueue: { queue: this.deadLetters, maxReceiveCount },
       // No other queue may send its dead letters here. The dead-letter queue cannot name this queue as its only source:
       // each would need the name of the other first.

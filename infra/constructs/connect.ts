@@ -29,24 +29,16 @@ export class Connect extends BridgeFunction {
       progress: ['Query'],
     });
     // To check by its published adverts whether a partner account still belongs to the same user.
-    this.grantAdvertStatus('GetItem').#grantSecrets().grantPublish();
-  }
-
-  /**
-   * Allows creating and deleting secrets, but not reading them. A deleted secret can be restored during its recovery
-   * window, so this function may not delete without one.
-   *
-   * @see https://docs.aws.amazon.com/service-authorization/latest/reference/list_awssecretsmanager.html for the
-   * condition keys
-   */
-  #grantSecrets(): this {
-    const { settings } = this.parts;
+    this.grantAdvertStatus('GetItem').grantPublish();
+    const { settings } = parts;
     this.addEnvironment(
       'partnerSecretPolicy',
       Stack.of(this).toJsonString(partnerSecretPolicy(this, settings)),
     );
     if (settings.encryptionKey) this.addEnvironment('partnerSecretKey', settings.encryptionKey.keyArn);
-    return this.grantPartnerSecrets('Write', ['CreateSecret', 'PutSecretValue', 'RestoreSecret'])
+    // It may not read secrets, nor delete one without its recovery window:
+    // https://docs.aws.amazon.com/service-authorization/latest/reference/list_awssecretsmanager.html
+    this.grantPartnerSecrets('Write', ['CreateSecret', 'PutSecretValue', 'RestoreSecret'])
       .grantPartnerSecrets('Remove', ['DeleteSecret'], {
         BoolIfExists: { 'secretsmanager:ForceDeleteWithoutRecovery': 'false' },
       })

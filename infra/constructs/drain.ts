@@ -7,9 +7,8 @@ import type { Parts } from './grantee.ts';
 /** EventBridge Scheduler's shortest interval. With `pollSeconds` below 60, one run polls several times. */
 const every = Duration.minutes(1);
 /**
- * A little longer than the interval: a run that polls several times continues until the next one begins, and so does a
- * run with many pages to read. Two concurrent runs are safe, because each feed has a lease. Reserved concurrency is
- * therefore not needed, and a new AWS account may be limited to ten concurrent executions in total.
+ * A little longer than the interval: a run that polls several times, or has many pages to read, continues until the next
+ * one begins. Two concurrent runs are safe, because each feed has a lease.
  */
 const timeout = Duration.seconds(90);
 

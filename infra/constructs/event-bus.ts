@@ -44,13 +44,9 @@ const managing = [
   'ListTagsForResource',
 ].map((action) => `events:${action}`);
 
-/**
- * A team that notices within a quarter that it has handled events wrongly can replay them. The archive costs some cents
- * per million events.
- */
+/** For a team that notices within a quarter that it has handled events wrongly; some cents per million events. */
 const archivedFor = Duration.days(90);
 
-/** The bus for subscribers' rules, its policy, and an archive to replay from; or an existing bus, unchanged. */
 export function eventBus(parent: Construct, id: string, settings: Settings): IEventBus {
   if (settings.bus) return settings.bus;
   const scope = new Construct(parent, id);

@@ -43,16 +43,16 @@ export abstract class Grantee extends Construct {
     this.parts = parts;
   }
 
-  /** Receives the name of a resource. */
-  abstract addEnvironment(key: ResourceName, value: string): this;
+  /** Receives the name of a resource. People read it from the stack's outputs. */
+  addEnvironment(_key: ResourceName, _value: string): this {
+    return this;
+  }
 
-  /** Adds a statement to the role's policy; `sid` says for what. */
   addStatement(sid: string, statement: Statement): this {
     this.role.addToPrincipalPolicy(new PolicyStatement({ sid, ...statement }));
     return this;
   }
 
-  /** Adds a statement about secrets. */
   addSecretStatement(sid: string, statement: Statement): this {
     return this.addStatement(sid, statement);
   }

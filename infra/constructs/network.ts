@@ -6,7 +6,6 @@ import type { BridgeConfig } from './props/bridge-config.ts';
 
 const httpsPort = 443;
 
-/** Adds a security group if the bridge is in a VPC and was given none. */
 export function withSecurityGroup(scope: Construct, config: BridgeConfig): BridgeConfig {
   const { vpc, securityGroups, partnerBaseUrl } = config;
   if (!vpc || securityGroups) return config;

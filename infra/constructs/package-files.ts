@@ -4,18 +4,12 @@ import { dirname, join } from 'node:path';
 import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 
-/**
- * The folder of package.json: the repository, or the installed package, in which this file is in `dist/esm` or
- * `dist/cjs`.
- */
+/** The repository, or the installed package, in which this file is in `dist/esm` or `dist/cjs`. */
 export const packageRoot = rootAbove(import.meta.dirname);
 
 export const ownPackage: { readonly version: string } = read(packageRoot);
 
-/**
- * The nearest folder above with a package.json that has a name. Those in `dist` have none: they only set the module
- * type.
- */
+/** The files package.json in `dist` have no name: they only set the module type. */
 function rootAbove(folder: string): string {
   return read(folder).name === undefined ? rootAbove(dirname(folder)) : folder;
 }
@@ -32,10 +26,7 @@ export const stageOf = (name: string): string =>
 /** Exists only in the repository, not in the package. */
 const bundler = join(packageRoot, 'scripts/bundle-handlers.ts');
 
-/**
- * The bundle of a function. In the package, scripts/build-package.ts has created it; in the repository, it is built
- * from the source.
- */
+/** In the package, scripts/build-package.ts has created it; in the repository, it is built from the source. */
 export function handlerCode(stage: string): Code {
   if (!existsSync(bundler)) return Code.fromAsset(join(packageRoot, 'dist/handlers', stage));
   return Code.fromAsset(packageRoot, {

@@ -14,9 +14,7 @@ const every = Duration.minutes(15);
  */
 const timeout = Duration.minutes(1);
 
-/**
- * Refreshes the tokens of partner accounts. For its callers see docs/operate/security.md#who-may-call-which-function.
- */
+/** For its callers see docs/operate/security.md#who-may-call-which-function. */
 export class RefreshToken extends BridgeFunction {
   readonly schedule = this.runEvery(every, 'Refreshes tokens that have run out');
 

@@ -21,9 +21,8 @@ const readOnlyBy = (sid: string, conditions: Conditions): PolicyStatement =>
   });
 
 /**
- * The secret of the application's own credentials. It is created without a value: an operator stores the credentials,
- * and no later deployment can overwrite them.
- * Operators write it; their roles are not known here, so their own policies decide (docs/decisions/0003-tokens.md).
+ * The application's own credentials. Created without a value: an operator stores them, and no later deployment can
+ * overwrite them. Who may do that, the policies of the operators' roles decide (docs/decisions/0003-tokens.md).
  */
 export function applicationSecret(
   scope: Construct,

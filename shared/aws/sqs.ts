@@ -94,7 +94,7 @@ const entryOf = (message: Outgoing, index: number): SendMessageBatchRequestEntry
  *
  * @see https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_GetQueueAttributes.html
  */
-async function countMessages({ client, url }: Queue): Promise<number> {
+export async function countMessages({ client, url }: Queue): Promise<number> {
   const { Attributes } = await client.send(
     new GetQueueAttributesCommand({
       QueueUrl: url,

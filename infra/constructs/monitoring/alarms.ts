@@ -60,7 +60,6 @@ export const bridgeMetric = (
     dimensionsMap: { service: namePrefix },
   });
 
-/** The alarms. Each one has a section in docs/operate/runbook.md. */
 export class Alarms extends Construct {
   readonly all: readonly Alarm[];
 

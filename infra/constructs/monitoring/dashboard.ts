@@ -29,7 +29,6 @@ export interface DashboardProps {
 const { MAXIMUM, SUM } = Stats;
 const third = 8;
 
-/** A dashboard of the bridge: freshness, throughput, waiting messages, failures. */
 export class Dashboard extends Construct {
   constructor(scope: Construct, id: string, { settings, alarms, changedAdverts, functions }: DashboardProps) {
     super(scope, id);

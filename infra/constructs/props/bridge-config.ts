@@ -12,7 +12,7 @@ import { functionSettings, schemasOf, stackSettings } from '../../../shared/cont
 import type { AdvertBridgeProps } from './advert-bridge-props.ts';
 import { asLines, FaultsError, faultsByPlace, has, isObject, made, unknownIn, wholeFrom } from './faults.ts';
 
-/** Thrown for properties with which the bridge could not work or would share a name with another bridge. */
+/** Thrown for properties with which the bridge could not work. */
 export class AdvertBridgeError extends FaultsError {
   override readonly name = 'AdvertBridgeError';
   readonly code = 'wrong-props';
@@ -63,7 +63,6 @@ const shape = v.object({
   removalPolicy: v.optional(v.enum(RemovalPolicy, 'expected a RemovalPolicy'), RemovalPolicy.RETAIN),
 } satisfies Record<keyof AdvertBridgeProps, unknown>);
 
-/** The checked properties of a bridge with their defaults, for the constructs inside it. */
 export interface BridgeConfig extends v.InferOutput<typeof shape> {
   /** Prefix of the bridge's fixed names. */
   readonly namePrefix: string;
@@ -126,7 +125,7 @@ function networkFaults({ vpc, vpcSubnets, securityGroups }: Partial<AdvertBridge
   return [['vpc', 'expected one with a private subnet with egress: the partner service is on the internet']];
 }
 
-/** By app: the names that its bridges use (with kind and place), and the path of the bridge that uses each. */
+/** By app: the names in use, with the path of the bridge that uses each. */
 const taken = new WeakMap<object, Map<string, string>>();
 
 /** Faults for two bridges with the same name, or the same bus name, in one AWS account and region. */
@@ -134,15 +133,12 @@ function collisions(scope: Construct, { name, busName, bus }: BridgeConfig): Fau
   const names = taken.get(scope.node.root) ?? new Map<string, string>();
   taken.set(scope.node.root, names);
   const faults: Fault[] = [];
-  const take = (place: 'name' | 'busName', value: string, other: string) => {
-    const key = `${placeOf(scope)} ${place} ${value}`;
+  const take = (property: 'name' | 'busName', value: string, other: string) => {
+    const key = `${placeOf(scope)} ${property} ${value}`;
     const owner = names.get(key);
+    const why = `expected another one than ${value}, which is that of the bridge ${owner}${other}`;
     if (owner === undefined) names.set(key, scope.node.path);
-    else
-      faults.push([
-        place,
-        `expected another one than ${value}, which is that of the bridge ${owner}${other}`,
-      ]);
+    else faults.push([property, why]);
   };
   take('name', name, '');
   if (!bus) take('busName', busName, ': or hand its bus to both, as bus');
@@ -169,16 +165,12 @@ const functionSettingNames = Object.keys(
   functionSettings.entries,
 ) as (keyof typeof functionSettings.entries)[];
 
-/** What every function has in its environment. */
 export const environmentOf = (config: BridgeConfig): Record<string, string> => ({
   [settingsKey]: JSON.stringify(Object.fromEntries(functionSettingNames.map((name) => [name, config[name]]))),
   [resourceKeys.namePrefix]: config.namePrefix,
 });
 
-/**
- * The longest setting if the environment of a function has no room for all of them, with what was expected.
- * CloudFormation would report it only after other resources were created.
- */
+/** CloudFormation would report them only after other resources were created. */
 function environmentFaults(config: BridgeConfig): [setting: string, expected: string][] {
   const most = maxBytes - resourceBytes;
   const bytes = Buffer.byteLength(JSON.stringify(environmentOf(config)));

@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { didYouMean, flawsOf } from '../../../shared/contract/checks.ts';
 
-/** Thrown for wrong settings or properties. The message has a line for each fault. */
 export class FaultsError extends Error {
   /** One entry per fault: `<name>: <expected value>`. */
   readonly faults: readonly string[];
@@ -24,7 +23,6 @@ export function faultsByPlace(issues: readonly v.BaseIssue<unknown>[] = []): Map
 export const asLines = (faults: ReadonlyMap<string, string>): string[] =>
   [...faults].map(([place, expected]) => `${place}: ${expected}`);
 
-/** The properties that do not exist, with what was probably meant. */
 export const unknownIn = (given: object, known: readonly string[]): [property: string, fault: string][] =>
   Object.keys(given)
     .filter((name) => !known.includes(name))

@@ -9,10 +9,7 @@ import { patternsOf } from './subscription-pattern.ts';
 import { type AdvertSubscriptionProps, arnOf, checkProps, isQueue } from './subscription-props.ts';
 import { allowAccount, allowCalling, allowSending, senderRoleOf } from './subscription-target.ts';
 
-/**
- * The maximum retention of SQS. The queue itself keeps messages for a shorter time, because a dead letter keeps the age
- * of its message: so at least a week remains for it.
- */
+/** The maximum of SQS. A dead letter keeps the age of its message: so at least a week remains for it. */
 const longestRetention = Duration.days(14);
 const queueRetention = Duration.days(7);
 /**
@@ -21,7 +18,7 @@ const queueRetention = Duration.days(7);
  * @see https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
  */
 const visibilityFactor = 6;
-/** For a function with a timeout of 30 seconds. */
+/** For a function with a timeout of 30 seconds; an unset one means Lambda's default of 3 seconds. */
 const usualVisibility = Duration.seconds(visibilityFactor * 30);
 /**
  * Many receives fail because of throttling, or because another worker is applying events of the advert, and only a few
@@ -136,10 +133,6 @@ export class AdvertSubscription extends Construct {
   }
 }
 
-/**
- * An unset timeout means Lambda's default of 3 seconds, but the function may be changed later; 3 minutes suffice for
- * both.
- */
 const visibilityOf = ({ consumer, visibilityTimeout }: AdvertSubscriptionProps): Duration =>
   visibilityTimeout ??
   (consumer?.timeout && Duration.seconds(visibilityFactor * consumer.timeout.toSeconds())) ??

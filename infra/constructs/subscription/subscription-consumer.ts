@@ -9,14 +9,9 @@ import type { Construct, IConstruct } from 'constructs';
 /** On the function and not in a variable of this module, because an app may load the module twice. */
 const mark = 'advert-bridge:subscription';
 
-/** Path of the subscription that a function already belongs to. */
 export const subscriptionOf = (consumer: LambdaFunction): string | undefined =>
   consumer.node.metadata.find(({ type }) => type === mark)?.data;
 
-/**
- * Allows a function to read the subscription's queue, store positions, and send records that are not events to the
- * dead-letter queue.
- */
 export function connectConsumer(
   scope: Construct,
   consumer: LambdaFunction,
@@ -52,10 +47,7 @@ function positionsTable(scope: Construct): Table {
   return table;
 }
 
-/**
- * Tells cdk-nag why a rule does not apply. cdk-nag 3 reads this from the CDK's validations; with a version of the CDK that
- * has none yet, there can only be cdk-nag 2, which reads metadata of the resource.
- */
+/** For cdk-nag 3; with a CDK that has no validations yet, there can only be cdk-nag 2, which reads metadata. */
 export function acknowledge(construct: IConstruct, id: string, reason: string): void {
   const { Validations } = cdk as Partial<typeof cdk>;
   if (Validations) Validations.of(construct).acknowledge({ id, reason });

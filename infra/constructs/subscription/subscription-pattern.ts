@@ -35,13 +35,11 @@ export type SubscriptionPattern = Pick<PatternOf<AdvertEvent>, 'source' | 'detai
 export const maxPatternLength = 2048;
 
 const { statusChanged, unavailable } = detailTypes;
-/** The detail types that have each field. */
 const having = {
   statuses: [statusChanged],
   advertIds: [statusChanged, unavailable],
 } as const satisfies Partial<Record<keyof AdvertFilter, readonly DetailType[]>>;
 
-/** The detail types of a filter, with the default if it names none. */
 export const detailTypesOf = (filter: AdvertFilter): readonly DetailType[] =>
   filter.detailTypes ?? (filter.statuses ? having.statuses : having.advertIds);
 

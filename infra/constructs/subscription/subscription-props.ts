@@ -20,10 +20,7 @@ import {
 import { subscriptionOf } from './subscription-consumer.ts';
 import { type AdvertFilter, contradictionsOf } from './subscription-pattern.ts';
 
-/**
- * The target of the events; a queue or function of another AWS account must be allowed there (docs/subscribe/cdk.md). It
- * cannot be a FIFO queue: EventBridge does not keep the order, and would send all events as one message group.
- */
+/** A queue or function of another AWS account must be allowed there (docs/subscribe/cdk.md). Not a FIFO queue. */
 export type SubscriptionTarget = IQueue | IFunction;
 
 export type BusProps =
@@ -41,7 +38,7 @@ export type BusProps =
       readonly bridgeAccount: string;
     };
 
-/** Which events a team wants, from which bus, and where they are sent. */
+/** Which events, from which bus, and their target. */
 export type AdvertSubscriptionProps = AdvertFilter &
   BusProps & {
     /** Default: a new queue. */
@@ -74,12 +71,10 @@ export class SubscriptionError extends FaultsError {
 }
 
 export const isQueue = (value: unknown): value is IQueue => has(value, 'queueArn');
-const isFunction = (value: unknown): value is IFunction => has(value, 'functionArn');
 export const arnOf = (target: SubscriptionTarget): string =>
   isQueue(target) ? target.queueArn : target.functionArn;
 const isKnown = (value: string): boolean => !Token.isUnresolved(value);
 
-/** Whether a target is known to be in another AWS account than the stack. */
 export function isElsewhere(scope: Construct, target: SubscriptionTarget): boolean {
   const [here, there] = [Stack.of(scope).account, target.env.account];
   return isKnown(here) && isKnown(there) && here !== there;
@@ -129,7 +124,7 @@ const entries = {
   ),
   target: v.optional(
     v.custom<SubscriptionTarget>(
-      (value) => isQueue(value) || isFunction(value),
+      (value) => isQueue(value) || has(value, 'functionArn'),
       'expected a queue or a function; for anything else, send to a queue',
     ),
   ),
@@ -214,7 +209,6 @@ function targetFaults(scope: Construct, { target, ...props }: AdvertSubscription
   return faults;
 }
 
-/** A fault for each of these properties that is given. */
 const givenOf = <P extends object>(
   props: P,
   names: readonly (keyof P & string)[],

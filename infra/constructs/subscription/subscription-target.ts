@@ -9,12 +9,10 @@ import { arnOf, isElsewhere, isQueue, type SubscriptionTarget } from './subscrip
 
 const eventBridge = new ServicePrincipal('events.amazonaws.com');
 
-/** Path of the roles that send to other AWS accounts, by which those accounts recognise them. */
 const senderPath = '/advert-bridge/';
 
 /**
- * The role with which EventBridge sends to a target in another AWS account; `undefined` for a target in this account,
- * whose own policy names the rules. Only rules on this bus may use the role.
+ * The role with which EventBridge sends to a target in another AWS account. Only rules on this bus may use it.
  *
  * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-service-cross-account.html
  * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/cross-service-confused-deputy-prevention.html
@@ -55,9 +53,6 @@ export function allowAccount(queue: IQueue, account: string): void {
   );
 }
 
-/**
- * Allows rules to send to a queue. If the queue has a customer managed key, rules of the AWS account may use the key.
- */
 export function allowSending(queue: IQueue, rules: readonly CfnRule[]): void {
   const { statementAdded } = queue.addToResourcePolicy(
     new PolicyStatement({

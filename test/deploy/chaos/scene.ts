@@ -3,8 +3,9 @@ import {
   ListEventSourceMappingsCommand,
   UpdateFunctionConfigurationCommand,
 } from '@aws-sdk/client-lambda';
-import { GetQueueAttributesCommand, SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
+import { SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import type { Random } from '../../../sandbox/state/random.ts';
+import { countMessages } from '../../../shared/aws/sqs.ts';
 import { createStore } from '../../../shared/aws/store.ts';
 import { type Store, update } from '../../../shared/ports/store.ts';
 import type { FeedState } from '../../../shared/state/feed-states.ts';
@@ -80,12 +81,5 @@ export async function endLeases({ store }: Scene): Promise<void> {
 }
 
 /** Number of messages in the queue, including hidden ones and those being handled. */
-export async function waitingMessages({ deployment: { cloud, outputs } }: Scene): Promise<number> {
-  const { Attributes = {} } = await cloud.sqs.send(
-    new GetQueueAttributesCommand({ QueueUrl: outputs.queueUrl, AttributeNames: ['All'] }),
-  );
-  return ['', 'NotVisible', 'Delayed'].reduce(
-    (sum, kind) => sum + Number(Attributes[`ApproximateNumberOfMessages${kind}` as 'All'] ?? 0),
-    0,
-  );
-}
+export const waitingMessages = ({ deployment: { cloud, outputs } }: Scene): Promise<number> =>
+  countMessages({ client: cloud.sqs, url: outputs.queueUrl });
