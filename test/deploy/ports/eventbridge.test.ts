@@ -43,16 +43,6 @@ describe('EventBridge (MiniStack): event publisher', () => {
     );
   });
 
-  it('delivers what it publishes one after another in that order', async () => {
-    const { publish, subscriber } = await aBus();
-    for (const sequence of [1, 2, 3, 4]) await publish(anEnvelope('123', sequence));
-    await subscriber.readUntil((events) => events.length === 4, 5_000);
-    const sequences = subscriber.received.map(
-      ({ detail }) => (detail as { metadata: { sequence: number } }).metadata.sequence,
-    );
-    expect(sequences).toEqual([1, 2, 3, 4]);
-  });
-
   it('throws for the event that the bus refuses inside an answer of 200, and for no other', async () => {
     const { publish, subscriber } = await aBus();
     const forbidden = anEnvelope('6', 1).replace(`"${eventSource}"`, '"aws.forged"');

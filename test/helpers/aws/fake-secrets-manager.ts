@@ -15,97 +15,88 @@ import { mockClient } from './mock-client.ts';
 
 export const aReadersPolicy = '{"Version":"2012-10-17","Statement":[]}';
 
-interface Version {
-  readonly version: string;
-  readonly text: string;
-}
-
 interface Stored {
-  /** Absent: made without a value. */
-  current?: Version;
-  readonly versions: Version[];
+  /** By their ID, the current one last; none: made without a value. */
+  readonly versions: Map<string, string>;
   scheduledForDeletion: boolean;
   policy?: string;
 }
 
-/** Plays Secrets Manager as its documentation has it: a secret that waits for deletion blocks its name. */
-export function fakeSecretsManager() {
-  const mock = mockClient(SecretsManagerClient);
-  let secrets = new Map<string, Stored>();
+type Input = Readonly<Record<string, string>>;
 
-  const existing = (name: string | undefined): Stored => {
-    const found = secrets.get(name ?? '');
+/** Plays Secrets Manager as its documentation has it: a secret that waits for deletion blocks its name. */
+export function createSecrets() {
+  const secrets = new Map<string, Stored>();
+  const existing = ({ SecretId = '' }: Input): Stored => {
+    const found = secrets.get(SecretId);
     if (!found) throw new ResourceNotFoundException({ message: 'no such secret', $metadata: {} });
     return found;
   };
-  const usable = (name: string | undefined): Stored => {
-    const found = existing(name);
-    if (found.scheduledForDeletion) {
-      throw new InvalidRequestException({ message: 'marked for deletion', $metadata: {} });
-    }
-    return found;
+  const usable = (input: Input): Stored => {
+    const found = existing(input);
+    if (!found.scheduledForDeletion) return found;
+    throw new InvalidRequestException({ message: 'marked for deletion', $metadata: {} });
   };
-
-  function start(): void {
-    secrets = new Map();
-    mock.reset();
-    mock.on(GetSecretValueCommand).callsFake(async ({ SecretId, VersionId }) => {
-      const { current: latest, versions } = usable(SecretId);
-      const current = VersionId ? versions.find(({ version }) => version === VersionId) : latest;
-      if (!current) throw new ResourceNotFoundException({ message: 'no value', $metadata: {} });
-      return { SecretString: current.text, VersionId: current.version };
-    });
-    mock.on(PutSecretValueCommand).callsFake(async ({ SecretId, SecretString, ClientRequestToken }) => {
-      const stored = usable(SecretId);
-      stored.current = { version: ClientRequestToken ?? randomUUID(), text: SecretString };
-      stored.versions.push(stored.current);
-      return {};
-    });
-    mock.on(CreateSecretCommand).callsFake(async ({ Name, SecretString, ClientRequestToken }) => {
+  function set(name: string, text?: string, version: string = randomUUID()): void {
+    const versions = new Map(text === undefined ? [] : [[version, text]]);
+    secrets.set(name, { versions, scheduledForDeletion: false });
+  }
+  const calls: Readonly<Record<string, (input: Input) => object>> = {
+    GetSecretValue(input) {
+      const { versions } = usable(input);
+      const VersionId = input.VersionId ?? [...versions.keys()].at(-1) ?? '';
+      const SecretString = versions.get(VersionId);
+      if (SecretString !== undefined) return { SecretString, VersionId };
+      throw new ResourceNotFoundException({ message: 'no value', $metadata: {} });
+    },
+    PutSecretValue(input) {
+      const VersionId = input.ClientRequestToken ?? randomUUID();
+      usable(input).versions.set(VersionId, input.SecretString ?? '');
+      return { VersionId };
+    },
+    CreateSecret({ Name = '', SecretString, ClientRequestToken }) {
       if (secrets.has(Name)) throw new ResourceExistsException({ message: 'exists', $metadata: {} });
-      secrets.set(Name, {
-        ...(SecretString === undefined
-          ? {}
-          : { current: { version: ClientRequestToken, text: SecretString } }),
-        versions: [],
-        scheduledForDeletion: false,
-      });
+      set(Name, SecretString, ClientRequestToken);
       return {};
-    });
-    mock.on(PutResourcePolicyCommand).callsFake(async ({ SecretId, ResourcePolicy }) => {
-      usable(SecretId).policy = ResourcePolicy;
+    },
+    PutResourcePolicy(input) {
+      usable(input).policy = input.ResourcePolicy ?? '';
       return {};
-    });
-    mock.on(DeleteSecretCommand).callsFake(async ({ SecretId, ForceDeleteWithoutRecovery }) => {
-      const found = usable(SecretId);
-      if (ForceDeleteWithoutRecovery) secrets.delete(SecretId);
+    },
+    DeleteSecret(input) {
+      const found = usable(input);
+      if (input.ForceDeleteWithoutRecovery) secrets.delete(input.SecretId ?? '');
       else found.scheduledForDeletion = true;
       return {};
-    });
-    mock.on(RestoreSecretCommand).callsFake(async ({ SecretId }) => {
-      existing(SecretId).scheduledForDeletion = false;
+    },
+    RestoreSecret(input) {
+      existing(input).scheduledForDeletion = false;
       return {};
-    });
-  }
+    },
+  };
+  return { secrets, set, calls };
+}
 
+const commands = {
+  ...{ GetSecretValueCommand, PutSecretValueCommand, CreateSecretCommand },
+  ...{ PutResourcePolicyCommand, DeleteSecretCommand, RestoreSecretCommand },
+};
+
+/** The same behind a mocked client. */
+export function fakeSecretsManager() {
+  const mock = mockClient(SecretsManagerClient);
+  const { secrets, set, calls } = createSecrets();
   return {
     mock,
-    start,
-    policyOf: (name: string) => secrets.get(name)?.policy,
-    set(name: string, text: string | undefined, version: string = randomUUID()): void {
-      secrets.set(name, {
-        scheduledForDeletion: false,
-        ...(text === undefined
-          ? { versions: [] }
-          : { current: { version, text }, versions: [{ version, text }] }),
-      });
+    set,
+    start(): void {
+      secrets.clear();
+      mock.reset();
+      for (const [name, command] of Object.entries(commands)) {
+        const call = calls[name.replace('Command', '')];
+        mock.on(command as typeof GetSecretValueCommand).callsFake(async (input) => call?.(input));
+      }
     },
-    /** Every secret that has a value, by its name. */
-    values: () =>
-      Object.fromEntries(
-        [...secrets].flatMap(([name, { current, scheduledForDeletion }]) =>
-          current && !scheduledForDeletion ? [[name, current] as const] : [],
-        ),
-      ),
+    policyOf: (name: string) => secrets.get(name)?.policy,
   };
 }

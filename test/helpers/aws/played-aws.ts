@@ -72,10 +72,7 @@ export async function startAws(options: AwsOptions) {
     onCall: options.onCall,
   });
   const { clientId, clientSecret } = sandbox.application;
-  services.secrets.set(secretNames.application, {
-    SecretString: JSON.stringify({ clientId, clientSecret }),
-    VersionId: 'version-1',
-  });
+  services.setSecret(secretNames.application, JSON.stringify({ clientId, clientSecret }));
   const viaWire = (url: string) => wire.url + new URL(url).pathname;
   options.setEnvironment({
     AWS_REGION: 'us-east-1',

@@ -36,8 +36,7 @@ export async function startJourney({ world, setEnvironment, load, pass, catchUp 
   const queue = world.queue('ChangedAdvertsQueue');
   world.forgetSecrets();
   const { clientId, clientSecret } = sandbox.application;
-  const SecretString = JSON.stringify({ clientId, clientSecret });
-  world.secrets.set(secretNames.application, { SecretString, VersionId: 'version-1' });
+  world.setSecret(secretNames.application, JSON.stringify({ clientId, clientSecret }));
   const environment = {
     [settingsKey]: JSON.stringify({
       ...{ partnerBaseUrl: sandbox.url, maxRequestsPerSecond: 1000 },

@@ -107,7 +107,7 @@ export async function startRecordedWorld(invoke: (event: unknown) => Promise<unk
   }
 
   return {
-    secrets: services.secrets,
+    setSecret: services.setSecret,
     forgetSecrets: services.forgetSecrets,
     clients: (caller: Caller) => of(caller).clients,
     url: (caller: Caller) => of(caller).proxy.url,
