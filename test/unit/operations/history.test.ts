@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Bridge } from '../../../operations/bridge.ts';
 import { readHistory } from '../../../operations/history.ts';
 import type { DeadLetter } from '../../../shared/contract/messages.ts';
@@ -77,118 +77,81 @@ function historyOf(known: Knowledge) {
   return readHistory(bridge, { partnerAccount: 'main', advertId: '123' });
 }
 
-const pausedByAna: Partial<PartnerAccount> = {
+const held: BudgetState = { nextSlotMs: 0, holds: [serviceHold('circuit', noon + 600_000)] };
+const byAna: Partial<PartnerAccount> = {
   holds: [{ kind: 'operator', who: 'ana', since: noon, reason: 'migration' }],
 };
+const missing = { ...active, missingSince: noon + 290_000 };
+const ofEarlier = { ...message, generation: 1 };
+const waits = { waiting: [queued] };
+const aside = { waiting: [parked] };
+const oldLetter = { ...letter, at: '2026-11-20T11:59:00.000Z' };
 
-describe('the outcome of history', () => {
-  it.each<[string, string, Knowledge, RegExp]>([
-    [
-      'published',
-      'the bus has the event',
-      { row: active },
-      /^Event 3 of advert 123 \(new → active\) was published/,
-    ],
-    [
-      'published',
-      'and the account was stopped later',
-      { row: active, account: stop },
-      /what changed later is not known/,
-    ],
-    [
-      'kept-off',
-      'its status is not wanted',
-      { row: active, published: { publishStatuses: ['sold'] } },
-      /publishStatuses \(sold\)/,
-    ],
-    [
-      'kept-off',
-      'its account is not wanted',
-      { row: active, published: { publishPartnerAccounts: ['shop'] } },
-      /does not name main/,
-    ],
-    [
-      'not-accepted',
-      'the event is pending',
-      { row: { ...active, pending: true } },
-      /may not have accepted it/,
-    ],
-    ['waits-in-queue', 'a message waits', { waiting: [queued] }, /waits in the queue\.$/],
-    [
-      'waits-in-queue',
-      'it failed before',
-      { row: { ...active, tries: 2 }, waiting: [queued] },
-      /after 2 failed tries/,
-    ],
-    [
-      'waits-in-queue',
-      'the bridge is on hold',
-      { waiting: [queued], budget: { nextSlotMs: 0, holds: [serviceHold('circuit', noon + 600_000)] } },
-      /until 2026-11-20T12:10/,
-    ],
-    [
-      'waits-in-queue',
-      'nobody runs the bridge',
-      { waiting: [queued], isAtWork: false },
-      /no `run` is at work/,
-    ],
-    [
-      'unconfirmed',
-      'the service does not know it',
-      { row: { ...active, missingSince: noon + 290_000 }, waiting: [queued] },
-      /asked once more/,
-    ],
-    [
-      'aside',
-      'the account is stopped',
-      { waiting: [parked], account: stop },
-      /main is stopped \(refresh-token-rejected\)/,
-    ],
-    ['aside', 'the account is paused', { waiting: [parked], account: pausedByAna }, /ana.*migration/],
-    ['aside', 'the hold is over', { waiting: [parked] }, /comes back within a minute/],
-    [
-      'dead-lettered',
-      'it was given up',
-      { row: active, letters: [letter] },
-      /contract-broken: the answer has no status/,
-    ],
-    ['dropped', 'its dead letter is gone', { row: noEvent }, /was dropped/],
-    ['not-listed', 'the feed has not named it', {}, /has not been listed by the feed since/],
-  ])('is %s where %s', async (outcome, _, knowledge, answer) => {
-    const history = await historyOf(knowledge);
-    expect(history.outcome).toBe(outcome);
-    expect(history.answer).toMatch(answer);
-  });
-
-  it('does not claim to know whose messages wait in the queue of a stack', async () => {
-    expect(await historyOf({ row: active, queued: 3 })).toMatchObject({
-      outcome: 'published',
-      answer: expect.stringContaining('about 3 messages wait in the queue; SQS does not tell whose'),
-    });
-  });
+it.each<[string, string, Knowledge, RegExp]>([
+  ['published', 'the bus has it', { row: active }, /^Event 3 of advert 123 \(new → active\) was published/],
+  ['published', 'its account stopped later', { row: active, account: stop }, /changed later is not known/],
+  ['published', 'a letter is older', { row: active, letters: [oldLetter] }, /was published/],
+  [
+    'published',
+    'a letter is of an earlier generation',
+    { row: active, letters: [{ ...letter, message: ofEarlier }] },
+    /was published/,
+  ],
+  [
+    'published',
+    'messages wait in the queue of a stack',
+    { row: active, queued: 3 },
+    /about 3 messages wait in the queue; SQS does not tell whose/,
+  ],
+  [
+    'kept-off',
+    'its status is not wanted',
+    { row: active, published: { publishStatuses: ['sold'] } },
+    /publishStatuses \(sold\)/,
+  ],
+  [
+    'kept-off',
+    'its account is not wanted',
+    { row: active, published: { publishPartnerAccounts: ['shop'] } },
+    /does not name main/,
+  ],
+  ['not-accepted', 'it is pending', { row: { ...active, pending: true } }, /may not have accepted it/],
+  ['waits-in-queue', 'a message waits', waits, /waits in the queue\.$/],
+  ['waits-in-queue', 'it failed before', { row: { ...active, tries: 2 }, ...waits }, /after 2 failed tries/],
+  ['waits-in-queue', 'the bridge is on hold', { ...waits, budget: held }, /until 2026-11-20T12:10/],
+  ['waits-in-queue', 'nobody runs the bridge', { ...waits, isAtWork: false }, /no `run` is at work/],
+  ['unconfirmed', 'the service does not know it', { row: missing, ...waits }, /asked once more/],
+  [
+    'aside',
+    'the account is stopped',
+    { ...aside, account: stop },
+    /main is stopped \(refresh-token-rejected\)/,
+  ],
+  ['aside', 'the account is paused', { ...aside, account: byAna }, /ana.*migration/],
+  ['aside', 'the hold is over', aside, /comes back within a minute/],
+  [
+    'dead-lettered',
+    'it was given up',
+    { row: active, letters: [letter] },
+    /contract-broken: the answer has no status/,
+  ],
+  ['dropped', 'its dead letter is gone', { row: noEvent }, /was dropped/],
+  ['not-listed', 'the feed has not named it', {}, /has not been listed by the feed since/],
+  [
+    'not-listed',
+    'its message is of an earlier generation',
+    { waiting: [{ ...queued, message: ofEarlier }] },
+    /not/,
+  ],
+])('the outcome of history is %s when %s', async (outcome, _, knowledge, answer) => {
+  const history = await historyOf(knowledge);
+  expect(history.outcome).toBe(outcome);
+  expect(history.answer).toMatch(answer);
 });
 
-describe('history', () => {
-  it('tells what happened in order of time', async () => {
-    const { facts } = await historyOf({ row: active, letters: [letter] });
-    const times = facts.map(({ at }) => Date.parse(at));
-    expect(times).toEqual(times.toSorted());
-    expect(facts.map(({ says }) => says).join('\n')).toMatch(/page-1[\s\S]*published[\s\S]*given up/);
-  });
-
-  it('passes over a letter that is older than the latest event, and one of an earlier generation', async () => {
-    const old = { ...letter, at: '2026-11-20T11:59:00.000Z' };
-    const ofEarlier = { ...letter, message: { ...message, generation: 1 } };
-
-    const history = await historyOf({ row: active, letters: [old, ofEarlier] });
-
-    expect(history.outcome).toBe('published');
-    expect(history.deadLetters).toHaveLength(2);
-  });
-
-  it('leaves out messages of an earlier generation: they are let go', async () => {
-    const ofEarlier = { ...queued, message: { ...message, generation: 1 } };
-
-    expect(await historyOf({ waiting: [ofEarlier] })).toMatchObject({ waiting: [], outcome: 'not-listed' });
-  });
+it('history tells what happened in order of time', async () => {
+  const { facts } = await historyOf({ row: active, letters: [letter] });
+  const times = facts.map(({ at }) => Date.parse(at));
+  expect(times).toEqual(times.toSorted());
+  expect(facts.map(({ says }) => says).join('\n')).toMatch(/page-1[\s\S]*published[\s\S]*given up/);
 });

@@ -1,0 +1,40 @@
+/** The status of a bridge of which a test says only what differs from one that delivers. */
+import { readStatus, type StatusPorts } from '../../operations/status.ts';
+import type { Hold } from '../../shared/domain/holds.ts';
+import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
+import { emptyBooks, type QueueFigures } from '../../shared/state/books.ts';
+import type { FeedState } from '../../shared/state/feed-states.ts';
+import { feedState, partnerAccount } from './records.ts';
+
+export const nowMs = Date.parse('2026-11-20T12:00:00Z');
+
+export interface GivenStatus {
+  /** Default: one, connected just now. */
+  readonly accounts?: readonly Partial<PartnerAccount>[];
+  /** Of every account, read a second ago; null: they have none. */
+  readonly feed?: Partial<FeedState> | null;
+  readonly queue?: Partial<QueueFigures>;
+  /** Of the whole bridge. */
+  readonly holds?: readonly Hold[];
+  readonly ports?: Partial<StatusPorts>;
+}
+
+export function statusOf({ accounts = [{}], feed = {}, queue, holds, ports }: GivenStatus, only?: string) {
+  const connectedAt = new Date(nowMs).toISOString();
+  const rows = accounts.map((account) => partnerAccount({ connectedAt, ...account }));
+  const feeds = rows.map(({ name }) =>
+    feedState({ partnerAccount: name, lastSuccess: nowMs - 1_000, ...feed }),
+  );
+  const all: StatusPorts = {
+    partnerAccounts: { list: async () => rows },
+    feedStates: { list: async () => (feed === null ? [] : feeds) },
+    bookKeeper: {
+      read: async () => emptyBooks,
+      queue: async () => ({ waiting: 0, deadLetters: 0, ...queue }),
+    },
+    activity: { read: async () => undefined },
+    budgetStore: { read: async () => ({ nextSlotMs: 0, ...(holds && { holds }) }) },
+    ...ports,
+  };
+  return readStatus(all, nowMs, only);
+}
