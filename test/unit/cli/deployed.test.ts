@@ -1,105 +1,39 @@
-import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
-import { CloudWatchClient, DescribeAlarmsCommand, GetMetricDataCommand } from '@aws-sdk/client-cloudwatch';
-import { DeleteTableCommand } from '@aws-sdk/client-dynamodb';
-import { EventBridgeClient, ListRulesCommand } from '@aws-sdk/client-eventbridge';
-import {
-  GetFunctionConfigurationCommand,
-  InvokeCommand,
-  LambdaClient,
-  ListEventSourceMappingsCommand,
-} from '@aws-sdk/client-lambda';
-import { GetScheduleCommand, SchedulerClient } from '@aws-sdk/client-scheduler';
+import { DescribeAlarmsCommand, GetMetricDataCommand } from '@aws-sdk/client-cloudwatch';
+import { InvokeCommand } from '@aws-sdk/client-lambda';
 import {
   GetSecretValueCommand,
   PutSecretValueCommand,
   ResourceNotFoundException,
-  SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
-import { GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { stackClients } from '../../../operations/stack-clients.ts';
 import type { StackOutputs } from '../../../operations/stack-outputs.ts';
 import { readPast } from '../../../operations/stack-state.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
-import type { Table } from '../../../shared/aws/store.ts';
-import { createStore } from '../../../shared/aws/store.ts';
-import { outputs } from '../../../shared/contract/names.ts';
+import { createBookKeeper } from '../../../shared/aws/sqs.ts';
 import { createAdvertHistories } from '../../../shared/state/advert-histories.ts';
-import { createFeedStates } from '../../../shared/state/feed-states.ts';
-import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
-import { startDynamo } from '../../helpers/aws/emulators.ts';
-import { mockClient } from '../../helpers/aws/mock-client.ts';
-import { describedStack } from '../../helpers/aws/stack-outputs.ts';
-import { stubAws } from '../../helpers/aws/stub-aws.ts';
-import { feedState, partnerAccount } from '../../helpers/records.ts';
+import { createAside, createDeadLetters } from '../../../shared/state/aside.ts';
+import { createBooksWriter } from '../../../shared/state/books.ts';
+import { aLetter, aMessage } from '../../helpers/aws/fixtures.ts';
+import { partnerAccount } from '../../helpers/records.ts';
+import { anAlarm, type PlayedStack, startPlayedStack } from './doctor/played-stack.ts';
 import { cli } from './run-cli.ts';
 
-const cloudFormation = mockClient(CloudFormationClient);
-const secrets = mockClient(SecretsManagerClient);
-const lambda = mockClient(LambdaClient);
-const sqs = mockClient(SQSClient);
-const scheduler = mockClient(SchedulerClient);
-const cloudWatch = mockClient(CloudWatchClient);
-const sts = mockClient(STSClient);
-const events = mockClient(EventBridgeClient);
-const mocks = [cloudFormation, secrets, lambda, sqs, scheduler, cloudWatch, sts, events];
-
-let dynamo: Awaited<ReturnType<typeof startDynamo>>;
-const aMapping = (State: string) => ({
-  ...{ UUID: 'mapping-1', State, EventSourceArn: 'QueueUrl' },
-  FunctionResponseTypes: ['ReportBatchItemFailures' as const],
-});
-let feedStateTable: Table;
-let advertStatusTable: Table;
+let aws: Awaited<ReturnType<typeof startPlayedStack>>;
+let stack: PlayedStack;
 
 beforeAll(async () => {
-  dynamo = await startDynamo();
+  aws = await startPlayedStack();
 });
-afterAll(async () => {
-  for (const mock of mocks) mock.restore();
-  await dynamo.stop();
-});
-
+afterAll(async () => void (await aws.stop()));
 beforeEach(async () => {
-  for (const mock of mocks) mock.reset();
-  feedStateTable = await dynamo.feedStateTable();
-  advertStatusTable = await dynamo.advertStatusTable();
-  stubAws({ dynamoDb: dynamo.url });
-  const tableNames = {
-    [outputs.feedStateTableName]: feedStateTable.name,
-    [outputs.advertStatusTableName]: advertStatusTable.name,
-  };
-  cloudFormation.on(DescribeStacksCommand).resolves({ Stacks: [describedStack(tableNames)] });
-  sqs.on(GetQueueAttributesCommand).resolves({ Attributes: { ApproximateNumberOfMessages: '0' } });
-  scheduler.on(GetScheduleCommand).resolves({ State: 'ENABLED' });
-  lambda.on(ListEventSourceMappingsCommand).resolves({
-    EventSourceMappings: [aMapping('Enabled')],
-  });
-  cloudWatch.on(DescribeAlarmsCommand).resolves({ MetricAlarms: [] });
-  cloudWatch.on(GetMetricDataCommand).resolves({ MetricDataResults: [] });
-  events.on(ListRulesCommand).resolves({
-    Rules: [
-      { Name: 'search', State: 'ENABLED' },
-      { Name: 'Events-Archive-1', State: 'ENABLED' },
-      { Name: 'advert-bridge-tail-1', State: 'ENABLED' },
-    ],
-  });
+  stack = await aws.begin();
 });
-
-const store = () => createStore({ feedState: feedStateTable, advertStatus: advertStatusTable });
-const drainEnvironment = {
-  SETTINGS: JSON.stringify({ partnerBaseUrl: 'https://partner.example' }),
-  NAME_PREFIX: 'advert-bridge',
-  FEED_STATE_TABLE: 'FeedStateTableName',
-  ADVERT_STATUS_TABLE: 'AdvertStatusTableName',
-  QUEUE_URL: 'QueueUrl',
-  REFRESH_TOKEN_FUNCTION: 'RefreshTokenFunctionName',
-};
 
 const answer = (value: object) => ({ Payload: Buffer.from(JSON.stringify(value)) as never });
 const requests = () =>
-  lambda.commandCalls(InvokeCommand).map(({ args: [{ input }] }) => ({
+  stack.mocks.lambda.commandCalls(InvokeCommand).map(({ args: [{ input }] }) => ({
     functionName: input.FunctionName,
     payload: JSON.parse(String(input.Payload)),
   }));
@@ -109,7 +43,7 @@ describe('application', () => {
     const ended = await cli('application --client-id a --client-secret-stdin', { stdin: 'hush\n' });
 
     expect(ended).toMatchObject({ exitCode: 0, stdout: '' });
-    const [call] = secrets.commandCalls(PutSecretValueCommand);
+    const [call] = stack.mocks.secretsManager.commandCalls(PutSecretValueCommand);
     expect(call?.args[0].input).toEqual({
       SecretId: 'advert-bridge/application',
       SecretString: JSON.stringify({ clientId: 'a', clientSecret: 'hush' }),
@@ -117,7 +51,7 @@ describe('application', () => {
   });
 
   it('says that the stack has to be deployed when the secret is missing', async () => {
-    secrets
+    stack.mocks.secretsManager
       .on(PutSecretValueCommand)
       .rejects(new ResourceNotFoundException({ message: 'no', $metadata: {} }));
 
@@ -138,7 +72,7 @@ describe('connect', () => {
 
   it('has the connect function connect, and gives what it answers', async () => {
     const account = { ...connected, feed: { kind: 'read', listed: 0, hasMore: false } };
-    lambda.on(InvokeCommand).resolves(answer({ kind: 'connected', ...account }));
+    stack.played.answer = { kind: 'connected', ...account };
 
     const { exitCode, stdout } = await connect(' --json --since 2026-11-20T13:00:00+01:00');
 
@@ -162,7 +96,7 @@ describe('connect', () => {
       ...connected,
       feed: { kind: 'failed', fault: 'transient', reason: 'GET /api/partner/status/adverts answered 503' },
     };
-    lambda
+    stack.mocks.lambda
       .on(InvokeCommand)
       .resolvesOnce(answer({ kind: 'authorize', url: 'https://partner.example/oauth/authorize/?state=x' }))
       .resolvesOnce(answer({ kind: 'connected', ...account }));
@@ -195,116 +129,97 @@ describe('connect', () => {
   });
 });
 
-describe('pause and resume', () => {
-  it('write with the caller’s own credentials, and in the caller’s name', async () => {
-    const who = 'arn:aws:sts::111122223333:assumed-role/operator/ann';
-    sts.on(GetCallerIdentityCommand).resolves({ Arn: who });
-    const accounts = createPartnerAccounts(store());
-    await accounts.add(partnerAccount());
+it('pause and resume write with the caller’s own credentials, and in the caller’s name', async () => {
+  const { accounts } = stack;
+  const before = await accounts.read('main');
+  const who = expect.stringMatching(/^arn:aws:/);
 
-    expect(await cli('pause main --for 1h --reason quiet')).toMatchObject({ exitCode: 0 });
-    expect(await cli('pause')).toMatchObject({ exitCode: 0 });
+  expect(await cli('pause main --for 1h --reason quiet')).toMatchObject({ exitCode: 0 });
+  expect(await cli('pause')).toMatchObject({ exitCode: 0 });
 
-    const { partnerAccounts: shown, paused } = JSON.parse((await cli('status --json')).stdout);
-    expect(shown[0]).toMatchObject({ state: 'paused', paused: { who, reason: 'quiet' } });
-    expect(paused).toMatchObject({ who, until: null, reason: null });
-    await cli('resume main');
-    expect(await cli('resume')).toMatchObject({ exitCode: 0 });
-    expect(await accounts.read('main')).toEqual(partnerAccount());
-    expect(requests()).toEqual([]);
-  });
+  const { partnerAccounts: shown, paused } = JSON.parse((await cli('status --json')).stdout);
+  expect(shown[0]).toMatchObject({ state: 'paused', paused: { who, reason: 'quiet' } });
+  expect(paused).toMatchObject({ who, until: null, reason: null });
+  await cli('resume main');
+  expect(await cli('resume')).toMatchObject({ exitCode: 0 });
+  expect(await accounts.read('main')).toEqual(before);
+  expect(requests()).toEqual([]);
 });
 
-describe('poll', () => {
-  it('has the drain function ask, and gives what it answers', async () => {
-    await createPartnerAccounts(store()).add(partnerAccount());
-    const found = {
-      polls: [{ partnerAccount: 'main', feed: 'adverts', end: 'up-to-date', pages: 1, listed: 2 }],
-      notPolled: [],
-    };
-    lambda.on(InvokeCommand).resolves(answer(found));
+it('poll has the drain function ask, and gives what it answers', async () => {
+  const found = {
+    polls: [{ partnerAccount: 'main', feed: 'adverts', end: 'up-to-date', pages: 1, listed: 2 }],
+    notPolled: [],
+  };
+  stack.played.answer = found;
 
-    const { exitCode, stdout } = await cli('poll main --json');
+  const { exitCode, stdout } = await cli('poll main --json');
 
-    expect(exitCode).toBe(0);
-    expect(JSON.parse(stdout)).toEqual(found);
-    expect(requests()).toEqual([
-      { functionName: 'DrainFunctionName', payload: { action: 'poll', partnerAccount: 'main' } },
-    ]);
-  });
+  expect(exitCode).toBe(0);
+  expect(JSON.parse(stdout)).toEqual(found);
+  expect(requests()).toEqual([
+    { functionName: 'DrainFunctionName', payload: { action: 'poll', partnerAccount: 'main' } },
+  ]);
 });
 
 describe('status', () => {
   it('reads the tables and the queues', async () => {
-    await createPartnerAccounts(store()).add(partnerAccount({ connectedAt: new Date().toISOString() }));
-    const feeds = createFeedStates(store(), { countsListed: true });
-    await feeds.register(feedState());
-
     const { exitCode, stdout } = await cli('status --json');
 
     expect(exitCode).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({
-      partnerAccounts: [
-        { name: 'main', state: 'polling', lastSuccess: null, books: { listed: 0, inFlight: 0 } },
-      ],
-      queue: { waiting: 0, deadLetters: 0 },
-      oldestWaitingSeconds: null,
-      lastDrain: null,
-      pausedUntil: null,
-      pauseReason: null,
-      schedule: 'enabled',
-      mapping: 'enabled',
-      alarms: [],
-      rules: [{ name: 'search', state: 'enabled' }],
-      attention: [],
-      version: { deployed: 'Version', command: packageJson.version },
+    const status = JSON.parse(stdout);
+    const { version } = packageJson;
+    expect(status).toMatchObject({
+      partnerAccounts: [{ name: 'main', state: 'polling', lastSuccess: null }],
+      ...{ queue: { waiting: 0, deadLetters: 0 }, oldestWaitingSeconds: null, lastDrain: null },
+      ...{ pausedUntil: null, pauseReason: null, schedule: 'enabled', mapping: 'enabled', alarms: [] },
+      ...{ rules: [{ name: 'search', state: 'enabled' }], attention: [] },
+      version: { deployed: version, command: version },
     });
-    expect(scheduler.commandCalls(GetScheduleCommand).map(({ args }) => args[0].input.Name)).toEqual([
-      'DrainScheduleName',
-      'RefreshTokenScheduleName',
-    ]);
-    expect(Object.keys(JSON.parse(stdout).partnerAccounts[0].books).join()).toBe(
-      'listed,events,unchanged,coalesced,unavailable,deadLettered,inFlight',
+    expect(Object.entries(status.partnerAccounts[0].books).join(' ')).toBe(
+      'listed,0 events,0 unchanged,0 coalesced,0 unavailable,0 deadLettered,0 inFlight,0',
     );
   });
-});
 
-describe('what AWS runs, in status', () => {
   it.each<[string, () => unknown, object, RegExp]>([
     [
       'a schedule that is switched off',
-      () => scheduler.on(GetScheduleCommand, { Name: 'DrainScheduleName' }).resolves({ State: 'DISABLED' }),
+      () => Object.assign(stack.played.schedules, { DrainScheduleName: 'DISABLED' }),
       { schedule: 'drain disabled', attention: ['schedule'] },
       /`aws scheduler update-schedule --name DrainScheduleName --state ENABLED /,
     ],
     [
+      'a mapping that is switched off',
+      () => Object.assign(stack.played.mapping ?? {}, { State: 'Disabled' }),
+      { mapping: 'disabled', attention: ['mapping'] },
+      /is disabled: .*`aws lambda update-event-source-mapping --uuid uuid-1 --enabled`/,
+    ],
+    [
       'a table that is gone',
-      () => advertStatusTable.client.send(new DeleteTableCommand({ TableName: advertStatusTable.name })),
+      () => stack.dropTable(stack.tables.advertStatus),
       { attention: ['table'] },
       /^Not delivering: Table .*\n.*docs\/operate\/backup\.md/s,
     ],
     [
       'an alarm that is raised',
-      () =>
-        cloudWatch
-          .on(DescribeAlarmsCommand, { AlarmNamePrefix: 'AdvertBridge-', StateValue: 'ALARM' })
-          .resolves({
-            MetricAlarms: [{ AlarmName: 'AdvertBridge-DeadLetters', AlarmDescription: 'Look at x.' }],
-          }),
+      () => {
+        const alarm = { StateValue: 'ALARM', AlarmDescription: 'Look at x.' } as const;
+        stack.played.alarms = [anAlarm('AdvertBridge-DeadLetters', alarm)];
+      },
       { alarms: [{ name: 'DeadLetters', says: 'Look at x.', since: null }], attention: ['alarm'] },
       /The alarm DeadLetters is raised\. Look at x\./,
     ],
     [
       'what may not be looked at',
       () =>
-        cloudWatch
+        stack.mocks.cloudWatch
           .on(DescribeAlarmsCommand)
           .rejects(Object.assign(new Error('no cloudwatch:DescribeAlarms'), { name: 'AccessDenied' })),
       { alarms: null, schedule: 'enabled', attention: ['unseen'] },
       /AWS did not show the alarms \(AccessDenied: no cloudwatch:DescribeAlarms\)\. .*deploy\.md#what-status-/,
     ],
-  ])('%s is left for a person', async (_what, given, expected, sentence) => {
-    await given();
+  ])('leaves to a person %s', async (_what, plant, expected, sentence) => {
+    await plant();
 
     const asJson = await cli('status --json');
 
@@ -315,121 +230,115 @@ describe('what AWS runs, in status', () => {
   });
 
   it('tells how old the oldest message is, where any waits', async () => {
+    const { cloudWatch } = stack.mocks;
     cloudWatch.on(GetMetricDataCommand).resolves({ MetricDataResults: [{ Values: [600, 540] }] });
     const waits = async () => JSON.parse((await cli('status --json')).stdout).oldestWaitingSeconds;
 
     expect(await waits()).toBeNull();
-    sqs
-      .on(GetQueueAttributesCommand, { QueueUrl: 'QueueUrl' })
-      .resolves({ Attributes: { ApproximateNumberOfMessages: '1' } });
+    const { client, url: QueueUrl } = stack.queue;
+    const message = { MessageBody: '{}', MessageGroupId: 'a', MessageDeduplicationId: 'a' };
+    await client.send(new SendMessageCommand({ QueueUrl, ...message }));
     expect(await waits()).toBe(600);
     const [call] = cloudWatch.commandCalls(GetMetricDataCommand);
     expect(call?.args[0].input.MetricDataQueries?.[0]?.MetricStat?.Metric).toMatchObject({
       MetricName: 'ApproximateAgeOfOldestMessage',
-      Dimensions: [{ Name: 'QueueName', Value: 'QueueUrl' }],
+      Dimensions: [{ Name: 'QueueName', Value: QueueUrl.split('/').at(-1) }],
     });
-  });
-
-  it('reads the last half hour of its plots from CloudWatch', async () => {
-    const [first, second] = [new Date(60_000), new Date(120_000)];
-    cloudWatch.on(GetMetricDataCommand).resolves({
-      MetricDataResults: [
-        { Id: 'lag', Timestamps: [second, first], Values: [7, 3] },
-        { Id: 'events', Timestamps: [second], Values: [40] },
-      ],
-    });
-    const stack = { queueUrl: 'https://sqs.example/1/QueueUrl' } as StackOutputs;
-    const clients = stackClients(onTestFinished);
-
-    expect(await readPast({ bridge: 'AdvertBridge', outputs: stack, clients }, 180_000)).toEqual([
-      { atMs: 120_000, values: { lag: 7, events: 40 } },
-      { atMs: 60_000, values: { lag: 3 } },
-    ]);
-    const [call] = cloudWatch.commandCalls(GetMetricDataCommand);
-    const wanted = call?.args[0].input.MetricDataQueries?.map(({ MetricStat }) => MetricStat?.Metric);
-    expect(wanted).toMatchObject([
-      { MetricName: 'FeedLagSeconds', Dimensions: [{ Name: 'service', Value: 'advert-bridge' }] },
-      { Namespace: 'AWS/SQS', Dimensions: [{ Name: 'QueueName', Value: 'QueueUrl' }] },
-      { Namespace: 'AdvertBridge', MetricName: 'Events' },
-    ]);
   });
 
   it('does not make a mapping that is just changing a cause', async () => {
-    lambda.on(ListEventSourceMappingsCommand).resolves({ EventSourceMappings: [aMapping('Updating')] });
+    Object.assign(stack.played.mapping ?? {}, { State: 'Updating' });
     expect(await cli('status')).toMatchObject({
-      exitCode: 0,
-      stdout: expect.stringContaining('mapping updating'),
+      ...{ exitCode: 0, stdout: expect.stringContaining('mapping updating') },
     });
   });
 });
 
-describe('disconnect', () => {
-  it('removes the history before the name is forgotten', async () => {
-    await createPartnerAccounts(store()).add(partnerAccount());
-    const histories = createAdvertHistories(store());
-    const key = {
-      partnerAccount: 'main',
-      generation: 1_763_640_000,
-      feed: 'adverts',
-      advertId: '1',
-    } as const;
-    await histories.write(key, { sequence: 1, status: 'active', pending: false, etag: 'absent' });
-    lambda
-      .on(InvokeCommand)
-      .resolvesOnce(answer({ kind: 'forgetting', generation: key.generation }))
-      .resolves(answer({ kind: 'forgotten' }));
-
-    expect(await cli('disconnect main --forget --yes')).toMatchObject({ exitCode: 0 });
-
-    expect(await histories.read(key)).toBeUndefined();
-    expect(requests().map(({ payload }) => payload)).toEqual([
-      { action: 'disconnect', partnerAccount: 'main', forget: true },
-      { action: 'forget', partnerAccount: 'main', generation: 1_763_640_000 },
-    ]);
+it('the last half hour of the plots comes from CloudWatch', async () => {
+  const { cloudWatch } = stack.mocks;
+  const [first, second] = [new Date(60_000), new Date(120_000)];
+  cloudWatch.on(GetMetricDataCommand).resolves({
+    MetricDataResults: [
+      { Id: 'lag', Timestamps: [second, first], Values: [7, 3] },
+      { Id: 'events', Timestamps: [second], Values: [40] },
+    ],
   });
+  const outputs = { queueUrl: 'https://sqs.example/1/QueueUrl' } as StackOutputs;
+  const clients = stackClients(onTestFinished);
+
+  expect(await readPast({ bridge: 'AdvertBridge', outputs, clients }, 180_000)).toEqual([
+    { atMs: 120_000, values: { lag: 7, events: 40 } },
+    { atMs: 60_000, values: { lag: 3 } },
+  ]);
+  const [call] = cloudWatch.commandCalls(GetMetricDataCommand);
+  const wanted = call?.args[0].input.MetricDataQueries?.map(({ MetricStat }) => MetricStat?.Metric);
+  expect(wanted).toMatchObject([
+    { MetricName: 'FeedLagSeconds', Dimensions: [{ Name: 'service', Value: 'advert-bridge' }] },
+    { Namespace: 'AWS/SQS', Dimensions: [{ Name: 'QueueName', Value: 'QueueUrl' }] },
+    { Namespace: 'AdvertBridge', MetricName: 'Events' },
+  ]);
 });
 
-describe('catching up', () => {
-  const denied = (action: string) =>
-    Object.assign(new Error(`User: me is not authorized to perform: ${action} on resource: r`), {
-      name: 'AccessDeniedException',
-    });
-  const role = 'Run this command with the role CatchUpRoleArn (output CatchUpRoleArn)';
+it('disconnect removes the history before the name is forgotten', async () => {
+  const histories = createAdvertHistories(stack.store);
+  const generation = 1_763_640_000;
+  const key = { partnerAccount: 'main', generation, feed: 'adverts', advertId: '1' } as const;
+  await histories.write(key, { sequence: 1, status: 'active', pending: false, etag: 'absent' });
+  stack.mocks.lambda
+    .on(InvokeCommand)
+    .resolvesOnce(answer({ kind: 'forgetting', generation }))
+    .resolves(answer({ kind: 'forgotten' }));
 
-  beforeEach(async () => {
-    await createPartnerAccounts(store()).add(partnerAccount());
-    await createFeedStates(store(), { countsListed: true }).register(feedState());
-    lambda.on(GetFunctionConfigurationCommand).resolves({
-      Environment: { Variables: drainEnvironment },
-    });
-  });
+  expect(await cli('disconnect main --forget --yes')).toMatchObject({ exitCode: 0 });
 
-  it.each(['backfill main', 'resync main --since 2026-11-20T12:00:00Z'])(
-    'names the role that may read tokens, where AWS denies that: %s',
-    async (command) => {
-      secrets.on(GetSecretValueCommand).rejects(denied('secretsmanager:GetSecretValue'));
-
-      const { exitCode, stderr } = await cli(command);
-
-      expect(exitCode).toBe(1);
-      expect(stderr).toContain('AWS denies it: User: me is not authorized to perform: secretsmanager:Get');
-      expect(stderr).toContain('Tokens are read by roles of the bridge alone');
-      expect(stderr).toContain(role);
-      expect(stderr).toContain('docs/operate/deploy.md');
-      expect(stderr).not.toContain('partner service');
-    },
-  );
+  expect(await histories.read(key)).toBeUndefined();
+  expect(requests().map(({ payload }) => payload)).toEqual([
+    { action: 'disconnect', partnerAccount: 'main', forget: true },
+    { action: 'forget', partnerAccount: 'main', generation },
+  ]);
 });
 
-describe('what keeps a stack from being reached', () => {
-  it('a stack of another kind is told by its outputs', async () => {
-    cloudFormation
-      .on(DescribeStacksCommand)
-      .resolves({ Stacks: [{ StackName: 'X', StackStatus: 'CREATE_COMPLETE', CreationTime: new Date() }] });
+it.each(['backfill main', 'resync main --since 2026-11-20T12:00:00Z'])(
+  'names the role that may read tokens, where AWS denies that: %s',
+  async (command) => {
+    const message = 'User: me is not authorized to perform: secretsmanager:GetSecretValue on resource: r';
+    stack.mocks.secretsManager
+      .on(GetSecretValueCommand)
+      .rejects(Object.assign(new Error(message), { name: 'AccessDeniedException' }));
 
-    expect(await cli('status --stack X')).toMatchObject({
-      exitCode: 1,
-      stderr: expect.stringContaining('it is no Advert Bridge'),
-    });
+    const { exitCode, stderr } = await cli(command);
+
+    expect(exitCode).toBe(1);
+    for (const part of [
+      `AWS denies it: ${message}. Tokens are read by roles of the bridge alone`,
+      'Run this command with the role CatchUpRoleArn (output CatchUpRoleArn)',
+      'docs/operate/deploy.md',
+    ])
+      expect(stderr).toContain(part);
+    expect(stderr).not.toContain('partner service');
+  },
+);
+
+it('dead letters go back to the queue and out of the books, and what has nothing to send stays', async () => {
+  const { queue, store } = stack;
+  const { name, generation } = partnerAccount();
+  const deadLetters = createDeadLetters(store);
+  const bookKeeper = createBookKeeper({ store, aside: createAside(store), queue, deadLetters });
+  const message = aMessage('11');
+  await createBooksWriter(store).add(name, generation, { deadLettered: 2 });
+  await deadLetters.sendMalformed([
+    aLetter({ advertId: '11', message }),
+    aLetter({ advertId: 'x', fault: 'malformed-id', message: null }),
+  ]);
+
+  const redriven = await cli('dead-letters redrive main');
+  const dropped = await cli('dead-letters drop main --yes');
+
+  expect(redriven).toMatchObject({
+    ...{ exitCode: 3, stdout: '', stderr: expect.stringContaining('nothing to send') },
   });
+  expect(queue.bodies().map((body) => JSON.parse(body))).toEqual([message]);
+  expect((await bookKeeper.read(name, generation)).deadLettered).toBe(1);
+  expect(dropped).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('arn:aws:') });
+  expect(await deadLetters.count()).toBe(0);
 });

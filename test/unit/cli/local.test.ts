@@ -136,15 +136,6 @@ describe('connect', () => {
     expect(await status()).toMatchObject({ partnerAccounts: [] });
   });
 
-  it('names the scope that is missing', async () => {
-    const { application, connect, sandbox } = await startLocal();
-    await application();
-
-    const ended = await connect('main', sandbox.control.issueRefreshToken('main', 'v2 read'));
-
-    expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('lacks write') });
-  });
-
   it('asks for the application first', async () => {
     const { run, dir } = await startLocal();
     openEmbeddedState(dir).close();

@@ -129,19 +129,6 @@ describe('what is written for a terminal', () => {
     expect(text().replaceAll('\r\u001b[K', '')).not.toMatch(unprintable);
   });
 
-  it('names no secret in a log line, whatever it is called', () => {
-    const { stderr, text } = written();
-
-    createTextObserver(stderr, 'info').warn('sent token=hidden-one', {
-      password: 'hidden-one',
-      body: '{"id_token":"hidden-one","status":"active"}',
-      error: new Error('Bearer hidden-one'),
-    });
-
-    expect(text()).not.toContain('hidden-one');
-    expect(text()).toContain('active');
-  });
-
   it('goes through one writer for each kind: no command writes by itself', () => {
     const writers = ['main.ts', 'event-output.ts', 'io.ts', 'process-io.ts', 'progress.ts'];
     const files = globSync('cli/**/*.ts').filter((file) => !writers.includes(basename(file)));

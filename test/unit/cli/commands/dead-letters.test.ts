@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DeadLetter } from '../../../../shared/contract/messages.ts';
 import { openEmbeddedState } from '../../../../shared/sqlite/state.ts';
-import { changedAdvert, deadLetter } from '../../../helpers/records.ts';
+import { changedAdvert, deadLetter, settlement } from '../../../helpers/records.ts';
 import { startLocal } from '../local-bridge.ts';
 import { cli } from '../run-cli.ts';
 
@@ -11,43 +11,32 @@ async function withLetters() {
   await local.application();
   await local.connect();
   const state = openEmbeddedState(local.dir);
-  const giveUp = async (change: Partial<DeadLetter>) => {
-    const message = changedAdvert({
-      partnerAccount: change.partnerAccount ?? 'main',
-      advertId: change.advertId ?? '1',
-    });
+  const at = (second: number) => `2026-11-20T12:00:0${second}.000Z`;
+  const given = [
+    { advertId: '11', at: at(0) },
+    { partnerAccount: 'other', advertId: '22', fault: 'transient', reason: 'answered 500', at: at(1) },
+  ];
+  for (const { partnerAccount = 'main', advertId = '', ...change } of given) {
+    const message = changedAdvert({ partnerAccount, advertId });
     await state.queue.send([message]);
     const [delivery] = await state.queue.receive({ maxGroups: 1, maxPerGroup: 1, visibilityMs: 60_000 });
-    if (!delivery) throw new Error('nothing received');
-    const letter = deadLetter({ message, ...change });
-    await state.queue.settle([{ delivery, verdict: { kind: 'dead-letter', letter } }]);
-  };
-  await giveUp({ partnerAccount: 'main', advertId: '11', reason: 'the answer has no status' });
-  await giveUp({
-    partnerAccount: 'other',
-    advertId: '22',
-    fault: 'transient',
-    reason: 'answered 500',
-    at: '2026-11-20T12:00:01.000Z',
-  });
+    const letter = deadLetter({ message, partnerAccount, advertId, ...change });
+    await state.queue.settle([settlement(delivery, { kind: 'dead-letter', letter })]);
+  }
   await state.deadLetters.sendMalformed([
     deadLetter({
-      advertId: '../\u001b[31mx',
-      count: 3,
-      fault: 'malformed-id',
-      reason: 'no advert ID',
-      at: '2026-11-20T12:00:02.000Z',
-      message: null,
+      ...{ advertId: '../\u001b[31mx', count: 3, at: at(2) },
+      ...{ fault: 'malformed-id', reason: 'no advert ID' },
     }),
   ]);
+  const [one = '', two = '', three = ''] = (await state.deadLetters.list())
+    .toSorted((a, b) => Date.parse(a.letter.at) - Date.parse(b.letter.at))
+    .map(({ id }) => id);
   state.close();
   const letters = (args: string, more = {}) => local.run(`dead-letters ${args}`, more);
   const ids = async (name = '') =>
     JSON.parse((await letters(`list${name} --json`)).stdout).deadLetters.map(({ id }: { id: string }) => id);
-  const [all, { deadLetters }] = [await ids(), JSON.parse((await letters('list --json')).stdout)];
-  const named = (fault: string): string => deadLetters.find((one: DeadLetter) => one.fault === fault)?.id;
-  const [one, two, three] = [named('contract-broken'), named('transient'), named('malformed-id')];
-  return { ...local, letters, ids, all, one, two, three };
+  return { ...local, letters, ids, all: [one, two, three], one, two, three };
 }
 
 const gone = `main/${'0'.repeat(16)}`;
@@ -107,16 +96,8 @@ describe('dead-letters show', () => {
     const given = await letters(`show ${one} --json`);
 
     expect(told).toMatchObject({ exitCode: 0, stderr: '' });
-    for (const part of [
-      'main',
-      '11',
-      'contract-broken',
-      'the answer has no status',
-      'read-',
-      `redrive ${one}`,
-    ]) {
+    for (const part of ['main', '11', 'contract-broken', 'the answer has no status', `redrive ${one}`])
       expect(told.stdout).toContain(part);
-    }
     expect(given).toMatchObject({ exitCode: 0, stderr: '' });
     expect(JSON.parse(given.stdout)).toMatchObject({ id: one, receives: 1, message: { feed: 'adverts' } });
   });

@@ -5,7 +5,12 @@ import {
   ListStackResourcesCommand,
   type Stack,
 } from '@aws-sdk/client-cloudformation';
-import { CloudWatchClient, DescribeAlarmsCommand, type MetricAlarm } from '@aws-sdk/client-cloudwatch';
+import {
+  CloudWatchClient,
+  DescribeAlarmsCommand,
+  GetMetricDataCommand,
+  type MetricAlarm,
+} from '@aws-sdk/client-cloudwatch';
 import {
   CreateTableCommand,
   DeleteTableCommand,
@@ -50,6 +55,7 @@ import { createPartnerAccounts } from '../../../../shared/state/partner-accounts
 import { startDynamo, startSqs } from '../../../helpers/aws/emulators.ts';
 import { mockClient } from '../../../helpers/aws/mock-client.ts';
 import { describedStack } from '../../../helpers/aws/stack-outputs.ts';
+import { stubAws } from '../../../helpers/aws/stub-aws.ts';
 import { feedState, partnerAccount } from '../../../helpers/records.ts';
 
 const topic = 'arn:aws:sns:eu-central-1:111122223333:alarms';
@@ -93,6 +99,12 @@ const healthy = () => ({
   answer: { kind: 'accepted', scope: 'v2 read write', clockOffSeconds: 0 } as object,
 });
 
+/** Of the drain; names of the other resources are read from the stack. */
+const drainEnvironment = {
+  ...{ NAME_PREFIX: 'advert-bridge', FEED_STATE_TABLE: 'a', ADVERT_STATUS_TABLE: 'b', QUEUE_URL: 'c' },
+  REFRESH_TOKEN_FUNCTION: 'RefreshTokenFunctionName',
+};
+
 export const anAlarm = (AlarmName: string, change: Partial<MetricAlarm> = {}): MetricAlarm => ({
   AlarmName,
   ActionsEnabled: true,
@@ -122,28 +134,91 @@ export async function startPlayedStack() {
   const emulated: Call[] = [];
 
   /** The emulators' own answers, with what they do not know. */
-  function watchEmulators(played: ReturnType<typeof healthy>): void {
-    for (const [service, client] of Object.entries({
-      dynamodb: DynamoDBClient,
-      sqs: SQSClient,
-      sts: STSClient,
-    })) {
-      const { send } = client.prototype as { send: (command: object) => Promise<object> };
-      vi.spyOn(client.prototype as { send: (command: object) => Promise<object> }, 'send').mockImplementation(
-        async function (this: object, command) {
-          emulated.push(callOf(service, command as Sent));
-          if (service === 'sts' && played.unknown) throw played.unknown;
-          if (command instanceof DescribeContinuousBackupsCommand) {
-            const PointInTimeRecoveryDescription = { PointInTimeRecoveryStatus: played.recovery };
-            return { ContinuousBackupsDescription: { PointInTimeRecoveryDescription } };
-          }
-          const answer = await send.call(this, command);
-          if (!(command instanceof DescribeTableCommand)) return answer;
-          const { Table } = answer as { Table: object };
-          return { ...answer, Table: { ...Table, DeletionProtectionEnabled: played.protection } };
-        },
-      );
+  function watchEmulators(played: Played): void {
+    for (const [service, client] of [
+      ['dynamodb', DynamoDBClient],
+      ['sqs', SQSClient],
+      ['sts', STSClient],
+    ] as const) {
+      const prototype = client.prototype as { send: (command: object) => Promise<object> };
+      const { send } = prototype;
+      vi.spyOn(prototype, 'send').mockImplementation(async function (this: object, command) {
+        emulated.push(callOf(service, command as Sent));
+        if (service === 'sts' && played.unknown) throw played.unknown;
+        if (command instanceof DescribeContinuousBackupsCommand) {
+          const PointInTimeRecoveryDescription = { PointInTimeRecoveryStatus: played.recovery };
+          return { ContinuousBackupsDescription: { PointInTimeRecoveryDescription } };
+        }
+        const answer = await send.call(this, command);
+        if (!(command instanceof DescribeTableCommand)) return answer;
+        const { Table } = answer as { Table: object };
+        return { ...answer, Table: { ...Table, DeletionProtectionEnabled: played.protection } };
+      });
     }
+  }
+
+  function play(played: Played, names: Readonly<Record<string, string>>): void {
+    const { cloudFormation, cloudWatch, events, lambda, scheduler, secretsManager, sns } = mocks;
+    cloudFormation.on(DescribeStacksCommand).callsFake(async () => ({
+      Stacks: [{ ...describedStack({ ...names, ...played.outputs }), ...played.stack }],
+    }));
+    const resource = (type: string, LogicalResourceId: string, PhysicalResourceId = LogicalResourceId) => ({
+      ...{ ResourceType: `AWS::${type}`, LogicalResourceId, PhysicalResourceId },
+    });
+    cloudFormation.on(ListStackResourcesCommand).callsFake(async () => ({
+      StackResourceSummaries: [
+        resource('DynamoDB::Table', 'FeedState1A', names.FeedStateTableName),
+        resource('DynamoDB::Table', 'AdvertStatus2B', names.AdvertStatusTableName),
+        ...(played.ownsBus ? [resource('Events::EventBus', 'Bus', 'adverts')] : []),
+        resource('SQS::Queue', 'ChangedAdverts3C', names.QueueUrl),
+        resource('CloudWatch::Alarm', 'AdvertBridge-DeadLetters'),
+        resource('CloudWatch::Alarm', 'AdvertBridge-NoSuccessfulDrain'),
+      ],
+    }));
+    lambda.on(GetFunctionConfigurationCommand).callsFake(async ({ FunctionName }) => {
+      const { State = 'Active', baseUrl = 'https://partner.example' } = played.functions[FunctionName] ?? {};
+      const SETTINGS = JSON.stringify({ partnerBaseUrl: baseUrl });
+      const Variables = { ...drainEnvironment, SETTINGS };
+      return { State, LastUpdateStatus: 'Successful', Environment: { Variables } };
+    });
+    lambda.on(GetFunctionConcurrencyCommand).callsFake(async ({ FunctionName }) => ({
+      ReservedConcurrentExecutions: played.functions[FunctionName]?.reserved,
+    }));
+    lambda.on(ListEventSourceMappingsCommand).callsFake(async () => {
+      const EventSourceArn = arnOf(names.QueueUrl ?? '');
+      return {
+        EventSourceMappings: played.mapping ? [{ UUID: 'uuid-1', EventSourceArn, ...played.mapping }] : [],
+      };
+    });
+    lambda.on(InvokeCommand).callsFake(async () => ({ Payload: Buffer.from(JSON.stringify(played.answer)) }));
+    scheduler.on(GetScheduleCommand).callsFake(async ({ Name }) => ({
+      State: played.schedules[Name],
+      Description: 'Reads the change feeds',
+      ScheduleExpression: 'rate(1 minute)',
+      FlexibleTimeWindow: { Mode: 'OFF' },
+      Target: {
+        Arn: `arn:aws:lambda:eu-central-1:111122223333:function:${Name.replace('Schedule', 'Function')}`,
+        ...{ RoleArn: 'role', Input: '{}' },
+      },
+    }));
+    cloudWatch.on(DescribeAlarmsCommand).callsFake(async ({ StateValue: only }) => ({
+      MetricAlarms: played.alarms.filter(({ StateValue }) => only === undefined || StateValue === only),
+    }));
+    cloudWatch.on(GetMetricDataCommand).resolves({ MetricDataResults: [] });
+    sns.on(ListSubscriptionsByTopicCommand).callsFake(async () => ({ Subscriptions: played.subscriptions }));
+    const ofArchive = { Name: 'Events-Archive-x', ManagedBy: 'prod.vhs.events.aws.internal' };
+    const ofTail = { Name: 'advert-bridge-tail-1', State: 'ENABLED' } as const;
+    events.on(ListRulesCommand).callsFake(async () => ({ Rules: [...played.rules, ofArchive, ofTail] }));
+    events
+      .on(ListTargetsByRuleCommand)
+      .callsFake(async () => ({ Targets: Array.from({ length: played.targets }, () => ({})) }));
+    events.on(DescribeEventBusCommand).callsFake(async () => ({ Policy: played.policy }));
+    events.on(ListArchivesCommand).callsFake(async () => ({ Archives: played.archives }));
+    secretsManager.on(DescribeSecretCommand).callsFake(async () => {
+      if (played.application) return played.application;
+      throw new ResourceNotFoundException({ message: 'no', $metadata: {} });
+    });
+    secretsManager.on(ListSecretsCommand).callsFake(async () => ({ SecretList: played.secrets }));
   }
 
   async function begin() {
@@ -151,128 +226,34 @@ export async function startPlayedStack() {
     vi.restoreAllMocks();
     emulated.length = 0;
     const played = healthy();
-    const [feedStateTable, advertStatusTable] = [
-      await dynamo.feedStateTable(),
-      await dynamo.advertStatusTable(),
-    ];
+    const table = await dynamo.feedStateTable();
+    const advertStatusTable = await dynamo.advertStatusTable();
     const [queue, deadLetters] = [sqs.createQueue(), sqs.createQueue()];
-    const direct = feedStateTable.client;
+    const direct = table.client;
+    const store = createStore({ feedState: table, advertStatus: advertStatusTable });
+    const accounts = createPartnerAccounts(store);
     const setQueue = (QueueUrl: string, Attributes: Record<string, string>) =>
       queue.client.send(new SetQueueAttributesCommand({ QueueUrl, Attributes }));
-    const deadLetterTargetArn = arnOf(deadLetters.url);
     const kept = { MessageRetentionPeriod: '1209600' };
-    const RedrivePolicy = JSON.stringify({ deadLetterTargetArn, maxReceiveCount: 1000 });
+    const redrive = { deadLetterTargetArn: arnOf(deadLetters.url), maxReceiveCount: 1000 };
     await setQueue(deadLetters.url, kept);
-    await setQueue(queue.url, { ...kept, VisibilityTimeout: '600', RedrivePolicy });
-    const table = feedStateTable;
-    await createPartnerAccounts(createStore({ feedState: table })).add(connected());
-    await createFeedStates(createStore({ feedState: table }), { countsListed: true }).register(feedState());
-    const names = {
-      FeedStateTableName: feedStateTable.name,
+    await setQueue(queue.url, {
+      ...{ ...kept, VisibilityTimeout: '600', RedrivePolicy: JSON.stringify(redrive) },
+    });
+    await accounts.add(connected());
+    await createFeedStates(store, { countsListed: true }).register(feedState());
+    stubAws({ region: 'us-east-1', dynamoDb: dynamo.url, sqs: sqs.url });
+    vi.stubEnv('AWS_ENDPOINT_URL_STS', sqs.url);
+    play(played, {
+      FeedStateTableName: table.name,
       AdvertStatusTableName: advertStatusTable.name,
       QueueUrl: queue.url,
       DeadLetterQueueUrl: deadLetters.url,
       Version: packageJson.version,
       EventBusArn: 'arn:aws:events:eu-central-1:111122223333:event-bus/adverts',
       EventBusName: 'adverts',
-    };
-    for (const [name, url] of [
-      ['DYNAMODB', dynamo.url],
-      ['SQS', sqs.url],
-      ['STS', sqs.url],
-    ] as const) {
-      vi.stubEnv(`AWS_ENDPOINT_URL_${name}`, url);
-    }
-    for (const [name, value] of [
-      ['REGION', 'us-east-1'],
-      ['ACCESS_KEY_ID', '000000000000'],
-      ['SECRET_ACCESS_KEY', 'test'],
-    ] as const) {
-      vi.stubEnv(`AWS_${name}`, value);
-    }
-    playCloudFormation(names);
-    playFunctions(queue.url);
-    playTheRest();
+    });
     watchEmulators(played);
-
-    function playCloudFormation(names: Record<string, string>): void {
-      mocks.cloudFormation.on(DescribeStacksCommand).callsFake(async () => ({
-        Stacks: [{ ...describedStack({ ...names, ...played.outputs }), ...played.stack }],
-      }));
-      const resource = (ResourceType: string, LogicalResourceId: string, PhysicalResourceId = '') => ({
-        ResourceType,
-        LogicalResourceId,
-        PhysicalResourceId,
-      });
-      mocks.cloudFormation.on(ListStackResourcesCommand).callsFake(async () => ({
-        StackResourceSummaries: [
-          resource('AWS::DynamoDB::Table', 'FeedState1A', names.FeedStateTableName),
-          resource('AWS::DynamoDB::Table', 'AdvertStatus2B', names.AdvertStatusTableName),
-          ...(played.ownsBus ? [resource('AWS::Events::EventBus', 'Bus', 'adverts')] : []),
-          resource('AWS::SQS::Queue', 'ChangedAdverts3C', names.QueueUrl),
-          ...['AdvertBridge-DeadLetters', 'AdvertBridge-NoSuccessfulDrain'].map((name) =>
-            resource('AWS::CloudWatch::Alarm', name, name),
-          ),
-        ],
-      }));
-    }
-
-    function playFunctions(queueUrl: string): void {
-      mocks.lambda.on(GetFunctionConfigurationCommand).callsFake(async ({ FunctionName }) => {
-        const { State = 'Active', baseUrl = 'https://partner.example' } =
-          played.functions[FunctionName] ?? {};
-        return {
-          State,
-          LastUpdateStatus: 'Successful',
-          Environment: { Variables: { SETTINGS: JSON.stringify({ partnerBaseUrl: baseUrl }) } },
-        };
-      });
-      mocks.lambda.on(GetFunctionConcurrencyCommand).callsFake(async ({ FunctionName }) => ({
-        ReservedConcurrentExecutions: played.functions[FunctionName]?.reserved,
-      }));
-      mocks.lambda.on(ListEventSourceMappingsCommand).callsFake(async () => ({
-        EventSourceMappings: played.mapping
-          ? [{ UUID: 'uuid-1', EventSourceArn: arnOf(queueUrl), ...played.mapping }]
-          : [],
-      }));
-      mocks.lambda
-        .on(InvokeCommand)
-        .callsFake(async () => ({ Payload: Buffer.from(JSON.stringify(played.answer)) }));
-      mocks.scheduler.on(GetScheduleCommand).callsFake(async ({ Name }) => ({
-        State: played.schedules[Name],
-        Description: 'Reads the change feeds',
-        ScheduleExpression: 'rate(1 minute)',
-        FlexibleTimeWindow: { Mode: 'OFF' },
-        Target: {
-          Arn: `arn:aws:lambda:eu-central-1:111122223333:function:${Name.replace('Schedule', 'Function')}`,
-          RoleArn: 'role',
-          Input: '{}',
-        },
-      }));
-    }
-
-    function playTheRest(): void {
-      mocks.cloudWatch.on(DescribeAlarmsCommand).callsFake(async () => ({ MetricAlarms: played.alarms }));
-      mocks.sns
-        .on(ListSubscriptionsByTopicCommand)
-        .callsFake(async () => ({ Subscriptions: played.subscriptions }));
-      mocks.events.on(ListRulesCommand).callsFake(async () => ({
-        Rules: [
-          ...played.rules,
-          { Name: 'Events-Archive-x', State: 'ENABLED', ManagedBy: 'prod.vhs.events.aws.internal' },
-        ],
-      }));
-      mocks.events
-        .on(ListTargetsByRuleCommand)
-        .callsFake(async () => ({ Targets: Array.from({ length: played.targets }, () => ({})) }));
-      mocks.events.on(DescribeEventBusCommand).callsFake(async () => ({ Policy: played.policy }));
-      mocks.events.on(ListArchivesCommand).callsFake(async () => ({ Archives: played.archives }));
-      mocks.secretsManager.on(DescribeSecretCommand).callsFake(async () => {
-        if (played.application) return played.application;
-        throw new ResourceNotFoundException({ message: 'no', $metadata: {} });
-      });
-      mocks.secretsManager.on(ListSecretsCommand).callsFake(async () => ({ SecretList: played.secrets }));
-    }
 
     async function dropTable(TableName: string): Promise<void> {
       await direct.send(new DeleteTableCommand({ TableName }));
@@ -281,34 +262,24 @@ export async function startPlayedStack() {
     }
 
     return {
-      played,
-      mocks,
-      queue,
-      deadLetters,
-      feedStateTable,
+      ...{ played, mocks, queue, deadLetters, store, accounts, setQueue, dropTable },
+      tables: { feedState: table.name, advertStatus: advertStatusTable.name },
       changeAccount: (change: Partial<PartnerAccount>) =>
-        createPartnerAccounts(createStore({ feedState: table })).change('main', (account) => ({
-          ...account,
-          ...change,
-        })),
+        accounts.change('main', (account) => ({ ...account, ...change })),
       /** Puts an item into the feed-state table as it is. */
       put: (item: Record<string, object>) =>
         direct.send(new PutItemCommand({ TableName: table.name, Item: item as never })),
-      setQueue,
       /** A table as an earlier stack of the same name has left it. @returns takes it away again */
       async leaveTable(TableName: string): Promise<() => Promise<void>> {
         const key = { AttributeName: 'pk', AttributeType: 'S' } as const;
         await direct.send(
           new CreateTableCommand({
-            TableName,
-            BillingMode: 'PAY_PER_REQUEST',
-            AttributeDefinitions: [key],
+            ...{ TableName, BillingMode: 'PAY_PER_REQUEST', AttributeDefinitions: [key] },
             KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
           }),
         );
         return () => dropTable(TableName);
       },
-      dropFeedStateTable: () => dropTable(feedStateTable.name),
       removeQueue: (QueueUrl: string) => queue.client.send(new DeleteQueueCommand({ QueueUrl })),
       /** Every call to AWS since the stack was made. */
       calls: (): Call[] => [
@@ -324,15 +295,10 @@ export async function startPlayedStack() {
     };
   }
 
-  return {
-    begin,
-    sqs,
-    async stop() {
-      await Promise.all([dynamo.stop(), sqs.stop()]);
-    },
-  };
+  return { begin, stop: () => Promise.all([dynamo.stop(), sqs.stop()]) };
 }
 
+type Played = ReturnType<typeof healthy>;
 export type PlayedStack = Awaited<ReturnType<Awaited<ReturnType<typeof startPlayedStack>>['begin']>>;
 
 interface Sent {

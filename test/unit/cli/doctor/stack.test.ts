@@ -21,7 +21,7 @@ let stack: PlayedStack;
 beforeAll(async () => {
   aws = await startPlayedStack();
 });
-afterAll(() => aws.stop());
+afterAll(async () => void (await aws.stop()));
 beforeEach(async () => {
   stack = await aws.begin();
 });
@@ -397,7 +397,7 @@ describe('credentials that AWS refuses', () => {
 
 describe('a table that is gone', () => {
   it('is what every check says that reads it', async () => {
-    await stack.dropFeedStateTable();
+    await stack.dropTable(stack.tables.feedState);
 
     const ended = await doctor();
 
