@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { DeadLetter } from '../../../../shared/contract/messages.ts';
 import { openEmbeddedState } from '../../../../shared/sqlite/state.ts';
 import { changedAdvert, deadLetter, settlement } from '../../../helpers/records.ts';
 import { startLocal } from '../local-bridge.ts';

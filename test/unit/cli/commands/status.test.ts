@@ -66,7 +66,11 @@ it.each<[string, GivenStatus, object]>([
     { accounts: [minuteOld], feed: { lastSuccess: Date.parse('9999-12-31T23:59:59Z') } },
     { lagSeconds: 60, lastSuccess: null },
   ],
-  ['is never ahead', { feed: { lastSuccess: nowMs + 5 } }, { lagSeconds: 0 }],
+  [
+    'is never ahead',
+    { accounts: [{ connectedAt: '2026-11-20T12:00:05Z' }], feed: { lastSuccess: nowMs + 99_000 } },
+    { lagSeconds: 0 },
+  ],
   ['has its last fault', { feed: { fault: 'no answer' } }, { state: 'polling', reason: 'no answer' }],
   ['is stopped', { accounts: [{ ...stop, token }] }, { state: 'stopped', reason: 'refresh-token-rejected' }],
   ['waits for a token', { accounts: [{ holds: [noToken] }] }, { state: 'paused', reason: 'no token' }],
