@@ -11,8 +11,12 @@ import {
   holdOf,
   withoutHolds,
 } from '../shared/domain/holds.ts';
-import type { PartnerAccount } from '../shared/domain/partner-account.ts';
-import { isDying, refreshTokenLifetimeMs, stopOf } from '../shared/domain/partner-account.ts';
+import {
+  isDying,
+  type PartnerAccount,
+  refreshTokenLifetimeMs,
+  stopOf,
+} from '../shared/domain/partner-account.ts';
 import type { Books } from '../shared/state/books.ts';
 import type { FeedState } from '../shared/state/feed-states.ts';
 
@@ -30,10 +34,12 @@ export function accountStatus(
   const noFault = { fault: undefined, faultKind: undefined, needsPerson: undefined };
   const feeds = listed.map((feed) => (isOutdated(feed, account) ? { ...feed, ...noFault } : feed));
   const whereabouts = stateOf(account, feeds, nowMs);
-  const lastSuccess = oldestSuccess(feeds, nowMs);
-  const behindSince = feeds.length === 0 ? null : (lastSuccess ?? Date.parse(account.connectedAt));
-  // Not negative: the clock of the machine that read the feed may be ahead of this one.
-  const lagSeconds = behindSince === null ? null : Math.max(0, nowMs - behindSince) / 1000;
+  const successes = feeds.map((feed) => knownSuccess(feed.lastSuccess, nowMs));
+  const oldest = Math.min(...successes.map((success) => success ?? Number.NaN));
+  const lastSuccess = Number.isFinite(oldest) ? oldest : undefined;
+  // Not negative: the clock of the machine that connected the account may be ahead of this one.
+  const behindMs = Math.max(0, nowMs - (lastSuccess ?? Date.parse(account.connectedAt)));
+  const lagSeconds = feeds.length === 0 ? null : behindMs / 1000;
   const causes = attentionOf(account, { ...whereabouts, lagSeconds }, feeds, nowMs);
   const attention = causes.filter((cause) => !explained.includes(cause));
   const lastReset = Math.max(0, ...feeds.map((feed) => feed.lastReset ?? 0));
@@ -44,15 +50,17 @@ export function accountStatus(
     paused: shownPause(heldBy(account, 'operator', nowMs)),
     hold: shownHold(account),
     lagSeconds,
-    lastSuccess: lastSuccess === null ? null : toInstant(lastSuccess),
-    tokenExpiresAt: token ? toInstant(token.expiresAt) : null,
-    refreshTokenExpiresAt: token ? toInstant(token.usedAt + refreshTokenLifetimeMs) : null,
+    lastSuccess: instant(lastSuccess),
+    tokenExpiresAt: instant(token?.expiresAt),
+    refreshTokenExpiresAt: instant(token && token.usedAt + refreshTokenLifetimeMs),
     needsPerson: attention.length > 0,
     attention,
     cursorResets: feeds.reduce((sum, { resets }) => sum + resets, 0),
-    lastCursorReset: lastReset === 0 ? null : toInstant(lastReset),
+    lastCursorReset: instant(lastReset || undefined),
   };
 }
+
+const instant = (ms: number | undefined): string | null => (ms === undefined ? null : toInstant(ms));
 
 function stateOf(
   account: PartnerAccount,
@@ -75,7 +83,7 @@ export function shownPause(pause: Omit<Hold, 'kind'> | undefined): ShownPause | 
 export function shownPause(pause: Omit<Hold, 'kind'> | undefined): ShownPause | null {
   if (pause === undefined) return null;
   const { who = 'unknown', since, until, reason = null } = pause;
-  return { who, since: toInstant(since), until: until === undefined ? null : toInstant(until), reason };
+  return { who, since: toInstant(since), until: instant(until), reason };
 }
 
 /** The hold that the service's answers made: in force, or over while no request has succeeded since. */
@@ -83,13 +91,7 @@ export function shownHold({ holds = [] }: Holder): AccountStatus['hold'] {
   const hold = holds.find(({ fault }) => fault !== undefined);
   if (!hold) return null;
   const { kind, since, until, fault = kind } = hold;
-  return { kind, since: toInstant(since), until: until === undefined ? null : toInstant(until), fault };
-}
-
-function oldestSuccess(feeds: readonly FeedState[], nowMs: number): number | null {
-  const successes = feeds.map(({ lastSuccess }) => knownSuccess(lastSuccess, nowMs));
-  if (successes.length === 0 || successes.includes(undefined)) return null;
-  return Math.min(...(successes as number[]));
+  return { kind, since: toInstant(since), until: instant(until), fault };
 }
 
 /** Faults that end when the token is replaced. */

@@ -56,14 +56,22 @@ export const accountsBeside = (
     if (error.place === accountPlace(name)) throw error;
   });
 
+/** @throws {UsageError} for a NAME that the bridge does not know */
+export async function knownAccount(
+  accounts: Pick<PartnerAccounts, 'read' | 'list'>,
+  name: string,
+): Promise<PartnerAccount> {
+  const account = await accounts.read(name);
+  if (account) return account;
+  throw unknownAccount(await accountsBeside(accounts, name));
+}
+
 /** @throws {UsageError} if a NAME is given and the bridge does not know it */
 export async function requireKnown(
-  accounts: Pick<PartnerAccounts, 'list'>,
+  accounts: Pick<PartnerAccounts, 'read' | 'list'>,
   name: string | undefined,
 ): Promise<void> {
-  if (name === undefined) return;
-  const known = await accountsBeside(accounts, name);
-  if (!known.some((account) => account.name === name)) throw unknownAccount(known);
+  if (name !== undefined) await knownAccount(accounts, name);
 }
 
 /** Identifies a deployed bridge. */

@@ -16,18 +16,18 @@ import type { AdvertRow } from '../shared/state/advert-histories.ts';
 import type { BudgetState } from '../shared/state/budget.ts';
 import { type FeedState, feedsOfAccount } from '../shared/state/feed-states.ts';
 import type { Bridge } from './bridge.ts';
-import { accountsBeside, unknownAccount } from './errors.ts';
+import { knownAccount } from './errors.ts';
 
 type HistoryBridge = Pick<
   Bridge,
-  'kind' | 'partnerAccounts' | 'feedStates' | 'advertHistories' | 'budgetStore' | 'waitingMessages'
-> & {
-  readonly queue: Pick<Bridge['queue'], 'depth'>;
-  readonly deadLetters: Pick<Bridge['deadLetters'], 'list'>;
-  readonly clock: Pick<Bridge['clock'], 'now'>;
-  settings(): Promise<PublishedEvents>;
-  isDelivering(): boolean;
-};
+  'kind' | 'partnerAccounts' | 'feedStates' | 'advertHistories' | 'budgetStore'
+> &
+  Pick<Bridge, 'waitingMessages' | 'isDelivering'> & {
+    readonly queue: Pick<Bridge['queue'], 'depth'>;
+    readonly deadLetters: Pick<Bridge['deadLetters'], 'list'>;
+    readonly clock: Pick<Bridge['clock'], 'now'>;
+    settings(): Promise<PublishedEvents>;
+  };
 
 /** The state of an advert. */
 export type HistoryOutcome =
@@ -87,8 +87,8 @@ interface Known extends Pick<AdvertHistory, 'advertId' | 'waiting' | 'deadLetter
   readonly feed: FeedState | undefined;
   readonly row: AdvertRow | undefined;
   readonly latest: AdvertEvent | undefined;
-  /** Dead letters of the current generation, later than the latest event; newest first. */
-  readonly givenUp: readonly DeadLetter[];
+  /** The newest dead letter of the current generation, unless the latest event is later. */
+  readonly givenUp: DeadLetter | undefined;
   /** Messages in a queue that cannot be inspected, of all adverts; 0 if it can. */
   readonly queued: number;
   readonly published: PublishedEvents;
@@ -106,8 +106,7 @@ export async function readHistory(
   bridge: HistoryBridge,
   { partnerAccount, advertId }: Pick<HistoryOwner, 'partnerAccount' | 'advertId'>,
 ): Promise<AdvertHistory> {
-  const account = await bridge.partnerAccounts.read(partnerAccount);
-  if (!account) throw unknownAccount(await accountsBeside(bridge.partnerAccounts, partnerAccount));
+  const account = await knownAccount(bridge.partnerAccounts, partnerAccount);
   const { generation } = account;
   const key = { partnerAccount, generation, feed: advertsFeed.name, advertId };
   // Read in the order in which a message moves: if it moves in the meantime, it is seen twice rather than not at all.
@@ -121,23 +120,26 @@ export async function readHistory(
     bridge.kind === 'stack' ? bridge.queue.depth(partnerAccount) : 0,
   ]);
   const latest = row?.envelope === undefined ? undefined : (JSON.parse(row.envelope) as AdvertEvent);
-  const own = letters.filter(({ letter }) => letter.advertId === objectKeyOf(key));
+  const deadLetters = letters
+    .filter(({ letter }) => letter.advertId === objectKeyOf(key))
+    .map(({ id, letter }) => ({ id, ...letter }));
+  // A later event makes earlier dead letters irrelevant.
+  const since = latest ? Date.parse(latest.detail.metadata.observedAt) : 0;
+  const [givenUp] = deadLetters
+    .filter(
+      ({ message, at }) => (message?.generation ?? generation) === generation && Date.parse(at) >= since,
+    )
+    .toSorted((a, b) => (a.at > b.at ? -1 : 1));
   const nowMs = bridge.clock.now();
   const known: Known = {
-    ...{ account, row, latest, published, queued, advertId, nowMs },
+    ...{ account, row, latest, published, queued, advertId, nowMs, deadLetters, givenUp },
     feed: feeds.find((feed) => feed.generation === generation && feed.feed === key.feed),
     waiting: found.filter(({ message }) => message.generation === generation).map(shownWaiting),
-    deadLetters: own.map(({ id, letter }) => ({ id, ...letter })),
-    givenUp: givenUp(
-      own.map(({ letter }) => letter),
-      generation,
-      latest,
-    ),
     latestPublished: isOnBus(row, latest, published),
     because: becauseOf(account, budget, bridge.isDelivering(), nowMs),
   };
   const outcome = outcomeOf(known);
-  const { waiting, deadLetters, latestPublished } = known;
+  const { waiting, latestPublished } = known;
   return {
     ...{ partnerAccount, advertId, latest: latest ?? null, latestPublished, waiting, deadLetters },
     facts: factsOf(known).sort((a, b) => Date.parse(a.at) - Date.parse(b.at)),
@@ -146,27 +148,13 @@ export async function readHistory(
   };
 }
 
-function shownWaiting({ message, place, receives, until }: WaitingMessage): Waiting {
+const shownWaiting = ({ message, place, receives, until }: WaitingMessage): Waiting => {
   const { key, listedAt, cause, correlationId } = message;
   return {
     ...{ place, key, listedAt, cause, correlationId, receives },
     until: until === undefined ? null : toInstant(until),
   };
-}
-
-/** Dead letters later than the latest event: a later event makes earlier dead letters irrelevant. */
-function givenUp(
-  letters: readonly DeadLetter[],
-  generation: number,
-  latest: AdvertEvent | undefined,
-): DeadLetter[] {
-  const since = latest ? Date.parse(latest.detail.metadata.observedAt) : 0;
-  return letters
-    .filter(
-      ({ message, at }) => (message?.generation ?? generation) === generation && Date.parse(at) >= since,
-    )
-    .sort((a, b) => (a.at > b.at ? -1 : 1));
-}
+};
 
 /** Whether the bus has accepted the latest event; null when this is uncertain. */
 function isOnBus(
@@ -204,7 +192,7 @@ function outcomeOf(known: Known): HistoryOutcome {
   }
   // Planted fault: history-without-aside
   if (waiting.length > 0) return 'aside';
-  if (givenUp.length > 0) return 'dead-lettered';
+  if (givenUp) return 'dead-lettered';
   if (queued > 0 && row?.missingSince !== undefined) return 'unconfirmed';
   if (!latest && row) return queued > 0 ? 'waits-in-queue' : 'dropped';
   if (!latest) return 'not-listed';
@@ -223,8 +211,8 @@ const sentences: Readonly<Record<HistoryOutcome, (known: Known) => string>> = {
   'waits-in-queue': (known) => `${listedText(known)} waits in the queue${waitText(known)}.`,
   aside: (known) =>
     `${listedText(known)} waits outside the queue${waitText(known) || ', from where it comes back within a minute'}.`,
-  'dead-lettered': ({ advertId, givenUp: [letter] }) =>
-    `The change of advert ${advertId} was given up at ${letter?.at} (${printable(letter?.fault ?? '')}: ${printable(letter?.reason ?? '')}), and has no event until its dead letter is redriven.`,
+  'dead-lettered': ({ advertId, givenUp }) =>
+    `The change of advert ${advertId} was given up at ${givenUp?.at} (${printable(givenUp?.fault ?? '')}: ${printable(givenUp?.reason ?? '')}), and has no event until its dead letter is redriven.`,
   dropped: ({ advertId }) =>
     `Advert ${advertId} has no event: what the feed listed of it was given up, and its dead letter was dropped.`,
   'not-listed': (known) =>
@@ -241,9 +229,8 @@ function eventText({ advertId, latest }: Known): string {
   return `Event ${metadata.sequence} of advert ${advertId} (${before}${statusText(data.status)})`;
 }
 
-function listedText({ advertId, waiting: [head] }: Known): string {
-  return `Advert ${advertId} was listed${head ? ` at ${head.listedAt}` : ''} and`;
-}
+const listedText = ({ advertId, waiting: [head] }: Known): string =>
+  `Advert ${advertId} was listed${head ? ` at ${head.listedAt}` : ''} and`;
 
 const quietText = ({ queued }: Known): string =>
   queued === 0

@@ -2,15 +2,12 @@ import type { OnUnreadable } from '../shared/contract/checks.ts';
 import { toInstant } from '../shared/domain/clock.ts';
 import { forEachConcurrent } from '../shared/domain/concurrency.ts';
 import { endOfHold, heldBy, holdOf, withoutHolds } from '../shared/domain/holds.ts';
-import type { PartnerAccount } from '../shared/domain/partner-account.ts';
 import { shownUrl } from '../shared/domain/text.ts';
 import { sumOf } from '../shared/ports/store.ts';
-import type { WebhookStatus, Webhooks } from '../shared/sqlite/webhooks.ts';
-import type { Activity, ActivityStore, AnswerCounts } from '../shared/state/activity.ts';
-import type { BookKeeper, Books } from '../shared/state/books.ts';
-import type { BudgetStore } from '../shared/state/budget.ts';
-import { type FeedState, type FeedStates, feedPlace } from '../shared/state/feed-states.ts';
-import type { PartnerAccounts } from '../shared/state/partner-accounts.ts';
+import type { WebhookStatus } from '../shared/sqlite/webhooks.ts';
+import type { Activity, AnswerCounts } from '../shared/state/activity.ts';
+import type { Books } from '../shared/state/books.ts';
+import { feedPlace } from '../shared/state/feed-states.ts';
 import {
   type AccountStatus,
   accountStatus,
@@ -18,27 +15,18 @@ import {
   shownHold,
   shownPause,
 } from './account-status.ts';
+import type { Bridge } from './bridge.ts';
 import type { StackState } from './stack-state.ts';
 
-export interface StatusPorts {
-  readonly partnerAccounts: Pick<PartnerAccounts, 'list'>;
-  readonly feedStates: Pick<FeedStates, 'list'>;
-  readonly bookKeeper: BookKeeper;
-  readonly budgetStore: Pick<BudgetStore, 'read'>;
-  readonly activity: Pick<ActivityStore, 'read'>;
-  /** Only for an embedded bridge. */
-  readonly webhooks?: Pick<Webhooks, 'list'>;
-  /** Only for an embedded bridge: whether a process runs it. */
-  readonly isRunning?: () => boolean;
-  /** Only for an embedded bridge. */
-  readonly reusedHistories?: (accounts: readonly PartnerAccount[]) => readonly PartnerAccount[];
-  /** Only for a stack. */
-  readonly stack?: {
-    /** The deployed version. */
-    readonly version: string;
-    read(nowMs: number): Promise<StackState>;
-  };
-}
+/** The part of a bridge that its status is read from. */
+export type StatusPorts = Pick<
+  Bridge,
+  'bookKeeper' | 'activity' | 'webhooks' | 'isRunning' | 'reusedHistories' | 'stack'
+> & {
+  readonly partnerAccounts: Pick<Bridge['partnerAccounts'], 'list'>;
+  readonly feedStates: Pick<Bridge['feedStates'], 'list'>;
+  readonly budgetStore: Pick<Bridge['budgetStore'], 'read'>;
+};
 
 /** Number of books read concurrently: there may be a thousand partner accounts. */
 const booksAtOnce = 25;
@@ -84,18 +72,20 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
   });
   const { waiting, deadLetters, oldestListedAt } = queue;
   const { nextSlotMs } = budget;
+  const lastPolled = Math.max(0, ...states.map((feed) => feed.lastPolled ?? 0));
   const ofService = withoutHolds(budget, ({ kind }) => kind === 'operator');
   const hold = holdOf(ofService, undefined, nowMs);
   const circuit = ofService.holds?.some(({ kind }) => kind === 'circuit') === true;
   const pauseReason: Status['pauseReason'] = circuit ? 'circuit' : 'rate-limited';
+  const { oldestMessageSeconds: oldestMessage = null, ...ofStack } = stack ?? {};
   const heldFor = oldestListedAt === undefined ? 0 : (nowMs - Date.parse(oldestListedAt)) / 1000;
-  const oldest = Math.max(0, heldFor, stack?.oldestMessageSeconds ?? 0);
-  const isOldestKnown = oldestListedAt !== undefined || (stack?.oldestMessageSeconds ?? null) !== null;
+  const oldest = Math.max(0, heldFor, oldestMessage ?? 0);
+  const isOldestKnown = oldestListedAt !== undefined || oldestMessage !== null;
   return {
     partnerAccounts,
     queue: { waiting, deadLetters },
     oldestWaitingSeconds: waiting > 0 && isOldestKnown ? oldest : null,
-    lastDrain: lastPollOf(states),
+    lastDrain: lastPolled === 0 ? null : toInstant(lastPolled),
     budget: { reservedSeconds: Math.max(0, nextSlotMs - nowMs) / 1000 },
     answers: shownAnswers(activity, nowMs),
     pausedUntil: hold ? toInstant(endOfHold(hold)) : null,
@@ -107,14 +97,9 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     ...(isRunning !== undefined && { isRunning }),
     ...(ports.reusedHistories && { reusedHistories: ports.reusedHistories(wanted).map(({ name }) => name) }),
     ...(ports.webhooks && { webhooks: ports.webhooks.list().map((webhook) => shownWebhook(webhook, nowMs)) }),
-    ...shownStack(stack),
+    ...ofStack,
   };
 }
-
-const lastPollOf = (states: readonly FeedState[]): string | null => {
-  const last = Math.max(0, ...states.map(({ lastPolled = 0 }) => lastPolled));
-  return last === 0 ? null : toInstant(last);
-};
 
 function shownWebhook({ url, waiting, oldest, trouble }: WebhookStatus, nowMs: number): ShownWebhook {
   return {
@@ -125,12 +110,6 @@ function shownWebhook({ url, waiting, oldest, trouble }: WebhookStatus, nowMs: n
     failingSince: trouble ? toInstant(trouble.since) : null,
     lastAnswer: trouble?.reason ?? null,
   };
-}
-
-function shownStack(stack: StackState | undefined): ShownStack {
-  if (!stack) return {};
-  const { oldestMessageSeconds: _shownAbove, ...shown } = stack;
-  return shown;
 }
 
 type ShownStack = Partial<Omit<StackState, 'oldestMessageSeconds'>>;
