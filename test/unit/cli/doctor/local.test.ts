@@ -13,7 +13,6 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { machineFacts } from '../../../../operations/doctor/folder-checks.ts';
-import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import { type EmbeddedState, openEmbeddedState } from '../../../../shared/sqlite/state.ts';
 import { childProcesses } from '../../../helpers/child-process.ts';
@@ -58,9 +57,6 @@ function sql({ dir }: Local, ...statements: string[]): void {
   db.close();
 }
 
-const changeAccount = (local: Local, to: (account: PartnerAccount) => PartnerAccount) =>
-  change(local, async ({ partnerAccounts }) => void (await partnerAccounts.change('main', to)));
-
 /** Overwrites the root page of a table, or of an index: by default one that nothing reads. */
 function damage({ dir }: Local, name = 'unsent_due'): void {
   const file = path.join(dir, 'bridge.db');
@@ -87,148 +83,109 @@ const newPair =
       const { pair } = (await vault.read('main')) ?? expect.fail('connected');
       await vault.write('main', { ...pair, ...given });
     });
-const goneHook = 'https://a.example/hook';
-const trouble = { since: Date.now(), reason: '410', gone: true };
-const refused = { ...serviceHold('service', Date.now() + 600_000), fault: 'transient' as const };
-const inFolder =
-  (act: (dir: string) => unknown): Plant =>
+const withSql =
+  (statement: string): Plant =>
+  (local) =>
+    sql(local, statement);
+const inState =
+  (work: (state: EmbeddedState) => Promise<unknown>): Plant =>
+  (local) =>
+    change(local, work);
+const withAccount =
+  (given: object): Plant =>
+  (local) =>
+    change(local, async ({ partnerAccounts }) => {
+      await partnerAccounts.change('main', (account) => ({ ...account, ...given }));
+    });
+/** Calls `act` with a file of the folder; empty: the folder itself. */
+const file =
+  (name: string, act: (path: string) => unknown): Plant =>
   ({ dir }) =>
-    act(dir);
+    act(path.join(dir, name));
+const fileForFolder = file('', (dir) => {
+  rmSync(dir, { recursive: true });
+  writeFileSync(dir, '');
+});
+const goneHook = inState(async ({ webhooks, eventLog }) => {
+  await eventLog.begin('https://a.example/hook');
+  const trouble = { since: Date.now(), reason: '410', gone: true };
+  await webhooks.settle('https://a.example/hook', { trouble });
+});
+const refused = { ...serviceHold('service', Date.now() + 600_000), fault: 'transient' };
 const begin = /advert-bridge application --base-url URL .*--local/;
-const connectAgain = 'advert-bridge connect main --open';
-const restoreIt = 'Restore the folder from a backup';
+const connect = 'advert-bridge connect main --open';
+const restore = 'Restore the folder from a backup';
 
-/** What is found, where; how it came about; what mends it. */
-const planted: readonly [is: string, found: string, plant: Plant, mend: RegExp | string][] = [
-  ['no bridge in the folder', 'folder fault', inFolder((dir) => rmSync(dir, { recursive: true })), begin],
-  [
-    'a file in place of the folder',
-    'folder fault',
-    inFolder((dir) => {
-      rmSync(dir, { recursive: true });
-      writeFileSync(dir, '');
-    }),
-    '--local',
+/** By the check and its result: what is planted, how, and what mends it. */
+const planted: Readonly<Record<string, readonly (readonly [string, Plant, RegExp | string])[]>> = {
+  'folder fault': [
+    ['no bridge', file('', (dir) => rmSync(dir, { recursive: true })), begin],
+    ['a file', fileForFolder, '--local'],
   ],
-  [
-    'a folder of another user',
-    'owner fault',
-    () => vi.spyOn(process, 'geteuid').mockReturnValue(12_345),
-    'chown -R 12345',
+  'owner fault': [
+    ['another owner', () => vi.spyOn(process, 'geteuid').mockReturnValue(12_345), 'chown -R 12345'],
+    [
+      'a link',
+      file('run.lock', (link) => symlinkSync('/dev/null', link)),
+      'Put the file itself in its place',
+    ],
   ],
-  [
-    'a state file that is a link',
-    'owner fault',
-    inFolder((dir) => symlinkSync('/dev/null', path.join(dir, 'run.lock'))),
-    'Put the file itself in its place',
+  'file-modes fault': [
+    ['a readable state', file('bridge.db', (db) => chmodSync(db, 0o644)), /^`chmod 600 .*bridge\.db`/],
+    ['a folder open to others', file('', (dir) => chmodSync(dir, 0o777)), /^`chmod 700 /],
   ],
-  [
-    'a state file that others may read',
-    'file-modes fault',
-    inFolder((dir) => chmodSync(path.join(dir, 'bridge.db'), 0o644)),
-    /^`chmod 600 .*bridge\.db`/,
+  'state-file fault': [
+    ['a damaged page', (local) => damage(local), 'docs/operate/backup.md'],
+    ['a damaged page of rows', (local) => damage(local, 'rows'), restore],
+    ['no state', file('bridge.db', (db) => writeFileSync(db, 'x'.repeat(8192))), restore],
+    ['a newer state', withSql('PRAGMA user_version=99'), 'Use the newer one'],
   ],
-  ['a folder open to others', 'file-modes fault', inFolder((dir) => chmodSync(dir, 0o777)), /^`chmod 700 /],
-  ['a damaged page', 'state-file fault', (local) => damage(local), 'docs/operate/backup.md'],
-  ['a damaged page of rows', 'state-file fault', (local) => damage(local, 'rows'), restoreIt],
-  [
-    'a file that is no state',
-    'state-file fault',
-    inFolder((dir) => writeFileSync(path.join(dir, 'bridge.db'), 'x'.repeat(8192))),
-    restoreIt,
+  'state-file warning': [
+    [
+      'a log without its index',
+      file('bridge.db-wal', (log) => writeFileSync(log, 'x', { mode: 0o600 })),
+      'status',
+    ],
   ],
-  ['a newer state', 'state-file fault', (local) => sql(local, 'PRAGMA user_version=99'), 'Use the newer one'],
-  [
-    'a log that was copied without its index',
-    'state-file warning',
-    inFolder((dir) => writeFileSync(path.join(dir, 'bridge.db-wal'), 'x', { mode: 0o600 })),
-    'advert-bridge status --local',
+  'application fault': [['no base URL', withSql("DELETE FROM rows WHERE name = 'setting/base-url'"), begin]],
+  'application-credentials fault': [
+    ['a wrong secret', ({ application }) => application('another-secret'), begin],
+    [
+      'another path',
+      ({ application, sandbox }) => application(undefined, `${sandbox.url}/elsewhere`),
+      /base-url/,
+    ],
   ],
-  [
-    'no base URL',
-    'application fault',
-    (local) => sql(local, "DELETE FROM rows WHERE name = 'setting/base-url'"),
-    begin,
+  'clock warning': [['two hours', ({ sandbox }) => sandbox.control.clock.advance(7_200_000), 'timedatectl']],
+  'clock fault': [
+    [
+      'days',
+      ({ sandbox }) => sandbox.control.clock.set(Date.now() - 3 * 86_400_000),
+      'tell the partner service',
+    ],
   ],
-  [
-    'a wrong client secret',
-    'application-credentials fault',
-    ({ application }) => application('another-secret'),
-    begin,
+  'partner-accounts fault': [['a stopped one', withAccount(stopped('refresh-token-rejected')), connect]],
+  'tokens fault': [['no token pair', withSql("DELETE FROM rows WHERE kind = 'tokens'"), connect]],
+  'tokens warning': [
+    ['too small a scope', newPair({ scope: 'v2 read' }), /connect main --open .*run --required-scope/],
+    ['another token pair', newPair({ accessToken: new Secret('another') }), 'advert-bridge run'],
   ],
-  [
-    'a base URL where no partner service is',
-    'application-credentials fault',
-    ({ application, sandbox }) => application(undefined, `${sandbox.url}/elsewhere`),
-    'advert-bridge application --base-url URL',
+  'dead-letters warning': [
+    ['one', inState(({ deadLetters }) => deadLetters.sendMalformed([deadLetter()])), 'redrive --all'],
   ],
-  [
-    'a clock that is two hours off',
-    'clock warning',
-    ({ sandbox }) => sandbox.control.clock.advance(7_200_000),
-    'timedatectl set-ntp true',
+  'run fault': [
+    ['changes that wait', inState(({ queue }) => queue.send([changedAdvert()])), 'advert-bridge run --local'],
   ],
-  [
-    'a clock that is days off',
-    'clock fault',
-    ({ sandbox }) => sandbox.control.clock.set(Date.now() - 3 * 86_400_000),
-    'tell the partner service',
+  'delivery fault': [
+    ['one fault for all requests', withAccount({ holds: [refused] }), 'docs/operate/runbook.md'],
+    ['a webhook that is gone', goneHook, 'advert-bridge webhook URL --forget'],
   ],
-  [
-    'a partner account that is stopped',
-    'partner-accounts fault',
-    (local) => changeAccount(local, (account) => ({ ...account, ...stopped('refresh-token-rejected') })),
-    connectAgain,
-  ],
-  [
-    'no token pair',
-    'tokens fault',
-    (local) => sql(local, "DELETE FROM rows WHERE kind = 'tokens'"),
-    connectAgain,
-  ],
-  [
-    'a token of too small a scope',
-    'tokens warning',
-    newPair({ scope: 'v2 read' }),
-    /connect main --open .*run --required-scope/,
-  ],
-  [
-    'a token pair that the row does not name',
-    'tokens warning',
-    newPair({ accessToken: new Secret('another') }),
-    'advert-bridge run',
-  ],
-  [
-    'a dead letter',
-    'dead-letters warning',
-    (local) => change(local, ({ deadLetters }) => deadLetters.sendMalformed([deadLetter()])),
-    'advert-bridge dead-letters redrive --all',
-  ],
-  [
-    'changes that wait while nobody runs the bridge',
-    'run fault',
-    (local) => change(local, ({ queue }) => queue.send([changedAdvert()])),
-    'advert-bridge run --local',
-  ],
-  [
-    'an account whose requests all get the same fault',
-    'delivery fault',
-    (local) => changeAccount(local, (account) => ({ ...account, holds: [refused] })),
-    'docs/operate/runbook.md',
-  ],
-  [
-    'a webhook that is gone',
-    'delivery fault',
-    (local) =>
-      change(local, async ({ webhooks, eventLog }) => {
-        await eventLog.begin(goneHook);
-        await webhooks.settle(goneHook, { trouble });
-      }),
-    'advert-bridge webhook URL --forget',
-  ],
-  ['a pause that the service asked for', 'pause warning', held('service', 600_000), /resume --early --local/],
-  ['an open circuit', 'pause fault', held('circuit', -1), 'advert-bridge resume --early --local'],
-];
+  'pause warning': [['a pause of the service', held('service', 600_000), /resume --early --local/]],
+  'pause fault': [['an open circuit', held('circuit', -1), 'advert-bridge resume --early --local']],
+};
+const rows = Object.entries(planted).flatMap(([found, plants]) =>
+  plants.map((row) => [found, ...row] as const),
+);
 
 describe('doctor --local', () => {
   it('finds nothing where all is right, and changes nothing', async () => {
@@ -238,7 +195,7 @@ describe('doctor --local', () => {
     expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
   });
 
-  it.each(planted)('finds %s, and nothing else', async (_is, found, plant, mend) => {
+  it.each(rows)('has the %s where there is %s, and nothing else', async (found, _is, plant, mend) => {
     const local = await healthy();
     await plant(local);
 

@@ -44,221 +44,143 @@ const attribute =
   (stack) =>
     stack.setQueue(stack[of].url, { [name]: value });
 const oddRow = { pk: { S: 'account' }, sk: { S: 'odd' }, etag: { S: 'e' }, value: { S: '{}' } };
-const leadingAlarm = (change: object): Plant => ({
-  alarms: [anAlarm('AdvertBridge-DeadLetters', change), anAlarm('AdvertBridge-NoSuccessfulDrain')],
+const dead = 'AdvertBridge-DeadLetters';
+const alarm = (change: object) => ({
+  alarms: [anAlarm(dead, change), anAlarm('AdvertBridge-NoSuccessfulDrain')],
 });
 const unconfirmed = { SubscriptionArn: 'PendingConfirmation', Endpoint: 'a@b.example', Protocol: 'email' };
-const others = { v2: ['AWSCURRENT'], v1: ['AWSPREVIOUS'] };
-const isGone = named('ResourceNotFoundException');
-const leftQueue = 'AdvertBridge-ChangedAdverts3C-OLD.fifo';
+const others = { SecretVersionsToStages: { v2: ['AWSCURRENT'], v1: ['AWSPREVIOUS'] } };
+const deleted = { DeletedDate: new Date() };
+const fn = (name: string, change: object): Plant => ({ functions: { [`${name}FunctionName`]: change } });
+const noFunction: Plant = ({ mocks }: PlayedStack) =>
+  mocks.lambda
+    .on(GetFunctionConfigurationCommand, { FunctionName: 'DrainFunctionName' })
+    .rejects(new ResourceNotFoundException({ message: 'no', $metadata: {} }));
+const noSchedule: Plant = ({ mocks }: PlayedStack) =>
+  mocks.scheduler
+    .on(GetScheduleCommand, { Name: 'DrainScheduleName' })
+    .rejects(named('ResourceNotFoundException'));
+const noActions: Plant = ({ played }: PlayedStack) => {
+  played.alarms = played.alarms.map((each) => ({ ...each, AlarmActions: [] }));
+};
+const leftTable: Plant = async ({ leaveTable }: PlayedStack) =>
+  onTestFinished(await leaveTable('AdvertBridge-FeedState1A-OLD'));
+const leftQueue: Plant = async ({ queue, removeQueue }: PlayedStack) => {
+  const QueueName = 'AdvertBridge-ChangedAdverts3C-OLD.fifo';
+  const asked = new CreateQueueCommand({ QueueName, Attributes: { FifoQueue: 'true' } });
+  const { QueueUrl = '' } = await queue.client.send(asked);
+  onTestFinished(async () => void (await removeQueue(QueueUrl)));
+};
+const refused = { kind: 'refused', fault: 'client-rejected', reason: 'invalid_client' };
+const store = 'advert-bridge application --client-id ID --client-secret-stdin';
+const connect = 'advert-bridge connect main --open';
+const update =
+  /aws scheduler update-schedule --name DrainScheduleName --state ENABLED --schedule-expression 'rate\(1 minute\)' --description 'Reads the change feeds' .*--target '\{"Arn"/;
+const dropTable =
+  /--no-deletion-protection-enabled`, then `aws dynamodb delete-table --table-name AdvertBridge-FeedState1A-OLD/;
 
-/** What is found, where; how it came about; what mends it. */
-const planted: readonly [is: string, found: string, plant: Plant, mend: RegExp | string][] = [
-  [
-    'an undone deployment',
-    'stack warning',
-    { stack: { StackStatus: 'UPDATE_ROLLBACK_COMPLETE' } },
-    /^`aws cloudformation describe-stack-events/,
+/** By the check and its result: what is planted, how, and what mends it. */
+const planted: Readonly<Record<string, readonly (readonly [string, Plant, RegExp | string])[]>> = {
+  'stack warning': [
+    ['an undone deployment', { stack: { StackStatus: 'UPDATE_ROLLBACK_COMPLETE' } }, 'describe-stack-events'],
   ],
-  [
-    'a failed deployment',
-    'stack fault',
-    { stack: { StackStatus: 'UPDATE_ROLLBACK_FAILED' } },
-    'npx cdk deploy',
+  'stack fault': [
+    ['a failed deployment', { stack: { StackStatus: 'UPDATE_ROLLBACK_FAILED' } }, 'npx cdk deploy'],
   ],
-  [
-    'another version',
-    'version warning',
-    { outputs: { Version: '0.0.7' } },
-    /npx cdk deploy.*command of 0\.0\.7/,
+  'version warning': [['another version', { outputs: { Version: '0.0.7' } }, /npx cdk deploy.*of 0\.0\.7/]],
+  'functions fault': [
+    ['a function that may not run', fn('FanOut', { reserved: 0 }), 'aws lambda delete-function-concurrency'],
+    ['other settings', fn('Connect', { baseUrl: 'https://other.example' }), 'npx cdk deploy'],
+    ['a deleted function', noFunction, 'npx cdk deploy'],
   ],
-  [
-    'a function that may not run',
-    'functions fault',
-    { functions: { FanOutFunctionName: { reserved: 0 } } },
-    'aws lambda delete-function-concurrency --function-name FanOutFunctionName',
+  'schedules fault': [
+    ['a schedule that is off', { schedules: { DrainScheduleName: 'DISABLED' } }, update],
+    ['a deleted schedule', noSchedule, 'npx cdk deploy --revert-drift'],
   ],
-  [
-    'a function with settings of its own',
-    'functions fault',
-    { functions: { ConnectFunctionName: { baseUrl: 'https://other.example' } } },
-    'npx cdk deploy',
+  'event-source-mapping fault': [
+    ['a mapping that is off', { mapping: { State: 'Disabled' } }, 'mapping --uuid uuid-1 --enabled'],
+    ['one that deletes failures', { mapping: { FunctionResponseTypes: [] } }, 'ReportBatchItemFailures'],
+    ['no mapping', { mapping: undefined }, 'npx cdk deploy --revert-drift'],
   ],
-  [
-    'a function that is gone',
-    'functions fault',
-    ({ mocks }) =>
-      mocks.lambda
-        .on(GetFunctionConfigurationCommand, { FunctionName: 'DrainFunctionName' })
-        .rejects(new ResourceNotFoundException({ message: 'no', $metadata: {} })),
-    'npx cdk deploy',
+  'queues fault': [['no redrive', attribute('RedrivePolicy', ''), /RedrivePolicy.*maxReceiveCount/]],
+  'queues warning': [
+    ['a short timeout', attribute('VisibilityTimeout', '30'), /set-queue-attributes .*Timeout":"600"/],
+    [
+      'a day of dead letters',
+      attribute('MessageRetentionPeriod', '86400', 'deadLetters'),
+      /Period":"1209600"/,
+    ],
   ],
-  [
-    'a schedule that is switched off',
-    'schedules fault',
-    { schedules: { DrainScheduleName: 'DISABLED' } },
-    /aws scheduler update-schedule --name DrainScheduleName --state ENABLED --schedule-expression 'rate\(1 minute\)' --description 'Reads the change feeds' .*--target '\{"Arn"/,
+  'alarms fault': [
+    ['a deleted alarm', { alarms: [anAlarm(dead)] }, 'aws cloudformation'],
+    [
+      'an alarm without actions',
+      alarm({ ActionsEnabled: false }),
+      `enable-alarm-actions --alarm-names ${dead}`,
+    ],
   ],
-  [
-    'a schedule that is gone',
-    'schedules fault',
-    ({ mocks }) => mocks.scheduler.on(GetScheduleCommand, { Name: 'DrainScheduleName' }).rejects(isGone),
-    'npx cdk deploy --revert-drift',
+  'alarms warning': [
+    ['a raised alarm', alarm({ StateValue: 'ALARM' }), 'docs/operate/runbook.md#deadletters'],
   ],
-  [
-    'a mapping that is switched off',
-    'event-source-mapping fault',
-    { mapping: { State: 'Disabled' } },
-    'aws lambda update-event-source-mapping --uuid uuid-1 --enabled',
+  'alarm-subscribers warning': [['alarms for nobody', noActions, 'npx cdk deploy -c alarmEmail=ADDRESS']],
+  'alarm-subscribers fault': [
+    ['an unconfirmed address', { subscriptions: [unconfirmed] }, /--notification-endpoint a@b\.example/],
   ],
-  [
-    'a mapping that deletes what failed',
-    'event-source-mapping fault',
-    { mapping: { FunctionResponseTypes: [] } },
-    '--function-response-types ReportBatchItemFailures',
+  'subscribers warning': [
+    ['a bus without a rule', { rules: [] }, 'docs/subscribe/'],
+    ['a rule that is off', { rules: [{ Name: 'billing', State: 'DISABLED' }] }, 'enable-rule --name billing'],
+    ['a rule without a target', { targets: 0 }, 'aws events put-targets --rule search'],
   ],
-  ['no mapping', 'event-source-mapping fault', { mapping: undefined }, 'npx cdk deploy --revert-drift'],
-  ['no redrive policy', 'queues fault', attribute('RedrivePolicy', ''), /RedrivePolicy.*maxReceiveCount/],
-  ['a short timeout', 'queues warning', attribute('VisibilityTimeout', '30'), /VisibilityTimeout":"600"/],
-  [
-    'dead letters that are kept for a day',
-    'queues warning',
-    attribute('MessageRetentionPeriod', '86400', 'deadLetters'),
-    /aws sqs set-queue-attributes .*MessageRetentionPeriod":"1209600"/,
+  'bus-policy fault': [
+    ['a bus open to everybody', policy('Open', { Principal: '*' }), 'adverts --statement-id Open'],
+    ['a bus for others’ events', policy('Put', { Action: ['events:PutEvents'] }), 'remove-permission'],
   ],
-  [
-    'a deleted alarm',
-    'alarms fault',
-    { alarms: [anAlarm('AdvertBridge-DeadLetters')] },
-    'aws cloudformation',
+  'archive warning': [['no archive', { archives: [] }, 'aws events create-archive']],
+  'table-recovery warning': [
+    ['no recovery', { recovery: 'DISABLED' }, 'aws dynamodb update-continuous-backups'],
   ],
-  [
-    'an alarm without actions',
-    'alarms fault',
-    leadingAlarm({ ActionsEnabled: false }),
-    'aws cloudwatch enable-alarm-actions --alarm-names AdvertBridge-DeadLetters',
+  'tables warning': [
+    ['no protection', { protection: false }, 'aws dynamodb update-table --table-name table-'],
   ],
-  [
-    'a raised alarm',
-    'alarms warning',
-    leadingAlarm({ StateValue: 'ALARM' }),
-    'docs/operate/runbook.md#deadletters',
+  'application-secret fault': [
+    ['an empty secret', ({ played }: PlayedStack) => Object.assign(played, { application: {} }), store],
+    [
+      'a secret about to be deleted',
+      { application: deleted },
+      'restore-secret --secret-id advert-bridge/app',
+    ],
+    ['no secret', { application: undefined }, 'create-secret --name advert-bridge/application'],
   ],
-  [
-    'alarms that are sent to nobody',
-    'alarm-subscribers warning',
-    ({ played }) => {
-      played.alarms = played.alarms.map((alarm) => ({ ...alarm, AlarmActions: [] }));
-    },
-    'npx cdk deploy -c alarmEmail=ADDRESS',
+  'application-credentials fault': [['credentials that are refused', { answer: refused }, store]],
+  'clock warning': [
+    ['a clock that is off', { answer: { clockOffSeconds: -300 } }, 'tell the partner service'],
   ],
-  [
-    'an address that has not confirmed',
-    'alarm-subscribers fault',
-    { subscriptions: [unconfirmed] },
-    /aws sns subscribe .*--notification-endpoint a@b\.example/,
+  'partner-accounts fault': [
+    [
+      'a stopped one',
+      ({ changeAccount }: PlayedStack) => changeAccount(stopped('refresh-token-rejected')),
+      connect,
+    ],
+    ['a row that cannot be read', ({ put }: PlayedStack) => put(oddRow), 'docs/operate/backup.md'],
   ],
-  ['a bus without a rule', 'subscribers warning', { rules: [] }, 'docs/subscribe/'],
-  [
-    'a rule that is switched off',
-    'subscribers warning',
-    { rules: [{ Name: 'billing', State: 'DISABLED' }] },
-    'aws events enable-rule --name billing --event-bus-name adverts',
+  'token-secrets fault': [
+    ['a lost token pair', { secrets: [] }, connect],
+    [
+      'one about to be deleted',
+      { secrets: [aSecret('main', deleted)] },
+      'restore-secret --secret-id advert-bri',
+    ],
   ],
-  ['a rule without a target', 'subscribers warning', { targets: 0 }, 'aws events put-targets --rule search'],
-  [
-    'a bus that is open to everybody',
-    'bus-policy fault',
-    policy('Open', { Principal: '*' }),
-    'aws events remove-permission --event-bus-name adverts --statement-id Open',
+  'token-secrets warning': [['a foreign token pair', { secrets: [aSecret('main', others)] }, connect]],
+  'leftovers warning': [
+    ['an old secret', { secrets: [aSecret('main'), aSecret('old')] }, /connect old.*delete-secret/],
+    ['an old table', leftTable, dropTable],
+    ['an old queue', leftQueue, 'aws sqs delete-queue --queue-url'],
   ],
-  [
-    'a bus on which others may publish',
-    'bus-policy fault',
-    policy('Put', { Action: ['events:PutEvents'] }),
-    'aws events remove-permission --event-bus-name adverts --statement-id Put',
-  ],
-  ['no archive', 'archive warning', { archives: [] }, 'aws events create-archive'],
-  [
-    'tables without recovery',
-    'table-recovery warning',
-    { recovery: 'DISABLED' },
-    'aws dynamodb update-continuous-backups --table-name table-',
-  ],
-  [
-    'tables without protection',
-    'tables warning',
-    { protection: false },
-    'aws dynamodb update-table --table-name table-',
-  ],
-  [
-    'an empty application secret',
-    'application-secret fault',
-    ({ played }) => Object.assign(played, { application: {} }),
-    'advert-bridge application --client-id ID --client-secret-stdin',
-  ],
-  [
-    'an application secret about to be deleted',
-    'application-secret fault',
-    { application: { DeletedDate: new Date() } },
-    'aws secretsmanager restore-secret --secret-id advert-bridge/application',
-  ],
-  [
-    'no application secret',
-    'application-secret fault',
-    { application: undefined },
-    'aws secretsmanager create-secret --name advert-bridge/application',
-  ],
-  [
-    'credentials that the service refuses',
-    'application-credentials fault',
-    { answer: { kind: 'refused', fault: 'client-rejected', reason: 'invalid_client' } },
-    'advert-bridge application --client-id ID --client-secret-stdin',
-  ],
-  ['a clock that is off', 'clock warning', { answer: { clockOffSeconds: -300 } }, 'tell the partner service'],
-  [
-    'a partner account that is stopped',
-    'partner-accounts fault',
-    ({ changeAccount }) => changeAccount(stopped('refresh-token-rejected')),
-    'advert-bridge connect main --open',
-  ],
-  ['a row that cannot be read', 'partner-accounts fault', ({ put }) => put(oddRow), 'docs/operate/backup.md'],
-  ['a lost token pair', 'token-secrets fault', { secrets: [] }, 'advert-bridge connect main --open'],
-  [
-    'a token pair about to be deleted',
-    'token-secrets fault',
-    { secrets: [aSecret('main', { DeletedDate: new Date() })] },
-    'aws secretsmanager restore-secret --secret-id advert-bridge/partner-accounts/main',
-  ],
-  [
-    'a token pair written by somebody else',
-    'token-secrets warning',
-    { secrets: [aSecret('main', { SecretVersionsToStages: others })] },
-    'advert-bridge connect main --open',
-  ],
-  [
-    'a secret of an earlier stack',
-    'leftovers warning',
-    { secrets: [aSecret('main'), aSecret('old')] },
-    /advert-bridge connect old.*aws secretsmanager delete-secret/,
-  ],
-  [
-    'a table of an earlier stack',
-    'leftovers warning',
-    async ({ leaveTable }) => onTestFinished(await leaveTable('AdvertBridge-FeedState1A-OLD')),
-    /--no-deletion-protection-enabled`, then `aws dynamodb delete-table --table-name AdvertBridge-FeedState1A-OLD/,
-  ],
-  [
-    'a queue of an earlier stack',
-    'leftovers warning',
-    async ({ queue, removeQueue }) => {
-      const asked = new CreateQueueCommand({ QueueName: leftQueue, Attributes: { FifoQueue: 'true' } });
-      const { QueueUrl = '' } = await queue.client.send(asked);
-      onTestFinished(async () => void (await removeQueue(QueueUrl)));
-    },
-    'aws sqs delete-queue --queue-url',
-  ],
-];
+};
+const rows = Object.entries(planted).flatMap(([found, plants]) =>
+  plants.map((row) => [found, ...row] as const),
+);
 
 async function plantIn(plant: Plant): Promise<void> {
   if (typeof plant === 'function') return void (await plant(stack));
@@ -296,7 +218,7 @@ describe('doctor of a stack', () => {
     expect(stack.calls().length).toBeGreaterThan(25);
   });
 
-  it.each(planted)('finds %s, and nothing else', async (_is, found, plant, mend) => {
+  it.each(rows)('has the %s where there is %s, and nothing else', async (found, _is, plant, mend) => {
     await plantIn(plant);
     stack.forgetCalls();
 
