@@ -1,9 +1,4 @@
-import {
-  CloudFormationClient,
-  CloudFormationServiceException,
-  DescribeStacksCommand,
-  type Stack,
-} from '@aws-sdk/client-cloudformation';
+import { CloudFormationClient, DescribeStacksCommand, type Stack } from '@aws-sdk/client-cloudformation';
 import { PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { readStackOutputs } from '../../../operations/stack-outputs.ts';
@@ -44,27 +39,21 @@ afterAll(() => {
   for (const mock of [cloudFormation, secrets]) mock.restore();
 });
 
-describe('a stack that is not there', () => {
-  beforeEach(() => {
-    const message = 'Stack with id Nowhere does not exist';
-    const absent = { name: 'ValidationError', message, $fault: 'client', $metadata: {} } as const;
-    cloudFormation
-      .on(DescribeStacksCommand, { StackName: 'Nowhere' })
-      .rejects(new CloudFormationServiceException(absent));
+it('a stack that is not there is answered with the bridges that are, each by what --stack takes', async () => {
+  const absent = Object.assign(new Error('Stack with id Nowhere does not exist'), {
+    name: 'ValidationError',
   });
+  cloudFormation.on(DescribeStacksCommand, { StackName: 'Nowhere' }).rejects(absent);
+  cloudFormation
+    .on(DescribeStacksCommand, { StackName: undefined })
+    .resolvesOnce({ Stacks: [own, stackOf('Website')], NextToken: 'more' })
+    .resolvesOnce({ Stacks: [shop, single] });
 
-  it('is answered with the bridges that are, each by what --stack takes', async () => {
-    cloudFormation
-      .on(DescribeStacksCommand, { StackName: undefined })
-      .resolvesOnce({ Stacks: [own, stackOf('Website')], NextToken: 'more' })
-      .resolvesOnce({ Stacks: [shop, single] });
+  const { exitCode, stdout, stderr } = await cli('status --stack Nowhere');
 
-    const { exitCode, stdout, stderr } = await cli('status --stack Nowhere');
-
-    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
-    expect(stderr).toContain('there is no stack Nowhere in region eu-central-1 of this AWS account. ');
-    expect(stderr).toContain('The bridges there: AdvertBridge, Shop/Shop, Shop/Second, Search. ');
-  });
+  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+  expect(stderr).toContain('there is no stack Nowhere in region eu-central-1 of this AWS account. ');
+  expect(stderr).toContain('The bridges there: AdvertBridge, Shop/Shop, Shop/Second, Search. ');
 });
 
 describe('--stack', () => {

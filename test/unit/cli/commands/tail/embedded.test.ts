@@ -1,6 +1,3 @@
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tailFolder } from '../../../../../cli/bridge/open-folder.ts';
 import { openEmbeddedState } from '../../../../../shared/sqlite/state.ts';
@@ -69,21 +66,6 @@ describe('tail of an embedded bridge', () => {
 
     expect([(await next).value, said]).toEqual([['{}'], []]);
     state.close();
-  });
-
-  it('changes nothing', async () => {
-    const local = await startConnected();
-    const hash = () =>
-      createHash('sha256')
-        .update(readFileSync(path.join(local.dir, 'bridge.db')))
-        .digest('hex');
-    const before = hash();
-
-    const tail = watched(local, 'tail');
-    await expect.poll(tail.output).toContain('No bridge runs');
-    await tail.stop();
-
-    expect(hash()).toBe(before);
   });
 });
 
