@@ -2,7 +2,7 @@
 import { text as textOf } from 'node:stream/consumers';
 import * as v from 'valibot';
 import type { Bridge } from '../../operations/bridge.ts';
-import { accountsBeside, CommandError, unknownAccount } from '../../operations/errors.ts';
+import { CommandError, knownAccount } from '../../operations/errors.ts';
 import { advertIdPattern } from '../../shared/contract/checks.ts';
 import { stopOf } from '../../shared/domain/partner-account.ts';
 import type { BackfillKey } from '../../shared/state/progress.ts';
@@ -30,8 +30,7 @@ export function catchUp<R>(
   return withBridge(
     target,
     async (bridge) => {
-      const account = await bridge.partnerAccounts.read(name);
-      if (!account) throw unknownAccount(await accountsBeside(bridge.partnerAccounts, name));
+      const account = await knownAccount(bridge.partnerAccounts, name);
       const stop = stopOf(account);
       if (stop) {
         throw new CommandError(
