@@ -17,7 +17,7 @@ import { createAside, createDeadLetters } from '../../../shared/state/aside.ts';
 import { createBooksWriter } from '../../../shared/state/books.ts';
 import { aLetter, aMessage } from '../../helpers/aws/fixtures.ts';
 import { partnerAccount } from '../../helpers/records.ts';
-import { anAlarm, type PlayedStack, startPlayedStack } from './doctor/played-stack.ts';
+import { anAlarm, type PlayedStack, startPlayedStack } from './played-stack.ts';
 import { cli } from './run-cli.ts';
 
 let aws: Awaited<ReturnType<typeof startPlayedStack>>;

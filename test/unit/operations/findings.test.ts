@@ -5,8 +5,8 @@ import type { Status, StatusPorts } from '../../../operations/status.ts';
 import { ShapeError } from '../../../shared/contract/checks.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { emptyBooks } from '../../../shared/state/books.ts';
-import { type GivenStatus, nowMs, statusOf } from '../../helpers/bridge-status.ts';
 import { serviceHold, stopped, tokenHold } from '../../helpers/holds.ts';
+import { type GivenStatus, nowMs, statusOf } from './bridge-status.ts';
 
 const minute = 60_000;
 const at = (ms: number) => new Date(nowMs + ms).toISOString();

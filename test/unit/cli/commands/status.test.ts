@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { statusText } from '../../../../cli/commands/status.ts';
 import { ShapeError } from '../../../../shared/contract/checks.ts';
 import { emptyBooks } from '../../../../shared/state/books.ts';
-import { type GivenStatus, nowMs, statusOf } from '../../../helpers/bridge-status.ts';
 import { stopped, tokenHold } from '../../../helpers/holds.ts';
 import { partnerAccount } from '../../../helpers/records.ts';
+import { type GivenStatus, nowMs, statusOf } from '../../operations/bridge-status.ts';
 
 const local = { kind: 'local', dir: 'x' } as const;
 const stack = { kind: 'stack', stack: 'AdvertBridge' } as const;

@@ -11,8 +11,8 @@ import { GetScheduleCommand } from '@aws-sdk/client-scheduler';
 import { CreateQueueCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { serviceHold, stopped } from '../../../helpers/holds.ts';
+import { anAlarm, aSecret, type PlayedStack, startPlayedStack } from '../played-stack.ts';
 import { cli } from '../run-cli.ts';
-import { anAlarm, aSecret, type PlayedStack, startPlayedStack } from './played-stack.ts';
 import { badIn, expectFound, resultsIn } from './results.ts';
 
 let aws: Awaited<ReturnType<typeof startPlayedStack>>;
