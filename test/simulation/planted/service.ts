@@ -72,7 +72,7 @@ export const plantedInService: readonly PlantedRow[] = [
     [
       'functions/connect/connect-account.ts',
       'return exclusively(deps, name, options, again, () => connectFirst(request, options));',
-      'return (await accounts.read(name)) ? again(undefined as never) : connectFirst(request, options);',
+      'return (await accounts.read(name)) ? again(newId()) : connectFirst(request, options);',
     ],
   ],
   [
