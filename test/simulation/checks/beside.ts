@@ -3,9 +3,10 @@
  * at most twice the delay that they have in the same world without it, and the ill part is asked no more often than its
  * own backoff allows.
  */
+
+import type { Plan } from '../model/draw-plan.ts';
 import { subjectOf } from '../model/history.ts';
 import { type Ill, illAnswer } from '../model/ill.ts';
-import type { Plan } from '../model/plan.ts';
 import { epochMs } from '../model/scheduler.ts';
 import type { SimWorld } from '../world/sim-world.ts';
 import { nameOf } from '../world/users.ts';

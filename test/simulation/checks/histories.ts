@@ -42,9 +42,9 @@ export async function checkHistories(world: SimWorld, options: HistoriesOptions)
       const answer = await options.readHistory(bridge, key);
       waiting += answer.waiting.length;
       const subject = subjectOf({ account: name, advertId });
-      const common = { account, subject, listings: listings.get(advertId) ?? [] };
-      check(world, { ...common, answer, isOver: options.isOver });
-      checkBlind(world, { ...common, answer: await options.readHistory(blind, key) });
+      const common = { account, subject, listings: listings.get(advertId) ?? [], isOver: options.isOver };
+      check(world, { ...common, answer, isBlind: false });
+      check(world, { ...common, answer: await options.readHistory(blind, key), isBlind: true });
     }
     const { inFlight } = await state.bookKeeper.read(name, generation);
     if (waiting === inFlight) continue;
@@ -75,25 +75,36 @@ interface Answered {
   /** Listings of the advert in the account's generation. */
   readonly listings: readonly Listing[];
   readonly isOver: boolean;
+  /** The queue was not inspected: the answer may say less, but nothing that is wrong. */
+  readonly isBlind: boolean;
 }
 
-function check(world: SimWorld, { account, subject, answer, listings, isOver }: Answered): void {
+function check(world: SimWorld, { account, subject, answer, listings, isOver, isBlind }: Answered): void {
   const { history, plan, coverage } = world;
   const { outcome, latest, latestPublished, deadLetters } = answer;
-  const violated = (text: string) =>
-    history.violated({
-      invariant: 'history-answers',
-      subject,
-      message: `advert ${subject}, "${answer.answer}": ${text}`,
-    });
+  const where = isBlind ? ', without its queue' : '';
+  const violated = (text: string) => {
+    const message = `advert ${subject}${where}, "${answer.answer}": ${text}`;
+    history.violated({ invariant: 'history-answers', subject, message });
+  };
+  const isJudged = (verdict: string) => listings.some(({ key }) => history.judged.get(key)?.has(verdict));
   const events = eventsOf(history.events.get(subject), account.generation);
   const sequence = latest?.detail.metadata.sequence ?? 0;
   const accepted = events.find((event) => event.sequence === sequence);
   const isKeptOff = accepted?.isKeptOff === true;
-  coverage.count(`history: ${outcome}`);
+  coverage.count(`history${isBlind ? ' without the queue' : ''}: ${outcome}`);
 
-  if ((events.at(-1)?.sequence ?? 0) > sequence) violated('the bus has accepted a later event');
   if (latestPublished && (!accepted || isKeptOff)) violated('the bus has not accepted that event');
+  const listed = new Set(listings.map(({ key }) => key));
+  const unlisted = answer.waiting.find(({ key }) => !listed.has(key));
+  if (unlisted) violated(`${unlisted.key} was never listed`);
+  if (outcome === 'dropped' && !isJudged('dropped')) violated('nobody dropped any of its messages');
+  if (isBlind) {
+    if (outcome === 'not-listed' && listings.some(({ key }) => history.judged.has(key)))
+      violated('a message of it had an outcome');
+    return;
+  }
+  if ((events.at(-1)?.sequence ?? 0) > sequence) violated('the bus has accepted a later event');
   if (latestPublished === false && !isKeptOff) violated('that event was not kept off the bus');
   if ((outcome === 'not-listed') !== (listings.length === 0))
     violated(`it was listed ${listings.length} times`);
@@ -104,13 +115,8 @@ function check(world: SimWorld, { account, subject, answer, listings, isOver }: 
   const isDead = (key: string) => deadLetters.some(({ message }) => message?.key === key);
   const unsettled = listings.filter(({ key }) => !history.judged.has(key) && !isDead(key));
   if (unsettled.length > 0 && !isWaiting(answer)) violated(`${unsettled[0]?.key} never had an outcome`);
-  const listed = new Set(listings.map(({ key }) => key));
-  const unlisted = answer.waiting.find(({ key }) => !listed.has(key));
-  if (unlisted) violated(`${unlisted.key} was never listed`);
-  if (outcome === 'dead-lettered' && !listings.some(({ key }) => history.judged.get(key)?.has('dead-letter')))
+  if (outcome === 'dead-lettered' && !isJudged('dead-letter'))
     violated('none of its messages was dead-lettered');
-  if (outcome === 'dropped' && !listings.some(({ key }) => history.judged.get(key)?.has('dropped')))
-    violated('nobody dropped any of its messages');
 
   if (outcome === 'published' || outcome === 'kept-off') {
     const fetches = history.fetches.get(subject) ?? [];
@@ -122,35 +128,12 @@ function check(world: SimWorld, { account, subject, answer, listings, isOver }: 
     );
     if (untold) violated(`what changed before ${untold.key} is on no event`);
   }
-  const wasDead = listings.some(({ key }) => history.judged.get(key)?.has('dead-letter'));
-  if (!isOver || wasDead || listings.length === 0 || account.name === plan.lostAccount) return;
+  if (!isOver || isJudged('dead-letter') || listings.length === 0 || account.name === plan.lostAccount)
+    return;
   // A process may end between the publish of an event and its confirmation in the row.
   const isUnconfirmed = outcome === 'not-accepted' && accepted !== undefined;
   if (outcome !== 'published' && outcome !== 'kept-off' && !isUnconfirmed)
     violated('nothing failed for good, and nothing is at work');
-}
-
-/** Checks an answer given without inspecting the queue: it may say less, but nothing that is wrong. */
-function checkBlind(world: SimWorld, { account, subject, answer, listings }: Omit<Answered, 'isOver'>): void {
-  const { history, coverage } = world;
-  const { outcome, latest, latestPublished } = answer;
-  const violated = (text: string) =>
-    history.violated({
-      invariant: 'history-answers',
-      subject,
-      message: `advert ${subject}, without its queue, "${answer.answer}": ${text}`,
-    });
-  const events = eventsOf(history.events.get(subject), account.generation);
-  const accepted = events.find((event) => event.sequence === latest?.detail.metadata.sequence);
-  coverage.count(`history without the queue: ${outcome}`);
-  if (latestPublished && (!accepted || accepted.isKeptOff)) violated('the bus has not accepted that event');
-  if (outcome === 'not-listed' && listings.some(({ key }) => history.judged.has(key)))
-    violated('a message of it had an outcome');
-  const listed = new Set(listings.map(({ key }) => key));
-  const unlisted = answer.waiting.find(({ key }) => !listed.has(key));
-  if (unlisted) violated(`${unlisted.key} was never listed`);
-  if (outcome === 'dropped' && !listings.some(({ key }) => history.judged.get(key)?.has('dropped')))
-    violated('nobody dropped any of its messages');
 }
 
 /** The accepted events of this generation, in order. */

@@ -1,24 +1,40 @@
 /** Draws the plan of a seed. */
 import type { PublishedEvents } from '../../../shared/domain/advert-event.ts';
 import type { Ill } from './ill.ts';
-import { ratesOf, ratesOfPorts, type Temper } from './incidents.ts';
-import { shortLimits } from './limits.ts';
-import type { Plan, PlannedChange } from './plan.ts';
+import { type Rates, ratesOf, ratesOfPorts, type Temper } from './incidents.ts';
+import { type Limits, shortLimits } from './limits.ts';
+import type { AccountMoment, Moment, PlannedChange, Siege, Trouble } from './plan.ts';
 import { between, hashOf, pick, type Random, streamOf } from './random.ts';
-import { drawWorld, type World, type WorldName, worlds } from './worlds.ts';
 
 /** The last two differ beyond 2^53: as JavaScript numbers they would be equal. */
 const advertIds = ['11', '12', '9007199254740992', '9007199254740993'];
 const statuses = ['new', 'active', 'limited'];
 
-/** @param world a world that this seed would not have drawn by itself */
-export function planOf(seed: number, world: WorldName | undefined = drawWorld(seed)): Plan {
-  if (world === undefined) return ordinaryPlan(seed);
-  const { temper, change }: World = worlds[world];
-  return { ...change(ordinaryPlan(seed, temper), streamOf(hashOf(world, seed))), world };
-}
+/**
+ * What a plan says: the size of the world, what changes in it and when, which processes run and what is broken; and
+ * what only some worlds have.
+ */
+export type Plan = ReturnType<typeof planWithDefaults> & {
+  /** undefined: an ordinary one. */
+  readonly world?: string;
+  /** The same world without what is ill, to compare delays with; undefined: delays are not compared. */
+  readonly healthy?: Plan;
+  /** Every advert is refused alike for a while: few messages may be dead-lettered. */
+  readonly refusesAlike?: boolean;
+  /** An account with so many changes at once that they take minutes. */
+  readonly backlogOf?: string;
+  /** Reads of a secret return the version of up to this long ago. */
+  readonly secretLagMs?: number;
+  /** Processes stand still for a while and go on: functions that ran out of time, or machines that were suspended. */
+  readonly freezes?: boolean;
+  /** A delivery is sometimes handed to a second worker too. */
+  readonly handsTwice?: boolean;
+  /** Clocks that are wrong by `byMs` until `untilMs`: of the processes whose names begin so, or of all. */
+  readonly offClock?: { readonly processes: string; readonly byMs: number; readonly untilMs: number };
+};
 
-const ordinaryPlan = (seed: number, temper?: Temper): Plan =>
+/** The plan of an ordinary world. */
+export const drawPlan = (seed: number, temper?: Temper): Plan =>
   withSettings(planWithDefaults(seed, temper), streamOf(hashOf('settings', seed)));
 
 /**
@@ -41,27 +57,19 @@ function withSettings(plan: Plan, random: Random): Plan {
   };
 }
 
-function planWithDefaults(seed: number, wanted?: Temper): Plan {
+function planWithDefaults(seed: number, wanted?: Temper) {
   const random = streamOf(hashOf('plan', seed));
 
   const some = (most: number) => Array.from({ length: between(random, 0, most) }, (_, index) => index);
   const moment = () => between(random, 0, chaosMs);
   const account = () => pick(random, accounts);
-  const drawn: Temper = pick(random, [
-    'quiet',
-    'late',
-    'late',
-    'overtaken',
-    'mixed',
-    'mixed',
-    'mixed',
-    'mixed',
-  ]);
+  const tempers = ['quiet', 'late', 'late', 'overtaken', 'mixed', 'mixed', 'mixed', 'mixed'] as const;
+  const drawn = pick<Temper>(random, tempers);
   const temper = wanted ?? drawn;
   const isOvertaken = temper === 'overtaken';
   // Drawn from a separate stream, so that the rest of the seed's plan does not change.
   const waits = streamOf(hashOf('waits', seed));
-  const siege =
+  const siege: Siege | undefined =
     temper === 'quiet' && waits() < 0.4
       ? pick(waits, ['waits-1', 'waits-5', 'accounts-unreadable', 'killer-advert'] as const)
       : undefined;
@@ -86,31 +94,33 @@ function planWithDefaults(seed: number, wanted?: Temper): Plan {
         isDateWrong || resyncs.length > 0 ? ofManyAdverts : (change) => change,
       );
 
+  const portRates: ReadonlyMap<string, Partial<Rates>> = revokesWhileStoring
+    ? new Map([['vault.write', { late: 0.3 }]])
+    : ratesOfPorts(temper, hashOf('ports', seed));
+  const troubles: Trouble[] = siege
+    ? [{ key: 'siege', kind: siege, account: pick(waits, accounts), fromMs: 30_000, untilMs: chaosMs }]
+    : some(isOvertaken ? 0 : temper === 'late' ? 1 : 3).map((index) => {
+        const fromMs = moment();
+        const kind = pick(random, ['outage', 'block', 'bus-down', 'bus-down'] as const);
+        return {
+          key: `trouble-${index}`,
+          kind,
+          account: account(),
+          fromMs,
+          untilMs: fromMs + between(random, 5_000, 60_000),
+        };
+      });
+
   return {
     seed,
-    world: undefined,
-    limits: shortLimits,
+    limits: shortLimits as Limits,
     temper,
     rates: isDateWrong ? { ...rates, 'wrong-date': 0.3, 'cursor-rejected': 0.06 } : rates,
-    ratesOfPorts: revokesWhileStoring
-      ? new Map([['vault.write', { late: 0.3 }]])
-      : ratesOfPorts(temper, hashOf('ports', seed)),
+    ratesOfPorts: portRates,
     accounts,
     chaosMs,
     changes,
-    troubles: siege
-      ? [{ key: 'siege', kind: siege, account: pick(waits, accounts), fromMs: 30_000, untilMs: chaosMs }]
-      : some(isOvertaken ? 0 : temper === 'late' ? 1 : 3).map((index) => {
-          const fromMs = moment();
-          const kind = pick(random, ['outage', 'block', 'bus-down', 'bus-down'] as const);
-          return {
-            key: `trouble-${index}`,
-            kind,
-            account: account(),
-            fromMs,
-            untilMs: fromMs + between(random, 5_000, 60_000),
-          };
-        }),
+    troubles,
     ills: isOvertaken || siege ? [] : illsOf(streamOf(hashOf('ills', seed)), accounts, chaosMs),
     drains: drainsOf(random, chaosMs, everyMs),
     workers: isOvertaken ? 8 : temper === 'late' ? between(random, 3, 4) : stackWorkers,
@@ -121,6 +131,7 @@ function planWithDefaults(seed: number, wanted?: Temper): Plan {
             account: account(),
             atMs: moment(),
             backMs: between(random, 0, pick(random, [500, 8_000, 60_000])),
+            /** Only the scope that the bridge needs. */
             isOfScope: random() < 0.3,
           }))
         : [],
@@ -133,6 +144,7 @@ function planWithDefaults(seed: number, wanted?: Temper): Plan {
             // A generation is a time in seconds, and clocks differ.
             backMs: between(random, 6_000, 40_000),
             forgets: random() < 0.6,
+            /** The user revokes the authorization this long before; 0: not at all. */
             revokedMs: pick(streamOf(hashOf(`departure-${index}`, seed)), [0, 8_000, 40_000]),
           }))
         : [],
@@ -142,12 +154,16 @@ function planWithDefaults(seed: number, wanted?: Temper): Plan {
             key: `handover-${index}`,
             account: pick(handing, accounts),
             atMs: between(handing, Math.round(chaosMs / 4), chaosMs),
+            /** Disconnects first, and connects after this time; undefined: does not disconnect. */
             awayMs: pick(handing, [null, null, 500, 8_000, 30_000]) ?? undefined,
+            /** At first, the person forgets to say that it is another user. */
             forgetsToSay: handing() < 0.6,
             revokedMs: pick(handing, [null, 500, 3_000]) ?? undefined,
           }))
         : [],
+    /** Two people connect the same new name at the same time. */
     twins: streamOf(hashOf('twins', seed))() < 0.2,
+    /** An account that stays revoked until the end. */
     lostAccount: accounts.length > 1 && random() < 0.1 ? accounts.at(-1) : undefined,
     redrives: some(6).map((index) => ({ key: `redrive-${index}`, atMs: moment() })),
     rejections: [
@@ -162,10 +178,12 @@ function planWithDefaults(seed: number, wanted?: Temper): Plan {
       ...rejectedAtOnce,
     ],
     audits: auditsOf(streamOf(hashOf('audits', seed)), accounts, changes, chaosMs),
+    /** How many adverts of each account the drain audits a day; a run lasts some minutes. */
     auditSample: pick(streamOf(hashOf('audit-sample', seed)), [0, 0, 10_000]),
     resyncs,
     maxSkewMs: pick(random, [0, 0, 500, 2_500]),
     maxLateMs: isOvertaken ? 9_000 : pick(random, [1_500, 6_000, 20_000]),
+    /** May be shorter than a batch takes, so that two workers have the same message. */
     visibilityMs: isOvertaken ? 800 : pick(random, [2_000, 5_000, 20_000]),
     maxAgeMs: siege
       ? 3 * siegeMs
@@ -176,6 +194,7 @@ function planWithDefaults(seed: number, wanted?: Temper): Plan {
     maxGroups: isOvertaken ? 1 : 10,
     // Runs that poll several times continue until the next run is due.
     pollSeconds: everyMs === 25_000 ? pick(random, [60, 5, 10]) : 60,
+    /** The account is revoked and connected again just when a refresh is about to store its token pair. */
     revokesWhileStoring,
     // A blocked address would look the same as a rejection with 403.
     rejectionStyle: rejectedAtOnce.length > 0 ? 1 : between(random, 0, 6),
@@ -183,7 +202,9 @@ function planWithDefaults(seed: number, wanted?: Temper): Plan {
     requestsPerSecond: pick(random, [4, 10, 50]),
     pauses: siege ? [] : pausesOf(waits, accounts, chaosMs, isOvertaken),
     operatorPauses: siege ? [] : operatorPausesOf(operating, accounts, chaosMs, isOvertaken),
+    /** The whole bridge is paused for the days at the end of a run: tokens must be kept alive even then. */
     pausesAtLast: operating() < 0.3,
+    /** A person ends an open circuit, or a pause that the service asked for, if there is one. */
     lifts: Array.from({ length: between(waits, 0, 3) }, (_, index) => ({
       key: `lift-${index}`,
       atMs: between(waits, 0, chaosMs + 20_000),
@@ -191,7 +212,9 @@ function planWithDefaults(seed: number, wanted?: Temper): Plan {
     publishedEvents: publishedEventsOf(streamOf(hashOf('published', seed))),
     circuitSeconds: pick(waits, [40, 40, 200]),
     siege,
+    /** Longer waits happen outside the queue. */
     longestHiddenMs: isOvertaken ? 500 : 5_000,
+    /** After so many receives, fan-out dead-letters a message; after more, the queue does. */
     maxReceives,
     // Many deliveries expire in this temper.
     queueMaxReceives: isOvertaken ? 240 : 3 * maxReceives,
@@ -233,7 +256,7 @@ const auditsOf = (
   accounts: readonly string[],
   changes: readonly PlannedChange[],
   chaosMs: number,
-): Plan['audits'] =>
+): readonly AccountMoment[] =>
   Array.from({ length: random() < 0.5 ? 0 : between(random, 2, 4) }, (_, index) => {
     const { account, atMs } = pick(random, changes);
     const key = `audit-${index}`;
@@ -268,7 +291,7 @@ function illsOf(random: Random, accounts: readonly string[], chaosMs: number): I
 }
 
 /** Rejects the cursors of all accounts at once, one or more times. */
-const rejectedAtOnceOf = (random: Random, accounts: readonly string[], chaosMs: number): Plan['rejections'] =>
+const rejectedAtOnceOf = (random: Random, accounts: readonly string[], chaosMs: number): AccountMoment[] =>
   Array.from({ length: between(random, 1, 3) }, () => between(random, 0, chaosMs)).flatMap((atMs, index) =>
     accounts.map((account) => ({ key: `rejected-at-once-${index}-${account}`, account, atMs })),
   );
@@ -277,14 +300,31 @@ const siegeMs = 25 * 60_000;
 /** The number of workers of a stack at the default rate (infra/constructs/fan-out.ts). */
 const stackWorkers = 2;
 
+interface Pause extends AccountMoment {
+  readonly forMs: number;
+  /** A person ends it early. */
+  readonly endsMs: number;
+}
+
+interface OperatorPause extends Moment {
+  /** undefined: the whole bridge. */
+  readonly account: string | undefined;
+  /** undefined: the pause has no end. */
+  readonly forMs: number | undefined;
+  /** When it is resumed, relative to its start; undefined: it ends by itself. */
+  readonly resumedMs: number | undefined;
+  /** Also ends a pause that the service asked for. */
+  readonly early: boolean;
+}
+
 /** In the temper `overtaken`, many short pauses, so that messages are put aside while a worker is late. */
 function pausesOf(
   random: Random,
   accounts: readonly string[],
   chaosMs: number,
   isOvertaken: boolean,
-): Plan['pauses'] {
-  const pauses: Plan['pauses'][number][] = [];
+): Pause[] {
+  const pauses: Pause[] = [];
   if (random() < 0.5) return pauses;
   for (let atMs = between(random, 5_000, 40_000); atMs < chaosMs; ) {
     const endsMs = isOvertaken ? between(random, 1_000, 4_000) : between(random, 2_000, 40_000);
@@ -301,8 +341,8 @@ function operatorPausesOf(
   accounts: readonly string[],
   chaosMs: number,
   isOvertaken: boolean,
-): Plan['operatorPauses'] {
-  const pauses: Plan['operatorPauses'][number][] = [];
+): OperatorPause[] {
+  const pauses: OperatorPause[] = [];
   if (random() < 0.5) return pauses;
   // In the temper `overtaken`, messages that accumulate during a longer pause would be received too often.
   const [shortestMs, longestMs] = isOvertaken ? [1_000, 4_000] : [3_000, 50_000];
@@ -364,8 +404,8 @@ function clustersOf(random: Random, chaosMs: number): PlannedChange[] {
 }
 
 /** About every quarter of a minute; sometimes two at once. */
-function drainsOf(random: Random, chaosMs: number, everyMs: number): Plan['drains'] {
-  const drains: Plan['drains'][number][] = [];
+function drainsOf(random: Random, chaosMs: number, everyMs: number): Moment[] {
+  const drains: Moment[] = [];
   for (
     let atMs = between(random, 0, 5_000);
     atMs < chaosMs;

@@ -72,13 +72,8 @@ export interface Resync {
 
 export type History = ReturnType<typeof createHistory>;
 
-export const subjectOf = ({
-  account,
-  advertId,
-}: {
-  readonly account: string;
-  readonly advertId: string;
-}): string => `${account}/${advertId}`;
+export const subjectOf = ({ account, advertId }: Pick<Listing, 'account' | 'advertId'>): string =>
+  `${account}/${advertId}`;
 
 export function createHistory(scheduler: Scheduler) {
   const listings = new Map<string, Listing>();
@@ -117,19 +112,14 @@ export function createHistory(scheduler: Scheduler) {
   }
 
   return {
-    listings: listings as ReadonlyMap<string, Listing>,
-    fetches: fetches as ReadonlyMap<string, readonly Fetch[]>,
-    events: events as ReadonlyMap<string, ReadonlyMap<number, Published>>,
-    authorizations: authorizations as readonly Envelope[],
-    violations: violations as readonly Violation[],
+    listings,
+    fetches,
+    events,
+    authorizations,
+    violations,
     violated: (violation: Violation): void => void violations.push(violation),
-    isForgotten: ({
-      account,
-      generation,
-    }: {
-      readonly account: string;
-      readonly generation: number;
-    }): boolean => generation <= (forgotten.get(account) ?? 0),
+    isForgotten: ({ account, generation }: Pick<Listing, 'account' | 'generation'>): boolean =>
+      generation <= (forgotten.get(account) ?? 0),
     /**
      * A person starts to forget the account: its events so far are kept under a separate key, and are still checked.
      */
@@ -162,7 +152,7 @@ export function createHistory(scheduler: Scheduler) {
       if (!startedAt.has(key)) startedAt.set(key, Date.parse(since));
     },
 
-    resyncs: resyncs as ReadonlyMap<string, Resync>,
+    resyncs,
     resyncBegan(
       { partnerAccount: account, generation }: FeedState,
       since: string,
@@ -189,20 +179,19 @@ export function createHistory(scheduler: Scheduler) {
     },
 
     /** When each message was settled, by its key. */
-    settledAt: settledAt as ReadonlyMap<string, number>,
+    settledAt,
     settled: (key: string): void => void settledAt.set(key, scheduler.now()),
 
     /** Partner accounts whose feed was paused because its answers were wrong again and again. */
-    brokenFeeds: brokenFeeds as ReadonlySet<string>,
-    feedBroken: (partnerAccount: string): void => void brokenFeeds.add(partnerAccount),
+    brokenFeeds,
 
     /** By partner account: dead letters of entries that are no IDs. */
-    malformed: malformed as ReadonlyMap<string, number>,
+    malformed,
     sentMalformed: (account: string): void => void malformed.set(account, 1 + (malformed.get(account) ?? 0)),
 
     /** By message key: the verdicts meant to end the message's wait, in the queue or outside. */
-    judged: judged as ReadonlyMap<string, ReadonlySet<string>>,
-    deadLetteredAt: deadLetteredAt as readonly number[],
+    judged,
+    deadLetteredAt,
     judge(key: string, verdict: string): void {
       if (verdict === 'dead-letter') deadLetteredAt.push(scheduler.now());
       judged.set(key, (judged.get(key) ?? new Set()).add(verdict));

@@ -2,11 +2,12 @@
  * Worlds with something special: `--world NAME` forces one; otherwise a seed draws an ordinary plan, or one of those
  * worlds in which the product holds.
  */
+import { drawPlan, type Plan } from './draw-plan.ts';
 import type { Ill, IllAnswer } from './ill.ts';
 import type { Temper } from './incidents.ts';
 import { stackLimits } from './limits.ts';
-import type { Plan, PlannedChange } from './plan.ts';
-import { between, pick, type Random } from './random.ts';
+import type { PlannedChange } from './plan.ts';
+import { between, hashOf, pick, type Random, streamOf } from './random.ts';
 
 export interface World {
   readonly says: string;
@@ -97,8 +98,15 @@ export type WorldName = keyof typeof worlds;
 export const worldNames = Object.keys(worlds) as WorldName[];
 
 /** @returns undefined for an ordinary plan */
-export const drawWorld = (seed: number): WorldName | undefined =>
+const drawWorld = (seed: number): WorldName | undefined =>
   worldNames.find((name) => seed % worlds[name].oneOf === worldNames.indexOf(name));
+
+/** The plan of a seed. @param name a world that this seed would not have drawn by itself */
+export function planOf(seed: number, name: WorldName | undefined = drawWorld(seed)): Plan {
+  if (name === undefined) return drawPlan(seed);
+  const { temper, change }: World = worlds[name];
+  return { ...change(drawPlan(seed, temper), streamOf(hashOf(name, seed))), world: name };
+}
 
 const minuteMs = 60_000;
 
@@ -113,13 +121,8 @@ function steadyPlan(plan: Plan, random: Random): Plan {
   const changes: PlannedChange[] = [];
   for (let atMs = 0; atMs < chaosMs - 2 * minuteMs; atMs += between(random, 1_000, 9_000)) {
     const [account, advertId] = [pick(random, accounts), String(between(random, 100, 160))];
-    changes.push({
-      key: `change-${changes.length}`,
-      atMs,
-      account,
-      advertId,
-      status: `status-${changes.length}`,
-    });
+    const number = changes.length;
+    changes.push({ key: `change-${number}`, atMs, account, advertId, status: `status-${number}` });
   }
   const pollSeconds = pick(random, [10, 60]);
   const drains = [];
@@ -140,12 +143,7 @@ function steadyPlan(plan: Plan, random: Random): Plan {
     },
     ...{ audits: [], auditSample: 0, resyncs: [], pauses: [], operatorPauses: [], lifts: [] },
     publishedEvents: {},
-    ...{
-      sendsDate: true,
-      twins: false,
-      pausesAtLast: false,
-      revokesWhileStoring: false,
-    },
+    ...{ sendsDate: true, twins: false, pausesAtLast: false, revokesWhileStoring: false },
     ...{ lostAccount: undefined, siege: undefined, maxSkewMs: 0, maxLateMs: 1_500 },
     ...{ visibilityMs: stackLimits.visibilityMs, maxAgeMs: 24 * 60 * minuteMs, longestHiddenMs: minuteMs },
     ...{ advertTries: 5, maxGroups: 10, maxReceives: 300, queueMaxReceives: 1_000 },

@@ -1,6 +1,6 @@
 import type { SimulateOptions } from '../run/simulate.ts';
-import type { UseCases, Wiring } from '../world/stages.ts';
-import { realUseCases } from '../world/use-cases.ts';
+import type { Wiring } from '../world/stages.ts';
+import { realUseCases, type UseCases } from '../world/use-cases.ts';
 import { mutant, type Replacement } from './mutants.ts';
 
 /** Path of a source, text that occurs in it once, and what takes its place. */

@@ -6,9 +6,10 @@ import type { WireRequest } from '../../../shared/partner-api/transport.ts';
 import { createInMemoryEvents } from '../../fakes/event-publisher.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
 import { createCoverage } from '../model/coverage.ts';
+import type { Plan } from '../model/draw-plan.ts';
 import { createHistory } from '../model/history.ts';
 import { type Ill, illAnswer, isAbout, type SimResponse } from '../model/ill.ts';
-import type { Plan, Trouble } from '../model/plan.ts';
+import type { Trouble } from '../model/plan.ts';
 import { between, hashOf, type Random, streamOf } from '../model/random.ts';
 import { createRunLog } from '../model/run-log.ts';
 import { createScheduler, epochMs } from '../model/scheduler.ts';
@@ -127,11 +128,7 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
       if (kind === 'block') return { status: 403, body: '<html>blocked</html>' };
       // Feeds and tokens keep working, because this trouble is about messages.
       if (!/\/adverts\/\d+$/.test(pathname)) continue;
-      return {
-        status: 429,
-        body: '',
-        headers: { 'retry-after': kind.slice(-1) },
-      };
+      return { status: 429, body: '', headers: { 'retry-after': kind.slice(-1) } };
     }
     const atMs = scheduler.now() - epochMs;
     const ill = plan.ills.find(
@@ -161,7 +158,6 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
     /** Accounts for which a person is running a command. */
     commanded: new Set<string>(),
     coverage,
-    rates: plan.rates,
     service,
     history,
     state: { ...state, vault },
@@ -172,8 +168,6 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
     operator,
     troubleOf,
     isTroubled,
-    rejectionStyle: plan.rejectionStyle,
-    sendsDate: plan.sendsDate,
     requestStarted(process: Process, wire: WireRequest): EndOfRequest {
       traffic.started(process, wire);
       operator.requestStarted(process, wire);

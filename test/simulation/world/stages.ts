@@ -1,21 +1,12 @@
 /** The bridge's functions as processes: the real use cases, connected to ports that fail. */
 
-import type { createConnect } from '../../../functions/connect/connect.ts';
 import { createAuditShare } from '../../../functions/drain/audit-share.ts';
-import type { createDrain } from '../../../functions/drain/drain.ts';
-import type { pollFeed } from '../../../functions/drain/poll-feed.ts';
-import type { createFanOut } from '../../../functions/fan-out/fan-out.ts';
-import type { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
 import { auditSource } from '../../../operations/advert-sources.ts';
-import type { audit } from '../../../operations/audit.ts';
-import type { readHistory } from '../../../operations/history.ts';
 import type { RefreshOutcome } from '../../../shared/contract/invocations.ts';
 import { advertsFeed } from '../../../shared/contract/messages.ts';
 import { type PartnerAccount, stopOf } from '../../../shared/domain/partner-account.ts';
 import type { Secret } from '../../../shared/domain/secret.ts';
-import type { createPartnerService } from '../../../shared/partner-api/partner-service.ts';
 import type { Delivery, Settler } from '../../../shared/ports/queue.ts';
-import type { createFeedStates } from '../../../shared/state/feed-states.ts';
 import { createPartnerAccounts, type PartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { between, hashOf, type Random } from '../model/random.ts';
 import { epochMs } from '../model/scheduler.ts';
@@ -24,20 +15,7 @@ import { createWatchedObserver } from './observer.ts';
 import { createProcess, type Process, RemoteError } from './process.ts';
 import type { SimWorld } from './sim-world.ts';
 import { createSimTransport, type Seen } from './transport.ts';
-
-/** The code under test; a planted fault supplies its own. */
-export interface UseCases {
-  readonly createDrain: typeof createDrain;
-  readonly createFanOut: typeof createFanOut;
-  readonly createRefreshToken: typeof createRefreshToken;
-  readonly createConnect: typeof createConnect;
-  readonly createPartnerService: typeof createPartnerService;
-  readonly createFeedStates: typeof createFeedStates;
-  readonly pollFeed: typeof pollFeed;
-  readonly audit: typeof audit;
-  /** The command `history`, which does not run in a process of the bridge. */
-  readonly readHistory: typeof readHistory;
-}
+import type { UseCases } from './use-cases.ts';
 
 export interface Wiring {
   readonly useCases: UseCases;
@@ -52,7 +30,7 @@ export type Credential = { readonly refreshToken: Secret } | { readonly code: Se
 
 export type Stages = ReturnType<typeof createStages>;
 
-export type AuditResult = Awaited<ReturnType<typeof audit>>;
+export type AuditResult = Awaited<ReturnType<UseCases['audit']>>;
 
 export function createStages(world: SimWorld, wiring: Wiring) {
   const { plan, scheduler } = world;
@@ -92,22 +70,13 @@ export function createStages(world: SimWorld, wiring: Wiring) {
 
   /** @param isSpared nothing goes wrong with the process itself, nor with its calls to AWS */
   function start(name: string, isSpared = false) {
-    const { log, rates, coverage } = world;
+    const { log, coverage } = world;
     const phase = isSpared ? { chaos: false } : world.phase;
-    const { maxLateMs, ratesOfPorts } = plan;
+    const { maxLateMs, rates, ratesOfPorts } = plan;
     const seed = hashOf('process', plan.seed);
+    const clockError = clockErrorOf(name);
     const process = createProcess(
-      {
-        scheduler,
-        log,
-        phase,
-        coverage,
-        rates,
-        ratesOfPorts,
-        seed,
-        clockError: clockErrorOf(name),
-        maxLateMs,
-      },
+      { scheduler, log, phase, coverage, rates, ratesOfPorts, seed, clockError, maxLateMs },
       name,
     );
     if (plan.freezes && phase.chaos) freezeSometimes(process);
@@ -164,18 +133,8 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     const { accounts, vault, application, events } = ports;
     const settings = { bridge: 'AdvertBridge', requiredScope: 'v2 read write', lockMs: limits.lockMs };
     const { newId } = process;
-    return {
-      accounts,
-      vault,
-      application,
-      events,
-      endpoint: partner.client,
-      observer,
-      clock,
-      random,
-      newId,
-      settings,
-    };
+    const { client: endpoint } = partner;
+    return { accounts, vault, application, events, endpoint, observer, clock, random, newId, settings };
   }
 
   /** A function has a time limit; its process also ends after its answer. */
@@ -202,7 +161,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
   };
 
   function invokeRefresh(
-    request: Parameters<ReturnType<typeof createRefreshToken>['refresh']>[0],
+    request: Parameters<ReturnType<UseCases['createRefreshToken']>['refresh']>[0],
     callerDeadlineMs: number,
   ): Promise<RefreshOutcome> {
     const started = start(numbered(`refresh-${request.partnerAccount}`));
@@ -213,17 +172,10 @@ export function createStages(world: SimWorld, wiring: Wiring) {
 
   function pollDepsOf(started: Started) {
     const { process, ports, clock, observer, accounts } = started;
-    const { feedStates, queue, deadLetters } = ports;
+    const { feedStates, queue, deadLetters, aside, bridgePausedUntil } = ports;
     return {
-      accounts,
-      feedStates,
-      queue,
-      deadLetters,
-      aside: ports.aside,
-      bridgePausedUntil: ports.bridgePausedUntil,
+      ...{ accounts, feedStates, queue, deadLetters, aside, bridgePausedUntil, observer, clock },
       reader: started.partner,
-      observer,
-      clock,
       newId: process.newId,
       holder: process.name,
       settings: {
@@ -405,7 +357,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
    */
   async function asked<T>(
     name: string,
-    work: (use: ReturnType<typeof createConnect>, started: Started, deadlineMs: number) => Promise<T>,
+    work: (use: ReturnType<UseCases['createConnect']>, started: Started, deadlineMs: number) => Promise<T>,
   ): Promise<T> {
     const started = start(name);
     const settings = {

@@ -2,7 +2,8 @@
 
 import { stopOf } from '../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
-import type { AccountMoment, Moment, Plan, PlannedChange } from '../model/plan.ts';
+import type { Plan } from '../model/draw-plan.ts';
+import type { AccountMoment, Moment, PlannedChange } from '../model/plan.ts';
 import { between, hashOf, streamOf } from '../model/random.ts';
 import { epochMs } from '../model/scheduler.ts';
 import { secretMark } from '../model/token-desk.ts';

@@ -13,7 +13,7 @@ import { between, pick, type Random } from '../model/random.ts';
 import type { Page } from '../model/service.ts';
 import { never, type Process } from './process.ts';
 import type { SimWorld } from './sim-world.ts';
-import { nameOf } from './users.ts';
+import { nameOf, tokenIn } from './users.ts';
 
 /** What a process last received from the service: shows the checker where its writes come from. */
 export interface Seen {
@@ -86,7 +86,8 @@ function wrongDate(random: Random, atMs: number): string {
 const isGood = (incident: AnswerIncident | undefined) => incident !== 'cut-off' && incident !== 'reset';
 
 export function createSimTransport(world: SimWorld, process: Process, seen: Seen): Transport {
-  const { scheduler, log, phase, rates, service, history } = world;
+  const { scheduler, log, phase, service, history } = world;
+  const { rates } = world.plan;
 
   /** The service's answer, and what to record once it arrives. */
   function answer(
@@ -101,8 +102,7 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
       if (response.status === 403) world.traffic.answeredForbidden(url.pathname);
       return { response };
     }
-    const access =
-      /^Bearer (.*)/.exec(wire.headers[wire.headers.indexOf('Authorization') + 1] ?? '')?.[1] ?? '';
+    const access = tokenIn(wire);
     const account = service.tokens.accountOf(access) ?? '';
     const given = judged(account, access, url, { incident, random, beganTick });
     if (url.pathname.includes('/status/')) noteRestart(account, url, given.response);
@@ -164,7 +164,7 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     if (!page) world.coverage.count('service: cursors rejected');
     else if (page.data.length > 0 && service.isPageAgain(page))
       world.coverage.count('drain: page read again');
-    if (!page) return { response: rejections[world.rejectionStyle % rejections.length] as SimResponse };
+    if (!page) return { response: rejections[world.plan.rejectionStyle % rejections.length] as SimResponse };
     const { data, hasMore, cursor: nextCursor } = page;
     return { response: json(200, { data, hasMore, nextCursor }), page };
   }
@@ -254,7 +254,7 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
           if (seconds !== undefined && response.status === 429)
             world.traffic.askedToWait(process, Number(seconds) * 1_000);
           if (incident === 'wrong-date') headers.date = wrongDate(random, givenAt);
-          else if (world.sendsDate) headers.date = new Date(givenAt).toUTCString();
+          else if (world.plan.sendsDate) headers.date = new Date(givenAt).toUTCString();
           resolve({ status: response.status, head: { headers }, body: response.body });
         });
       });

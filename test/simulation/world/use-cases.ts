@@ -7,10 +7,12 @@ import { audit } from '../../../operations/audit.ts';
 import { readHistory } from '../../../operations/history.ts';
 import { createPartnerService } from '../../../shared/partner-api/partner-service.ts';
 import { createFeedStates } from '../../../shared/state/feed-states.ts';
-import type { UseCases } from './stages.ts';
+
+/** The code under test; a planted fault supplies its own. */
+export type UseCases = typeof realUseCases;
 
 /** The bridge without planted faults. */
-export const realUseCases: UseCases = {
+export const realUseCases = {
   createDrain,
   pollFeed,
   createFanOut,

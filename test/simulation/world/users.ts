@@ -27,6 +27,10 @@ export const nameOf = (user: string): string => user.split('+')[0] ?? user;
 const numbered = (name: string, number: number): string => (number === 1 ? name : `${name}+${number}`);
 const numberOf = (user: string): number => Number(user.split('+')[1] ?? 1);
 
+/** The access token of a request. */
+export const tokenIn = ({ headers }: Pick<WireRequest, 'headers'>): string =>
+  /^Bearer (.*)/.exec(headers[headers.indexOf('Authorization') + 1] ?? '')?.[1] ?? '';
+
 /** No advert has two owners: IDs are unique in the whole service. */
 const idOf = (user: string, advertId: string): string =>
   numberOf(user) === 1 ? advertId : `${numberOf(user)}${advertId}`;
@@ -109,10 +113,10 @@ export function createUsers({ scheduler, service, history }: UserWatchDeps) {
       }
     },
     /** Called when drain or fan-out sends a request. */
-    requestSent(process: string, { path, headers }: WireRequest): void {
+    requestSent(process: string, wire: WireRequest): void {
+      const { path } = wire;
       if (path.endsWith('/oauth/token') || !/^(drain|worker)/.test(process)) return;
-      const access = /^Bearer (.*)/.exec(headers[headers.indexOf('Authorization') + 1] ?? '')?.[1] ?? '';
-      const user = service.tokens.accountOf(access) ?? '';
+      const user = service.tokens.accountOf(tokenIn(wire)) ?? '';
       const name = nameOf(user);
       if (!isNamed(name, user))
         violated(

@@ -15,7 +15,7 @@ export function checkFeed(
   const { service, history, coverage } = world;
   const { partnerAccount: account, generation } = now;
   if (before?.generation !== generation) history.registered(now);
-  if (now.pausedUntil !== undefined) history.feedBroken(account);
+  if (now.pausedUntil !== undefined) history.brokenFeeds.add(account);
   history.counted(
     account,
     generation,

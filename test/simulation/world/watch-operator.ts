@@ -4,12 +4,12 @@
  */
 import type { WireRequest } from '../../../shared/partner-api/transport.ts';
 import type { Settlement } from '../../../shared/ports/queue.ts';
+import type { Plan } from '../model/draw-plan.ts';
 import type { History } from '../model/history.ts';
-import type { Plan } from '../model/plan.ts';
 import type { Scheduler } from '../model/scheduler.ts';
 import type { Service } from '../model/service.ts';
 import type { Process } from './process.ts';
-import { nameOf } from './users.ts';
+import { nameOf, tokenIn } from './users.ts';
 
 export interface OperatorWatchDeps {
   readonly plan: Plan;
@@ -57,10 +57,10 @@ export function createOperatorWatch({ plan, scheduler, service, history }: Opera
     },
     /** Ended by a person, or because the account was forgotten. */
     ended: end,
-    requestStarted(process: Process, { path, headers }: WireRequest): void {
+    requestStarted(process: Process, wire: WireRequest): void {
+      const { path } = wire;
       if (path.endsWith('/oauth/token')) return;
-      const token = /^Bearer (.*)/.exec(headers[headers.indexOf('Authorization') + 1] ?? '')?.[1] ?? '';
-      const account = nameOf(service.tokens.accountOf(token) ?? '');
+      const account = nameOf(service.tokens.accountOf(tokenIn(wire)) ?? '');
       const now = scheduler.now();
       const allowedMs = graceMs + (process.name.startsWith('connect') ? lookMs : 0);
       const pause = pauses

@@ -3,8 +3,8 @@
  * `nobody-delays-another`: one forbidden advert does not count as a blocked address.
  */
 import type { WireRequest } from '../../../shared/partner-api/transport.ts';
+import type { Plan } from '../model/draw-plan.ts';
 import type { History } from '../model/history.ts';
-import type { Plan } from '../model/plan.ts';
 import type { Scheduler } from '../model/scheduler.ts';
 import type { Process } from './process.ts';
 import { nameOf } from './users.ts';
