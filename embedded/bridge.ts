@@ -41,10 +41,7 @@ export interface EmbeddedBridgeOptions {
 }
 
 const maxAgeMs = 24 * 60 * 60_000;
-/**
- * Longer than on AWS, so that all three attempts of the client fit, 10 s each. No batch has to wait, because each
- * advert is handled separately.
- */
+/** Longer than on AWS, so that all three attempts of the client fit: no batch has to wait. */
 const fetchMs = 30_000;
 const leaseMs = 90_000;
 const maxWaiting = 20_000;

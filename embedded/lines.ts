@@ -19,8 +19,7 @@ export const linesReader = 'stdout';
 const longestLookMs = 5_000;
 
 /**
- * Writes the events of the log to a stream, one per line. The position moves on when the stream has accepted the lines.
- * Once stopped, the loop ends when the rest of the log is written, or the stream is closed.
+ * Writes the events of the log to a stream, one per line. Once stopped, ends when the rest is written, or the stream closed.
  *
  * @param from the stored position
  */
@@ -36,21 +35,17 @@ export function startLines(
     onClosed();
   });
 
-  /** @returns whether the stream has accepted the text */
-  const write = (text: string) =>
-    new Promise<boolean>((resolve) => {
-      output.write(text, (error) => resolve(!error));
-    });
-
   /** @returns whether there was anything to write */
   async function writeNext(): Promise<boolean> {
     const events = log.after(position, linesReader);
     const last = events.at(-1);
     if (!last) return false;
-    if (await write(linesOf(events.map(({ envelope }) => envelope)))) {
-      position = last.number;
-      await log.advance(linesReader, position);
-    } else isClosed = true;
+    const text = linesOf(events.map(({ envelope }) => envelope));
+    const failed = await new Promise((resolve) => output.write(text, resolve));
+    isClosed ||= Boolean(failed);
+    if (failed) return true;
+    position = last.number;
+    await log.advance(linesReader, position);
     return true;
   }
 

@@ -55,10 +55,7 @@ export interface LocalConnectOptions {
   readonly concurrency?: number;
 }
 
-/**
- * Authorizes, connects and disconnects partner accounts in the embedded state. Their events stay owed until the
- * bridge runs, because only `run` has subscribers. Call `close` when done.
- */
+/** Connects and disconnects accounts in the embedded state; their events stay owed, for only `run` has subscribers. */
 export function createLocalConnect({ state, ...options }: LocalConnectOptions) {
   const { settings, observer } = options;
   const client = createLimitedClient({ ...options, budgetStore: state.budgetStore });

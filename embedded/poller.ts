@@ -15,10 +15,7 @@ export interface PollerDeps {
 /** Time limit of a round; the next round continues from the cursor. */
 const roundMs = 10 * 60_000;
 
-/**
- * Starts a round of polls every `pollSeconds` until `signal` is aborted. It does not wait for the previous round,
- * which one feed may delay: that feed is still leased by the earlier round, and all others are polled on time.
- */
+/** Starts a round every `pollSeconds` until `signal` is aborted, whether or not the previous one has ended. */
 export async function pollForEver(
   { drain, clock, observer, pollSeconds }: PollerDeps,
   signal: AbortSignal,
@@ -69,8 +66,7 @@ export const longestDelayMs = ({
   confirmUnavailableSeconds * 1000 + (slotsBefore * 1000) / maxRequestsPerSecond;
 
 /**
- * Polls until every feed is up to date and the queue is empty. A feed that cannot be read does not stop the others
- * from being read and delivered: the run ends with its fault.
+ * Polls until every feed is up to date and the queue is empty; the others are read and delivered even if one cannot be.
  *
  * @returns the remaining fault, if there is one
  */
@@ -148,10 +144,7 @@ const isRead: readonly string[] = ['up-to-date', 'fault', 'unknown-feed'];
 const isPause = ({ code }: BridgeFault): boolean =>
   code === 'paused' || code === 'rate-limited' || code === 'account-paused';
 
-/**
- * Whether the run must not wait for the fault to end. It waits for any pause that the service asked for, however
- * long.
- */
+/** Whether the run must not wait for the fault to end; it waits for any pause that the service asked for. */
 const isLasting = ({ policy, code, retryAfterMs = 0 }: BridgeFault): boolean =>
   policy.needsAttention || (code !== 'paused' && code !== 'rate-limited' && retryAfterMs > longestPauseMs);
 

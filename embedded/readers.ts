@@ -30,10 +30,7 @@ const lookMs = 50;
 /** If no event could be delivered for this long, `run --until-idle` leaves the rest to the next run. */
 const patienceMs = 60_000;
 
-/**
- * Starts the readers of a run's event log: standard output, and each webhook. The bridge publishes by appending to the
- * log, so a reader that is slow or down delays nobody else.
- */
+/** Starts the readers of a run's event log, to which the bridge publishes: a reader that is slow delays nobody else. */
 export async function openReaders(options: ReadersOptions) {
   const { state, output, onClosed, observer, retentionHours, clock, send = sendToWebhook } = options;
   const { eventLog: log, webhooks } = state;

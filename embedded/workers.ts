@@ -15,10 +15,7 @@ export interface WorkerDeps {
   readonly concurrency: number;
 }
 
-/**
- * How long a message may be handled: longer than any work on it takes. The messages of a dead process are released on
- * the next start.
- */
+/** Longer than any work on a message takes. The messages of a dead process are released on the next start. */
 const visibilityMs = 15 * 60_000;
 const handleMs = 60_000;
 /** How often to check the queue for messages whose delay has ended. */
@@ -28,17 +25,13 @@ const firstSettleWaitMs = 100;
 const maxSettleWaitMs = 5_000;
 
 /**
- * Takes messages from the queue and passes them to the fan-out, each advert separately, so that a slow advert delays
- * no other.
- *
- * The number of adverts handled at a time is twice the number of connections, so that the connections stay busy while
- * other adverts wait for the disk or the subscriber.
- *
- * Once stopped, they take no more messages, and end when those being handled are settled.
+ * Takes messages from the queue and passes each advert to the fan-out separately, so that a slow one delays no other.
+ * Once stopped, they take no more messages, and end when those in hand are settled.
  */
 export function startWorkers(deps: WorkerDeps): Loop {
   const { inbox, settler, fanOut, clock, observer, concurrency } = deps;
   const stopping = new AbortController();
+  // So that the connections stay busy while other adverts wait for the disk.
   const maxInHand = 2 * concurrency;
   let inHand = 0;
 

@@ -25,10 +25,7 @@ export interface Webhook {
 
 /** Delay between two attempts for one refused event: from about a second to a quarter of an hour. */
 const eventBackoff = { baseMs: 2_000, capMs: 15 * 60_000 };
-/**
- * Delay for the whole subscriber after consecutive failures: short, so that it soon gets its events after it
- * recovers.
- */
+/** Delay for the whole subscriber after consecutive failures. */
 const subscriberBackoff = { baseMs: 1_000, capMs: 60_000 };
 /** Minimum delay, because full jitter may yield almost zero. */
 const minimumWaitMs = 500;
@@ -39,11 +36,8 @@ type Pending = Pick<UnsentEvent, 'number' | 'subject' | 'envelope' | 'attempts'>
 
 /**
  * Sends the events of the log to one webhook. Events of one subject (an advert, or a partner account) are sent in order,
- * each after the previous one has arrived; subjects do not wait for one another. An event that was not taken, and what
- * follows it of its subject, becomes an unsent event, which is sent again; the webhook reads on in the log.
- *
- * The webhook's position in the log must be stored before. Once stopped, the loop starts no more attempts, and ends when
- * the current ones have ended.
+ * each after the previous one has arrived. An event that was not taken, and what follows it of its subject, becomes an
+ * unsent event, which is sent again. The webhook's position in the log must be stored before.
  */
 export function startDelivery({ url, signing: atBegin }: Webhook, deps: DeliveryDeps): Loop {
   const { log, webhooks, clock, random, observer, concurrency, send = sendToWebhook } = deps;

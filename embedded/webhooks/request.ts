@@ -77,17 +77,21 @@ function attemptOf({ status, ok, headers }: Response, nowMs: number): Attempt {
 
 const blamesSubscriber = new Set([401, 403, 404, 405, 408, 429]);
 
-function meaningOf(status: number): string {
-  if (status >= 300 && status < 400) {
-    return ': redirects are not followed. Give the address that it points to as --webhook';
-  }
-  if (status === 401 || status === 403)
-    return ': it refuses the signature. Check that it has the same secret';
-  if (status === 404 || status === 405) return ': nothing takes events at this address. Check the address';
-  if (status === 413) return ': the event is too large for it';
-  if (status === 429) return ': it asks for fewer events';
-  return '';
-}
+const refuses = ': it refuses the signature. Check that it has the same secret';
+const nobody = ': nothing takes events at this address. Check the address';
+const meanings: Readonly<Record<number, string>> = {
+  401: refuses,
+  403: refuses,
+  404: nobody,
+  405: nobody,
+  413: ': the event is too large for it',
+  429: ': it asks for fewer events',
+};
+
+const meaningOf = (status: number): string =>
+  status >= 300 && status < 400
+    ? ': redirects are not followed. Give the address that it points to as --webhook'
+    : (meanings[status] ?? '');
 
 /** With the error code of Node or OpenSSL, which `fetch` provides as the cause. */
 function reasonOf(error: unknown): string {

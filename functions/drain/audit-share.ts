@@ -30,11 +30,7 @@ export const auditBatch = (maxRequestsPerSecond: number): number =>
 export const auditPaceMs = (maxRequestsPerSecond: number): number =>
   (auditBatch(maxRequestsPerSecond) * 2_000) / maxRequestsPerSecond;
 
-/**
- * Returns a function that sends what is due of a partner account's adverts. It takes them in the order of the listing
- * and goes on there on the next day, so that every advert has its turn, once a day at most. Never rejects: the next
- * round tries again.
- */
+/** Sends what is due of an account's adverts, on the next day from there on. Never rejects: the next round tries again. */
 export function createAuditShare(deps: AuditShareDeps): (key: BackfillKey) => Promise<void> {
   const { publishedAdverts, shares, clock, observer } = deps;
   const { auditSample, maxRequestsPerSecond } = deps.settings;

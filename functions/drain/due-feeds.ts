@@ -20,10 +20,7 @@ interface PausedFeed {
 export interface DueFeed {
   readonly feed: Feed;
   readonly state: FeedState;
-  /**
-   * Start of the lag for a feed that was never read to its end: when its account was connected, or the feed's `since`
-   * if that is later.
-   */
+  /** Start of the lag of a feed that was never read to its end. */
   readonly begunAt: number;
 }
 
@@ -35,10 +32,7 @@ export interface SortedFeeds {
   readonly paused: readonly PausedFeed[];
 }
 
-/**
- * An account that has no feed of its generation this long after `connect` needs attention; `connect` registers the feed
- * and stores the account within seconds.
- */
+/** An account without a feed of its generation so long after `connect`, which takes seconds, needs attention. */
 export const feedMissingMs = 60_000;
 
 interface SortDeps {

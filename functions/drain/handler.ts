@@ -59,10 +59,7 @@ const drain = createDrain({
   settings: { ...config, ...drainLimits },
 });
 
-/**
- * Polls every due feed for the schedule's event, `{}` or any unknown event; for an operator's `poll`, polls the feeds
- * once.
- */
+/** Polls the due feeds: again and again for the schedule's or any unknown event, once for an operator's `poll`. */
 export const handler = withRuntime('drain', async (event: unknown, { deadlineMs }) => {
   const now = systemClock.now();
   if (!v.is(pollEvent, event)) return drain.run({ deadlineMs, nextRunMs: now + scheduleMs });

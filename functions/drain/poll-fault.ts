@@ -41,10 +41,7 @@ export function pollEndOf(
   };
 }
 
-/**
- * After so many setbacks in a row the feed is held: rejected cursors, and pages of entries of which none is an ID. One
- * alone is no evidence that the next page is no better.
- */
+/** After so many rejected cursors, or pages without an ID among their entries, in a row the feed is held. */
 const maxSetbacks = 3;
 /**
  * After so many pages in a row without an ID, although the feed says that it has more, it is held. A service that filters

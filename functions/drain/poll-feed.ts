@@ -47,10 +47,7 @@ export interface PollOptions {
   readonly resync?: { readonly since?: string };
   /** The feed's state when this run listed it. If another run has polled the feed after that, this poll is skipped. */
   readonly listed?: Pick<FeedState, 'lastPolled'>;
-  /**
-   * So many messages of the account may wait in the queue; the other changes wait in the feed. Default: `maxWaiting`,
-   * for what is read once while nothing may be taking messages from the queue.
-   */
+  /** So many messages of the account may wait in the queue; the other changes wait in the feed. Default: `maxWaiting`. */
   readonly readAhead?: number;
   /** What earlier turns of the same round have read. Default: nothing. */
   readonly trail?: Trail;
@@ -58,17 +55,10 @@ export interface PollOptions {
 
 /** Limited, so that an account with many pages does not delay the others. */
 const maxPagesPerTurn = 10;
-/**
- * Time limit for one page with all attempts, so that a service that hangs for one account does not delay the others
- * longer. The time for `slotsBefore` is added, because the request may have to wait in the rate budget behind up to
- * three batches of adverts.
- */
+/** Time limit for one page, to which the time for `slotsBefore` requests in the rate budget is added. */
 const pageMs = 20_000;
 const slotsBefore = 30;
-/**
- * The deadline of a request lies this long before the end of the lease, so that no answer arrives after the lease has
- * expired.
- */
+/** The deadline of a request lies so long before the end of the lease that no answer arrives after it. */
 const leaseMarginMs = 10_000;
 
 /**

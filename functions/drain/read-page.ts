@@ -22,10 +22,8 @@ export interface ReadOptions extends CallOptions {
 }
 
 /**
- * Reads the page after the stored cursor. The document does not say how a rejected cursor looks (partner-api.md §4.1
- * rule 7). So if the service may have rejected the cursor, or the cursor cannot be sent, this function asks once
- * without it: from the last success minus the overlap, or during a resync from the resync's start. If that fails too,
- * the cursor was not the cause, and the state stays unchanged.
+ * Reads the page after the stored cursor. If the service may have rejected the cursor (partner-api.md §4.1 rule 7), or
+ * it cannot be sent, asks once without it; if that fails too, the cursor was not the cause.
  *
  * @throws {BridgeFault}
  */
@@ -73,10 +71,9 @@ export interface UnreadDeps {
 }
 
 /**
- * The start of the unread part of a partner account's feed of adverts: the queue has accepted every change recorded before this
- * time.
+ * The start of the unread part of a partner account's feed of adverts, in the format of the feed's `since`.
  *
- * @returns a time in the format of the feed's `since`; undefined when the feed is not known
+ * @returns undefined when the feed is not known
  * @throws {ShapeError} when the feed's own row cannot be read
  */
 export async function unreadSince(
@@ -103,10 +100,7 @@ export interface PageIds {
 /** Enough to identify the problem; a page may have a thousand malformed entries. */
 const maxShown = 5;
 
-/**
- * Separates the IDs of a page from malformed entries. An integer is accepted as an ID too, in case the service changes
- * the type.
- */
+/** Separates the IDs of a page from malformed entries. An integer is an ID too, in case the service changes the type. */
 export function idsOf(data: readonly unknown[]): PageIds {
   const ids = new Set<string>();
   const malformedShown: string[] = [];

@@ -68,10 +68,7 @@ export function createFanOut(deps: FanOutDeps) {
     clockSkewMs = 1_000,
   } = deps.settings;
 
-  /**
-   * Returns the partner account in a state not older than the messages. An older state may contain a generation or a
-   * stop that ended before the messages were sent.
-   */
+  /** The partner account in a state not older than the messages: an older one may contain a stop that has ended. */
   function accountOf(group: Group, ofBatch: BatchAccounts): Promise<PartnerAccount | undefined> {
     const { partnerAccount: name, generation } = group[0].message;
     const sentAt = Math.max(...group.map((delivery) => delivery.sentAt));

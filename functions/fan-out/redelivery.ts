@@ -11,16 +11,9 @@ import type { BridgeFault, FaultPolicy } from '../../shared/domain/faults.ts';
 import type { Delivery, Settlement } from '../../shared/ports/queue.ts';
 import { type AdvertDeps, firstRow, type Group, keyOf } from './advert.ts';
 
-/**
- * After this many receives, fan-out dead-letters the message. The delays below allow far fewer receives in a day, so only
- * deliveries that end without a decision reach this limit (a crash, a timeout, a delay that could not be set). It is far
- * below the number of receives after which SQS moves a message (maxReceiveCount).
- */
+/** After so many receives, fan-out dead-letters the message: it crashes or times out each time. SQS would after 1,000. */
 export const defaultMaxReceives = 300;
-/**
- * Messages that wait longer for a known moment go aside instead of being hidden, because a hidden message cannot be made
- * visible early.
- */
+/** Messages that wait longer go aside, because a hidden message cannot be made visible early. */
 export const defaultLongestHiddenMs = 60_000;
 
 interface RetryPolicy {
@@ -77,10 +70,7 @@ export function delayAfter(
   );
 }
 
-/**
- * The first 40 receives add no delay: up to nine earlier messages of the same advert may be tried five times each, and
- * this message goes back with each try.
- */
+/** Up to nine earlier messages of the same advert may be tried five times each, and this message goes back with each. */
 const freeReceives = 40;
 /** With these values, no message has more than 200 receives in a day (test: redelivery.test.ts). */
 const receiveBackoff = { baseMs: 1_000, capMs: 900_000 };
@@ -99,10 +89,7 @@ export const sendBack = (group: readonly Delivery[], askedMs: number, random: ()
     verdict: { kind: 'retry', delayMs: Math.max(askedMs, minDelayMs(delivery.receives, random)) },
   }));
 
-/**
- * Decides what happens to an advert's messages after a fault: all go back to the queue with a delay, or the oldest
- * becomes a dead letter and the others go back. Never rejects.
- */
+/** Sends an advert's messages back with a delay, or dead-letters the oldest and sends the others back. Never rejects. */
 export async function afterFault(deps: AdvertDeps, group: Group, fault: BridgeFault): Promise<Settlement[]> {
   const { observer, clock, random, settings } = deps;
   const head = group[0];

@@ -46,9 +46,8 @@ export async function settleAdvert(
 }
 
 /**
- * Reads the row, publishes a pending event, fetches, writes, publishes. Every attempt that settles its messages writes the
- * row: the worker of an earlier delivery, which may still have an older status, then gets a conflict.
- * docs/decisions/0001-fan-out-protocol.md explains this order.
+ * Every attempt that settles its messages writes the row: the worker of an earlier delivery, which may still have an
+ * older status, then gets a conflict. docs/decisions/0001-fan-out-protocol.md explains the order of the steps.
  */
 async function attempt(
   deps: AdvertDeps,
@@ -107,8 +106,7 @@ async function attempt(
 }
 
 /**
- * Publishes the row's event, and then records that the bus has accepted it. After a crash in between, the next worker
- * publishes the same event once more.
+ * Publishes the row's event, and then records that the bus has accepted it.
  *
  * @returns the row as written; undefined if another worker wrote first
  */
