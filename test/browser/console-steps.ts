@@ -1,48 +1,40 @@
 import assert from 'node:assert/strict';
-import type { Browser } from 'playwright-core';
-import type { Sandbox } from '../../sandbox/server.ts';
-import type { Steps } from '../deploy/emulator/steps.ts';
-import type { BridgeCommand, Started } from './command.ts';
-import { type ConsolePage, openConsole } from './console-page.ts';
+import type { BridgeCommand } from './command.ts';
 import { crowdSteps } from './crowd-steps.ts';
-import { checkLooks } from './page-checks.ts';
-
-export interface ConsoleSurroundings {
-  readonly steps: Steps;
-  readonly browser: Browser;
-  readonly sandbox: Sandbox;
-  /** An embedded bridge with the connected partner account `main`. */
-  readonly bridge: BridgeCommand;
-  /** A folder without a bridge. */
-  readonly nothing: BridgeCommand;
-  /** A folder for a bridge with many partner accounts. */
-  readonly crowd: { readonly dir: string; readonly bridge: BridgeCommand };
-  /** For screenshots. */
-  readonly screenshots: string;
-}
+import { checkLooks, openConsole, type Surroundings } from './pages.ts';
 
 /** What the console promises: new events within 3 s, and that something is gone within 10 s. */
 const soonMs = 3_000;
 const goneMs = 10_000;
 
 /** As an operator would: open the page, watch, steer, and see what goes wrong. */
-export async function consoleSteps(surroundings: ConsoleSurroundings): Promise<void> {
-  const { steps, browser, sandbox, bridge, nothing, crowd, screenshots } = surroundings;
+export async function consoleSteps(
+  surroundings: Surroundings,
+  /** An embedded bridge with the connected partner account `main`. */
+  bridge: BridgeCommand,
+  /** In folders without a bridge: `many` is for one with many partner accounts, in the folder `dir`. */
+  { dir, many, nothing }: { dir: string; many: BridgeCommand; nothing: BridgeCommand },
+): Promise<void> {
+  const { steps, browser, sandbox, screenshots } = surroundings;
   const { control } = sandbox;
   const run = () => bridge.start(['run', '--poll-seconds', '1'], /./);
   const startConsole = () => bridge.start(['console', '--no-open'], /^(http:\S+)$/m);
   let running = await run();
-  let console: Started;
-  let opened: ConsolePage;
+  const console = await startConsole();
 
-  await steps.need('the console prints its address first, and the page opens', async () => {
-    console = await startConsole();
-    opened = await openConsole(browser, console.printed);
-    await opened.titleMatches(/^All well/);
-    assert.equal(opened.page.url(), new URL('/', console.printed).href, 'the token is gone from the address');
-  });
-  // @ts-expect-error assigned in the step above, without which there are no others
-  const { page, titleMatches, close } = opened;
+  const { page, titleMatches, close } = await steps.need(
+    'the console prints its address first, and the page opens',
+    async () => {
+      const opened = await openConsole(browser, console.printed);
+      await opened.titleMatches(/^All well/);
+      assert.equal(
+        opened.page.url(),
+        new URL('/', console.printed).href,
+        'the token is gone from the address',
+      );
+      return opened;
+    },
+  );
 
   await steps.check('a new event shows within 3 s, and leads to the history of its advert', async () => {
     const [id = ''] = control.createAdverts(1, { user: 'main', status: 'active' });
@@ -102,7 +94,7 @@ export async function consoleSteps(surroundings: ConsoleSurroundings): Promise<v
   // The bridge has time to notice it while other things are tried.
   const outageBegan = Date.now();
   const outage = control.faults.add({ kind: 'status', status: 503 });
-  await crowdSteps({ steps, browser, screenshots, ...crowd });
+  await crowdSteps(surroundings, dir, many);
 
   await steps.check('an outage of the service shows within a minute, and its end too', async () => {
     await titleMatches(/need|fail/, outageBegan + 60_000 - Date.now());
@@ -126,4 +118,36 @@ export async function consoleSteps(surroundings: ConsoleSurroundings): Promise<v
 
   await steps.check('the page asked nobody but the console, and no script failed', close);
   running.kill('SIGTERM');
+}
+
+/** What can be broken in the demo, and what its page then says. */
+const broken = [
+  ['Process killed', /^Not running/],
+  ['User revokes', /^1 needs attention/],
+  ['Service down', /Waiting|need|fail/],
+] as const;
+
+/** The demo that `npm start` begins. */
+export async function demoSteps(
+  { steps, browser, screenshots }: Surroundings,
+  bridge: BridgeCommand,
+): Promise<void> {
+  await steps.check(
+    'the demo prints the address of its console, which breaks and mends its bridge',
+    async () => {
+      const demo = await bridge.start(['demo'], /(http:\S+token=\S+)/);
+      const { page, titleMatches, close } = await openConsole(browser, demo.printed);
+      await page.getByRole('log').getByText('advert').first().waitFor();
+      for (const [name, title] of broken) {
+        await page.getByRole('button', { name }).click();
+        await titleMatches(title);
+        if (name === 'Service down') await checkLooks(page, screenshots, 'demo');
+        await page.getByRole('button', { name, pressed: true }).click();
+        await titleMatches(/^All well/);
+      }
+      await close();
+      demo.kill('SIGTERM');
+      await demo.ended;
+    },
+  );
 }

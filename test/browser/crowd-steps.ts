@@ -1,39 +1,39 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Browser } from 'playwright-core';
-import type { Steps } from '../deploy/emulator/steps.ts';
+import { openEmbeddedState } from '../../shared/sqlite/state.ts';
+import { changedAdvert, deadLetter, feedState, partnerAccount } from '../helpers/records.ts';
 import type { BridgeCommand } from './command.ts';
-import { type ConsolePage, openConsole } from './console-page.ts';
-import { crowdSize, longName, makeCrowd } from './crowd.ts';
-import { checkLooks } from './page-checks.ts';
+import { checkLooks, openConsole, type Surroundings } from './pages.ts';
 
-export interface CrowdSurroundings {
-  readonly steps: Steps;
-  readonly browser: Browser;
-  readonly dir: string;
-  readonly bridge: BridgeCommand;
-  readonly screenshots: string;
-}
+const crowdSize = { accounts: 1_000, deadLetters: 10_000 };
+/** As long as a name may be. */
+const longName = `a${'-very-long-name'.repeat(5)}`.slice(0, 64);
+/** Markup, a control character, and one that turns the direction of writing. */
+const hostileText = '<img src=x onerror=alert(1)> \u0007 \u202ereversed';
+
+const atOnce = 1_000;
 
 const redrivenMs = 60_000;
 const answerMs = 200;
 const all = crowdSize.deadLetters.toLocaleString('en');
 
 /** A bridge that nobody runs, with many partner accounts and dead letters. */
-export async function crowdSteps({ steps, browser, dir, bridge, screenshots }: CrowdSurroundings) {
-  let opened: ConsolePage | undefined;
+export async function crowdSteps(
+  { steps, browser, screenshots }: Surroundings,
+  dir: string,
+  bridge: BridgeCommand,
+): Promise<void> {
   await makeCrowd(dir);
   const console = await bridge.start(['console', '--no-open'], /^(http:\S+)$/m);
 
-  await steps.need('a console of 1,000 accounts opens, and finds one by its name', async () => {
-    opened = await openConsole(browser, console.printed);
-    const { page } = opened;
-    await page.getByLabel('Find account').fill(longName.slice(0, 20));
-    await page.getByRole('rowheader', { name: longName }).waitFor();
-    await checkLooks(page, screenshots, 'console-crowd', 'narrow');
+  const opening = 'a console of 1,000 accounts opens, and finds one by its name';
+  const { page, context, close } = await steps.need(opening, async () => {
+    const opened = await openConsole(browser, console.printed);
+    await opened.page.getByLabel('Find account').fill(longName.slice(0, 20));
+    await opened.page.getByRole('rowheader', { name: longName }).waitFor();
+    await checkLooks(opened.page, screenshots, 'console-crowd', 'narrow');
+    return opened;
   });
-  if (!opened) return;
-  const { page, context, close } = opened;
 
   await steps.check('texts of the service are shown as text', async () => {
     await page.getByLabel('Filter').fill('onerror');
@@ -70,4 +70,30 @@ export async function crowdSteps({ steps, browser, dir, bridge, screenshots }: C
 
   await steps.check('the page asked nobody but its console, and no script failed', close);
   console.kill('SIGTERM');
+}
+
+/** Fills a folder with the state of many partner accounts, and of many dead letters of one of them. */
+async function makeCrowd(dir: string): Promise<void> {
+  const state = openEmbeddedState(dir);
+  const names = Array.from({ length: crowdSize.accounts - 1 }, (_, index) => `account-${index}`);
+  for (const name of [longName, ...names]) {
+    await state.partnerAccounts.add(partnerAccount({ name }));
+    await state.feedStates.register(feedState({ partnerAccount: name }));
+  }
+  for (let from = 0; from < crowdSize.deadLetters; from += atOnce) {
+    const adverts = Array.from({ length: atOnce }, (_, index) => String(100_000 + from + index));
+    const messages = adverts.map((advertId) => changedAdvert({ partnerAccount: 'account-7', advertId }));
+    await state.queue.send(messages);
+    const received = await state.queue.receive({ maxGroups: atOnce, maxPerGroup: 1, visibilityMs: 60_000 });
+    const settlements = received.map((delivery) => {
+      const { message } = delivery;
+      if (!message) throw new Error('a message without content');
+      const { partnerAccount: name, advertId } = message;
+      const reason = Number(advertId) % 2 === 0 ? 'the answer has no status' : hostileText;
+      const letter = deadLetter({ partnerAccount: name, advertId, reason, message });
+      return { delivery, verdict: { kind: 'dead-letter', letter } as const };
+    });
+    await state.queue.settle(settlements);
+  }
+  state.close();
 }

@@ -1,25 +1,41 @@
 /**
  * The browser check: a headless Chromium does what a new user does to connect a partner account, on the pages of the
- * sandbox and of the command line. Needs Chromium beside Node (chromium.ts says how to get it).
+ * sandbox and of the command line. Needs Chromium beside Node.
  *
  * `npm run test:browser -- FOLDER` keeps the screenshots in FOLDER.
  */
+import { accessSync, constants } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
+import { chromium } from 'playwright-core';
 import { startSandbox } from '../../sandbox/server.ts';
 import { Processes } from '../deploy/emulator/processes.ts';
 import { RunEndedError, Steps } from '../deploy/emulator/steps.ts';
-import { findChromium, howToInstall, launch } from './chromium.ts';
 import { bridgeCommand } from './command.ts';
 import { connectSteps } from './connect-steps.ts';
-import { consoleSteps } from './console-steps.ts';
-import { demoSteps } from './demo-steps.ts';
+import { consoleSteps, demoSteps } from './console-steps.ts';
 
-const executable = findChromium();
+/** As Debian, Ubuntu, Alpine and Google name it. */
+const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+const { CHROMIUM, PATH = '' } = process.env;
+const places = PATH.split(delimiter).flatMap((folder) => names.map((name) => join(folder, name)));
+const executable = (CHROMIUM ? [CHROMIUM] : places).find(isExecutable);
 if (executable === undefined) {
-  console.error(howToInstall);
+  console.error(
+    'There is no Chromium to drive. Install one (Debian, Ubuntu: apt-get install chromium), or say where it is with ' +
+      'CHROMIUM=/path/to/chromium.',
+  );
   process.exit(1);
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 const begun = Date.now();
@@ -35,15 +51,19 @@ const sandbox = await startSandbox({
 });
 
 try {
-  const browser = await steps.need(`${executable} starts`, () => launch(executable));
+  // Its own sandbox needs rights that root in a container does not have; it is shown nothing but our own pages.
+  const chromiumSandbox = process.getuid?.() !== 0;
+  const browser = await steps.need(`${executable} starts`, () =>
+    chromium.launch({ executablePath: executable, chromiumSandbox, args: ['--disable-dev-shm-usage'] }),
+  );
   try {
     const bridgeIn = (dir: string) => bridgeCommand(['--local', join(folder, dir)], processes);
     const bridge = bridgeIn('state');
-    await connectSteps({ steps, browser, sandbox, bridge, screenshots });
-    const surroundings = { steps, browser, screenshots };
-    const crowd = { dir: join(folder, 'crowd'), bridge: bridgeIn('crowd') };
-    await consoleSteps({ ...surroundings, sandbox, bridge, nothing: bridgeIn('nothing'), crowd });
-    await demoSteps({ ...surroundings, bridge: bridgeCommand([], processes) });
+    const surroundings = { steps, browser, sandbox, screenshots };
+    await connectSteps(surroundings, bridge);
+    const empty = { dir: join(folder, 'crowd'), many: bridgeIn('crowd'), nothing: bridgeIn('nothing') };
+    await consoleSteps(surroundings, bridge, empty);
+    await demoSteps(surroundings, bridgeCommand([], processes));
   } finally {
     await browser.close();
   }

@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import axe, { type AxeResults } from 'axe-core';
-import type { Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
+import type { Sandbox } from '../../sandbox/server.ts';
+import type { Steps } from '../deploy/emulator/steps.ts';
+
+/** What all steps have. */
+export interface Surroundings {
+  readonly steps: Steps;
+  readonly browser: Browser;
+  readonly sandbox: Sandbox;
+  /** The folder for screenshots. */
+  readonly screenshots: string;
+}
 
 /** The widths and schemes that a page has to be good in. */
 const looks = [
@@ -40,4 +51,37 @@ export async function checkLooks(page: Page, folder: string, name: string, only?
       `${name}, ${look}`,
     );
   }
+}
+
+/** For what a console's page shows eventually. */
+const waitMs = 60_000;
+/** What the browser says of a console that has ended. */
+const lost = /net::ERR_(CONNECTION_REFUSED|INCOMPLETE_CHUNKED_ENCODING|NETWORK_IO_SUSPENDED|EMPTY_RESPONSE)/;
+
+/** The page of a console, in a browser of its own. */
+export async function openConsole(browser: Browser, url: string) {
+  const context = await browser.newContext({ reducedMotion: 'reduce' });
+  const page = await context.newPage();
+  page.setDefaultTimeout(waitMs);
+  const said = watchConsole(page);
+  const foreign: string[] = [];
+  page.on('request', (request) => {
+    if (new URL(request.url()).hostname !== '127.0.0.1') foreign.push(request.url());
+  });
+  await page.goto(url);
+  return {
+    page,
+    context,
+    /** Whether the title is, or becomes, what is wanted. The page's policy allows no script that would ask in it. */
+    async titleMatches(wanted: RegExp, timeout = waitMs) {
+      const until = Date.now() + timeout;
+      while (!wanted.test(await page.title()) && Date.now() < until) await page.waitForTimeout(100);
+      assert.match(await page.title(), wanted);
+    },
+    /** Asserts that the page asked nobody but its console, and that no script failed; then closes it. */
+    async close() {
+      assert.deepEqual([...foreign, ...said.filter((line) => !lost.test(line))], []);
+      await context.close();
+    },
+  };
 }
