@@ -32,30 +32,28 @@ function started(script = echo) {
 let close: (() => Promise<void>) | undefined;
 afterEach(() => close?.());
 
-async function done(given: object): Promise<{ action: Action | undefined; log: readonly string[] }> {
+async function done(given: object) {
   const { actions, log, latest, ended } = started();
   const over = once(ended, 'ended');
   const { id } = await actions.act(given);
   await over;
   return { action: latest.get(id), log };
 }
+const manyIds = Array.from({ length: 2_500 }, (_, index) => `letter${index}`);
 
 describe('an action of the page', () => {
-  it('runs the command that it shows, on the same bridge', async () => {
-    const { action } = await done({ action: 'resync', name: 'main', since: '2026-11-23T10:00:00.000Z' });
-    expect(action).toMatchObject({
-      state: 'done',
-      command: 'advert-bridge resync main --since 2026-11-23T10:00:00.000Z',
-      says: 'resync main --since 2026-11-23T10:00:00.000Z --local /srv/bridge',
-    });
-  });
-
-  it('is logged with who did it, when it begins and when it has ended', async () => {
-    const { log } = await done({ action: 'poll' });
-    expect(log).toEqual([
-      'eva: advert-bridge poll',
-      'eva: advert-bridge poll: done: poll --local /srv/bridge',
-    ]);
+  const name = 'main';
+  it.each([
+    [{ action: 'resync', name, since: '2026-11-23T10:00:00Z' }, 'resync main --since 2026-11-23T10:00:00Z'],
+    [{ action: 'pause', name, reason: 'why' }, 'pause main --reason=why'],
+    [{ action: 'resume', early: true }, 'resume --early'],
+    [{ action: 'drop', ids: ['a/1'] }, 'dead-letters drop --yes a/1'],
+    [{ action: 'poll' }, 'poll'],
+  ])('runs the command that it shows, and is logged with who did it: %j', async (given, command) => {
+    const { action, log } = await done(given);
+    const says = `${command} --local /srv/bridge`;
+    expect(action).toMatchObject({ state: 'done', command: `advert-bridge ${command}`, says });
+    expect(log).toEqual([`eva: advert-bridge ${command}`, `eva: advert-bridge ${command}: done: ${says}`]);
   });
 
   it.each([
@@ -69,8 +67,7 @@ describe('an action of the page', () => {
   });
 
   it('handles more dead letters than one command line has room for', async () => {
-    const ids = Array.from({ length: 2_500 }, (_, index) => `letter${index}`);
-    const { action } = await done({ action: 'redrive', ids });
+    const { action } = await done({ action: 'redrive', ids: manyIds });
     expect(action?.state).toBe('done');
     expect(action?.says).toMatch(/^2500 of 2500: dead-letters redrive letter2000 /);
     expect(action?.command).toBe('advert-bridge dead-letters redrive letter0 … (2500 IDs)');
@@ -80,8 +77,7 @@ describe('an action of the page', () => {
     const { actions, latest } = started(
       `console.error('at work'); if (process.argv.includes('letter1000')) setInterval(() => {}, 1000)`,
     );
-    const ids = Array.from({ length: 2_500 }, (_, index) => `letter${index}`);
-    const { id } = await actions.act({ action: 'redrive', ids });
+    const { id } = await actions.act({ action: 'redrive', ids: manyIds });
     await expect.poll(() => latest.get(id)?.says).toBe('1000 of 2500: at work');
     await actions.close();
     expect(latest.get(id)).toMatchObject({ state: 'failed', says: expect.stringMatching(/^1000 of 2500: /) });
