@@ -21,15 +21,20 @@ const actionSchema = v.variant('action', [
   v.strictObject({ action: v.literal('resume'), name, early: v.optional(v.boolean()) }),
   v.strictObject({ action: v.literal('poll'), name }),
   v.strictObject({ action: v.literal('resync'), name, since: v.pipe(v.string(), v.isoTimestamp()) }),
-  v.strictObject({ action: v.literal('backfill'), name: partnerAccountName }),
-  v.strictObject({ action: v.literal('audit'), name: partnerAccountName }),
-  v.strictObject({ action: v.literal('redrive'), ids }),
-  v.strictObject({ action: v.literal('drop'), ids }),
+  v.strictObject({ action: v.picklist(['backfill', 'audit']), name: partnerAccountName }),
+  v.strictObject({ action: v.picklist(['redrive', 'drop']), ids }),
   v.strictObject({ action: v.literal('break'), what: v.pipe(v.string(), v.maxLength(100)) }),
 ]);
 type Wanted = v.InferOutput<typeof actionSchema>;
 /** What a command does. */
 type Commanded = Exclude<Wanted, { readonly action: 'break' }>;
+/** What the commands that take no IDs are given. */
+interface Given {
+  readonly name?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly early?: boolean | undefined;
+  readonly since?: string | undefined;
+}
 
 /** So many dead letters are handled by one process; more would make its command line too long. */
 const lettersAtOnce = 1_000;
@@ -127,7 +132,6 @@ export function createActions(options: ActionsOptions) {
     return { state: codes.includes(3) ? 'left' : 'done', says: says() };
   }
 
-  /** As a person would write it. */
   function commandOf(wanted: Wanted): string {
     if (wanted.action !== 'break') return commandLineOf(wanted);
     const known = breaks?.list().find(({ name: what }) => what === wanted.what);
@@ -164,35 +168,22 @@ export function createActions(options: ActionsOptions) {
 
 /** The arguments of the processes that do it, one after the other. */
 function partsOf(wanted: Commanded): string[][] {
-  switch (wanted.action) {
-    case 'pause':
-      return [['pause', ...named(wanted), ...(wanted.reason ? [`--reason=${wanted.reason}`] : [])]];
-    case 'resume':
-      return [['resume', ...named(wanted), ...(wanted.early ? ['--early'] : [])]];
-    case 'resync':
-      return [['resync', ...named(wanted), '--since', wanted.since]];
-    case 'redrive':
-    case 'drop': {
-      const yes = wanted.action === 'drop' ? ['--yes'] : [];
-      const begins = wanted.ids.flatMap((_, index) => (index % lettersAtOnce === 0 ? [index] : []));
-      return begins.map((begin) => [
-        'dead-letters',
-        wanted.action,
-        ...yes,
-        ...wanted.ids.slice(begin, begin + lettersAtOnce),
-      ]);
-    }
-    default:
-      return [[wanted.action, ...named(wanted)]];
+  if ('ids' in wanted) {
+    const { action, ids: all } = wanted;
+    const command = ['dead-letters', action, ...(action === 'drop' ? ['--yes'] : [])];
+    const begins = all.flatMap((_, index) => (index % lettersAtOnce === 0 ? [index] : []));
+    return begins.map((begin) => [...command, ...all.slice(begin, begin + lettersAtOnce)]);
   }
+  const { name: of, reason: why, early, since }: Given = wanted;
+  const flags = [why ? `--reason=${why}` : null, early ? '--early' : null, since ? `--since=${since}` : null];
+  return [[wanted.action, of, ...flags].filter((word) => typeof word === 'string')];
 }
 
-const named = (wanted: { readonly name?: string | undefined }): string[] =>
-  wanted.name ? [wanted.name] : [];
 const countOf = (wanted: Commanded): number => ('ids' in wanted ? wanted.ids.length : 0);
 
+/** As a person would write it. */
 function commandLineOf(wanted: Commanded): string {
   const [first = []] = partsOf(wanted);
-  const shown = 'ids' in wanted && wanted.ids.length > 3 ? first.slice(0, 3) : first;
+  const shown = countOf(wanted) > 3 ? first.slice(0, 3) : first;
   return `advert-bridge ${shown.map(quoted).join(' ')}${shown === first ? '' : ` … (${countOf(wanted)} IDs)`}`;
 }

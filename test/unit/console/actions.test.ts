@@ -44,7 +44,7 @@ const manyIds = Array.from({ length: 2_500 }, (_, index) => `letter${index}`);
 describe('an action of the page', () => {
   const name = 'main';
   it.each([
-    [{ action: 'resync', name, since: '2026-11-23T10:00:00Z' }, 'resync main --since 2026-11-23T10:00:00Z'],
+    [{ action: 'resync', name, since: '2026-11-23T10:00:00Z' }, 'resync main --since=2026-11-23T10:00:00Z'],
     [{ action: 'pause', name, reason: 'why' }, 'pause main --reason=why'],
     [{ action: 'resume', early: true }, 'resume --early'],
     [{ action: 'drop', ids: ['a/1'] }, 'dead-letters drop --yes a/1'],
