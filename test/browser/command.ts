@@ -9,7 +9,6 @@ const startedMs = 15 * 60_000;
 
 /** `advert-bridge` in a process of its own. */
 export type BridgeCommand = ReturnType<typeof bridgeCommand>;
-export type Started = Awaited<ReturnType<BridgeCommand['start']>>;
 
 /** @param place the options that name the bridge, after each command */
 export function bridgeCommand(place: readonly string[], processes: Processes) {
