@@ -18,7 +18,8 @@ export interface Authorization {
   /** Listens on loopback, or asks the user to paste the final address of a browser on another machine. */
   readonly way: ListenAt | { readonly pasteFrom: string };
   readonly open: boolean;
-  readonly timeoutSeconds: number;
+  /** Default: five minutes. */
+  readonly timeoutSeconds?: number | undefined;
 }
 
 /**
@@ -31,7 +32,7 @@ export interface Authorization {
 export async function connectByCode(
   io: Io,
   { bridge, place }: { readonly bridge: Pick<Bridge, 'functions'>; readonly place: Place },
-  { user, way, open, timeoutSeconds }: Authorization,
+  { user, way, open, timeoutSeconds = 300 }: Authorization,
 ): Promise<ConnectedAccount> {
   const { partnerAccount } = user;
   // 256 random bits: https://www.rfc-editor.org/rfc/rfc6749#section-10.12

@@ -6,7 +6,9 @@ import { beginNewHistory, type NewHistory } from '../../operations/new-history.t
 import { partnerAccountName } from '../../shared/contract/checks.ts';
 import type { ConnectedAccount } from '../../shared/contract/invocations.ts';
 import { bridgeSettings } from '../../shared/contract/settings.ts';
+import type { Secret } from '../../shared/domain/secret.ts';
 import { printableLine } from '../../shared/domain/text.ts';
+import type { connectByCode } from '../authorize/authorize.ts';
 import { defaultPort, listenAt, loopbackRedirect, redirectUrl } from '../authorize/redirect-uri.ts';
 import { withBridge } from '../bridge/open.ts';
 import { type Call, defineCommand } from '../shared/command.ts';
@@ -37,18 +39,13 @@ const localSettings = {
   overlapSeconds: hidden(option('N', 'seconds before now', settingSchema(overlapSeconds))),
   acceptLanguage: hidden(option('LANGUAGE', 'language', settingSchema(acceptLanguage))),
 };
-const defaultTimeoutSeconds = 300;
 /** They have no meaning together with a refresh token. */
 const browserOptions = {
   open: flag('open the address in a browser here'),
   port: optionalNumber(`where to listen; 0: any free port (default: ${defaultPort})`, 0, 65_535),
   redirectUri: option('URL', 'the registered Callback URL, or one based on it', v.optional(redirectUrl)),
   paste: flag('do not listen: paste the final address'),
-  timeoutSeconds: optionalNumber(
-    `how long to wait for the user (default: ${defaultTimeoutSeconds})`,
-    1,
-    86_400,
-  ),
+  timeoutSeconds: optionalNumber('how long to wait for the user (default: 300)', 1, 86_400),
 };
 /** Options for which a user logs in, or a token is given. */
 const loginOptions = {
@@ -107,8 +104,8 @@ Examples:
       sameUser: given.sameUser || undefined,
       newUser: given.newUser || undefined,
     };
-    const isByBrowser = !given.refreshTokenStdin && given.refreshTokenFile === undefined;
-    const connect = isByBrowser ? await byBrowser(io, user, given) : await byRefreshToken(io, user, given);
+    const isByToken = given.refreshTokenStdin || given.refreshTokenFile !== undefined;
+    const credential = isByToken ? { refreshToken: await refreshTokenIn(io, given) } : wayOf(given);
     if (since !== undefined && Date.parse(since) > Date.now()) {
       say(
         io,
@@ -117,7 +114,10 @@ Examples:
     }
 
     const work = async (bridge: Bridge, place: Place) => {
-      const account = await connect(bridge, place);
+      const account =
+        'refreshToken' in credential
+          ? await bridge.functions.connect({ ...user, ...credential })
+          : await byBrowser(io, { bridge, place }, { user, way: credential, ...given });
       report(
         account,
         ...connectedLines(account, since),
@@ -171,9 +171,12 @@ async function withNewHistory({
   });
 }
 
-type Connect = (bridge: Bridge, place: Place) => Promise<ConnectedAccount>;
+async function byBrowser(...args: Parameters<typeof connectByCode>): Promise<ConnectedAccount> {
+  const authorize = await import('../authorize/authorize.ts');
+  return authorize.connectByCode(...args);
+}
 
-async function byRefreshToken(io: Io, user: UserChoice, given: ConnectOptions): Promise<Connect> {
+async function refreshTokenIn(io: Io, given: ConnectOptions): Promise<Secret> {
   const stray = givenOf(browserOptions, given);
   if (stray !== undefined) {
     throw new UsageError(
@@ -181,23 +184,14 @@ async function byRefreshToken(io: Io, user: UserChoice, given: ConnectOptions): 
     );
   }
   const { refreshTokenStdin: fromStdin, refreshTokenFile: file } = given;
-  const source = { what: 'refresh token', option: '--refresh-token', fromStdin, file };
-  const refreshToken = await readSecret(io, source);
-  return (bridge) => bridge.functions.connect({ ...user, refreshToken });
+  return readSecret(io, { what: 'refresh token', option: '--refresh-token', fromStdin, file });
 }
 
-async function byBrowser(
-  io: Io,
-  user: UserChoice,
-  { port, redirectUri, paste, open, timeoutSeconds = defaultTimeoutSeconds }: ConnectOptions,
-): Promise<Connect> {
+function wayOf({ port, redirectUri, paste }: ConnectOptions) {
   if (paste && port === 0)
     throw new UsageError('--port: with --paste nothing listens, so there is no free port to take');
-  const way = paste
-    ? { pasteFrom: redirectUri ?? loopbackRedirect(port ?? defaultPort) }
-    : listenAt(port, redirectUri);
-  const { connectByCode } = await import('../authorize/authorize.ts');
-  return (bridge, place) => connectByCode(io, { bridge, place }, { user, way, open, timeoutSeconds });
+  if (!paste) return listenAt(port, redirectUri);
+  return { pasteFrom: redirectUri ?? loopbackRedirect(port ?? defaultPort) };
 }
 
 /** The first of `options` that is set. */

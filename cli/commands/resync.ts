@@ -25,10 +25,9 @@ export const addResync = defineCommand(
     description:
       "Reads a partner account's feed again from a time, and continues from there: for when changes may have been missed.",
     more: `Each advert that the feed lists is fetched again (cause "resync"); one whose
-status was published already gets no event. If the service refuses TIME,
-nothing has changed. Ctrl-C stops after the current page, and the bridge
-continues from there. Where older changes are still unread, reading begins
-at those.
+status was published already gets no event. Where older changes are still
+unread, reading begins at those. If the service refuses TIME, nothing has
+changed. Ctrl-C stops after the current page; the bridge continues from there.
 
 Examples:
   advert-bridge resync main --since 2h --local .advert-bridge

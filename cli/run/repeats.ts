@@ -3,16 +3,14 @@ import type { Fields, Observer } from '../../shared/ports/observer.ts';
 /** Interval after which the same warning is logged again. */
 const repeatMs = 60_000;
 
-export interface RepeatOptions {
-  /** Whether a feed that cannot be read, or a token that cannot be refreshed, is logged at all. */
-  readonly accountFaults: boolean;
-  readonly now?: () => number;
-}
-
-/** Logs a warning that repeats with every request only once a minute, with the number of omitted repeats. */
+/**
+ * Logs a warning that repeats with every request only once a minute, with the number of omitted repeats.
+ *
+ * @param options.accountFaults whether a feed that cannot be read, or a token that cannot be refreshed, is logged at all
+ */
 export function withoutRepeats(
   observer: Observer,
-  { accountFaults, now = Date.now }: RepeatOptions,
+  { accountFaults, now = Date.now }: { readonly accountFaults: boolean; readonly now?: () => number },
 ): Observer {
   const logged = new Map<string, { readonly at: number; leftOut: number }>();
 
