@@ -81,7 +81,9 @@ export async function listenForCallback(
       return;
     }
     if (!refused) response.once('finish', () => shown.abort());
-    const page = refused ? { status: refused, ...refusals[refused] } : await result.promise;
+    const page = refused
+      ? { status: refused, title: 'This request is refused', text: refusals[refused] }
+      : await result.promise;
     response.writeHead(page.status, { ...pageHeaders, ...(refused === 405 && { allow: 'GET' }) });
     response.end(htmlOf(page));
   });
@@ -120,28 +122,16 @@ function isNavigation({ headers }: IncomingMessage): boolean {
   return (destination === undefined || destination === 'document') && purpose === undefined;
 }
 
-const nothingHere = {
-  title: 'There is nothing here',
-  text: 'Use the address that the command in the terminal printed.',
-};
-const stranger = {
-  title: 'This request is refused',
-  text: 'Only a browser that the partner service sends here gets an answer.',
-};
+const nothingHere = 'There is nothing here. Use the address that the command in the terminal printed.';
+const stranger = 'Only a browser that the partner service sends here gets an answer.';
 const refusals = {
-  400: {
-    title: 'This answer does not belong to this request',
-    text:
-      'Its state is missing or different: it may belong to an earlier attempt, or come from somebody else. Nothing was ' +
-      'changed. The command in the terminal still waits. Use the address that it printed.',
-  },
+  400:
+    'This answer does not belong to this request: its state is missing or different. It may belong to an earlier ' +
+    'attempt, or come from somebody else. Nothing was changed. The command in the terminal still waits.',
   403: stranger,
   404: nothingHere,
   405: nothingHere,
-  409: {
-    title: 'This request was answered already',
-    text: 'Each authorization counts once. The terminal shows its outcome.',
-  },
+  409: 'This request was answered already: each authorization counts once. The terminal shows its outcome.',
   421: stranger,
 } as const;
 

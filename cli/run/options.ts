@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { bridgeSettings, isLoopback } from '../../shared/contract/settings.ts';
-import { flag, number, option, optionalNumber, settingOptions } from '../shared/options.ts';
+import { flag, number, type OptionSpec, option, optionalNumber, settingOptions } from '../shared/options.ts';
 
 /** A webhook's URL, in the normal form of the URL standard, so that each webhook has only one name. */
 export const webhookUrl = v.pipe(
@@ -15,27 +15,20 @@ function isWebhook(text: string): boolean {
   return parsed.protocol === 'https:' || (parsed.protocol === 'http:' && isLoopback(parsed.hostname));
 }
 
+/** An option that may be given several times. */
+const several = <const S extends v.GenericSchema>(spec: OptionSpec<S>) => ({
+  ...spec,
+  schema: v.optional(v.array(spec.schema), []),
+  repeatable: true,
+});
+
 /** The settings of an embedded bridge, then the options of `run` alone. */
 export const runOptions = {
   ...settingOptions(bridgeSettings),
   concurrency: number('adverts fetched at the same time, 1–1000', 1, 1000, 10),
   advertTries: number('how often an advert is tried before its change is dead-lettered', 1, 100, 5),
-  webhook: {
-    ...option(
-      'URL',
-      'send each event there, signed, instead of to standard output',
-      v.optional(v.array(webhookUrl), []),
-    ),
-    repeatable: true,
-  },
-  webhookFile: {
-    ...option(
-      'FILE',
-      'the same, with the URL in FILE, as it may be a secret',
-      v.optional(v.array(v.string()), []),
-    ),
-    repeatable: true,
-  },
+  webhook: several(option('URL', 'send each event there, signed, instead of to standard output', webhookUrl)),
+  webhookFile: several(option('FILE', 'the same, with the URL in FILE, as it may be a secret', v.string())),
   webhookRetentionHours: number('how long events wait for a webhook that is down', 1, 24 * 90, 72),
   stdout: flag('with --webhook: events on standard output as well'),
   untilIdle: flag('end when every feed is up to date and the queue is empty'),

@@ -28,18 +28,13 @@ import { secretsOf, webhookIn } from './webhooks.ts';
 
 type RunOptions = Checked<typeof runOptions>;
 
-export interface EndedRun {
-  readonly needsPerson: boolean;
-  /** Stopped by a signal, or because the reader of standard output has ended. */
-  readonly stopped: boolean;
-}
-
 /**
  * Runs the embedded bridge of a folder until it is stopped or idle. Only one process runs a folder at a time.
  *
+ * @returns whether somebody must act, and whether a signal or the end of the reader of standard output stopped it
  * @throws {CommandError} with a message that says what to do
  */
-export function runBridge(io: Io, target: LocalTarget, options: RunOptions): Promise<EndedRun> {
+export function runBridge(io: Io, target: LocalTarget, options: RunOptions) {
   const broken = new AbortController();
   // Another process's lock ends by itself. A full disk or a damaged file does not, and ends the run.
   const onFault = (fault: { readonly code: string }) => fault.code !== 'state-in-use' && broken.abort(fault);
@@ -74,7 +69,7 @@ interface Opened {
   readonly broken: AbortSignal;
 }
 
-async function runLocked(io: Io, options: RunOptions, opened: Opened): Promise<EndedRun> {
+async function runLocked(io: Io, options: RunOptions, opened: Opened) {
   const { state, target, webhooks, broken } = opened;
   const { dryRun, untilIdle, verbose, jsonLogs, metrics } = options;
   const readerGone = new AbortController();

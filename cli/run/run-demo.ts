@@ -63,14 +63,13 @@ export async function runDemo(given: Io, changes: number | undefined, json: bool
 }
 
 async function connectTo({ url: baseUrl, application, users }: Sandbox, target: LocalTarget): Promise<void> {
-  const { clientId, clientSecret } = application;
-  const stored = { clientId, clientSecret: new Secret(clientSecret), baseUrl };
-  await withBridge(target, ({ functions }) => functions.storeApplication(stored), { create: true });
   const connect = async ({ functions }: Bridge) => {
+    const { clientId, clientSecret } = application;
+    await functions.storeApplication({ clientId, clientSecret: new Secret(clientSecret), baseUrl });
     for (const { name, refreshToken } of users)
       await functions.connect({ partnerAccount: name, refreshToken: new Secret(refreshToken) });
   };
-  await withBridge(target, connect, { settings });
+  await withBridge(target, connect, { create: true, settings });
 }
 
 const run = ({ io, target }: Demo) =>

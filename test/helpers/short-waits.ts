@@ -6,8 +6,3 @@ export function shortenWaits(factor: number): void {
   const { sleep } = systemClock;
   vi.spyOn(systemClock, 'sleep').mockImplementation((ms, signal) => sleep(ms / factor, signal));
 }
-
-/** Has the system clock go so far ahead of the machine's from now on, until the end of the test. */
-export function jumpAhead(ms: number): void {
-  vi.spyOn(systemClock, 'now').mockImplementation(() => Date.now() + ms);
-}
