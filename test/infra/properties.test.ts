@@ -31,6 +31,14 @@ const table: readonly (readonly [what: string, props: Props, wanted: Wanted])[] 
     {
       ...{ 'SNS::Topic TopicName': [], 'KMS::Key KeyPolicy': [], 'CloudWatch::Dashboard DashboardName': [] },
       'CloudWatch::Alarm AlarmActions': [undefined],
+      'Lambda::Function Runtime': ['nodejs24.x'],
+      'Lambda::Function Architectures': [['arm64']],
+      'Lambda::Function LoggingConfig.LogFormat': ['JSON'],
+      'Lambda::Function LoggingConfig.ApplicationLogLevel': ['INFO'],
+      'Lambda::Function ReservedConcurrentExecutions': [undefined],
+      // A trace costs five times what its event does (docs/decisions/0006-own-code.md).
+      'Lambda::Function TracingConfig': [undefined],
+      'Logs::LogGroup RetentionInDays': [30],
     },
   ],
   [

@@ -103,19 +103,6 @@ describe.each(names)('the %s function', (name) => {
       [settingsKey, ...wanted.map((key) => resourceKeys[key])].sort(),
     );
   });
-
-  it('runs on Node 24 and arm64, logs JSON for a month, and reserves and traces nothing', () => {
-    expect(Properties).toMatchObject({
-      Runtime: 'nodejs24.x',
-      Architectures: ['arm64'],
-      LoggingConfig: { LogFormat: 'JSON', ApplicationLogLevel: 'INFO' },
-    });
-    const { [Properties.LoggingConfig.LogGroup.Ref]: logGroup } = bridge.resources;
-    expect(logGroup?.Properties.RetentionInDays).toBe(30);
-    // A trace costs five times what its event does (docs/decisions/0006-own-code.md).
-    expect(Properties.TracingConfig).toBeUndefined();
-    expect(Properties.ReservedConcurrentExecutions).toBeUndefined();
-  });
 });
 
 it.each(['refreshToken', 'connect'] as const)('%s ends before its lock does', (name) => {

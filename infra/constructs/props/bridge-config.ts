@@ -10,7 +10,20 @@ import { resourceKeys, settingsKey } from '../../../shared/contract/environment.
 import { eventSource, namePrefixOf } from '../../../shared/contract/names.ts';
 import { functionSettings, schemasOf, stackSettings } from '../../../shared/contract/settings.ts';
 import type { AdvertBridgeProps } from './advert-bridge-props.ts';
-import { asLines, FaultsError, faultsByPlace, has, isObject, made, unknownIn, wholeFrom } from './faults.ts';
+import {
+  asLines,
+  type Fault,
+  FaultsError,
+  faultsByPlace,
+  givenOf,
+  has,
+  isKnown,
+  isObject,
+  made,
+  otherRegion,
+  unknownIn,
+  wholeFrom,
+} from './faults.ts';
 
 /** Thrown for properties with which the bridge could not work. */
 export class AdvertBridgeError extends FaultsError {
@@ -97,29 +110,19 @@ export function checkedConfig(scope: Construct, props: AdvertBridgeProps): Bridg
   return config;
 }
 
-type Fault = readonly [property: string, expected: string];
-
 function busFaults(scope: Construct, { bus, ...props }: Partial<AdvertBridgeProps>): Fault[] {
   if (!bus) return [];
-  const faults: Fault[] = (['busName', 'subscriberAccounts', 'organizationId'] as const)
-    .filter((name) => props[name] !== undefined)
-    .map((name) => [name, 'expected no bus with it: the owner of the bus decides that']);
+  const alone = 'expected no bus with it: the owner of the bus decides that';
+  const faults = givenOf(props, ['busName', 'subscriberAccounts', 'organizationId'], alone);
   if (bus.eventBusName === 'default') faults.push(['bus', 'expected another one than the default bus']);
-  const { region } = Stack.of(scope);
-  const isElsewhere = [region, bus.env?.region].every((one) => one && !Token.isUnresolved(one));
-  if (isElsewhere && bus.env.region !== region) {
-    faults.push(['bus', `expected a bus in ${region}, the region of the stack`]);
-  }
+  if (otherRegion(scope, bus) !== undefined)
+    faults.push(['bus', `expected a bus in ${Stack.of(scope).region}, the region of the stack`]);
   return faults;
 }
 
 function networkFaults({ vpc, vpcSubnets, securityGroups }: Partial<AdvertBridgeProps>): Fault[] {
-  if (vpc === undefined) {
-    const alone = 'expected a vpc with it';
-    return Object.entries({ vpcSubnets, securityGroups })
-      .filter(([, value]) => value !== undefined)
-      .map(([name]) => [name, alone]);
-  }
+  const others = { vpcSubnets, securityGroups };
+  if (!vpc) return givenOf(others, ['vpcSubnets', 'securityGroups'], 'expected a vpc with it');
   // Without such a subnet, CDK would choose one from which nothing outside can be reached.
   if (vpcSubnets !== undefined || vpc.privateSubnets?.length !== 0) return [];
   return [['vpc', 'expected one with a private subnet with egress: the partner service is on the internet']];
@@ -148,7 +151,7 @@ function collisions(scope: Construct, { name, busName, bus }: BridgeConfig): Fau
 /** AWS account and region. For a stack without them, the stage, because another stage may be deployed elsewhere. */
 function placeOf(scope: Construct): string {
   const { account, region } = Stack.of(scope);
-  if (!Token.isUnresolved(account) && !Token.isUnresolved(region)) return `${account}/${region}`;
+  if (isKnown(account) && isKnown(region)) return `${account}/${region}`;
   return `stage ${Stage.of(scope)?.node.path}`;
 }
 
@@ -171,7 +174,7 @@ export const environmentOf = (config: BridgeConfig): Record<string, string> => (
 });
 
 /** CloudFormation would report them only after other resources were created. */
-function environmentFaults(config: BridgeConfig): [setting: string, expected: string][] {
+function environmentFaults(config: BridgeConfig): Fault[] {
   const most = maxBytes - resourceBytes;
   const bytes = Buffer.byteLength(JSON.stringify(environmentOf(config)));
   if (bytes <= most) return [];

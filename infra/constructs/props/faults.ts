@@ -1,3 +1,5 @@
+import { type IResource, Stack, Token } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
 import * as v from 'valibot';
 import { didYouMean, flawsOf } from '../../../shared/contract/checks.ts';
 
@@ -20,13 +22,30 @@ export function faultsByPlace(issues: readonly v.BaseIssue<unknown>[] = []): Map
   return faults;
 }
 
-export const asLines = (faults: ReadonlyMap<string, string>): string[] =>
+export type Fault = readonly [property: string, expected: string];
+
+export const asLines = (faults: Iterable<Fault>): string[] =>
   [...faults].map(([place, expected]) => `${place}: ${expected}`);
 
-export const unknownIn = (given: object, known: readonly string[]): [property: string, fault: string][] =>
+export const unknownIn = (given: object, known: readonly string[]): Fault[] =>
   Object.keys(given)
     .filter((name) => !known.includes(name))
     .map((name) => [name, `there is no such property${didYouMean(name, known)}`]);
+
+/** A fault for each of these properties that is given. */
+export const givenOf = <P extends object>(
+  props: P,
+  names: readonly (keyof P & string)[],
+  expected: string,
+): Fault[] => names.filter((name) => props[name] !== undefined).map((name) => [name, expected]);
+
+export const isKnown = (value: string): boolean => !Token.isUnresolved(value);
+
+/** The region of a resource that is known to be in another one than the stack. */
+export function otherRegion(scope: Construct, { env }: IResource): string | undefined {
+  const [here, there] = [Stack.of(scope).region, env?.region];
+  return there && isKnown(here) && isKnown(there) && here !== there ? there : undefined;
+}
 
 export const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 export const has = (value: unknown, property: string): boolean => isObject(value) && property in value;

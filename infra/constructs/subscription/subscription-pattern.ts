@@ -1,5 +1,6 @@
 import type { AdvertEvent } from '../../../shared/contract/events.ts';
 import { detailTypes, eventSource } from '../../../shared/contract/names.ts';
+import type { Fault } from '../props/faults.ts';
 
 /** Type of an event: `AdvertStatusChanged`, `AdvertUnavailable` and so on, as in docs/subscribe/events.md. */
 export type DetailType = (typeof detailTypes)[keyof typeof detailTypes];
@@ -76,25 +77,20 @@ function patternFor(type: DetailType, filter: AdvertFilter): Omit<SubscriptionPa
 
 const unique = <T>(values: readonly T[] = []): readonly T[] => [...new Set(values)];
 
-/** The parts of a filter that can never match, each as `<list>: <expected value>`. */
-export function contradictionsOf(filter: AdvertFilter): string[] {
+/** The parts of a filter that can never match. */
+export function contradictionsOf(filter: AdvertFilter): Fault[] {
   const types = detailTypesOf(filter);
-  const faults: string[] = [];
-  for (const field of ['statuses', 'advertIds'] as const) {
+  const faults = (['statuses', 'advertIds'] as const).flatMap((field): Fault[] => {
     const typesWithIt: readonly DetailType[] = having[field];
-    if (filter[field] === undefined || types.some((type) => typesWithIt.includes(type))) continue;
-    faults.push(
-      `${field}: none of the detail types listed has one: expected ${typesWithIt.join(' or ')} among them, or no ${field}`,
-    );
-  }
-  for (const pattern of faults.length > 0 ? [] : patternsOf(filter)) {
-    const { length } = JSON.stringify(pattern);
-    if (length <= maxPatternLength) continue;
-    faults.push(
-      `${longestList(filter)}: expected an event pattern of at most ${maxPatternLength} characters, this one has ${length}: spread the values over several subscriptions with one target`,
-    );
-  }
-  return [...new Set(faults)];
+    if (filter[field] === undefined || types.some((type) => typesWithIt.includes(type))) return [];
+    const expected = `expected ${typesWithIt.join(' or ')} among them, or no ${field}`;
+    return [[field, `none of the detail types listed has one: ${expected}`]];
+  });
+  if (faults.length > 0) return faults;
+  const length = Math.max(...patternsOf(filter).map((pattern) => JSON.stringify(pattern).length));
+  if (length <= maxPatternLength) return [];
+  const most = `expected an event pattern of at most ${maxPatternLength} characters, this one has ${length}`;
+  return [[longestList(filter), `${most}: spread the values over several subscriptions with one target`]];
 }
 
 function longestList({ partnerAccounts = [], statuses = [], advertIds = [] }: AdvertFilter): string {

@@ -1,4 +1,4 @@
-import { type Duration, type IResource, Stack, Token } from 'aws-cdk-lib';
+import { type Duration, Stack } from 'aws-cdk-lib';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import type { IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
@@ -9,11 +9,15 @@ import { advertId, didYouMean, partnerAccountName, status } from '../../../share
 import { detailTypes } from '../../../shared/contract/names.ts';
 import {
   asLines,
+  type Fault,
   FaultsError,
   faultsByPlace,
+  givenOf,
   has,
+  isKnown,
   isObject,
   made,
+  otherRegion,
   unknownIn,
   wholeFrom,
 } from '../props/faults.ts';
@@ -73,7 +77,6 @@ export class SubscriptionError extends FaultsError {
 export const isQueue = (value: unknown): value is IQueue => has(value, 'queueArn');
 export const arnOf = (target: SubscriptionTarget): string =>
   isQueue(target) ? target.queueArn : target.functionArn;
-const isKnown = (value: string): boolean => !Token.isUnresolved(value);
 
 export function isElsewhere(scope: Construct, target: SubscriptionTarget): boolean {
   const [here, there] = [Stack.of(scope).account, target.env.account];
@@ -156,7 +159,7 @@ export function checkProps(scope: Construct, given: AdvertSubscriptionProps | un
   const props = given ?? ({} as AdvertSubscriptionProps);
   const { issues } = v.safeParse(v.object(entries), props);
   const wrong = faultsByPlace(issues);
-  const faults = asLines(new Map([...wrong, ...unknownIn(props, Object.keys(entries))]));
+  const faults: Fault[] = [...wrong, ...unknownIn(props, Object.keys(entries))];
   // A property with a wrong type cannot be compared with the others.
   const isFine = (...names: string[]) =>
     ![...wrong.keys()].some((path) => names.includes(path.split('.')[0] ?? ''));
@@ -167,71 +170,50 @@ export function checkProps(scope: Construct, given: AdvertSubscriptionProps | un
   if (isFine('target')) faults.push(...targetFaults(scope, props));
   if (isFine('consumer', 'visibilityTimeout')) faults.push(...consumerFaults(props));
   if (faults.length > 0)
-    throw new SubscriptionError(`The subscription ${scope.node.path} has faults.`, faults);
+    throw new SubscriptionError(`The subscription ${scope.node.path} has faults.`, asLines(faults));
 }
 
-function busFaults(scope: Construct, { bus, bridgeAccount, ...props }: AdvertSubscriptionProps): string[] {
+function busFaults(scope: Construct, { bus, bridgeAccount, ...props }: AdvertSubscriptionProps): Fault[] {
   if (!bus) {
     const none =
-      "bus: expected the bridge's bus, EventBus.fromEventBusName(…), or bridgeAccount for a bridge of another";
-    if (bridgeAccount === undefined) return [`${none} AWS account`];
+      "expected the bridge's bus, EventBus.fromEventBusName(…), or bridgeAccount for a bridge of another";
+    if (bridgeAccount === undefined) return [['bus', `${none} AWS account`]];
     const why = "expected none with bridgeAccount: the rule is in the bridge's account";
     return givenOf(props, ['target', 'partnerAccounts', 'statuses', 'advertIds', 'detailTypes'], why);
   }
-  if (bridgeAccount !== undefined) return ['bridgeAccount: expected no bus with it'];
+  if (bridgeAccount !== undefined) return [['bridgeAccount', 'expected no bus with it']];
   if (bus.eventBusName === 'default')
-    return ["bus: expected the bridge's bus: it never publishes on a default bus"];
+    return [['bus', "expected the bridge's bus: it never publishes on a default bus"]];
   const other = otherRegion(scope, bus);
-  if (other !== undefined) {
-    return [
-      `bus: expected a stack in ${other}, the region of the bus: a rule must be in the region of its bus`,
-    ];
-  }
+  if (other !== undefined)
+    return [['bus', `expected a stack in ${other}, the region of the bus: a rule must be in the same`]];
   const { account } = Stack.of(scope);
   const owner = bus.env.account;
   if (account === owner || !isKnown(account) || !isKnown(owner)) return [];
-  return [
-    `bus: expected a bus of AWS account ${account}: a rule of this account on a bus of ${owner} could only send to another bus. Use bridgeAccount: '${owner}'`,
-  ];
+  const why = `a rule of this account on a bus of ${owner} could only send to another bus`;
+  return [['bus', `expected a bus of AWS account ${account}: ${why}. Use bridgeAccount: '${owner}'`]];
 }
 
-function targetFaults(scope: Construct, { target, ...props }: AdvertSubscriptionProps): string[] {
+function targetFaults(scope: Construct, { target, ...props }: AdvertSubscriptionProps): Fault[] {
   if (target === undefined) return [];
   const own = 'expected no target with it: it is for the queue that the subscription creates';
   const faults = givenOf(props, ['consumer', 'visibilityTimeout', 'maxReceiveCount'], own);
-  if (isQueue(target) && target.fifo) {
-    faults.push(
-      'target: expected a standard queue: EventBridge keeps no order, and sends to FIFO as one group',
-    );
-  }
+  const standard = 'expected a standard queue: EventBridge keeps no order, and sends to FIFO as one group';
+  if (isQueue(target) && target.fifo) faults.push(['target', standard]);
   if (otherRegion(scope, target) !== undefined)
-    faults.push(`target: expected one in ${Stack.of(scope).region}, the region of the stack`);
+    faults.push(['target', `expected one in ${Stack.of(scope).region}, the region of the stack`]);
   return faults;
 }
 
-const givenOf = <P extends object>(
-  props: P,
-  names: readonly (keyof P & string)[],
-  expected: string,
-): string[] => names.filter((name) => props[name] !== undefined).map((name) => `${name}: ${expected}`);
-
-/** The region of a resource that is known to be in another one than the stack. */
-function otherRegion(scope: Construct, { env: { region: there } }: IResource): string | undefined {
-  const { region: here } = Stack.of(scope);
-  return isKnown(here) && isKnown(there) && here !== there ? there : undefined;
-}
-
-function consumerFaults({ consumer, positions, visibilityTimeout }: AdvertSubscriptionProps): string[] {
-  if (!consumer) return positions ? ['positions: expected a consumer with them'] : [];
+function consumerFaults({ consumer, positions, visibilityTimeout }: AdvertSubscriptionProps): Fault[] {
+  if (!consumer) return positions ? [['positions', 'expected a consumer with them']] : [];
   const other = subscriptionOf(consumer);
   if (other !== undefined) {
-    return [
-      `consumer: expected a function of its own: ${other} has set the environment of this one. Create a second function with the same code`,
-    ];
+    const why = `${other} has set the environment of this one. Create a second function with the same code`;
+    return [['consumer', `expected a function of its own: ${why}`]];
   }
   const seconds = consumer.timeout?.toSeconds() ?? 0;
   if ((visibilityTimeout?.toSeconds() ?? seconds) >= seconds) return [];
-  return [
-    `visibilityTimeout: expected at least ${seconds} seconds, the timeout of the consumer: otherwise a message is delivered again while it is being handled`,
-  ];
+  const why = 'otherwise a message is delivered again while it is being handled';
+  return [['visibilityTimeout', `expected at least ${seconds} seconds, the timeout of the consumer: ${why}`]];
 }
