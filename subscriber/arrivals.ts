@@ -19,25 +19,16 @@ export interface Refusal {
   readonly messageId: string | undefined;
 }
 
-/** The contents of a Lambda function's input, sorted. */
-export interface Arrivals {
-  /** Number of records. */
-  readonly count: number;
-  readonly refusals: readonly Refusal[];
-  /** The events, grouped by advert. */
-  readonly adverts: readonly (readonly Arrival<AdvertEvent>[])[];
-  readonly authorizations: readonly Arrival<AuthorizationEvent>[];
-}
-
 const batch = v.object({
   Records: v.array(v.looseObject({ body: v.fallback(v.string(), ''), messageId: v.optional(v.string()) })),
 });
 
 /**
- * Reads a batch of SQS records, or a single event if the function itself is the target of a rule. A record that is not
- * an event does not affect the others.
+ * Reads a batch of SQS records, or a single event if the function itself is the target of a rule.
+ *
+ * @returns the number of records; those that are not events; the events, grouped by advert
  */
-export function arrivalsIn(input: unknown): Arrivals {
+export function arrivalsIn(input: unknown) {
   const records = v.safeParse(batch, input);
   const messages = records.success
     ? records.output.Records.map(({ body, messageId }) => ({ body, messageId, read: () => parseBody(body) }))

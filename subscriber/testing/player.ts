@@ -23,8 +23,6 @@ export interface PlayerOptions {
   readonly seed: number;
   /** Share of the events that are delivered twice, 0 to 1; default 0.2. */
   readonly duplicates?: number;
-  /** By how many places an event may arrive too early or too late. 0 keeps the order; default: no limit. */
-  readonly disorder?: number;
   /** Maximum number of events in one delivery. Default 10, like a Lambda function's default batch size for a queue. */
   readonly batchSize?: number;
 }
@@ -38,18 +36,13 @@ export function playEvents<E extends AdvertEvent>(events: readonly E[], options:
   checkOptions('playEvents', options, {
     seed: v.pipe(v.number('expected a whole number'), v.safeInteger('expected a whole number')),
     duplicates: v.optional(v.pipe(v.number(share), v.minValue(0, share), v.maxValue(1, share))),
-    disorder: v.optional(
-      v.pipe(v.number('expected a number from 0'), v.minValue(0, 'expected a number from 0')),
-    ),
     batchSize: optionalNumberFrom(1),
   });
-  const { seed, duplicates = 0.2, disorder = Number.POSITIVE_INFINITY, batchSize = 10 } = options;
+  const { seed, duplicates = 0.2, batchSize = 10 } = options;
   const random = seededRandom(seed);
   const copies = events.flatMap((event) => (random() < duplicates ? [event, event] : [event]));
-  const reach = Math.min(disorder, copies.length);
   const delivered = copies
-    // The copy at place n gets a place in [n, n + reach], so that none overtakes more than `reach` others.
-    .map((event, place) => ({ event, place: place + random() * reach }))
+    .map((event, place) => ({ event, place: place + random() * copies.length }))
     .sort((a, b) => a.place - b.place)
     .map(({ event }) => event);
   const batches: E[][] = [];

@@ -1,6 +1,7 @@
 """A Lambda handler for events from an SQS queue."""
 
 import difflib
+import functools
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -33,7 +34,7 @@ def advert_event_handler(
         near = difflib.get_close_matches(wrong[0], DETAIL_TYPES, 1) if wrong else []
         hint = f", not {wrong[0]}{f': did you mean {near[0]}?' if near else ''}" if wrong else ""
         raise ValueError(f"on: expected functions for {', '.join(DETAIL_TYPES)}{hint}")
-    warn_once = _once()
+    warn_once = functools.lru_cache(maxsize=None)(logger.warning)
     origins: dict[str, str] = {}
 
     def apply(event: AdvertEvent | AuthorizationEvent) -> None:
@@ -41,12 +42,12 @@ def advert_event_handler(
         if event.raw.get("account") and origins.setdefault(event.bridge, origin) != origin:
             first = origins[event.bridge]
             text = "events of two bridges named %s arrive, from %r and %r: their positions are not kept apart"
-            warn_once(event.bridge, text, event.bridge, first, origin)
+            warn_once(text, event.bridge, first, origin)
         if function := on.get(event.detail_type):
             function(event)
         else:
             text = "%s events arrive, and there is no function for them in `on`: they count as applied"
-            warn_once(event.detail_type, text, event.detail_type)
+            warn_once(text, event.detail_type)
 
     def handle(batch: Mapping[str, Any], context: Any) -> BatchAnswer:
         lease_seconds = context.get_remaining_time_in_millis() / 1000 + 5 if context else 15 * 60
@@ -81,15 +82,3 @@ def advert_event_handler(
         return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in errors]}
 
     return handle
-
-
-def _once() -> Callable[..., None]:
-    """Returns a function that logs a warning for each key once."""
-    logged: set[str] = set()
-
-    def warn(key: str, text: str, *values: object) -> None:
-        if key not in logged:
-            logged.add(key)
-            logger.warning(text, *values)
-
-    return warn
