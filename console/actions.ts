@@ -5,10 +5,11 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import * as v from 'valibot';
+import type { Bridge } from '../operations/bridge.ts';
 import { partnerAccountName } from '../shared/contract/checks.ts';
 import { type Clock, toInstant } from '../shared/domain/clock.ts';
 import { printableLine, quoted } from '../shared/domain/text.ts';
-import type { Breaks } from './breaks.ts';
+import type { ConsoleOptions } from './options.ts';
 import type { Action } from './snapshot.ts';
 
 const name = v.optional(partnerAccountName);
@@ -43,26 +44,17 @@ const shownActions = 10;
 const denialBegins = 'AWS denies it';
 const maxSaid = 500;
 
-export interface ActionsOptions {
-  /** Runs the command line: the program with its arguments up to the command. */
-  readonly program: readonly [string, ...string[]];
-  /** The arguments that name the bridge. */
-  readonly place: readonly string[];
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly clock: Pick<Clock, 'now'>;
-  /** Only in the demo. */
-  readonly breaks?: Breaks | undefined;
-  readonly who: () => Promise<string>;
-  /** Logs what was done, and by whom. */
-  readonly log: (line: string) => void;
-  /** Called whenever the list of actions has changed, with what AWS denied the caller to do. */
-  readonly onChange: (actions: readonly Action[], denied: readonly string[]) => void;
-}
+export type ActionsOptions = Pick<ConsoleOptions, 'program' | 'place' | 'env' | 'breaks' | 'say'> & {
+  readonly bridge: Pick<Bridge, 'who'> & { readonly clock: Pick<Clock, 'now'> };
+};
 
 type Ended = Pick<Action, 'state' | 'says'>;
 
-export function createActions(options: ActionsOptions) {
-  const { program, place, env, clock, breaks, who, log, onChange } = options;
+/** @param onChange called whenever the list of actions has changed, with what AWS denied the caller to do */
+export function createActions(
+  { program, place, env, breaks, say, bridge: { clock, who } }: ActionsOptions,
+  onChange: (actions: readonly Action[], denied: readonly string[]) => void,
+) {
   let actions: readonly Action[] = [];
   let latest = 0;
   const denied = new Set<string>();
@@ -103,7 +95,7 @@ export function createActions(options: ActionsOptions) {
     if (state === 'failed' && says.includes(denialBegins)) denied.add(wanted.action);
     if (state === 'done') denied.delete(wanted.action);
     change({ ...begun, state, says });
-    log(`${begun.who}: ${begun.command}: ${state}${says === '' ? '' : `: ${says}`}`);
+    say(`${begun.who}: ${begun.command}: ${state}${says === '' ? '' : `: ${says}`}`);
   }
 
   async function toggle(what: string): Promise<Ended> {
@@ -153,7 +145,7 @@ export function createActions(options: ActionsOptions) {
         says: '',
       };
       change(begun);
-      log(`${begun.who}: ${begun.command}`);
+      say(`${begun.who}: ${begun.command}`);
       const work: Promise<void> = perform(wanted, begun).finally(() => running.delete(work));
       running.add(work);
       return { id: begun.id };

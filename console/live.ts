@@ -8,8 +8,8 @@ import { readStatus } from '../operations/status.ts';
 import { advertIdPattern, partnerAccountName } from '../shared/contract/checks.ts';
 import type { Envelope } from '../shared/contract/events.ts';
 import { isYoung } from '../shared/domain/clock.ts';
-import type { Breaks } from './breaks.ts';
 import { createHalfHour } from './half-hour.ts';
+import type { ConsoleOptions } from './options.ts';
 import type {
   Action,
   ShownEvent,
@@ -19,17 +19,6 @@ import type {
   Snapshot,
   Work,
 } from './snapshot.ts';
-
-export interface LiveOptions {
-  readonly bridge: Bridge;
-  readonly shown: Snapshot['bridge'];
-  /** A command of this program for this bridge. */
-  readonly command: (words: string) => string;
-  /** Says on standard error what the page cannot show. */
-  readonly say: (text: string) => void;
-  /** Only in the demo. */
-  readonly breaks?: Breaks | undefined;
-}
 
 export type Push = (event: 'snapshot' | 'events' | 'plots' | 'heartbeat', data: unknown) => void;
 
@@ -52,7 +41,7 @@ const lettersQuery = v.strictObject({ filter: v.optional(v.pipe(v.string(), v.ma
 
 export type Live = ReturnType<typeof createLive>;
 
-export function createLive({ bridge, shown, command, say, breaks }: LiveOptions) {
+export function createLive({ bridge, command, say, breaks }: ConsoleOptions, shown: Snapshot['bridge']) {
   const { clock } = bridge;
   const pushes = new Set<Push>();
   const events: ShownEvent[] = [];
@@ -165,7 +154,7 @@ export function createLive({ bridge, shown, command, say, breaks }: LiveOptions)
     },
 
     /** @throws {v.ValiError} for another query */
-    async deadLetters(query: unknown): Promise<ShownLetters & { readonly ids: readonly string[] }> {
+    async deadLetters(query: unknown): Promise<ShownLetters> {
       const { filter } = v.parse(lettersQuery, query);
       const words = filter.toLowerCase().split(/\s+/);
       const matching = letters.filter((letter) => {

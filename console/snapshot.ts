@@ -1,7 +1,7 @@
 /** What the server tells the page: plain JSON, so that the page needs nothing of the bridge but these types. */
 import type { Finding } from '../operations/findings.ts';
 import type { Status as Facts } from '../operations/status.ts';
-import type { Break } from './breaks.ts';
+import type { Break } from './options.ts';
 
 export type { Break, Facts, Finding };
 
@@ -102,6 +102,7 @@ export interface ShownLetters {
   readonly matching: number;
   readonly total: number;
   readonly letters: readonly ShownLetter[];
+  readonly ids: readonly string[];
 }
 
 /** What a page has received so far. */

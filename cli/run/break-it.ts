@@ -1,4 +1,4 @@
-import type { Breaks } from '../../console/breaks.ts';
+import type { Breaks } from '../../console/options.ts';
 import type { Sandbox } from '../../sandbox/server.ts';
 import { quoted } from '../../shared/domain/text.ts';
 

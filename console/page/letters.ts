@@ -10,7 +10,7 @@ import { readLetters } from './server.ts';
 /** The dead letters: found by a filter, chosen one by one or all that match, redriven or dropped. */
 export function DeadLetters({ snapshot, ask }: { snapshot: Snapshot; ask: Ask }) {
   const [filter, setFilter] = useState('');
-  const [found, setFound] = useState<ShownLetters & { readonly ids: readonly string[] }>();
+  const [found, setFound] = useState<ShownLetters>();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const total = snapshot.facts?.queue.deadLetters ?? 0;
   const { isReadOnly, place } = snapshot.bridge;

@@ -46,7 +46,7 @@ export function listen(onChange: (received: Received) => void): void {
 export const readHistory = (account: string, advert: string): Promise<ShownHistory> =>
   get(`/history?${new URLSearchParams({ account, advert })}`);
 
-export const readLetters = (filter: string): Promise<ShownLetters & { readonly ids: readonly string[] }> =>
+export const readLetters = (filter: string): Promise<ShownLetters> =>
   get(`/dead-letters?${new URLSearchParams({ filter })}`);
 
 async function get<T>(path: string): Promise<T> {

@@ -12,19 +12,20 @@ function started(script = echo) {
   const ended = new EventTarget();
   const latest = new Map<number, Action>();
   let denials: readonly string[] = [];
-  const actions = createActions({
-    program: [process.execPath, '-e', script, '--'],
-    place: ['--local', '/srv/bridge'],
-    env: {},
-    clock: { now: () => 0 },
-    who: async () => 'eva',
-    log: (line) => log.push(line),
-    onChange: (list, denied) => {
+  const actions = createActions(
+    {
+      program: [process.execPath, '-e', script, '--'],
+      place: ['--local', '/srv/bridge'],
+      env: {},
+      bridge: { clock: { now: () => 0 }, who: async () => 'eva' },
+      say: (line) => log.push(line),
+    },
+    (list, denied) => {
       denials = denied;
       for (const action of list) latest.set(action.id, action);
       if (list.every(({ state }) => state !== 'running')) ended.dispatchEvent(new Event('ended'));
     },
-  });
+  );
   close = actions.close;
   return { actions, log, latest, ended, denials: () => denials };
 }
