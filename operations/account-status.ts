@@ -112,10 +112,7 @@ const isOutdated = ({ faultKind, lastPolled = 0 }: FeedState, account: PartnerAc
     tokenFaults.includes(faultKind ?? '') &&
     account.token.usedAt >= lastPolled);
 
-/**
- * What a person has to handle, the most urgent first. A disconnected account needs nothing: it was disconnected on
- * purpose.
- */
+/** What a person has to handle, the most urgent first; nothing for an account that was disconnected on purpose. */
 function attentionOf(
   account: PartnerAccount,
   { state, lagSeconds }: Pick<AccountStatus, 'state' | 'lagSeconds'>,

@@ -20,18 +20,12 @@ export const applicationWords = (kind: 'local' | 'stack'): string =>
 /** The words of the command that sends a user through the consent page again. */
 export const connectWords = (name: string): string => `connect ${name} --open`;
 
-/**
- * Makes what is missing of a stack again; with the settings that the stack has. A plain deployment does not notice
- * resources that were deleted or changed by hand.
- */
+/** A plain deployment does not notice resources that were deleted or changed by hand. */
 export const makeAgainCommand = 'npx cdk deploy --revert-drift';
 
 const maxNames = 20;
 
-/**
- * The error for an unknown NAME. Its message does not repeat the name, which may be a secret given in the wrong
- * place.
- */
+/** Does not repeat the unknown NAME, which may be a secret given in the wrong place. */
 export function unknownAccount(known: readonly { readonly name: string }[]): UsageError {
   if (known.length === 0) return new UsageError('no such partner account: none is connected');
   const more = known.length > maxNames ? ` and ${known.length - maxNames} more` : '';

@@ -42,10 +42,7 @@ export async function readStackOutputs(
   );
 }
 
-/**
- * Every bridge of the AWS account and region by what `--stack` takes, found through the outputs of the stacks; undefined
- * if AWS does not show them.
- */
+/** Every bridge of the AWS account and region by what `--stack` takes; undefined if AWS does not show them. */
 async function bridgesThere(client: CloudFormationClient): Promise<string[] | undefined> {
   try {
     const stacks = await allPages(paginateDescribeStacks({ client }, {}), ({ Stacks }) => Stacks);
@@ -61,10 +58,7 @@ async function bridgesThere(client: CloudFormationClient): Promise<string[] | un
   }
 }
 
-/**
- * If the stack contains more than the bridge, its outputs begin with the bridge's construct path:
- * infra/advert-bridge.ts.
- */
+/** In a stack with more than one bridge, outputs begin with the bridge's construct path (infra/advert-bridge.ts). */
 function bridgesIn({ Outputs = [] }: Stack): StackOutputs[] {
   const values = new Map(Outputs.map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]));
   return [...values.keys()].flatMap((key = '') => {

@@ -1,7 +1,4 @@
-/**
- * The state of AWS resources around the bridge of a stack: its schedules, its event source mapping, its alarms and the
- * rules on its bus.
- */
+/** The state of AWS resources around the bridge of a stack. */
 import {
   GetMetricDataCommand,
   type Metric,
@@ -21,10 +18,7 @@ import type { StackOutputs } from './stack-outputs.ts';
 export interface StackState {
   /** `enabled`, or what differs: `drain disabled`, `unknown`. */
   readonly schedule: string;
-  /**
-   * State of fan-out's event source mapping: `enabled`, `disabled`, `missing`, `unknown`, or while it changes
-   * `enabling` and similar.
-   */
+  /** State of fan-out's event source mapping: `missing`, `unknown`, or that of AWS in lower case. */
   readonly mapping: string;
   /** What is wrong with the two above, and with the tables. */
   readonly resourceFaults: readonly ResourceFault[];
@@ -32,9 +26,7 @@ export interface StackState {
   readonly alarms: readonly RaisedAlarm[] | null;
   /** The rules on the bus, by which teams get the events; null if they cannot be read. */
   readonly rules: readonly ShownRule[] | null;
-  /**
-   * Age of the oldest message in the queue, SQS's last measurement of the last ten minutes; null if there is none.
-   */
+  /** SQS's last measurement of the last ten minutes; null if there is none. */
   readonly oldestMessageSeconds: number | null;
   /** What could not be read, and why. */
   readonly unseen: readonly string[];

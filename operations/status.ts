@@ -128,10 +128,7 @@ export interface ShownWebhook {
   readonly lastAnswer: string | null;
 }
 
-/**
- * As printed by `status --json`; times are ISO 8601 in UTC, or null. The state of AWS resources is present only for a
- * stack.
- */
+/** As printed by `status --json`; times are ISO 8601 in UTC, or null. Only a stack has the state of AWS resources. */
 export interface Status extends ShownStack {
   readonly partnerAccounts: readonly AccountStatus[];
   readonly queue: { readonly waiting: number; readonly deadLetters: number };

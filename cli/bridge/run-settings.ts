@@ -6,11 +6,7 @@ import type { EmbeddedState } from '../../shared/sqlite/state.ts';
 /** Name of the latest `run`'s settings in the stored settings. */
 const name = 'published-events';
 
-/**
- * The settings that decide what is published, and how requests are sent to the partner service.
- * Other commands use the same values: for example, a refresh with another `requiredScope` would stop its partner
- * account. An earlier version stored only some of them.
- */
+/** Those that other commands must share: a refresh with another `requiredScope` would stop its partner account. */
 const runSettings = v.pick(bridgeSettingsSchema, [
   ...(['publishStatuses', 'publishPartnerAccounts'] as const),
   ...(['requiredScope', 'acceptLanguage', 'overlapSeconds'] as const),

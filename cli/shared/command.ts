@@ -9,10 +9,7 @@ import { type LocalTarget, localTarget, type Target, targetOf } from './target.t
 /** Adds a command to the program; `end` receives the exit code when the command has ended. */
 export type AddCommand = (program: Command, io: Io, end: (exitCode: ExitCode) => void) => Command;
 
-/**
- * Which bridge a command is for: `any` takes --local or --stack; `localOnly` needs --local, and gives the reason if it
- * is missing; `none` does not use a bridge.
- */
+/** Which bridge a command is for: with --local or --stack, with --local (for a reason that is given), or none. */
 type Where = 'any' | 'none' | { readonly localOnly: string };
 type TargetFor<W extends Where> = W extends 'any' ? Target : W extends 'none' ? undefined : LocalTarget;
 

@@ -1,7 +1,4 @@
-/**
- * Explains errors of AWS, or of the network on the way to AWS. Errors are recognized by name, so that no module of the
- * SDK is loaded for this.
- */
+/** Explains errors of AWS, or of the network on the way there, by their names: no module of the SDK is loaded. */
 
 interface AwsError {
   readonly name: string;

@@ -106,6 +106,5 @@ const baseUrlAdvice = ({ target }: Place): string =>
     ? `Is the base URL right? Set it with \`${commandFor(target, 'application --base-url URL …')}\``
     : 'Is the base URL right? It is the setting partnerBaseUrl of the stack';
 
-function waitOf({ retryAfterMs = 0 }: BridgeFault): string {
-  return retryAfterMs > 0 ? `try again in ${Math.ceil(retryAfterMs / 1000)} s` : 'try again in a while';
-}
+const waitOf = ({ retryAfterMs = 0 }: BridgeFault): string =>
+  retryAfterMs > 0 ? `try again in ${Math.ceil(retryAfterMs / 1000)} s` : 'try again in a while';

@@ -17,25 +17,20 @@ export interface Io {
   untilStopped(): AbortSignal;
 }
 
-/**
- * Prints one or several lines on standard error. Characters that a terminal does not show (control characters, bidi,
- * zero width) are written as `\uXXXX`, wherever they come from.
- */
-export function say({ stderr }: Pick<Io, 'stderr'>, text: string): void {
-  stderr.write(`${printableLines(text)}\n`);
+/** Writes text without adding a line break; characters that a terminal does not show become `\uXXXX`. */
+export function print(output: Writable, text: string): void {
+  output.write(printableLines(text));
 }
+
+/** Prints one or several lines on standard error. */
+export const say = ({ stderr }: Pick<Io, 'stderr'>, text: string): void => print(stderr, `${text}\n`);
+
+/** Prints a command's result on standard output, for a person or a pipe. */
+export const show = ({ stdout }: Pick<Io, 'stdout'>, text: string): void => print(stdout, `${text}\n`);
 
 /** Writes a result as one line of JSON; unprintable characters in it as `\uXXXX`, which is the same value. */
 export function give({ stdout }: Pick<Io, 'stdout'>, data: unknown): void {
   stdout.write(`${printableJson(JSON.stringify(data))}\n`);
-}
-
-/**
- * Writes a command's result as text on standard output, for a person or a pipe. Unprintable characters are written as
- * `\uXXXX`.
- */
-export function show({ stdout }: Pick<Io, 'stdout'>, text: string): void {
-  stdout.write(`${printableLines(text)}\n`);
 }
 
 /** Writes lines of data, and waits for a slower reader. Ends early when `signal` is aborted. */
@@ -72,14 +67,6 @@ export function watchOutput({ stdout }: Pick<Io, 'stdout'>) {
   };
 }
 
-/** Writes text without adding a line break, such as help or a prompt. */
-export function print(output: Writable, text: string): void {
-  output.write(printableLines(text));
-}
-
-/**
- * `usage`: the command line or a setting is wrong. `needsPerson`: the command has succeeded, but manual action is
- * needed.
- */
+/** `usage`: the command line or a setting is wrong. `needsPerson`: it succeeded, but manual action is needed. */
 export const exitCodes = { done: 0, fault: 1, usage: 2, needsPerson: 3 } as const;
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];

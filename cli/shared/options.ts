@@ -44,13 +44,14 @@ export const settingOptions = <const S extends Settings>(settings: S): SettingOp
     Object.entries(settings).map(([name, setting]) => [name, settingOption(setting)]),
   ) as SettingOptions<S>;
 
+const placeholders = { number: 'N', list: 'LIST', string: 'TEXT', target: 'TEXT' };
+
 function settingOption(setting: Setting): OptionSpec {
   const { says, range, type } = setting;
   const help = (type === 'number' ? `${says}; ${range}` : says).replaceAll('`', '');
   const { default: standard } = setting.schema as { readonly default?: unknown };
   const schema = v.optional(settingSchema(setting), standard);
-  if (type === 'boolean') return hidden({ help, schema });
-  return hidden({ help, schema, value: { number: 'N', list: 'LIST', string: 'TEXT', target: 'TEXT' }[type] });
+  return hidden({ help, schema, ...(type !== 'boolean' && { value: placeholders[type] }) });
 }
 
 /** The schema of a setting that is given as text; missing: undefined. */
@@ -123,7 +124,7 @@ export function checkedOptions<const S extends v.ObjectEntries>(
   if (result.success) return result.output;
   const lines = flawsOf(result.issues).map(({ path, expected }) => {
     // The path of a repeatable option ends with a number.
-    const name = path.replace(/\.\d+$/, '');
+    const [name = ''] = path.split('.');
     return `${names[name] ?? optionOf(name)}: ${expected}`;
   });
   throw new UsageError(
@@ -159,7 +160,6 @@ export const durationOption = v.pipe(
 );
 
 const instantWithZone = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d{1,3})?(Z|[+-]\d\d:\d\d)$/;
-
 const expectedMoment =
   'expected a time with its zone, such as 2026-11-20T12:00:00Z or 2026-11-20T13:00:00+01:00';
 
@@ -172,11 +172,9 @@ export const momentOption = v.pipe(
 
 function isMoment(text: string): boolean {
   const [, day = '', time = ''] = instantWithZone.exec(text) ?? [];
-  const asUtc = new Date(`${day}T${time}Z`);
+  const asUtc = Date.parse(`${day}T${time}Z`);
   // `Date` reads 30 February as 2 March.
   return (
-    !Number.isNaN(asUtc.getTime()) &&
-    asUtc.toISOString().startsWith(`${day}T${time}`) &&
-    !Number.isNaN(Date.parse(text))
+    !Number.isNaN(asUtc + Date.parse(text)) && new Date(asUtc).toISOString().startsWith(`${day}T${time}`)
   );
 }

@@ -89,10 +89,7 @@ export const storageChecks = (facts: StackFacts): Checks => {
       );
       return judged(`token pairs found: ${polled.length}, none is missing`, ...problems);
     },
-    /**
-     * Tables, queues and secrets remain when a stack is deleted (`cdk destroy` keeps them), and a new stack with the
-     * same name creates new ones.
-     */
+    // `cdk destroy` keeps tables, queues and secrets, and a new stack with the same name creates new ones.
     async leftovers() {
       const queuesOf = { QueueNamePrefix: `${stack}-`, MaxResults: 1000 };
       const [ownTables, ownQueues, tables, queues, known, secrets] = await Promise.all([
@@ -145,10 +142,7 @@ function tokenProblem(
   );
 }
 
-/**
- * Names that CloudFormation generates: stack name, logical ID and a random part. Another stack's name may have the same
- * prefix.
- */
+/** By the names that CloudFormation generates: another stack's name may have the same prefix. */
 function leftOf(stack: string, own: readonly StackResourceSummary[], found: readonly string[]): string[] {
   const names = own.map(({ PhysicalResourceId = '' }) => nameOf(PhysicalResourceId));
   const generated = own.map(({ LogicalResourceId }) => `${stack}-${LogicalResourceId}-`);
