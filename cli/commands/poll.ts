@@ -41,18 +41,16 @@ function exitCodeOf({ polls: ended, notPolled }: PollAnswer): ExitCode {
   return isAsked && notPolled.length === 0 ? exitCodes.done : exitCodes.needsPerson;
 }
 
-type Poll = PollAnswer['polls'][number];
-
-const ends: Readonly<Record<string, (poll: Poll) => string>> = {
-  'up-to-date': () => 'read to its end',
-  'out-of-time': () => 'there is more, and the next poll continues',
-  'turn-over': () => 'there is more, and the next poll continues',
-  backlog: () => 'not read further, because too many of its messages wait in the queue',
-  'lease-lost': () => 'another poll has taken over',
-  'just-polled': () => 'another poll has just read it',
-  held: ({ by }) => `another poll is reading it now (${by})`,
-  'unknown-feed': () => 'the feed is gone: the partner account was just disconnected',
-  fault: ({ reason }) => `not read: ${reason}`,
+const ends: Readonly<Record<string, string>> = {
+  'up-to-date': 'read to its end',
+  'out-of-time': 'there is more, and the next poll continues',
+  'turn-over': 'there is more, and the next poll continues',
+  backlog: 'not read further, because too many of its messages wait in the queue',
+  'lease-lost': 'another poll has taken over',
+  'just-polled': 'another poll has just read it',
+  held: 'another poll is reading it now',
+  'unknown-feed': 'the feed is gone: the partner account was just disconnected',
+  fault: 'not read',
 };
 
 function pollLines(
@@ -62,8 +60,9 @@ function pollLines(
   isDelivering: boolean,
 ): string[] {
   const lines = ended.map((poll) => {
-    const how = Object.hasOwn(ends, poll.end) ? ends[poll.end]?.(poll) : poll.end;
-    return `${poll.partnerAccount} (${poll.feed}): ${count(poll.listed)} adverts listed, ${how}`;
+    const how = Object.hasOwn(ends, poll.end) ? ends[poll.end] : poll.end;
+    const why = poll.end === 'held' ? ` (${poll.by})` : poll.end === 'fault' ? `: ${poll.reason}` : '';
+    return `${poll.partnerAccount} (${poll.feed}): ${count(poll.listed)} adverts listed, ${how}${why}`;
   });
   for (const { partnerAccount, reason, until } of notPolled) {
     lines.push(`${partnerAccount}: not polled (${reason}${until === undefined ? '' : `, until ${until}`})`);

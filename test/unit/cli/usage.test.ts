@@ -71,6 +71,12 @@ describe('wrong usage ends with 2 and one message, which leads to what is right'
     'application --client-id a --client-secret-stdin --base-url https://a.b',
     'application --local x --client-id a --client-secret-stdin --base-url http://partner.example',
     'sandbox --port 70000',
+    'dead-letters redrive --local x',
+    'dead-letters redrive main --all --local x',
+    'dead-letters drop main --local x',
+    'dead-letters show ../x --local x',
+    'dead-letters list --jsno',
+    'dead-letters --local x list',
   ])('%s', async (args) => {
     const ended = await cli(args);
 
@@ -86,6 +92,7 @@ describe('wrong usage ends with 2 and one message, which leads to what is right'
     for (const name of ['poll', 'circuit', 'overlap'])
       expect(stderr).toContain(`--${name}-seconds: expected`);
     expect((await cli('statsu')).stderr).toContain('Did you mean status?');
+    expect((await cli('dead-letters lsit')).stderr).toContain('Did you mean list?');
     expect((await cli('run --pol-seconds 3')).stderr).toContain('did you mean --poll-seconds?');
   });
 });

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { openEmbeddedState } from '../../../../shared/sqlite/state.ts';
 import { changedAdvert, deadLetter, settlement } from '../../../helpers/records.ts';
 import { startLocal } from '../local-bridge.ts';
-import { cli } from '../run-cli.ts';
 
 /** A bridge with two dead letters that have a message, `one` of main and `two` of other, and `three` of main with none. */
 async function withLetters() {
@@ -184,24 +183,5 @@ describe('dead-letters --dry-run', () => {
     expect(told).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('2 dead letters match') });
     expect(JSON.parse(stdout)).toMatchObject({ matching: 1, groups: [{ fault: 'transient', count: 1 }] });
     expect(await ids()).toEqual(all);
-  });
-});
-
-describe('dead-letters', () => {
-  it.each([
-    ['redrive --local x', 'one or more IDs, one NAME of a partner account, or --all'],
-    ['redrive main --all --local x', 'one or more IDs'],
-    ['drop main --local x', 'add --yes'],
-    ['show ../x --local x', 'ID: expected the ID of a dead letter'],
-    ['lsit', 'Did you mean list?'],
-    ['list --jsno', 'did you mean --json?'],
-    ['list --local', "option '--local <DIR>' argument missing"],
-    ['--local x list', '--local stands after the command: dead-letters COMMAND'],
-  ])('%s is wrong usage', async (args, message) => {
-    const { exitCode, stdout, stderr } = await cli(`dead-letters ${args}`);
-
-    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-    expect(stderr).toContain(message);
-    expect(stderr).toMatch(/^advert-bridge: /);
   });
 });
