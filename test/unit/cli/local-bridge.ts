@@ -1,6 +1,9 @@
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type SandboxOptions, startSandbox } from '../../../sandbox/server.ts';
+import type { ChangedAdvert, DeadLetter } from '../../../shared/contract/messages.ts';
+import { type EmbeddedState, openEmbeddedState } from '../../../shared/sqlite/state.ts';
+import { settlement } from '../../helpers/records.ts';
 import { type CliOptions, cli, newFolder } from './run-cli.ts';
 
 /** A sandbox service and a folder for one test, with the commands that tie them together. */
@@ -18,7 +21,12 @@ export async function startLocal(options: SandboxOptions = {}, atEnd = onTestFin
     run(`connect ${name} --refresh-token-stdin${more}`, { stdin: token });
   const status = async () => JSON.parse((await run('status --json')).stdout);
 
-  return { sandbox, dir, run, application, connect, status };
+  const inState = async <R>(work: (state: EmbeddedState) => Promise<R>): Promise<R> => {
+    const state = openEmbeddedState(dir);
+    return work(state).finally(() => state.close());
+  };
+
+  return { sandbox, dir, run, application, connect, status, inState };
 }
 
 export type Local = Awaited<ReturnType<typeof startLocal>>;
@@ -41,3 +49,10 @@ export const eventsIn = (stdout: string) =>
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line));
+
+/** Its message is received and given up, so the books count it. */
+export async function giveUp({ queue }: EmbeddedState, letter: DeadLetter & { message: ChangedAdvert }) {
+  await queue.send([letter.message]);
+  const [delivery] = await queue.receive({ maxGroups: 1, maxPerGroup: 1, visibilityMs: 60_000 });
+  await queue.settle([settlement(delivery, { kind: 'dead-letter', letter })]);
+}

@@ -1,17 +1,16 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { changedAdvert, deadLetter } from '../../helpers/records.ts';
 import { shortenWaits } from '../../helpers/short-waits.ts';
-import { startConnected, startLocal } from './local-bridge.ts';
+import { giveUp, startConnected, startLocal } from './local-bridge.ts';
 import { cli, newFolder } from './run-cli.ts';
 
 const oneMessage = /^advert-bridge: [^\n]+\n$/;
 
 describe('application', () => {
   it('stores the credentials, and replaces them when given again, from a file too', async () => {
-    const { application, dir, run, sandbox } = await startLocal();
+    const { application, inState, run, sandbox } = await startLocal();
     const file = path.join(newFolder(), 'secret');
     writeFileSync(file, 'second\r\n');
 
@@ -22,9 +21,7 @@ describe('application', () => {
 
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toEqual({ clientId: 'sandbox-client', baseUrl: sandbox.url, stored: true });
-    const state = openEmbeddedState(dir);
-    const { clientId, clientSecret } = await state.applicationSecret.read();
-    state.close();
+    const { clientId, clientSecret } = await inState((state) => state.applicationSecret.read());
     expect([clientId.reveal(), clientSecret.reveal()]).toEqual(['sandbox-client', 'second']);
   });
 
@@ -82,7 +79,7 @@ describe('application', () => {
 
 describe('connect', () => {
   it('connects a partner account, and keeps the cursor when it is connected again', async () => {
-    const { application, connect, status, dir } = await startLocal();
+    const { application, connect, status, inState } = await startLocal();
     await application();
 
     const first = await connect(
@@ -102,21 +99,17 @@ describe('connect', () => {
     expect(again.stderr).toContain('Connected main again');
     expect(again.stderr).toContain('--since was ignored');
     expect((await status()).partnerAccounts).toMatchObject([{ name: 'main', state: 'polling' }]);
-    const state = openEmbeddedState(dir);
-    expect(await state.feedStates.list()).toMatchObject([{ since: '2026-01-01T00:00:00.000Z' }]);
-    state.close();
+    const feeds = await inState(({ feedStates }) => feedStates.list());
+    expect(feeds).toMatchObject([{ since: '2026-01-01T00:00:00.000Z' }]);
   });
 
   it('gives the dead letters of a known account back to the queue', async () => {
-    const { connect, status, dir } = await startConnected();
-    const state = openEmbeddedState(dir);
-    const generation = (await state.partnerAccounts.read('main'))?.generation ?? 0;
-    const message = changedAdvert({ partnerAccount: 'main', generation });
-    await state.queue.send([message]);
-    const [delivery] = await state.queue.receive({ maxGroups: 1, maxPerGroup: 1, visibilityMs: 60_000 });
-    const letter = deadLetter({ partnerAccount: 'main', fault: 'account-stopped', message });
-    if (delivery) await state.queue.settle([{ delivery, verdict: { kind: 'dead-letter', letter } }]);
-    state.close();
+    const { connect, status, inState } = await startConnected();
+    await inState(async (state) => {
+      const generation = (await state.partnerAccounts.read('main'))?.generation ?? 0;
+      const message = changedAdvert({ generation });
+      await giveUp(state, { ...deadLetter({ fault: 'account-stopped' }), message });
+    });
 
     const again = await connect();
 
@@ -137,8 +130,8 @@ describe('connect', () => {
   });
 
   it('asks for the application first', async () => {
-    const { run, dir } = await startLocal();
-    openEmbeddedState(dir).close();
+    const { run, inState } = await startLocal();
+    await inState(async () => undefined);
 
     expect(await run('connect main --refresh-token-stdin', { stdin: 'x' })).toMatchObject({
       exitCode: 1,
@@ -178,13 +171,12 @@ describe('disconnect', () => {
 
   it('takes the dead letters of a forgotten account away, and nobody else’s', async () => {
     shortenWaits(100);
-    const { connect, run, status, dir } = await startConnected({
+    const { connect, run, status, inState } = await startConnected({
       users: [{ name: 'main' }, { name: 'other' }],
     });
     await connect('other');
-    const state = openEmbeddedState(dir);
-    await state.deadLetters.sendMalformed([deadLetter(), deadLetter({ partnerAccount: 'other' })]);
-    state.close();
+    const letters = [deadLetter(), deadLetter({ partnerAccount: 'other' })];
+    await inState(({ deadLetters }) => deadLetters.sendMalformed(letters));
 
     expect(await run('status')).toMatchObject({ exitCode: 3, stderr: '' });
     await run('disconnect main --forget --yes');

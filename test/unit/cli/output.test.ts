@@ -8,7 +8,6 @@ import { startProgress } from '../../../cli/shared/progress.ts';
 import { startLines } from '../../../embedded/lines.ts';
 import { createTextObserver } from '../../../embedded/text-observer.ts';
 import { systemClock } from '../../../shared/domain/clock.ts';
-import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { stopped } from '../../helpers/holds.ts';
 import { changedAdvert, deadLetter } from '../../helpers/records.ts';
 import { startLocal } from './local-bridge.ts';
@@ -55,16 +54,15 @@ describe('standard output that cannot be written', () => {
 
 describe('what is written for a terminal', () => {
   it('has no unprintable characters, whichever command writes it; the JSON is the same value', async () => {
-    const { sandbox, application, connect, run, dir } = await startLocal();
+    const { sandbox, application, connect, run, inState } = await startLocal();
     await application();
     await connect();
     const [id] = sandbox.control.createAdverts(1, { status: hostile });
-    const state = openEmbeddedState(dir);
-    await state.deadLetters.sendMalformed([
+    const letters = [
       deadLetter({ advertId: hostile, fault: 'malformed-id', reason: hostile, message: null }),
       deadLetter({ reason: hostile, message: changedAdvert({ key: hostile, correlationId: hostile }) }),
-    ]);
-    state.close();
+    ];
+    await inState(({ deadLetters }) => deadLetters.sendMalformed(letters));
 
     const told = async (args: string) => {
       const { stdout, stderr } = await run(args);
@@ -83,12 +81,10 @@ describe('what is written for a terminal', () => {
     await told(`dead-letters show ${listed.deadLetters[0].id}`);
     await told(`dead-letters show ${listed.deadLetters[1].id}`);
 
-    const again = openEmbeddedState(dir);
-    const account = await again.partnerAccounts.read('main');
-    if (!account) throw new Error('not connected');
     const stop = stopped(`${hostile}\nforged: line`);
-    await again.partnerAccounts.change('main', () => ({ ...account, ...stop }));
-    again.close();
+    await inState(({ partnerAccounts }) =>
+      partnerAccounts.change('main', (account) => ({ ...account, ...stop })),
+    );
     await told('status --json');
     const status = await told('status');
     expect(status).toContain('\\u009b31m');

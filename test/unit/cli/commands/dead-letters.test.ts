@@ -1,36 +1,29 @@
 import { describe, expect, it } from 'vitest';
-import { openEmbeddedState } from '../../../../shared/sqlite/state.ts';
-import { changedAdvert, deadLetter, settlement } from '../../../helpers/records.ts';
-import { startLocal } from '../local-bridge.ts';
+import { changedAdvert, deadLetter } from '../../../helpers/records.ts';
+import { giveUp, startLocal } from '../local-bridge.ts';
 
 /** A bridge with two dead letters that have a message, `one` of main and `two` of other, and `three` of main with none. */
 async function withLetters() {
   const local = await startLocal();
   await local.application();
   await local.connect();
-  const state = openEmbeddedState(local.dir);
   const at = (second: number) => `2026-11-20T12:00:0${second}.000Z`;
   const given = [
     { advertId: '11', at: at(0) },
     { partnerAccount: 'other', advertId: '22', fault: 'transient', reason: 'answered 500', at: at(1) },
   ];
-  for (const { partnerAccount = 'main', advertId = '', ...change } of given) {
-    const message = changedAdvert({ partnerAccount, advertId });
-    await state.queue.send([message]);
-    const [delivery] = await state.queue.receive({ maxGroups: 1, maxPerGroup: 1, visibilityMs: 60_000 });
-    const letter = deadLetter({ message, partnerAccount, advertId, ...change });
-    await state.queue.settle([settlement(delivery, { kind: 'dead-letter', letter })]);
-  }
-  await state.deadLetters.sendMalformed([
-    deadLetter({
-      ...{ advertId: '../\u001b[31mx', count: 3, at: at(2) },
-      ...{ fault: 'malformed-id', reason: 'no advert ID' },
-    }),
-  ]);
-  const [one = '', two = '', three = ''] = (await state.deadLetters.list())
+  const malformed = { advertId: '../\u001b[31mx', count: 3, fault: 'malformed-id', reason: 'no advert ID' };
+  const stored = await local.inState(async (state) => {
+    for (const { partnerAccount = 'main', ...change } of given) {
+      const message = changedAdvert({ partnerAccount, advertId: change.advertId });
+      await giveUp(state, { ...deadLetter({ partnerAccount, ...change }), message });
+    }
+    await state.deadLetters.sendMalformed([deadLetter({ ...malformed, at: at(2) })]);
+    return state.deadLetters.list();
+  });
+  const [one = '', two = '', three = ''] = stored
     .toSorted((a, b) => Date.parse(a.letter.at) - Date.parse(b.letter.at))
     .map(({ id }) => id);
-  state.close();
   const letters = (args: string, more = {}) => local.run(`dead-letters ${args}`, more);
   const ids = async (name = '') =>
     JSON.parse((await letters(`list${name} --json`)).stdout).deadLetters.map(({ id }: { id: string }) => id);

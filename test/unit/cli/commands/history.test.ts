@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { openEmbeddedState } from '../../../../shared/sqlite/state.ts';
 import { changedAdvert } from '../../../helpers/records.ts';
 import { startConnected } from '../local-bridge.ts';
 
@@ -28,11 +27,11 @@ describe('history of an embedded bridge', () => {
   });
 
   it('tells what waits, and for what', async () => {
-    const { dir, run } = await startConnected();
-    const state = openEmbeddedState(dir);
-    const { generation = 0 } = (await state.partnerAccounts.read('main')) ?? {};
-    await state.queue.send([changedAdvert({ advertId: '7', generation, correlationId: 'page-1' })]);
-    state.close();
+    const { inState, run } = await startConnected();
+    await inState(async ({ partnerAccounts, queue }) => {
+      const { generation = 0 } = (await partnerAccounts.read('main')) ?? {};
+      await queue.send([changedAdvert({ advertId: '7', generation, correlationId: 'page-1' })]);
+    });
 
     expect(JSON.parse((await run('history main 7 --json')).stdout)).toMatchObject({
       latest: null,

@@ -14,7 +14,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { machineFacts } from '../../../../operations/doctor/folder-checks.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
-import { type EmbeddedState, openEmbeddedState } from '../../../../shared/sqlite/state.ts';
+import type { EmbeddedState } from '../../../../shared/sqlite/state.ts';
 import { childProcesses } from '../../../helpers/child-process.ts';
 import { holdBridge, serviceHold, stopped } from '../../../helpers/holds.ts';
 import { changedAdvert, deadLetter } from '../../../helpers/records.ts';
@@ -45,12 +45,6 @@ async function doctor({ dir, run }: Local) {
   return ended;
 }
 
-async function change({ dir }: Local, work: (state: EmbeddedState) => Promise<unknown>): Promise<void> {
-  const state = openEmbeddedState(dir);
-  await work(state);
-  state.close();
-}
-
 function sql({ dir }: Local, ...statements: string[]): void {
   const db = new DatabaseSync(path.join(dir, 'bridge.db'));
   for (const statement of statements) db.exec(statement);
@@ -75,11 +69,11 @@ type Plant = (local: Local) => unknown;
 const held =
   (kind: 'service' | 'circuit', untilMs: number): Plant =>
   (local) =>
-    change(local, ({ budgetStore }) => holdBridge(budgetStore, serviceHold(kind, Date.now() + untilMs)));
+    local.inState(({ budgetStore }) => holdBridge(budgetStore, serviceHold(kind, Date.now() + untilMs)));
 const newPair =
   (given: { scope?: string; accessToken?: Secret }): Plant =>
   (local) =>
-    change(local, async ({ vault }) => {
+    local.inState(async ({ vault }) => {
       const { pair } = (await vault.read('main')) ?? expect.fail('connected');
       await vault.write('main', { ...pair, ...given });
     });
@@ -90,11 +84,11 @@ const withSql =
 const inState =
   (work: (state: EmbeddedState) => Promise<unknown>): Plant =>
   (local) =>
-    change(local, work);
+    local.inState(work);
 const withAccount =
   (given: object): Plant =>
   (local) =>
-    change(local, async ({ partnerAccounts }) => {
+    local.inState(async ({ partnerAccounts }) => {
       await partnerAccounts.change('main', (account) => ({ ...account, ...given }));
     });
 /** Calls `act` with a file of the folder; empty: the folder itself. */
