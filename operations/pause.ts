@@ -89,9 +89,9 @@ export async function resume(
       return resumed(account);
     });
   }
+  const ofService = (state: typeof budget) => withoutHolds(state, (hold) => early && !isOperators(hold));
   await bridge.budgetStore.change((state) => ({
-    state:
-      name === undefined ? resumed(state) : early ? withoutHolds(state, (hold) => !isOperators(hold)) : state,
+    state: name === undefined ? resumed(state) : ofService(state),
   }));
   return {
     ended: shownPause(ended),

@@ -35,25 +35,19 @@ Examples:
 function resumedLines(target: Target, name: string | undefined, resumed: Resumed): string[] {
   const { ended, servicePauseUntil, circuitEnded, stillPaused, stillHeldUntil } = resumed;
   const what = name ?? 'The whole bridge';
-  const lines = [
+  const why = ended?.reason === null ? '' : ` (${ended?.reason})`;
+  const bridge = commandFor(target, 'resume');
+  const early = commandFor(target, name === undefined ? 'resume --early' : `resume ${name} --early`);
+  return [
     ended
-      ? `${what} is resumed: ${ended.who} had paused it at ${ended.since}${ended.reason === null ? '' : ` (${ended.reason})`}.`
+      ? `${what} is resumed: ${ended.who} had paused it at ${ended.since}${why}.`
       : `${what} was not paused by anybody.`,
-  ];
-  if (circuitEnded) lines.push('The circuit is closed.');
-  else if (servicePauseUntil) lines.push(`Ended the service's pause, which held until ${servicePauseUntil}.`);
-  if (stillPaused) {
-    lines.push(
-      `The whole bridge is still paused, by ${stillPaused.who} since ${stillPaused.since}. ` +
-        `To end that: \`${commandFor(target, 'resume')}\``,
-    );
-  }
-  if (stillHeldUntil) {
-    const command = commandFor(target, name === undefined ? 'resume --early' : `resume ${name} --early`);
-    lines.push(
+    circuitEnded && 'The circuit is closed.',
+    !circuitEnded && servicePauseUntil && `Ended the service's pause, which held until ${servicePauseUntil}.`,
+    stillPaused &&
+      `The whole bridge is still paused, by ${stillPaused.who} since ${stillPaused.since}. To end that: \`${bridge}\``,
+    stillHeldUntil &&
       `It still waits until ${stillHeldUntil}: the service asked for it, blocks the address or refuses ` +
-        `a token. If you know that the service is ready: \`${command}\``,
-    );
-  }
-  return lines;
+        `a token. If you know that the service is ready: \`${early}\``,
+  ].filter((line) => typeof line === 'string');
 }
