@@ -5,11 +5,8 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SQSClient } from '@aws-sdk/client-sqs';
 
 /**
- * Connections are kept alive (the SDK's default). Attempts are short, because all calls are small and a hanging call
- * would use up the time of a whole batch. Four attempts cover a little more than a second of throttling. The SDK reads
- * `AWS_ENDPOINT_URL`, region and credentials itself.
- *
- * @see https://docs.aws.amazon.com/sdk-for-javascript/v3/developer-guide/node-reusing-connections.html
+ * Attempts are short, because all calls are small and a hanging call would use up the time of a whole batch. Four attempts
+ * cover a little more than a second of throttling.
  */
 const defaults = {
   maxAttempts: 4,
@@ -21,10 +18,7 @@ export const sqsClient = () => new SQSClient(defaults);
 export const eventBridgeClient = () => new EventBridgeClient(defaults);
 export const secretsManagerClient = () => new SecretsManagerClient(defaults);
 
-/**
- * The timeout is the invoked function's own timeout, because that function calls the partner service. There is only one
- * attempt, because a second one would meet the lock of the first.
- */
+/** The timeout is that of the invoked function. A second attempt would meet the lock of the first. */
 export const lambdaClient = () =>
   new LambdaClient({
     maxAttempts: 1,

@@ -30,7 +30,7 @@ interface Waiting {
 /** An event that the bus did not accept. */
 export class RefusedEventError extends Error {
   override readonly name = 'RefusedEventError';
-  /** The error code of the entry, or the name of the fault of the call. */
+  /** Of the entry, or the name of the fault of the call. */
   readonly code: string;
 
   constructor(code: string, options?: ErrorOptions) {

@@ -13,8 +13,6 @@ export interface RefreshRequesterOptions {
 /**
  * Invokes the refresh-token function, and waits for its answer at most until the caller's deadline; the function
  * finishes its work anyway. Neither the request nor the answer contains a token.
- *
- * @see https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html
  */
 export function createRefreshRequester(options: RefreshRequesterOptions): RefreshRequester {
   const { clock = systemClock } = options;
@@ -39,8 +37,7 @@ export function createRefreshRequester(options: RefreshRequesterOptions): Refres
 const failed = (reason: string): RefreshOutcome => ({ kind: 'failed', fault: 'transient', reason });
 
 /**
- * Invokes a function and waits for its answer, as JSON text.
- *
+ * @returns the answer of a function, as JSON text
  * @throws `FunctionError` when it ended with an error, which it has logged itself
  */
 export async function invoke(

@@ -43,18 +43,17 @@ export interface Outgoing {
 
 /** SQS accepts ten messages per batch. */
 export const messagesAtOnce = 10;
-/** Number of concurrent requests: enough to hide their latency, and few enough for one pool of kept-alive connections. */
+/** Enough to hide their latency, and few enough for one pool of kept-alive connections. */
 const batchesAtOnce = 8;
 const maxAttempts = 5;
 const backoff = { baseMs: 50, capMs: 1_000 };
 
 /**
- * Sends messages to a queue in concurrent batches of ten. If a single entry of a successful call failed, it is sent
- * again with backoff, unless SQS reports it as the sender's fault.
+ * Sends messages in concurrent batches of ten. A failed entry of a successful call is sent again with backoff, unless
+ * SQS reports it as the sender's fault.
  *
  * @returns the keys of the messages that were not accepted
- * @throws if a whole call failed after the SDK's retries, once the other batches have ended; because of the
- * deduplication IDs, all messages can safely be sent again within five minutes
+ * @throws if a whole call failed after the SDK's retries, once the other batches have ended
  * @see https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html
  */
 export async function sendBatches(
@@ -89,11 +88,7 @@ const entryOf = (message: Outgoing, index: number): SendMessageBatchRequestEntry
   MessageDeduplicationId: message.deduplicationId,
 });
 
-/**
- * Number of messages in the queue, including in-flight and delayed ones. SQS's figures are approximate.
- *
- * @see https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_GetQueueAttributes.html
- */
+/** Number of messages in the queue, including in-flight and delayed ones. SQS's figures are approximate. */
 export async function countMessages({ client, url }: Queue): Promise<number> {
   const { Attributes } = await client.send(
     new GetQueueAttributesCommand({
@@ -196,11 +191,7 @@ export type ReceivedRecord = Pick<SQSRecord, 'messageId' | 'receiptHandle' | 'bo
   readonly attributes: Partial<SQSRecord['attributes']>;
 };
 
-/**
- * Converts a record of the event source mapping to a delivery, which is settled by its message ID.
- *
- * @see https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
- */
+/** @see https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html */
 export function deliveryOf({ messageId, body, attributes }: ReceivedRecord): Delivery {
   const receives = Number(attributes.ApproximateReceiveCount ?? 1);
   const sentAt = Number(attributes.SentTimestamp ?? 0);

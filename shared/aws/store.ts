@@ -38,8 +38,6 @@ const marksAtOnce = 50;
 /**
  * The rows in two DynamoDB tables. An item has the value as JSON text, or sums as numbers. A conditional write that
  * fails returns the item that is there, so a conflict costs no read.
- *
- * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.ConditionExpressions.html
  */
 export function createStore(
   tables: Readonly<Partial<Record<TableName, Table>>>,

@@ -62,11 +62,8 @@ interface CarriedOut {
 
 /**
  * The queue between drain and fan-out: FIFO per advert, with visibility timeouts and receive counts like SQS. A send is
- * accepted completely or not at all.
- *
- * The messages are rows of the state file; the first of them are also held in memory, in the order of delivery.
- * Deliveries in progress exist only in memory and end with the process. So only one process may receive and settle
- * messages (run-lock.ts); any process may send.
+ * accepted completely or not at all. The first messages are also held in memory, in the order of delivery; deliveries in
+ * progress exist only there. So only one process may receive and settle (run-lock.ts); any process may send.
  */
 export function createChangedAdvertsQueue({ connection, rows, clock }: QueueParts): EmbeddedQueue {
   const insert = connection.prepare(
@@ -139,7 +136,7 @@ export function createChangedAdvertsQueue({ connection, rows, clock }: QueuePart
     return taken;
   }
 
-  /** Writes the result of the verdict; nothing if the delivery is not the latest of its message. */
+  /** Nothing if the delivery is not the latest of its message. */
   function carryOut({ delivery, verdict }: Settlement): CarriedOut[] {
     const queued = known.get(Number.parseInt(delivery.id, 10));
     if (!queued || receiptOf(queued) !== delivery.id) return [];
@@ -248,10 +245,7 @@ function countsOf(verdict: Exclude<Verdict, { kind: 'retry' }>): Counts {
   }
 }
 
-/**
- * Reads the messages of an advert from the state file, even while a bridge runs; messages that its workers are handling
- * are included.
- */
+/** Reads the messages of an advert, even while a bridge runs; those that its workers have are included. */
 export function createWaitingMessages(connection: Connection, aside: Pick<Aside, 'list'>): WaitingMessages {
   // A body that is not JSON belongs to no advert.
   const select = connection.prepare(

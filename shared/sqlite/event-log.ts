@@ -42,10 +42,7 @@ export interface Reader {
 
 export const readerKey = (name: string) => ({ kind: 'reader', name }) as const;
 
-/**
- * Number of events that are kept although every reader has read them, for `tail` and for a look back. The oldest are
- * removed in portions.
- */
+/** Number of events that are kept although every reader has read them, for `tail`. The oldest are removed in portions. */
 const kept = 5_000;
 const portion = 500;
 /** Number of events to read, or to give up, at once. */
@@ -54,10 +51,8 @@ const rowsAtOnce = 500;
 export type EventLog = ReturnType<typeof createEventLog>;
 
 /**
- * The events that were published, in their order, in the state file. Everybody who reads events reads this log, each
- * reader from its own position: standard output and each webhook from one that is stored here, `tail` from the end.
- *
- * An event is kept until every stored position is behind it, at most until it is given up for its age (`giveUp`).
+ * The published events in their order. Standard output and each webhook read them from a position of their own, which is
+ * stored; `tail` reads from the end. An event is kept until every stored position is behind it, or it is given up.
  */
 export function createEventLog(connection: Connection, rows: RowStore, clock: { now(): number }) {
   const insert = connection.prepare('INSERT INTO events (at, envelope, reader) VALUES (?, ?, ?)');
@@ -140,7 +135,6 @@ export function createEventLog(connection: Connection, rows: RowStore, clock: { 
         rows.putWithin(readerKey(name), reader);
         return reader.position;
       }),
-    /** Stores how far the reader has read. */
     advance,
     /** Forgets the reader. */
     leave: (name: string): Promise<void> => connection.write(() => void rows.removeWithin(readerKey(name))),

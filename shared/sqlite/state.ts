@@ -32,21 +32,15 @@ export interface EmbeddedStateOptions {
 export type EmbeddedState = ReturnType<typeof stateOver>;
 
 /**
- * Opens the state of an embedded bridge: all ports on the one file `DIR/bridge.db`. Several processes may open it; only
- * one may run the bridge (run-lock.ts).
+ * Opens the state of an embedded bridge, and creates it if it does not exist. Several processes may open it; only one may
+ * run the bridge (run-lock.ts).
  *
- * @param dir is created if it does not exist, accessible only to its owner
- * @throws {StateError} when the file is damaged, not writable, or from a newer bridge; every method of the result may
- * throw it too
+ * @throws {StateError} every method of the result may throw it too
  */
 export const openEmbeddedState = (dir: string, { clock = Date, onFault }: EmbeddedStateOptions = {}) =>
   stateOver(createConnection(openStateFile(dir), stateFileIn(dir), onFault), clock);
 
-/**
- * The same for reading only: no byte of the folder changes, and every writing method fails.
- *
- * @throws {StateError} also when there is no state, and `state-outdated`
- */
+/** The same for reading only: every writing method fails. @throws {StateError} also when there is no state */
 export const openEmbeddedStateToRead = (dir: string): EmbeddedState =>
   stateOver(createConnection(openStateFileToRead(dir), stateFileIn(dir)), Date);
 

@@ -40,9 +40,9 @@ export interface WebhookStatus extends Unread {
 /** What an attempt to send an event changes. */
 export interface Settled {
   readonly trouble: Trouble | undefined;
-  /** An event that has arrived. */
+  /** Has arrived. */
   readonly sent?: Pick<UnsentEvent, 'number' | 'subject'>;
-  /** An event that has not arrived, or waits for such an event of its subject (without an attempt). */
+  /** Has not arrived, or waits for such an event of its subject (without an attempt). */
   readonly unsent?: Omit<UnsentEvent, 'envelope'>;
 }
 

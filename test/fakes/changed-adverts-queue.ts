@@ -11,8 +11,6 @@ import type {
   ChangedAdvertsQueue,
   Delivery,
   Inbox,
-  ReceiveOptions,
-  Settlement,
   Settler,
   Verdict,
   WaitingMessages,
@@ -28,14 +26,13 @@ const dedupWindowMs = 5 * 60_000;
 /** Fault kind of a message that the queue itself dead-lettered. */
 export const movedByQueue = 'moved-by-queue';
 
-/** The dead letter that a queue other than SQS writes when it dead-letters a message itself. */
-const movedLetter = (message: ChangedAdvert | null, receives: number, nowMs: number): DeadLetter => ({
-  partnerAccount: message?.partnerAccount ?? null,
-  advertId: message && objectKeyOf(message),
+const movedLetter = (message: ChangedAdvert, receives: number, nowMs: number): DeadLetter => ({
+  partnerAccount: message.partnerAccount,
+  advertId: objectKeyOf(message),
   fault: movedByQueue,
-  reason: `the queue gave it up after ${receives - 1} deliveries, none of which came to an end`,
+  reason: `the queue gave it up after ${receives} deliveries, none of which came to an end`,
   at: toInstant(nowMs),
-  receives: receives - 1,
+  receives,
   message,
 });
 
@@ -63,33 +60,25 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
   const { clock, rows, aside, deadLetters, maxReceives = maxReceiveCount, isFifo = false } = options;
   const messages = new Map<number, QueuedMessage>();
   const sentAtByKey = new Map<string, number>();
-  let lastSequenceNumber = 0;
+  let sequenceNumber = 0;
   const groups = new MessageGroups<QueuedMessage>({
     groupOf: ({ message }) => messageGroupOf(message),
     ...(!isFifo && { accountOf: ({ message }) => message.partnerAccount }),
   });
 
-  /** Whether the key is new; also deletes keys that are old enough. */
-  function remember(key: string, nowMs: number): boolean {
-    for (const [oldest, sentAt] of sentAtByKey) {
-      if (sentAt > nowMs - dedupWindowMs) break;
+  /** Nothing for a key that was accepted in the last five minutes. */
+  function accept(key: string, message: ChangedAdvert): void {
+    const sentAt = clock.now();
+    for (const [oldest, at] of sentAtByKey) {
+      if (at > sentAt - dedupWindowMs) break;
       sentAtByKey.delete(oldest);
     }
-    if (sentAtByKey.has(key)) return false;
-    sentAtByKey.set(key, nowMs);
-    return true;
-  }
-
-  function enqueue(message: ChangedAdvert): void {
-    lastSequenceNumber += 1;
-    const queued: QueuedMessage = {
-      message,
-      sequenceNumber: lastSequenceNumber,
-      sentAt: clock.now(),
-      receives: 0,
-      isDelayed: false,
-    };
-    messages.set(queued.sequenceNumber, queued);
+    if (sentAtByKey.has(key)) return;
+    sentAtByKey.set(key, sentAt);
+    count(message, { listed: 1 });
+    sequenceNumber += 1;
+    const queued = { message, sequenceNumber, sentAt, receives: 0, isDelayed: false };
+    messages.set(sequenceNumber, queued);
     groups.add(queued);
   }
 
@@ -106,46 +95,28 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     groups.putOff(queued, visibleAt);
   }
 
-  function leave(queued: QueuedMessage): void {
+  function leave(queued: QueuedMessage, counts: Counts): void {
+    count(queued.message, counts);
     messages.delete(queued.sequenceNumber);
     groups.remove(queued);
   }
 
-  /** Removes a message from the queue that is stored as a row. The row counts as listed. */
-  function leaveStored(queued: QueuedMessage): void {
-    count(queued.message, { listed: -1 });
-    leave(queued);
-  }
+  // A message that is stored as a row leaves the queue; the row counts as listed.
+  const leaveStored = (queued: QueuedMessage): void => leave(queued, { listed: -1 });
 
   function carryOut(queued: QueuedMessage, verdict: Verdict): void {
-    switch (verdict.kind) {
-      case 'retry':
-        putOff(queued, clock.now() + verdict.delayMs);
-        return;
-      case 'done':
-        count(queued.message, { [verdict.outcome]: 1 });
-        break;
-      case 'forgotten':
-        count(queued.message, { listed: -1 });
-        break;
-      case 'hold':
-      case 'dead-letter':
-        leaveStored(queued);
-        return;
-    }
-    leave(queued);
+    if (verdict.kind === 'retry') putOff(queued, clock.now() + verdict.delayMs);
+    else if (verdict.kind === 'done') leave(queued, { [verdict.outcome]: 1 });
+    else leaveStored(queued);
   }
 
-  function deliveryOf(queued: QueuedMessage): Delivery {
-    const { message, sequenceNumber, receives, sentAt } = queued;
-    return {
-      id: receiptOf(queued),
-      message,
-      position: positionOf(String(sequenceNumber), receives),
-      receives,
-      sentAt,
-    };
-  }
+  const deliveryOf = (queued: QueuedMessage): Delivery => ({
+    id: receiptOf(queued),
+    message: queued.message,
+    position: positionOf(String(queued.sequenceNumber), queued.receives),
+    receives: queued.receives,
+    sentAt: queued.sentAt,
+  });
 
   /** The message, if `id` is the receipt of its latest delivery. */
   function withReceipt(id: string): QueuedMessage | undefined {
@@ -155,23 +126,15 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
 
   const queue: ChangedAdvertsQueue & Inbox & Settler & { figures: BookKeeper['queue'] } = {
     async send(sent) {
-      for (const message of sent) {
-        if (!remember(message.key, clock.now())) continue;
-        count(message, { listed: 1 });
-        enqueue(message);
-      }
+      for (const message of sent) accept(message.key, message);
       return new Set();
     },
     async sendAgain(held) {
-      for (const { etag, message } of held) {
-        if (!remember(`aside ${etag}`, clock.now())) continue;
-        count(message, { listed: 1 });
-        enqueue(message);
-      }
+      for (const { etag, message } of held) accept(`aside ${etag}`, message);
       return new Set();
     },
     depth: (partnerAccount) => inFlight(`${partnerAccount}/`),
-    async receive({ maxGroups, maxPerGroup, visibilityMs }: ReceiveOptions) {
+    async receive({ maxGroups, maxPerGroup, visibilityMs }) {
       const now = clock.now();
       const delivered: Delivery[] = [];
       for (const queued of groups.take(maxGroups, maxPerGroup, now, now + visibilityMs)) {
@@ -181,13 +144,13 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
           delivered.push(delivery);
           continue;
         }
-        const letter = movedLetter(queued.message, queued.receives, now);
+        const letter = movedLetter(queued.message, queued.receives - 1, now);
         await aside.store([{ delivery, verdict: { kind: 'dead-letter', letter } }]);
         leaveStored(queued);
       }
       return delivered;
     },
-    async settle(settlements: readonly Settlement[]) {
+    async settle(settlements) {
       for (const { delivery, verdict } of settlements) {
         const queued = withReceipt(delivery.id);
         if (!queued) continue;
@@ -204,23 +167,24 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     },
   };
 
+  const waitingMessages: WaitingMessages = {
+    async ofAdvert(partnerAccount, advertId) {
+      const queued = [...messages.values()].filter(
+        ({ message }) => message.partnerAccount === partnerAccount && objectKeyOf(message) === advertId,
+      );
+      return [
+        ...(await waitingAside(aside).ofAdvert(partnerAccount, advertId)),
+        ...queued.map(({ message, receives, isDelayed, visibleAt }) => ({
+          ...{ message, place: 'queue' as const, receives },
+          ...(isDelayed && visibleAt !== undefined && { until: visibleAt }),
+        })),
+      ];
+    },
+  };
+
   return {
     ...queue,
-    waitingMessages: {
-      async ofAdvert(partnerAccount, advertId) {
-        const isMeant = ({ message }: { readonly message: ChangedAdvert }) =>
-          message.partnerAccount === partnerAccount && objectKeyOf(message) === advertId;
-        return [
-          ...(await waitingAside(aside).ofAdvert(partnerAccount, advertId)),
-          ...[...messages.values()].filter(isMeant).map(({ message, receives, isDelayed, visibleAt }) => ({
-            message,
-            place: 'queue' as const,
-            receives,
-            ...(isDelayed && visibleAt !== undefined ? { until: visibleAt } : {}),
-          })),
-        ];
-      },
-    } satisfies WaitingMessages,
+    waitingMessages,
     /** For the simulation, which stores rows in single steps: removes messages from the queue that are stored. */
     async settleStored(deliveries: readonly Delivery[]): Promise<void> {
       for (const { id } of deliveries) {
@@ -228,11 +192,10 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
         if (queued) leaveStored(queued);
       }
     },
-    /** For tests: ends the visibility timeout of one delivery, or of all, immediately. */
-    redeliver(id?: string): void {
-      const chosen = id === undefined ? [...messages.values()] : [withReceipt(id)];
-      for (const queued of chosen) {
-        if (queued?.visibleAt !== undefined && !queued.isDelayed) putOff(queued, clock.now());
+    /** For tests: ends the visibility timeout of every delivery immediately. */
+    redeliver(): void {
+      for (const queued of messages.values()) {
+        if (queued.visibleAt !== undefined && !queued.isDelayed) putOff(queued, clock.now());
       }
     },
   };

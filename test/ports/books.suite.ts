@@ -3,13 +3,11 @@ import { dropDeadLetters, redriveDeadLetters } from '../../operations/dead-lette
 import type { ChangedAdvertsQueue, Inbox, Settler, Verdict } from '../../shared/ports/queue.ts';
 import type { Aside, DeadLetters } from '../../shared/state/aside.ts';
 import { type BookKeeper, type Books, emptyBooks } from '../../shared/state/books.ts';
-import type { FeedStates, Lease } from '../../shared/state/feed-states.ts';
-import { changedAdvert, deadLetter, feedState, letterOf, progress, settlement } from '../helpers/records.ts';
+import { changedAdvert, deadLetter, letterOf, settlement } from '../helpers/records.ts';
 import { type Cleaned, subjects } from './harness.ts';
 
 export interface BooksSubject extends Cleaned {
   readonly queue: ChangedAdvertsQueue & Inbox & Settler;
-  readonly feedStates: FeedStates;
   readonly bookKeeper: BookKeeper;
   readonly deadLetters: DeadLetters;
   readonly aside: Aside;
@@ -17,8 +15,6 @@ export interface BooksSubject extends Cleaned {
 
 const many = { maxGroups: 10, maxPerGroup: 10, visibilityMs: 30_000 };
 const { partnerAccount, generation } = changedAdvert();
-const key = { partnerAccount, feed: 'adverts' };
-const nowMs = Date.parse('2026-11-20T12:00:00Z');
 
 /** Whether the books balance. */
 export const balances = (books: Books): boolean =>
@@ -96,17 +92,6 @@ export function booksSuite(name: string, make: () => Promise<BooksSubject>): voi
       expect(await bookKeeper.read(partnerAccount, generation)).toMatchObject(emptyBooks);
       expect(await bookKeeper.read(partnerAccount, next)).toMatchObject({ listed: 1, inFlight: 1 });
       expect(await queue.depth(partnerAccount)).toBe(1);
-    });
-
-    it('count repeated and malformed IDs of a page with the cursor, and not without it', async () => {
-      const { feedStates, bookKeeper } = await world();
-      await feedStates.register(feedState());
-      const lease = (await feedStates.acquire(key, { holder: 'a', nowMs, leaseMs: 90_000 })) as Lease;
-      const page = progress({ counts: { listed: 10, malformed: 2, repeated: 3 } });
-      await feedStates.advance(lease, page, { nowMs, leaseMs: 90_000 });
-      await feedStates.advance(lease, page, { nowMs, leaseMs: 90_000 });
-      const counted = { ...emptyBooks, listed: 5, coalesced: 3, deadLettered: 2 };
-      expect(await bookKeeper.read(partnerAccount, generation)).toMatchObject(counted);
     });
 
     it('count the dead letter of a page with malformed IDs once, also when it is stored again', async () => {

@@ -15,19 +15,15 @@ import { takeRunLock } from '../../shared/sqlite/file/run-lock.ts';
 import { openEmbeddedState } from '../../shared/sqlite/state.ts';
 import { createInMemoryState } from '../fakes/state.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
-import { changedAdvert, deadLetter, feedState, letterOf, progress } from '../helpers/records.ts';
+import { changedAdvert, letterOf } from '../helpers/records.ts';
 import { balances } from './books.suite.ts';
 
 const accounts = ['a', 'b'];
 const generations = [1, 2];
 const visibilityMs = 10_000;
-const leaseMs = 1_000;
 
 /** The common interface of both worlds. */
-type World = Pick<
-  ReturnType<typeof openEmbeddedState>,
-  'queue' | 'deadLetters' | 'aside' | 'feedStates' | 'bookKeeper'
->;
+type World = Pick<ReturnType<typeof openEmbeddedState>, 'queue' | 'deadLetters' | 'aside' | 'bookKeeper'>;
 
 class Pair {
   readonly dir = mkdtempSync(path.join(tmpdir(), 'bridge-'));
@@ -54,17 +50,9 @@ class Pair {
       expect(depth).toBe(books.reduce((sum, { inFlight }) => sum + inFlight, 0));
     }
     await this.ask(({ bookKeeper }) => bookKeeper.queue());
-    await this.checkRows();
-  }
-
-  /** The counters match the contents. */
-  private async checkRows(): Promise<void> {
-    const db = new DatabaseSync(stateFileIn(this.dir), { readOnly: true });
-    const count = db.prepare('SELECT count(*) AS messages FROM messages WHERE partner_account = ?');
-    for (const account of accounts) {
-      expect(count.get(account)).toEqual({ messages: await this.sqlite.queue.depth(account) });
-    }
-    db.close();
+    using db = new DatabaseSync(stateFileIn(this.dir), { readOnly: true });
+    const waiting = (await this.sqlite.bookKeeper.queue()).waiting;
+    expect(db.prepare('SELECT count(*) AS waiting FROM messages').get()).toEqual({ waiting });
   }
 
   close(): void {
@@ -145,12 +133,6 @@ const wait = stepOf('wait', fc.constantFrom(1, 5_000, 10_000, 300_000), async (p
   pair.clock.advance(ms),
 );
 
-const malformed = stepOf('malformed', account, (pair, partnerAccount) =>
-  pair.ask(({ deadLetters }) =>
-    deadLetters.sendMalformed([deadLetter({ partnerAccount, advertId: 'x', count: 3 })]),
-  ),
-);
-
 const letter = stepOf('letter', fc.record({ index: nth, isRedriven: fc.boolean() }), async (pair, drawn) => {
   const ids = await pair.ask(async ({ deadLetters }) => (await deadLetters.list()).map(({ id }) => id));
   const filter = { ids: [ids[drawn.index % Math.max(1, ids.length)] ?? 'main/404'] };
@@ -158,31 +140,11 @@ const letter = stepOf('letter', fc.record({ index: nth, isRedriven: fc.boolean()
   else await pair.ask((world) => dropDeadLetters(world, filter));
 });
 
-const pageRead = fc.record({ partnerAccount: account, generation, repeated: fc.nat(3) });
-const page = stepOf('page', pageRead, async (pair, { partnerAccount, generation: registered, repeated }) => {
-  const key = { partnerAccount, feed: 'adverts' };
-  const now = pair.clock.now();
-  await pair.ask(({ feedStates }) => feedStates.register(feedState({ ...key, generation: registered })));
-  const page = progress({ counts: { listed: 0, malformed: 0, repeated } });
-  await pair.ask(async ({ feedStates }) => {
-    const lease = await feedStates.acquire(key, { holder: 'run', nowMs: now, leaseMs });
-    if (!lease || !('etag' in lease)) return lease;
-    return (await feedStates.advance(lease, page, { nowMs: now, leaseMs }))?.state;
-  });
-  await pair.ask(({ feedStates }) => feedStates.list());
-});
-
-const forget = stepOf('forget', account, (pair, partnerAccount) =>
-  pair.ask(({ feedStates }) => feedStates.remove(partnerAccount)),
-);
-
 /**
  * The process dies and the next run begins: messages in flight are available at once, and delayed messages stay
  * delayed.
  */
 const restart = stepOf('restart', fc.constant(undefined), async (pair) => {
-  // As long as a lease: the new run clears them, in memory they run out.
-  pair.clock.advance(leaseMs);
   pair.sqlite.close();
   takeRunLock(pair.dir, { command: 'run', startedAt: '2026-11-20T12:00:00Z' }).release();
   pair.sqlite = openEmbeddedState(pair.dir, { clock: pair.clock });
@@ -196,10 +158,7 @@ const step = fc.oneof(
   { weight: 6, arbitrary: receive },
   { weight: 6, arbitrary: settle },
   { weight: 3, arbitrary: wait },
-  { weight: 1, arbitrary: malformed },
   { weight: 2, arbitrary: letter },
-  { weight: 1, arbitrary: page },
-  { weight: 1, arbitrary: forget },
   { weight: 1, arbitrary: restart },
 );
 

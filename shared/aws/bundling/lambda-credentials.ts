@@ -6,17 +6,8 @@
  * @see https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html#configuration-envvars-runtime
  */
 
-interface Credentials {
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-  readonly sessionToken?: string;
-}
-
-/**
- * Name and signature are those that the SDK's clients import. The variables belong to the SDK and are not settings of
- * the bridge.
- */
-export const defaultProvider = () => async (): Promise<Credentials> => {
+/** Name and signature are those that the SDK's clients import. */
+export const defaultProvider = () => async () => {
   const {
     AWS_ACCESS_KEY_ID: accessKeyId,
     AWS_SECRET_ACCESS_KEY: secretAccessKey,

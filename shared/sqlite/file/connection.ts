@@ -15,12 +15,9 @@ interface Write extends WriteOptions {
 export type Connection = ReturnType<typeof createConnection>;
 
 /**
- * The connection to the state file. All writes go through it.
- *
- * All changes of one turn of the event loop are committed as one transaction, because a commit costs as much as several
- * changes. A commit is a write to the operating system (`synchronous=NORMAL` with a write-ahead log), so it survives a
- * crash of the process, including kill -9. After a power cut the file is consistent, but the last commits may be
- * missing. If that must not happen, a write is `durable`.
+ * The connection to the state file. All writes go through it: those of one turn of the event loop are one transaction,
+ * because a commit costs as much as several changes. A commit survives a crash of the process, including kill -9. After a
+ * power cut the file is consistent, but the last commits may be missing, unless they were `durable`.
  *
  * @param file name of the file, for messages
  * @param onFault called with each fault of the file, before the caller receives it

@@ -35,7 +35,7 @@ function fileIn(dir: string, name: string): string {
 
 const unsafe = (message: string): StateError => new StateError('state-unsafe', message);
 
-/** Undefined for paths that cannot be inspected, too; opening them will report the error. */
+/** Undefined also where opening will report the error. */
 function statOf(place: string) {
   try {
     return lstatSync(place, { throwIfNoEntry: false });
@@ -142,11 +142,8 @@ function makeFolder(dir: string): void {
 }
 
 /**
- * Makes `file` accessible only to its owner; SQLite gives its companion files the same mode.
- *
- * An existing file is not opened for this, because closing it would release the locks of this process on it.
- *
- * @see https://sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_
+ * Makes `file` accessible only to its owner; SQLite gives its companion files the same mode. An existing file is not
+ * opened, because closing it would release the locks of this process on it (https://sqlite.org/howtocorrupt.html).
  */
 function makePrivate(file: string): void {
   try {
@@ -162,7 +159,7 @@ function makePrivate(file: string): void {
   }
 }
 
-/** The credentials that others could have read are of no use any more. */
+/** For when the credentials that others could have read were replaced. */
 export const forgetExposure = (dir: string): void => rmSync(markIn(dir), { force: true });
 
 /** What no other folder or state file has: their devices and numbers. */
@@ -177,14 +174,8 @@ export function refuseReplaced(dir: string, before: string | undefined): void {
     throw unsafe(`${dir} was replaced while it was being opened. Find out by whom before you run this again`);
 }
 
-/** What other users of this machine may do with the state in a folder, and how to prevent it. */
-export interface Exposure {
-  readonly says: string;
-  readonly mend: string;
-}
-
-/** Checks by the modes of folder and file; call it before the state is opened, because opening makes the file private. */
-export function exposureOf(dir: string): Exposure | undefined {
+/** What other users may do with the state in a folder. Call it before the state is opened, which makes the file private. */
+export function exposureOf(dir: string): { readonly says: string; readonly mend: string } | undefined {
   const folder = statOf(dir);
   // On Windows, file modes give no protection.
   if (process.platform === 'win32' || !folder?.isDirectory()) return undefined;

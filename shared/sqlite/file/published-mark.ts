@@ -5,12 +5,8 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-export interface PublishedMark {
-  /** Number of the event in the log of the state. */
-  readonly event: number;
-  /** When it was noted, ms since 1970. */
-  readonly at: number;
-}
+/** Number of the event in the log of the state, and when it was noted, ms since 1970. */
+export type PublishedMark = Readonly<Record<'event' | 'at', number>>;
 
 export const markFileIn = (dir: string): string => path.join(dir, 'published.json');
 
@@ -39,15 +35,10 @@ export function reusedHistories<T extends { readonly generation: number }>(
   return last < event ? accounts.filter(({ generation }) => generation < Math.floor(at / 1000)) : [];
 }
 
-/** How much may be published without a trace in the mark. */
+/** What is published in this time may be missing in the mark. */
 const writeMs = 1_000;
 
-/**
- * Keeps the mark while the bridge runs.
- *
- * @param lastEvent number of the last event in the log
- * @returns writes it a last time, and ends
- */
+/** Keeps the mark while the bridge runs. @returns a function that writes it a last time, and ends */
 export function keepMark(dir: string, lastEvent: () => number): () => void {
   const file = markFileIn(dir);
   let written = readMark(dir)?.event;

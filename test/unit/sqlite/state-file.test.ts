@@ -1,9 +1,11 @@
 import {
   chmodSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   truncateSync,
@@ -11,7 +13,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
 import { isRunning, takeRunLock } from '../../../shared/sqlite/file/run-lock.ts';
 import { migrate, refusedVersion, versionOf } from '../../../shared/sqlite/file/schema.ts';
@@ -39,20 +41,26 @@ async function filled(): Promise<string> {
 const opening = (dir: string) => () => openEmbeddedState(dir).close();
 
 describe('the state file', () => {
-  it('is for its owner alone, with all that lies beside it', () => {
+  it('is for its owner alone, with all that lies beside it, also when it was not before', () => {
     const dir = path.join(folder(), 'new', 'state');
-    const state = openEmbeddedState(dir);
-    expect(mode(dir)).toBe(0o700);
-    for (const end of ['', '-wal', '-shm']) expect(mode(stateFileIn(dir) + end)).toBe(0o600);
-    state.close();
+    for (const next of [0o644, 0o600]) {
+      const state = openEmbeddedState(dir);
+      expect(mode(dir)).toBe(0o700);
+      for (const end of ['', '-wal', '-shm']) expect(mode(stateFileIn(dir) + end)).toBe(0o600);
+      state.close();
+      chmodSync(stateFileIn(dir), next);
+    }
   });
 
-  it('becomes so when it was not', async () => {
-    const dir = await filled();
-    chmodSync(stateFileIn(dir), 0o644);
-    const state = openEmbeddedState(dir);
-    for (const end of ['', '-wal', '-shm']) expect(mode(stateFileIn(dir) + end)).toBe(0o600);
-    state.close();
+  it('is refused when its folder was replaced while it was opened', () => {
+    const dir = path.join(folder(), 'state');
+    openEmbeddedState(dir).close();
+    const setTrusted = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementationOnce(() => {
+      renameSync(dir, `${dir}-old`);
+      cpSync(`${dir}-old`, dir, { recursive: true });
+    });
+    expect(opening(dir)).toThrow(expect.objectContaining({ code: 'state-unsafe' }));
+    expect(setTrusted).toHaveBeenCalledOnce();
   });
 
   it('is in the named folder when SQLite would take the name for a URI', () => {
@@ -138,7 +146,6 @@ describe('a state file that cannot be used', () => {
       'holds something else',
       () => Buffer.from('not a database, but long enough to have a header: '.repeat(40)),
     ],
-    ['has a broken header', (whole: Buffer) => Buffer.concat([Buffer.alloc(100, 7), whole.subarray(100)])],
     ['is cut off', (whole: Buffer) => whole.subarray(0, whole.length / 2)],
     [
       'has a broken list of tables',
