@@ -26,7 +26,7 @@ export class FanOut extends BridgeFunction {
     this.grantAdvertStatus('GetItem', 'PutItem')
       .grantFeedState({
         account: ['GetItem', 'PutItem'],
-        books: ['UpdateItem'],
+        books: ['GetItem', 'PutItem'],
         aside: ['PutItem'],
         dead: ['GetItem', 'PutItem'],
       })

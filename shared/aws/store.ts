@@ -6,11 +6,9 @@ import {
   GetItemCommand,
   PutItemCommand,
   paginateQuery,
-  UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { type Kind, storeKeys, type TableName, tableOfKind } from '../contract/names.ts';
-import { systemClock } from '../domain/clock.ts';
-import { type Key, newEtag, type Row, type Store } from '../ports/store.ts';
+import { type Counters, type Etag, type Key, newEtag, type Row, type Store, sumOf } from '../ports/store.ts';
 
 export interface Table {
   readonly client: DynamoDBClient;
@@ -27,41 +25,57 @@ const afterAll = '\uffff';
 const isAbsent = 'attribute_not_exists(#pk)';
 const isExpected = '#etag = :expected';
 
-/** Prefixes of sums, and of the marks of the calls that have counted recently, with their time in seconds. */
-const sum = 'sum.';
-const mark = 'm.';
-/** How long a mark is kept: longer than the SDK repeats a call (shared/aws/clients.ts: 4 times 5 s). */
-const keepMarkSeconds = 30;
-/** So many old marks are removed with the next addition: an item of a batch a second stays below 1 KB, a write unit. */
-const marksAtOnce = 50;
+/** More than are added while the SDK repeats a call (clients.ts), and few enough for an item below 1 KB, a write unit. */
+const idsKept = 50;
 
 /**
- * The rows in two DynamoDB tables. An item has the value as JSON text, or sums as numbers. A conditional write that
- * fails returns the item that is there, so a conflict costs no read.
+ * The rows in two DynamoDB tables, with the value as JSON text. A conditional write that fails returns the item that is
+ * there, so a conflict costs no read.
  */
-export function createStore(
-  tables: Readonly<Partial<Record<TableName, Table>>>,
-  clock: { now(): number } = systemClock,
-): Store {
+export function createStore(tables: Readonly<Partial<Record<TableName, Table>>>): Store {
   function tableOf(kind: Kind): Table {
     const table = tables[tableOfKind[kind]];
     if (!table) throw new Error(`rows of kind ${kind} are in a table that is not configured here`);
     return table;
   }
 
-  /** Of each row of sums, as its last addition found them. */
-  const oldMarks = new Map<string, readonly string[]>();
-
-  async function get(key: Key): Promise<Row | undefined> {
+  async function find(key: Key): Promise<Item | undefined> {
     const { client, name } = tableOf(key.kind);
-    const { Item } = await client.send(
-      new GetItemCommand({ TableName: name, Key: keyOf(key), ConsistentRead: true }),
+    const read = new GetItemCommand({ TableName: name, Key: keyOf(key), ConsistentRead: true });
+    return (await client.send(read)).Item;
+  }
+
+  /** @returns nothing if it was written, or the item that is there instead of the expected one */
+  async function write(
+    key: Key,
+    attributes: Readonly<Record<string, string>>,
+    expected: Etag | 'absent',
+  ): Promise<{ readonly item: Item | undefined } | undefined> {
+    const { client, name } = tableOf(key.kind);
+    const isNew = expected === 'absent';
+    const texts = Object.entries(attributes).map(([attribute, S]) => [attribute, { S }]);
+    const outcome = await orRefusal(
+      client.send(
+        new PutItemCommand({
+          TableName: name,
+          Item: { ...keyOf(key), ...Object.fromEntries(texts) },
+          ConditionExpression: isNew ? isAbsent : isExpected,
+          ExpressionAttributeNames: isNew ? { '#pk': pk } : { '#etag': 'etag' },
+          ...(!isNew && { ExpressionAttributeValues: { ':expected': { S: expected } } }),
+          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+        }),
+      ),
     );
-    return Item && rowOf(Item);
+    if (!(outcome instanceof ConditionalCheckFailedException)) return undefined;
+    // Without an item in the error, there is none, or an emulator left it out.
+    return { item: outcome.Item ?? (await find(key)) };
   }
 
   return {
-    get,
+    async get(key) {
+      const item = await find(key);
+      return item && rowOf(item);
+    },
 
     async list(kind, { prefix = '', after = '', limit = Number.POSITIVE_INFINITY } = {}) {
       const { client, name } = tableOf(kind);
@@ -91,25 +105,10 @@ export function createStore(
     },
 
     async put(key, value, expected) {
-      const { client, name } = tableOf(key.kind);
       const etag = newEtag();
-      const isNew = expected === 'absent';
-      const outcome = await orRefusal(
-        client.send(
-          new PutItemCommand({
-            TableName: name,
-            Item: { ...keyOf(key), etag: { S: etag }, value: { S: JSON.stringify(value) } },
-            ConditionExpression: isNew ? isAbsent : isExpected,
-            ExpressionAttributeNames: isNew ? { '#pk': pk } : { '#etag': 'etag' },
-            ...(!isNew && { ExpressionAttributeValues: { ':expected': { S: expected } } }),
-            ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-          }),
-        ),
-      );
-      if (!(outcome instanceof ConditionalCheckFailedException)) return { etag };
-      // Without an item in the error, there is none, or an emulator left it out.
-      const conflict = outcome.Item ? rowOf(outcome.Item) : await get(key);
-      return conflict?.etag === etag ? { etag } : { conflict };
+      const refused = await write(key, { etag, value: JSON.stringify(value) }, expected);
+      const row = refused?.item && rowOf(refused.item);
+      return !refused || row?.etag === etag ? { etag } : { conflict: row };
     },
 
     async remove(key, expected) {
@@ -124,44 +123,19 @@ export function createStore(
       return !(outcome instanceof ConditionalCheckFailedException);
     },
 
-    // The etag shows a repeated call only if nobody has counted in between, so each call leaves a mark of its own.
+    // The etag shows a repeated call only if nobody has counted in between, so the item has the IDs of the latest calls.
     async add(key, counters) {
-      const { client, name } = tableOf(key.kind);
-      const etag = newEtag();
-      const now = Math.floor(clock.now() / 1_000);
-      const entries = Object.entries(counters);
-      const marks = oldMarks.get(key.name) ?? [];
-      const remove = marks.length > 0 ? ` REMOVE ${marks.map((_, i) => `#m${i}`)}` : '';
-      const outcome = await orRefusal(
-        client.send(
-          new UpdateItemCommand({
-            TableName: name,
-            Key: keyOf(key),
-            UpdateExpression: `SET #etag = :etag, #mark = :now ADD ${entries.map((_, i) => `#c${i} :c${i}`)}${remove}`,
-            ConditionExpression: 'attribute_not_exists(#mark)',
-            ExpressionAttributeNames: {
-              '#etag': 'etag',
-              '#mark': mark + etag.slice(0, 8),
-              ...Object.fromEntries(entries.map(([counter], i) => [`#c${i}`, sum + counter])),
-              ...Object.fromEntries(marks.map((attribute, i) => [`#m${i}`, attribute])),
-            },
-            ExpressionAttributeValues: {
-              ':etag': { S: etag },
-              ':now': { N: String(now) },
-              ...Object.fromEntries(entries.map(([, by], i) => [`:c${i}`, { N: String(by) }])),
-            },
-            ReturnValues: 'ALL_NEW',
-          }),
-        ),
-      );
-      if (outcome instanceof ConditionalCheckFailedException) return;
-      const isOld = ([attribute, { N }]: [string, AttributeValue]) =>
-        attribute.startsWith(mark) && Number(N) < now - keepMarkSeconds;
-      const old = Object.entries(outcome.Attributes ?? {}).filter(isOld);
-      oldMarks.set(
-        key.name,
-        old.slice(0, marksAtOnce).map(([attribute]) => attribute),
-      );
+      const id = newEtag().slice(0, 8);
+      for (let item = await find(key); ; ) {
+        const ids = item?.ids?.S ?? '';
+        if (ids.includes(id)) return;
+        const row = item && rowOf(item);
+        const value = JSON.stringify(sumOf(row?.value as Counters | undefined, counters));
+        const kept = `${id} ${ids}`.slice(0, idsKept * (id.length + 1));
+        const refused = await write(key, { etag: newEtag(), value, ids: kept }, row?.etag ?? 'absent');
+        if (!refused) return;
+        item = refused.item;
+      }
     },
   };
 }
@@ -186,16 +160,8 @@ function rowOf(item: Item): Row {
       `Advert Bridge 0.1 or 0.2 wrote the item ${item[pk]?.S} ${name}, which this version cannot read. Deploy a new stack`,
     );
   }
-  const text = item.value?.S;
-  return { name, etag, value: text === undefined ? sumsIn(item) : parsed(text) };
+  return { name, etag, value: parsed(item.value?.S ?? '') };
 }
-
-const sumsIn = (item: Item): Record<string, number> =>
-  Object.fromEntries(
-    Object.entries(item).flatMap(([attribute, { N }]) =>
-      attribute.startsWith(sum) ? [[attribute.slice(sum.length), Number(N)]] : [],
-    ),
-  );
 
 function parsed(text: string): unknown {
   try {
