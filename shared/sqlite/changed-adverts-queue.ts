@@ -23,14 +23,6 @@ import {
 import type { Connection } from './file/connection.ts';
 import type { RowStore } from './store.ts';
 
-export interface QueueParts {
-  readonly connection: Connection;
-  readonly rows: Pick<RowStore, 'addWithin' | 'findAll' | 'putWithin' | 'removeWithin'>;
-  readonly clock: { now(): number };
-}
-
-export type EmbeddedQueue = ChangedAdvertsQueue & Inbox & Settler & { figures: BookKeeper['queue'] };
-
 /**
  * Number of messages in memory, about 30 MB; more are read only while none of these may be delivered. Messages of one
  * advert in memory are delivered together, so that its status is fetched once for all of them.
@@ -65,7 +57,11 @@ interface CarriedOut {
  * accepted completely or not at all. The first messages are also held in memory, in the order of delivery; deliveries in
  * progress exist only there. So only one process may receive and settle (run-lock.ts); any process may send.
  */
-export function createChangedAdvertsQueue({ connection, rows, clock }: QueueParts): EmbeddedQueue {
+export function createChangedAdvertsQueue(
+  connection: Connection,
+  rows: RowStore,
+  clock: { now(): number },
+): ChangedAdvertsQueue & Inbox & Settler & { figures: BookKeeper['queue'] } {
   const insert = connection.prepare(
     'INSERT INTO messages (partner_account, generation, body, sent_at, receives) VALUES (?, ?, ?, ?, 0)',
   );

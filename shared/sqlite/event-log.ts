@@ -1,14 +1,6 @@
 import type { Connection } from './file/connection.ts';
 import type { RowStore } from './store.ts';
 
-/** An event of the log. */
-export interface LoggedEvent {
-  /** Greater than that of every earlier event. */
-  readonly number: number;
-  /** JSON of the whole envelope. */
-  readonly envelope: string;
-}
-
 export interface Unread {
   readonly waiting: number;
   /** When the oldest of them was published, ms since 1970. */
@@ -124,8 +116,8 @@ export function createEventLog(connection: Connection, rows: RowStore, clock: { 
     /** Numbers of the first and the last event; 0 if there is none. */
     ends,
     /** The events after `number`, without those for another reader alone; at most 500. */
-    after: (number: number, reader = '', limit = rowsAtOnce): LoggedEvent[] =>
-      connection.read(() => selectAfter.all(number, reader, limit)) as unknown as LoggedEvent[],
+    after: (number: number, reader = '', limit = rowsAtOnce) =>
+      connection.read(() => selectAfter.all(number, reader, limit)) as { number: number; envelope: string }[],
 
     position,
     /** The reader's position; a new reader begins at the end of the log. */

@@ -53,7 +53,7 @@ export function stateOver(connection: Connection, clock: { now(): number }) {
   const aside = createAside(rows);
   const advertHistories = createAdvertHistories(rows);
   const eventLog = createEventLog(connection, rows, clock);
-  const queue = createChangedAdvertsQueue({ connection, rows, clock });
+  const queue = createChangedAdvertsQueue(connection, rows, clock);
   return {
     rows: rows as Store,
     ...{ queue, aside, advertHistories, publishedAdverts: advertHistories, eventLog },

@@ -1,11 +1,5 @@
 import type { EventPublisher } from '../../shared/ports/event-publisher.ts';
 
-/** The bus rejected an event. */
-class RefusedEventError extends Error {
-  override readonly name = 'RefusedEventError';
-  readonly code = 'event-refused';
-}
-
 /** A bus that stores accepted events in order, and rejects events on request. */
 export function createInMemoryEvents() {
   const accepted: string[] = [];
@@ -13,7 +7,8 @@ export function createInMemoryEvents() {
 
   const publisher: EventPublisher = {
     async publish(envelope) {
-      if (refuses(envelope)) throw new RefusedEventError('the bus refused the event');
+      if (refuses(envelope))
+        throw Object.assign(new Error('the bus refused the event'), { code: 'event-refused' });
       accepted.push(envelope);
     },
   };

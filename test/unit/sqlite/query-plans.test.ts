@@ -15,7 +15,7 @@ it('queries of queue and rows cost the same however much there is', () => {
   const db = openStateFile(folder());
   const connection = createConnection(db, 'the file');
   const prepare = vi.spyOn(connection, 'prepare');
-  createChangedAdvertsQueue({ connection, rows: createRowStore(connection), clock: Date });
+  createChangedAdvertsQueue(connection, createRowStore(connection), Date);
 
   const plans = prepare.mock.calls.flatMap(([sql]) =>
     db

@@ -15,7 +15,6 @@ import { describe, expect, it } from 'vitest';
 import { isRunning, takeRunLock } from '../../../shared/sqlite/file/run-lock.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
-import { cli } from '../cli/run-cli.ts';
 
 const folder = scratchFolders();
 const somebody = 12_345;
@@ -129,17 +128,4 @@ describe('a state that is a link', () => {
       expect(readFileSync(elsewhere).equals(before)).toBe(true);
     },
   );
-
-  it('is told of on the command line, with exit code 1', async () => {
-    const dir = prepared();
-    const link = path.join(folder(), 'link');
-    symlinkSync(dir, link);
-
-    for (const command of ['run', 'status', 'dead-letters list']) {
-      const ended = await cli([...command.split(' '), '--local', link]);
-
-      expect(ended).toMatchObject({ exitCode: 1, stdout: '' });
-      expect(ended.stderr).toMatch(/^advert-bridge: \S+ is a symbolic link[^\n]*--local \S+\n$/);
-    }
-  });
 });
