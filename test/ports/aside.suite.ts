@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
-import type { ChangedAdvertsQueue, Delivery, Inbox, Settler } from '../../shared/ports/queue.ts';
+import type {
+  ChangedAdvertsQueue,
+  Delivery,
+  Inbox,
+  Settler,
+  Verdict,
+  WaitingMessages,
+} from '../../shared/ports/queue.ts';
 import type { Aside } from '../../shared/state/aside.ts';
 import type { BookKeeper } from '../../shared/state/books.ts';
 import { changedAdvert, settlement } from '../helpers/records.ts';
@@ -11,6 +18,8 @@ export interface AsideSubject extends Cleaned {
   readonly aside: Aside;
   /** Where the books are one step with what is counted. */
   readonly bookKeeper?: BookKeeper;
+  /** Where the queue itself can be inspected. */
+  readonly waitingMessages?: WaitingMessages;
 }
 
 const all = { maxGroups: 1_000, maxPerGroup: 10, visibilityMs: 30_000 };
@@ -30,9 +39,9 @@ export function asideSuite(name: string, make: () => Promise<AsideSubject>): voi
       return taken;
     }
 
-    async function hold(made: AsideSubject): Promise<void> {
+    async function hold(made: AsideSubject, verdict: Verdict = { kind: 'hold' }): Promise<void> {
       const deliveries = await received(made);
-      await made.queue.settle(deliveries.map((delivery) => settlement(delivery, { kind: 'hold' })));
+      await made.queue.settle(deliveries.map((delivery) => settlement(delivery, verdict)));
     }
 
     /** Messages of adverts 100, 101 and so on that are aside. */
@@ -93,6 +102,41 @@ export function asideSuite(name: string, make: () => Promise<AsideSubject>): voi
 
       await hold(made);
       expect(idsOf(await made.aside.list('main'))).toEqual(['100', '101']);
+    });
+
+    it('are found by their advert, with those in the queue, also while a worker has them', async () => {
+      const made = await subject();
+      const { queue, waitingMessages } = made;
+      if (!waitingMessages) return;
+      const found = async () =>
+        (await waitingMessages.ofAdvert('main', '123')).map(({ message, ...rest }) => [message.key, rest]);
+      expect(await found()).toEqual([]);
+      const others = [changedAdvert({ advertId: '1234' }), changedAdvert({ partnerAccount: 'other' })];
+      await queue.send([changedAdvert({ correlationId: 'a' }), ...others]);
+      await hold(made);
+      const generation = 1_763_640_001;
+      await queue.send([
+        changedAdvert({ correlationId: 'b' }),
+        changedAdvert({ correlationId: 'c', generation }),
+        changedAdvert({ partnerAccount: 'other' }),
+      ]);
+      await queue.receive({ ...all, maxPerGroup: 1 });
+
+      expect(await found()).toEqual([
+        ['a:123', { place: 'aside', receives: 0 }],
+        ['b:123', { place: 'queue', receives: 1 }],
+        ['c:123', { place: 'queue', receives: 0 }],
+      ]);
+    });
+
+    it('are found with the moment until which they are delayed', async () => {
+      const made = await subject();
+      if (!made.waitingMessages) return;
+      await made.queue.send([changedAdvert()]);
+      await hold(made, { kind: 'retry', delayMs: 60_000 });
+
+      const until = expect.any(Number);
+      expect(await made.waitingMessages.ofAdvert('main', '123')).toMatchObject([{ receives: 1, until }]);
     });
   });
 }

@@ -8,7 +8,6 @@ import { booksSuite } from './books.suite.ts';
 import { changedAdvertsQueueSuite } from './changed-adverts-queue.suite.ts';
 import { storeSuite } from './store.suite.ts';
 import { tokenVaultSuite } from './token-vault.suite.ts';
-import { waitingMessagesSuite } from './waiting-messages.suite.ts';
 
 const name = 'in memory';
 
@@ -21,7 +20,6 @@ async function make() {
 storeSuite(name, async () => ({ store: createInMemoryStore() }));
 changedAdvertsQueueSuite(name, { controlsTime: true, deduplicates: true }, make);
 asideSuite(name, make);
-waitingMessagesSuite(name, make);
 booksSuite(name, make);
 tokenVaultSuite(name, make);
 applicationSecretSuite(name, async (text) => ({ applicationSecret: createInMemoryApplicationSecret(text) }));

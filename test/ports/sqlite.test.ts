@@ -11,7 +11,6 @@ import { booksSuite } from './books.suite.ts';
 import { changedAdvertsQueueSuite } from './changed-adverts-queue.suite.ts';
 import { storeSuite } from './store.suite.ts';
 import { tokenVaultSuite } from './token-vault.suite.ts';
-import { waitingMessagesSuite } from './waiting-messages.suite.ts';
 
 const name = 'sqlite';
 
@@ -49,7 +48,6 @@ function change(dir: string, sql: string, ...values: string[]): void {
 storeSuite(name, make);
 changedAdvertsQueueSuite(name, { controlsTime: true, deduplicates: false }, make);
 asideSuite(name, make);
-waitingMessagesSuite(name, make);
 booksSuite(name, make);
 tokenVaultSuite(name, make);
 applicationSecretSuite(name, async (text) => {
