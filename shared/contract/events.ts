@@ -24,8 +24,8 @@ const bridgeName = v.pipe(
 /** Published as an open string: a new cause is not a breaking change. */
 const publishedCause = v.pipe(v.string(), v.minLength(1, 'expected a cause such as feed'));
 
-const advertMetadata = v.object({
-  /** `<partnerAccount>/<generation>/<advertId>/<sequence>`; subscribers deduplicate by it. */
+const metadata = {
+  /** For an advert `<partnerAccount>/<generation>/<advertId>/<sequence>`; subscribers deduplicate by it. */
   eventId: v.string(),
   schemaVersion: version,
   /** Name of the bridge. Histories of two bridges are independent. Absent in events of schema version 1.0. */
@@ -33,6 +33,10 @@ const advertMetadata = v.object({
   partnerAccount: partnerAccountName,
   /** When this history began, in seconds since 1970. A greater one begins again with sequence 1. */
   generation,
+} as const;
+
+const advertMetadata = v.object({
+  ...metadata,
   /** 1, 2, 3 … for each advert and generation, without a gap once all events have arrived. */
   sequence: wholeNumber(1),
   /** When the page that listed the advert was received. */
@@ -65,7 +69,6 @@ const statusChangedData = v.object({
   ...copiedFields,
 });
 const unavailableData = v.object({
-  /** ID at the partner service: digits, as a string because the number may exceed 2^53. */
   advertId,
   /** Always `null`: the partner service no longer knows the advert. */
   status: v.null(),
@@ -74,12 +77,7 @@ const unavailableData = v.object({
 });
 
 const authorizationMetadata = v.object({
-  eventId: v.string(),
-  schemaVersion: version,
-  /** Name of the bridge. Histories of two bridges are independent. Absent in events of schema version 1.0. */
-  bridge: v.optional(bridgeName),
-  partnerAccount: partnerAccountName,
-  generation,
+  ...metadata,
   /** When the bridge noticed it. */
   observedAt: instant,
 });

@@ -44,19 +44,14 @@ export function backoffMs(attempt: number, { baseMs, capMs, random }: BackoffOpt
   return Math.ceil(random() * Math.min(capMs, baseMs * 2 ** Math.min(30, attempt - 1)));
 }
 
-export interface Loop {
-  /** Begins the next turn at once. */
-  wake(): void;
-  /** Resolves when the loop has ended. */
-  stop(): Promise<void>;
-}
+export type Loop = ReturnType<typeof startLoop>;
 
 /**
  * Takes turns: each begins when the wait that the previous one returned is over, or when the loop is woken.
  *
  * @param turn returns how long to wait, in ms; undefined ends the loop, which a turn must do once the loop is stopping
  */
-export function startLoop(clock: Clock, turn: (isStopping: boolean) => Promise<number | undefined>): Loop {
+export function startLoop(clock: Clock, turn: (isStopping: boolean) => Promise<number | undefined>) {
   let isStopping = false;
   let wakeUp = new AbortController();
   // With a reason, because an abort without one creates an error with a stack trace each time.
@@ -73,8 +68,10 @@ export function startLoop(clock: Clock, turn: (isStopping: boolean) => Promise<n
 
   const running = run();
   return {
+    /** Begins the next turn at once. */
     wake,
-    stop: () => {
+    /** Resolves when the loop has ended. */
+    stop: (): Promise<void> => {
       isStopping = true;
       wake();
       return running;
