@@ -54,17 +54,15 @@ const rules: Readonly<Partial<Record<FaultKind, BlameRule>>> = {
 /** What a resource is, without its account and its number: an advert, or a feed. */
 const kindOf = (resource: string): string => resource.replace(/^\S* |\d+$/g, '');
 
-/** Whether a success clears these suspects: that a feed is read says nothing about adverts that are refused. */
-function clears(resource: string, fault: string, suspects: Iterable<string>): boolean {
-  if (rules[fault as FaultKind] !== permanent) return true;
-  const kind = kindOf(resource);
+/** Whether a success clears the suspect: that a feed is read says nothing about adverts that are refused. */
+const clears = (resource: string, fault: string, suspect: string): boolean =>
   // Rule: refusals-judged-by-kind
-  return [...suspects].some((suspect) => kindOf(suspect) === kind);
-}
+  rules[fault as FaultKind] !== permanent || kindOf(suspect) === kindOf(resource);
 
 /** Whether a success shows that the reason of the hold is over. */
 export const isEndedBy = (resource: string, { fault, blamed = [] }: Hold): boolean =>
-  fault !== undefined && clears(resource, fault, blamed);
+  fault !== undefined &&
+  (rules[fault as FaultKind] !== permanent || blamed.some((suspect) => clears(resource, fault, suspect)));
 
 export const isEvidence = (fault: FaultKind): boolean => rules[fault] !== undefined;
 
@@ -91,9 +89,6 @@ export interface Verdict {
 interface Bad extends Evidence {
   readonly fault: FaultKind;
 }
-
-/** The suspected resources of each account. */
-type Suspects = Map<string, Set<string>>;
 
 /** A hold that begins within this time after another of the same fault is twice as long. */
 const againMs = 2 * minuteMs;
@@ -127,10 +122,10 @@ export function afterTrial(hold: Hold, { fault, ...evidence }: Evidence, now: nu
 
 export class Blame {
   readonly #circuitMs: number;
-  /** No success of the account since. */
-  readonly #ofAccounts = new Map<FaultKind, Suspects>();
-  /** No success of any account since. */
-  readonly #ofBridge = new Map<FaultKind, Suspects>();
+  /** Faults of different resources, with no success of their account since. */
+  #ofAccounts: readonly Bad[] = [];
+  /** The same, with no success of any account since. */
+  #ofBridge: readonly Bad[] = [];
   /** The last hold of each account that this process made; without a name: of the bridge. */
   readonly #last = new Map<string | undefined, Hold>();
 
@@ -152,17 +147,19 @@ export class Blame {
     if (this.#isBeforeHold(undefined, bad)) return undefined;
     if (fault === 'rate-limited') return this.#verdict(undefined, bad, [], now);
     if (account === undefined || this.#isBeforeHold(account, bad)) return undefined;
-    const all = noted(this.#ofBridge, bad, account);
-    const blamed = allOf(all);
+    this.#ofBridge = withFault(this.#ofBridge, bad);
+    this.#ofAccounts = withFault(this.#ofAccounts, bad);
+    const all = this.#ofBridge.filter((one) => one.fault === fault);
+    const own = this.#ofAccounts.filter((one) => one.fault === fault && one.account === account);
     // Rule: blame-several-accounts
-    if (all.size > 1 && blamed.length >= rule.bridge) return this.#verdict(undefined, bad, blamed, now);
-    const own = noted(this.#ofAccounts, bad, account).get(account) ?? new Set([resource]);
+    if (all.some((one) => one.account !== account) && all.length >= rule.bridge)
+      return this.#verdict(undefined, bad, all, now);
     // A blocked address cannot show in another account.
     // Rule: blame-the-only-account
-    if (isOnly && fault === 'forbidden' && own.size >= rule.bridge)
-      return this.#verdict(undefined, bad, [...own], now);
+    if (isOnly && fault === 'forbidden' && own.length >= rule.bridge)
+      return this.#verdict(undefined, bad, own, now);
     // Rule: blame-several-adverts
-    return own.size >= rule.account ? this.#verdict(account, bad, [...own], now) : undefined;
+    return own.length >= rule.account ? this.#verdict(account, bad, own, now) : undefined;
   }
 
   #isBeforeHold(account: string | undefined, { sentAt, retryAfterMs = 0 }: Bad): boolean {
@@ -172,21 +169,20 @@ export class Blame {
 
   /** A success of an account clears its own suspects, and no accounts are suspected together any more. */
   #succeeded(account: string | undefined, resource: string): undefined {
-    for (const [fault, suspects] of this.#ofBridge)
-      if (clears(resource, fault, allOf(suspects))) this.#ofBridge.delete(fault);
-    if (account === undefined) return;
-    for (const [fault, suspects] of this.#ofAccounts)
-      if (clears(resource, fault, suspects.get(account) ?? [])) suspects.delete(account);
+    const isLeft = (one: Bad) => !clears(resource, one.fault, one.resource);
+    this.#ofBridge = this.#ofBridge.filter(isLeft);
+    this.#ofAccounts = this.#ofAccounts.filter((one) => one.account !== account || isLeft(one));
   }
 
-  #verdict(account: string | undefined, bad: Bad, blamed: readonly string[], now: number): Verdict {
+  #verdict(account: string | undefined, bad: Bad, suspects: readonly Bad[], now: number): Verdict {
     const { fault } = bad;
     const before = this.#last.get(account);
     const isAgain = before?.fault === fault && now - endOfHold(before) < againMs;
     const hold = (isAgain && afterTrial(before, bad, now)) || this.#firstHold(account, bad, now);
-    const made = { ...hold, since: now, blamed: blamed.slice(-maxBlamed) };
-    if (account === undefined) this.#ofBridge.delete(fault);
-    else this.#ofAccounts.get(fault)?.delete(account);
+    const blamed = suspects.slice(-maxBlamed).map(({ resource }) => resource);
+    const made = { ...hold, since: now, blamed };
+    if (account === undefined) this.#ofBridge = this.#ofBridge.filter((one) => one.fault !== fault);
+    else this.#ofAccounts = this.#ofAccounts.filter((one) => one.fault !== fault || one.account !== account);
     this.#last.set(account, made);
     return { account, hold: made };
   }
@@ -197,12 +193,8 @@ export class Blame {
   }
 }
 
-const allOf = (suspects: Suspects): string[] => [...suspects.values()].flatMap((resources) => [...resources]);
-
-/** Notes a suspected resource. @returns all suspects of the fault */
-function noted(evidence: Map<FaultKind, Suspects>, { fault, resource }: Bad, account: string): Suspects {
-  const suspects: Suspects = evidence.get(fault) ?? new Map();
-  evidence.set(fault, suspects);
-  suspects.set(account, (suspects.get(account) ?? new Set()).add(resource));
-  return suspects;
-}
+/** Each resource counts once. */
+const withFault = (faults: readonly Bad[], bad: Bad): readonly Bad[] =>
+  faults.some(({ fault, resource }) => fault === bad.fault && resource === bad.resource)
+    ? faults
+    : [...faults, bad];

@@ -142,22 +142,22 @@ export const plantedInService: readonly PlantedRow[] = [
     'answers hold the whole bridge only if they are those of several accounts',
     [
       'shared/domain/blame.ts',
-      'all.size > 1 && blamed.length >= rule.bridge',
-      'blamed.length >= rule.bridge',
+      'all.some((one) => one.account !== account) && all.length >= rule.bridge',
+      'all.length >= rule.bridge',
     ],
   ],
   [
     'blame-several-adverts',
     'answers hold an account only if they are those of several adverts',
-    ['shared/domain/blame.ts', 'return own.size >= rule.account ?', 'return own.size >= 1 ?'],
+    ['shared/domain/blame.ts', 'return own.length >= rule.account ?', 'return own.length >= 1 ?'],
   ],
   [
     'blame-the-only-account',
     '403 for two adverts of an account holds the bridge only if no other account is connected',
     [
       'shared/domain/blame.ts',
-      "if (isOnly && fault === 'forbidden' && own.size >= rule.bridge)",
-      "if (!isOnly && fault === 'forbidden' && own.size >= rule.bridge)",
+      "if (isOnly && fault === 'forbidden' && own.length >= rule.bridge)",
+      "if (!isOnly && fault === 'forbidden' && own.length >= rule.bridge)",
     ],
   ],
   [
@@ -165,8 +165,8 @@ export const plantedInService: readonly PlantedRow[] = [
     'that a feed is read well ends no hold for adverts that are refused',
     [
       'shared/domain/blame.ts',
-      'return [...suspects].some((suspect) => kindOf(suspect) === kind);',
-      'return kind !== undefined;',
+      'rules[fault as FaultKind] !== permanent || kindOf(suspect) === kindOf(resource);',
+      'kindOf(suspect) !== undefined;',
     ],
   ],
   [
