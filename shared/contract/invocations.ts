@@ -1,10 +1,9 @@
 /** Requests of the command line and of other functions to the functions, and their answers, without tokens. */
-/** The request of the command `poll` to the drain function, and its answer. */
 import * as v from 'valibot';
 import { instant, partnerAccountName } from './checks.ts';
 import { generation } from './events.ts';
 
-/** Any other event is treated like the schedule's event. */
+/** The command `poll`, to the drain function. Any other event is treated like the schedule's event. */
 export const pollEvent = v.object({
   action: v.literal('poll'),
   /** Default: every partner account that may be polled. */

@@ -34,8 +34,7 @@ interface Group<T extends Queued> {
   order: number;
 }
 
-export interface GroupOptions<T extends Queued> {
-  /** Messages with the same result are delivered one after the other. */
+interface GroupOptions<T extends Queued> {
   readonly groupOf: (queued: T) => string;
   /** Accounts take turns, so that one with many messages does not delay the others. Default: no turns. */
   readonly accountOf?: (queued: T) => string;

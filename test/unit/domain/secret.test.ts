@@ -6,7 +6,6 @@ const secret = new Secret('hush-hush-1');
 
 describe('a secret', () => {
   it.each<[string, () => unknown]>([
-    ['a template string', () => `${secret}`],
     ['a concatenation', () => `say ${String(secret)}`],
     ['JSON', () => JSON.stringify({ secret, list: [secret] })],
     ['util.inspect', () => inspect({ secret, nested: { deeper: [secret] } }, { depth: 9, showHidden: true })],
@@ -21,20 +20,13 @@ describe('a secret', () => {
     expect(String(print())).not.toContain('hush');
   });
 
-  it('says that something was left out', () => {
-    expect([`${secret}`, inspect(secret), JSON.stringify(secret)]).toEqual([
-      '[redacted]',
-      '[redacted]',
-      '"[redacted]"',
-    ]);
-  });
-
   it('cannot be copied out by a structured clone or a spread', () => {
     expect(inspect({ ...secret }, { showHidden: true })).not.toContain('hush');
     expect(inspect(structuredClone(secret), { showHidden: true })).not.toContain('hush');
   });
 
   it('is revealed and compared on purpose alone', () => {
+    expect([`${secret}`, inspect(secret), secret.toJSON()]).toEqual(Array(3).fill('[redacted]'));
     expect(secret.reveal()).toBe('hush-hush-1');
     expect(secret.equals(new Secret('hush-hush-1'))).toBe(true);
     expect(secret.equals(new Secret('hush-hush-2'))).toBe(false);
