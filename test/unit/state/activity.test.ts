@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { shownAnswers } from '../../../operations/status.ts';
 import { metrics } from '../../../shared/contract/names.ts';
+import { BridgeFault, type FaultKind } from '../../../shared/domain/faults.ts';
 import { createActivityStore, createAnswers } from '../../../shared/state/activity.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
-import { clientOf, feed, soon, token } from '../../helpers/partner-api/fixtures.ts';
-import { cutOff, startScriptedService } from '../../helpers/partner-api/scripted-service.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 
 const minuteMs = 60_000;
@@ -24,23 +23,13 @@ function setUp({ storeEveryMs = 0, maxRequestsPerSecond = 1, isTimed = false } =
 
 describe('the answers of the service', () => {
   it('are counted by kind, with a metric and a log line for what must be seen', async () => {
-    const service = await startScriptedService();
     const { answers, observer, shown } = setUp();
-    const client = clientOf(service.url, { answers });
-    const scripts = [{ status: 403 }, { status: 404 }, { body: '{}' }];
-    for (const script of scripts) {
-      service.next(script);
-      await client.advert(token, feed, '7', { ...soon(), partnerAccount: 'main' }).catch(() => undefined);
+    const answered = { ok: [200, 204], 'contract-broken': [200], 'wrong-path': [404], forbidden: [403] };
+    const all = { ...answered, 'rate-limited': [429], transient: [500, undefined] };
+    for (const [kind, statuses] of Object.entries(all)) {
+      const fault = kind === 'ok' ? undefined : new BridgeFault(kind as FaultKind, 'no');
+      for (const status of statuses) answers.note({ ...ok, status, fault, account: 'main' });
     }
-    for (const script of [{ status: 500 }, cutOff]) {
-      service.next(script);
-      await client.advert(token, feed, '7', soon());
-    }
-    // Last, because it puts the bridge on hold.
-    service.next({ status: 429 });
-    await client.advert(token, feed, '7', { ...soon(), partnerAccount: 'main' }).catch(() => undefined);
-    client.close();
-    await service.close();
     await answers.store();
 
     const counts = { forbidden: 1, 'wrong-path': 1, 'rate-limited': 1, 'contract-broken': 1 };
@@ -48,10 +37,9 @@ describe('the answers of the service', () => {
     const { answers403, answers429, answers4xx, answers5xx, answersNone } = metrics;
     const counted = [answers403, answers429, answers4xx, answers5xx, answersNone].map(observer.counted);
     expect(counted).toEqual([1, 1, 1, 1, 1]);
-    const resource = 'main /api/partner/adverts/7';
     expect(observer.lines).toMatchObject([
-      { level: 'warn', fields: { status: 403, partnerAccount: 'main', resource } },
-      { level: 'warn', fields: { status: 429, partnerAccount: 'main', resource } },
+      { level: 'warn', fields: { status: 403, partnerAccount: 'main', resource: 'a' } },
+      { level: 'warn', fields: { status: 429, partnerAccount: 'main', resource: 'a' } },
     ]);
   });
 
