@@ -87,24 +87,18 @@ export const heldBy = (holder: Holder | undefined, kind: HoldKind, now: number):
 /** Whose end a person decides about is named before the others. */
 const ranks: Readonly<Partial<Record<HoldKind, number>>> = { authorization: 2, operator: 1 };
 
-/** Whether `hold` is named rather than `other`: by its kind, or because it ends later. */
-function isBefore(hold: Hold, other: Hold): boolean {
-  const [rank = 0, otherRank = 0] = [ranks[hold.kind], ranks[other.kind]];
-  return rank > otherRank || (rank === otherRank && endOfHold(hold) > endOfHold(other));
-}
+const byWeight = (one: Hold, other: Hold): number =>
+  (ranks[other.kind] ?? 0) - (ranks[one.kind] ?? 0) || (endOfHold(other) > endOfHold(one) ? 1 : -1);
 
 /** The hold in force, of the bridge or of the account: a stop, an operator's, or else the one that ends last. */
-export function holdOf(
+export const holdOf = (
   bridge: Holder | undefined,
   account: Holder | undefined,
   now: number,
-): Hold | undefined {
-  let found: Hold | undefined;
-  for (const hold of [...(account?.holds ?? []), ...(bridge?.holds ?? [])]) {
-    if (isInForce(hold, now) && (!found || isBefore(hold, found))) found = hold;
-  }
-  return found;
-}
+): Hold | undefined =>
+  [...(account?.holds ?? []), ...(bridge?.holds ?? [])]
+    .filter((hold) => isInForce(hold, now))
+    .sort(byWeight)[0];
 
 /** The hold that has ended, while no request has succeeded since. */
 export const untriedHold = (holder: Holder | undefined, now: number): Hold | undefined =>
