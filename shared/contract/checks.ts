@@ -130,7 +130,6 @@ export function checkedJson<S extends Schema>(schema: S, text: string, place: st
   return checked(schema, value, place);
 }
 
-/** Called for a stored row that cannot be read; the row is then left out. */
 export type OnUnreadable = (error: ShapeError) => void;
 
 /** Reads each row independently. @param onUnreadable default: throws {ShapeError} */

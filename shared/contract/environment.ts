@@ -5,14 +5,12 @@
 import * as v from 'valibot';
 import type { FunctionSettings } from './settings.ts';
 
-/** The variable with the settings, the same for all functions. */
 export const settingsKey = 'SETTINGS';
 
 const filled = v.pipe(v.string(), v.minLength(1, 'expected a value'));
 
 const common = {
   feedStateTable: filled,
-  /** Prefix of the bridge's fixed names. */
   namePrefix: filled,
 } as const;
 
@@ -44,7 +42,6 @@ export const functionResources = {
 } as const;
 
 export type FunctionName = keyof typeof functionResources;
-/** What a function knows: its settings and its resources. */
 export type FunctionConfig<N extends FunctionName> = FunctionSettings &
   v.InferOutput<(typeof functionResources)[N]>;
 

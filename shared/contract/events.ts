@@ -39,7 +39,6 @@ const advertMetadata = v.object({
   ...metadata,
   /** 1, 2, 3 … for each advert and generation, without a gap once all events have arrived. */
   sequence: wholeNumber(1),
-  /** When the page that listed the advert was received. */
   listedAt: instant,
   /** When the service's answer with this status was received. */
   observedAt: instant,
@@ -78,7 +77,6 @@ const unavailableData = v.object({
 
 const authorizationMetadata = v.object({
   ...metadata,
-  /** When the bridge noticed it. */
   observedAt: instant,
 });
 

@@ -6,7 +6,6 @@ import { generation } from './events.ts';
 /** The command `poll`, to the drain function. Any other event is treated like the schedule's event. */
 export const pollEvent = v.object({
   action: v.literal('poll'),
-  /** Default: every partner account that may be polled. */
   partnerAccount: v.exactOptional(partnerAccountName),
 });
 export type PollEvent = v.InferOutput<typeof pollEvent>;
@@ -19,7 +18,6 @@ export const pollAnswer = v.object({
       /** See PollReport in functions/drain/poll-feed.ts. An open string, because the function may have another version. */
       end: v.string(),
       pages: v.number(),
-      /** Number of IDs on the pages. */
       listed: v.number(),
       /** For `held`: the process that is reading the feed. */
       by: v.exactOptional(v.string()),
@@ -55,7 +53,6 @@ export type RefreshRequest = Readonly<v.InferOutput<v.ObjectSchema<typeof refres
 export const refreshEvent = v.object({ action: v.literal('refresh'), ...refreshRequest });
 export type RefreshEvent = v.InferOutput<typeof refreshEvent>;
 
-/** Result of a request for a refresh. */
 export const refreshOutcome = v.variant('kind', [
   /** A newer version is stored, by this refresh or by another one. */
   v.object({ kind: v.literal('renewed') }),
@@ -95,7 +92,6 @@ export const connectEvent = v.variant('action', [
 /** The request as sent: a refresh token or a code in it is plain text. */
 export type ConnectEvent = v.InferInput<typeof connectEvent>;
 
-/** The result of `connect`. */
 const connectedAccount = v.object({
   partnerAccount: v.string(),
   generation: v.number(),
@@ -105,7 +101,6 @@ const connectedAccount = v.object({
   isNew: v.boolean(),
   /** For a known name: why the bridge could not check that the same user authorized; absent if it could. */
   userUnverified: v.exactOptional(v.string()),
-  /** Result of the first request for the feed. */
   feed: v.variant('kind', [
     v.object({ kind: v.literal('read'), listed: v.number(), hasMore: v.boolean() }),
     v.object({ kind: v.literal('failed'), fault: v.string(), reason: v.string() }),
@@ -113,7 +108,6 @@ const connectedAccount = v.object({
 });
 export type ConnectedAccount = Readonly<v.InferOutput<typeof connectedAccount>>;
 
-/** The service accepts the application's credentials. */
 const acceptedApplication = v.object({
   scope: v.string(),
   /** How far the service's clock is ahead of the function's; absent if the service does not send its time. */

@@ -101,7 +101,6 @@ export const metrics = {
   /** Those with 3xx, too. */
   answers4xx: 'Answers4xx',
   answers5xx: 'Answers5xx',
-  /** Requests without an answer. */
   answersNone: 'AnswersNone',
   /** Events that an audit caused: the latest event of these adverts differed from the service. */
   auditDifferences: 'AuditDifferences',
@@ -134,7 +133,6 @@ export function alarmOfBridge(alarmName: string, bridgeName: string): string | u
   return Object.values(alarms).some((heading) => `${rest}-`.startsWith(`${heading}-`)) ? rest : undefined;
 }
 
-/** Keys of a row of the store in either DynamoDB table. */
 export const storeKeys = { partitionKey: 'pk', sortKey: 'sk' } as const;
 
 /**

@@ -26,7 +26,6 @@ export const feedPage = v.object({
 });
 export type FeedPage = v.InferOutput<typeof feedPage>;
 
-/** An advert. Only the fields that the bridge needs are checked. */
 export const advert = v.object({
   data: v.object({
     id: v.union([v.pipe(v.number(), v.integer()), v.pipe(v.string(), v.digits())], 'expected an integer'),
@@ -45,7 +44,6 @@ const seconds = v.pipe(
   v.maxValue(1e10),
 );
 
-/** Characters that are allowed in an HTTP header. */
 const accessToken = v.pipe(
   v.string(),
   v.regex(/^[\x21-\x7e]{1,8192}$/, 'expected 1 to 8192 visible ASCII characters'),

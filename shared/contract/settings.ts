@@ -9,7 +9,6 @@ import { stackName } from './names.ts';
 
 export interface Setting<S extends v.GenericSchema = v.GenericSchema> {
   readonly type: 'number' | 'string' | 'boolean' | 'list' | 'target';
-  /** What it is, without a full stop. */
   readonly says: string;
   /** Checks a value of the type, and contains the default. */
   readonly schema: S;
@@ -65,7 +64,6 @@ export const partnerBaseUrl = v.pipe(
   v.transform((url) => url.replace(/\/+$/, '')),
 );
 
-/** What is expected instead of `given`; undefined for a right URL. */
 function expectedOfUrl(given: string): string | undefined {
   if (/\$\{Token\[/.test(given)) return 'a URL that is known at synth, not a token of the CDK';
   // A URL parser accepts some malformed URLs, and the malformed text would be in every request.
@@ -82,7 +80,6 @@ function expectedOfUrl(given: string): string | undefined {
   return undefined;
 }
 
-/** Whether the host name of a URL is this machine. */
 export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
 }
@@ -100,7 +97,6 @@ const fieldPath = matching(
 const tableName = matching(/^[\w.-]{3,255}$/, 'expected the name of a DynamoDB table');
 const awsAccount = matching(/^\d{12}$/, 'expected 12-digit AWS account IDs');
 
-/** Settings that every kind of bridge has. */
 export const bridgeSettings = {
   pollSeconds: whole(
     'seconds between two polls of a feed; below 60, one scheduled run polls several times, which costs more Lambda time',
@@ -147,7 +143,6 @@ export const bridgeSettings = {
   ),
 } as const satisfies Record<string, Setting>;
 
-/** The settings of a stack, in the order of the table. */
 export const stackSettings = {
   partnerBaseUrl: text('https URL of the partner service (plain http only for loopback)', partnerBaseUrl),
   stackName: text(
@@ -234,7 +229,6 @@ type Values<S extends Readonly<Record<string, Setting>>> = v.InferOutput<
   v.ObjectSchema<Schemas<S>, undefined>
 >;
 
-/** The schemas of settings, for values of their types. */
 export const schemasOf = <const S extends Readonly<Record<string, Setting>>>(settings: S): Schemas<S> =>
   Object.fromEntries(Object.entries(settings).map(([name, { schema }]) => [name, schema])) as Schemas<S>;
 
@@ -261,5 +255,4 @@ export const functionSettings = v.object({ partnerBaseUrl, ...bridgeSettingsSche
 
 export type FunctionSettings = v.InferOutput<typeof functionSettings>;
 export type StackSettings = Values<typeof stackSettings>;
-/** The settings that the use cases need, in every kind of bridge. */
 export type BridgeSettings = Values<typeof bridgeSettings>;

@@ -5,12 +5,9 @@ import { toInstant } from './clock.ts';
 import { Secret } from './secret.ts';
 
 export interface Observation {
-  /** Name of the bridge. */
   readonly bridge: string;
-  /** null: the service does not know the advert. */
   readonly status: string | null;
   readonly previousStatus: string | null;
-  /** Number of the new event. */
   readonly sequence: number;
   /** When the answer was received, ms since 1970. */
   readonly observedAt: number;
@@ -18,7 +15,6 @@ export interface Observation {
   readonly copied?: EventFields;
 }
 
-/** Builds the event for an observed status of an advert (or another feed's object) while `message` is handled. */
 export function advertEvent(message: ChangedAdvert, seen: Observation): AdvertEvent {
   const { partnerAccount, generation, advertId, listedAt, cause, correlationId } = message;
   const feed = feeds[message.feed];
@@ -51,7 +47,6 @@ export function advertEvent(message: ChangedAdvert, seen: Observation): AdvertEv
 }
 
 export interface AuthorizationChange {
-  /** Name of the bridge. */
   readonly bridge: string;
   readonly partnerAccount: string;
   readonly generation: number;
@@ -61,7 +56,6 @@ export interface AuthorizationChange {
   readonly observedAt: number;
 }
 
-/** Builds the event that says that a partner account needs manual reauthorization, or was reauthorized. */
 export function authorizationEvent(
   kind: 'required' | 'restored',
   change: AuthorizationChange,
@@ -91,7 +85,6 @@ export function authorizationEvent(
 /** EventBridge truncates `time` to whole seconds, so every kind of bridge does the same. */
 const toSeconds = (instant: string): string => `${instant.slice(0, 19)}Z`;
 
-/** Values that an event carries in addition to the status (setting `eventFields`). */
 export interface EventFields {
   /** Values of the answer, by path. A value that the service did not send is absent. */
   readonly fields?: Readonly<Record<string, unknown>>;
@@ -175,12 +168,10 @@ export function isPublished(
   );
 }
 
-/** Identifies a history: that of an advert, or of an object of another feed. */
 export interface HistoryOwner {
   readonly partnerAccount: string;
   readonly generation: number;
   readonly feed: FeedName;
-  /** ID of the object, of whichever feed. */
   readonly advertId: string;
 }
 

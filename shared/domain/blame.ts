@@ -66,16 +66,13 @@ export const isEndedBy = (resource: string, { fault, blamed = [] }: Hold): boole
 
 export const isEvidence = (fault: FaultKind): boolean => rules[fault] !== undefined;
 
-/** An answer, as evidence for or against a resource. */
 export interface Evidence {
   /** Undefined for a token request. */
   readonly account: string | undefined;
   readonly resource: string;
   /** Undefined after a success. */
   readonly fault: FaultKind | undefined;
-  /** The wait that the service asked for. */
   readonly retryAfterMs?: number | undefined;
-  /** When the request was sent, ms since 1970. */
   readonly sentAt: number;
 }
 
@@ -85,7 +82,6 @@ export interface Verdict {
   readonly hold: Hold;
 }
 
-/** A fault that {@link Blame} counts as evidence. */
 interface Bad extends Evidence {
   readonly fault: FaultKind;
 }

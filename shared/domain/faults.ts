@@ -96,7 +96,8 @@ export class BridgeFault extends Error implements FaultDetails {
   constructor(kind: FaultKind, message: string, { cause, ...details }: FaultDetails & ErrorOptions = {}) {
     super(message, { cause });
     this.code = kind;
-    Object.assign(this, details);
+    const { status, serviceCode, retryAfterMs, askedToWaitMs } = details;
+    Object.assign(this, { status, serviceCode, retryAfterMs, askedToWaitMs });
   }
 
   get policy(): FaultPolicy {

@@ -3,7 +3,6 @@
 /** A text with more layers of encoding is not treated as an echo. */
 const maxRounds = 8;
 
-/** Text with nothing to decode and nothing invisible. */
 const plainAscii = /^[\x20-\x24\x27-\x5b\x5d-\x7e\n]*$/;
 const percentEncoded = /(?:%[0-9a-f]{2})+/gi;
 /** `\u0041`, `%u0041`, `\u{41}`, `\x41`; `\n` and the like become white space. */

@@ -2,7 +2,6 @@ import type { ChangedAdvert, DeadLetter, UnreadMessage } from '../contract/messa
 import type { Position } from '../domain/queue/message-groups.ts';
 import type { Etag, Key } from './store.ts';
 
-/** One delivery of one message. */
 export interface Delivery extends Partial<UnreadMessage> {
   /** Identifies the delivery when it is settled: a receipt handle or a message ID. */
   readonly id: string;
@@ -18,7 +17,6 @@ export interface Delivery extends Partial<UnreadMessage> {
 /** The outcome of a listed ID, for the books. */
 export type Outcome = 'events' | 'unchanged' | 'coalesced' | 'unavailable';
 
-/** What to do with a delivery. */
 export type Verdict =
   | { readonly kind: 'done'; readonly outcome: Outcome }
   /** The generation was forgotten: the message leaves the queue and the books. */
@@ -72,7 +70,6 @@ export interface ChangedAdvertsQueue {
   depth(partnerAccount: string): Promise<number>;
 }
 
-/** A message that has no outcome yet. */
 export interface WaitingMessage {
   readonly message: ChangedAdvert;
   /** `aside`: outside the queue, until the hold of its account, or of the bridge, ends. */

@@ -45,9 +45,7 @@ export function createActivityStore(store: Store) {
 const activityOf = (row: Row | undefined): Activity | undefined =>
   v.is(activityRow, row?.value) ? row.value : undefined;
 
-/** A request that was sent, and what became of it. */
 export interface Answered {
-  /** Undefined without an answer. */
   readonly status: number | undefined;
   readonly fault: BridgeFault | undefined;
   readonly ms: number;

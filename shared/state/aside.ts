@@ -73,7 +73,6 @@ export type Aside = ReturnType<typeof createAside>;
 
 /** @param onUnreadable called for a row that cannot be read; it stays where it is. Default: throws {ShapeError} */
 export function createAside(store: Store, onUnreadable?: OnUnreadable) {
-  /** The account's messages on hold, oldest first. */
   async function list(partnerAccount: string, limit?: number): Promise<readonly MessageAside[]> {
     const prefix = `${partnerAccount}/`;
     const rows = await store.list('aside', { prefix, ...(limit !== undefined && { limit }) });

@@ -4,7 +4,6 @@ import { type Counters, type Key, type Store, sumOf } from '../ports/store.ts';
 import { feedStateOf } from './feed-states.ts';
 import { listedByOperations } from './progress.ts';
 
-/** The books of a generation for which nothing was listed yet. */
 export const emptyBooks = {
   listed: 0,
   events: 0,
@@ -24,7 +23,6 @@ export interface Books extends Readonly<typeof emptyBooks> {
 /** Numbers to add to the books (negative for a redrive). */
 export type Counts = { readonly [K in Exclude<keyof Books, 'inFlight'>]?: number };
 
-/** Figures of the whole queue. */
 export interface QueueFigures {
   /** Number of messages, including those in flight and those aside. */
   readonly waiting: number;

@@ -13,7 +13,6 @@ const budgetRow = kept({
   connected: v.exactOptional(wholeNumber(0)),
   holds,
 });
-/** The rate budget and the holds of the whole bridge: one row. */
 export type BudgetState = Readonly<v.InferOutput<typeof budgetRow>>;
 
 /** The initial state: nothing reserved, no hold. */

@@ -14,7 +14,6 @@ import { generation } from '../contract/events.ts';
 import { isLasting } from '../domain/clock.ts';
 import { type Etag, type Key, type Row, removeRows, type Store, update } from '../ports/store.ts';
 
-/** Numbers of IDs, for the books. */
 const pageCounts = v.object({
   /** All IDs of the page, including `malformed` and `repeated` ones. */
   listed: wholeNumber(0),
@@ -29,7 +28,6 @@ type PageCounts = Readonly<v.InferOutput<typeof pageCounts>>;
 const feedState = kept({
   form,
   partnerAccount: partnerAccountName,
-  /** Name of the feed. */
   feed: someText,
   generation,
   /** The exact string to send as `since` with every request that carries this cursor. */
@@ -42,7 +40,6 @@ const feedState = kept({
   lastSuccess: v.exactOptional(moment),
   /** When the feed was last polled, by the bridge's clock. The feed with the earliest time is polled first. */
   lastPolled: v.exactOptional(moment),
-  /** Number of rejected cursors. */
   resets: wholeNumber(0),
   lastReset: v.exactOptional(moment),
   /** Number of pages in a row after a rejected cursor, or with entries of which none is an ID. */
@@ -53,11 +50,9 @@ const feedState = kept({
   fault: v.exactOptional(v.string()),
   /** Kind of this fault (shared/domain/faults.ts). An open string, because a newer bridge may have more kinds. */
   faultKind: v.exactOptional(v.string()),
-  /** Whether the fault needs manual action. */
   needsPerson: v.exactOptional(v.boolean()),
   /** Sums over all pages; absent before the first one. */
   counts: v.exactOptional(pageCounts),
-  /** The process that polls the feed. */
   lease: v.exactOptional(v.object({ holder: v.string(), until: moment, forMs: v.number() })),
 });
 export type FeedState = Readonly<v.InferOutput<typeof feedState>>;

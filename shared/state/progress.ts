@@ -27,7 +27,6 @@ export interface Difference {
   readonly actual: string | null;
 }
 
-/** Progress of an audit. */
 export interface AuditProgress extends BackfillProgress {
   /** Number of adverts that were published right, or that got an event for another reason meanwhile. */
   readonly equal: number;

@@ -15,7 +15,6 @@ export const messageGroupOf = (
   message: Pick<ChangedAdvert, 'partnerAccount' | 'feed' | 'advertId'>,
 ): string => `${message.partnerAccount}/${objectKeyOf(message)}`;
 
-/** A message in the queue, with the fields that decide the order of delivery. */
 export interface Queued {
   readonly sequenceNumber: number;
   receives: number;
@@ -61,7 +60,6 @@ export class MessageGroups<T extends Queued> {
     if (queued.visibleAt !== undefined || group.messages.size === 1) this.#place(group);
   }
 
-  /** Delivers messages and hides them until `visibleAt`. */
   take(maxGroups: number, maxPerGroup: number, nowMs: number, visibleAt: number): T[] {
     this.#showHidden(nowMs);
     const taken: T[] = [];

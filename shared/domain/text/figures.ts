@@ -3,11 +3,9 @@
 /** A number with commas. Without Intl, which takes 10 ms to load, a third of Node's own start time. */
 export const count = (number: number): string => String(number).replace(/\B(?=(?:\d{3})+$)/g, ',');
 
-/** A number and a word in the matching form: a noun or a verb. */
 export const are = (number: number, one = 'is', several = 'are'): string =>
   `${count(number)} ${number === 1 ? one : several}`;
 
-/** A duration in a suitable unit. */
 export function duration(seconds: number): string {
   if (seconds < 120) return `${Math.round(seconds)} s`;
   if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
