@@ -9,13 +9,6 @@ import type { AdvertRow } from '../../shared/state/advert-histories.ts';
 import { type AdvertDeps, firstRow, type Group, keyOf, maxConflicts, nextRow } from './advert.ts';
 import { sendBack } from './redelivery.ts';
 
-type AttemptResult =
-  /** Another process changed or removed the row after this attempt had read it. */
-  | { readonly kind: 'conflict' }
-  /** The service does not know the advert; this must be confirmed by a second fetch after `delayMs`. */
-  | { readonly kind: 'unconfirmed'; readonly delayMs: number }
-  | { readonly kind: 'settled'; readonly outcome: Outcome };
-
 /** After this many conflicts, the messages go back: other workers are busy with the advert, and settle it in a moment. */
 const conflictDelayMs = 1_000;
 
@@ -29,18 +22,11 @@ export async function settleAdvert(
   group: Group,
   deadlineMs: number,
 ): Promise<Settlement[]> {
-  const { clock, random, settings } = deps;
-  const head = group[0];
+  const { clock, settings } = deps;
   for (let conflicts = 0; conflicts < maxConflicts && clock.now() < deadlineMs; conflicts += 1) {
     const fetchDeadlineMs = Math.min(deadlineMs, clock.now() + settings.fetchMs);
-    const result = await attempt(deps, group, { fetchDeadlineMs, hasConflict: conflicts > 0 });
-    if (result.kind === 'unconfirmed') return sendBack(group, result.delayMs, random);
-    if (result.kind === 'settled') {
-      return group.map((delivery) => ({
-        delivery,
-        verdict: { kind: 'done', outcome: delivery === head ? result.outcome : 'coalesced' },
-      }));
-    }
+    const settled = await attempt(deps, group, { fetchDeadlineMs, hasConflict: conflicts > 0 });
+    if (settled) return settled;
   }
   throw new BridgeFault('transient', 'no time left for this advert', { retryAfterMs: conflictDelayMs });
 }
@@ -48,12 +34,14 @@ export async function settleAdvert(
 /**
  * Every attempt that settles its messages writes the row: the worker of an earlier delivery, which may still have an
  * older status, then gets a conflict. docs/decisions/0001-fan-out-protocol.md explains the order of the steps.
+ *
+ * @returns undefined after a conflict: another process changed or removed the row after this attempt had read it
  */
 async function attempt(
   deps: AdvertDeps,
   group: Group,
   { fetchDeadlineMs, hasConflict }: { readonly fetchDeadlineMs: number; readonly hasConflict: boolean },
-): Promise<AttemptResult> {
+): Promise<Settlement[] | undefined> {
   const { histories, settings } = deps;
   const { message } = group[0];
   const key = keyOf(message);
@@ -61,9 +49,8 @@ async function attempt(
   // Planted faults: row-read-after-fetch, pending-left-out, no-fetch-after-pending
   const stored = (await histories.read(key)) ?? firstRow;
   if (hasConflict && stored.etag === 'absent') throw historyRemoved();
-  const conflict: AttemptResult = { kind: 'conflict' };
   const row = stored.pending ? await publishPending(deps, message, stored) : stored;
-  if (!row) return conflict;
+  if (!row) return undefined;
 
   // Fetch also after publishing the pending event: the advert may have changed since the fetch for that event.
   // Planted faults: row-read-after-fetch, status-kept-over-conflict
@@ -73,16 +60,17 @@ async function attempt(
 
   if (row.sequence > 0 && observed.status === row.status) {
     // Planted fault: no-trace-of-unchanged
-    if (!(await write({}))) return conflict;
-    return { kind: 'settled', outcome: isEventOf(row, group) ? outcomeOf(row.status) : 'unchanged' };
+    if (!(await write({}))) return undefined;
+    return allDone(group, isEventOf(row, group) ? outcomeOf(row.status) : 'unchanged');
   }
 
   if (observed.status === null) {
     const waitMs = confirmationWait(deps, row, observed.receivedAt);
     if (waitMs > 0) {
       const isNew = row.missingSince === undefined;
-      if (isNew && !(await write({ missingSince: observed.receivedAt }))) return conflict;
-      return { kind: 'unconfirmed', delayMs: waitMs };
+      if (isNew && !(await write({ missingSince: observed.receivedAt }))) return undefined;
+      // Confirmed by a second fetch.
+      return sendBack(group, waitMs, deps.random);
     }
   }
 
@@ -100,9 +88,9 @@ async function attempt(
   const envelope = JSON.stringify(event);
   // Planted fault: pending-unrecorded
   const written = await write({ sequence, status: observed.status, envelope, pending: true });
-  if (!written || !(await publishPending(deps, message, written))) return conflict;
+  if (!written || !(await publishPending(deps, message, written))) return undefined;
   reportAudit(deps, group, row.status, observed.status);
-  return { kind: 'settled', outcome: outcomeOf(observed.status) };
+  return allDone(group, outcomeOf(observed.status));
 }
 
 /**
@@ -147,6 +135,12 @@ function reportAudit(
     ...{ partnerAccount, advertId, published, actual },
   });
 }
+
+const allDone = (group: Group, outcome: Outcome): Settlement[] =>
+  group.map((delivery) => ({
+    delivery,
+    verdict: { kind: 'done', outcome: delivery === group[0] ? outcome : 'coalesced' },
+  }));
 
 const outcomeOf = (status: string | null): Outcome => (status === null ? 'unavailable' : 'events');
 

@@ -142,8 +142,8 @@ export const plantedInPipeline: readonly PlantedRow[] = [
     'the worker fetches the advert even after it has published a pending event',
     [
       'functions/fan-out/settle-advert.ts',
-      'if (!row) return conflict;',
-      "if (!row) return conflict;\n  if (stored.pending) return { kind: 'settled', outcome: outcomeOf(row.status) };",
+      'if (!row) return undefined;',
+      'if (!row) return undefined;\n  if (stored.pending) return allDone(group, outcomeOf(row.status));',
     ],
   ],
   [
@@ -176,7 +176,7 @@ export const plantedInPipeline: readonly PlantedRow[] = [
   [
     'no-trace-of-unchanged',
     'a message that finds its advert unchanged writes the row, too',
-    ['functions/fan-out/settle-advert.ts', 'if (!(await write({}))) return conflict;', ''],
+    ['functions/fan-out/settle-advert.ts', 'if (!(await write({}))) return undefined;', ''],
   ],
   [
     'others-done-with-dead-letter',
