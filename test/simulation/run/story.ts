@@ -60,12 +60,10 @@ function endOf(lines: readonly string[], message: string | undefined): number | 
 
 const isAboutFeed = (line: string, account: string): boolean =>
   /\/status\/adverts\?|answered \d+ .*(nextCursor|error)|queue\.send /.test(line) ||
-  (/feedStates\.(acquire|advance|release|register)/.test(line) && line.includes(`"${account}"`));
+  line.includes(`feed.put ${account}/`);
 
 const isAboutTokens = (line: string, account: string): boolean =>
-  line.includes(account) &&
-  (/oauth|answered|vault\.write|accounts\.write|stopped|revoke/.test(line) ||
-    (/vault\.read/.test(line) && /refresh|sweep|connect/.test(line)));
+  line.includes(account) && /oauth|answered|vault\.|account\.put|stopped|revoke/.test(line);
 
 /** IDs are short: matches only complete IDs, and not the ID of another account's advert. */
 function isAboutAdvert(line: string, account: string, advertId: string): boolean {

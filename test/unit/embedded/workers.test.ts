@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startWorkers } from '../../../embedded/workers.ts';
 import type { Delivery, Settlement } from '../../../shared/ports/queue.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
@@ -44,35 +44,31 @@ async function make({ adverts, handleMs = 100 }: { adverts: number; handleMs?: n
     observer,
     concurrency: 2,
   });
-  return {
-    workers,
-    queue,
-    observer,
-    handled,
-    mostInHand: () => mostInHand,
-    refuse: (times: number) => {
-      refusals = times;
-    },
-    run: (ms: number) => clock.run(begun + ms),
+  const run = (ms: number) => clock.run(begun + ms);
+  onTestFinished(async () => {
+    const stopped = workers.stop();
+    await run(120_000);
+    await stopped;
+  });
+  const refuse = (times: number) => {
+    refusals = times;
   };
+  return { workers, queue, observer, handled, mostInHand: () => mostInHand, refuse, run };
 }
 
 describe('the workers', () => {
   it('have twice as many adverts in hand as there are connections, until the queue is empty', async () => {
-    const { workers, queue, handled, mostInHand, run } = await make({ adverts: 10 });
+    const { queue, handled, mostInHand, run } = await make({ adverts: 10 });
 
     await run(1_000);
 
     expect(mostInHand()).toBe(4);
     expect(handled).toHaveLength(10);
     expect(await queue.depth('main')).toBe(0);
-    const stopped = workers.stop();
-    await run(2_000);
-    await stopped;
   });
 
   it('try to settle what was handled until that works, and handle it once', async () => {
-    const { workers, queue, handled, observer, refuse, run } = await make({ adverts: 1 });
+    const { queue, handled, observer, refuse, run } = await make({ adverts: 1 });
     refuse(3);
 
     await run(60_000);
@@ -82,9 +78,6 @@ describe('the workers', () => {
     expect(observer.lines.map(({ message }) => message)).toEqual(
       Array.from({ length: 3 }, () => 'the messages of an advert could not be settled'),
     );
-    const stopped = workers.stop();
-    await run(61_000);
-    await stopped;
   });
 
   it('begin nothing after they are stopped, and end when what is in hand is settled', async () => {
@@ -102,11 +95,9 @@ describe('the workers', () => {
   it('begin nothing that they receive while they are being stopped', async () => {
     const { workers, queue, handled, run } = await make({ adverts: 0 });
     await run(10);
-    let received = () => undefined;
+    const received = Promise.withResolvers<void>();
     vi.spyOn(queue, 'receive').mockImplementationOnce(async () => {
-      await new Promise<void>((resolve) => {
-        received = () => void resolve();
-      });
+      await received.promise;
       return queue.receive({ maxGroups: 4, maxPerGroup: 10, visibilityMs: 1_000 });
     });
     await queue.send([changedAdvert({ advertId: '1' })]);
@@ -114,7 +105,7 @@ describe('the workers', () => {
     await run(11);
 
     const stopped = workers.stop();
-    received();
+    received.resolve();
     await run(1_000);
     await stopped;
 
@@ -130,8 +121,5 @@ describe('the workers', () => {
     await run(11);
 
     expect(handled).toEqual(['1']);
-    const stopped = workers.stop();
-    await run(1_000);
-    await stopped;
   });
 });

@@ -9,18 +9,15 @@ const key = { partnerAccount: 'main', generation: 7 };
 const minuteMs = 60_000;
 const roundsADay = 24 * 60;
 
-let clock: ReturnType<typeof createManualClock>;
-let sent: ChangedAdvert[];
-let state: ReturnType<typeof createInMemoryState>;
-let observer: ReturnType<typeof createRecordingObserver>;
-let isRefused: boolean;
-
+const setUp = () => {
+  const clock = createManualClock();
+  const sent: ChangedAdvert[] = [];
+  return { clock, sent, state: createInMemoryState({ clock }), observer: createRecordingObserver() };
+};
+let { clock, sent, state, observer } = setUp();
+let isRefused = false;
 beforeEach(() => {
-  clock = createManualClock();
-  sent = [];
-  state = createInMemoryState({ clock });
-  observer = createRecordingObserver();
-  isRefused = false;
+  ({ clock, sent, state, observer } = setUp());
 });
 
 const share = (auditSample: number) => {
@@ -71,24 +68,22 @@ it('sends the sample in the course of a day, with the cause audit', async () => 
   expect(new Set(sent.map(({ cause }) => cause))).toEqual(new Set(['audit']));
 });
 
-it('goes on in the listing on the next day, so that every advert has its turn', async () => {
-  await publish(100);
-
-  await rounds(share(50), 2 * roundsADay);
-
-  expect(new Set(sent.map(({ advertId }) => advertId)).size).toBe(100);
-});
-
-it('sends no advert twice a day, and begins the listing anew on the next', async () => {
-  await publish(3);
-  const send = share(10);
+it.each([
+  [100, 50, 50, 100],
+  [3, 10, 3, 6],
+])('of %i adverts and a sample of %i sends each once a day, and goes on the next day', async (...given) => {
+  const [count, sample, firstDay, bothDays] = given;
+  await publish(count);
+  const send = share(sample);
 
   await rounds(send, roundsADay);
-  const byEvening = sent.length;
+  const byEvening = sent.map(({ advertId }) => advertId);
   await rounds(send, roundsADay);
 
-  expect(byEvening).toBe(3);
-  expect(sent).toHaveLength(6);
+  expect(byEvening).toHaveLength(firstDay);
+  expect(new Set(byEvening).size).toBe(firstDay);
+  expect(sent).toHaveLength(bothDays);
+  expect(new Set(sent.map(({ advertId }) => advertId)).size).toBe(count);
 });
 
 it('sends at most what takes four seconds at half of the rate in a round', async () => {
