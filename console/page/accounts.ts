@@ -96,6 +96,21 @@ export function Asking({
 /** @property kind the action, such as `pause` */
 export type Labelled = Question & { readonly label: string; readonly kind: string };
 
+/** @param name without it, the whole bridge */
+export function pauseOrResume(isPaused: boolean, place: string, name?: string): Labelled {
+  const [verb, kind] = isPaused ? ['Resume', 'resume'] : ['Pause', 'pause'];
+  const button = `${verb} ${name ?? 'the whole bridge'}`;
+  return {
+    ...{ label: name === undefined ? `${verb} everything` : verb, kind, heading: `${button}?`, button },
+    says: isPaused
+      ? 'Polling begins again, and what waits is fetched. Any other pause stays.'
+      : 'No request is sent to the partner service until somebody resumes it. Nothing is lost.',
+    ...(!isPaused && { field: { label: 'Why?', name: 'reason', type: 'text' } }),
+    command: ['advert-bridge', kind, name ?? [], place].flat().join(' '),
+    action: (reason) => ({ action: kind, ...(name && { name }), ...(reason && { reason }) }),
+  };
+}
+
 /** What can be done with an account. */
 function questionsFor({ name, paused }: Account, place: string): Labelled[] {
   const steer = (label: string, action: string, says: string, more: Partial<Question> = {}): Labelled => ({
@@ -109,12 +124,7 @@ function questionsFor({ name, paused }: Account, place: string): Labelled[] {
     ...more,
   });
   return [
-    paused
-      ? steer('Resume', 'resume', 'Its feed is polled again, and what waits is fetched.')
-      : steer('Pause', 'pause', 'No request is sent for it until somebody resumes it. Nothing is lost.', {
-          field: { label: 'Why?', name: 'reason', type: 'text' },
-          action: (reason) => ({ action: 'pause', name, ...(reason && { reason }) }),
-        }),
+    pauseOrResume(Boolean(paused), place, name),
     steer('Poll now', 'poll', 'Reads its feed once, without waiting for the next poll.'),
     steer(
       'Resync',

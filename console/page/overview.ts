@@ -3,7 +3,7 @@ import { answersLines } from '../../shared/domain/text/answers-text.ts';
 import { count, duration } from '../../shared/domain/text/figures.ts';
 import { printableLine as printable, printableLines } from '../../shared/domain/text.ts';
 import type { Action, Facts, Finding, Snapshot, Work } from '../snapshot.ts';
-import { type Ask, Asking } from './accounts.ts';
+import { type Ask, Asking, pauseOrResume } from './accounts.ts';
 import { counted, time } from './format.ts';
 import { needing, type Verdict } from './verdict.ts';
 
@@ -21,32 +21,9 @@ export const Header = ({
     <h1>${verdict.title}</h1>
     <p role="status">${printable(verdict.sentence)}</p>
     ${snapshot && html`<p class="where">${snapshot.bridge.kind === 'local' ? 'embedded bridge in' : 'stack'} ${snapshot.bridge.name}, version ${snapshot.bridge.version}</p>`}
-    ${snapshot && !snapshot.bridge.isReadOnly && html`<${Whole} snapshot=${snapshot} ask=${ask} />`}
+    ${snapshot && !snapshot.bridge.isReadOnly && html`<div class="buttons"><${Asking} of="" question=${pauseOrResume(snapshot.facts?.paused != null, snapshot.bridge.place)} ...${{ snapshot, ask }} /></div>`}
   </header>
 `;
-
-/** Pauses and resumes the whole bridge. */
-function Whole({ snapshot, ask }: { snapshot: Snapshot; ask: Ask }) {
-  const { facts, bridge } = snapshot;
-  const isPaused = facts?.paused != null;
-  const question = isPaused
-    ? {
-        ...{ label: 'Resume everything', kind: 'resume' },
-        ...{ heading: 'Resume the whole bridge?', button: 'Resume the whole bridge' },
-        says: 'Feeds are polled again. Accounts that were paused one by one stay paused.',
-        command: `advert-bridge resume ${bridge.place}`,
-        action: () => ({ action: 'resume' }),
-      }
-    : {
-        ...{ label: 'Pause everything', kind: 'pause' },
-        ...{ heading: 'Pause the whole bridge?', button: 'Pause the whole bridge' },
-        says: 'Nothing is sent to the partner service until somebody resumes it. Nothing is lost.',
-        field: { label: 'Why?', name: 'reason', type: 'text' } as const,
-        command: `advert-bridge pause ${bridge.place}`,
-        action: (reason: string) => ({ action: 'pause', ...(reason && { reason }) }),
-      };
-  return html`<div class="buttons"><${Asking} of="" ...${{ question, snapshot, ask }} /></div>`;
-}
 
 /** What needs somebody, with the command that mends it; then notes. */
 export function Findings({ findings }: { findings: readonly Finding[] }) {
