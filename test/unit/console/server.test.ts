@@ -1,20 +1,18 @@
 import { request } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Live, Push } from '../../../console/live.ts';
+import type { Live } from '../../../console/live.ts';
 import { type ConsoleServer, startServer } from '../../../console/server.ts';
 
 /** What the server was asked to do. */
 let acted: unknown[];
-let pages: Push[];
 let server: ConsoleServer;
 let port: number;
 let cookie: string;
 
 const live = {
   subscribe: (push) => {
-    pages.push(push);
     push('snapshot', { at: 1 });
-    return () => pages.splice(0);
+    return () => undefined;
   },
   history: async (query) => query,
   deadLetters: async () => ({ matching: 0, total: 0, letters: [], ids: [] }),
@@ -22,7 +20,6 @@ const live = {
 
 async function start(isReadOnly = false): Promise<void> {
   acted = [];
-  pages = [];
   server = await startServer({
     ...{ port: 0, live, isReadOnly },
     assets: new Map([['/index.html', { type: 'text/html', content: Buffer.from('<p>page</p>') }]]),
