@@ -1,44 +1,30 @@
 import { PassThrough } from 'node:stream';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { watch } from '../../../../cli/commands/status.ts';
 import type { Io } from '../../../../cli/shared/io.ts';
 
-/** Reports three times, at intervals of five seconds on its own clock. */
-async function watched(redraws: boolean) {
+it.each([
+  ['', false],
+  [', on a terminal over the one before', true],
+])('status --watch reports every five seconds until it is stopped%s', async (_, redraws) => {
   const stopping = new AbortController();
   const stdout = new PassThrough({ decodeStrings: false }).setEncoding('utf8');
-  let now = 0;
-  let reports = 0;
   const sleeps: number[] = [];
   const clock = {
-    now: () => now,
+    now: () => 0,
     async sleep(ms: number) {
       sleeps.push(ms);
-      now += ms;
-      if (reports === 3) stopping.abort();
+      if (sleeps.length === 3) stopping.abort();
     },
   };
   const io = { stdout } as unknown as Io;
   const exitCode = await watch({ io, clock, signal: stopping.signal, redraws }, async (clear) => {
-    reports += 1;
     clear();
-    stdout.write(`report ${reports}\n`);
-    return reports === 3 ? 3 : 0;
-  });
-  return { exitCode, sleeps, written: String(stdout.read()) };
-}
-
-describe('status --watch', () => {
-  it('reports every five seconds until it is stopped, and ends with the code of the last report', async () => {
-    expect(await watched(false)).toEqual({
-      exitCode: 3,
-      sleeps: [5_000, 5_000, 5_000],
-      written: 'report 1\nreport 2\nreport 3\n',
-    });
+    stdout.write(`report ${sleeps.length}\n`);
+    return sleeps.length === 2 ? 3 : 0;
   });
 
-  it('draws each report over the one before on a terminal', async () => {
-    const { written } = await watched(true);
-    expect(written.split('\u001B[H\u001B[J')).toEqual(['', 'report 1\n', 'report 2\n', 'report 3\n']);
-  });
+  const clearing = redraws ? '\u001B[H\u001B[J' : '';
+  expect({ exitCode, sleeps }).toEqual({ exitCode: 3, sleeps: [5_000, 5_000, 5_000] });
+  expect(String(stdout.read())).toBe([0, 1, 2].map((number) => `${clearing}report ${number}\n`).join(''));
 });
