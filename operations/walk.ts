@@ -7,7 +7,7 @@ import { enqueuePage } from '../functions/drain/accept-page.ts';
 import { idsOf } from '../functions/drain/read-page.ts';
 import type { ChangedAdvert } from '../shared/contract/messages.ts';
 import { toInstant } from '../shared/domain/clock.ts';
-import type { BackfillKey, BackfillProgress, Progresses, StoredProgress } from '../shared/state/progress.ts';
+import type { BackfillKey, BackfillProgress, Progresses } from '../shared/state/progress.ts';
 import type { AdvertSource } from './advert-sources.ts';
 import type { Bridge } from './bridge.ts';
 import { silentObserver } from './poll-deps.ts';
@@ -57,8 +57,6 @@ export interface WalkResult<P> {
 
 /** Delay before the queue is looked at again. */
 const lookMs = 500;
-/** More consecutive conflicts with `--stop` or another process cannot be a coincidence. */
-const maxConflicts = 10;
 
 /**
  * Runs a walk, or continues an unfinished one of the same source. A page's IDs go to the queue first, then the progress
@@ -77,7 +75,7 @@ export async function walk<P extends BackfillProgress>(
   const { clock } = bridge;
   const { progresses } = kind;
   const total = await source.total?.();
-  let stored = await change(progresses, { key, listed: 0 }, (before) => {
+  let stored = await progresses.change(key, 0, (before) => {
     const unfinished = before?.state === 'done' || restart ? undefined : before;
     if (unfinished?.source === source.name) return { ...unfinished, state: 'running' };
     if (unfinished && !kind.replacesOther) return undefined;
@@ -95,7 +93,7 @@ export async function walk<P extends BackfillProgress>(
   async function save(next: P, listed = 0): Promise<WalkResult<P> | undefined> {
     const { id, position } = progress;
     let isOurs = false;
-    const written = await change(progresses, { key, listed }, (value) => {
+    const written = await progresses.change(key, listed, (value) => {
       // Another process may have started to continue from the same position; it stops when it sees that this one is ahead.
       isOurs = value?.id === id && value.position === position;
       // A pause keeps the position of the page that was just sent; the progress of another process stays unchanged.
@@ -160,34 +158,12 @@ function endOf<P extends BackfillProgress>(stored: P, ownId: string): WalkResult
   return { end: isOwnEnd ? (stored.state as 'done' | 'paused') : 'taken-over', progress: stored };
 }
 
-/**
- * Stores what `next` makes of the stored progress, again after a conflict: the only way in which a walk writes.
- *
- * @param listed number of adverts to count: those of the page that is in the queue, also after a conflict
- * @param next returns undefined to write nothing
- * @returns what is stored then; undefined if nothing is
- */
-async function change<P extends BackfillProgress>(
-  progresses: Progresses<P>,
-  { key, listed }: { readonly key: BackfillKey; readonly listed: number },
-  next: (stored: P | undefined) => P | undefined,
-): Promise<StoredProgress<P> | undefined> {
-  for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
-    const stored = await progresses.read(key);
-    const value = next(stored?.value);
-    if (value === undefined) return stored;
-    const written = await progresses.write(key, value, stored, listed);
-    if (written) return written;
-  }
-  throw new Error('too many others write this progress');
-}
-
 /** Asks a running walk to stop after its current page. @returns undefined when none is running */
 export async function pauseWalk<P extends BackfillProgress>(
   progresses: Progresses<P>,
   key: BackfillKey,
 ): Promise<P | undefined> {
-  const stored = await change(progresses, { key, listed: 0 }, (value) =>
+  const stored = await progresses.change(key, 0, (value) =>
     value?.state === 'running' ? { ...value, state: 'paused' } : undefined,
   );
   return stored?.value.state === 'paused' ? stored.value : undefined;

@@ -56,8 +56,8 @@ export function createAuditShare(deps: AuditShareDeps): (key: BackfillKey) => Pr
       const isThrough = next === undefined && ids.length > 0;
       const sent = isThrough ? auditSample : share.sent + ids.length;
       const after = { ...share, sent, ...(next !== undefined && { from: next }) };
-      // After a conflict with another round both have sent adverts, which does no harm.
-      await shares.write(key, after, stored, ids.length);
+      // Another round may have sent adverts too, which does no harm: both are counted.
+      await shares.change(key, ids.length, () => after);
       share.sent = sent;
     }
     const isDone = share.sent >= auditSample;

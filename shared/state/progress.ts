@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { checked, form, kept, readRows, wholeNumber } from '../contract/checks.ts';
-import type { Etag, Key, Row, Store } from '../ports/store.ts';
+import { type Etag, type Key, type Row, type Store, update } from '../ports/store.ts';
 
 /** Progress of a backfill. The latest backfill of each partner account and generation is kept. */
 export interface BackfillProgress {
@@ -56,8 +56,6 @@ export interface BackfillKey {
 
 export interface StoredProgress<T> {
   readonly value: T;
-  /** Number of IDs that all operations of this kind have listed, for the books. */
-  readonly counted: number;
   readonly etag: Etag;
 }
 
@@ -79,8 +77,7 @@ export function createProgress<T extends object>(
   });
   /** @throws {ShapeError} */
   const storedIn = (row: Row): StoredProgress<T> => {
-    const { value, counted } = progressIn(row);
-    return { value: value as object as T, counted, etag: row.etag };
+    return { value: progressIn(row).value as object as T, etag: row.etag };
   };
 
   return {
@@ -101,20 +98,24 @@ export function createProgress<T extends object>(
     },
 
     /**
-     * @param over the progress as it was read; undefined where there was none
+     * Stores what `next` makes of the progress.
+     *
      * @param listed number of IDs of the page, for the books: counted in the same write, so that a page that is sent
      * twice is counted once
-     * @returns undefined when another process wrote first: nothing is written then
+     * @param next receives undefined if there is none; returns undefined to write nothing
+     * @returns what is stored then
      */
-    async write(
+    async change(
       key: BackfillKey,
-      value: T,
-      over: StoredProgress<T> | undefined,
       listed: number,
+      next: (before: T | undefined) => T | undefined,
     ): Promise<StoredProgress<T> | undefined> {
-      const counted = (over?.counted ?? 0) + (countsListed ? listed : 0);
-      const put = await store.put(keyOf(key), { value, counted }, over?.etag ?? 'absent');
-      return 'etag' in put ? { value, counted, etag: put.etag } : undefined;
+      const row = await update(store, keyOf(key), (before) => {
+        const counted = (before ? progressIn(before).counted : 0) + (countsListed ? listed : 0);
+        const value = next(before && storedIn(before).value);
+        return value && { value, counted };
+      });
+      return row && storedIn(row);
     },
   };
 }

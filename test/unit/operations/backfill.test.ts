@@ -3,11 +3,19 @@ import { type AdvertSource, listSource } from '../../../operations/advert-source
 import { backfill, pauseWalk, type WalkOptions } from '../../../operations/walk.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
 import { BridgeFault } from '../../../shared/domain/faults.ts';
-import { type BackfillProgress, createProgress, type Progresses } from '../../../shared/state/progress.ts';
+import {
+  type BackfillProgress,
+  createProgress,
+  listedByOperations,
+  type Progresses,
+} from '../../../shared/state/progress.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 
 const key = { partnerAccount: 'main', generation: 7 };
+
+const ofProcess = (store: ReturnType<typeof createInMemoryStore>) =>
+  createProgress<BackfillProgress>(store, 'backfill', { countsListed: true });
 
 /** A list of pages; its positions count pages. */
 function listOf(...pages: readonly (readonly unknown[])[]) {
@@ -28,6 +36,7 @@ function listOf(...pages: readonly (readonly unknown[])[]) {
 
 describe('a backfill', () => {
   let clock: ReturnType<typeof createManualClock>;
+  let store: ReturnType<typeof createInMemoryStore>;
   let backfills: Progresses<BackfillProgress>;
   /** Run just before the next writes of the progress, one for each. */
   let meanwhile: (() => Promise<unknown>)[];
@@ -40,16 +49,15 @@ describe('a backfill', () => {
 
   beforeEach(() => {
     clock = createManualClock();
-    const stored = createProgress<BackfillProgress>(createInMemoryStore(), 'backfill', {
-      countsListed: true,
-    });
-    backfills = {
-      ...stored,
-      async write(...args) {
+    store = createInMemoryStore();
+    const { put } = store;
+    backfills = ofProcess({
+      ...store,
+      async put(...args) {
         await meanwhile.shift()?.();
-        return stored.write(...args);
+        return put(...args);
       },
-    };
+    });
     [meanwhile, sent, updates, ids] = [[], [], [], 0];
     depth = () => 0;
     refused = () => [];
@@ -57,12 +65,10 @@ describe('a backfill', () => {
   });
 
   const value = async () => (await backfills.read(key))?.value;
-  const counted = async () => (await backfills.read(key))?.counted;
+  const counted = () => listedByOperations(store, key);
   /** As another process writes. */
-  async function change(more: Partial<BackfillProgress>): Promise<void> {
-    const stored = await backfills.read(key);
-    if (stored) await backfills.write(key, { ...stored.value, ...more }, stored, 0);
-  }
+  const change = (more: Partial<BackfillProgress>) =>
+    ofProcess(store).change(key, 0, (before) => before && { ...before, ...more });
   const run = (source: AdvertSource, options: Partial<WalkOptions<BackfillProgress>> = {}) =>
     backfill(
       {
@@ -263,7 +269,7 @@ describe('a backfill', () => {
     };
 
     it('pauses after the page, which is counted, and goes on behind it', async () => {
-      const result = await interrupted(() => pauseWalk(backfills, key), ['1', '2'], ['3']);
+      const result = await interrupted(() => pauseWalk(ofProcess(store), key), ['1', '2'], ['3']);
 
       expect(result).toMatchObject({ end: 'paused', progress: { state: 'paused', position: 1, listed: 2 } });
       expect(await counted()).toBe(2);

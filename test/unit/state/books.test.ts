@@ -38,7 +38,7 @@ describe('the books of a generation', () => {
 
   it('contain what backfills and audits have listed', async () => {
     for (const kind of ['backfill', 'audit'] as const)
-      await createProgress(store, kind, { countsListed: true }).write(of, {}, undefined, 50);
+      await createProgress(store, kind, { countsListed: true }).change(of, 50, () => ({}));
     await add({ events: 60, unchanged: 30 });
 
     expect(await read()).toMatchObject({ listed: 100, events: 60, inFlight: 10 });

@@ -5,17 +5,17 @@ import { createInMemoryStore } from '../../fakes/store.ts';
 const key = { partnerAccount: 'main', generation: 7 };
 const counting = { countsListed: true };
 
-it('is stored over the progress that was read, and over no other', async () => {
-  const backfills = createProgress<{ at: number }>(createInMemoryStore(), 'backfill', counting);
+it('is changed from what is stored, also by several processes at once, and counts each page', async () => {
+  const store = createInMemoryStore();
+  const backfills = createProgress<{ at: number }>(store, 'backfill', counting);
   expect(await backfills.read(key)).toBeUndefined();
+  const next = (before?: { at: number }) => ({ at: (before?.at ?? 0) + 1 });
 
-  const first = await backfills.write(key, { at: 1 }, undefined, 100);
-  expect(await backfills.write(key, { at: 9 }, undefined, 100)).toBeUndefined();
-  const second = await backfills.write(key, { at: 2 }, first, 20);
-  expect(await backfills.write(key, { at: 9 }, first, 100)).toBeUndefined();
+  await Promise.all([100, 20, 3].map((listed) => backfills.change(key, listed, next)));
 
-  expect(await backfills.read(key)).toEqual(second);
-  expect(second).toMatchObject({ value: { at: 2 }, counted: 120 });
+  expect(await backfills.change(key, 9, () => undefined)).toEqual(await backfills.read(key));
+  expect((await backfills.read(key))?.value).toEqual({ at: 3 });
+  expect(await listedByOperations(store, key)).toBe(123);
   expect(await backfills.read({ ...key, generation: 8 })).toBeUndefined();
 });
 
@@ -23,10 +23,10 @@ it('counts what all operations of the generation have listed, unless the queue d
   const store = createInMemoryStore();
   for (const kind of ['backfill', 'audit'] as const) {
     const progress = createProgress(store, kind, counting);
-    await progress.write(key, {}, undefined, 10);
-    await progress.write({ ...key, generation: 8 }, {}, undefined, 1_000);
+    await progress.change(key, 10, () => ({}));
+    await progress.change({ ...key, generation: 8 }, 1_000, () => ({}));
   }
-  await createProgress(store, 'audit-share', { countsListed: false }).write(key, {}, undefined, 7);
+  await createProgress(store, 'audit-share', { countsListed: false }).change(key, 7, () => ({}));
 
   expect(await listedByOperations(store, key)).toBe(20);
 });
@@ -34,9 +34,9 @@ it('counts what all operations of the generation have listed, unless the queue d
 it('is listed with that of all accounts and generations, without what cannot be read', async () => {
   const store = createInMemoryStore();
   const backfills = createProgress<{ at: number }>(store, 'backfill', counting);
-  await backfills.write(key, { at: 1 }, undefined, 0);
-  await backfills.write({ ...key, generation: 8 }, { at: 2 }, undefined, 0);
-  await createProgress(store, 'audit', counting).write(key, {}, undefined, 0);
+  await backfills.change(key, 0, () => ({ at: 1 }));
+  await backfills.change({ ...key, generation: 8 }, 0, () => ({ at: 2 }));
+  await createProgress(store, 'audit', counting).change(key, 0, () => ({}));
   await store.put({ kind: 'progress', name: 'other/7/backfill' }, 1, 'absent');
 
   expect(await backfills.list()).toEqual([
