@@ -9,7 +9,7 @@ const isolated = [
   'test/infra/iam/*.test.ts',
   'test/infra/glance.test.ts',
   'test/unit/aws/{call-counts,many-partner-accounts}.test.ts',
-  'test/unit/golden/on-aws.test.ts',
+  'test/unit/{golden/on-aws,no-leak/aws}.test.ts',
   // It mocks the table of feeds, which the other files have loaded.
   'test/unit/functions/second-feed.test.ts',
 ];
