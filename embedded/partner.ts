@@ -4,11 +4,8 @@ import { createRefreshToken } from '../functions/refresh-token/refresh-token.ts'
 import { stackName } from '../shared/contract/names.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { systemClock } from '../shared/domain/clock.ts';
-import {
-  createLimitedClient,
-  createPartnerService,
-  type LimitedClientOptions,
-} from '../shared/partner-api/partner-service.ts';
+import { createPartnerClient, type PartnerClientOptions } from '../shared/partner-api/client.ts';
+import { createPartnerService } from '../shared/partner-api/partner-service.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
@@ -16,7 +13,7 @@ import type { EmbeddedState } from '../shared/sqlite/state.ts';
 /** Longer than any refresh takes. */
 const refreshLockMs = 90_000;
 
-export interface LocalPartnerOptions extends Omit<LimitedClientOptions, 'budgetStore' | 'settings'> {
+export interface LocalPartnerOptions extends Omit<PartnerClientOptions, 'budgetStore' | 'settings'> {
   readonly state: EmbeddedState;
   readonly settings: BridgeSettings;
   /** Publishes the events about partner accounts. */
@@ -27,7 +24,7 @@ export interface LocalPartnerOptions extends Omit<LimitedClientOptions, 'budgetS
 
 /** The partner service with the embedded state; this process refreshes the tokens. */
 export function createLocalPartner({ state, events, newId, ...options }: LocalPartnerOptions) {
-  const { settings, observer, clock = systemClock, random = Math.random } = options;
+  const { settings, observer, clock = systemClock } = options;
   const partner = createPartnerService({
     ...options,
     budgetStore: state.budgetStore,
@@ -36,7 +33,7 @@ export function createLocalPartner({ state, events, newId, ...options }: LocalPa
     requester: { refresh: (request, callOptions) => refreshToken.refresh(request, callOptions) },
   });
   const refreshToken = createRefreshToken({
-    ...{ events, observer, clock, random, newId },
+    ...{ events, observer, clock, newId },
     accounts: state.partnerAccounts,
     vault: state.vault,
     application: state.applicationSecret,
@@ -58,7 +55,7 @@ export interface LocalConnectOptions {
 /** Connects and disconnects accounts in the embedded state; their events stay owed, for only `run` has subscribers. */
 export function createLocalConnect({ state, ...options }: LocalConnectOptions) {
   const { settings, observer } = options;
-  const client = createLimitedClient({ ...options, budgetStore: state.budgetStore });
+  const client = createPartnerClient({ ...options, budgetStore: state.budgetStore });
   const connect = createConnect({
     ...connectPorts(state, client),
     events: noSubscriberYet,

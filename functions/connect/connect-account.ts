@@ -12,7 +12,7 @@ import { feeds } from '../../shared/contract/messages.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
 import type { Secret, TokenPair } from '../../shared/domain/secret.ts';
-import type { Grant, ReceivedTokens, TokenVault } from '../../shared/ports/tokens.ts';
+import type { Grant, TokenVault } from '../../shared/ports/tokens.ts';
 import { type FeedStates, feedsOfAccount } from '../../shared/state/feed-states.ts';
 import { publishOwedEvents } from '../refresh-token/account-writes.ts';
 import {
@@ -21,20 +21,12 @@ import {
   type RefreshDeps,
   releaseRefreshLock,
 } from '../refresh-token/refresh-lock.ts';
-import {
-  isScopeUnusable,
-  missingScopes,
-  pairOf,
-  storePair,
-  warnOfOddAnswer,
-} from '../refresh-token/token-pairs.ts';
+import { lackingScopes, pairOf, storePair, warnOfOddAnswer } from '../refresh-token/token-pairs.ts';
 import { createTokenRequests } from '../refresh-token/token-requests.ts';
-import { connectedElsewhere, createConnectedRow, type Lock } from './connected-row.ts';
+import { activateRow, beginRow, connectedElsewhere, type Lock } from './connected-row.ts';
 import { createUserVerification, type UserVerificationDeps } from './verify-user.ts';
 
-export interface ConnectAccountDeps
-  extends Omit<RefreshDeps, 'settings' | 'random' | 'vault'>,
-    UserVerificationDeps {
+export interface ConnectAccountDeps extends Omit<RefreshDeps, 'settings' | 'vault'>, UserVerificationDeps {
   readonly vault: Pick<TokenVault, 'write'>;
   readonly feedStates: Pick<FeedStates, 'list' | 'register'>;
   readonly settings: RefreshDeps['settings'] & UserVerificationDeps['settings'];
@@ -48,35 +40,22 @@ export type ConnectRequest = {
   readonly newUser?: boolean;
 } & HandedIn;
 
-interface Exchanged {
-  readonly pair: TokenPair;
-  readonly received: ReceivedTokens;
-  /** The current time by the service's clock, minus the overlap. */
-  readonly recently: string;
-  /** Generations of the feeds that a known name has. */
-  readonly registered: readonly number[];
-}
-
 export function createConnectAccount(deps: ConnectAccountDeps) {
   const { accounts, feedStates, clock, newId, observer, settings } = deps;
-  const row = createConnectedRow(deps);
   const { firstPage, verifyUser } = createUserVerification(deps);
   const requestTokens = createTokenRequests(deps);
 
   /**
-   * @throws {BridgeFault} `grant-rejected`, `client-rejected`, `scope-refused`, `other-user`, `account-busy`, or a
-   * transient one: nothing is stored then
+   * @throws {BridgeFault} `grant-rejected`, `client-rejected`, `scope-refused`, `other-user`, `account-busy` …:
+   * nothing is stored
    */
   async function connect(request: ConnectRequest, options: CallOptions): Promise<ConnectedAccount> {
     const { partnerAccount: name } = request;
     const again = (holder: string) => exchange(request, { name, holder, isKnown: true }, options);
     // Planted fault: connect-without-lock
-    return exclusively(deps, name, options, again, () => connectFirst(request, options));
-  }
-
-  /** There is no row to lock yet; its first write takes the lock. */
-  async function connectFirst(request: ConnectRequest, options: CallOptions): Promise<ConnectedAccount> {
-    const { partnerAccount: name } = request;
+    const connected = await exclusively(deps, name, options, again);
+    if (connected) return connected;
+    // There is no row to lock yet; its first write takes the lock.
     const holder = newId();
     try {
       return await exchange(request, { name, holder, isKnown: false }, options);
@@ -90,30 +69,46 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
     lock: Lock,
     options: CallOptions,
   ): Promise<ConnectedAccount> {
+    const { name } = lock;
     // Read before the given code or token is used up: an unreadable row would make `connect` fail afterwards.
-    const registered = lock.isKnown ? await generationsOfFeeds(lock.name) : [];
+    const feedRows = lock.isKnown ? await feedsOfAccount(feedStates, name) : [];
     const received = await requestTokens(grantOf(request, settings.requiredScope), options);
     const pair = pairOf(received, 'refreshToken' in request ? { refreshToken: request.refreshToken } : {});
     if (!pair) {
       const lacking = received.answer.access_token === undefined ? 'access_token' : 'refresh_token';
       throw new BridgeFault('contract-broken', `the token endpoint returned no usable ${lacking}`);
     }
-    warnOfOddAnswer(received, lock.name, observer);
-    const recently = toInstant(received.serviceTime - settings.overlapSeconds * 1000);
+    warnOfOddAnswer(received, name, observer);
     try {
-      return await store(request, { pair, received, recently, registered }, lock, options);
+      const missing = lackingScopes(received, pair, settings.requiredScope).join(', ');
+      if (missing)
+        throw new BridgeFault(
+          'scope-refused',
+          `the scope granted is too small: "${pair.scope}" lacks ${missing}`,
+        );
+      const recently = toInstant(received.serviceTime - settings.overlapSeconds * 1000);
+      const registered = feedRows.map(({ generation }) => generation);
+      return await store(request, { pair, recently, registered }, lock, options);
     } catch (error) {
       throw 'refreshToken' in request ? sayingUsed(error, request.refreshToken, pair) : error;
     }
   }
 
+  /**
+   * @param exchanged.recently the current time by the service's clock, minus the overlap
+   * @param exchanged.registered generations of the feeds that a known name has
+   */
   async function store(
     { since: wanted, newUser, sameUser }: ConnectRequest,
-    { pair, received, recently, registered }: Exchanged,
+    exchanged: {
+      readonly pair: TokenPair;
+      readonly recently: string;
+      readonly registered: readonly number[];
+    },
     lock: Lock,
     { deadlineMs }: CallOptions,
   ): Promise<ConnectedAccount> {
-    refuseSmallScope(pair, received, settings.requiredScope);
+    const { pair, recently, registered } = exchanged;
     const { name } = lock;
     const look = { partnerAccount: name, token: pair.accessToken, deadlineMs };
     const known = await accounts.read(name);
@@ -126,16 +121,15 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
     const generation = isAnew ? Math.max(Math.floor(clock.now() / 1000), last + 1) : last;
     const isNew = !registered.includes(generation);
     const userUnverified = known && !isNew && !sameUser ? await verifyUser(known, look) : undefined;
-    if (isAnew) await row.begin(lock, generation);
+    if (isAnew) await beginRow(deps, lock, generation);
     const follows = isAnew ? undefined : known?.token?.version;
-    const origin = { generation, ...(follows !== undefined && { follows }) };
-    const version = await storePair(deps, name, { ...pair, ...origin }, { deadlineMs });
+    const version = await storePair(deps, name, { ...pair, generation, follows }, { deadlineMs });
     const since = wanted ?? recently;
     const beginning = { since, resets: 0, resetsInARow: 0 } as const;
     for (const { name: feed } of Object.values(feeds))
       await feedStates.register({ partnerAccount: name, feed, generation, ...beginning });
     // This is the last step, because it makes the drain poll the feed.
-    await publishOwedEvents(deps, await row.activate(lock, generation, version, pair));
+    await publishOwedEvents(deps, await activateRow(deps, lock, { generation, version, pair }));
     observer.info('partner account connected', { partnerAccount: name, generation });
     return {
       partnerAccount: name,
@@ -143,13 +137,9 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
       scope: pair.scope,
       tokenExpiresAt: toInstant(pair.expiresAt),
       isNew,
-      ...(userUnverified === undefined ? {} : { userUnverified }),
+      ...(userUnverified !== undefined && { userUnverified }),
       feed: await firstPage(isNew ? since : recently, look),
     };
-  }
-
-  async function generationsOfFeeds(name: string): Promise<number[]> {
-    return (await feedsOfAccount(feedStates, name)).map(({ generation }) => generation);
   }
 
   return { connect };
@@ -163,23 +153,7 @@ export type HandedIn =
 function grantOf(handedIn: HandedIn, scope: string): Grant {
   if ('refreshToken' in handedIn) return { type: 'refresh_token', refreshToken: handedIn.refreshToken };
   const { code, redirectUri } = handedIn;
-  return { type: 'authorization_code', code, scope, ...(redirectUri === undefined ? {} : { redirectUri }) };
-}
-
-/** @throws {BridgeFault} `scope-refused` */
-function refuseSmallScope(
-  { scope }: TokenPair,
-  received: Pick<ReceivedTokens, 'unusable'>,
-  required: string,
-): void {
-  if (isScopeUnusable(received))
-    throw new BridgeFault('scope-refused', 'the service named a granted scope that cannot be read');
-  const missing = missingScopes(scope, required);
-  if (missing.length === 0) return;
-  throw new BridgeFault(
-    'scope-refused',
-    `the scope granted is too small: "${scope}" lacks ${missing.join(', ')}`,
-  );
+  return { type: 'authorization_code', code, scope, redirectUri };
 }
 
 /** Adds a note about the given refresh token to the fault, because the service may have replaced it by now. */

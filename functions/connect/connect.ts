@@ -9,7 +9,7 @@ import { Secret } from '../../shared/domain/secret.ts';
 import type { ConsentPage, TokenEndpoint } from '../../shared/ports/tokens.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import type { CallOptions } from '../refresh-token/refresh-lock.ts';
-import { grantedScope } from '../refresh-token/token-pairs.ts';
+import { normalScope } from '../refresh-token/token-pairs.ts';
 import { createTokenRequests, type TokenRequestDeps } from '../refresh-token/token-requests.ts';
 import { type ConnectAccountDeps, createConnectAccount } from './connect-account.ts';
 import { createDisconnect, type DisconnectDeps } from './disconnect-account.ts';
@@ -24,27 +24,26 @@ export const createConnect = (deps: ConnectDeps) => ({
   ...createDisconnect(deps),
 });
 
-/** The stores of a bridge, under the names that every kind of bridge uses. */
-export interface ConnectState {
-  readonly partnerAccounts: PartnerAccounts;
-  readonly feedStates: ConnectDeps['feedStates'];
-  readonly vault: ConnectDeps['vault'];
-  readonly applicationSecret: ConnectDeps['application'];
-  readonly advertHistories: ConnectDeps['knownAdverts'];
-  readonly bookKeeper: ConnectDeps['bookKeeper'];
-}
-
-/** Builds the ports of {@link createConnect} from a bridge's stores and its client of the partner service. */
+/**
+ * The ports of {@link createConnect}, from the stores of any kind of bridge and its client of the partner service.
+ */
 export const connectPorts = (
-  { partnerAccounts, feedStates, vault, applicationSecret, advertHistories, bookKeeper }: ConnectState,
+  state: {
+    readonly partnerAccounts: PartnerAccounts;
+    readonly feedStates: ConnectDeps['feedStates'];
+    readonly vault: ConnectDeps['vault'];
+    readonly applicationSecret: ConnectDeps['application'];
+    readonly advertHistories: ConnectDeps['knownAdverts'];
+    readonly bookKeeper: ConnectDeps['bookKeeper'];
+  },
   client: TokenEndpoint & ConsentPage & ConnectDeps['feedProbe'],
 ) => ({
-  accounts: partnerAccounts,
-  feedStates,
-  vault,
-  application: applicationSecret,
-  knownAdverts: advertHistories,
-  bookKeeper,
+  accounts: state.partnerAccounts,
+  feedStates: state.feedStates,
+  vault: state.vault,
+  application: state.applicationSecret,
+  knownAdverts: state.advertHistories,
+  bookKeeper: state.bookKeeper,
   endpoint: client,
   consentPage: client,
   feedProbe: client,
@@ -59,12 +58,8 @@ function createApplicationTasks(deps: ApplicationDeps) {
   const { requiredScope: scope } = deps.settings;
   return {
     /**
-     * Returns the address where a user authorizes the application: the first half of the authorization-code flow
-     * (`connect` is the second). Sends no request and stores nothing.
-     *
-     * @param request.state random; the service returns it unchanged
-     * @throws {ShapeError} when the application's credentials are not stored yet
-     * @see partner-api.md §5.3, authorization_code rules 2 to 4
+     * The address where a user authorizes the application: the first half of the authorization-code flow.
+     * @throws {ShapeError} when the application's credentials are not stored yet @see partner-api.md §5.3
      */
     async authorize(request: {
       readonly state: string;
@@ -77,30 +72,26 @@ function createApplicationTasks(deps: ApplicationDeps) {
 
     /**
      * Checks whether the service accepts the application's credentials, by requesting a token for the application
-     * itself. This token acts for no user and is not stored: its documented use is configuration data (§4.8), for which
-     * the document shows no paths.
-     *
-     * @returns `scope`: the scope granted to the application, separated by spaces, empty if the answer has none;
-     * `clockOffSeconds`: how far the service's clock is ahead of the bridge's, absent if the answer has no date
-     * @throws {BridgeFault} `client-rejected`, `scope-refused`, or a transient one
-     * @see partner-api.md §5.3, client_credentials
+     * itself, which is not stored.
+     * @returns `clockOffSeconds`: how far the service's clock is ahead of the bridge's, absent if the answer has no
+     * date
+     * @throws {BridgeFault} `client-rejected`, `scope-refused`, or a transient one @see partner-api.md §5.3
      */
     async check(options: { readonly deadlineMs: number }): Promise<AcceptedApplication> {
       // A new instance, so that the credentials are read again: cached ones may have been replaced.
       const requestTokens = createTokenRequests(deps);
       const received = await requestTokens({ type: 'client_credentials', scope }, options);
-      const { claimedTime, receivedAt } = received;
-      const clock =
-        claimedTime === undefined ? {} : { clockOffSeconds: Math.round((claimedTime - receivedAt) / 1000) };
-      return { scope: grantedScope(received), ...clock };
+      const { answer, claimedTime, receivedAt } = received;
+      const granted = { scope: normalScope(answer.scope) };
+      if (claimedTime === undefined) return granted;
+      return { ...granted, clockOffSeconds: Math.round((claimedTime - receivedAt) / 1000) };
     },
   };
 }
 
 /**
- * Carries out the action that the event names. Success and refusal are both returned as data without secrets, for the
- * person at the command line; any other fault fails the invocation.
- *
+ * Carries out the action that the event names. A refusal is returned as data without secrets; any other fault fails
+ * the invocation.
  * @throws {ShapeError} for an event that does not match the contract; the error contains nothing of the event
  */
 export async function answerConnect(
@@ -115,7 +106,7 @@ export async function answerConnect(
         return { kind: 'authorize', ...(await stage.authorize(request)) };
       case 'connect': {
         const { action: _action, ...rest } = request;
-        // An incoming secret: from here on it is wrapped, so that it is not printed.
+        // From here on the secret is wrapped, so that it is not printed.
         const hidden =
           'code' in rest
             ? { ...rest, code: new Secret(rest.code) }

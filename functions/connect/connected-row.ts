@@ -7,7 +7,7 @@ import type { TokenPair } from '../../shared/domain/secret.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import { restored, stopHold } from '../refresh-token/account-writes.ts';
 
-export interface ConnectedRowDeps {
+interface ConnectedRowDeps {
   readonly accounts: PartnerAccounts;
   readonly clock: Clock;
   readonly settings: { readonly lockMs: number; readonly bridge: string };
@@ -20,72 +20,57 @@ export interface Lock {
   readonly isKnown: boolean;
 }
 
-export function createConnectedRow({ accounts, clock, settings }: ConnectedRowDeps) {
-  /**
-   * Writes the row of the new generation, which waits for its token. From now on nothing of the previous user is used.
-   *
-   * @throws {BridgeFault} `account-busy` when another `connect` has taken the name
-   */
-  async function begin({ name, holder, isKnown }: Lock, generation: number): Promise<void> {
-    const startedAt = clock.now();
-    const waiting: PartnerAccount = {
-      name,
-      generation,
-      connectedAt: toInstant(startedAt),
-      holds: [stopHold('disconnected', startedAt)],
-      refreshing: { holder, startedAt, until: startedAt + settings.lockMs },
-    };
-    if (!isKnown && (await accounts.add(waiting))) return;
-    // The write may be our own, repeated by an SDK retry: that counts as success.
-    const account = await accounts.change(name, (now) =>
-      now.refreshing?.holder === holder && now.generation !== generation
-        ? // An operator's pause belongs to the name, not to the user.
-          // Planted fault: pause-lost-by-connect
-          { ...waiting, holds: [...(waiting.holds ?? []), ...operatorHoldsOf(now)] }
-        : undefined,
-    );
-    if (account?.refreshing?.holder !== holder) throw connectedElsewhere(name);
-  }
-
-  /**
-   * Stores the token version in the row; from then on the account is polled.
-   *
-   * @throws {BridgeFault} when another process has changed the account in the meantime, because its state is newer
-   */
-  async function activate(
-    { name, holder }: Lock,
-    generation: number,
-    version: string,
-    pair: TokenPair,
-  ): Promise<PartnerAccount> {
-    const token = { version, expiresAt: pair.expiresAt, usedAt: pair.obtainedAt };
-    const isOurs = (now: PartnerAccount) => now.refreshing?.holder === holder;
-    const account = await accounts.change(name, (now) =>
-      isOurs(now)
-        ? {
-            ...restored(
-              withoutHolds(now, ({ kind }) => kind !== 'operator'),
-              version,
-              { bridge: settings.bridge, observedAt: clock.now() },
-            ),
-            generation,
-            token,
-          }
-        : undefined,
-    );
-    if (!account)
-      throw new Error(`partner account ${name} was forgotten while it was being connected: connect it again`);
-    if (isOurs(account)) return account;
-    throw new BridgeFault(
-      'account-busy',
-      `connecting ${name} took so long that somebody else refreshed its token or changed it meanwhile: connect it again`,
-    );
-  }
-
-  return { begin, activate };
+/**
+ * Writes the row of the new generation, which waits for its token. From now on nothing of the previous user is used.
+ * @throws {BridgeFault} `account-busy` when another `connect` has taken the name
+ */
+export async function beginRow(
+  { accounts, clock, settings }: ConnectedRowDeps,
+  { name, holder, isKnown }: Lock,
+  generation: number,
+): Promise<void> {
+  const startedAt = clock.now();
+  const waiting: PartnerAccount = {
+    ...{ name, generation, connectedAt: toInstant(startedAt) },
+    holds: [stopHold('disconnected', startedAt)],
+    refreshing: { holder, startedAt, until: startedAt + settings.lockMs },
+  };
+  if (!isKnown && (await accounts.add(waiting))) return;
+  // The write may be our own, repeated by an SDK retry: that counts as success.
+  const account = await accounts.change(name, (now) => {
+    if (now.refreshing?.holder !== holder || now.generation === generation) return undefined;
+    // An operator's pause belongs to the name, not to the user.
+    // Planted fault: pause-lost-by-connect
+    const kept = now.holds?.filter(({ kind }) => kind === 'operator') ?? [];
+    return { ...waiting, holds: [...(waiting.holds ?? []), ...kept] };
+  });
+  if (account?.refreshing?.holder !== holder) throw connectedElsewhere(name);
 }
 
-const operatorHoldsOf = ({ holds = [] }: PartnerAccount) => holds.filter(({ kind }) => kind === 'operator');
+/**
+ * Stores the token version in the row; from then on the account is polled.
+ * @throws {BridgeFault} when another process has changed the account in the meantime, because its state is newer
+ */
+export async function activateRow(
+  { accounts, clock, settings: { bridge } }: ConnectedRowDeps,
+  { name, holder }: Lock,
+  { pair, ...connected }: { readonly generation: number; readonly version: string; readonly pair: TokenPair },
+): Promise<PartnerAccount> {
+  const { generation, version } = connected;
+  const token = { version, expiresAt: pair.expiresAt, usedAt: pair.obtainedAt };
+  const account = await accounts.change(name, (now) => {
+    if (now.refreshing?.holder !== holder) return undefined;
+    const free = withoutHolds(now, ({ kind }) => kind !== 'operator');
+    return { ...restored(free, version, { bridge, observedAt: clock.now() }), generation, token };
+  });
+  if (!account)
+    throw new Error(`partner account ${name} was forgotten while it was being connected: connect it again`);
+  if (account.refreshing?.holder === holder) return account;
+  throw new BridgeFault(
+    'account-busy',
+    `connecting ${name} took so long that somebody else refreshed its token or changed it meanwhile: connect it again`,
+  );
+}
 
 export const connectedElsewhere = (name: string) =>
   new BridgeFault(

@@ -20,8 +20,7 @@ export interface DisconnectDeps extends LockDeps {
 const waitMs = 15_000;
 
 /**
- * How long after a stop was written a worker may still begin work on the account: the lifetime of a cached view of the
- * account, plus the time to read the advert's row.
+ * A worker may begin work on the account for so long after a stop: a cached row's age, and a read of the advert's row.
  */
 const stillAtWorkMs = rowMaxAgeMs + 1_000;
 
@@ -31,14 +30,12 @@ export function createDisconnect(deps: DisconnectDeps) {
 
   /** Does nothing if the name is unknown by then: someone may be connecting it right now. */
   const whenKnown = <T>(name: string, work: (holder: string) => Promise<T>): Promise<T | undefined> =>
-    exclusively<T | undefined>(deps, name, { deadlineMs: clock.now() + waitMs }, work, async () => undefined);
+    exclusively(deps, name, { deadlineMs: clock.now() + waitMs }, work);
 
-  const removeCredentials = (name: string, isForgetting = false): Promise<PartnerAccount | undefined> =>
+  const removeCredentials = (name: string, isForgetting?: true): Promise<PartnerAccount | undefined> =>
     whenKnown(name, async (holder) => {
       const account = await accounts.change(name, (current) =>
-        current.refreshing?.holder === holder
-          ? disconnected(current, clock.now(), isForgetting || current.forgetting === true)
-          : undefined,
+        current.refreshing?.holder === holder ? disconnected(current, isForgetting) : undefined,
       );
       if (!account) return undefined;
       await locked(name, holder);
@@ -47,9 +44,8 @@ export function createDisconnect(deps: DisconnectDeps) {
     });
 
   /**
-   * The account, if the lock is still held: a process that was frozen must not remove what was connected meanwhile.
-   *
-   * @throws {BridgeFault} `account-busy`
+   * A process that was frozen must not remove what was connected meanwhile.
+   * @throws {BridgeFault} `account-busy` when the lock is not held any more
    */
   async function locked(name: string, holder: string): Promise<PartnerAccount> {
     const account = await accounts.read(name);
@@ -59,17 +55,13 @@ export function createDisconnect(deps: DisconnectDeps) {
   }
 
   /** Stops polling and removes the credentials; the cursor and the history stay. @returns whether the account existed */
-  async function disconnect(name: string): Promise<boolean> {
-    return (await removeCredentials(name)) !== undefined;
-  }
+  const disconnect = async (name: string): Promise<boolean> => (await removeCredentials(name)) !== undefined;
 
   /**
-   * The first half of forgetting a partner account: disconnects it, so that the next `connect` of the name begins a new
-   * generation. Returns only when all workers must know of the stop; then the histories up to the returned generation
-   * may be removed. A worker that does not know of the stop and finds an advert's row missing would assign its first
+   * The first half of forgetting: disconnects, so that the next `connect` begins a new generation. Returns when all
+   * workers must know of the stop: one that does not, and finds an advert's row missing, would assign its first
    * sequence number a second time.
-   *
-   * @returns undefined if the name is not known
+   * @returns the generation whose histories may be removed; undefined if the name is not known
    */
   async function beginForget(name: string): Promise<number | undefined> {
     const account = await removeCredentials(name, true);
@@ -79,8 +71,6 @@ export function createDisconnect(deps: DisconnectDeps) {
 
   /**
    * The second half: removes the cursor, and finally the account. Can be repeated.
-   *
-   * @param generation the one that {@link beginForget} returned
    * @throws {BridgeFault} `account-busy` when the name was connected again in between
    */
   async function endForget(name: string, generation: number): Promise<void> {
@@ -103,9 +93,7 @@ export function createDisconnect(deps: DisconnectDeps) {
   }
 
   /**
-   * Forgets a partner account.
-   *
-   * @param removeHistories removes the histories up to the given generation; by default they stay, unused
+   * @param removeHistories those up to the given generation; by default they stay, unused
    * @returns whether the name was known
    */
   async function forget(
@@ -119,16 +107,15 @@ export function createDisconnect(deps: DisconnectDeps) {
     return true;
   }
 
-  return { disconnect, beginForget, endForget, forget };
-}
+  /**
+   * Only when the account is connected again is an earlier `PartnerAuthorizationRequired` followed by a restored one.
+   */
+  function disconnected(account: PartnerAccount, isForgetting?: true): PartnerAccount {
+    // Planted fault: disconnect-forgets-stop
+    const { token: _token, ...rest } = withoutHolds(account, ({ kind }) => kind !== 'operator');
+    const held = withHold(rest, stopHold('disconnected', clock.now()));
+    return isForgetting ? { ...held, forgetting: true } : held;
+  }
 
-/**
- * Stopped by a person until the account is connected again. Only then is an earlier `PartnerAuthorizationRequired`
- * followed by `PartnerAuthorizationRestored`.
- */
-function disconnected(account: PartnerAccount, nowMs: number, isForgetting: boolean): PartnerAccount {
-  // Planted fault: disconnect-forgets-stop
-  const { token: _token, ...rest } = withoutHolds(account, ({ kind }) => kind !== 'operator');
-  const held = withHold(rest, stopHold('disconnected', nowMs));
-  return isForgetting ? { ...held, forgetting: true } : held;
+  return { disconnect, beginForget, endForget, forget };
 }

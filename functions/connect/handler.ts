@@ -41,10 +41,7 @@ const stage = createConnect({
   settings: { ...config, ...refreshLimits, bridge: bridgeNameOf(config.namePrefix) },
 });
 
-/**
- * Carries out operators' commands: authorizes, connects, disconnects and forgets partner accounts, and checks the
- * application.
- */
+/** Carries out operators' commands for the application and for partner accounts. */
 export const handler = withRuntime('connect', (event: unknown, options) =>
   answerConnect(stage, event, options),
 );

@@ -36,8 +36,8 @@ export interface Look {
 /** Number of adverts looked up at a time; the first few nearly always decide. */
 const lookUpAtOnce = 100;
 /**
- * Time limit, so that a slow service does not prevent the bridge from storing the pair. The time for `slotsBefore` is
- * added: at the lowest rates, the slot after the token request's is itself more than ten seconds later.
+ * A slow service must not prevent the bridge from storing the pair. The time for `slotsBefore` is added: at the lowest
+ * rates, the slot after the token request's is itself more than ten seconds later.
  */
 const maxMs = 10_000;
 const slotsBefore = 2;
@@ -54,18 +54,15 @@ export function createUserVerification(deps: UserVerificationDeps) {
     const lookUntilMs = Math.min(deadlineMs, clock.now() + maxMs + slotsMs);
     const hold = heldBy(await accounts.read(partnerAccount), 'operator', clock.now());
     if (hold) throw heldFault(hold, partnerAccount, clock.now());
-    return feedProbe.feedPage(
-      token,
-      { feed: advertsFeed, since, limit: pageLimit },
-      { partnerAccount, deadlineMs: lookUntilMs },
-    );
+    const query = { feed: advertsFeed, since, limit: pageLimit };
+    return (await feedProbe.feedPage(token, query, { partnerAccount, deadlineMs: lookUntilMs })).page;
   }
 
   /** Whether the feed answers. Never throws, because the pair is already stored. */
   async function firstPage(since: string, look: Look): Promise<ConnectedAccount['feed']> {
     try {
-      const { page } = await pageSince(since, look);
-      return { kind: 'read', listed: page.data.length, hasMore: page.hasMore };
+      const { data, hasMore } = await pageSince(since, look);
+      return { kind: 'read', listed: data.length, hasMore };
     } catch (error) {
       const { code, message } = asBridgeFault(error);
       return { kind: 'failed', fault: code, reason: message };
@@ -73,25 +70,30 @@ export function createUserVerification(deps: UserVerificationDeps) {
   }
 
   /**
-   * Refuses a different user than the one whose history is stored under the name, if the difference can be detected. No
-   * answer of the service says to which user a token belongs. But the feed lists old changes again when read from an
-   * old `since` (partner-api.md §4.1): if it lists none of the adverts that have a history here, it belongs to a
-   * different user.
-   *
+   * Refuses a different user than the one whose history is stored under the name. No answer says to which user a token
+   * belongs, but the feed lists old changes again when read from an old `since` (partner-api.md §4.1): if it lists
+   * none of the adverts that have a history here, it belongs to a different user.
    * @returns why there is nothing to check by; undefined for the same user
    * @throws {BridgeFault} `other-user`, also where the feed does not tell
    */
   async function verifyUser({ generation }: PartnerAccount, look: Look): Promise<string | undefined> {
     const { partnerAccount } = look;
     const books = await bookKeeper.read(partnerAccount, generation);
-    const state = (await feedsOfAccount(feedStates, partnerAccount)).find(
-      ({ feed }) => feed === advertsFeed.name,
-    );
+    const states = await feedsOfAccount(feedStates, partnerAccount);
+    const state = states.find(({ feed }) => feed === advertsFeed.name);
     if (books.events + books.unavailable === 0 || !state) return 'no event of it was published so far';
     const since = recentlyRead(state);
-    const listed = await listedSince(since, look);
-    if (await isAnyKnown({ partnerAccount, generation }, listed)) return undefined;
+    const { data } = await pageSince(since, look).catch((error: unknown) => {
+      throw cannotTell(`its feed did not answer: ${asBridgeFault(error).message}`);
+    });
+    const listed = data.filter((id): id is string => typeof id === 'string' && advertIdPattern.test(id));
     if (listed.length === 0) throw cannotTell(`its feed lists no advert since ${since}`);
+    const key = { partnerAccount, generation, feed: advertsFeed.name };
+    for (let start = 0; start < listed.length; start += lookUpAtOnce) {
+      const some = listed.slice(start, start + lookUpAtOnce);
+      const rows = await Promise.all(some.map((advertId) => knownAdverts.read({ ...key, advertId })));
+      if (rows.some((row) => row !== undefined)) return undefined;
+    }
     throw new BridgeFault(
       'other-user',
       `another user authorized than the one of ${partnerAccount}, or it cannot be told: none of the listed adverts that changed since ${since} is known`,
@@ -105,30 +107,8 @@ export function createUserVerification(deps: UserVerificationDeps) {
     return toInstant(success - lookBackMs);
   }
 
-  /** @throws {BridgeFault} `other-user` if the feed does not answer */
-  async function listedSince(since: string, look: Look): Promise<string[]> {
-    const { page } = await pageSince(since, look).catch((error: unknown) => {
-      throw cannotTell(`its feed did not answer: ${asBridgeFault(error).message}`);
-    });
-    return page.data.filter((id): id is string => typeof id === 'string' && advertIdPattern.test(id));
-  }
-
-  const cannotTell = (why: string) =>
-    new BridgeFault('other-user', `it cannot be told whether the same user authorized: ${why}`);
-
-  async function isAnyKnown(
-    account: { readonly partnerAccount: string; readonly generation: number },
-    ids: readonly string[],
-  ): Promise<boolean> {
-    for (let start = 0; start < ids.length; start += lookUpAtOnce) {
-      const some = ids.slice(start, start + lookUpAtOnce);
-      const rows = await Promise.all(
-        some.map((advertId) => knownAdverts.read({ ...account, feed: advertsFeed.name, advertId })),
-      );
-      if (rows.some((row) => row !== undefined)) return true;
-    }
-    return false;
-  }
-
   return { firstPage, verifyUser };
 }
+
+const cannotTell = (why: string) =>
+  new BridgeFault('other-user', `it cannot be told whether the same user authorized: ${why}`);

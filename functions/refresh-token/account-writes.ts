@@ -1,13 +1,12 @@
-/**
- * Changes that refresh-token makes to the row of a partner account. Each function takes the row as just read, so that
- * `changeAccount` can apply it again after a conflict.
- */
+/** Changes to the row of a partner account, applied to the row as just read, and again after a conflict. */
 import type { StopReason } from '../../shared/contract/events.ts';
+import { metrics } from '../../shared/contract/names.ts';
 import { type AuthorizationChange, authorizationEvent } from '../../shared/domain/advert-event.ts';
 import { type Hold, withHold, withoutHolds } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { stopOf } from '../../shared/domain/partner-account.ts';
 import type { TokenPair } from '../../shared/domain/secret.ts';
+import type { Fields, Observer } from '../../shared/ports/observer.ts';
 import type { RefreshDeps } from './refresh-lock.ts';
 
 /** When the bridge of that name noticed the change. */
@@ -86,4 +85,10 @@ export async function publishOwedEvents(
       return left.length > 0 ? { ...rest, owedEvents: left } : rest;
     });
   }
+}
+
+/** Logs an error, and counts it for the alarm. */
+export function needsAttention(observer: Observer, message: string, fields: Fields): void {
+  observer.count(metrics.needsAttention, 1);
+  observer.error(message, fields);
 }

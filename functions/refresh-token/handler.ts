@@ -11,8 +11,7 @@ import { withRuntime } from '../../shared/runtime/middleware.ts';
 import { observer } from '../../shared/runtime/observer.ts';
 import { partnerClient } from '../../shared/runtime/partner.ts';
 import { createPartnerAccounts } from '../../shared/state/partner-accounts.ts';
-import { answerRefreshToken } from './answer.ts';
-import { createRefreshToken } from './refresh-token.ts';
+import { answerRefreshToken, createRefreshToken } from './refresh-token.ts';
 
 const config = functionConfig('refreshToken');
 const secrets = secretsManagerClient();
@@ -26,7 +25,6 @@ const stage = createRefreshToken({
   events: createEventPublisher({ client: eventBridgeClient(), busName: config.eventBusName }),
   observer,
   clock: systemClock,
-  random: Math.random,
   newId: randomUUID,
   settings: { ...config, ...refreshLimits, bridge: bridgeNameOf(config.namePrefix) },
 });

@@ -20,10 +20,9 @@ export interface LockDeps {
 export const busy = Symbol('busy');
 
 /**
- * Runs `work` under a lock, so that only one function or process at a time changes the partner account's tokens.
- *
- * @param work receives the holder's name, which stays in the account's row until another process takes the lock, and the
- * row as locked
+ * Only one function or process at a time changes the partner account's tokens.
+ * @param work receives the holder's name, which stays in the row until another process takes the lock, and the locked
+ * row
  * @param deadlineMs the lock is not taken after this moment, such as by a process that was frozen. Default: no limit
  * @returns `busy` when another process holds the lock, or there is no such account
  */
@@ -71,7 +70,6 @@ export interface RefreshDeps extends LockDeps {
   readonly endpoint: TokenEndpoint;
   readonly events: EventPublisher;
   readonly observer: Observer;
-  readonly random: () => number;
   readonly settings: LockDeps['settings'] & {
     readonly requiredScope: string;
     /** Name of the bridge, for its events. */
@@ -93,23 +91,19 @@ export interface CallOptions {
 const lookAgainMs = 500;
 
 /**
- * Runs `work` while no other process can change the partner account's tokens. First waits for a running refresh, which
- * could otherwise store its pair, of a grant that is invalid by then, after the new pair.
- *
- * @param work receives the holder name of the lock
- * @param unknown runs instead of `work` if there is no such account
+ * First waits for a running refresh, which could otherwise store its pair, of a grant that is invalid by then, after
+ * the new pair.
+ * @returns undefined if there is no such account
  * @throws {BridgeFault} `account-busy` when another process still holds the lock at the deadline
  */
 export async function exclusively<T>(
   deps: LockDeps,
   name: string,
-  { deadlineMs }: { readonly deadlineMs: number },
+  { deadlineMs }: CallOptions,
   work: (holder: string) => Promise<T>,
-  unknown: () => Promise<T>,
-): Promise<T> {
+): Promise<T | undefined> {
   const { accounts, clock } = deps;
-  for (;;) {
-    if (!(await accounts.read(name))) return unknown();
+  while (await accounts.read(name)) {
     const result = await withRefreshLock(deps, name, work, deadlineMs);
     if (result !== busy) return result;
     if (clock.now() + lookAgainMs >= deadlineMs) {
@@ -120,4 +114,5 @@ export async function exclusively<T>(
     }
     await clock.sleep(lookAgainMs);
   }
+  return undefined;
 }

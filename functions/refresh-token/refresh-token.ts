@@ -1,16 +1,15 @@
 /**
- * The only code that refreshes tokens: on demand when drain or fan-out met a rejected token, and on schedule. Only one
- * refresh at a time runs for each partner account, across all functions and processes. The other rules follow from
- * partner-api.md §5.3 (docs/decisions/0003-tokens.md).
+ * The only code that refreshes tokens: on demand when drain or fan-out met a rejected token, and on schedule; one
+ * refresh at a time for each partner account (partner-api.md §5.3, docs/decisions/0003-tokens.md).
  */
 
-import type { RefreshOutcome } from '../../shared/contract/invocations.ts';
-import { metrics } from '../../shared/contract/names.ts';
+import { checked } from '../../shared/contract/checks.ts';
+import { type RefreshOutcome, refreshEvent } from '../../shared/contract/invocations.ts';
 import { asBridgeFault, type BridgeFault } from '../../shared/domain/faults.ts';
 import { endOfHold, type Hold, heldBy, withHold } from '../../shared/domain/holds.ts';
 import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
 import type { TokenPair } from '../../shared/domain/secret.ts';
-import { isTokenHold, publishOwedEvents, stopped, withToken } from './account-writes.ts';
+import { isTokenHold, needsAttention, publishOwedEvents, stopped, withToken } from './account-writes.ts';
 import {
   busy,
   type CallOptions,
@@ -18,15 +17,8 @@ import {
   type TokenRefresh,
   withRefreshLock,
 } from './refresh-lock.ts';
-import { createSweep } from './sweep.ts';
-import {
-  isScopeUnusable,
-  missingScopes,
-  newestPair,
-  pairOf,
-  storePair,
-  warnOfOddAnswer,
-} from './token-pairs.ts';
+import { createSweep, type SweepReport } from './sweep.ts';
+import { lackingScopes, newestPair, pairOf, storePair, warnOfOddAnswer } from './token-pairs.ts';
 import { createTokenRequests } from './token-requests.ts';
 
 const busyMs = 500;
@@ -37,10 +29,8 @@ const longestHoldMs = 3_600_000;
 const brokenAnswer = 'token-answer-broken';
 /**
  * An access token that arrives with less time left than this counts as expired. A refresh shortly before the expiry
- * returns the same token (partner-api.md §5.3, refresh_token rule 2), and the next refresh a new one. If that one has
- * no time left either, the account is on hold, because each refresh stores a version of the secret, and Secrets Manager
- * allows about 100 versions a day.
- *
+ * returns the same token (partner-api.md §5.3), and the next one a new one. If that has no time left either, the
+ * account is on hold, because Secrets Manager allows about 100 versions a day.
  * @see https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_PutSecretValue.html
  */
 const spentMs = 5_000;
@@ -58,44 +48,48 @@ export function createRefreshToken(deps: RefreshDeps) {
   const moment = () => ({ bridge: settings.bridge, observedAt: clock.now() });
 
   async function refresh(request: TokenRefresh, options: CallOptions): Promise<RefreshOutcome> {
+    const { partnerAccount: name } = request;
     try {
-      return await refreshOnce(request, options);
+      const account = await accounts.read(name);
+      if (!account) return { kind: 'stopped', reason: `partner account ${name} is not connected` };
+      const settled = settledOutcome(account, request);
+      if (settled) return settled;
+      const outcome = await withRefreshLock(
+        deps,
+        name,
+        // The account may have been stopped, or its token renewed, after the row was read.
+        async (holder, locked) =>
+          settledOutcome(locked, request) ?? refreshLocked(locked, holder, request, options),
+      );
+      return outcome === busy ? { kind: 'busy', retryAfterMs: busyMs } : outcome;
     } catch (error) {
-      return failed(request.partnerAccount, asBridgeFault(error));
+      return failed(name, asBridgeFault(error));
     }
   }
 
-  async function refreshOnce(request: TokenRefresh, options: CallOptions): Promise<RefreshOutcome> {
-    const { partnerAccount: name, rejectedVersion, because } = request;
-    const account = await accounts.read(name);
-    if (!account) return { kind: 'stopped', reason: `partner account ${name} is not connected` };
+  /** The outcome if nothing is to be refreshed. */
+  function settledOutcome(
+    account: PartnerAccount,
+    { rejectedVersion, because }: TokenRefresh,
+  ): RefreshOutcome | undefined {
     const stop = stopOf(account);
     if (stop) return { kind: 'stopped', reason: stop.reason };
     if (account.token?.version !== rejectedVersion) return { kind: 'renewed' };
     const hold = heldBy(account, 'token', clock.now());
     // A paused account is not polled, so its refresh token would expire during the pause.
-    if (hold && !hold.fault && because !== 'unused') return pausedOutcome(hold);
-
-    const outcome = await withRefreshLock(deps, name, (holder, locked) =>
-      refreshLocked(locked, holder, request, options),
-    );
-    return outcome === busy ? { kind: 'busy', retryAfterMs: busyMs } : outcome;
+    return hold && isTokenHold(hold) && because !== 'unused' ? pausedOutcome(hold) : undefined;
   }
 
   async function refreshLocked(
     account: PartnerAccount,
     holder: string,
-    { because, rejectedVersion }: TokenRefresh,
+    { because }: TokenRefresh,
     options: CallOptions,
   ): Promise<RefreshOutcome> {
     const { name, generation, token } = account;
-    // The account was stopped, or its token renewed, after the row was read.
-    const stop = stopOf(account);
-    if (stop) return { kind: 'stopped', reason: stop.reason };
-    if (token?.version !== rejectedVersion) return { kind: 'renewed' };
     const current = await newestPair(deps, account, options);
     if (!current) return stopAccount(account, holder, 'refresh-token-rejected');
-    if (current.version !== token.version) {
+    if (current.version !== token?.version) {
       await changeLocked(name, holder, (now) => withToken(now, current.version, current.pair, moment()));
       return { kind: 'renewed' };
     }
@@ -115,62 +109,32 @@ export function createRefreshToken(deps: RefreshDeps) {
     // Planted fault: told-before-stored
     const version = await storePair(deps, name, pair, options);
     warnOfOddAnswer(received, name, observer);
-    const isSame = own.accessToken.equals(current.pair.accessToken);
+    const missing = lackingScopes(received, pair, settings.requiredScope);
     // A token that has expired only by our clock may come back with a short time left, because the service has not
     // rejected it.
     const isBroken = received.answer.access_token === undefined || (isSpent(pair) && isSpent(current.pair));
-    return judge(name, version, pair, {
-      ...{ holder, isBroken },
-      isUnchanged: because === 'unused' && isSame,
-      missing: isScopeUnusable(received)
-        ? ['a scope that can be read']
-        : missingScopes(pair.scope, settings.requiredScope),
-    });
-  }
-
-  /** If the row cannot be read, the pair is stored nevertheless: the service may not return it again. */
-  async function mayHold(name: string, holder: string): Promise<boolean> {
-    const isOurs = async () => (await accounts.read(name))?.refreshing?.holder === holder;
-    return isOurs().catch(() => true);
-  }
-
-  /** Judges the new pair. */
-  async function judge(
-    name: string,
-    version: string,
-    pair: TokenPair,
-    {
-      holder,
-      isBroken,
-      isUnchanged,
-      missing,
-    }: {
-      readonly holder: string;
-      readonly isBroken: boolean;
-      readonly isUnchanged: boolean;
-      /** Scopes. */
-      readonly missing: readonly string[];
-    },
-  ): Promise<RefreshOutcome> {
-    const account = await changeLocked(name, holder, (current) => {
-      const before = current.holds?.find(isTokenHold);
-      const changed = withToken(current, version, pair, moment());
-      if (missing.length > 0) return stopped(changed, 'scope-insufficient', version, moment());
-      if (isBroken) return withHold(changed, tokenHold(before));
-      return isUnchanged && before ? withHold(changed, before) : changed;
+    const isUnchanged = because === 'unused' && own.accessToken.equals(current.pair.accessToken);
+    const changed = await changeLocked(name, holder, (now) => {
+      const before = now.holds?.find(isTokenHold);
+      const renewed = withToken(now, version, pair, moment());
+      if (missing.length > 0) return stopped(renewed, 'scope-insufficient', version, moment());
+      if (isBroken) return withHold(renewed, tokenHold(before));
+      return isUnchanged && before ? withHold(renewed, before) : renewed;
     });
     if (missing.length > 0) {
-      observer.count(metrics.needsAttention, 1);
-      observer.error(
+      needsAttention(
+        observer,
         'the granted scope no longer suffices: the account is stopped until it is connected again',
-        { partnerAccount: name, missing },
+        {
+          ...{ partnerAccount: name, missing },
+        },
       );
       return { kind: 'stopped', reason: 'scope-insufficient' };
     }
-    const hold = account?.holds?.find(isTokenHold);
-    if (isBroken && hold) {
-      observer.count(metrics.needsAttention, 1);
-      observer.error(
+    const hold = isBroken ? changed?.holds?.find(isTokenHold) : undefined;
+    if (hold) {
+      needsAttention(
+        observer,
         'the token endpoint returned no usable access token: the account pauses, its refresh token is stored',
         { partnerAccount: name, fault: 'contract-broken' },
       );
@@ -178,6 +142,12 @@ export function createRefreshToken(deps: RefreshDeps) {
     }
     observer.info('token refreshed', { partnerAccount: name, tokenVersion: version });
     return { kind: 'renewed' };
+  }
+
+  /** If the row cannot be read, the pair is stored nevertheless: the service may not return it again. */
+  async function mayHold(name: string, holder: string): Promise<boolean> {
+    const isOurs = async () => (await accounts.read(name))?.refreshing?.holder === holder;
+    return isOurs().catch(() => true);
   }
 
   /** Twice as long as the one before. */
@@ -196,15 +166,14 @@ export function createRefreshToken(deps: RefreshDeps) {
       stopped(current, reason, token?.version ?? '', moment()),
     );
     if (!account || !stopOf(account)) return { kind: 'renewed' };
-    observer.count(metrics.needsAttention, 1);
-    observer.error('the partner account is stopped: connect it again', { partnerAccount: name, reason });
+    needsAttention(observer, 'the partner account is stopped: connect it again', {
+      partnerAccount: name,
+      reason,
+    });
     return { kind: 'stopped', reason };
   }
 
-  /**
-   * Changes the row unless another process has taken the lock meanwhile: what that one writes is newer. Publishes the
-   * events that the change owes.
-   */
+  /** Changes the row unless another process has taken the lock meanwhile: what that one writes is newer. */
   async function changeLocked(
     name: string,
     holder: string,
@@ -220,12 +189,9 @@ export function createRefreshToken(deps: RefreshDeps) {
 
   function failed(name: string, fault: BridgeFault): RefreshOutcome {
     const fields = { partnerAccount: name, fault: fault.code, reason: fault.message, error: fault.cause };
-    if (fault.policy.needsAttention) {
-      observer.count(metrics.needsAttention, 1);
-      observer.error('the token cannot be refreshed until somebody acts: see the reason', fields);
-    } else {
-      observer.warn('the token could not be refreshed: the refresh is tried again', fields);
-    }
+    if (fault.policy.needsAttention)
+      needsAttention(observer, 'the token cannot be refreshed until somebody acts: see the reason', fields);
+    else observer.warn('the token could not be refreshed: the refresh is tried again', fields);
     return { kind: 'failed', fault: fault.code, reason: fault.message };
   }
 
@@ -233,3 +199,18 @@ export function createRefreshToken(deps: RefreshDeps) {
 }
 
 export type RefreshToken = ReturnType<typeof createRefreshToken>;
+
+/**
+ * A refresh, or a sweep if the event names no action (as the schedule's event does). There must not be more actions:
+ * drain and fan-out may call it, and must not be able to connect or forget partner accounts.
+ * @throws {ShapeError} for an event that does not match the contract; the error contains nothing of the event
+ */
+export async function answerRefreshToken(
+  stage: RefreshToken,
+  event: unknown,
+  options: CallOptions,
+): Promise<RefreshOutcome | SweepReport> {
+  const isNamed = typeof event === 'object' && event !== null && 'action' in event;
+  if (!isNamed) return stage.sweep(options);
+  return stage.refresh(checked(refreshEvent, event, 'event of refresh-token'), options);
+}

@@ -1,11 +1,10 @@
 /** The scheduled work of refresh-token, for all partner accounts. */
 
 import type { RefreshOutcome } from '../../shared/contract/invocations.ts';
-import { metrics } from '../../shared/contract/names.ts';
 import { forEachConcurrent } from '../../shared/domain/concurrency.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { isDying, stopOf } from '../../shared/domain/partner-account.ts';
-import { publishOwedEvents } from './account-writes.ts';
+import { needsAttention, publishOwedEvents } from './account-writes.ts';
 import type { CallOptions, RefreshDeps, TokenRefresh } from './refresh-lock.ts';
 
 export interface SweepReport {
@@ -14,19 +13,17 @@ export interface SweepReport {
 }
 
 const dayMs = 86_400_000;
-/**
- * A refresh token that is not used for a month expires (partner-api.md §5.3 rule 4). After this time it is used even if
- * the access token is still valid or the account is paused.
- */
+/** A refresh token that is unused for a month expires (partner-api.md §5.3 rule 4): used even by a paused account. */
 const usedWithinMs = 7 * dayMs;
 const atOnce = 5;
 /** A refresh begins only if at least this much time is left. */
 const minMs = 5_000;
 
-type Refresh = (request: TokenRefresh, options: CallOptions) => Promise<RefreshOutcome>;
-
 /** @param refresh never rejects */
-export function createSweep(deps: RefreshDeps, refresh: Refresh) {
+export function createSweep(
+  deps: RefreshDeps,
+  refresh: (request: TokenRefresh, options: CallOptions) => Promise<RefreshOutcome>,
+) {
   const { accounts, observer, clock } = deps;
 
   /** The reason to use the refresh token now; undefined if there is none. */
@@ -37,26 +34,18 @@ export function createSweep(deps: RefreshDeps, refresh: Refresh) {
     return token.expiresAt <= clock.now() ? 'expired' : undefined;
   }
 
-  function warnIfDying(account: PartnerAccount): void {
-    if (!isDying(account, clock.now())) return;
-    observer.count(metrics.needsAttention, 1);
-    observer.error('the refresh token expires within a week unless a refresh succeeds', {
-      partnerAccount: account.name,
-    });
-  }
-
   /**
-   * Publishes owed events. Refreshes every account whose access token has expired or whose refresh token was not used
-   * for a week, including paused accounts; the refresh token that was unused for the longest time comes first. Work
-   * that does not fit into the time is left to the next sweep.
+   * Publishes owed events, and refreshes what has expired or was not used for a week, the refresh token that was
+   * unused for the longest time first. Work that does not fit into the time is left to the next sweep.
    */
   return async function sweep(options: CallOptions): Promise<SweepReport> {
     const report = { refreshed: [] as string[], failed: [] as string[] };
     let left = 0;
-    const known = await accounts.list(({ message }) => {
-      observer.count(metrics.needsAttention, 1);
-      observer.error('a stored row cannot be read: its token is not refreshed', { reason: message });
-    });
+    const known = await accounts.list(({ message }) =>
+      needsAttention(observer, 'a stored row cannot be read: its token is not refreshed', {
+        reason: message,
+      }),
+    );
     const all = known.toSorted((a, b) => (a.token?.usedAt ?? 0) - (b.token?.usedAt ?? 0));
     await forEachConcurrent(all, atOnce, async (account) => {
       const { name, token } = account;
@@ -69,7 +58,10 @@ export function createSweep(deps: RefreshDeps, refresh: Refresh) {
         : undefined;
       if (!outcome) left += 1;
       if (outcome?.kind === 'renewed') report.refreshed.push(name);
-      else warnIfDying(account);
+      else if (isDying(account, clock.now()))
+        needsAttention(observer, 'the refresh token expires within a week unless a refresh succeeds', {
+          partnerAccount: name,
+        });
       if (outcome?.kind === 'failed' || outcome?.kind === 'stopped') report.failed.push(name);
     });
     if (left > 0)

@@ -1,4 +1,3 @@
-import { metrics } from '../../shared/contract/names.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import { backoffMs } from '../../shared/domain/concurrency.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
@@ -6,16 +5,15 @@ import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { Secret, type StoredPair, type TokenPair } from '../../shared/domain/secret.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { ReceivedTokens, TokenVault } from '../../shared/ports/tokens.ts';
+import { needsAttention } from './account-writes.ts';
 import type { CallOptions, RefreshDeps } from './refresh-lock.ts';
 
 /** Assumed lifetime if the answer does not contain one; if the real lifetime is shorter, a 401 shows it. */
 const assumedLifetimeSeconds = 3600;
 
 /**
- * Builds the token pair from an answer. Fields that the answer omits keep their previous values (partner-api.md §5.3:
- * the newest refresh token is the one to keep). The expiry counts from before the request, so that it is never too
- * late.
- *
+ * Fields that the answer omits keep their previous values. The expiry counts from before the request, so that it is
+ * never too late.
  * @returns undefined when a token is missing both in the answer and in the previous pair
  */
 export function pairOf(
@@ -36,51 +34,45 @@ export function pairOf(
   };
 }
 
-/**
- * Logs how the answer differs from the document: unusable fields, whose previous values are kept, and a token type
- * other than bearer. Never logs the contents of fields.
- */
+/** Logs how the answer differs from the document, without the contents of its fields. */
 export function warnOfOddAnswer(
   { answer, unusable = [] }: ReceivedTokens,
   partnerAccount: string,
   observer: Observer,
 ): void {
+  const fields = { partnerAccount, fields: unusable };
   if (unusable.includes('refresh_token')) {
-    observer.count(metrics.needsAttention, 1);
-    observer.error(
-      'the token endpoint returned a refresh token that cannot be stored: the old one is kept, and may be dead by tomorrow',
-      { partnerAccount, fields: unusable },
+    const kept = 'the old one is kept, and may be dead by tomorrow';
+    const message = `the token endpoint returned a refresh token that cannot be stored: ${kept}`;
+    needsAttention(observer, message, fields);
+  } else if (unusable.length > 0)
+    observer.warn(
+      'the token endpoint returned fields that cannot be used: their former values are kept',
+      fields,
     );
-  } else if (unusable.length > 0) {
-    observer.warn('the token endpoint returned fields that cannot be used: their former values are kept', {
+  if (answer.token_type !== undefined && answer.token_type !== 'bearer')
+    observer.warn('the token endpoint returned a token type other than bearer: the token is used as bearer', {
       partnerAccount,
-      fields: unusable,
     });
-  }
-  if (answer.token_type === undefined || answer.token_type === 'bearer') return;
-  observer.warn('the token endpoint returned a token type other than bearer: the token is used as bearer', {
-    partnerAccount,
-  });
 }
-
-/** Normalizes scopes, separated by spaces or plus signs (§5.3), to one string separated by spaces. */
-const normalScope = (scope: string): string => scopesOf(scope).join(' ');
 
 const scopesOf = (scope: string): string[] => scope.split(/[\s+]+/).filter((part) => part !== '');
 
-/** The scope of an answer; empty if it has none. */
-export const grantedScope = ({ answer }: ReceivedTokens): string => normalScope(answer.scope ?? '');
-
-/** The granted scope cannot be read, so nothing is known to be granted. */
-export const isScopeUnusable = ({ unusable = [] }: Pick<ReceivedTokens, 'unusable'>): boolean =>
-  unusable.includes('scope');
+/** Normalizes scopes, separated by spaces or plus signs (partner-api.md §5.3), to one string separated by spaces. */
+export const normalScope = (scope = ''): string => scopesOf(scope).join(' ');
 
 /** The required scopes that were not granted. If the service never named the scope, all count as granted. */
 export function missingScopes(granted: string, required: string): string[] {
-  if (granted === '') return [];
   const has = new Set(scopesOf(granted));
-  return scopesOf(required).filter((scope) => !has.has(scope));
+  return has.size === 0 ? [] : scopesOf(required).filter((scope) => !has.has(scope));
 }
+
+/** What the pair's scope lacks. If the answer's scope cannot be read, nothing is known to be granted. */
+export const lackingScopes = (
+  { unusable = [] }: ReceivedTokens,
+  { scope }: TokenPair,
+  required: string,
+): string[] => (unusable.includes('scope') ? ['a scope that can be read'] : missingScopes(scope, required));
 
 /** Reads of Secrets Manager lag behind its writes by a few seconds; what is missing for so long does not exist. */
 const lagMs = 12_000;
@@ -92,8 +84,8 @@ interface VersionedPair {
 }
 
 /**
- * Whether a refresh or `connect` stored this pair for the account and ended before the row named it. Any other pair that
- * the row does not name is of another time or user, because reads lag and a process may be frozen before its write.
+ * Whether a refresh or `connect` stored this pair and ended before the row named it. Any other pair that the row does
+ * not name is of another time or user, because reads lag and a process may be frozen before its write.
  */
 function isNext({ generation, token }: PartnerAccount, { pair }: VersionedPair): boolean {
   const isOwn = (token?.issuedFor ?? generation) <= pair.generation && pair.generation <= generation;
@@ -102,9 +94,7 @@ function isNext({ generation, token }: PartnerAccount, { pair }: VersionedPair):
 }
 
 /**
- * The pair that the account's row names, or the next one.
- *
- * @returns undefined if there is none
+ * The pair that the account's row names, or the next one; undefined if there is none.
  * @throws {BridgeFault} `transient` when the deadline does not leave the time to be sure of that
  */
 export async function newestPair(
@@ -131,10 +121,7 @@ const longestMs = 15_000;
 const backoff = { baseMs: 500, capMs: 4_000, random: () => 1 };
 
 /**
- * Stores a token pair, and retries a failed write, because the service may not return the pair again: a code works only
- * once, and the document guarantees only that the latest refresh token is returned again on the day of its rotation
- * (partner-api.md §5.3).
- *
+ * Retries a failed write, because the service may not return the pair again (partner-api.md §5.3).
  * @returns the version
  */
 export async function storePair(

@@ -1,4 +1,3 @@
-/** Sends token requests with the application's credentials, which may be replaced at any time. */
 import type { Clock } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
 import type { Application } from '../../shared/domain/secret.ts';
@@ -14,42 +13,30 @@ export interface TokenRequestDeps {
 const maxAgeMs = 5 * 60_000;
 
 /**
- * Sends requests to the token endpoint with the application's credentials, which are cached for five minutes. If the
- * service rejects them, they are read again at once, and the request is repeated if they have changed. A rotation
- * therefore needs no restart and causes no failure.
+ * Requests with the application's credentials. If the service rejects these, they are read again, and the request is
+ * repeated if they have changed: a rotation needs no restart and causes no failure.
  */
 export function createTokenRequests({ application, endpoint, clock }: TokenRequestDeps) {
-  let kept: { readonly credentials: Promise<Application>; readonly readAt: number } | undefined;
+  let cached: { readonly credentials: Application; readonly readAt: number } | undefined;
 
-  function read(): Promise<Application> {
-    const credentials = application.read();
-    const reading = { credentials, readAt: clock.now() };
-    kept = reading;
-    credentials.catch(() => {
-      if (kept === reading) kept = undefined;
-    });
+  async function read(): Promise<Application> {
+    const readAt = clock.now();
+    const credentials = await application.read();
+    cached = { credentials, readAt };
     return credentials;
   }
 
-  const current = (): Promise<Application> =>
-    kept && clock.now() - kept.readAt < maxAgeMs ? kept.credentials : read();
-
-  /**
-   * @throws {BridgeFault} as for the endpoint; `client-rejected` only if the service rejects the currently stored
-   * credentials
-   */
+  /** @throws {BridgeFault} `client-rejected` only if the service rejects the currently stored credentials */
   return async (grant: Grant, options: { readonly deadlineMs: number }): Promise<ReceivedTokens> => {
-    const used = await current();
+    const isFresh = cached && clock.now() - cached.readAt < maxAgeMs;
+    const used = cached && isFresh ? cached.credentials : await read();
     try {
       return await endpoint.requestTokens(used, grant, options);
     } catch (error) {
       if (!(error instanceof BridgeFault) || error.code !== 'client-rejected') throw error;
-      const stored = await read();
-      if (isSame(stored, used)) throw error;
-      return endpoint.requestTokens(stored, grant, options);
+      const { clientId, clientSecret } = await read();
+      if (clientId.equals(used.clientId) && clientSecret.equals(used.clientSecret)) throw error;
+      return endpoint.requestTokens({ clientId, clientSecret }, grant, options);
     }
   };
 }
-
-const isSame = (a: Application, b: Application): boolean =>
-  a.clientId.equals(b.clientId) && a.clientSecret.equals(b.clientSecret);

@@ -78,33 +78,3 @@ export const tokenAnswer = v.object({
   refresh_token: v.fallback(v.optional(refreshToken), undefined),
 });
 export type TokenAnswer = v.InferOutput<typeof tokenAnswer>;
-
-/** An invalid optional field is only left out, so that the error code in the same body still counts. */
-const text = v.fallback(v.optional(v.string()), undefined);
-const flaw = v.object({
-  field: v.optional(v.string()),
-  title: v.optional(v.string()),
-  detail: v.optional(v.string()),
-});
-const problem = v.object({
-  status: v.fallback(v.optional(v.union([v.number(), v.string()])), undefined),
-  title: text,
-  detail: text,
-  type: text,
-  code: text,
-  message: text,
-  validation: v.fallback(v.optional(v.array(flaw)), undefined),
-});
-export type Problem = v.InferOutput<typeof problem>;
-
-/** The error bodies known for services of this kind; the first match wins. */
-export const errorBodies = {
-  /** `{"data":{"error":{…}}}` */
-  nested: v.object({ data: v.object({ error: problem }) }),
-  /** `{"error":{"status","title","detail","validation"}}` and `{"error":{"type","message"}}` */
-  problem: v.object({ error: problem }),
-  /** `{"error":"invalid_grant","error_description":"…"}` and `{"error":"validation_error","message":"…"}` */
-  oauth: v.object({ error: v.string(), error_description: text, message: text }),
-  /** `{"code":"validation_error","message":"…"}` */
-  coded: v.object({ code: v.string(), message: text }),
-} as const;

@@ -28,15 +28,9 @@ interface AskedWith {
   readonly token: Secret;
 }
 
-/**
- * A page of the feed.
- *
- * @param limit number of requested entries; a page must not have more
- * @throws {BridgeFault} `transient`, `contract-broken`
- * @see partner-api.md §2.1
- */
+/** A page of the feed. @throws {BridgeFault} `transient`, `contract-broken` @see partner-api.md §2.1 */
 export function pageIn(answer: Answer, { what, token }: AskedWith, limit: number): FeedPage {
-  const page = bodyAs(feedPage, answer, what);
+  const page = shaped(feedPage, answer, what);
   const { length } = page.data;
   if (length > limit)
     throw broken(what, answer, `data: expected at most the ${limit} entries asked for, not ${length}`);
@@ -63,11 +57,8 @@ function jsonOf(value: unknown): string | undefined {
 }
 
 /**
- * Parses the status of an advert (or other object), and returns the object as it was sent.
- *
- * @param id the requested ID, because the status of another advert must not be accepted
- * @throws {BridgeFault} `transient`, `contract-broken`
- * @see partner-api.md §2.2
+ * The status of an advert (or other object), and the object as it was sent. The status of another advert is refused.
+ * @throws {BridgeFault} `transient`, `contract-broken` @see partner-api.md §2.2
  */
 export function advertIn(
   answer: Answer,
@@ -75,13 +66,13 @@ export function advertIn(
   id: string,
 ): Pick<ObservedAdvert, 'status' | 'advert'> {
   const body = parsed(answer, what);
-  const { data } = checkedAs(advert, body, answer, what);
+  const { data } = shaped(advert, answer, what, body);
   if (repeatsSecret(data.status, [token])) throw broken(what, answer, `data.status: ${noCredential}`);
-  const answered =
-    Number.isSafeInteger(data.id) || typeof data.id === 'string' ? String(data.id) : longIdIn(answer);
-  const { data: sent } = body as { data: unknown };
-  if (answered === id) return { status: data.status, advert: () => withoutCredentials(sent, token) };
-  throw broken(what, answer, 'data.id: expected the ID asked for');
+  if (idIn(data) !== id) throw broken(what, answer, 'data.id: expected the ID asked for');
+  return {
+    status: data.status,
+    advert: () => withoutCredentials((body as { data: unknown }).data, token),
+  };
 }
 
 /** Puts a {@link Secret} in the place of each text, and of each object with a name, that repeats the token. */
@@ -99,43 +90,23 @@ function withoutCredentials(value: unknown, token: Secret): unknown {
   return Object.fromEntries(entries.map(([name, inner]) => [name, withoutCredentials(inner, token)]));
 }
 
-/** Beyond 2^53, adjacent IDs become the same JavaScript number, so the digits are compared as sent. */
-const longIdIn = (answer: Answer): unknown =>
-  (exactIds(answer) as { data?: { id?: unknown } } | undefined)?.data?.id;
-
-/** Parses the body and keeps the digits of every `id` as sent. */
-function exactIds({ body = '' }: Answer): unknown {
-  const digits = (key: string, value: unknown, context?: { readonly source?: string }): unknown =>
-    key === 'id' && typeof value === 'number' ? (context?.source ?? value) : value;
-  try {
-    return JSON.parse(withoutMark(body), digits);
-  } catch {
-    // The body is nested too deeply for a reviver.
-    return undefined;
-  }
-}
-
 /**
- * Parses a token answer: an access token, a refresh token or both. A scope that repeats a secret is discarded, because
- * scopes are shown to people.
- *
- * @param secrets credentials of the request
- * @throws {BridgeFault} `transient`, `contract-broken`
- * @see partner-api.md §2.3
+ * An access token, a refresh token or both. A scope that repeats a secret is discarded, because scopes are shown.
+ * @throws {BridgeFault} `transient`, `contract-broken` @see partner-api.md §2.3
  */
 export function tokensIn(
   answer: Answer,
   what: string,
   secrets: readonly Secret[],
 ): Pick<ReceivedTokens, 'answer' | 'unusable'> {
-  const tokens = bodyAs(tokenAnswer, answer, what);
+  const raw = parsed(answer, what) as Readonly<Record<string, unknown>>;
+  const tokens = shaped(tokenAnswer, answer, what, raw);
   const { access_token: access, refresh_token: refresh, scope } = tokens;
   if (access === undefined && refresh === undefined)
     throw broken(what, answer, 'access_token: expected 1 to 8192 visible ASCII characters');
   const given = [access, refresh].filter((token) => token !== undefined).map((token) => new Secret(token));
   const isShown = scope === undefined || !repeatsSecret(scope, [...secrets, ...given]);
   const read = isShown ? tokens : { ...tokens, scope: undefined };
-  const raw = parsed(answer, what) as Readonly<Record<string, unknown>>;
   const fields = Object.keys(tokenAnswer.entries) as (keyof TokenAnswer)[];
   const isThere = (field: keyof TokenAnswer) => ![undefined, null, ''].includes(raw[field] as undefined);
   return { answer: read, unusable: fields.filter((field) => read[field] === undefined && isThere(field)) };
@@ -143,31 +114,22 @@ export function tokensIn(
 
 /** Parses the list of adverts, in its assumed shape. @see partner-api.md §4.2 */
 export function listIn(answer: Answer, { what, token }: AskedWith): AdvertList {
-  const { data } = bodyAs(advertList, answer, what);
-  const exact = exactIds(answer) as { data?: readonly unknown[] } | undefined;
-  return { data: data.map((entry, index) => shownEntry(idIn(exact?.data?.[index] ?? entry), token)) };
+  const { data } = shaped(advertList, answer, what);
+  return { data: data.map((entry) => shownEntry(idIn(entry) ?? entry, token)) };
 }
 
-/** The ID of an entry, which may be an advert or an ID. Any other value is kept, so that it is counted as malformed. */
-function idIn(entry: unknown): unknown {
+/** The ID of an entry, which may be an advert or an ID; undefined for any other value, which counts as malformed. */
+function idIn(entry: unknown): string | undefined {
   const id = typeof entry === 'object' && entry !== null ? (entry as { id?: unknown }).id : entry;
-  if (typeof id === 'string') return id;
-  return Number.isSafeInteger(id) ? String(id) : entry;
+  return typeof id === 'string' || Number.isSafeInteger(id) ? String(id) : undefined;
 }
 
-function bodyAs<S extends v.GenericSchema<unknown, unknown>>(
+/** @param value the parsed body */
+function shaped<S extends v.GenericSchema<unknown, unknown>>(
   schema: S,
   answer: Answer,
   what: string,
-): v.InferOutput<S> {
-  return checkedAs(schema, parsed(answer, what), answer, what);
-}
-
-function checkedAs<S extends v.GenericSchema<unknown, unknown>>(
-  schema: S,
-  value: unknown,
-  answer: Answer,
-  what: string,
+  value = parsed(answer, what),
 ): v.InferOutput<S> {
   try {
     return checked(schema, value, what);
@@ -177,14 +139,19 @@ function checkedAs<S extends v.GenericSchema<unknown, unknown>>(
   }
 }
 
-/** Some services send a byte order mark, which is not valid JSON. */
-const withoutMark = (body: string): string => (body.charCodeAt(0) === 0xfeff ? body.slice(1) : body);
+/** Beyond 2^53, adjacent IDs become the same JavaScript number, so such an ID is kept as the text that was sent. */
+const exactId = (key: string, value: unknown, context?: { readonly source?: string }): unknown =>
+  key === 'id' && typeof value === 'number' && !Number.isSafeInteger(value)
+    ? (context?.source ?? value)
+    : value;
 
 function parsed(answer: Answer, what: string): unknown {
   const { body, status } = answer;
   if (body === undefined) throw broken(what, answer, 'the answer is larger than the limit');
+  // Some services send a byte order mark, which is not valid JSON.
+  const text = body.replace(/^\ufeff/, '');
   try {
-    return JSON.parse(withoutMark(body));
+    return JSON.parse(text, /"id"\s*:\s*\d{16}/.test(text) ? exactId : undefined);
   } catch {
     // The parser's error quotes the text, which may contain a token, so it is not passed on as the cause.
     throw new BridgeFault('transient', `${what} answered ${status} with something that is not JSON`, {

@@ -8,7 +8,7 @@ import type { PartnerAccounts } from '../state/partner-accounts.ts';
 /** Maximum age of the row when a request is sent to the partner service. The age counts from the start of the read. */
 export const rowMaxAgeMs = 5_000;
 
-export interface CachedAccount {
+interface CachedAccount {
   readonly account: PartnerAccount | undefined;
   /** When the read began. */
   readonly readAt: number;
@@ -16,10 +16,7 @@ export interface CachedAccount {
 
 type Accounts = Pick<PartnerAccounts, 'list' | 'read' | 'change'>;
 
-/**
- * The rows of partner accounts, each cached for five seconds; one per process. What drain and fan-out read through it,
- * the token source need not read again.
- */
+/** The rows of partner accounts, each cached for five seconds; one per process. */
 export class CachedAccounts implements Accounts {
   readonly #accounts: Accounts;
   readonly #clock: Clock;
@@ -61,23 +58,18 @@ export class CachedAccounts implements Accounts {
     return cached && isYoung(cached.readAt, this.#clock.now(), rowMaxAgeMs) ? cached : undefined;
   }
 
-  /**
-   * Reads the row; concurrent callers share one read.
-   *
-   * @throws {BridgeFault} `transient` if the read takes so long that the row would be too old; also errors of the adapter
-   */
+  /** Concurrent callers share one read. @throws {BridgeFault} `transient` if it takes longer than a row may be old */
   get(name: string): Promise<PartnerAccount | undefined> {
-    const running = this.#reading.get(name);
-    if (running) return running;
-    const reading = this.#readInTime(name).finally(() => this.#reading.delete(name));
+    const reading =
+      this.#reading.get(name) ?? this.#readInTime(name).finally(() => this.#reading.delete(name));
     this.#reading.set(name, reading);
     return reading;
   }
 
   async #readInTime(name: string): Promise<PartnerAccount | undefined> {
-    const readAt = this.#clock.now();
-    const found = await this.read(name);
-    if (isYoung(readAt, this.#clock.now(), rowMaxAgeMs)) return found;
+    await this.read(name);
+    const cached = this.peek(name);
+    if (cached) return cached.account;
     throw new BridgeFault('transient', `the row of partner account ${name} cannot be read in time`);
   }
 

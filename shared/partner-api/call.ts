@@ -4,11 +4,11 @@
  */
 
 import type { Clock } from '../domain/clock.ts';
-import { type BackoffOptions, backoffMs } from '../domain/concurrency.ts';
+import { backoffMs } from '../domain/concurrency.ts';
 import { BridgeFault } from '../domain/faults.ts';
 import { Secret } from '../domain/secret.ts';
 import type { Answers } from '../state/activity.ts';
-import { type Asked, faultOfAnswer, faultOfSilence } from './error-answers.ts';
+import { type Asked, faultOfAnswer } from './error-answers.ts';
 import type { HoldKeeper } from './hold-keeper.ts';
 import type { RateLimiter } from './rate-limiter.ts';
 import {
@@ -19,18 +19,23 @@ import {
   type WireRequest,
 } from './transport.ts';
 
-export interface CallerDeps {
-  readonly transport: Transport;
-  readonly rateLimiter: RateLimiter;
+/** What requests wait for; one per process. */
+export interface Gates {
+  readonly rateLimiter: Pick<RateLimiter, 'enter'>;
   readonly holds: Pick<HoldKeeper, 'admit' | 'answered' | 'isFailing'>;
+}
+
+export interface CallerDeps extends Gates {
+  readonly transport: Transport;
   readonly clock: Clock;
   readonly random: () => number;
   readonly concurrency: number;
-  readonly attemptTimeoutMs: number;
+  /** Time limit of one attempt, from connecting to the last byte. Default 10,000. */
+  readonly attemptTimeoutMs?: number;
   /** The longest wait that the bridge accepts from the service. */
   readonly maxPauseMs: number;
   /** Counts the answers. Default: nobody does. */
-  readonly answers?: Pick<Answers, 'note'> | undefined;
+  readonly answers?: Pick<Answers, 'note'>;
 }
 
 export interface CallRequest extends Omit<Asked, 'secrets'> {
@@ -40,12 +45,12 @@ export interface CallRequest extends Omit<Asked, 'secrets'> {
   /** Secrets besides the token. Default: none. */
   readonly secrets?: readonly Secret[];
   /** Owner of the token. */
-  readonly account?: string | undefined;
+  readonly account?: string;
   /** Name of the requested resource. */
   readonly resource: string;
   readonly deadlineMs: number;
   /** Whether a fault may be caused only by the cursor or the token: then the next request for the resource decides. */
-  readonly isUndecided?: ((fault: BridgeFault) => boolean) | undefined;
+  readonly isUndecided?: (fault: BridgeFault) => boolean;
 }
 
 /** A request that was answered. */
@@ -54,11 +59,7 @@ export interface Sent {
   readonly sentAt: number;
   readonly receivedAt: number;
   readonly token: Secret;
-}
-
-interface Exchange extends Sent {
   readonly answer: Answer;
-  readonly fault: undefined;
 }
 
 /** There was no answer. */
@@ -68,20 +69,18 @@ interface Silence {
   readonly fault: BridgeFault;
 }
 
-type Read<T> = (answer: Answer, sent: Sent) => T;
-
 /** For requests that need no token. */
 const noToken = new Secret('');
 
+const outOfTime = ({ what }: CallRequest) =>
+  new BridgeFault('transient', `${what}: not sent, because there was no time left`);
+
 export function createCaller(deps: CallerDeps) {
-  const { transport, rateLimiter, holds, clock, random, concurrency, attemptTimeoutMs, maxPauseMs, answers } =
-    deps;
-  const connections = createConnections(concurrency);
+  const { transport, rateLimiter, holds, clock, random, maxPauseMs, answers } = deps;
+  const { attemptTimeoutMs = 10_000 } = deps;
+  const connections = createConnections(deps.concurrency);
 
-  const outOfTime = ({ what }: CallRequest) =>
-    new BridgeFault('transient', `${what}: no time left, not sent`);
-
-  /** Asks for a hold of the bridge, then for one of the account. @returns the token, nearly always without waiting */
+  /** The token, nearly always without waiting; throws the fault of a hold. */
   function admitted({ resource, token }: CallRequest): Secret | Promise<Secret> {
     const admission = holds.admit(undefined, resource, token === undefined);
     const taken = () => token?.(resource) ?? noToken;
@@ -89,8 +88,8 @@ export function createCaller(deps: CallerDeps) {
   }
 
   /**
-   * Waits for a slot, and only then takes the token, so that nothing can happen to the token while the request waits. If
-   * that takes long, the slot is lost, so that the rate is never exceeded.
+   * Takes the token only after the slot, so that nothing can happen to the token while the request waits. If that
+   * takes long, the slot is lost, so that the rate is never exceeded.
    */
   async function turnOf(request: CallRequest): Promise<Secret> {
     for (;;) {
@@ -102,28 +101,28 @@ export function createCaller(deps: CallerDeps) {
     }
   }
 
-  /**
-   * Waits for its turn and sends. If the service had closed an idle socket, a GET takes another slot; this does not
-   * count as an attempt.
-   */
-  async function exchange(request: CallRequest): Promise<Exchange | Silence> {
-    for (let secondSocket = false; ; secondSocket = true) {
+  /** If the service had closed an idle socket, a GET takes another slot; this does not count as an attempt. */
+  async function exchange(request: CallRequest): Promise<Sent | Silence> {
+    for (let isSecond = false; ; isSecond = true) {
       const token = await turnOf(request);
       const sentAt = clock.now();
       const leftMs = request.deadlineMs - sentAt;
       if (leftMs <= 0) throw outOfTime(request);
       try {
         const answer = await transport.send(request.wire(token), Math.min(leftMs, attemptTimeoutMs));
-        return { answer, token, sentAt, receivedAt: clock.now(), fault: undefined };
+        return { answer, token, sentAt, receivedAt: clock.now() };
       } catch (error) {
         if (!(error instanceof NoAnswerError)) throw error;
-        if (!error.wasStale || secondSocket) return { fault: faultOfSilence(error, request.what), sentAt };
+        if (error.wasStale && !isSecond) continue;
+        const code = (error.cause as NodeJS.ErrnoException | undefined)?.code;
+        const message = `${request.what}: ${error.message}${code ? ` (${code})` : ''}`;
+        return { fault: new BridgeFault('transient', message, { cause: error }), sentAt };
       }
     }
   }
 
   /** @returns the fault of a request that was sent; throws if none was sent */
-  async function attempt<T>(request: CallRequest, read: Read<T>): Promise<T | BridgeFault> {
+  async function attempt<T>(request: CallRequest, read: (sent: Sent) => T): Promise<T | BridgeFault> {
     const leftMs = request.deadlineMs - clock.now();
     if (leftMs <= 0) throw outOfTime(request);
     // A renewal must not occupy a connection. Nor does a token request take one, for which the others may wait.
@@ -131,7 +130,7 @@ export function createCaller(deps: CallerDeps) {
     if (ready instanceof Promise) await ready;
     const isPooled = request.token !== undefined;
     if (isPooled && !connections.take() && !(await connections.wait(leftMs))) throw outOfTime(request);
-    let exchanged: Exchange | Silence;
+    let exchanged: Sent | Silence;
     try {
       exchanged = await exchange(request);
     } finally {
@@ -139,87 +138,53 @@ export function createCaller(deps: CallerDeps) {
     }
     const { account, resource, isUndecided } = request;
     const { sentAt, answer } = exchanged;
-    const outcome = exchanged.fault ?? judge(exchanged, request, read, maxPauseMs);
+    const outcome = 'fault' in exchanged ? exchanged.fault : judge(exchanged, request, read);
     const fault = outcome instanceof BridgeFault ? outcome : undefined;
-    const ms = clock.now() - sentAt;
-    answers?.note({ status: answer?.status, fault, ms, resource, account });
-    const noted = holds.answered(
-      { account, resource, fault, sentAt },
-      fault !== undefined && isUndecided?.(fault) === true,
-    );
+    answers?.note({ status: answer?.status, fault, ms: clock.now() - sentAt, resource, account });
+    const isOpen = fault !== undefined && isUndecided?.(fault) === true;
+    const noted = holds.answered({ account, resource, fault, sentAt }, isOpen);
     // This is done before the caller gets the answer, because the Lambda function may be frozen right after that.
     if (noted) await noted;
     return outcome;
   }
 
-  /**
-   * Repeats attempts until one succeeds, the retry policy allows no more, or the next one would be too late.
-   *
-   * @throws {BridgeFault} the fault of the last attempt
-   */
-  return async function call<T>(request: CallRequest, policy: RetryPolicy, read: Read<T>): Promise<T> {
+  function judge<T>(sent: Sent, request: CallRequest, read: (sent: Sent) => T): T | BridgeFault {
+    const { answer, token, receivedAt } = sent;
+    const secrets = [token, ...(request.secrets ?? [])];
+    if (answer.status < 200 || answer.status > 299)
+      return faultOfAnswer(answer, { ...request, secrets }, receivedAt, maxPauseMs);
+    try {
+      return read(sent);
+    } catch (error) {
+      if (error instanceof BridgeFault) return error;
+      throw error;
+    }
+  }
+
+  /** @throws {BridgeFault} the fault of the last attempt */
+  return async function call<T>(request: CallRequest, read: (sent: Sent) => T): Promise<T> {
     // Where the last answer was a fault, the queue or the next run repeats, with growing delays.
-    const maxAttempts = holds.isFailing(request.resource) ? 1 : policy.maxAttempts;
+    const attempts = holds.isFailing(request.resource) ? 1 : maxAttempts;
     for (let made = 1; ; made += 1) {
       const outcome = await attempt(request, read);
       if (!(outcome instanceof BridgeFault)) return outcome;
-      if (made >= maxAttempts || !policy.covers(outcome)) throw outcome;
-      const waitMs = waitBefore(outcome, made, { ...policy, random });
+      if (made >= attempts || !isRepeatable(outcome, request.endpoint)) throw outcome;
+      // No jitter if the service named the time; one more millisecond, because a timer may fire early.
+      const { retryAfterMs } = outcome;
+      const waitMs = retryAfterMs === undefined ? backoffMs(made, { ...backoff, random }) : retryAfterMs + 1;
       if (clock.now() + waitMs >= request.deadlineMs) throw outcome;
       await clock.sleep(waitMs);
     }
   };
 }
 
-function judge<T>(
-  exchange: Exchange,
-  { what, endpoint, secrets = [] }: CallRequest,
-  read: Read<T>,
-  maxPauseMs: number,
-): T | BridgeFault {
-  const { answer, token, receivedAt } = exchange;
-  if (answer.status < 200 || answer.status > 299)
-    return faultOfAnswer(answer, { what, endpoint, secrets: [token, ...secrets] }, receivedAt, maxPauseMs);
-  try {
-    return read(answer, exchange);
-  } catch (error) {
-    if (error instanceof BridgeFault) return error;
-    throw error;
-  }
-}
+/** Total number of attempts of one call. */
+const maxAttempts = 3;
+const backoff = { baseMs: 250, capMs: 5_000 };
 
 /**
- * No jitter if the service named the time. One millisecond is added, because a timer may fire early while the pause
- * still lasts.
+ * A GET changes nothing. A token request whose answer is lost may have used up a one-time code, or rotated the refresh
+ * token, so it is repeated only if no part of it was sent (partner-api.md §5.3 rule 3 is not clear).
  */
-const waitBefore = ({ retryAfterMs }: BridgeFault, made: number, backoff: BackoffOptions): number =>
-  retryAfterMs === undefined ? backoffMs(made, backoff) : retryAfterMs + 1;
-
-export interface RetryPolicy {
-  /** Total number of attempts, including the first. */
-  readonly maxAttempts: number;
-  /** Upper limit of the first wait; it doubles with each attempt, with full jitter. */
-  readonly baseMs: number;
-  readonly capMs: number;
-  /** Whether this fault may be retried. */
-  readonly covers: (fault: BridgeFault) => boolean;
-}
-
-/** Retries every transient fault: a GET changes nothing, so it may be repeated. */
-export const getPolicy: RetryPolicy = {
-  maxAttempts: 3,
-  baseMs: 250,
-  capMs: 5_000,
-  covers: ({ policy }) => policy.retryable,
-};
-
-/**
- * Retries only if no part of the request was sent. A token request whose answer is lost may have used up a one-time
- * code, or rotated the refresh token. (By partner-api.md §5.3 rule 3 the service returns the latest refresh token again
- * on the same day, but the rule does not say clearly that the old one still works.) The refresh-token stage, which has
- * recorded its attempt, decides about a retry.
- */
-export const tokenPolicy: RetryPolicy = {
-  ...getPolicy,
-  covers: ({ cause }) => cause instanceof NoAnswerError && cause.code === 'not-connected',
-};
+const isRepeatable = ({ policy, cause }: BridgeFault, endpoint: Asked['endpoint']): boolean =>
+  endpoint === 'api' ? policy.retryable : cause instanceof NoAnswerError && cause.code === 'not-connected';

@@ -1,49 +1,56 @@
-/**
- * The client of the partner service. Each call has a deadline, and each of its attempts a time limit. Every attempt
- * takes a connection, then a slot of the rate budget, then its token, and reports its result to the rate limiter.
- */
+/** The client of the partner service. */
 
 import { checked } from '../contract/checks.ts';
 import type { Feed } from '../contract/messages.ts';
-import { partnerBaseUrl } from '../contract/settings.ts';
+import { type BridgeSettings, partnerBaseUrl } from '../contract/settings.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
 import type { BridgeFault } from '../domain/faults.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { FeedQuery, ObservedAdvert, ReceivedPage } from '../ports/readers.ts';
-import type { ConsentPage, Grant, TokenEndpoint } from '../ports/tokens.ts';
+import type { ConsentPage, TokenEndpoint } from '../ports/tokens.ts';
 import type { Answers } from '../state/activity.ts';
+import type { BudgetStore } from '../state/budget.ts';
 import { type AdvertList, advertIn, listIn, pageIn, tokensIn } from './answers.ts';
-import { createCaller, getPolicy, tokenPolicy } from './call.ts';
+import { type CachedAccounts, CachedBudget } from './cached-rows.ts';
+import { createCaller, type Gates, type Sent } from './call.ts';
 import { mayBeCursorRejection } from './error-answers.ts';
-import type { HoldKeeper } from './hold-keeper.ts';
-import type { RateLimiter } from './rate-limiter.ts';
-import { authorizeUrl, createHeaders, feedQuery, objectPath, paths, queryOf, tokenBody } from './requests.ts';
+import { HoldKeeper } from './hold-keeper.ts';
+import { RateLimiter } from './rate-limiter.ts';
+import {
+  authorizeUrl,
+  bearer,
+  commonHeaders,
+  objectPath,
+  paths,
+  queryOf,
+  secretOf,
+  tokenBody,
+} from './requests.ts';
 import { claimedDate, createServiceClock } from './service-clock.ts';
 import { createTransport, type Transport } from './transport.ts';
 
 export interface PartnerClientOptions {
   /** https, or http on loopback. A path in this URL is the prefix of every path of the service. */
   readonly baseUrl: string;
-  /** Language of texts in the answers. @see partner-api.md §9 */
-  readonly acceptLanguage?: string;
-  /** Maximum number of concurrent requests and open sockets. Default 10. */
+  readonly settings: Pick<
+    BridgeSettings,
+    'maxRequestsPerSecond' | 'circuitSeconds' | 'maxPauseSeconds' | 'acceptLanguage'
+  >;
+  /** The rate budget that all processes of the bridge share. */
+  readonly budgetStore: BudgetStore;
+  readonly observer: Observer;
+  /** Counts the answers of the service. Default: nobody does. */
+  readonly answers?: Pick<Answers, 'note'>;
+  /** Maximum number of concurrent requests and open sockets. Default 1. */
   readonly concurrency?: number;
-  /** The rate limiter for all requests. */
-  readonly rateLimiter: RateLimiter;
-  readonly holds: HoldKeeper;
   readonly clock?: Clock;
   readonly random?: () => number;
-  /** Time limit of one attempt, from connecting to the last byte. Default 10,000. */
-  readonly attemptTimeoutMs?: number;
-  /** The longest pause that the bridge accepts from the service. Default 3,600. */
-  readonly maxPauseSeconds?: number;
-  /** Counts the answers. Default: nobody does. */
-  readonly answers?: Pick<Answers, 'note'>;
-  /** Called once if the service's clock is off by more than a day. */
-  readonly observer?: Observer;
+  /** When aborted, no new request begins; requests in flight are completed. Default: never. */
+  readonly stopped?: AbortSignal;
   /** Default: HTTP to the base URL. The simulation replaces it. */
   readonly transport?: Transport;
+  readonly attemptTimeoutMs?: number;
 }
 
 export interface CallOptions {
@@ -56,12 +63,12 @@ export interface CallOptions {
 }
 
 /**
- * An access token, or what returns it. It is asked before a request waits for its connection and its slot, so that a
- * token is renewed before that, and again when the request is about to be sent. If it throws, nothing is sent.
+ * What returns a token is asked before a request waits for its turn, so that a token is renewed before that, and again
+ * when the request is about to be sent. If it throws, nothing is sent.
  */
 export type AccessTokenOf = Secret | ((resource: string) => Secret | Promise<Secret>);
 
-/** Paging of the advert list. Assumed, because §4.2 does not show it. */
+/** Paging of the advert list. Assumed, because partner-api.md §4.2 does not show it. */
 export interface ListQuery {
   /** The page number, from 1, or the number of adverts before the page. */
   readonly position: number;
@@ -87,59 +94,69 @@ export interface PartnerClient extends TokenEndpoint, ConsentPage {
 /** A page of 1000 IDs has 24 KB. */
 const maxAnswerBytes = 1_048_576;
 
-/**
- * Creates a client; no connection is made before the first request.
- *
- * @throws {ShapeError} when the base URL is invalid
- */
-export function createPartnerClient(options: PartnerClientOptions): PartnerClient {
-  const { acceptLanguage, concurrency = 10, rateLimiter, attemptTimeoutMs = 10_000, answers } = options;
-  const { maxPauseSeconds = 3_600, clock = systemClock, random = Math.random } = options;
+/** @param accounts absent: answers hold no account, only the bridge */
+export function createGates(options: PartnerClientOptions, accounts?: CachedAccounts) {
+  const { clock = systemClock, observer, stopped } = options;
+  const { maxRequestsPerSecond, circuitSeconds } = options.settings;
+  const budget = new CachedBudget(options.budgetStore, clock);
+  return {
+    rateLimiter: new RateLimiter({ budget, maxRequestsPerSecond, clock, stopped }),
+    holds: new HoldKeeper({ budget, accounts, circuitSeconds, clock, observer }),
+  };
+}
+
+/** No connection is made before the first request. @throws {ShapeError} when the base URL is invalid */
+export function createPartnerClient(
+  options: PartnerClientOptions,
+  gates: Gates = createGates(options),
+): PartnerClient {
+  const { concurrency = 1, clock = systemClock, random = Math.random, settings } = options;
   const baseUrl = checked(partnerBaseUrl, options.baseUrl, 'base URL');
   const origin = new URL(baseUrl);
   const prefix = origin.pathname.replace(/\/+$/, '');
-  const headers = createHeaders(origin.host, acceptLanguage);
+  const headers = commonHeaders(origin.host, settings.acceptLanguage);
   const transport = options.transport ?? createTransport({ origin, concurrency, maxAnswerBytes });
-  const maxPauseMs = maxPauseSeconds * 1000;
-  const { holds } = options;
-  const call = createCaller({
-    ...{ transport, rateLimiter, holds, clock, random, concurrency, attemptTimeoutMs, maxPauseMs, answers },
-  });
+  const maxPauseMs = settings.maxPauseSeconds * 1000;
+  const call = createCaller({ ...options, ...gates, transport, concurrency, clock, random, maxPauseMs });
   const serviceTimeOf = createServiceClock(options.observer);
+  const timeOf = ({ answer, receivedAt }: Sent) => serviceTimeOf(answer.head.headers.date, receivedAt);
 
   /** A GET under /api/partner. Faults and the rate limiter use `path` without the query as its name. */
-  function get(token: AccessTokenOf, path: string, query: string, options: CallOptions) {
-    const { partnerAccount, deadlineMs, isUndecided } = options;
-    const wirePath = prefix + path + query;
+  function get(token: AccessTokenOf, path: string, query: string, callOptions: CallOptions) {
+    const { partnerAccount } = callOptions;
     return {
-      wire: (secret: Secret) => ({ method: 'GET', path: wirePath, headers: headers.of(secret) }) as const,
+      ...callOptions,
+      wire: (secret: Secret) => ({
+        method: 'GET' as const,
+        path: prefix + path + query,
+        headers: [...headers, 'Authorization', bearer(secret)],
+      }),
       token: typeof token === 'function' ? token : () => token,
       account: partnerAccount,
       resource: partnerAccount === undefined ? path : `${partnerAccount} ${path}`,
       what: `GET ${path}`,
       endpoint: 'api',
-      deadlineMs,
-      isUndecided,
     } as const;
   }
 
   return {
-    async feedPage(token, query, callOptions) {
-      const request = get(token, query.feed.path, feedQuery(query), callOptions);
+    async feedPage(token, { feed, since, cursor, limit }, callOptions) {
+      const query = queryOf({ since, cursor, limit: String(limit) });
+      const request = get(token, feed.path, query, callOptions);
       // The drain repeats the request without the cursor, and that answer counts.
       const isUndecided = (fault: BridgeFault) =>
-        request.isUndecided?.(fault) === true || (query.cursor !== undefined && mayBeCursorRejection(fault));
-      return call({ ...request, isUndecided }, getPolicy, (answer, { receivedAt, token: used }) => ({
-        page: pageIn(answer, { what: request.what, token: used }, query.limit),
-        receivedAt,
-        serviceTime: serviceTimeOf(answer.head.headers.date, receivedAt),
+        request.isUndecided?.(fault) === true || (cursor !== undefined && mayBeCursorRejection(fault));
+      return call({ ...request, isUndecided }, (sent) => ({
+        page: pageIn(sent.answer, { ...request, token: sent.token }, limit),
+        receivedAt: sent.receivedAt,
+        serviceTime: timeOf(sent),
       }));
     },
 
     async advert(token, feed, id, callOptions) {
       const request = get(token, objectPath(feed, id), '', callOptions);
-      return call(request, getPolicy, (answer, { receivedAt, token: used }) => ({
-        ...advertIn(answer, { what: request.what, token: used }, id),
+      return call(request, ({ answer, token: used, receivedAt }) => ({
+        ...advertIn(answer, { ...request, token: used }, id),
         receivedAt,
       }));
     },
@@ -148,9 +165,7 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
       const { position, limit, positionParameter = 'page', limitParameter = 'limit' } = query;
       const paging = queryOf({ [positionParameter]: String(position), [limitParameter]: String(limit) });
       const request = get(token, paths.adverts, paging, callOptions);
-      return call(request, getPolicy, (answer, { token: used }) =>
-        listIn(answer, { what: request.what, token: used }),
-      );
+      return call(request, ({ answer, token: used }) => listIn(answer, { ...request, token: used }));
     },
 
     /** @see partner-api.md §4.6, §5.3 */
@@ -158,28 +173,21 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
       const body = tokenBody(application, grant);
       const what = `POST ${paths.token}`;
       const path = prefix + paths.token;
-      const wire = () => ({ method: 'POST', path, headers: headers.withBody(body), body }) as const;
-      const secrets = [application.clientSecret, application.clientId, ...secretsOf(grant)];
-      const request = { wire, resource: paths.token, what, endpoint: 'token', secrets, deadlineMs } as const;
-      return call(request, tokenPolicy, (answer, { sentAt, receivedAt }) => {
-        const { date } = answer.head.headers;
-        const claimedTime = claimedDate(date);
-        return {
-          ...tokensIn(answer, what, [application.clientSecret, ...secretsOf(grant)]),
-          sentAt,
-          receivedAt,
-          serviceTime: serviceTimeOf(date, receivedAt),
-          ...(claimedTime !== undefined && { claimedTime }),
-        };
-      });
+      const length = String(Buffer.byteLength(body));
+      const ofBody = ['Content-Type', 'application/json', 'Content-Length', length];
+      const wire = () => ({ method: 'POST', path, headers: [...headers, ...ofBody], body }) as const;
+      const secrets = [application.clientSecret, secretOf(grant)].filter((secret) => secret !== undefined);
+      const request = { wire, resource: paths.token, what, endpoint: 'token', deadlineMs } as const;
+      return call({ ...request, secrets: [...secrets, application.clientId] }, (sent) => ({
+        ...tokensIn(sent.answer, what, secrets),
+        sentAt: sent.sentAt,
+        receivedAt: sent.receivedAt,
+        serviceTime: timeOf(sent),
+        claimedTime: claimedDate(sent.answer.head.headers.date),
+      }));
     },
 
     authorizeUrl: (query) => authorizeUrl(baseUrl, query),
     close: transport.close,
   };
-}
-
-function secretsOf(grant: Grant): Secret[] {
-  if (grant.type === 'refresh_token') return [grant.refreshToken];
-  return grant.type === 'authorization_code' ? [grant.code] : [];
 }

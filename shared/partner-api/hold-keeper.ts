@@ -25,20 +25,15 @@ import {
 import type { PartnerAccount } from '../domain/partner-account.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { PartnerAccounts } from '../state/partner-accounts.ts';
-import type { CachedBudget } from './cached-rows.ts';
-
-interface KnownAccounts {
-  /** Number of accounts that are not stopped; undefined until this process has listed them. */
-  readonly connected?: number | undefined;
-}
+import type { CachedAccounts, CachedBudget } from './cached-rows.ts';
 
 export interface HoldKeeperOptions {
   readonly budget: CachedBudget;
   /** Absent: answers hold no account, only the bridge. */
-  readonly accounts?: (Pick<PartnerAccounts, 'change'> & KnownAccounts) | undefined;
+  readonly accounts?: Pick<PartnerAccounts, 'change'> & Partial<Pick<CachedAccounts, 'connected'>>;
   readonly circuitSeconds: number;
   readonly clock: Clock;
-  readonly observer?: Observer | undefined;
+  readonly observer?: Observer;
 }
 
 /** Evidence, with what the service's fault says besides. */
@@ -59,9 +54,7 @@ interface Trial {
 /** More resources than this are not remembered as failing. */
 const maxFailing = 10_000;
 
-/** Creates the keeper; one per process. */
-export const createHoldKeeper = (options: HoldKeeperOptions): HoldKeeper => new HoldKeeper(options);
-
+/** One per process. */
 export class HoldKeeper {
   readonly #options: HoldKeeperOptions;
   readonly #clock: Clock;
@@ -82,8 +75,6 @@ export class HoldKeeper {
   }
 
   /**
-   * Lets a request pass, or has it try the service after a hold.
-   *
    * @param account its row, at most five seconds old; undefined: decides whether the bridge is on hold
    * @param isForTokens whether this is a token request, which is sent even during an operator's hold
    * @returns undefined if the request may be sent; otherwise a promise to wait for
@@ -135,12 +126,10 @@ export class HoldKeeper {
   }
 
   /**
-   * Evaluates an answer of the service.
-   *
-   * @param isUndecided the fault may be caused only by the request's cursor, or by a token that is renewed; the next
-   * request for the resource decides
-   * @returns undefined if other processes need not know the result, which is nearly always so; otherwise a promise that
-   * resolves when they can see it
+   * @param isUndecided the fault may be caused only by the cursor, or by a token that is renewed; the next request
+   * decides
+   * @returns a promise that resolves when other processes can see the result; undefined if they need not, as nearly
+   * always
    */
   answered({ fault, ...answer }: Answered, isUndecided: boolean): Promise<unknown> | undefined {
     const { account, resource } = answer;

@@ -15,18 +15,7 @@ export interface RateLimiterOptions {
   readonly maxRequestsPerSecond: number;
   readonly clock: Clock;
   /** When aborted, no new request begins, so that a hanging service does not delay the end of the bridge. Default: never. */
-  readonly stopped?: AbortSignal | undefined;
-}
-
-export interface RateLimiter {
-  /**
-   * Resolves when the request may start, with the moment until which it may be sent, ms since 1970. A later one needs
-   * another slot.
-   *
-   * @throws {BridgeFault} `paused`, with `retryAfterMs`: there is no slot before `deadlineMs`; `transient` when the
-   * store cannot be reached
-   */
-  enter(resource: string, deadlineMs: number): Promise<number>;
+  readonly stopped?: AbortSignal;
 }
 
 interface Waiter {
@@ -45,10 +34,8 @@ const earlyMs = 1;
 const maxDelayMs = 500;
 const delayOf = (ms: number): number => Math.min(maxDelayMs, Math.max(0, ms));
 
-/** Creates the rate limiter; one per process and budget. */
-export const createRateLimiter = (options: RateLimiterOptions): RateLimiter => new SharedRateLimiter(options);
-
-class SharedRateLimiter implements RateLimiter {
+/** One per process and budget. */
+export class RateLimiter {
   readonly #lateMs: number;
   readonly #budget: CachedBudget;
   readonly #clock: Clock;
@@ -75,6 +62,11 @@ class SharedRateLimiter implements RateLimiter {
     this.#lateMs = lateMs * Math.max(1, 1 / maxRequestsPerSecond);
   }
 
+  /**
+   * @returns until when the request may be sent, ms since 1970; later it needs another slot
+   * @throws {BridgeFault} `paused`, with `retryAfterMs`: there is no slot before `deadlineMs`; `transient` without the
+   * store
+   */
   enter(resource: string, deadlineMs: number): Promise<number> {
     const fault = this.#refusal(resource, deadlineMs, this.#waiters.length);
     if (fault) return Promise.reject(fault);
@@ -132,11 +124,7 @@ class SharedRateLimiter implements RateLimiter {
     }
   }
 
-  /**
-   * Why there is no slot in time; undefined if there is one.
-   *
-   * @param place number of requests that wait before it
-   */
+  /** Why there is no slot in time for the request before which `place` others wait. */
   #refusal(resource: string, deadlineMs: number, place: number): BridgeFault | undefined {
     if (this.#stopped?.aborted) return notSent(resource, 'the bridge is stopping', 0);
     const isReserved = place < this.#slots;

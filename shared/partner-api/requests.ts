@@ -4,7 +4,6 @@ import { advertIdPattern } from '../contract/checks.ts';
 import type { Feed } from '../contract/messages.ts';
 import { BridgeFault } from '../domain/faults.ts';
 import type { Application, Secret } from '../domain/secret.ts';
-import type { FeedQuery } from '../ports/readers.ts';
 import type { AuthorizeQuery, Grant } from '../ports/tokens.ts';
 
 /** Sent in User-Agent; a test compares it with the version in package.json. */
@@ -22,26 +21,7 @@ export function queryOf(fields: Readonly<Record<string, string | undefined>>): s
   return `?${given.map((pair) => pair.map(encodeURIComponent).join('=')).join('&')}`;
 }
 
-/**
- * The query of a page of a feed.
- *
- * @throws {BridgeFault} `malformed-state` for text that cannot be encoded in a URL (half a surrogate pair)
- * @see partner-api.md §4.1
- */
-export function feedQuery({ feed, since, cursor, limit }: FeedQuery): string {
-  if (!since.isWellFormed() || cursor?.isWellFormed() === false) {
-    throw new BridgeFault('malformed-state', `${feed.path}: since or cursor is not well-formed text`);
-  }
-  return queryOf({ since, cursor, limit: String(limit) });
-}
-
-/**
- * Path of one object of a feed.
- *
- * @throws {BridgeFault} `invalid-request` unless the ID is 1 to 20 digits, because other text could lead to another
- * path
- * @see partner-api.md §4.3
- */
+/** @throws {BridgeFault} `invalid-request` for text that could lead to another path @see partner-api.md §4.3 */
 export function objectPath(feed: Feed, id: string): string {
   if (!advertIdPattern.test(id)) {
     throw new BridgeFault('invalid-request', `an ${feed.object} ID has 1 to 20 digits: not sent`);
@@ -49,66 +29,38 @@ export function objectPath(feed: Feed, id: string): string {
   return feed.pathOf(id);
 }
 
+/** The secret of a grant: a refresh token or a one-time code. */
+export const secretOf = (grant: Grant): Secret | undefined =>
+  'code' in grant ? grant.code : 'refreshToken' in grant ? grant.refreshToken : undefined;
+
 /** Body of a token request. A refresh has no scope; the other grants have one (§5.3). */
-export function tokenBody({ clientId, clientSecret }: Application, grant: Grant): string {
-  const client = {
+export const tokenBody = ({ clientId, clientSecret }: Application, grant: Grant): string =>
+  JSON.stringify({
     grant_type: grant.type,
     client_id: clientId.reveal(),
     client_secret: clientSecret.reveal(),
-  };
-  switch (grant.type) {
-    case 'refresh_token':
-      return JSON.stringify({ ...client, refresh_token: grant.refreshToken.reveal() });
-    case 'client_credentials':
-      return JSON.stringify({ ...client, scope: grant.scope });
-    case 'authorization_code':
-      return JSON.stringify({
-        ...client,
-        scope: grant.scope,
-        code: grant.code.reveal(),
-        redirect_uri: grant.redirectUri,
-      });
-  }
-}
+    scope: 'scope' in grant ? grant.scope : undefined,
+    [grant.type === 'refresh_token' ? 'refresh_token' : 'code']: secretOf(grant)?.reveal(),
+    redirect_uri: 'redirectUri' in grant ? grant.redirectUri : undefined,
+  });
 
-/**
- * The URL at which the user authorizes the application.
- *
- * @param baseUrl without a slash at its end
- * @see partner-api.md §4.7, §5.3
- */
+/** @param baseUrl without a slash at its end @see partner-api.md §4.7, §5.3 */
 export function authorizeUrl(baseUrl: string, query: AuthorizeQuery): string {
   const { clientId, scope, state, redirectUri: redirect_uri } = query;
   const fields = { client_id: clientId.reveal(), response_type: 'code', scope, state, redirect_uri };
   return baseUrl + paths.authorize + queryOf(fields);
 }
 
-/** @param host as in the URL, with the port unless it is the scheme's own */
-export function createHeaders(host: string, acceptLanguage: string | undefined) {
-  const common = ['Host', host, 'Accept', 'application/json', 'Version', '2.0'];
+/** Headers of every request. @param host as in the URL, with the port unless it is the scheme's own */
+export const commonHeaders = (host: string, acceptLanguage: string | undefined): readonly string[] => [
+  ...['Host', host, 'Accept', 'application/json', 'Version', '2.0'],
   // Without it, any content coding is allowed (RFC 9110 §12.5.3), and the bridge reads none.
-  common.push('Accept-Encoding', 'identity');
-  common.push('User-Agent', `advert-bridge/${clientVersion}`);
-  if (acceptLanguage !== undefined) common.push('Accept-Language', acceptLanguage);
-  const kept = new WeakMap<Secret, readonly string[]>();
-  return {
-    /** Headers of a GET with this access token; cached per token. */
-    of(token: Secret): readonly string[] {
-      const known = kept.get(token);
-      if (known) return known;
-      const headers = [...common, 'Authorization', bearer(token)];
-      kept.set(token, headers);
-      return headers;
-    },
-    /** Headers of a token request, which needs no Authorization (§4.6). */
-    withBody: (body: string): readonly string[] => [
-      ...common,
-      ...['Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(body))],
-    ],
-  };
-}
+  ...['Accept-Encoding', 'identity', 'User-Agent', `advert-bridge/${clientVersion}`],
+  ...(acceptLanguage === undefined ? [] : ['Accept-Language', acceptLanguage]),
+];
 
-function bearer(token: Secret): string {
+/** @throws {BridgeFault} `malformed-state` */
+export function bearer(token: Secret): string {
   const text = token.reveal();
   if (/^[\x21-\x7e]+$/.test(text)) return `Bearer ${text}`;
   throw new BridgeFault(

@@ -1,23 +1,40 @@
 import type { RefreshOutcome, Rejection } from '../contract/invocations.ts';
-import { type Clock, systemClock } from '../domain/clock.ts';
+import type { Clock } from '../domain/clock.ts';
 import { asBridgeFault, BridgeFault, faultKinds, faultPolicies } from '../domain/faults.ts';
-import type { PartnerAccount } from '../domain/partner-account.ts';
-import type { AccessToken, RefreshRequester, TokenReader, TokenSource } from '../ports/tokens.ts';
+import type { Secret } from '../domain/secret.ts';
+import type { RefreshRequester, TokenReader } from '../ports/tokens.ts';
 import type { CachedAccounts } from './cached-rows.ts';
+import type { AccessTokenOf, CallOptions } from './client.ts';
 import type { HoldKeeper } from './hold-keeper.ts';
 
-export interface TokenSourceOptions {
+interface TokenSourceOptions {
   readonly reader: TokenReader;
   readonly requester: RefreshRequester;
   /** The rows of partner accounts: they name the valid token version and generation, and contain stops and pauses. */
   readonly accounts: Pick<CachedAccounts, 'peek' | 'get'>;
   /** Says whether an account is on hold. */
   readonly holds: Pick<HoldKeeper, 'admit'>;
-  readonly clock?: Clock;
+  readonly clock: Clock;
 }
 
-interface CachedToken extends AccessToken {
+interface AccessToken {
+  readonly token: Secret;
+  /** Version of the secret it came from. */
+  readonly version: string;
   readonly expiresAt: number;
+}
+
+/** Whose token a request needs. */
+interface Whose {
+  readonly partnerAccount: string;
+  /** Generation of the cursor or message: a token of another generation is not used. */
+  readonly generation: number;
+  readonly deadlineMs: number;
+}
+
+interface TokenQuery extends Whose {
+  /** What is asked for: after a hold, one resource tries the service. */
+  readonly resource: string;
 }
 
 /** Interval between two reads of a row that another process is about to write. */
@@ -25,37 +42,36 @@ const lookMs = 500;
 /** Long enough for the row of the next generation to become visible. */
 const generationMs = 5_000;
 
-/** Creates the source; one per process, so that all callers share reads and refreshes. */
-export const createTokenSource = (options: TokenSourceOptions): TokenSource => new SharedTokenSource(options);
-
 /**
- * Access tokens of partner accounts. A token is used only while the account's row names its version, and only for the
- * generation of that row. So after `disconnect`, another `connect` or a change of the user, no process uses the old
- * token any more. The secret is read once for each version. To replace an expired token, the source asks the
- * refresh-token stage, the only writer of tokens, and then reads the secret again; the stage never passes tokens on.
+ * Access tokens of partner accounts; one per process, so that all callers share reads and refreshes. A token is used only
+ * while the account's row names its version, and only for the generation of that row. To replace an expired token, the
+ * source asks the refresh-token stage, the only writer of tokens, and then reads the secret again.
  *
  * @see partner-api.md §5.3
  */
-class SharedTokenSource implements TokenSource {
+export class TokenSource {
   readonly #options: TokenSourceOptions;
-  readonly #clock: Clock;
-  readonly #tokens = new Map<string, CachedToken>();
-  readonly #reading = new Map<string, Promise<CachedToken | undefined>>();
+  readonly #tokens = new Map<string, AccessToken>();
+  readonly #reading = new Map<string, Promise<AccessToken | undefined>>();
   readonly #renewals = new Map<string, Promise<RefreshOutcome>>();
   /** The last rejected version of each account and the reason; it is not sent again. */
   readonly #rejected = new Map<string, { readonly version: string; readonly because: Rejection }>();
 
   constructor(options: TokenSourceOptions) {
     this.#options = options;
-    this.#clock = options.clock ?? systemClock;
   }
 
-  current(...asked: Parameters<TokenSource['current']>): AccessToken | Promise<AccessToken> {
-    const [name, generation, , resource] = asked;
+  /**
+   * The token to send now, nearly always without waiting, by a row that is at most five seconds old.
+   * @throws {BridgeFault} `generation-over`, `account-stopped`, `account-paused`, `operator-paused`, `paused`,
+   * `transient`
+   */
+  current(asked: TokenQuery): AccessToken | Promise<AccessToken> {
+    const { partnerAccount: name, generation, resource } = asked;
     const cached = this.#options.accounts.peek(name);
     // A row of another generation may be older than the caller's data.
     if (cached?.account?.generation === generation) {
-      const { token } = this.#usable(name, generation, cached.account);
+      const { token } = cached.account;
       const known = this.#tokens.get(name);
       // Planted fault: version-not-compared
       if (known && known.version === token?.version && this.#isGood(name, known)) {
@@ -63,39 +79,34 @@ class SharedTokenSource implements TokenSource {
         return admission ? admission.then(() => known) : known;
       }
     }
-    return this.#fetched(...asked).catch((error: unknown) => {
+    return this.#fetched(asked).catch((error: unknown) => {
       throw asBridgeFault(error);
     });
   }
 
+  /** The service has rejected the token of this version: the next `current` renews it. */
   reject(name: string, version: string, because: Rejection): void {
     this.#rejected.set(name, { version, because });
   }
 
-  #isGood(name: string, { version, expiresAt }: CachedToken): boolean {
-    return expiresAt > this.#clock.now() && this.#rejected.get(name)?.version !== version;
-  }
-
-  /** @throws {BridgeFault} if the account may not be used now */
-  #usable(name: string, generation: number, account: PartnerAccount | undefined): PartnerAccount {
-    // Planted fault: generation-not-compared
-    if (account?.generation !== generation) throw generationOver(name, generation);
-    return account;
+  #isGood(name: string, { version, expiresAt }: AccessToken): boolean {
+    return expiresAt > this.#options.clock.now() && this.#rejected.get(name)?.version !== version;
   }
 
   /** Reads the row and the secret, and has the token renewed until there is a good one or a fault explains why not. */
-  async #fetched(...asked: Parameters<TokenSource['current']>): Promise<AccessToken> {
-    const [name, generation, deadlineMs, resource] = asked;
-    const { accounts, holds } = this.#options;
+  async #fetched(asked: TokenQuery): Promise<AccessToken> {
+    const { partnerAccount: name, generation, deadlineMs, resource } = asked;
+    const { accounts, holds, clock } = this.#options;
     let row = accounts.peek(name)?.account;
     let isCached = row?.generation === generation;
     /** The version in place of which there is a new one. */
     let renewed: string | undefined;
     for (; ; isCached = false) {
       if (!isCached) row = await accounts.get(name);
-      const account = this.#usable(name, generation, row);
-      const { token } = account;
-      await holds.admit(account, resource);
+      // Planted fault: generation-not-compared
+      if (row?.generation !== generation) throw generationOver(name, generation);
+      const { token } = row;
+      await holds.admit(row, resource);
       const found = await this.#tokenOf(name, token?.version);
       if (found && this.#isGood(name, found)) return found;
       if (found && renewed !== undefined && found.version !== renewed) {
@@ -114,20 +125,16 @@ class SharedTokenSource implements TokenSource {
           renewed = found.version;
           continue;
         }
-        waitMs = Math.max(this.#waitAfter(name, outcome), lookMs);
+        waitMs = waitAfter(name, outcome, clock.now());
       }
       renewed = undefined;
-      if (this.#clock.now() + waitMs >= deadlineMs) throw notRenewed(name, waitMs);
-      await this.#clock.sleep(waitMs);
+      if (clock.now() + waitMs >= deadlineMs) throw notRenewed(name, waitMs);
+      await clock.sleep(waitMs);
     }
   }
 
-  /**
-   * The token of `version`; concurrent callers share one read of the secret.
-   *
-   * @returns undefined if the secret does not show that version yet
-   */
-  async #tokenOf(name: string, version: string | undefined): Promise<CachedToken | undefined> {
+  /** Concurrent callers share one read. @returns undefined if the secret does not show that version yet */
+  async #tokenOf(name: string, version: string | undefined): Promise<AccessToken | undefined> {
     const known = this.#tokens.get(name);
     // Planted fault: version-not-compared
     if (known && known.version === version) return known;
@@ -138,7 +145,7 @@ class SharedTokenSource implements TokenSource {
     return reading;
   }
 
-  async #readSecret(name: string, wanted: string | undefined): Promise<CachedToken | undefined> {
+  async #readSecret(name: string, wanted: string | undefined): Promise<AccessToken | undefined> {
     const found = await this.#options.reader.read(name, wanted);
     // Planted fault: version-not-compared
     if (found?.version !== wanted || !found) return undefined;
@@ -161,25 +168,30 @@ class SharedTokenSource implements TokenSource {
         .finally(() => this.#renewals.delete(key));
     this.#renewals.set(key, renewal);
     const done = new AbortController();
-    const late = this.#clock.sleep(deadlineMs - this.#clock.now(), done.signal);
+    const late = this.#options.clock.sleep(deadlineMs - this.#options.clock.now(), done.signal);
     const outcome = await Promise.race([renewal, late]).finally(() => done.abort('done'));
     if (!outcome) throw notRenewed(name, lookMs);
     return outcome;
   }
+}
 
-  /** @returns how long to wait while another process refreshes the token; throws in every other case */
-  #waitAfter(name: string, outcome: RefreshOutcome): number {
-    switch (outcome.kind) {
-      case 'renewed':
-        return 0;
-      case 'busy':
-        return outcome.retryAfterMs;
-      case 'paused':
-        throw paused(name, outcome.reason, outcome.untilMs - this.#clock.now());
-      case 'stopped':
-        throw stopped(name, outcome.reason);
-      case 'failed':
-        throw refreshFailed(name, outcome.fault, outcome.reason);
+/** @returns how long to wait while another process refreshes the token; throws in every other case */
+function waitAfter(name: string, outcome: Exclude<RefreshOutcome, { kind: 'renewed' }>, now: number): number {
+  switch (outcome.kind) {
+    case 'busy':
+      return Math.max(outcome.retryAfterMs, lookMs);
+    case 'paused':
+      throw new BridgeFault('account-paused', `partner account ${name} waits: ${outcome.reason}`, {
+        retryAfterMs: Math.max(1, outcome.untilMs - now),
+      });
+    case 'stopped':
+      throw new BridgeFault('account-stopped', `partner account ${name} is stopped: ${outcome.reason}`);
+    case 'failed': {
+      // A failed refresh is never the fault of the advert, whose message must not be dead-lettered by tries.
+      const known = faultKinds.find((kind) => kind === outcome.fault) ?? 'transient';
+      const blamesAdvert = faultPolicies[known].deadLettered !== 'by-age';
+      const kind = blamesAdvert ? 'transient' : known;
+      throw new BridgeFault(kind, `token of partner account ${name}: ${outcome.reason}`);
     }
   }
 }
@@ -188,14 +200,6 @@ function asFailed(error: unknown): RefreshOutcome {
   const { code, message } = asBridgeFault(error);
   return { kind: 'failed', fault: code, reason: message };
 }
-
-const stopped = (name: string, reason: string) =>
-  new BridgeFault('account-stopped', `partner account ${name} is stopped: ${reason}`);
-
-const paused = (name: string, reason: string, waitMs: number) =>
-  new BridgeFault('account-paused', `partner account ${name} waits: ${reason}`, {
-    retryAfterMs: Math.max(1, waitMs),
-  });
 
 /** The message or poll that needed the token is retried; by then its account has another generation, or is forgotten. */
 const generationOver = (name: string, generation: number) =>
@@ -208,9 +212,55 @@ const notRenewed = (name: string, retryAfterMs: number) =>
     retryAfterMs,
   });
 
-/** A failed refresh is never the fault of the advert, so the advert's message must not be dead-lettered by tries. */
-function refreshFailed(name: string, kind: string, reason: string): BridgeFault {
-  const known = faultKinds.find((candidate) => candidate === kind) ?? 'transient';
-  const blamesAdvert = faultPolicies[known].deadLettered !== 'by-age';
-  return new BridgeFault(blamesAdvert ? 'transient' : known, `token of partner account ${name}: ${reason}`);
+/** More resources than this are not remembered; then one of them is renewed for once more. */
+const maxRenewedFor = 10_000;
+
+/**
+ * Sends a request with the partner account's token. A rejected token is renewed and the request is repeated once. A
+ * token of too small a scope is reported, which stops the account, because a refresh cannot widen a scope.
+ */
+export function withTokenOf(tokens: Pick<TokenSource, 'current' | 'reject'>) {
+  /** The version that was the renewed one when the resource rejected that, too. */
+  const renewedFor = new Map<string, string>();
+
+  return async <T>(
+    whose: Whose,
+    send: (token: AccessTokenOf, options: CallOptions) => Promise<T>,
+  ): Promise<T> => {
+    const { partnerAccount, deadlineMs } = whose;
+    let used = { version: '', resource: '' };
+    const token = (resource: string) => {
+      const taken = (found: Pick<AccessToken, 'token' | 'version'>) => {
+        used = { version: found.version, resource };
+        return found.token;
+      };
+      const found = tokens.current({ ...whose, resource });
+      return found instanceof Promise ? found.then(taken) : taken(found);
+    };
+    let isRepeated = false;
+    // Rule: one-renewal-for-an-advert
+    const isUndecided = ({ code }: BridgeFault) =>
+      code === 'token-rejected' && !isRepeated && renewedFor.get(used.resource) !== used.version;
+    for (;;) {
+      try {
+        return await send(token, { partnerAccount, deadlineMs, isUndecided });
+      } catch (fault) {
+        if (!(fault instanceof BridgeFault)) throw fault;
+        const { version, resource } = used;
+        if (fault.code === 'scope-insufficient') {
+          tokens.reject(partnerAccount, version, fault.code);
+          // The request has failed, whatever the result of reporting the token.
+          await (async () => token(resource))().catch(() => undefined);
+        }
+        if (fault.code !== 'token-rejected') throw fault;
+        if (!isUndecided(fault)) {
+          if (renewedFor.size >= maxRenewedFor) renewedFor.clear();
+          renewedFor.set(resource, version);
+          throw fault;
+        }
+        isRepeated = true;
+        tokens.reject(partnerAccount, version, fault.code);
+      }
+    }
+  };
 }

@@ -1,7 +1,4 @@
-/**
- * One HTTP exchange with the partner service: kept-alive sockets, a time limit, a size limit. Every request goes
- * through this code, so it creates only one promise, one timer and as few objects as possible.
- */
+/** One HTTP exchange with the partner service: kept-alive sockets, a time limit, a size limit. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 
 export interface WireRequest {
@@ -37,7 +34,14 @@ export interface Transport {
 }
 
 /** Why there is no complete answer. */
-export type NoAnswer = 'timeout' | 'not-connected' | 'reset' | 'cut-off' | 'not-http';
+const texts = {
+  timeout: 'no answer in time',
+  'not-connected': 'no connection',
+  reset: 'the connection broke before an answer',
+  'cut-off': 'the answer was cut off',
+  'not-http': 'the answer was not HTTP',
+} as const;
+type NoAnswer = keyof typeof texts;
 
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError';
@@ -52,22 +56,8 @@ export class NoAnswerError extends Error {
   }
 }
 
-const texts: Readonly<Record<NoAnswer, string>> = {
-  timeout: 'no answer in time',
-  'not-connected': 'no connection',
-  reset: 'the connection broke before an answer',
-  'cut-off': 'the answer was cut off',
-  'not-http': 'the answer was not HTTP',
-};
-
 /** Error codes of a connection that failed: no part of the request was sent. */
-const connectCodes: ReadonlySet<unknown> = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-]);
+const connectCodes = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/;
 
 /** Creates the transport; no connection is made yet. */
 export function createTransport({ origin, concurrency, maxAnswerBytes }: TransportOptions): Transport {
@@ -124,36 +114,32 @@ function readBody(
   maxBytes: number,
   done: (text: string | undefined, error?: Error) => void,
 ): void {
-  // Fast path: nearly every answer is a single chunk.
-  let first: Buffer | undefined;
-  let rest: Buffer[] | undefined;
+  let chunks: Buffer[] = [];
   let bytes = 0;
   incoming.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > maxBytes) {
-      incoming.removeAllListeners('data').removeAllListeners('end');
-      rest = undefined;
-      done(undefined);
-    } else if (!first) first = chunk;
-    else if (rest) rest.push(chunk);
-    else rest = [first, chunk];
+    chunks.push(chunk);
+    if (bytes <= maxBytes) return;
+    incoming.removeAllListeners('data').removeAllListeners('end');
+    chunks = [];
+    done(undefined);
   });
-  incoming.on('end', () => done((rest ? Buffer.concat(rest) : first)?.toString('utf8') ?? ''));
+  incoming.on('end', () => done(Buffer.concat(chunks).toString('utf8')));
   incoming.on('error', (error) => done(undefined, error));
 }
 
 function noAnswer(error: NodeJS.ErrnoException, hadHead: boolean, reused: boolean): NoAnswerError {
-  const { code } = error;
+  const { code = '' } = error;
   // Node puts the raw bytes of the answer, which may contain a token, into this error, so it is not kept as the cause.
-  if (code?.startsWith('HPE_')) return new NoAnswerError('not-http');
-  if (connectCodes.has(code)) return new NoAnswerError('not-connected', { cause: error });
+  if (code.startsWith('HPE_')) return new NoAnswerError('not-http');
+  if (connectCodes.test(code)) return new NoAnswerError('not-connected', { cause: error });
   if (hadHead) return new NoAnswerError('cut-off', { cause: error });
   return new NoAnswerError('reset', { cause: error, wasStale: reused });
 }
 
 /**
- * Assigns connections in the order of the requests. A request takes its connection before its slot of the rate budget.
- * In the reverse order, requests that wait for a connection would be sent in a burst when one becomes free.
+ * Assigns connections in the order of the requests. A connection is taken before a slot of the rate budget: otherwise
+ * requests that wait for a connection would be sent in a burst when one becomes free.
  */
 export function createConnections(count: number) {
   let free = count;
@@ -182,12 +168,9 @@ export function createConnections(count: number) {
     },
     release(): void {
       const [next] = waiting;
-      if (!next) {
-        free += 1;
-        return;
-      }
-      waiting.delete(next);
-      next();
+      if (next) waiting.delete(next);
+      else free += 1;
+      next?.();
     },
   };
 }

@@ -1,33 +1,6 @@
-import type { RefreshOutcome, RefreshRequest, Rejection } from '../contract/invocations.ts';
+import type { RefreshOutcome, RefreshRequest } from '../contract/invocations.ts';
 import type { TokenAnswer } from '../contract/partner-service.ts';
 import type { Application, Secret, StoredPair } from '../domain/secret.ts';
-
-export interface AccessToken {
-  readonly token: Secret;
-  /** Version of the secret it came from. */
-  readonly version: string;
-}
-
-/** Access tokens of partner accounts, renewed after they have expired. */
-export interface TokenSource {
-  /**
-   * The token to send now, nearly always without waiting. Call it when the request is about to be sent: the account's
-   * row, which says whether the token may be used, is at most five seconds old at that moment.
-   *
-   * @param resource what is asked for: after a hold, one resource tries the service
-   * @param generation generation of the cursor or message for which the token is needed
-   * @throws {BridgeFault} `generation-over`, `account-stopped`, `account-paused`, `operator-paused`, `paused`, or a
-   * transient fault
-   */
-  current(
-    partnerAccount: string,
-    generation: number,
-    deadlineMs: number,
-    resource: string,
-  ): AccessToken | Promise<AccessToken>;
-  /** The service has rejected the token of this version: the next `current` renews it. */
-  reject(partnerAccount: string, version: string, because: Rejection): void;
-}
 
 /** The only interface that writes token secrets. */
 export interface TokenVault extends TokenReader {

@@ -5,7 +5,8 @@ import { createStore, type Table } from '../aws/store.ts';
 import type { FunctionConfig, FunctionName } from '../contract/environment.ts';
 import { secretNamesOf } from '../contract/names.ts';
 import { systemClock } from '../domain/clock.ts';
-import { createLimitedClient, createPartnerService } from '../partner-api/partner-service.ts';
+import { createPartnerClient } from '../partner-api/client.ts';
+import { createPartnerService } from '../partner-api/partner-service.ts';
 import { createActivityStore, createAnswers } from '../state/activity.ts';
 import { createBudgetStore } from '../state/budget.ts';
 import { createPartnerAccounts } from '../state/partner-accounts.ts';
@@ -25,7 +26,7 @@ function clientOptions(config: FunctionConfig<FunctionName>, table: Table, isTim
 
 /** For a function that has its own tokens. */
 export const partnerClient = (config: FunctionConfig<'refreshToken' | 'connect'>, table: Table) =>
-  createLimitedClient(clientOptions(config, table, false));
+  createPartnerClient(clientOptions(config, table, false));
 
 /**
  * For drain and fan-out, which request new tokens from the refresh-token function.

@@ -28,7 +28,6 @@ export async function createTokenStage(baseUrl: string, clock = createManualCloc
     events,
     observer,
     clock,
-    random: () => 0.5,
     newId: () => `id${++ids}`,
     settings: {
       bridge: 'AdvertBridge',

@@ -74,7 +74,6 @@ export async function createWorld() {
     events,
     observer,
     clock,
-    random,
     newId,
     settings: { requiredScope: 'v2 read write', bridge: 'AdvertBridge', lockMs: 90_000 },
   };

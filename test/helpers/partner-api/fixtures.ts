@@ -3,9 +3,9 @@ import type { Clock } from '../../../shared/domain/clock.ts';
 import { BridgeFault } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { CachedBudget } from '../../../shared/partner-api/cached-rows.ts';
+import type { Gates } from '../../../shared/partner-api/call.ts';
 import { createPartnerClient, type PartnerClientOptions } from '../../../shared/partner-api/client.ts';
-import { createHoldKeeper, type HoldKeeperOptions } from '../../../shared/partner-api/hold-keeper.ts';
-import type { RateLimiter } from '../../../shared/partner-api/rate-limiter.ts';
+import { HoldKeeper, type HoldKeeperOptions } from '../../../shared/partner-api/hold-keeper.ts';
 import { createBudgetStore } from '../../../shared/state/budget.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
 
@@ -20,13 +20,11 @@ export const query = { feed, since: '2026-11-20T12:00:00Z', limit: 1000 };
 /** A rate limiter that delays no request and records the resources. */
 export function createOpenRateLimiter() {
   const entered: string[] = [];
-  const rateLimiter: RateLimiter = {
-    async enter(resource) {
-      entered.push(resource);
-      return Number.POSITIVE_INFINITY;
-    },
+  const enter = async (resource: string) => {
+    entered.push(resource);
+    return Number.POSITIVE_INFINITY;
   };
-  return { ...rateLimiter, entered };
+  return { enter, entered };
 }
 
 /** The machine's clock with sleeps that end immediately, so that backoffs take no time. */
@@ -40,19 +38,27 @@ export const sleepless: Clock & { readonly slept: number[] } = {
 
 export const soon = () => ({ deadlineMs: Date.now() + 5_000 });
 
+const nothing = () => undefined;
+const silent = { info: nothing, warn: nothing, error: nothing, count: nothing };
+
+type GivenOptions = Partial<PartnerClientOptions & Gates & PartnerClientOptions['settings']>;
+
 /** A client of the service at `baseUrl`, without budget and without waits. */
-export function clientOf(baseUrl: string, options: Partial<PartnerClientOptions> = {}) {
-  const given = { clock: sleepless, ...options };
-  return createPartnerClient({
-    ...{ baseUrl, rateLimiter: createOpenRateLimiter(), holds: holdsOf(given) },
-    ...given,
-  });
+export function clientOf(
+  baseUrl: string,
+  { acceptLanguage, maxPauseSeconds = 3_600, ...given }: GivenOptions = {},
+) {
+  const options = { clock: sleepless, observer: silent, concurrency: 10, ...given };
+  const budgetStore = createBudgetStore(createInMemoryStore());
+  const settings = { maxRequestsPerSecond: 10, circuitSeconds: 1_800, maxPauseSeconds, acceptLanguage };
+  const gates = { rateLimiter: createOpenRateLimiter(), holds: holdsOf(given) };
+  return createPartnerClient({ baseUrl, budgetStore, settings, ...options }, { ...gates, ...given });
 }
 
 /** What keeps holds, in a state of its own. */
 export function holdsOf({ clock = sleepless, ...options }: Partial<HoldKeeperOptions> = {}) {
   const budget = new CachedBudget(createBudgetStore(createInMemoryStore()), clock);
-  return createHoldKeeper({ budget, circuitSeconds: 1_800, clock, ...options });
+  return new HoldKeeper({ budget, circuitSeconds: 1_800, clock, ...options });
 }
 
 /** The fault that `promise` is rejected with. */

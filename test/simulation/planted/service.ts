@@ -7,8 +7,8 @@ export const plantedInService: readonly PlantedRow[] = [
     "reading starts at the earlier of the service's `Date` and the bridge's own clock",
     [
       'shared/partner-api/service-clock.ts',
-      'if (dateMs !== undefined) return Math.min(dateMs, nowMs);',
-      'return httpTime(date, nowMs);',
+      'return Math.min(believedDate(date, nowMs), nowMs);',
+      'return claimedDate(date) ?? nowMs;',
     ],
     ['functions/drain/read-page.ts', 'knownSuccess(lastSuccess, nowMs)', 'lastSuccess'],
   ],
@@ -71,8 +71,8 @@ export const plantedInService: readonly PlantedRow[] = [
     '`connect` and a refresh do not run at the same time',
     [
       'functions/connect/connect-account.ts',
-      'return exclusively(deps, name, options, again, () => connectFirst(request, options));',
-      'return (await accounts.read(name)) ? again(newId()) : connectFirst(request, options);',
+      'const connected = await exclusively(deps, name, options, again);',
+      'const connected = (await accounts.read(name)) && (await again(newId()));',
     ],
   ],
   [
@@ -102,11 +102,7 @@ export const plantedInService: readonly PlantedRow[] = [
   [
     'generation-not-compared',
     'requests for one generation never use the token of another',
-    [
-      'shared/partner-api/token-source.ts',
-      'if (account?.generation !== generation) throw',
-      'if (!account) throw',
-    ],
+    ['shared/partner-api/token-source.ts', 'if (row?.generation !== generation) throw', 'if (!row) throw'],
   ],
   [
     'cursor-kept-for-new-user',
@@ -233,8 +229,8 @@ export const plantedInService: readonly PlantedRow[] = [
     'an operator’s pause of an account continues when the account is connected again',
     [
       'functions/connect/connected-row.ts',
-      '{ ...waiting, holds: [...(waiting.holds ?? []), ...operatorHoldsOf(now)] }',
-      'waiting',
+      'return { ...waiting, holds: [...(waiting.holds ?? []), ...kept] };',
+      'return waiting;',
     ],
   ],
 ];

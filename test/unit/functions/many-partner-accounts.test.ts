@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createDrain, type DrainReport } from '../../../functions/drain/drain.ts';
 import { CachedBudget } from '../../../shared/partner-api/cached-rows.ts';
-import { createRateLimiter } from '../../../shared/partner-api/rate-limiter.ts';
+import { RateLimiter } from '../../../shared/partner-api/rate-limiter.ts';
 import type { FeedReader } from '../../../shared/ports/readers.ts';
 import { drainLimits, scheduleMs } from '../../../shared/runtime/limits.ts';
 import type { BudgetStore } from '../../../shared/state/budget.ts';
@@ -39,7 +39,7 @@ async function setUp(all: readonly string[], maxRequestsPerSecond = 10) {
     await state.feedStates.register(feedState({ partnerAccount: name }));
   }
   const newRateLimiter = () =>
-    createRateLimiter({ budget: new CachedBudget(store, clock), clock, maxRequestsPerSecond });
+    new RateLimiter({ budget: new CachedBudget(store, clock), clock, maxRequestsPerSecond });
   /** When each feed was asked for a page, ms from the beginning. */
   const asked = new Map<string, number[]>(all.map((name) => [name, []]));
   /** Number of pages of a feed; all other feeds have one page without an ID. */

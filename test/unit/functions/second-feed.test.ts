@@ -3,7 +3,8 @@ import { createDrain } from '../../../functions/drain/drain.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import type { Feed } from '../../../shared/contract/messages.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
-import { createLimitedClient, createPartnerReaders } from '../../../shared/partner-api/partner-service.ts';
+import { createPartnerClient } from '../../../shared/partner-api/client.ts';
+import { createPartnerReaders } from '../../../shared/partner-api/partner-service.ts';
 import { createWorld } from '../../helpers/world.ts';
 
 /** Everything in which a second feed differs from that of adverts. */
@@ -38,7 +39,7 @@ async function setUp() {
     ['/api/partner/vehicles/7', { data: { id: 7, status: 'parked' } }],
   ]);
   const { clock, observer, state } = world;
-  const client = createLimitedClient({
+  const client = createPartnerClient({
     baseUrl: 'https://service.example',
     settings: { maxRequestsPerSecond: 1_000, circuitSeconds: 1_800, maxPauseSeconds: 3_600 },
     ...{ budgetStore: state.budgetStore, clock, observer },
@@ -51,7 +52,7 @@ async function setUp() {
       close: () => undefined,
     },
   });
-  const token = { token: new Secret('access'), version: '1' };
+  const token = { token: new Secret('access'), version: '1', expiresAt: 0 };
   const readers = createPartnerReaders({
     client,
     tokens: { current: async () => token, reject: () => undefined },

@@ -107,7 +107,7 @@ describe('a GET', () => {
   });
 
   it('has a time limit for each attempt', async () => {
-    const client = clientFor({ attemptTimeoutMs: 25 });
+    const client = clientFor({ attemptTimeoutMs: 100 });
     service.next(hang, hang);
 
     expect((await client.advert(token, feed, '7', soon())).status).toBe('active');

@@ -3,7 +3,7 @@ import { BridgeFault, type FaultKind } from '../../../shared/domain/faults.ts';
 import { withHold } from '../../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { CachedAccounts, CachedBudget } from '../../../shared/partner-api/cached-rows.ts';
-import { createHoldKeeper } from '../../../shared/partner-api/hold-keeper.ts';
+import { HoldKeeper } from '../../../shared/partner-api/hold-keeper.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
 import { freeBridge, holdBridge, holdOf, serviceHold, stopped } from '../../helpers/holds.ts';
 import { createVirtualClock, startMs } from '../../helpers/partner-api/virtual-clock.ts';
@@ -19,7 +19,7 @@ async function setUp() {
   const observer = createRecordingObserver();
   const start = () => {
     const budget = new CachedBudget(store, clock);
-    const holds = createHoldKeeper({ budget, accounts, circuitSeconds: 1_800, clock, observer });
+    const holds = new HoldKeeper({ budget, accounts, circuitSeconds: 1_800, clock, observer });
     const answered = async (account: string, advert: number, kind?: FaultKind, retryAfterMs?: number) => {
       const fault = kind && new BridgeFault(kind, kind, retryAfterMs === undefined ? {} : { retryAfterMs });
       const sentAt = clock.now();
@@ -44,14 +44,6 @@ async function setUp() {
 }
 
 describe('holds because of answers', () => {
-  it('are of the account when three of its adverts fail, for every process', async () => {
-    const { main, first, second } = await setUp();
-    for (const advert of [1, 2, 3]) await first.answered('main', advert, 'transient');
-
-    expect(holdOf(await main(), 'service')).toMatchObject({ fault: 'transient', forMs: 5_000 });
-    expect(await second.admit('main 9')).toBe('account-paused');
-  });
-
   it('are of the bridge when two accounts answer 403, and at once for 429', async () => {
     const { clock, store, first, second } = await setUp();
     await first.answered('main', 1, 'forbidden');
@@ -89,17 +81,6 @@ describe('holds because of answers', () => {
     await first.answered('main', 1, 'transient');
 
     expect(holdOf(await main(), 'service')).toMatchObject({ forMs: 10_000, until: clock.now() + 10_000 });
-  });
-
-  it('count no answer that the next request for the advert decides', async () => {
-    const { clock, main, first } = await setUp();
-    const fault = new BridgeFault('token-rejected', '401');
-    for (const advert of [1, 2, 3]) {
-      const answer = { account: 'main', resource: `main ${advert}`, fault, sentAt: clock.now() };
-      expect(first.holds.answered(answer, true)).toBeUndefined();
-    }
-
-    expect((await main())?.holds).toBeUndefined();
   });
 });
 
@@ -209,15 +190,6 @@ describe('a hold of the bridge', () => {
     clock.advance(1_001);
     expect([await first.enter('main 2'), await second.enter('main 3')]).toEqual(['admitted', 'admitted']);
   });
-
-  it('of an operator stops all but token requests, trials too', async () => {
-    const { store, first } = await setUp();
-    await holdBridge(store, serviceHold('circuit', startMs - 1));
-    await holdBridge(store, { kind: 'operator', who: 'ann', since: startMs });
-
-    expect(await first.enter('main 1')).toBe('operator-paused');
-    expect(await first.enter('token', true)).toBe('admitted');
-  });
 });
 
 describe('the number of connected accounts', () => {
@@ -229,7 +201,7 @@ describe('the number of connected accounts', () => {
     const start = () => {
       const budget = new CachedBudget(store, clock);
       const accounts = new CachedAccounts(partnerAccounts, clock);
-      const holds = createHoldKeeper({ budget, accounts, circuitSeconds: 1_800, clock });
+      const holds = new HoldKeeper({ budget, accounts, circuitSeconds: 1_800, clock });
       const ask = async (resource: string, kind?: FaultKind) => {
         await budget.refresh();
         await holds.admit(undefined, resource);

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { BridgeFault, type FaultKind } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import type { AccessTokenOf, PartnerClient } from '../../../shared/partner-api/client.ts';
-import { createPartnerReaders } from '../../../shared/partner-api/partner-service.ts';
-import type { TokenSource } from '../../../shared/ports/tokens.ts';
+import { createPartnerReaders, type ReaderOptions } from '../../../shared/partner-api/partner-service.ts';
 import { query } from '../../helpers/partner-api/fixtures.ts';
 
 const options = { deadlineMs: 1_000, generation: 1 };
@@ -33,8 +32,8 @@ function setUp(...faults: readonly FaultKind[]) {
       return { data: ['7'] };
     },
   };
-  const tokens: TokenSource = {
-    current: () => ({ token: new Secret(`token-${version}`), version: String(version) }),
+  const tokens: ReaderOptions['tokens'] = {
+    current: () => ({ token: new Secret(`token-${version}`), version: String(version), expiresAt: 0 }),
     reject(_name, rejected, because) {
       rejections.push(`${rejected} ${because}`);
       version += 1;

@@ -4,20 +4,10 @@ import type { ConnectRequest } from '../../../../functions/connect/connect-accou
 import { BridgeFault } from '../../../../shared/domain/faults.ts';
 import { type PartnerAccount, stopOf } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
-import { holdOf } from '../../../helpers/holds.ts';
 import { createTokenWorld } from '../../../helpers/token-world.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
 const code = (text: string) => ({ code: new Secret(text) });
-
-/** Something that a test opens when it wants the others to go on. */
-function createDoor() {
-  let open = () => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { opened, open };
-}
 
 /** Whether a row that is polled has a feed of its generation, and the token that the vault has. */
 async function expectWhole(world: World, name: string) {
@@ -129,52 +119,27 @@ describe('connect', () => {
 });
 
 describe('two first connects of one name at the same moment', () => {
-  /** Both have exchanged their codes, a few seconds apart, and then the second one continues first. */
-  async function race(isLate: (request: ConnectRequest) => boolean) {
+  it.each([false, true])('give it to the first; the second exchanges its code late: %s', async (isLate) => {
     const world = await createWorld();
-    const door = createDoor();
-    const asking = (deps: ConnectDeps, request: ConnectRequest) =>
-      createConnect(deps).connect(request, world.options());
-    const held: ConnectDeps = {
+    const { endpoint } = world.connectDeps;
+    const first = world.connect.connect({ partnerAccount: 'shop', ...code('first') }, world.options());
+    const stage = createConnect({
       ...world.connectDeps,
       endpoint: {
         async requestTokens(...args) {
-          const received = await world.service.requestTokens(...args);
-          await door.opened;
-          return received;
+          if (isLate) await first;
+          return endpoint.requestTokens(...args);
         },
       },
-    };
-    const requests = [code('first'), code('second')].map((one) => ({ partnerAccount: 'shop', ...one }));
-    const outcomes = requests.map((request) =>
-      asking(isLate(request) ? held : world.connectDeps, request).catch((error: unknown) => error),
-    );
-    await Promise.all(outcomes.filter((_, index) => !isLate(requests[index] as ConnectRequest)));
-    world.clock.advance(3_000);
-    door.open();
-    return { world, outcomes: await Promise.all(outcomes) };
-  }
+    });
+    const second = stage.connect({ partnerAccount: 'shop', ...code('second') }, world.options());
 
-  it.each<[string, (request: ConnectRequest) => boolean]>([
-    ['the first of them', (request) => 'code' in request && request.code.reveal() === 'first'],
-    ['the second', (request) => 'code' in request && request.code.reveal() === 'second'],
-    ['both, side by side', () => true],
-  ])('give the name to one, whichever is late: %s', async (_case, isLate) => {
-    const { world, outcomes } = await race(isLate);
-
-    const refused = outcomes.filter((outcome) => outcome instanceof BridgeFault);
-    expect(refused).toMatchObject([
-      {
-        code: 'account-busy',
-        message: expect.stringContaining('somebody else connected shop at the same time'),
-      },
+    const message = expect.stringContaining('somebody else connected shop at the same time');
+    expect(await Promise.allSettled([first, second])).toMatchObject([
+      { value: { isNew: true, generation: (await world.account('shop'))?.generation } },
+      { reason: { code: 'account-busy', message } },
     ]);
-    const account = await world.account('shop');
-    expect(outcomes).toContainEqual(
-      expect.objectContaining({ generation: account?.generation, isNew: true }),
-    );
-    expect(holdOf(account, 'authorization')).toBeUndefined();
-    expect(account?.refreshing).toBeUndefined();
+    expect(await world.account('shop')).not.toHaveProperty('refreshing');
     await expectWhole(world, 'shop');
     world.service.change('1', 'active');
     expect((await world.round()).polls).toContainEqual(
@@ -312,52 +277,6 @@ describe('connect for a new user under a known name', () => {
       metadata: { generation: (await world.account())?.generation, sequence: 1 },
       data: { advertId: '1', status: 'sold', previousStatus: null },
     });
-  });
-
-  it.each([
-    [
-      'the row that waits',
-      (deps: ConnectDeps, die: () => Promise<never>) => ({ ...deps, vault: { ...deps.vault, write: die } }),
-    ],
-    [
-      'the pair',
-      (deps: ConnectDeps, die: () => Promise<never>) => ({
-        ...deps,
-        feedStates: { ...deps.feedStates, register: die },
-      }),
-    ],
-  ])(
-    'that dies after it has written %s leaves nothing that is polled, and can be done again',
-    async (_case, dying) => {
-      const { world, before, connect } = await published();
-      const die = () => Promise.reject(new Error('killed'));
-      const stage = createConnect(dying(world.connectDeps, die));
-      const request = { partnerAccount: 'main', ...code('other'), newUser: true };
-
-      await expect(stage.connect(request, world.options())).rejects.toThrow('killed');
-
-      expect(await world.account()).toMatchObject({
-        holds: [{ kind: 'authorization', reason: 'disconnected' }],
-      });
-      expect((await world.round()).polls).toEqual([]);
-      // Without --new-user: the generation has begun.
-      expect(await connect({ newUser: false })).toMatchObject({ isNew: true });
-      expect((await world.account())?.generation).toBeGreaterThan(before.generation);
-      await expectWhole(world, 'main');
-    },
-  );
-});
-
-describe('a feed that another connect of before has registered with a later generation', () => {
-  it('is found by connecting again', async () => {
-    const world = await createWorld();
-    await world.accounts.change('main', (account) => ({ ...account, generation: account.generation - 2 }));
-    expect((await world.round()).polls).toEqual([]);
-
-    await world.connect.connect({ partnerAccount: 'main', ...code('retry') }, world.options());
-
-    await expectWhole(world, 'main');
-    expect((await world.round()).polls).toMatchObject([{ end: 'up-to-date' }]);
   });
 });
 

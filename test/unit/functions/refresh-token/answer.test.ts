@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
-import { answerRefreshToken } from '../../../../functions/refresh-token/answer.ts';
+import { answerRefreshToken } from '../../../../functions/refresh-token/refresh-token.ts';
 
 const options = { deadlineMs: 1 };
 

@@ -120,16 +120,6 @@ describe('an answer of the token endpoint', () => {
     expect(JSON.stringify(world.observer.lines)).not.toContain('shown-nowhere');
   });
 
-  it('connects nobody with a scope that cannot be shown, and does not show it', async () => {
-    service.next({ body: { ...right, scope: `${unshown}\u001b[2J` } });
-    const request = { partnerAccount: 'second', refreshToken: new Secret('refresh-0') };
-
-    const fault = await world.stage.connect(request, world.options()).catch((error: unknown) => error);
-    expect(fault).toMatchObject({ code: 'scope-refused' });
-    expect(String(fault)).not.toContain('shown-nowhere');
-    expect(await world.state.partnerAccounts.read('second')).toBeUndefined();
-  });
-
   it('with the longest of everything fits into a secret of 64 KB', async () => {
     const access_token = '"'.repeat(8_191);
     const refresh_token = `${'\u0001'.repeat(2_730)}r`;
