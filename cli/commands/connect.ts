@@ -80,7 +80,6 @@ Exit code 3: connected, but the first request for the feed failed.
 Examples:
   advert-bridge connect main --open   (the deployed stack)
   advert-bridge connect main --local .advert-bridge --refresh-token-stdin < token.txt
-  advert-bridge connect main --paste --redirect-uri https://example.org/callback
   advert-bridge connect --all --new-history --since 2026-11-20T12:00:00Z`,
     args: { name: { syntax: '[NAME]', help: nameHelp, schema: v.optional(partnerAccountName) } },
     options,

@@ -14,8 +14,7 @@ export const addDisconnect = defineCommand(
     description:
       'Stops polling and removes the credentials. Cursor and history stay, so that connecting again continues from ' +
       'there; with --forget they are removed too, once the work on them has ended.',
-    more: `Examples:
-  advert-bridge disconnect main --local .advert-bridge
+    more: `Example:
   advert-bridge disconnect main --forget --yes   (the deployed stack)`,
     args: { name: nameArgument },
     options: {

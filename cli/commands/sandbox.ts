@@ -14,7 +14,6 @@ export const addSandbox = defineCommand(
       'Runs a partner service to try the bridge against: the whole interface, and control over its faults. It listens ' +
       'on 127.0.0.1 and keeps everything in memory.',
     more: `Examples:
-  advert-bridge sandbox --port 4400
   advert-bridge sandbox --port 0 --adverts 2500 --visibility-delay-ms 0 --json`,
     where: 'none',
     options: {

@@ -22,16 +22,14 @@ export const addWebhook = defineCommand(
     description:
       'Stores the secret that signs the events of a webhook. Without URL, shows what waits for each webhook. For an ' +
       'embedded bridge: subscribers of a deployed stack put rules on its bus.',
-    more: `Events are signed by Standard Webhooks (https://www.standardwebhooks.com). The
-secret is whsec_ and 24 to 64 random bytes in Base64. To change it without a
-refused event: store the new one with --keep-old, give it to the subscriber, and
-end with --drop-old.
+    more: `The secret is whsec_ and 24 to 64 random bytes in Base64
+(https://www.standardwebhooks.com). To change it without a refused event: store the
+new one with --keep-old, give it to the subscriber, and end with --drop-old.
 
 Examples:
   openssl rand -base64 32 > webhook-secret.txt
   advert-bridge webhook https://example.org/adverts --local .advert-bridge --secret-file webhook-secret.txt
-  advert-bridge webhook --local .advert-bridge   (what waits for each)
-  advert-bridge webhook https://example.org/adverts --local .advert-bridge --forget`,
+  advert-bridge webhook --local .advert-bridge   (what waits for each)`,
     where: { localOnly: 'Subscribers of a deployed stack put rules on its bus' },
     args: { url: { syntax: '[URL]', help: 'where the events go', schema: v.optional(webhookUrl) } },
     options: {

@@ -214,6 +214,22 @@ describe('an audit', () => {
     expect(found(progress)).toMatchObject({ equal: 2, differing: [], neverPublished: ['5', '6'] });
   });
 
+  it('takes a page of the list again that was sent in part', async () => {
+    const data = Array.from({ length: 45 }, (_, index) => String(index + 1));
+    const list: AdvertSource = {
+      name: 'list',
+      async *pages() {
+        yield { data, next: 1 };
+      },
+    };
+
+    const sent: [number, number][] = [];
+    for await (const page of (await auditSource(bridge(), key, { list })).pages(0))
+      sent.push([page.data.length, page.next]);
+
+    expect(sent.join(' ')).toBe('20,0 20,0 5,1');
+  });
+
   it('can be stopped, and keeps what it has found', async () => {
     const ids = Array.from({ length: 50 }, (_, index) => String(index + 1));
     await publish(Object.fromEntries(ids.map((id) => [id, 'active'])));
