@@ -33,7 +33,7 @@ const context = {
 export async function startJourney({ world, setEnvironment, load, pass, catchUp }: JourneyOptions) {
   const sandbox = await startSandbox({ adverts: 0, visibilityDelayMs: 0, users: [{ name: 'main' }] });
   const [feedState, advertStatus] = [await world.table('FeedState'), await world.table('AdvertStatus')];
-  const queue = world.queue('ChangedAdvertsQueue');
+  const queue = world.queue();
   world.forgetSecrets();
   const { clientId, clientSecret } = sandbox.application;
   world.setSecret(secretNames.application, JSON.stringify({ clientId, clientSecret }));
@@ -64,12 +64,11 @@ export async function startJourney({ world, setEnvironment, load, pass, catchUp 
   );
   const invoke: Invoke = async (name, event = {}) => (await load(name))(event, context);
 
-  const mapped = queue.of('harness');
   /** Invokes fan-out with a batch from the queue, and deletes what it does not report. */
   async function fanOut(more: readonly SQSRecord[] = []): Promise<SQSBatchResponse> {
-    const received = await receiveRecords(mapped);
+    const received = await receiveRecords(queue);
     const result = (await invoke('fanOut', { Records: [...received, ...more] })) as SQSBatchResponse;
-    await deleteHandled(mapped, received, result);
+    await deleteHandled(queue, received, result);
     return result;
   }
 

@@ -70,22 +70,18 @@ export async function startRecordedWorld(invoke: (event: unknown) => Promise<unk
       return [caller, { proxy, clients }] as const;
     }),
   );
-  const byCaller = new Map<Caller, (typeof proxies)[number][1]>(proxies);
-  const of = (caller: Caller) => {
-    const found = byCaller.get(caller);
-    if (!found) throw new Error(`nobody is called ${caller}`);
-    return found;
-  };
+  const of = Object.fromEntries(proxies) as Readonly<Record<Caller, (typeof proxies)[number][1]>>;
 
   async function table(kind: 'FeedState' | 'AdvertStatus') {
     const { name } = await (kind === 'FeedState' ? dynamo.feedStateTable() : dynamo.advertStatusTable());
     kinds.set(name, ['AWS::DynamoDB::Table', kind]);
-    return { name, of: (caller: Caller): Table => ({ client: of(caller).clients.dynamoDb, name }) };
+    return { name, of: (caller: Caller): Table => ({ client: of[caller].clients.dynamoDb, name }) };
   }
-  function queue(kind: 'ChangedAdvertsQueue' | 'ChangedAdvertsDeadLetters') {
-    const { url, bodies } = sqs.createQueue();
-    kinds.set(url.split('/').at(-1) ?? '', ['AWS::SQS::Queue', kind]);
-    return { url, bodies, of: (caller: Caller): Queue => ({ client: of(caller).clients.sqs, url }) };
+  /** The harness's own way to it. */
+  function queue(): Queue {
+    const { url } = sqs.createQueue();
+    kinds.set(url.split('/').at(-1) ?? '', ['AWS::SQS::Queue', 'ChangedAdvertsQueue']);
+    return { client: of.harness.clients.sqs, url };
   }
 
   /** Where a request goes, by the name in the call. */
@@ -109,8 +105,8 @@ export async function startRecordedWorld(invoke: (event: unknown) => Promise<unk
   return {
     setSecret: services.setSecret,
     forgetSecrets: services.forgetSecrets,
-    clients: (caller: Caller) => of(caller).clients,
-    url: (caller: Caller) => of(caller).proxy.url,
+    clients: (caller: Caller) => of[caller].clients,
+    url: (caller: Caller) => of[caller].proxy.url,
     table,
     queue,
     /** Tells commands of the stack. */
@@ -139,7 +135,7 @@ export async function startRecordedWorld(invoke: (event: unknown) => Promise<unk
         }));
       }),
     async stop() {
-      for (const { proxy, clients } of byCaller.values()) {
+      for (const { proxy, clients } of Object.values(of)) {
         for (const client of Object.values(clients)) client.destroy();
         await proxy.stop();
       }

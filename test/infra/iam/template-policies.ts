@@ -2,16 +2,10 @@
 import { resourceKeys } from '../../../shared/contract/environment.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
 import type { Service } from '../../helpers/aws/recording-proxy.ts';
+import type { Resource } from '../../helpers/synthesized.ts';
 
 export const awsAccount = '111122223333';
 export const region = 'eu-central-1';
-
-export interface TemplateResource {
-  readonly Type: string;
-  // biome-ignore lint/suspicious/noExplicitAny: CloudFormation's own shape.
-  readonly Properties?: any;
-}
-export type TemplateResources = Readonly<Record<string, TemplateResource>>;
 
 export interface Statement {
   readonly Sid?: string;
@@ -29,21 +23,9 @@ export interface RolePolicies {
   readonly statements: readonly Statement[];
 }
 
-export interface TemplatePolicies {
-  readonly roles: readonly RolePolicies[];
-  /** The role for people who run `backfill`, `resync` and `audit`. */
-  readonly catchUpRole: RolePolicies;
-  /** The role of a function, by the beginning of the function's logical ID. */
-  roleOf(functionId: string): RolePolicies;
-  /** The policy of a resource, if it has one. */
-  resourcePolicy(
-    arn: string,
-  ): { readonly Version: string; readonly Statement: readonly Statement[] } | undefined;
-  /** ARN of a resource by its logical ID, or the beginning of it. */
-  arnOf(type: string, id: string): string;
-}
+export type TemplatePolicies = ReturnType<typeof policiesOf>;
 
-const arn = (service: Service | 'iam' | 'logs' | 'sns' | 'kms', rest: string, inRegion = region): string =>
+const arn = (service: Service | 'iam' | 'logs', rest: string, inRegion = region): string =>
   `arn:aws:${service}:${inRegion}:${awsAccount}:${rest}`;
 
 /** ARN of a resource whose name is its logical ID, where it is given none. */
@@ -55,8 +37,6 @@ const arnByType: Readonly<Record<string, (id: string, properties: Record<string,
   'AWS::SecretsManager::Secret': (_id, { Name }) => arn('secretsmanager', `secret:${Name}-AbCdEf`),
   'AWS::IAM::Role': (id, { Path = '/' }) => arn('iam', `role${Path}${id}`, ''),
   'AWS::Logs::LogGroup': (id) => arn('logs', `log-group:${id}:*`),
-  'AWS::SNS::Topic': (id) => arn('sns', id),
-  'AWS::KMS::Key': (id) => arn('kms', `key/${id}`),
 };
 
 /** ARN of the stack itself. */
@@ -66,9 +46,9 @@ export const stackArn = (name: string): string =>
 /** ARN of a partner account's secret, which no template names. */
 export const secretArn = (name: string): string => arn('secretsmanager', `secret:${name}-AbCdEf`);
 
-export function policiesOf(resources: TemplateResources): TemplatePolicies {
+export function policiesOf(resources: Readonly<Record<string, Resource>>) {
   const arnOfResource = (id: string): string => {
-    const { Type, Properties = {} } = resources[id] ?? { Type: '' };
+    const { Type = '', Properties = {} } = resources[id] ?? {};
     const make = arnByType[Type];
     if (!make) throw new Error(`${id} (${Type}): its ARN is not known here`);
     return make(id, Properties);
@@ -81,9 +61,9 @@ export function policiesOf(resources: TemplateResources): TemplatePolicies {
       'AWS::StackName': 'AdvertBridge',
       'AWS::URLSuffix': 'amazonaws.com',
     };
-    const { Type, Properties } = resources[id] ?? { Type: '' };
-    // Of most types Ref is the name; of these it is the ARN, or the name is given.
-    if (['AWS::SecretsManager::Secret', 'AWS::SNS::Topic'].includes(Type)) return arnOfResource(id);
+    const { Type, Properties } = resources[id] ?? {};
+    // Of most types Ref is the name; of this one it is the ARN.
+    if (Type === 'AWS::SecretsManager::Secret') return arnOfResource(id);
     if (Type === 'AWS::SQS::Queue') return `https://sqs.${region}.amazonaws.com/${awsAccount}/${id}.fifo`;
     return pseudo[id] ?? Properties?.Name ?? id;
   };
@@ -103,14 +83,16 @@ export function policiesOf(resources: TemplateResources): TemplatePolicies {
   const statementsOf = (document: unknown) =>
     (resolve(document) as { Statement: readonly Statement[] }).Statement;
 
-  const roles = ofType('AWS::IAM::Role').map(([id, { Properties }]) => ({
-    id,
-    arn: arnOfResource(id),
-    trust: statementsOf(Properties.AssumeRolePolicyDocument),
-    statements: ofType('AWS::IAM::Policy')
-      .filter(([, policy]) => policy.Properties.Roles.some(({ Ref }: { Ref: string }) => Ref === id))
-      .flatMap(([, policy]) => statementsOf(policy.Properties.PolicyDocument)),
-  }));
+  const roles = ofType('AWS::IAM::Role').map(
+    ([id, { Properties }]): RolePolicies => ({
+      id,
+      arn: arnOfResource(id),
+      trust: statementsOf(Properties.AssumeRolePolicyDocument),
+      statements: ofType('AWS::IAM::Policy')
+        .filter(([, policy]) => policy.Properties.Roles.some(({ Ref }: { Ref: string }) => Ref === id))
+        .flatMap(([, policy]) => statementsOf(policy.Properties.PolicyDocument)),
+    }),
+  );
 
   const byResource = new Map<string, Statement[]>();
   const add = (to: string, statements: readonly Statement[]) =>
@@ -144,21 +126,24 @@ export function policiesOf(resources: TemplateResources): TemplatePolicies {
   if (!catchUpRole) throw new Error('there is no role for catching up');
   return {
     roles,
+    /** The role for people who run `backfill`, `resync` and `audit`. */
     catchUpRole,
-    roleOf(functionId) {
-      const { Properties } = resources[find('AWS::Lambda::Function', functionId)] ?? {};
-      const roleArn = resolve(Properties.Role);
+    /** The role of a function, by the beginning of the function's logical ID. */
+    roleOf(functionId: string): RolePolicies {
+      const roleArn = resolve(resources[find('AWS::Lambda::Function', functionId)]?.Properties.Role);
       const role = roles.find((each) => each.arn === roleArn);
       if (!role) throw new Error(`${functionId} has no role of this stack`);
       return role;
     },
-    resourcePolicy(of) {
+    /** The policy of a resource, if it has one. */
+    resourcePolicy(of: string) {
       const isPartnerSecret = of.startsWith(
         arn('secretsmanager', `secret:${secretNames.partnerAccountPrefix}`),
       );
       const Statement = isPartnerSecret ? ofPartnerSecrets : (byResource.get(of) ?? []);
       return Statement.length === 0 ? undefined : { Version: '2012-10-17', Statement };
     },
-    arnOf: (type, id) => arnOfResource(find(type, id)),
+    /** ARN of a resource by its logical ID, or the beginning of it. */
+    arnOf: (type: string, id: string) => arnOfResource(find(type, id)),
   };
 }
