@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
+import { styleText } from 'node:util';
 import { printableJson, printableLines } from '../../shared/domain/text.ts';
 
 /** A command's access to the environment of its process. Tests pass their own. */
@@ -25,8 +26,22 @@ export function print(output: Writable, text: string): void {
 /** Prints one or several lines on standard error. */
 export const say = ({ stderr }: Pick<Io, 'stderr'>, text: string): void => print(stderr, `${text}\n`);
 
-/** Prints a command's result on standard output, for a person or a pipe. */
-export const show = ({ stdout }: Pick<Io, 'stdout'>, text: string): void => print(stdout, `${text}\n`);
+/** What stands out: how the bridge is, the result of a check, the heads of a table, and commands. */
+const colors: readonly (readonly [Parameters<typeof styleText>[0], RegExp])[] = [
+  ['green', /^(?:Delivering\.|ok\b)/gm],
+  ['yellow', /^(?:Delivering, but .*|Late\b.*|warning\b)/gm],
+  ['red', /^(?:Not delivering\b.*|fault\b)/gm],
+  ['dim', /^(?:skipped\b|[A-Z]+(?: +[A-Z]+)+$)/gm],
+  ['bold', /`[^`\n]+`/g],
+];
+
+/** Prints a command's result on standard output: for a terminal in colors (unless `NO_COLOR` is set), or for a pipe. */
+export function show({ stdout }: Pick<Io, 'stdout'>, text: string): void {
+  const inColor = (plain: string, [color, what]: (typeof colors)[number]) =>
+    plain.replace(what, (found) => styleText(color, found, { stream: stdout }));
+  const plain = printableLines(`${text}\n`);
+  stdout.write(stdout.isTTY ? colors.reduce(inColor, plain) : plain);
+}
 
 /** Writes a result as one line of JSON; unprintable characters in it as `\uXXXX`, which is the same value. */
 export function give({ stdout }: Pick<Io, 'stdout'>, data: unknown): void {

@@ -1,9 +1,10 @@
 import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
+import { inspect } from 'node:util';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { give, say } from '../../../cli/shared/io.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { give, say, show } from '../../../cli/shared/io.ts';
 import { startProgress } from '../../../cli/shared/progress.ts';
 import { startLines } from '../../../embedded/lines.ts';
 import { createTextObserver } from '../../../embedded/text-observer.ts';
@@ -53,6 +54,20 @@ describe('standard output that cannot be written', () => {
 });
 
 describe('what is written for a terminal', () => {
+  it.each([
+    ['a terminal has', { isTTY: true }, {}, 'green'],
+    ['a terminal with NO_COLOR has no', { isTTY: true }, { NO_COLOR: '1' }, undefined],
+    ['a pipe has no', { isTTY: false }, {}, undefined],
+  ] as const)('%s colors', (_what, kind, env, color) => {
+    vi.stubEnv('FORCE_COLOR', undefined);
+    const out = written();
+    const getColorDepth = () => ('NO_COLOR' in env ? 1 : 8);
+    show({ stdout: Object.assign(out.stdout, kind, { getColorDepth }) }, 'Delivering.\nok  clock: right');
+    const [on, off] = color ? (inspect.colors[color] ?? []) : [];
+    const shown = (text: string) => (color ? `\u001b[${on}m${text}\u001b[${off}m` : text);
+    expect(out.text()).toBe(`${shown('Delivering.')}\n${shown('ok')}  clock: right\n`);
+  });
+
   it('has no unprintable characters, whichever command writes it; the JSON is the same value', async () => {
     const { sandbox, application, connect, run, inState } = await startLocal();
     await application();
