@@ -12,19 +12,16 @@ import { Construct } from 'constructs';
 import { type MetricName, metrics, outputs, storeKeys } from '../shared/contract/names.ts';
 import { CatchUp, stackArnOf } from './constructs/catch-up.ts';
 import { ChangedAdverts } from './constructs/changed-adverts.ts';
-import { Connect } from './constructs/connect.ts';
-import { Drain } from './constructs/drain.ts';
 import { eventBus } from './constructs/event-bus.ts';
-import { FanOut } from './constructs/fan-out.ts';
 import { Alarms, bridgeMetric } from './constructs/monitoring/alarms.ts';
 import { Dashboard } from './constructs/monitoring/dashboard.ts';
 import { withSecurityGroup } from './constructs/network.ts';
 import { ownPackage } from './constructs/package-files.ts';
 import type { AdvertBridgeProps } from './constructs/props/advert-bridge-props.ts';
 import { type BridgeConfig, checkedConfig } from './constructs/props/bridge-config.ts';
-import { RefreshToken } from './constructs/refresh-token.ts';
 import { schemaRegistry } from './constructs/schema-registry.ts';
 import { applicationSecret } from './constructs/secrets.ts';
+import { connectStage, drainStage, fanOutStage, refreshTokenStage } from './constructs/stages.ts';
 import { AdvertSubscription } from './constructs/subscription/advert-subscription.ts';
 import type { AdvertSubscriptionProps } from './constructs/subscription/subscription-props.ts';
 import { leaveOutUnknown } from './emulator.ts';
@@ -91,15 +88,16 @@ export class AdvertBridge extends Construct {
     const bus = eventBus(this, 'Events', settings);
     schemaRegistry(this, 'Schemas', settings.namePrefix);
     const parts = { settings, feedState, advertStatus, changedAdverts, bus };
-    const refreshToken = new RefreshToken(this, parts);
-    const fanOut = new FanOut(this, parts, refreshToken.lambda);
-    const connect = new Connect(this, parts);
-    applicationSecret(refreshToken, settings, [refreshToken, connect]);
-    const drain = new Drain(this, parts, refreshToken.lambda);
+    const refreshToken = refreshTokenStage(this, parts);
+    const { lambda } = refreshToken.stage;
+    const fanOut = fanOutStage(this, parts, lambda);
+    const connect = connectStage(this, parts);
+    applicationSecret(refreshToken.stage, settings, [refreshToken.stage, connect]);
+    const drain = drainStage(this, parts, lambda);
     const functions = {
       drain: drain.lambda,
       fanOut: fanOut.lambda,
-      refreshToken: refreshToken.lambda,
+      refreshToken: lambda,
       connect: connect.lambda,
     };
     const catchUp = new CatchUp(this, parts, functions);

@@ -100,7 +100,7 @@ export class BridgeFunction extends Grantee {
    * An invocation that cannot start in time is dropped: the next run does the same work. CDK's own target for functions
    * puts its role into the stack instead of the bridge, and the role may invoke every version of the function.
    */
-  protected runEvery(every: Duration, description: string): Schedule {
+  runEvery(every: Duration, description: string): Schedule {
     const { functionArn, env } = this.lambda;
     this.lambda.configureAsyncInvoke({ retryAttempts: 0, maxEventAge });
     const group = ScheduleGroup.fromDefaultScheduleGroup(this, 'ScheduleGroup');

@@ -297,7 +297,7 @@ const rejectedAtOnceOf = (random: Random, accounts: readonly string[], chaosMs: 
   );
 
 const siegeMs = 25 * 60_000;
-/** The number of workers of a stack at the default rate (infra/constructs/fan-out.ts). */
+/** The number of workers of a stack at the default rate (infra/constructs/stages.ts). */
 const stackWorkers = 2;
 
 interface Pause extends AccountMoment {
