@@ -46,7 +46,7 @@ async function measure(
 ): Promise<Measured> {
   const aws = await startAws({
     partnerAccounts,
-    maxRequestsPerSecond,
+    settings: { maxRequestsPerSecond },
     sandbox: { latencyMs },
     setEnvironment: (variables) => Object.assign(process.env, variables),
     loadHandler,

@@ -9,7 +9,7 @@ import { secretNames } from '../../../shared/contract/names.ts';
 import { startDynamo, startSqs } from './emulators.ts';
 import { playServices } from './played-services.ts';
 import { deleteHandled, receiveRecords } from './sqs-inbox.ts';
-import { type Count, startWire } from './wire.ts';
+import { type Count, type OnCall, startWire } from './wire.ts';
 
 export type Handler = (event: unknown, context: Context) => Promise<unknown>;
 export type FunctionName = 'drain' | 'fan-out' | 'refresh-token' | 'connect';
@@ -19,14 +19,16 @@ export interface AwsOptions {
   readonly sandbox?: Omit<SandboxOptions, 'users'>;
   /** Partner accounts connected, each a user of the sandbox with a feed that begins now. Default 1. */
   readonly partnerAccounts?: number;
-  /** Default as deployed: 10. */
-  readonly maxRequestsPerSecond?: number;
+  /** Other than as deployed. */
+  readonly settings?: object;
   /** Gives the functions their settings; called before the first one is loaded. */
   setEnvironment(variables: Readonly<Record<string, string>>): void;
   readonly loadHandler: LoadHandler;
   /** Told of each call to AWS. */
-  readonly onCall?: (operation: string, body: string) => void;
+  readonly onCall?: OnCall;
 }
+
+export type PlayedAws = Awaited<ReturnType<typeof startAws>>;
 
 export interface Invocations {
   readonly calls: Count;
@@ -41,12 +43,13 @@ const context = (functionName: string): Context =>
     functionName: `AdvertBridge-${functionName}Function4D2E8D4F-8aTzK1mQh2Xv`,
     invokedFunctionArn: `arn:aws:lambda:us-east-1:000000000000:function:AdvertBridge-${functionName}Function4D2E8D4F-8aTzK1mQh2Xv`,
     memoryLimitInMB: '256',
-    getRemainingTimeInMillis: () => 3_600_000,
+    // A mocked clock may be hours ahead in the end; what is left of an invocation is counted by the machine's.
+    getRemainingTimeInMillis: () => 86_400_000,
   }) as Context;
 
 /** Starts everything; the partner accounts are connected as the command line does it, by the real function. */
 export async function startAws(options: AwsOptions) {
-  const { partnerAccounts = 1, maxRequestsPerSecond = 10 } = options;
+  const { partnerAccounts = 1 } = options;
   const names = Array.from({ length: partnerAccounts }, (_, index) =>
     index === 0 ? 'main' : `account-${index}`,
   );
@@ -61,10 +64,11 @@ export async function startAws(options: AwsOptions) {
     }),
   ]);
   const [feedState, advertStatus] = [await dynamo.feedStateTable(), await dynamo.advertStatusTable()];
-  const [queue, letters] = [sqs.createQueue(), sqs.createQueue()];
-  const services = playServices(async (event) =>
-    (await options.loadHandler('refresh-token'))(event, context('refresh-token')),
-  );
+  const queue = sqs.createQueue();
+  const environment: Record<string, string> = {};
+  const ask = async (name: FunctionName, event: unknown = {}) =>
+    (await options.loadHandler(name))(event, context(name));
+  const services = playServices(environment, (event) => ask('refresh-token', event));
   const wire = await startWire({
     dynamodb: dynamo.url,
     sqs: sqs.url,
@@ -74,26 +78,29 @@ export async function startAws(options: AwsOptions) {
   const { clientId, clientSecret } = sandbox.application;
   services.setSecret(secretNames.application, JSON.stringify({ clientId, clientSecret }));
   const viaWire = (url: string) => wire.url + new URL(url).pathname;
-  options.setEnvironment({
+  Object.assign(environment, {
     AWS_REGION: 'us-east-1',
     AWS_ACCESS_KEY_ID: '000000000000',
     AWS_SECRET_ACCESS_KEY: 'test',
     AWS_ENDPOINT_URL: wire.url,
-    SETTINGS: JSON.stringify({ partnerBaseUrl: sandbox.url, maxRequestsPerSecond }),
+    SETTINGS: JSON.stringify({
+      ...{ partnerBaseUrl: sandbox.url, maxRequestsPerSecond: 10 },
+      ...options.settings,
+    }),
     NAME_PREFIX: 'advert-bridge',
     FEED_STATE_TABLE: feedState.name,
     ADVERT_STATUS_TABLE: advertStatus.name,
     EVENT_BUS_NAME: 'adverts',
     QUEUE_URL: viaWire(queue.url),
-    DEAD_LETTER_QUEUE_URL: viaWire(letters.url),
     REFRESH_TOKEN_FUNCTION: 'refresh-token',
     PARTNER_SECRET_POLICY: '{}',
   });
+  options.setEnvironment(environment);
   const since = new Date(Date.now() - 60_000).toISOString();
   for (const [index, partnerAccount] of names.entries()) {
     const refreshToken = sandbox.users[index]?.refreshToken;
     const connect = { action: 'connect', partnerAccount, refreshToken, since };
-    const answer = await (await options.loadHandler('connect'))(connect, context('connect'));
+    const answer = await ask('connect', connect);
     if ((answer as { kind?: string }).kind !== 'connected') throw new Error(JSON.stringify(answer));
   }
   wire.take();
@@ -121,6 +128,10 @@ export async function startAws(options: AwsOptions) {
 
   return {
     sandbox: sandbox as Sandbox,
+    /** By their variables. */
+    environment: environment as Readonly<Record<string, string>>,
+    /** The answer of a function. */
+    ask,
     published: services.published,
     /** One run of a function, as its schedule asks for it. */
     invoke: (name: FunctionName) => counted(async (invoke) => void (await invoke(name, {}))),

@@ -1,19 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import { createSecrets } from './fake-secrets-manager.ts';
 import type { Answer } from './recording-proxy.ts';
+import { describedStack } from './stack-outputs.ts';
 
 const json = (body: unknown, status = 200): Answer => ({ status, body: JSON.stringify(body) });
 
-/** Plays Secrets Manager, EventBridge and the Lambda that refreshes tokens, as far as the functions use them. */
-export function playServices(invokeRefreshToken: (event: unknown) => Promise<unknown>) {
-  const { secrets, set, calls } = createSecrets();
+/** As far as the functions, and commands that look up the stack, use them. */
+export function playServices(
+  environment: Readonly<Record<string, string>>,
+  invokeRefreshToken: (event: unknown) => Promise<unknown>,
+) {
+  const { set, calls } = createSecrets();
   let published = 0;
   return {
     setSecret: set,
-    forgetSecrets: () => secrets.clear(),
     /** Events accepted so far. */
     published: () => published,
     async play(operation: string, body: string): Promise<Answer> {
+      if (operation === 'cloudformation DescribeStacks') return { status: 200, body: stackOf(environment) };
+      if (operation === 'lambda GetFunctionConfiguration')
+        return json({ Environment: { Variables: environment } });
       const input = JSON.parse(body);
       if (operation === 'lambda Invoke') return json(await invokeRefreshToken(input));
       if (operation === 'events PutEvents') {
@@ -30,4 +36,23 @@ export function playServices(invokeRefreshToken: (event: unknown) => Promise<unk
       }
     },
   };
+}
+
+function stackOf(environment: Readonly<Record<string, string>>): string {
+  const {
+    StackName,
+    StackStatus,
+    Outputs = [],
+  } = describedStack({
+    FeedStateTableName: environment.FEED_STATE_TABLE ?? '',
+    AdvertStatusTableName: environment.ADVERT_STATUS_TABLE ?? '',
+    QueueUrl: environment.QUEUE_URL ?? '',
+    DrainFunctionName: 'drain',
+    RefreshTokenFunctionName: environment.REFRESH_TOKEN_FUNCTION ?? '',
+  });
+  const members = Outputs.map(
+    ({ OutputKey, OutputValue }) =>
+      `<member><OutputKey>${OutputKey}</OutputKey><OutputValue>${OutputValue}</OutputValue></member>`,
+  );
+  return `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>${StackName}</StackName><StackStatus>${StackStatus}</StackStatus><Outputs>${members.join('')}</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`;
 }

@@ -7,6 +7,8 @@ export type Service = 'cloudformation' | 'dynamodb' | 'events' | 'lambda' | 'sec
 
 /** A call as it is made: of the AWS JSON protocol, `input` is the body. */
 export interface AwsCall {
+  /** The access key of its signature. */
+  readonly caller: string;
   readonly service: Service;
   /** Such as `SendMessageBatch`. */
   readonly operation: string;
@@ -30,20 +32,21 @@ const targets: Readonly<Record<string, Service>> = {
 
 /** @throws {Error} for a call of a service that is not known here */
 function callOf(headers: IncomingHttpHeaders, path: string, body: string): AwsCall {
+  const [, caller = ''] = /Credential=([^/]+)/.exec(headers.authorization ?? '') ?? [];
   const [target = '', operation = ''] = String(headers['x-amz-target'] ?? '').split('.');
   const service = targets[target];
-  if (service) return { service, operation, input: JSON.parse(body) };
+  if (service) return { caller, service, operation, input: JSON.parse(body) };
   const [, functionName, what] =
     /^\/2015-03-31\/functions\/([^/]+)\/(invocations|configuration)/.exec(path) ?? [];
   if (functionName) {
     const operation = what === 'invocations' ? 'Invoke' : 'GetFunctionConfiguration';
     const input = { FunctionName: decodeURIComponent(functionName), Payload: body };
-    return { service: 'lambda', operation, input };
+    return { caller, service: 'lambda', operation, input };
   }
   // CloudFormation has the query protocol: the body is a form.
   const { Action, ...input } = Object.fromEntries(new URLSearchParams(body));
   if (Action !== 'DescribeStacks') throw new Error(`no AWS call that is known here: ${target} ${path}`);
-  return { service: 'cloudformation', operation: Action, input };
+  return { caller, service: 'cloudformation', operation: Action, input };
 }
 
 /** @param serve answers each call, or passes it on */

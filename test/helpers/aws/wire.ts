@@ -20,13 +20,15 @@ const none: Calls = { calls: 0, billed: 0, readUnits: 0, writeUnits: 0, bytes: 0
 
 export type Count = Readonly<Record<string, Readonly<Calls>>>;
 
+export type OnCall = (operation: string, body: string, call: AwsCall) => void;
+
 export interface Targets {
   readonly dynamodb: string;
   readonly sqs: string;
   /** Plays every other service. @param operation such as `secretsmanager GetSecretValue` */
   play(operation: string, body: string): Promise<Answer>;
   /** Told of each call before it is answered. */
-  readonly onCall?: ((operation: string, body: string) => void) | undefined;
+  readonly onCall?: OnCall | undefined;
 }
 
 /** SQS and EventBridge bill every 64 KB begun as one. */
@@ -36,10 +38,11 @@ const chunks = (bytes: number): number => Math.max(1, Math.ceil(bytes / chunkByt
 export async function startWire(targets: Targets) {
   let count: Record<string, Calls> = {};
 
-  async function serve({ service, operation: name, input }: AwsCall, forward: Forward): Promise<Answer> {
+  async function serve(call: AwsCall, forward: Forward): Promise<Answer> {
+    const { service, operation: name, input } = call;
     const operation = `${service} ${name}`;
     const body = service === 'lambda' ? String(input.Payload) : JSON.stringify(input);
-    targets.onCall?.(operation, body);
+    targets.onCall?.(operation, body, call);
     count[operation] ??= { ...none };
     const calls = count[operation];
     calls.calls += 1;

@@ -5,30 +5,37 @@
  * A call that is new needs nothing here when a handler makes it in the journey, or when `rows` names it.
  */
 import { PassThrough, Readable } from 'node:stream';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { LambdaClient } from '@aws-sdk/client-lambda';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { runCli } from '../../../cli/cli.ts';
 import { createStore } from '../../../shared/aws/store.ts';
 import type { FunctionName } from '../../../shared/contract/environment.ts';
 import { type Kind, secretNames } from '../../../shared/contract/names.ts';
 import type { Store } from '../../../shared/ports/store.ts';
+import { type Handler, type PlayedAws, startAws } from '../../helpers/aws/played-aws.ts';
+import type { AwsCall } from '../../helpers/aws/recording-proxy.ts';
 import { functions, synthesized } from '../../helpers/synthesized.ts';
 import { type Context, knownConditionKeys } from './aws-call.ts';
 import { awsMadeCalls } from './aws-made-calls.ts';
 import { compare, decide, mayAssume, type RoleCall } from './decide.ts';
-import { type Journey, startJourney, travel } from './handlers-journey.ts';
-import { type Caller, type RecordedWorld, startRecordedWorld } from './recorded-world.ts';
+import { type Caller, roleCallsOf, travel } from './handlers-journey.ts';
 import { awsAccount, policiesOf, type RolePolicies, region, secretArn } from './template-policies.ts';
 
-/** The function whose module is being loaded: its clients go through its own proxy. */
-const loading = vi.hoisted(() => ({ clients: undefined as unknown }));
+/** Whose module is being loaded: its clients sign their calls with this name. */
+const loading = vi.hoisted(() => ({ accessKeyId: '', secretAccessKey: 'test' }));
 vi.mock('../../../shared/aws/clients.ts', () => {
-  const client = (name: string) => () => (loading.clients as Record<string, unknown>)[name];
+  const client = (Client: new (options: object) => unknown) => () =>
+    new Client({ credentials: { ...loading } });
   return {
-    dynamoDbClient: client('dynamoDb'),
-    sqsClient: client('sqs'),
-    eventBridgeClient: client('events'),
-    secretsManagerClient: client('secrets'),
-    lambdaClient: client('lambda'),
+    dynamoDbClient: client(DynamoDBClient),
+    sqsClient: client(SQSClient),
+    eventBridgeClient: client(EventBridgeClient),
+    secretsManagerClient: client(SecretsManagerClient),
+    lambdaClient: client(LambdaClient),
   };
 });
 const clock = await vi.hoisted(async () => {
@@ -46,26 +53,20 @@ vi.mock('../../../shared/runtime/limits.ts', async (original) => {
   return { ...limits, drainLimits: { ...limits.drainLimits, fewWaiting: 0 } };
 });
 
-const folders: Readonly<Record<FunctionName, string>> = {
-  drain: 'drain',
-  fanOut: 'fan-out',
-  refreshToken: 'refresh-token',
-  connect: 'connect',
-};
 const policies = policiesOf(synthesized({ organizationId: 'o-a1b2c3d4e5', auditSample: '1' }).resources);
 
-let world: RecordedWorld;
-let journey: Journey;
-const loaded = new Map<FunctionName, Promise<never>>();
+let aws: PlayedAws;
+const calls: AwsCall[] = [];
+const loaded = new Map<string, Promise<Handler>>();
 
 /** Sequentially: the module that is being loaded determines to which function the clients belong. */
 let last: Promise<unknown> = Promise.resolve();
-function load(name: FunctionName): Promise<never> {
+function loadHandler(name: string): Promise<Handler> {
   const found = loaded.get(name);
   if (found) return found;
   const handler = last.then(async () => {
-    loading.clients = world.clients(name);
-    return (await import(`../../../functions/${folders[name]}/handler.ts`)).handler as never;
+    loading.accessKeyId = name;
+    return (await import(`../../../functions/${name}/handler.ts`)).handler as Handler;
   });
   last = handler;
   loaded.set(name, handler);
@@ -88,79 +89,74 @@ async function commandLine(command: string) {
   return { exitCode, stderr };
 }
 
+const setEnvironment = (variables: Readonly<Record<string, string>>): void => {
+  for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
+};
+
 beforeAll(async () => {
-  world = await startRecordedWorld((event) => journey.invoke('refreshToken', event));
-});
-afterAll(() => world.stop());
+  for (const stream of [process.stdout, process.stderr]) vi.spyOn(stream, 'write').mockReturnValue(true);
+  aws = await startAws({
+    ...{ loadHandler, setEnvironment, onCall: (_operation, _body, call) => calls.push(call) },
+    settings: { maxRequestsPerSecond: 1000, confirmUnavailableSeconds: 0, auditSample: 1 },
+  });
+  await travel({
+    ...{ aws, pass: clock.pass },
+    catchUp: (command) => {
+      loading.accessKeyId = 'catchUp';
+      vi.stubEnv('AWS_ACCESS_KEY_ID', 'catchUp');
+      return commandLine(command);
+    },
+  });
+}, 60_000);
+afterAll(() => aws.stop());
 
 /** The rows that each function works on, and how, also on ways that the journey below does not take. */
 const rows: readonly (readonly [Caller, Kind, readonly (keyof Store)[]])[] = [
   ['drain', 'account', ['list', 'get', 'put']],
   ['drain', 'aside', ['list', 'remove']],
   ['drain', 'dead', ['list', 'get', 'put']],
-  ['fanOut', 'account', ['get', 'put']],
-  ['fanOut', 'aside', ['put']],
-  ['fanOut', 'dead', ['get', 'put']],
-  ['fanOut', 'history', ['get', 'put']],
-  ['refreshToken', 'account', ['list', 'get', 'put']],
+  ['fan-out', 'account', ['get', 'put']],
+  ['fan-out', 'aside', ['put']],
+  ['fan-out', 'dead', ['get', 'put']],
+  ['fan-out', 'history', ['get', 'put']],
+  ['refresh-token', 'account', ['list', 'get', 'put']],
   ['connect', 'account', ['get', 'put', 'remove']],
   ['connect', 'history', ['get']],
   // Backfills and audits put an account on hold, too.
   ['catchUp', 'account', ['list', 'get', 'put']],
   ['catchUp', 'dead', ['get', 'put']],
-  ...(['drain', 'fanOut', 'refreshToken', 'connect'] as const).map(
+  ...(['drain', 'fan-out', 'refresh-token', 'connect'] as const).map(
     (by) => [by, 'bridge', ['get', 'put']] as const,
   ),
 ];
 it.each(rows)('%s works on rows of kind %s: %j', async (by, kind, used) => {
-  const tables = [await world.table('FeedState'), await world.table('AdvertStatus')] as const;
-  const storeOf = (caller: Caller) =>
-    createStore({ feedState: tables[0].of(caller), advertStatus: tables[1].of(caller) });
+  setEnvironment(aws.environment);
+  const storeOf = (accessKeyId: string) => {
+    const client = new DynamoDBClient({ credentials: { ...loading, accessKeyId } });
+    const { FEED_STATE_TABLE = '', ADVERT_STATUS_TABLE = '' } = aws.environment;
+    return createStore({
+      feedState: { client, name: FEED_STATE_TABLE },
+      advertStatus: { client, name: ADVERT_STATUS_TABLE },
+    });
+  };
   const own = storeOf(by);
   const store: Store = {
     ...storeOf('harness'),
     ...Object.fromEntries(used.map((method) => [method, own[method]])),
   };
-  const key = { kind, name: 'main' };
+  const key = { kind, name: 'a row' };
 
   const put = await store.put(key, { a: 1 }, 'absent');
   expect(await store.get(key)).toMatchObject({ value: { a: 1 } });
-  expect(await store.list(kind)).toHaveLength(1);
+  expect(await store.list(kind)).toContainEqual(expect.objectContaining({ name: 'a row' }));
   expect(await store.put(key, { a: 2 }, 'etag' in put ? put.etag : '')).toHaveProperty('etag');
   expect(await store.remove(key)).toBe(true);
 });
 
-describe('the handlers', () => {
-  it('take a partner account from connect to forget', async () => {
-    vi.spyOn(process.stdout, 'write').mockReturnValue(true);
-    vi.spyOn(process.stderr, 'write').mockReturnValue(true);
-    journey = await startJourney({
-      world,
-      load,
-      pass: (ms) => {
-        clock.pass(ms);
-      },
-      catchUp: async (command) => {
-        loading.clients = world.clients('catchUp');
-        vi.stubEnv('AWS_ENDPOINT_URL_CLOUDFORMATION', world.url('catchUp'));
-        vi.stubEnv('AWS_REGION', region);
-        vi.stubEnv('AWS_ACCESS_KEY_ID', '000000000000');
-        vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
-        return commandLine(command);
-      },
-      setEnvironment: (variables) => {
-        for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
-      },
-    });
-    try {
-      await travel(journey);
-    } finally {
-      await journey.stop();
-    }
-  }, 60_000);
-});
-
-const allCalls = (): readonly RoleCall[] => [...world.calls(policies), ...awsMadeCalls(policies)];
+const allCalls = (): readonly RoleCall[] => [
+  ...calls.flatMap((call) => roleCallsOf(policies, aws, call)),
+  ...awsMadeCalls(policies),
+];
 
 describe('the grants of the stack', () => {
   it('allow every call, and are all used', async () => {

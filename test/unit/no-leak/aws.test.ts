@@ -28,21 +28,18 @@ async function startBridge() {
   const keep = (where: string) => (text: unknown) => places.push({ where, text: String(text) }) > 0;
   vi.spyOn(process.stdout, 'write').mockImplementation(keep('standard output'));
   vi.spyOn(process.stderr, 'write').mockImplementation(keep('standard error'));
-  const loadHandler = async (name: FunctionName) =>
-    (await import(`../../../functions/${name}/handler.ts`)).handler;
   const aws = await startAws({
     // Seeded: one random token in a thousand has no digit, and only a digit tells a token that is not ours from a word.
     sandbox: { clock, random: seededRandom(1), clientSecret },
-    maxRequestsPerSecond: 100_000,
+    settings: { maxRequestsPerSecond: 100_000 },
     onCall: (operation, body) => operation.startsWith('secretsmanager') || keep(operation)(body),
     setEnvironment: (variables) => {
       for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
     },
-    loadHandler,
+    loadHandler: async (name) => (await import(`../../../functions/${name}/handler.ts`)).handler,
   });
   const ask = async (name: FunctionName, event: object) => {
-    const context = { awsRequestId: 'request', getRemainingTimeInMillis: () => 3_600_000 };
-    const answer = await (await loadHandler(name))(event, context).catch((error: unknown) => error);
+    const answer = (await aws.ask(name, event).catch((error: unknown) => error)) as object;
     keep(`answer of ${name}`)(JSON.stringify(answer) + String(answer));
     return answer;
   };
