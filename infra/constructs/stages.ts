@@ -1,4 +1,7 @@
-/** The functions of the stages, each with exactly the grants that its calls use: test/infra/iam compares them. */
+/**
+ * The functions of the stages, each with exactly the grants that its calls use: test/infra/iam compares them. Every one may
+ * also write its log (bridge-function.ts), and read and write the rate budget (`grantFeedState`).
+ */
 import { Duration, Stack } from 'aws-cdk-lib';
 import { EventSourceMapping, type IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
