@@ -41,10 +41,10 @@ export function pollEndOf(
   };
 }
 
-/** After so many rejected cursors, or pages without an ID among their entries, in a row the feed is held. */
+/** After so many rejected cursors, or pages without an ID among their entries, in a row the feed is stuck. */
 const maxSetbacks = 3;
 /**
- * After so many pages in a row without an ID, although the feed says that it has more, it is held. A service that filters
+ * After so many pages in a row without an ID, although the feed says that it has more, it is stuck. A service that filters
  * its pages may have some of them; a feed of nothing else would use the rate of all others.
  */
 const maxEmptyInARow = 30;
@@ -57,7 +57,7 @@ export interface Trail {
 
 export const newTrail = (): Trail => ({ cursors: new Set(), emptyInARow: 0 });
 
-/** The feed makes no progress. It is held for a while, because an immediate retry would only load the service. */
+/** The feed makes no progress. It is not polled for a while: an immediate retry would only load the service. */
 export class StuckFeedError extends BridgeFault {
   constructor(message: string) {
     super('contract-broken', message);

@@ -34,6 +34,7 @@ export type PollReport = { readonly pages: number; readonly listed: number } & (
         /** Another run has polled the feed after this run listed it. */
         | 'just-polled';
     }
+  /** Another run holds the lease. A hold of the account or the bridge ends a poll with a fault. */
   | { readonly end: 'held'; readonly by: string }
   | { readonly end: 'fault'; readonly fault: BridgeFault }
 );

@@ -109,7 +109,7 @@ describe('a poll', () => {
     expect([metrics.listed, metrics.deadLettered, metrics.coalesced].map(counted)).toEqual([0, 0, 0]);
   });
 
-  it('ends without a lease when it is over, aborted, unknown, held or just polled', async () => {
+  it('ends at once when out of time, aborted, unknown, leased or just polled', async () => {
     const none = { pages: 0, listed: 0 };
     expect(await poll({ deadlineMs: world.clock.now() })).toEqual({ ...none, end: 'out-of-time' });
     expect(await poll({ signal: AbortSignal.abort() })).toEqual({ ...none, end: 'out-of-time' });
@@ -226,7 +226,7 @@ describe('a feed that makes no progress', () => {
     ['cursors in a circle', 1, () => cursors((turn) => String(turn % 3)), 4],
     ['thirty empty pages in a row', 0, () => cursors((turn) => `-${turn}`), 30],
     ['two requests refused as wrong', 1, () => failWith('invalid-request', 'limit', { status: 400 }), 2],
-  ])('is held for five minutes after %s', async (_what, pageSize, begin, requests) => {
+  ])('is not polled for five minutes after %s', async (_what, pageSize, begin, requests) => {
     world.service.state.pageSize = pageSize;
     begin();
     change(4);
@@ -239,7 +239,7 @@ describe('a feed that makes no progress', () => {
     expect(await world.round()).toMatchObject({ polls: [{ end: 'fault' }], paused: [] });
   });
 
-  it('is held when a last page with changes has the cursor it had', async () => {
+  it('is not polled for a while when a last page with changes repeats its cursor', async () => {
     await poll();
     world.service.state.nextCursor = '0';
     change(1);

@@ -123,7 +123,7 @@ describe('starting over', () => {
     expect(world.service.feedRequests.filter(({ cursor }) => cursor === nextCursor)).toHaveLength(sent);
   });
 
-  it('holds the feed for five minutes after three rejected cursors in a row', async () => {
+  it('pauses the feed for five minutes after three rejected cursors in a row', async () => {
     reject(410);
     await poll();
     expect(await poll()).toMatchObject({ end: 'up-to-date' });
