@@ -99,7 +99,7 @@ describe('grants', () => {
   });
 });
 
-it('subscribes to its own bus from another stack, with its own alarm topic', () => {
+it('a bridge subscribes to its own bus from another stack, with its own alarm topic', () => {
   const app = bareApp();
   const stack = new Stack(app, 'Shop', { env });
   const alarmTopic = Topic.fromTopicArn(stack, 'Pager', topicArn);
@@ -117,7 +117,7 @@ it('subscribes to its own bus from another stack, with its own alarm topic', () 
   ]);
 });
 
-it('grants the key to every role, and the network to Lambda alone, not to the code', () => {
+it('a bridge grants its key to every role, and the network to Lambda alone, not to the code', () => {
   const { ofType } = bridgeWith((stack) => ({
     encryptionKey: Key.fromKeyArn(stack, 'Key', keyArn),
     vpc: new Vpc(stack, 'Vpc'),
@@ -185,7 +185,7 @@ describe('faults of the properties', () => {
 it.each([
   ['without account and region', undefined],
   ['with account and region', env],
-])('has no findings of cdk-nag in a stack %s', (_what, place) => {
+])('a bridge has no findings of cdk-nag in a stack %s', (_what, place) => {
   const app = bareApp();
   const stack = new Stack(app, 'Shop', place && { env: place });
   const vpc = Vpc.fromVpcAttributes(stack, 'Vpc', {

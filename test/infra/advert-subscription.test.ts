@@ -132,7 +132,7 @@ it.each(Object.entries(shapes))('a subscription with %s', async (name, [props, e
   expect(warnings).toEqual(warning === undefined ? [] : [expect.stringContaining(warning)]);
 });
 
-it('has its queue, its table of positions and its rules, or says why not', () => {
+it('a subscription has its queue, its table of positions and its rules, or says why not', () => {
   const { subscription } = subscribed((stack) => ({ bus: bus(stack), consumer: aFunction(stack) }));
   expect(subscription.queue.queueArn).toBeTypeOf('string');
   expect(subscription.positions?.tableName).toBeTypeOf('string');
@@ -303,6 +303,6 @@ describe('the checks of cdk-nag', () => {
   });
 });
 
-it('is used in docs/subscribe/cdk.md in a way that synthesizes', () => {
+it('a subscription is used in docs/subscribe/cdk.md in a way that synthesizes', () => {
   Template.fromStack(new SearchStack(new App(), 'Search')).resourceCountIs('AWS::Events::Rule', 1);
 });

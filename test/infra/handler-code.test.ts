@@ -18,7 +18,7 @@ const filesIn = (folder: string): Record<string, string> =>
       .map((file) => [basename(file), createHash('sha256').update(readFileSync(file)).digest('hex')]),
   );
 
-it('packs the same handlers that a synth in the repository bundles', async () => {
+it('the package has the same handlers that a synth in the repository bundles', async () => {
   const folder = newFolder();
   const app = new App({ analyticsReporting: false, outdir: join(folder, 'cdk.out') });
   new AdvertBridge(new Stack(app, 'Shop'), 'Bridge', { partnerBaseUrl, auditSample: 100 });

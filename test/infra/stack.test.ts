@@ -110,7 +110,7 @@ it.each(['refreshToken', 'connect'] as const)('%s ends before its lock does', (n
   expect(Timeout * 1000).toBeLessThan(refreshLimits.lockMs);
 });
 
-it('for the emulator is the stack for AWS without what the emulator rejects', () => {
+it('the stack for the emulator is the stack for AWS without what the emulator rejects', () => {
   const settings = { subscriberAccounts: '111111111111', alarmEmail: 'team@example.com' };
   const aws = synthesized(settings);
   const emulator = synthesized({ ...settings, target: 'emulator' });

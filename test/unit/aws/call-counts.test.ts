@@ -131,7 +131,7 @@ describe.each([
     expect(putEvents).toBeLessThanOrEqual(changes);
   });
 
-  it('costs a read and two writes a feed, and two of each in all, when a poll finds nothing', () => {
+  it('a poll that finds nothing costs a read and two writes a feed, and two of each in all', () => {
     expect(perCall(idle)).toEqual({
       // Partner accounts, feeds, messages on hold, dead letters.
       'dynamodb Query': 4,

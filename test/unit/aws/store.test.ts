@@ -128,7 +128,7 @@ describe('the store on DynamoDB', () => {
   });
 });
 
-it('stores an advert with its event in less than 1 KB, one write unit', async () => {
+it('an advert with its event takes less than 1 KB, one write unit', async () => {
   const table = await dynamo.feedStateTable();
   const histories = createAdvertHistories(createStore({ advertStatus: table }));
   const key = {

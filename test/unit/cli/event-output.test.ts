@@ -17,7 +17,7 @@ async function shown(isTTY: boolean, json: boolean, lines: string): Promise<stri
 
 const changed = event({ previousStatus: 'new', status: 'active' });
 
-it('is a line for people for each event on a terminal, without control characters of the service', async () => {
+it('the output is a line for people for each event on a terminal, without control characters of the service', async () => {
   const removed = event({ previousStatus: 'active\u001b[2J', status: null }, 'audit');
   const lines = (await shown(true, false, changed + removed)).split('\n');
   expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d {2}main {2}advert 123 {2}new → active$/);
@@ -27,6 +27,6 @@ it('is a line for people for each event on a terminal, without control character
 it.each([
   ['on a pipe', false, false],
   ['with --json', true, true],
-])('is JSON lines %s', async (_, isTTY, json) => {
+])('the output is JSON lines %s', async (_, isTTY, json) => {
   expect(await shown(isTTY, json, changed)).toBe(changed);
 });

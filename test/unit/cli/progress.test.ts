@@ -16,7 +16,7 @@ function terminal(isTTY: boolean) {
 
 const erase = '\r\u001B[K';
 
-it('writes its line over and over, and makes room for what else is said', async () => {
+it('progress writes its line over and over, and makes room for what else is said', async () => {
   const { stream, written } = terminal(true);
   let events = 0;
   const progress = startProgress({ stderr: stream }, async () => `${++events} events`);
@@ -32,7 +32,7 @@ it('writes its line over and over, and makes room for what else is said', async 
 it.each([
   ['where nobody looks', false],
   ['after it has stopped', true],
-])('writes nothing %s', async (_, isTTY) => {
+])('progress writes nothing %s', async (_, isTTY) => {
   const { stream, written } = terminal(isTTY);
   const progress = startProgress({ stderr: stream }, async () => 'busy');
 

@@ -61,7 +61,7 @@ describe.each(['of a partner account', 'of a feed'] as const)('a row %s that can
 });
 
 it.each(['disconnect second --yes', 'history second 1', 'poll second', 'snapshot'])(
-  'says that the row of the very account cannot be read: %s',
+  'a command that needs the account says that its row cannot be read: %s',
   async (command) => {
     const { run } = await withEditedRow('of a partner account');
 
@@ -72,7 +72,7 @@ it.each(['disconnect second --yes', 'history second 1', 'poll second', 'snapshot
   },
 );
 
-it('says that the row of the very feed cannot be read, and not that it is unknown', async () => {
+it('a command that needs the feed says that its row cannot be read, not that it is unknown', async () => {
   const { run } = await withEditedRow('of a feed');
 
   expect(await run('resync second --since 2026-11-01T00:00:00Z')).toMatchObject({

@@ -119,7 +119,7 @@ describe('a secret given as an argument is not repeated', () => {
   });
 });
 
-it('makes no folder when anything about the command is wrong', async () => {
+it('wrong usage makes no folder', async () => {
   const folder = path.join(newFolder(), 'state');
 
   await cli(['application', '--local', folder, '--client-id', 'a', '--client-secret-stdin'], { stdin: 'x' });

@@ -7,7 +7,7 @@ const answers = {
   minutes: [{ at: '1970-01-01T00:59:00.000Z', counts: { ok: 90, none: 30 }, meanMs: 5 }],
 };
 
-it('shows lag and waiting at once, and events once their step is over', () => {
+it('the plots show lag and waiting at once, and events once their step is over', () => {
   const halfHour = createHalfHour(3_600_000);
   expect(halfHour.note(3_600_000, figures)).toBe(true);
   expect(halfHour.note(3_601_000, { ...figures, Lag: 9 })).toBe(false);
@@ -18,18 +18,18 @@ it('shows lag and waiting at once, and events once their step is over', () => {
   expect(series.Events.slice(-3)).toEqual([null, 0, null]);
 });
 
-it('shows requests a second of each minute that is over', () => {
+it('the plots show requests a second of each minute that is over', () => {
   const { series } = createHalfHour(3_600_000).plots(3_610_000, answers);
   expect(series.Requests.slice(-9)).toEqual([0, 2, 2, 2, 2, 2, 2, null, null]);
 });
 
-it('counts events a minute, also those that were kept from before it began', () => {
+it('the plots count events a minute, also those from before the console began', () => {
   const halfHour = createHalfHour(3_600_000);
   for (const atMs of [3_585_000, 3_586_000, 3_601_000]) halfHour.countEvent(atMs);
   expect(halfHour.plots(3_610_000, null).series.Events.slice(-5)).toEqual([null, 12, 0, 6, null]);
 });
 
-it('begins with the minutes before it, where they are known', () => {
+it('the plots begin with the minutes before the console, where they are known', () => {
   const halfHour = createHalfHour(3_630_000);
   halfHour.fill({ atMs: 3_540_000, values: { lag: 9, events: 12 } });
   halfHour.fill({ atMs: 3_600_000, values: { waiting: 4 } });
@@ -39,7 +39,7 @@ it('begins with the minutes before it, where they are known', () => {
   expect(series.Events.slice(-11)).toEqual([null, 12, 12, 12, 12, 12, 12, 0, 0, 0, null]);
 });
 
-it('keeps half an hour', () => {
+it('the plots keep half an hour', () => {
   const halfHour = createHalfHour(0);
   for (let atMs = 0; atMs <= 3_600_000; atMs += 10_000) halfHour.note(atMs, figures);
   const { times, series } = halfHour.plots(3_600_000, null);
@@ -48,7 +48,7 @@ it('keeps half an hour', () => {
   expect(series.Lag.every((lag) => lag === 1)).toBe(true);
 });
 
-it('forgets what is of a later time when the clock was set back', () => {
+it('the plots forget what is of a later time when the clock was set back', () => {
   const halfHour = createHalfHour(0);
   halfHour.note(7_200_000, figures);
   halfHour.note(3_600_000, figures);

@@ -36,7 +36,7 @@ function rowsOf(dir: string): { rows: Place[]; secretRows: string } {
   }
 }
 
-it('shows a leak wherever one is', () => {
+it('the search finds a secret wherever it leaks', () => {
   const inBasic = Buffer.from(`client-id:${clientSecret}:x`).toString('base64');
   const texts = [...formsOf(clientSecret), inBasic].map((form) => `before ${form} after`);
 

@@ -190,13 +190,13 @@ it.each<[string, Given]>([
 
 const bad = stopped('refresh-token-rejected');
 
-it('puts the worst first', async () => {
+it('the worst finding is the first', async () => {
   const { findings } = await lookAt({ ...one(bad), ports: idle, queue: { deadLetters: 1 } });
 
   expect(findings.map(({ severity }) => severity)).toEqual(['fault', 'attention', 'note']);
 });
 
-it('takes the page of a raised alarm from its description', () => {
+it('a raised alarm has the page that its description names', () => {
   const says = 'Severity: high. Events are late. Runbook: https://wiki.example/bridge#lateevents';
 
   expect(alarmFinding({ name: 'LateEvents', says, since: null })).toMatchObject({

@@ -107,6 +107,6 @@ describe('the list of adverts', () => {
   });
 });
 
-it('has no threads', async () => {
+it('the sandbox has no threads', async () => {
   expect((await (await start()).get('/api/partner/threads')).body).toEqual({ data: [] });
 });

@@ -5,7 +5,7 @@ import { createInMemoryStore } from '../../fakes/store.ts';
 const key = { partnerAccount: 'main', generation: 7 };
 const counting = { countsListed: true };
 
-it('is changed from what is stored, also by several processes at once, and counts each page', async () => {
+it('progress is changed from what is stored, also by several processes at once, and counts each page', async () => {
   const store = createInMemoryStore();
   const backfills = createProgress<{ at: number }>(store, 'backfill', counting);
   expect(await backfills.read(key)).toBeUndefined();
@@ -19,7 +19,7 @@ it('is changed from what is stored, also by several processes at once, and count
   expect(await backfills.read({ ...key, generation: 8 })).toBeUndefined();
 });
 
-it('counts what all operations of the generation have listed, unless the queue does', async () => {
+it('the listed IDs are those of all operations, unless the queue counts them', async () => {
   const store = createInMemoryStore();
   for (const kind of ['backfill', 'audit'] as const) {
     const progress = createProgress(store, kind, counting);
@@ -31,7 +31,7 @@ it('counts what all operations of the generation have listed, unless the queue d
   expect(await listedByOperations(store, key)).toBe(20);
 });
 
-it('is listed with that of all accounts and generations, without what cannot be read', async () => {
+it('progress is listed with that of all accounts and generations, without what cannot be read', async () => {
   const store = createInMemoryStore();
   const backfills = createProgress<{ at: number }>(store, 'backfill', counting);
   await backfills.change(key, 0, () => ({ at: 1 }));
@@ -45,7 +45,7 @@ it('is listed with that of all accounts and generations, without what cannot be 
   ]);
 });
 
-it('is not read from a row that somebody edited, or that a newer bridge wrote', async () => {
+it('progress is not read from a row that somebody edited, or that a newer bridge wrote', async () => {
   for (const value of [
     { value: 1, counted: 0 },
     { value: { form: 2 }, counted: 0 },

@@ -40,7 +40,7 @@ it('a new history begins with the stored token, and publishes every advert in a 
   ]);
 });
 
-it('reads what was unread whatever later time is given, and refreshes the token as before', async () => {
+it('a new history reads what was unread, whatever time is given, and refreshes tokens', async () => {
   const { sandbox, run, publish } = await startTwo();
   await publish();
   sandbox.control.createAdverts(1);
@@ -70,7 +70,7 @@ it('every account gets a new history with --all, except a stopped one, which is 
   expect(after[1]).toBe(before[1]);
 });
 
-it('is refused while the token is being refreshed; nothing changes', async () => {
+it('a new history is refused while the token is being refreshed; nothing changes', async () => {
   const { dir, run, status } = await startTwo();
   const before = await status();
   const state = openEmbeddedState(dir);
@@ -82,7 +82,7 @@ it('is refused while the token is being refreshed; nothing changes', async () =>
   expect((await status()).partnerAccounts[0].generation).toBe(before.partnerAccounts[0].generation);
 });
 
-it('a wrong choice is refused', async () => {
+it('a new history with options that exclude each other is refused', async () => {
   const { run } = await startTwo();
 
   for (const args of [

@@ -10,7 +10,7 @@ beforeEach(() => {
   recording = createRecordingObserver();
 });
 
-it('logs the same warning once a minute, with how often it was left out', () => {
+it('a repeated warning is logged once a minute, with how often it was left out', () => {
   const observer = observe(true);
   const common = { partnerAccount: 'main', fault: 'transient' };
 
@@ -23,7 +23,7 @@ it('logs the same warning once a minute, with how often it was left out', () => 
   expect(recording.lines[1]?.fields).toMatchObject({ advertId: '60', repeatedSince: 59 });
 });
 
-it('logs each account, fault and dead-lettered advert', () => {
+it('warnings of each account and fault, and each dead letter, are logged', () => {
   const observer = observe(true);
 
   for (const partnerAccount of ['main', 'other']) {
@@ -36,7 +36,7 @@ it('logs each account, fault and dead-lettered advert', () => {
   expect(recording.lines).toHaveLength(6);
 });
 
-it('leaves out what the command itself ends with', () => {
+it('an error that the command itself ends with is not logged, too', () => {
   const observer = observe(false);
   const ofAccount = { partnerAccount: 'main', fault: 'transient' };
 

@@ -13,7 +13,7 @@ const token = { version: '1', expiresAt: nowMs, usedAt: nowMs };
 const noToken = { ...tokenHold(nowMs + 1, 'no token'), since: nowMs, fault: 'token-rejected' };
 const noQueue = async () => ({ waiting: 0, deadLetters: 0 });
 
-it('has the last poll, the reserved budget and the oldest change, as data and as text', async () => {
+it('status has the last poll, the reserved budget and the oldest change, as data and as text', async () => {
   const counts = { ok: 1_200, 'rate-limited': 2, none: 1, ms: 60_100 };
   const minutes = { [Math.floor(nowMs / 60_000)]: counts };
   const status = await statusOf({
@@ -37,7 +37,7 @@ it('has the last poll, the reserved budget and the oldest change, as data and as
     expect(text).toContain(part);
 });
 
-it('leaves out a row that cannot be read, and names it', async () => {
+it('status leaves out a row that cannot be read, and names it', async () => {
   const flaw = new ShapeError('partner account odd', [{ path: 'generation', expected: 'a number' }]);
   const status = await statusOf({
     ports: {
@@ -90,7 +90,7 @@ it.each<[string, GivenStatus, object]>([
   expect((await statusOf(given)).partnerAccounts).toMatchObject([expected]);
 });
 
-it('keeps repeated deliveries out of the sum, and says what they mean', async () => {
+it('status keeps repeated deliveries out of the sum, and says what they mean', async () => {
   const read = async () => ({ ...emptyBooks, listed: 1, events: 1, redelivered: 4 });
   const status = await statusOf({ ports: { bookKeeper: { read, queue: noQueue } } });
 
@@ -107,7 +107,7 @@ it.each<[string, GivenStatus, RegExp]>([
     { feed: { resets: 2, lastReset: nowMs } },
     /rejected 2 times, last at 2026-11-20T12:00:00\.000Z/,
   ],
-])('says in the text %s', async (_, given, text) => {
+])('status says in the text %s', async (_, given, text) => {
   expect(statusText(await statusOf(given), local, nowMs)).toMatch(text);
 });
 

@@ -168,7 +168,7 @@ describe('connect on a known name', () => {
 });
 
 describe('the first request for the feed', () => {
-  it('that fails is told, and costs nothing that was stored', async () => {
+  it('that fails is reported, and what connect has stored stays', async () => {
     const world = await createWorld();
     world.service.feedPage = async () => {
       throw new BridgeFault('scope-insufficient', 'insufficient_scope');

@@ -55,7 +55,7 @@ async function rounds(send: ReturnType<typeof share>, count: number): Promise<vo
   }
 }
 
-it('sends the sample in the course of a day, with the cause audit', async () => {
+it('the daily audit sends its sample in the course of a day, with the cause audit', async () => {
   await publish(500);
   const send = share(48);
 
@@ -71,7 +71,7 @@ it('sends the sample in the course of a day, with the cause audit', async () => 
 it.each([
   [100, 50, 50, 100],
   [3, 10, 3, 6],
-])('of %i adverts and a sample of %i sends each once a day, and goes on the next day', async (...given) => {
+])('the daily audit of %i adverts, sample %i, sends each once a day, and goes on', async (...given) => {
   const [count, sample, firstDay, bothDays] = given;
   await publish(count);
   const send = share(sample);
@@ -86,7 +86,7 @@ it.each([
   expect(new Set(sent.map(({ advertId }) => advertId)).size).toBe(count);
 });
 
-it('sends at most what takes four seconds at half of the rate in a round', async () => {
+it('the daily audit sends at most what takes four seconds at half of the rate in a round', async () => {
   await publish(500);
   const send = share(100_000);
 
@@ -97,7 +97,7 @@ it('sends at most what takes four seconds at half of the rate in a round', async
   expect(sent).toHaveLength(1 + 20);
 });
 
-it('continues where another process was', async () => {
+it('the daily audit continues where another process ended', async () => {
   await publish(100);
   await rounds(share(1_440), 10);
   await rounds(share(1_440), 10);
@@ -106,7 +106,7 @@ it('continues where another process was', async () => {
   expect(sent).toHaveLength(20);
 });
 
-it('warns, and tries again, when the queue accepts nothing', async () => {
+it('the daily audit warns, and tries again, when the queue accepts nothing', async () => {
   await publish(5);
   const send = share(10);
   isRefused = true;
