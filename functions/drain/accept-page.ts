@@ -13,7 +13,7 @@ import { cleanText } from '../../shared/partner-api/error-answers.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/queue.ts';
 import type { DeadLetters } from '../../shared/state/aside.ts';
-import type { FeedState, FeedStates, Lease, Progress } from '../../shared/state/feed-states.ts';
+import type { FeedState, FeedStates, Lease } from '../../shared/state/feed-states.ts';
 import { isSetback, standstillAfter, type Trail } from './poll-fault.ts';
 import { idsOf, type PageIds, type PageRead } from './read-page.ts';
 
@@ -48,15 +48,23 @@ export async function acceptPage(
   read: PageRead,
 ) {
   const { feedStates, observer, clock, settings } = deps;
-  const { page, receivedAt, startedOver, since } = read;
+  const { page, receivedAt, startedOver, since, serviceTime } = read;
   const found = idsOf(page.data);
-  const { partnerAccount, generation } = state;
+  const { partnerAccount, generation, resyncing } = state;
   const listing = { partnerAccount, generation, feed: feed.name };
   const standstill = standstillAfter(state, read, found, trail);
   // Pages in a row without an ID make one dead letter, not one each.
   const isKnown = found.ids.length === 0 && state.resetsInARow > 0;
   const sent = isKnown ? { ...found, malformed: 0 } : found;
-  const progress = progressOf(state, read, found);
+  const progress = {
+    since,
+    cursor: page.nextCursor,
+    ...(startedOver ? { resets: state.resets + 1, lastReset: serviceTime } : { resets: state.resets }),
+    resetsInARow: isSetback(read, found) ? state.resetsInARow + 1 : 0,
+    // Planted fault: last-success-of-any-page
+    ...(page.hasMore ? resyncing && { resyncing } : { lastSuccess: serviceTime }),
+    counts: { listed: page.data.length, malformed: found.malformed, repeated: found.repeated },
+  };
   // Planted faults: cursor-before-sends, reset-before-sends
   await enqueuePage(deps, listing, sent, { receivedAt, cause });
   // The write of the last page also ends the lease. After a standstill it stays, because `release` stores the pause.
@@ -72,24 +80,6 @@ export async function acceptPage(
   }
   return { lease: next, standstill };
 }
-
-const progressOf = (
-  { resets, resetsInARow, resyncing }: FeedState,
-  read: PageRead,
-  found: PageIds,
-): Progress => {
-  const { page, since, startedOver, serviceTime } = read;
-  const { malformed, repeated } = found;
-  return {
-    since,
-    cursor: page.nextCursor,
-    ...(startedOver ? { resets: resets + 1, lastReset: serviceTime } : { resets }),
-    resetsInARow: isSetback(read, found) ? resetsInARow + 1 : 0,
-    // Planted fault: last-success-of-any-page
-    ...(page.hasMore ? resyncing && { resyncing } : { lastSuccess: serviceTime }),
-    counts: { listed: page.data.length, malformed, repeated },
-  };
-};
 
 export interface EnqueueDeps {
   readonly queue: Pick<ChangedAdvertsQueue, 'send' | 'depth'>;

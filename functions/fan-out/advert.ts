@@ -1,5 +1,5 @@
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
-import type { HistoryOwner, PublishedEvents } from '../../shared/domain/advert-event.ts';
+import type { PublishedEvents } from '../../shared/domain/advert-event.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import type { EventPublisher } from '../../shared/ports/event-publisher.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
@@ -41,22 +41,4 @@ export type Group = readonly [head: MessageDelivery, ...rest: MessageDelivery[]]
 /** After this many conflicting writes of one row, fan-out gives up this delivery and retries later. */
 export const maxConflicts = 20;
 /** The row of an advert that has no history yet. */
-export const firstRow: AdvertRow = {
-  sequence: 0,
-  status: null,
-  pending: false,
-  etag: 'absent',
-};
-
-export const keyOf = ({ partnerAccount, generation, feed, advertId }: ChangedAdvert): HistoryOwner => ({
-  partnerAccount,
-  generation,
-  feed,
-  advertId,
-});
-
-/** The row to write after a successful answer: it no longer records faults or a missing advert. */
-export function nextRow(row: AdvertRow, change: Partial<AdvertRow>): AdvertRow {
-  const { tries: _tries, missingSince: _missingSince, ...kept } = row;
-  return { ...kept, ...change };
-}
+export const firstRow: AdvertRow = { sequence: 0, status: null, pending: false, etag: 'absent' };

@@ -7,7 +7,7 @@ import { asBridgeFault, BridgeFault } from '../../shared/domain/faults.ts';
 import { endOfHold, holdMeanings, holdOf } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { CachedAccounts } from '../../shared/partner-api/cached-rows.ts';
-import type { Delivery, Outcome, Settlement } from '../../shared/ports/queue.ts';
+import type { Delivery, Settlement } from '../../shared/ports/queue.ts';
 import type { Answers } from '../../shared/state/activity.ts';
 import type { AdvertDeps, Group } from './advert.ts';
 import { byAdvert, type DeliveryGroup, pagesOf } from './batch.ts';
@@ -57,8 +57,13 @@ const isOver = (account: PartnerAccount, generation: number): boolean =>
 const forgotten = (group: Group): Settlement[] =>
   group.map((delivery) => ({ delivery, verdict: { kind: 'forgotten' } }));
 
-/** What the verdicts count as; the others leave nothing to count. */
-const countedAs = { 'dead-letter': 'deadLettered', hold: 'held' } as const;
+/** What the verdicts count as. */
+const countedAs = {
+  'dead-letter': 'deadLettered',
+  hold: 'held',
+  retry: undefined,
+  forgotten: undefined,
+} as const;
 
 export function createFanOut(deps: FanOutDeps) {
   const { accounts, answers, clock, observer, random, bridgePausedUntil } = deps;
@@ -211,13 +216,10 @@ export function createFanOut(deps: FanOutDeps) {
   }
 
   function countOutcomes(settlements: readonly Settlement[]): void {
-    const counts = new Map<Outcome | (typeof countedAs)[keyof typeof countedAs], number>();
-    for (const { verdict } of settlements) {
-      if (verdict.kind === 'retry' || verdict.kind === 'forgotten') continue;
-      const became = verdict.kind === 'done' ? verdict.outcome : countedAs[verdict.kind];
-      counts.set(became, (counts.get(became) ?? 0) + 1);
-    }
-    for (const [became, count] of counts) observer.count(metrics[became], count);
+    const byMetric = Map.groupBy(settlements, ({ verdict }) =>
+      verdict.kind === 'done' ? verdict.outcome : countedAs[verdict.kind],
+    );
+    for (const [metric, { length }] of byMetric) if (metric) observer.count(metrics[metric], length);
     observer.count(metrics.lateEvents, settlements.filter(isLate).length);
   }
 

@@ -7,37 +7,24 @@ import { metrics } from '../../shared/contract/names.ts';
 import { objectKeyOf } from '../../shared/domain/advert-event.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { backoffMs } from '../../shared/domain/concurrency.ts';
-import type { BridgeFault, FaultPolicy } from '../../shared/domain/faults.ts';
+import type { BridgeFault } from '../../shared/domain/faults.ts';
 import type { Delivery, Settlement } from '../../shared/ports/queue.ts';
-import { type AdvertDeps, firstRow, type Group, keyOf } from './advert.ts';
+import { type AdvertDeps, firstRow, type Group } from './advert.ts';
 
 /** After so many receives, fan-out dead-letters the message: it crashes or times out each time. SQS would after 1,000. */
 export const defaultMaxReceives = 300;
 /** Messages that wait longer go aside, because a hidden message cannot be made visible early. */
 export const defaultLongestHiddenMs = 60_000;
 
-interface RetryPolicy {
-  readonly baseMs: number;
-  readonly capMs: number;
-  /** True: the tries, counted in the advert's row, decide. False: the message's receives and age decide. */
-  readonly countsTries: boolean;
-  /** Whether the message becomes a dead letter. */
-  readonly isGivenUp: (tries: number, ageMs: number, settings: AdvertDeps['settings']) => boolean;
-}
-
-/** Five tries take less than two minutes. */
+/**
+ * By `deadLettered`. `countsTries`: the tries, counted in the advert's row, decide about the delay, and not the message's
+ * receives. Five tries take less than two minutes. `at-once`: retried only while the dead letter cannot be written.
+ */
 const byTries = { baseMs: 2_000, capMs: 16_000, countsTries: true };
-const retryPolicies: Readonly<Record<FaultPolicy['deadLettered'], RetryPolicy>> = {
-  // Retried only while its dead letter cannot be written.
-  'at-once': { ...byTries, isGivenUp: () => true },
-  'by-tries': { ...byTries, isGivenUp: (tries, _age, { advertTries }) => tries >= advertTries },
-  'by-age': {
-    ...{ baseMs: 1_000, capMs: 300_000, countsTries: false },
-    isGivenUp: (_tries, ageMs, { maxAgeMs }) => ageMs >= maxAgeMs,
-  },
-};
+const byAge = { baseMs: 1_000, capMs: 300_000, countsTries: false };
+const retryPolicies = { 'at-once': byTries, 'by-tries': byTries, 'by-age': byAge };
 
-const retryPolicyOf = ({ policy }: BridgeFault): RetryPolicy => retryPolicies[policy.deadLettered];
+const retryPolicyOf = ({ policy }: BridgeFault) => retryPolicies[policy.deadLettered];
 
 /** The longest that SQS hides a message is twelve hours. */
 const longestWaitMs = 6 * 3_600_000;
@@ -94,8 +81,13 @@ export async function afterFault(deps: AdvertDeps, group: Group, fault: BridgeFa
   const { observer, clock, random, settings } = deps;
   const head = group[0];
   const { partnerAccount, correlationId } = head.message;
-  const tries = await countTry(deps, group, fault).catch(() => undefined);
-  const attempts = { tries: tries ?? 1, receives: head.receives };
+  const counted = await countTry(deps, group, fault).catch(() => undefined);
+  const tries = counted ?? 1;
+  const isGivenUp = {
+    'at-once': true,
+    'by-tries': tries >= settings.advertTries,
+    'by-age': clock.now() - head.sentAt >= settings.maxAgeMs,
+  }[fault.policy.deadLettered];
   const reported = { fault: fault.code, reason: fault.message };
   const fields = {
     partnerAccount,
@@ -105,13 +97,14 @@ export async function afterFault(deps: AdvertDeps, group: Group, fault: BridgeFa
     error: fault.cause,
   };
   // If the row could not be written, the message comes back: after it, nothing would show that the advert was listed.
-  if (tries !== undefined && retryPolicyOf(fault).isGivenUp(tries, clock.now() - head.sentAt, settings)) {
+  if (counted !== undefined && isGivenUp) {
     observer.error('message dead-lettered', fields);
     return deadLetterOldest(group, deadLetterOf(head, reported, clock.now()));
   }
   observer.warn('advert not settled: it is tried again', fields);
   if (fault.policy.needsAttention) observer.count(metrics.needsAttention, 1);
-  return sendBack(group, delayAfter(fault, attempts, { ...settings, random }), random);
+  const delayMs = delayAfter(fault, { tries, receives: head.receives }, { ...settings, random });
+  return sendBack(group, delayMs, random);
 }
 
 /**
@@ -121,10 +114,10 @@ export async function afterFault(deps: AdvertDeps, group: Group, fault: BridgeFa
  * @returns the number of tries, this one included
  */
 async function countTry({ histories }: AdvertDeps, [head]: Group, fault: BridgeFault): Promise<number> {
-  const row = await histories.read(keyOf(head.message));
+  const row = await histories.read(head.message);
   const tries = (row?.tries ?? 0) + 1;
   if (row && !retryPolicyOf(fault).countsTries) return tries;
-  await histories.write(keyOf(head.message), { ...(row ?? firstRow), tries });
+  await histories.write(head.message, { ...(row ?? firstRow), tries });
   return tries;
 }
 

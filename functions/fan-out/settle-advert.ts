@@ -6,7 +6,7 @@ import { BridgeFault } from '../../shared/domain/faults.ts';
 import type { Outcome, Settlement } from '../../shared/ports/queue.ts';
 import type { ObservedAdvert } from '../../shared/ports/readers.ts';
 import type { AdvertRow } from '../../shared/state/advert-histories.ts';
-import { type AdvertDeps, firstRow, type Group, keyOf, maxConflicts, nextRow } from './advert.ts';
+import { type AdvertDeps, firstRow, type Group, maxConflicts } from './advert.ts';
 import { sendBack } from './redelivery.ts';
 
 /** After this many conflicts, the messages go back: other workers are busy with the advert, and settle it in a moment. */
@@ -44,19 +44,22 @@ async function attempt(
 ): Promise<Settlement[] | undefined> {
   const { histories, settings } = deps;
   const { message } = group[0];
-  const key = keyOf(message);
   // The row is always read before the fetch: a status fetched earlier must not get a later sequence number.
   // Planted faults: row-read-after-fetch, pending-left-out, no-fetch-after-pending
-  const stored = (await histories.read(key)) ?? firstRow;
-  if (hasConflict && stored.etag === 'absent') throw historyRemoved();
+  const stored = (await histories.read(message)) ?? firstRow;
+  // A history must not begin again within its generation, because it would assign its sequence numbers twice.
+  if (hasConflict && stored.etag === 'absent')
+    throw new BridgeFault('generation-over', 'the history of the partner account was removed meanwhile');
   const row = stored.pending ? await publishPending(deps, message, stored) : stored;
   if (!row) return undefined;
 
   // Fetch also after publishing the pending event: the advert may have changed since the fetch for that event.
   // Planted faults: row-read-after-fetch, status-kept-over-conflict
   const observed = await observe(deps, message, fetchDeadlineMs);
+  // A successful answer ends the record of faults and of a missing advert.
+  const { tries: _tries, missingSince, ...kept } = row;
   const write = (change: Partial<AdvertRow>) =>
-    histories.write(key, nextRow(row, { ...change, by: message.key }));
+    histories.write(message, { ...kept, ...change, by: message.key });
 
   if (row.sequence > 0 && observed.status === row.status) {
     // Planted fault: no-trace-of-unchanged
@@ -65,10 +68,10 @@ async function attempt(
   }
 
   if (observed.status === null) {
-    const waitMs = confirmationWait(deps, row, observed.receivedAt);
+    const since = missingSince ?? observed.receivedAt;
+    const waitMs = since + settings.confirmUnavailableSeconds * 1000 - observed.receivedAt;
     if (waitMs > 0) {
-      const isNew = row.missingSince === undefined;
-      if (isNew && !(await write({ missingSince: observed.receivedAt }))) return undefined;
+      if (missingSince === undefined && !(await write({ missingSince: since }))) return undefined;
       // Confirmed by a second fetch.
       return sendBack(group, waitMs, deps.random);
     }
@@ -107,7 +110,7 @@ async function publishPending(
   // Planted fault: repeat-made-anew
   if (row.envelope !== undefined && isPublished(JSON.parse(row.envelope), settings))
     await events.publish(row.envelope);
-  return histories.write(keyOf(message), { ...row, pending: false });
+  return histories.write(message, { ...row, pending: false });
 }
 
 /** Whether the row's event was written for one of these messages, in an earlier delivery. */
@@ -116,10 +119,6 @@ function isEventOf({ envelope }: AdvertRow, group: Group): boolean {
   const { correlationId } = (JSON.parse(envelope) as AdvertEvent).detail.metadata;
   return group.some(({ message }) => message.correlationId === correlationId);
 }
-
-/** A history must not begin again within its generation, because it would assign its sequence numbers twice. */
-const historyRemoved = () =>
-  new BridgeFault('generation-over', 'the history of the partner account was removed meanwhile');
 
 /** Counts and names an advert that was published wrong. A group with another message is about a change on its way. */
 function reportAudit(
@@ -156,10 +155,4 @@ async function observe(
       return { status: null, receivedAt: clock.now() };
     throw error;
   }
-}
-
-/** Time until an advert that the service does not know may be published as unavailable. */
-function confirmationWait({ settings }: AdvertDeps, { missingSince }: AdvertRow, nowMs: number): number {
-  const confirmMs = settings.confirmUnavailableSeconds * 1000;
-  return missingSince === undefined ? confirmMs : Math.max(0, missingSince + confirmMs - nowMs);
 }

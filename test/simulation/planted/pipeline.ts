@@ -105,8 +105,8 @@ export const plantedInPipeline: readonly PlantedRow[] = [
     'the row is read before the fetch',
     [
       'functions/fan-out/settle-advert.ts',
-      'const stored = (await histories.read(key)) ?? firstRow;',
-      'const early = await observe(deps, message, fetchDeadlineMs);\n  const stored = (await histories.read(key)) ?? firstRow;',
+      'const stored = (await histories.read(message)) ?? firstRow;',
+      'const early = await observe(deps, message, fetchDeadlineMs);\n  const stored = (await histories.read(message)) ?? firstRow;',
     ],
     [
       'functions/fan-out/settle-advert.ts',
