@@ -23,8 +23,6 @@ export interface ReadersOptions {
   readonly send?: typeof sendToWebhook;
 }
 
-/** Number of concurrent requests to one webhook, each with an event of another advert. */
-const concurrency = 8;
 const giveUpMs = 60_000;
 const lookMs = 50;
 /** If no event could be delivered for this long, `run --until-idle` leaves the rest to the next run. */
@@ -41,7 +39,7 @@ export async function openReaders(options: ReadersOptions) {
   }
   const lines = output && startLines(output, positionOfLines ?? 0, { log, clock, observer, onClosed });
   const deliveries = options.webhooks.map((webhook) =>
-    startDelivery(webhook, { log, webhooks, clock, random: Math.random, observer, concurrency, send }),
+    startDelivery(webhook, { log, webhooks, clock, observer, send }),
   );
 
   /** Gives up old events of every webhook, also of those that this run does not send to: they would be kept for ever. */

@@ -4,17 +4,14 @@ import { shownUrl } from '../../shared/domain/text.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { EventLog, Trouble } from '../../shared/sqlite/event-log.ts';
 import type { Signing, UnsentEvent, Webhooks } from '../../shared/sqlite/webhooks.ts';
-import { type Attempt, cloudEventOf, sendToWebhook, signedHeaders } from './request.ts';
+import { type Attempt, cloudEventOf, type sendToWebhook, signedHeaders } from './request.ts';
 
 export interface DeliveryDeps {
-  readonly log: Pick<EventLog, 'after' | 'position' | 'advance'>;
-  readonly webhooks: Pick<Webhooks, 'settle' | 'next' | 'unsentOf' | 'signing'>;
+  readonly log: EventLog;
+  readonly webhooks: Webhooks;
   readonly clock: Clock;
-  readonly random: () => number;
   readonly observer: Observer;
-  /** Number of events sent to one webhook concurrently, each of a different advert. */
-  readonly concurrency: number;
-  readonly send?: typeof sendToWebhook;
+  readonly send: typeof sendToWebhook;
 }
 
 export interface Webhook {
@@ -23,10 +20,12 @@ export interface Webhook {
   readonly signing: Signing;
 }
 
+/** Number of concurrent requests to one webhook, each with an event of another advert. */
+const concurrency = 8;
 /** Delay between two attempts for one refused event: from about a second to a quarter of an hour. */
-const eventBackoff = { baseMs: 2_000, capMs: 15 * 60_000 };
+const eventBackoff = { baseMs: 2_000, capMs: 15 * 60_000, random: () => Math.random() };
 /** Delay for the whole subscriber after consecutive failures. */
-const subscriberBackoff = { baseMs: 1_000, capMs: 60_000 };
+const subscriberBackoff = { ...eventBackoff, baseMs: 1_000, capMs: 60_000 };
 /** Minimum delay, because full jitter may yield almost zero. */
 const minimumWaitMs = 500;
 /** Maximum interval for finding events that another process appended. */
@@ -40,7 +39,7 @@ type Pending = Pick<UnsentEvent, 'number' | 'subject' | 'envelope' | 'attempts'>
  * unsent event, which is sent again. The webhook's position in the log must be stored before.
  */
 export function startDelivery({ url, signing: atBegin }: Webhook, deps: DeliveryDeps): Loop {
-  const { log, webhooks, clock, random, observer, concurrency, send = sendToWebhook } = deps;
+  const { log, webhooks, clock, observer, send } = deps;
   const webhook = shownUrl(url);
   /** The event of each subject that is being sent. */
   const inHand = new Map<string, Promise<void>>();
@@ -105,12 +104,12 @@ export function startDelivery({ url, signing: atBegin }: Webhook, deps: Delivery
     }
     observer.warn('an event did not arrive at the webhook: it is sent again', { webhook, reason, eventId });
     if (attempt.blames === 'event') {
-      const waitMs = attempt.retryAfterMs ?? backoffMs(attempts, { ...eventBackoff, random });
+      const waitMs = attempt.retryAfterMs ?? backoffMs(attempts, eventBackoff);
       return clock.now() + Math.max(waitMs, minimumWaitMs);
     }
     trouble = { reason, since: trouble?.since ?? clock.now(), gone: false };
     failedInARow += 1;
-    const waitMs = attempt.retryAfterMs ?? backoffMs(failedInARow, { ...subscriberBackoff, random });
+    const waitMs = attempt.retryAfterMs ?? backoffMs(failedInARow, subscriberBackoff);
     pausedUntil = Math.max(pausedUntil, clock.now() + Math.max(waitMs, minimumWaitMs));
     return pausedUntil;
   }

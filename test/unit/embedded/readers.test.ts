@@ -1,7 +1,8 @@
 import { Writable } from 'node:stream';
+import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openReaders } from '../../../embedded/readers.ts';
-import type { Attempt } from '../../../embedded/webhooks/request.ts';
+import type { Attempt, WebhookRequest } from '../../../embedded/webhooks/request.ts';
 import { advertEvent } from '../../../shared/domain/advert-event.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
@@ -12,82 +13,114 @@ import { scratchFolders } from '../../helpers/scratch-folder.ts';
 
 const folder = scratchFolders();
 const good = 'https://good.example/hook';
-const bad = 'https://bad.example/hook?key=hidden';
+const url = 'https://bad.example/hook?key=hidden';
 const hourMs = 3_600_000;
 const delivered: Attempt = { kind: 'delivered' };
-const down: Attempt = { kind: 'failed', reason: 'it answered 503', blames: 'subscriber' };
+const down: Attempt = { kind: 'failed', reason: 'it answered 500', blames: 'subscriber' };
+const refused: Attempt = { kind: 'failed', reason: 'it answered 422', blames: 'event' };
 
-/** Standard output and two webhooks in virtual time. @param answer of the bad one */
-async function setUp(answer: (atMs: number) => Attempt, { isOutputBroken = (): boolean => false } = {}) {
+const aSecret = (byte: number) => new Secret(`whsec_${Buffer.alloc(32, byte).toString('base64')}`);
+
+/** Standard output and two webhooks in virtual time. @param answer of the second one, by `advert/sequence` and time */
+async function setUp(answer: (event: string, atMs: number) => Attempt = () => delivered) {
+  vi.spyOn(Math, 'random').mockReturnValue(0.5);
   const clock = createVirtualClock();
   const begun = clock.now();
   const state = openEmbeddedState(folder(), { clock });
   const observer = createRecordingObserver();
-  const received: Record<string, string[]> = { stdout: [], [good]: [], [bad]: [] };
-  const signing = { secrets: [new Secret('whsec_AAAA')] as const, format: 'event' as const };
+  const received: Record<string, string[]> = { stdout: [], [good]: [], [url]: [] };
+  const requests: WebhookRequest[] = [];
+  const sent: { event: string; at: number }[] = [];
+  const broken = { output: false };
+  const eventOf = (id: string) => id.split('/').slice(2).join('/');
+  const output = () =>
+    new Writable({
+      decodeStrings: false,
+      write(text: string, _encoding, done) {
+        if (broken.output) return done(new Error('EPIPE'));
+        const lines = text.trim().split('\n');
+        received.stdout?.push(...lines.map((line) => eventOf(JSON.parse(line).detail.metadata.eventId)));
+        done();
+      },
+    });
+  async function send(request: WebhookRequest): Promise<Attempt> {
+    const event = eventOf(request.headers['webhook-id'] ?? '');
+    const at = clock.now() - begun;
+    const isGood = request.url === good;
+    if (!isGood) sent.push({ event, at });
+    if (!isGood) requests.push(request);
+    const attempt = isGood ? delivered : answer(event, at);
+    if (attempt.kind === 'delivered') received[request.url]?.push(event);
+    return attempt;
+  }
+  const signing = { secrets: [aSecret(0)] as const, format: 'event' as const };
   const open = () =>
     openReaders({
-      ...{ state, observer, clock, retentionHours: 3, onClosed: () => undefined },
-      webhooks: [good, bad].map((url) => ({ url, signing })),
-      output: new Writable({
-        decodeStrings: false,
-        write(text: string, _encoding, done) {
-          if (isOutputBroken()) return done(new Error('EPIPE'));
-          for (const line of text.trim().split('\n'))
-            received.stdout?.push(JSON.parse(line).detail.data.advertId);
-          done();
-        },
-      }),
-      send: async ({ url, body }) => {
-        const attempt = url === bad ? answer(clock.now() - begun) : delivered;
-        if (attempt.kind === 'delivered') received[url]?.push(JSON.parse(body).detail.data.advertId);
-        return attempt;
-      },
+      ...{ state, observer, clock, retentionHours: 3, onClosed: () => undefined, send },
+      webhooks: [url, good].map((each) => ({ url: each, signing })),
+      output: output(),
     });
   let readers = await open();
   onTestFinished(async () => {
+    vi.restoreAllMocks();
     await readers.stop();
     state.close();
   });
   return {
-    ...{ clock, observer, received, state },
+    ...{ observer, received, requests, sent, broken },
+    ...{ log: state.eventLog, webhooks: state.webhooks },
     run: (ms: number) => clock.run(begun + ms),
     stop: () => readers.stop(),
-    reopen: async () => {
+    async reopen() {
+      sent.length = 0;
       readers = await open();
     },
+    counts: () => state.webhooks.list().find((webhook) => webhook.url === url),
     undelivered: () => readers.undelivered(),
-    async publish(advertId: string) {
-      const seen = { bridge: 'AdvertBridge', status: 'new', previousStatus: null, sequence: 1 };
-      const event = advertEvent(changedAdvert({ advertId }), { ...seen, observedAt: clock.now() });
-      await readers.events.publish(JSON.stringify(event));
+    async publish(...ids: readonly string[]) {
+      for (const id of ids) {
+        const [advertId = '', number] = id.split('/');
+        const sequence = Number(number);
+        const change = { bridge: 'AdvertBridge', status: `s${sequence}`, previousStatus: null, sequence };
+        const event = advertEvent(changedAdvert({ advertId }), { ...change, observedAt: clock.now() });
+        await readers.events.publish(JSON.stringify(event));
+      }
     },
   };
 }
 
+const eventsOf = (sent: readonly { event: string }[]) => sent.map(({ event }) => event);
+
 describe('the readers of the event log', () => {
-  it('receive everything in order, whatever happens to one of them', async () => {
-    const { publish, run, received, undelivered } = await setUp(() => ({ kind: 'gone', reason: 'gone' }));
-    for (const id of ['1', '2', '3']) await publish(id);
+  it('receive everything in order, and one that is gone is sent nothing more', async () => {
+    const { publish, run, sent, received, undelivered } = await setUp(() => ({
+      kind: 'gone',
+      reason: 'gone',
+    }));
+    await publish('1/1');
+    await run(1_000);
+    await publish('2/1', '3/1');
     await run(hourMs);
 
-    expect(received).toEqual({ stdout: ['1', '2', '3'], [good]: ['1', '2', '3'], [bad]: [] });
-    expect(undelivered()).toMatchObject([{ url: bad, waiting: 3, trouble: { gone: true, reason: 'gone' } }]);
+    const all = ['1/1', '2/1', '3/1'];
+    expect(received).toEqual({ stdout: all, [good]: all, [url]: [] });
+    expect(sent).toHaveLength(1);
+    expect(undelivered()).toMatchObject([{ url, waiting: 3, trouble: { gone: true, reason: 'gone' } }]);
   });
 
   it('give up events that are older than the retention, count them, and continue with newer ones', async () => {
-    const { publish, run, received, observer, state } = await setUp((at) =>
+    const { publish, run, received, observer, webhooks } = await setUp((_event, at) =>
       at < 3.5 * hourMs ? down : delivered,
     );
-    await publish('1');
+    await publish('1/1');
     await run(hourMs);
-    await publish('2');
+    await publish('2/1');
 
     await run(4.5 * hourMs);
 
-    expect(received[bad]).toEqual(['2']);
-    expect(state.webhooks.list()).toMatchObject([
-      { url: bad, waiting: 0, givenUp: 1 },
+    expect(received[url]).toEqual(['2/1']);
+    expect(webhooks.list()).toMatchObject([
+      { url, waiting: 0, givenUp: 1 },
       { url: good, givenUp: 0 },
     ]);
     expect(observer.lines).toContainEqual({
@@ -98,34 +131,181 @@ describe('the readers of the event log', () => {
   });
 
   it('outlive a state file that cannot be written for a while', async () => {
-    const { publish, run, received, state, observer } = await setUp(() => delivered);
-    const full = vi.spyOn(state.eventLog, 'advance').mockRejectedValue(new Error('disk full'));
-    await publish('1');
+    const { publish, run, received, log, observer } = await setUp();
+    const full = vi.spyOn(log, 'advance').mockRejectedValue(new Error('disk full'));
+    await publish('1/1');
     await run(1_000);
     full.mockRestore();
-    await publish('2');
+    await publish('2/1');
     await run(20_000);
 
-    expect(received).toEqual({ stdout: ['1', '2'], [good]: ['1', '2'], [bad]: ['1', '2'] });
-    expect(['stdout', good, bad].map((reader) => state.eventLog.unread(reader).waiting)).toEqual([0, 0, 0]);
+    const all = ['1/1', '2/1'];
+    expect(received).toEqual({ stdout: all, [good]: all, [url]: all });
+    expect(['stdout', good, url].map((reader) => log.unread(reader).waiting)).toEqual([0, 0, 0]);
     expect(observer.lines.map(({ level }) => level)).toEqual(['error']);
   });
 
-  it('continue after a new start, each where it stopped', async () => {
-    let isOutputBroken = true;
-    const { publish, run, received, stop, reopen } = await setUp((at) => (at < hourMs ? down : delivered), {
-      isOutputBroken: () => isOutputBroken,
-    });
-    await publish('1');
+  it('continue after a new start, each where it stopped, with what was not taken first', async () => {
+    let isRefused = true;
+    const { publish, run, received, stop, reopen, sent, broken } = await setUp((event) =>
+      isRefused && event === '1/1' ? refused : delivered,
+    );
+    broken.output = true;
+    await publish('1/1', '2/1');
     await run(1_000);
     await stop();
-    expect(received).toEqual({ stdout: [], [good]: ['1'], [bad]: [] });
+    expect(received).toEqual({ stdout: [], [good]: ['1/1', '2/1'], [url]: ['2/1'] });
+    await publish('1/2', '3/1');
 
-    isOutputBroken = false;
+    broken.output = isRefused = false;
     await reopen();
-    await publish('2');
+    await run(30_000);
+
+    const all = ['1/1', '2/1', '1/2', '3/1'];
+    expect(received).toMatchObject({ stdout: all, [good]: all });
+    expect(eventsOf(sent).filter((event) => event !== '3/1')).toEqual(['1/1', '1/2']);
+    expect(eventsOf(sent)).toContain('3/1');
+  });
+
+  it('leave an unsent event as it is when its position was not stored before a crash', async () => {
+    const { publish, run, stop, reopen, sent, log } = await setUp((_event, at) =>
+      at < 2_000 ? { ...refused, retryAfterMs: hourMs } : delivered,
+    );
+    vi.spyOn(log, 'advance').mockRejectedValue(new Error('killed'));
+    await publish('1/1');
+    await run(1_000);
+    await stop();
+    await run(2_000);
+    expect(log.position(url)).toBe(0);
+
+    await reopen();
     await run(2 * hourMs);
 
-    expect(received).toEqual({ stdout: ['1', '2'], [good]: ['1', '2'], [bad]: ['1', '2'] });
+    expect(eventsOf(sent)).toEqual(['1/1']);
+  });
+});
+
+describe('the delivery to a webhook', () => {
+  it('signs with the secrets that are stored when it sends, both during a rotation', async () => {
+    const { publish, run, requests, webhooks } = await setUp();
+    const isSignedBy = (index: number, byte: number) => {
+      const { body, headers } = requests[index] as WebhookRequest;
+      try {
+        // Its own clock is not ours.
+        vi.setSystemTime(Number(headers['webhook-timestamp']) * 1000);
+        new StandardWebhook(aSecret(byte).reveal()).verify(body, { ...headers });
+        return true;
+      } catch {
+        return false;
+      } finally {
+        vi.useRealTimers();
+      }
+    };
+    await publish('1/1');
+    await run(1_000);
+    await webhooks.writeSecret(url, aSecret(1));
+    await webhooks.writeSecret(url, aSecret(2), { keepOld: true });
+    await publish('1/2');
+    await run(20_000);
+    await webhooks.dropOldSecret(url);
+    await publish('1/3');
+    await run(40_000);
+
+    expect([0, 1, 2].map((byte) => isSignedBy(0, byte))).toEqual([true, false, false]);
+    expect([0, 1, 2].map((byte) => isSignedBy(1, byte))).toEqual([false, true, true]);
+    expect([0, 1, 2].map((byte) => isSignedBy(2, byte))).toEqual([false, false, true]);
+  });
+
+  it('sends CloudEvents in structured mode, where that is the format', async () => {
+    const { publish, run, requests, webhooks } = await setUp();
+    await webhooks.writeSecret(url, aSecret(1));
+    await webhooks.writeFormat(url, 'cloudevents');
+    await publish('1/1');
+    await run(1_000);
+
+    const { body, headers } = requests[0] as WebhookRequest;
+    const event = JSON.parse(body);
+    expect(headers['content-type']).toBe('application/cloudevents+json; charset=utf-8');
+    expect(event).toEqual({
+      specversion: '1.0',
+      id: headers['webhook-id'],
+      source: `advert-bridge/${event.data.metadata.partnerAccount}`,
+      type: 'AdvertStatusChanged',
+      subject: 'advert/1',
+      time: event.data.metadata.observedAt,
+      datacontenttype: 'application/json',
+      data: { metadata: expect.any(Object), data: expect.objectContaining({ advertId: '1' }) },
+    });
+  });
+
+  it('sends event 2 of an advert only after 1 has arrived, and others meanwhile', async () => {
+    const { publish, run, sent, counts } = await setUp((event, at) =>
+      event === '1/1' && at < 20_000 ? refused : delivered,
+    );
+    await publish('1/1');
+    await run(100);
+    await publish('1/2', '2/1');
+    await run(120_000);
+
+    const order = eventsOf(sent);
+    expect(order.indexOf('2/1')).toBeLessThan(order.lastIndexOf('1/1'));
+    expect(order.slice(order.indexOf('1/2'))).toEqual(['1/2']);
+    expect(order.filter((event) => event === '1/1').length).toBeGreaterThan(2);
+    expect(counts()).toMatchObject({ waiting: 0, givenUp: 0 });
+  });
+
+  it('waits as long as Retry-After asks for, with everything', async () => {
+    const { publish, run, sent } = await setUp((_event, at) =>
+      at < 60_000 ? { ...down, retryAfterMs: 60_000 } : delivered,
+    );
+    await publish('1/1');
+    await run(10_000);
+    await publish('2/1');
+    await run(100_000);
+
+    expect(sent.filter(({ at }) => at < 60_000)).toHaveLength(1);
+    expect(new Set(eventsOf(sent))).toEqual(new Set(['1/1', '2/1']));
+  });
+
+  it('asks a subscriber that is down with one event at a time, ever more slowly', async () => {
+    const { publish, run, sent, counts } = await setUp(() => down);
+    await publish(...Array.from({ length: 50 }, (_, advert) => `${advert + 1}/1`));
+
+    await run(hourMs);
+
+    // 50 at once, with 8 side by side at first; then backoff to half a minute on average at this `random`.
+    expect(sent.length).toBeGreaterThan(60);
+    expect(sent.length).toBeLessThan(200);
+    expect(counts()?.trouble).toMatchObject({ reason: 'it answered 500', gone: false });
+  });
+
+  it('sends a refused event again when its Retry-After has passed, not earlier', async () => {
+    const { publish, run, sent } = await setUp((event, at) =>
+      event === '1/1' && at < 600_000 ? { ...refused, retryAfterMs: 600_000 } : delivered,
+    );
+    await publish('1/1', '2/1');
+
+    await run(900_000);
+
+    const times = sent.filter(({ event }) => event === '1/1').map(({ at }) => Math.floor(at / 60_000));
+    expect(times).toEqual([0, 10]);
+    expect(eventsOf(sent)).toContain('2/1');
+  });
+
+  it('sends an event again after its result could not be stored, and skips none', async () => {
+    const { publish, run, sent, webhooks, counts } = await setUp((event, at) =>
+      event === '2/1' && at < 10_000 ? { ...refused, retryAfterMs: hourMs } : delivered,
+    );
+    const settled = Promise.withResolvers<void>();
+    vi.spyOn(webhooks, 'settle').mockReturnValueOnce(settled.promise);
+    await publish('1/1', '2/1');
+    await run(1_000);
+    settled.reject(new Error('locked'));
+
+    await run(0.9 * hourMs);
+    expect(eventsOf(sent)).toEqual(['1/1', '2/1', '1/1']);
+    await run(2 * hourMs);
+    expect(eventsOf(sent)).toEqual(['1/1', '2/1', '1/1', '2/1']);
+    expect(counts()).toMatchObject({ waiting: 0 });
   });
 });
