@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { connectPorts, createConnect } from '../functions/connect/connect.ts';
+import { createConnect } from '../functions/connect/connect.ts';
 import { createRefreshToken } from '../functions/refresh-token/refresh-token.ts';
 import { stackName } from '../shared/contract/names.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
@@ -33,11 +33,10 @@ export function createLocalPartner({ state, events, newId, ...options }: LocalPa
     requester: { refresh: (request, callOptions) => refreshToken.refresh(request, callOptions) },
   });
   const refreshToken = createRefreshToken({
+    ...state,
     ...{ events, observer, clock, newId },
     accounts: state.partnerAccounts,
-    vault: state.vault,
-    application: state.applicationSecret,
-    endpoint: partner.client,
+    client: partner.client,
     settings: { requiredScope: settings.requiredScope, bridge: stackName, lockMs: refreshLockMs },
   });
   return { ...partner, refreshToken };
@@ -57,7 +56,9 @@ export function createLocalConnect({ state, ...options }: LocalConnectOptions) {
   const { settings, observer } = options;
   const client = createPartnerClient({ ...options, budgetStore: state.budgetStore });
   const connect = createConnect({
-    ...connectPorts(state, client),
+    ...state,
+    accounts: state.partnerAccounts,
+    client,
     events: noSubscriberYet,
     observer,
     clock: systemClock,

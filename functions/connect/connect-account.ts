@@ -12,25 +12,14 @@ import { feeds } from '../../shared/contract/messages.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
 import type { Secret, TokenPair } from '../../shared/domain/secret.ts';
-import type { Grant, TokenVault } from '../../shared/ports/tokens.ts';
-import { type FeedStates, feedsOfAccount } from '../../shared/state/feed-states.ts';
+import type { Grant } from '../../shared/ports/tokens.ts';
+import { feedsOfAccount } from '../../shared/state/feed-states.ts';
 import { publishOwedEvents } from '../refresh-token/account-writes.ts';
-import {
-  type CallOptions,
-  exclusively,
-  type RefreshDeps,
-  releaseRefreshLock,
-} from '../refresh-token/refresh-lock.ts';
+import { type CallOptions, exclusively, releaseRefreshLock } from '../refresh-token/refresh-lock.ts';
 import { lackingScopes, pairOf, storePair, warnOfOddAnswer } from '../refresh-token/token-pairs.ts';
 import { createTokenRequests } from '../refresh-token/token-requests.ts';
-import { activateRow, beginRow, connectedElsewhere, type Lock } from './connected-row.ts';
-import { createUserVerification, type UserVerificationDeps } from './verify-user.ts';
-
-export interface ConnectAccountDeps extends Omit<RefreshDeps, 'settings' | 'vault'>, UserVerificationDeps {
-  readonly vault: Pick<TokenVault, 'write'>;
-  readonly feedStates: Pick<FeedStates, 'list' | 'register'>;
-  readonly settings: RefreshDeps['settings'] & UserVerificationDeps['settings'];
-}
+import { activateRow, beginRow, type ConnectDeps, connectedElsewhere, type Lock } from './connected-row.ts';
+import { createUserVerification } from './verify-user.ts';
 
 /** The options are described in shared/contract/invocations.ts. */
 export type ConnectRequest = {
@@ -38,31 +27,12 @@ export type ConnectRequest = {
   readonly since?: string;
   readonly sameUser?: boolean;
   readonly newUser?: boolean;
-} & HandedIn;
+} & ({ readonly refreshToken: Secret } | { readonly code: Secret; readonly redirectUri?: string });
 
-export function createConnectAccount(deps: ConnectAccountDeps) {
+export function createConnectAccount(deps: ConnectDeps) {
   const { accounts, feedStates, clock, newId, observer, settings } = deps;
   const { firstPage, verifyUser } = createUserVerification(deps);
   const requestTokens = createTokenRequests(deps);
-
-  /**
-   * @throws {BridgeFault} `grant-rejected`, `client-rejected`, `scope-refused`, `other-user`, `account-busy` …:
-   * nothing is stored
-   */
-  async function connect(request: ConnectRequest, options: CallOptions): Promise<ConnectedAccount> {
-    const { partnerAccount: name } = request;
-    const again = (holder: string) => exchange(request, { name, holder, isKnown: true }, options);
-    // Planted fault: connect-without-lock
-    const connected = await exclusively(deps, name, options, again);
-    if (connected) return connected;
-    // There is no row to lock yet; its first write takes the lock.
-    const holder = newId();
-    try {
-      return await exchange(request, { name, holder, isKnown: false }, options);
-    } finally {
-      await releaseRefreshLock(accounts, name, holder);
-    }
-  }
 
   async function exchange(
     request: ConnectRequest,
@@ -72,8 +42,16 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
     const { name } = lock;
     // Read before the given code or token is used up: an unreadable row would make `connect` fail afterwards.
     const feedRows = lock.isKnown ? await feedsOfAccount(feedStates, name) : [];
-    const received = await requestTokens(grantOf(request, settings.requiredScope), options);
-    const pair = pairOf(received, 'refreshToken' in request ? { refreshToken: request.refreshToken } : {});
+    const handedIn = 'refreshToken' in request ? { refreshToken: request.refreshToken } : undefined;
+    const grant: Grant =
+      'code' in request
+        ? {
+            ...{ type: 'authorization_code', scope: settings.requiredScope },
+            ...{ code: request.code, redirectUri: request.redirectUri },
+          }
+        : { type: 'refresh_token', refreshToken: request.refreshToken };
+    const received = await requestTokens(grant, options);
+    const pair = pairOf(received, handedIn ?? {});
     if (!pair) {
       const lacking = received.answer.access_token === undefined ? 'access_token' : 'refresh_token';
       throw new BridgeFault('contract-broken', `the token endpoint returned no usable ${lacking}`);
@@ -90,7 +68,7 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
       const registered = feedRows.map(({ generation }) => generation);
       return await store(request, { pair, recently, registered }, lock, options);
     } catch (error) {
-      throw 'refreshToken' in request ? sayingUsed(error, request.refreshToken, pair) : error;
+      throw handedIn ? sayingUsed(error, handedIn.refreshToken, pair) : error;
     }
   }
 
@@ -142,18 +120,24 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
     };
   }
 
-  return { connect };
-}
-
-/** A refresh token, or the one-time code from the authorization page. */
-export type HandedIn =
-  | { readonly refreshToken: Secret }
-  | { readonly code: Secret; readonly redirectUri?: string };
-
-function grantOf(handedIn: HandedIn, scope: string): Grant {
-  if ('refreshToken' in handedIn) return { type: 'refresh_token', refreshToken: handedIn.refreshToken };
-  const { code, redirectUri } = handedIn;
-  return { type: 'authorization_code', code, scope, redirectUri };
+  /**
+   * @throws {BridgeFault} `grant-rejected`, `client-rejected`, `scope-refused`, `other-user`, `account-busy` …:
+   * nothing is stored
+   */
+  return async function connect(request: ConnectRequest, options: CallOptions): Promise<ConnectedAccount> {
+    const { partnerAccount: name } = request;
+    const again = (holder: string) => exchange(request, { name, holder, isKnown: true }, options);
+    // Planted fault: connect-without-lock
+    const connected = await exclusively(deps, name, options, again);
+    if (connected) return connected;
+    // There is no row to lock yet; its first write takes the lock.
+    const holder = newId();
+    try {
+      return await exchange(request, { name, holder, isKnown: false }, options);
+    } finally {
+      await releaseRefreshLock(accounts, name, holder);
+    }
+  };
 }
 
 /** Adds a note about the given refresh token to the fault, because the service may have replaced it by now. */

@@ -6,88 +6,48 @@ import {
 } from '../../shared/contract/invocations.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
 import { Secret } from '../../shared/domain/secret.ts';
-import type { ConsentPage, TokenEndpoint } from '../../shared/ports/tokens.ts';
-import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
+import type { AuthorizeQuery } from '../../shared/ports/tokens.ts';
 import type { CallOptions } from '../refresh-token/refresh-lock.ts';
 import { normalScope } from '../refresh-token/token-pairs.ts';
-import { createTokenRequests, type TokenRequestDeps } from '../refresh-token/token-requests.ts';
-import { type ConnectAccountDeps, createConnectAccount } from './connect-account.ts';
-import { createDisconnect, type DisconnectDeps } from './disconnect-account.ts';
-
-export type ConnectDeps = ApplicationDeps & ConnectAccountDeps & DisconnectDeps;
-export type Connect = ReturnType<typeof createConnect>;
+import { createTokenRequests } from '../refresh-token/token-requests.ts';
+import { createConnectAccount } from './connect-account.ts';
+import type { ConnectDeps } from './connected-row.ts';
+import { createDisconnect } from './disconnect-account.ts';
 
 /** All operators' commands for credentials: those of the application and of partner accounts. */
 export const createConnect = (deps: ConnectDeps) => ({
-  ...createApplicationTasks(deps),
-  ...createConnectAccount(deps),
+  /**
+   * The address where a user authorizes the application: the first half of the authorization-code flow.
+   * @throws {ShapeError} when the application's credentials are not stored yet @see partner-api.md §5.3
+   */
+  async authorize({ state, redirectUri }: Pick<AuthorizeQuery, 'state' | 'redirectUri'>) {
+    const { clientId } = await deps.applicationSecret.read();
+    const scope = deps.settings.requiredScope;
+    return { url: deps.client.authorizeUrl({ clientId, scope, state, redirectUri }) };
+  },
+
+  /**
+   * Checks whether the service accepts the application's credentials, by requesting a token for the application
+   * itself, which is not stored.
+   * @returns `clockOffSeconds`: how far the service's clock is ahead of the bridge's, absent if the answer has no date
+   * @throws {BridgeFault} `client-rejected`, `scope-refused`, or a transient one @see partner-api.md §5.3
+   */
+  async check(options: CallOptions): Promise<AcceptedApplication> {
+    // A new instance, so that the credentials are read again: cached ones may have been replaced.
+    const requestTokens = createTokenRequests(deps);
+    const scope = deps.settings.requiredScope;
+    const received = await requestTokens({ type: 'client_credentials', scope }, options);
+    const { answer, claimedTime, receivedAt } = received;
+    const granted = { scope: normalScope(answer.scope) };
+    if (claimedTime === undefined) return granted;
+    return { ...granted, clockOffSeconds: Math.round((claimedTime - receivedAt) / 1000) };
+  },
+
+  connect: createConnectAccount(deps),
   ...createDisconnect(deps),
 });
 
-/**
- * The ports of {@link createConnect}, from the stores of any kind of bridge and its client of the partner service.
- */
-export const connectPorts = (
-  state: {
-    readonly partnerAccounts: PartnerAccounts;
-    readonly feedStates: ConnectDeps['feedStates'];
-    readonly vault: ConnectDeps['vault'];
-    readonly applicationSecret: ConnectDeps['application'];
-    readonly advertHistories: ConnectDeps['knownAdverts'];
-    readonly bookKeeper: ConnectDeps['bookKeeper'];
-  },
-  client: TokenEndpoint & ConsentPage & ConnectDeps['feedProbe'],
-) => ({
-  accounts: state.partnerAccounts,
-  feedStates: state.feedStates,
-  vault: state.vault,
-  application: state.applicationSecret,
-  knownAdverts: state.advertHistories,
-  bookKeeper: state.bookKeeper,
-  endpoint: client,
-  consentPage: client,
-  feedProbe: client,
-});
-
-export interface ApplicationDeps extends TokenRequestDeps {
-  readonly consentPage: ConsentPage;
-  readonly settings: { readonly requiredScope: string };
-}
-
-function createApplicationTasks(deps: ApplicationDeps) {
-  const { requiredScope: scope } = deps.settings;
-  return {
-    /**
-     * The address where a user authorizes the application: the first half of the authorization-code flow.
-     * @throws {ShapeError} when the application's credentials are not stored yet @see partner-api.md §5.3
-     */
-    async authorize(request: {
-      readonly state: string;
-      readonly redirectUri: string;
-    }): Promise<{ url: string }> {
-      const { clientId } = await deps.application.read();
-      const { state, redirectUri } = request;
-      return { url: deps.consentPage.authorizeUrl({ clientId, scope, state, redirectUri }) };
-    },
-
-    /**
-     * Checks whether the service accepts the application's credentials, by requesting a token for the application
-     * itself, which is not stored.
-     * @returns `clockOffSeconds`: how far the service's clock is ahead of the bridge's, absent if the answer has no
-     * date
-     * @throws {BridgeFault} `client-rejected`, `scope-refused`, or a transient one @see partner-api.md §5.3
-     */
-    async check(options: { readonly deadlineMs: number }): Promise<AcceptedApplication> {
-      // A new instance, so that the credentials are read again: cached ones may have been replaced.
-      const requestTokens = createTokenRequests(deps);
-      const received = await requestTokens({ type: 'client_credentials', scope }, options);
-      const { answer, claimedTime, receivedAt } = received;
-      const granted = { scope: normalScope(answer.scope) };
-      if (claimedTime === undefined) return granted;
-      return { ...granted, clockOffSeconds: Math.round((claimedTime - receivedAt) / 1000) };
-    },
-  };
-}
+export type Connect = ReturnType<typeof createConnect>;
 
 /**
  * Carries out the action that the event names. A refusal is returned as data without secrets; any other fault fails

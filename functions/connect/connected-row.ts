@@ -1,16 +1,31 @@
 /** The row of a partner account during `connect`: first a generation that waits for its token, then with the token. */
-import { type Clock, toInstant } from '../../shared/domain/clock.ts';
+import { toInstant } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
 import { withoutHolds } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { TokenPair } from '../../shared/domain/secret.ts';
-import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
+import type { FeedProbe } from '../../shared/ports/readers.ts';
+import type { ConsentPage, TokenEndpoint, TokenVault } from '../../shared/ports/tokens.ts';
+import type { AdvertHistories } from '../../shared/state/advert-histories.ts';
+import type { BookKeeper } from '../../shared/state/books.ts';
+import type { FeedStates } from '../../shared/state/feed-states.ts';
 import { restored, stopHold } from '../refresh-token/account-writes.ts';
+import type { RefreshDeps } from '../refresh-token/refresh-lock.ts';
 
-interface ConnectedRowDeps {
-  readonly accounts: PartnerAccounts;
-  readonly clock: Clock;
-  readonly settings: { readonly lockMs: number; readonly bridge: string };
+/** For all operators' commands about credentials. */
+export interface ConnectDeps extends Omit<RefreshDeps, 'vault'> {
+  readonly vault: Pick<TokenVault, 'write' | 'remove'>;
+  readonly feedStates: Pick<FeedStates, 'list' | 'register' | 'remove'>;
+  readonly advertHistories: Pick<AdvertHistories, 'read'>;
+  readonly bookKeeper: Pick<BookKeeper, 'read'>;
+  readonly client: TokenEndpoint & ConsentPage & FeedProbe;
+  /** Maximum lag of the clock of the process that next connects a forgotten name, ms. Default 5,000. */
+  readonly clockSkewMs?: number;
+  readonly settings: RefreshDeps['settings'] & {
+    readonly overlapSeconds: number;
+    /** Request rate of the whole bridge. Default: no request waits for its slot. */
+    readonly maxRequestsPerSecond?: number;
+  };
 }
 
 export interface Lock {
@@ -25,7 +40,7 @@ export interface Lock {
  * @throws {BridgeFault} `account-busy` when another `connect` has taken the name
  */
 export async function beginRow(
-  { accounts, clock, settings }: ConnectedRowDeps,
+  { accounts, clock, settings }: ConnectDeps,
   { name, holder, isKnown }: Lock,
   generation: number,
 ): Promise<void> {
@@ -52,7 +67,7 @@ export async function beginRow(
  * @throws {BridgeFault} when another process has changed the account in the meantime, because its state is newer
  */
 export async function activateRow(
-  { accounts, clock, settings: { bridge } }: ConnectedRowDeps,
+  { accounts, clock, settings: { bridge } }: ConnectDeps,
   { name, holder }: Lock,
   { pair, ...connected }: { readonly generation: number; readonly version: string; readonly pair: TokenPair },
 ): Promise<PartnerAccount> {

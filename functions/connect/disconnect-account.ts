@@ -1,20 +1,10 @@
-import type { Clock } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
 import { withHold, withoutHolds } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { rowMaxAgeMs } from '../../shared/partner-api/cached-rows.ts';
-import type { TokenVault } from '../../shared/ports/tokens.ts';
-import type { FeedStates } from '../../shared/state/feed-states.ts';
 import { stopHold } from '../refresh-token/account-writes.ts';
-import { exclusively, type LockDeps } from '../refresh-token/refresh-lock.ts';
-
-export interface DisconnectDeps extends LockDeps {
-  readonly vault: Pick<TokenVault, 'remove'>;
-  readonly feedStates: Pick<FeedStates, 'remove'>;
-  readonly clock: Clock;
-  /** Maximum lag of the clock of the process that next connects this name, ms. Default 5,000. */
-  readonly clockSkewMs?: number;
-}
+import { exclusively } from '../refresh-token/refresh-lock.ts';
+import type { ConnectDeps } from './connected-row.ts';
 
 /** How long to wait for a running refresh. */
 const waitMs = 15_000;
@@ -25,7 +15,7 @@ const waitMs = 15_000;
 const stillAtWorkMs = rowMaxAgeMs + 1_000;
 
 /** Removes a partner account's credentials and, on request, all its data. */
-export function createDisconnect(deps: DisconnectDeps) {
+export function createDisconnect(deps: ConnectDeps) {
   const { accounts, vault, feedStates, clock, clockSkewMs = 5_000 } = deps;
 
   /** Does nothing if the name is unknown by then: someone may be connecting it right now. */

@@ -14,7 +14,7 @@ import { createAdvertHistories } from '../../shared/state/advert-histories.ts';
 import { readBooks } from '../../shared/state/books.ts';
 import { createFeedStates } from '../../shared/state/feed-states.ts';
 import { createPartnerAccounts } from '../../shared/state/partner-accounts.ts';
-import { answerConnect, connectPorts, createConnect } from './connect.ts';
+import { answerConnect, createConnect } from './connect.ts';
 
 const config = functionConfig('connect');
 const secrets = secretsManagerClient();
@@ -24,16 +24,14 @@ const store = createStore({
   feedState: table,
   advertStatus: { client: table.client, name: config.advertStatusTable },
 });
-const state = {
-  partnerAccounts: createPartnerAccounts(store),
+const stage = createConnect({
+  accounts: createPartnerAccounts(store),
   feedStates: createFeedStates(store, { countsListed: true }),
   vault: createTokenVault(secrets, names, config.partnerSecretPolicy, config.partnerSecretKey),
   applicationSecret: createApplicationSecret(secrets, names),
   advertHistories: createAdvertHistories(store),
-  bookKeeper: { read: (name: string, generation: number) => readBooks(store, name, generation) },
-};
-const stage = createConnect({
-  ...connectPorts(state, partnerClient(config, table)),
+  bookKeeper: { read: (name, generation) => readBooks(store, name, generation) },
+  client: partnerClient(config, table),
   events: createEventPublisher({ client: eventBridgeClient(), busName: config.eventBusName }),
   observer,
   clock: systemClock,

@@ -2,32 +2,15 @@
 import { advertIdPattern } from '../../shared/contract/checks.ts';
 import type { ConnectedAccount } from '../../shared/contract/invocations.ts';
 import { advertsFeed, pageLimit } from '../../shared/contract/messages.ts';
-import { type Clock, knownSuccess, toInstant } from '../../shared/domain/clock.ts';
+import { knownSuccess, toInstant } from '../../shared/domain/clock.ts';
 import { asBridgeFault, BridgeFault } from '../../shared/domain/faults.ts';
 import { heldBy, heldFault } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { Secret } from '../../shared/domain/secret.ts';
-import type { FeedProbe } from '../../shared/ports/readers.ts';
-import type { AdvertHistories } from '../../shared/state/advert-histories.ts';
-import type { BookKeeper } from '../../shared/state/books.ts';
-import { type FeedState, type FeedStates, feedsOfAccount } from '../../shared/state/feed-states.ts';
-import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
+import { type FeedState, feedsOfAccount } from '../../shared/state/feed-states.ts';
+import type { ConnectDeps } from './connected-row.ts';
 
-export interface UserVerificationDeps {
-  readonly accounts: PartnerAccounts;
-  readonly feedStates: Pick<FeedStates, 'list'>;
-  readonly feedProbe: FeedProbe;
-  readonly knownAdverts: Pick<AdvertHistories, 'read'>;
-  readonly bookKeeper: Pick<BookKeeper, 'read'>;
-  readonly clock: Clock;
-  readonly settings: {
-    readonly overlapSeconds: number;
-    /** Request rate of the whole bridge. Default: no request waits for its slot. */
-    readonly maxRequestsPerSecond?: number;
-  };
-}
-
-export interface Look {
+interface Look {
   readonly partnerAccount: string;
   readonly token: Secret;
   readonly deadlineMs: number;
@@ -44,8 +27,8 @@ const slotsBefore = 2;
 /** Most users change an advert within a week, and the service is expected to keep its feed that long. */
 const lookBackMs = 7 * 86_400_000;
 
-export function createUserVerification(deps: UserVerificationDeps) {
-  const { accounts, feedStates, feedProbe, knownAdverts, bookKeeper, clock, settings } = deps;
+export function createUserVerification(deps: ConnectDeps) {
+  const { accounts, feedStates, client, advertHistories, bookKeeper, clock, settings } = deps;
   const { maxRequestsPerSecond = Number.POSITIVE_INFINITY } = settings;
   const slotsMs = (slotsBefore * 1000) / maxRequestsPerSecond;
 
@@ -55,7 +38,7 @@ export function createUserVerification(deps: UserVerificationDeps) {
     const hold = heldBy(await accounts.read(partnerAccount), 'operator', clock.now());
     if (hold) throw heldFault(hold, partnerAccount, clock.now());
     const query = { feed: advertsFeed, since, limit: pageLimit };
-    return (await feedProbe.feedPage(token, query, { partnerAccount, deadlineMs: lookUntilMs })).page;
+    return (await client.feedPage(token, query, { partnerAccount, deadlineMs: lookUntilMs })).page;
   }
 
   /** Whether the feed answers. Never throws, because the pair is already stored. */
@@ -91,7 +74,7 @@ export function createUserVerification(deps: UserVerificationDeps) {
     const key = { partnerAccount, generation, feed: advertsFeed.name };
     for (let start = 0; start < listed.length; start += lookUpAtOnce) {
       const some = listed.slice(start, start + lookUpAtOnce);
-      const rows = await Promise.all(some.map((advertId) => knownAdverts.read({ ...key, advertId })));
+      const rows = await Promise.all(some.map((advertId) => advertHistories.read({ ...key, advertId })));
       if (rows.some((row) => row !== undefined)) return undefined;
     }
     throw new BridgeFault(

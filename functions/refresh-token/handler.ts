@@ -20,8 +20,8 @@ const table = { client: dynamoDbClient(), name: config.feedStateTable };
 const stage = createRefreshToken({
   accounts: createPartnerAccounts(createStore({ feedState: table })),
   vault: createTokenVault(secrets, names),
-  application: createApplicationSecret(secrets, names),
-  endpoint: partnerClient(config, table),
+  applicationSecret: createApplicationSecret(secrets, names),
+  client: partnerClient(config, table),
   events: createEventPublisher({ client: eventBridgeClient(), busName: config.eventBusName }),
   observer,
   clock: systemClock,

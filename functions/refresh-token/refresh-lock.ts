@@ -66,8 +66,8 @@ export async function releaseRefreshLock(
 
 export interface RefreshDeps extends LockDeps {
   readonly vault: Pick<TokenVault, 'read' | 'write'>;
-  readonly application: ApplicationSecret;
-  readonly endpoint: TokenEndpoint;
+  readonly applicationSecret: ApplicationSecret;
+  readonly client: TokenEndpoint;
   readonly events: EventPublisher;
   readonly observer: Observer;
   readonly settings: LockDeps['settings'] & {

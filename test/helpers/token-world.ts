@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { connectPorts, createConnect } from '../../functions/connect/connect.ts';
+import { createConnect } from '../../functions/connect/connect.ts';
 import { createRefreshToken } from '../../functions/refresh-token/refresh-token.ts';
 import { type SandboxOptions, startSandbox } from '../../sandbox/server.ts';
 import type { Rejection } from '../../shared/contract/invocations.ts';
@@ -23,8 +23,9 @@ export async function createTokenStage(baseUrl: string, clock = createManualCloc
   const events = createInMemoryEvents();
   let ids = 0;
   const deps = {
-    ...connectPorts(state, client),
-    vault: state.vault,
+    ...state,
+    accounts: state.partnerAccounts,
+    client,
     events,
     observer,
     clock,

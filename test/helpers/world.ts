@@ -1,4 +1,4 @@
-import { connectPorts, createConnect } from '../../functions/connect/connect.ts';
+import { createConnect } from '../../functions/connect/connect.ts';
 import { createDrain } from '../../functions/drain/drain.ts';
 import { createFanOut } from '../../functions/fan-out/fan-out.ts';
 import { createRefreshToken } from '../../functions/refresh-token/refresh-token.ts';
@@ -69,8 +69,8 @@ export async function createWorld() {
   const tokenDeps = {
     accounts,
     vault: state.vault,
-    application: state.applicationSecret,
-    endpoint: service,
+    applicationSecret: state.applicationSecret,
+    client: service,
     events,
     observer,
     clock,
@@ -82,8 +82,8 @@ export async function createWorld() {
   const refreshToken = createRefreshToken(tokenDeps);
   let connects = 0;
   const connectDeps = {
+    ...state,
     ...tokenDeps,
-    ...connectPorts(state, service),
     newId: () => `connect-${++connects}`,
     settings: { ...tokenDeps.settings, overlapSeconds: 300 },
   };

@@ -28,7 +28,7 @@ export interface BridgePorts {
   readonly settler: Settler;
   readonly events: EventPublisher;
   readonly vault: TokenVault;
-  readonly application: ApplicationSecret;
+  readonly applicationSecret: ApplicationSecret;
   readonly budget: BudgetStore;
   readonly aside: Aside;
   /** As drain and fan-out use it. */
@@ -204,7 +204,7 @@ export function createBridgePorts(
         return process.call({ name: 'vault.write', allowed: writes, perform, says: () => account });
       },
     },
-    application: { read: call('application.read', reads, state.applicationSecret.read) },
+    applicationSecret: { read: call('application.read', reads, state.applicationSecret.read) },
     budget: {
       read: budget.read,
       change: (rule) =>

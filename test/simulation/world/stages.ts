@@ -129,12 +129,12 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     };
   }
 
-  function tokenDepsOf({ process, ports, clock, random, observer, partner }: Started) {
-    const { accounts, vault, application, events } = ports;
+  function tokenDepsOf({ process, ports, clock, observer, partner }: Started) {
+    const { accounts, vault, applicationSecret, events } = ports;
     const settings = { bridge: 'AdvertBridge', requiredScope: 'v2 read write', lockMs: limits.lockMs };
     const { newId } = process;
-    const { client: endpoint } = partner;
-    return { accounts, vault, application, events, endpoint, observer, clock, random, newId, settings };
+    const { client } = partner;
+    return { accounts, vault, applicationSecret, events, client, observer, clock, newId, settings };
   }
 
   /** A function has a time limit; its process also ends after its answer. */
@@ -366,15 +366,12 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       lockMs: limits.lockMs,
       overlapSeconds: plan.overlapSeconds,
     };
-    const { feedStates, histories: knownAdverts } = started.ports;
-    const verification = {
-      feedProbe: started.partner.client,
-      consentPage: started.partner.client,
-      knownAdverts,
-      bookKeeper: world.state.bookKeeper,
-    };
+    const { feedStates, histories: advertHistories } = started.ports;
+    const { bookKeeper } = world.state;
     const accounts = endedBeforeItsLock(started);
-    const deps = { ...tokenDepsOf(started), accounts, feedStates, ...verification, settings };
+    const { client } = started.partner;
+    const ports = { accounts, feedStates, advertHistories, bookKeeper, client };
+    const deps = { ...tokenDepsOf(started), ...ports, settings };
     const patienceMs = limits.refreshMs + 2 * limits.lockMs;
     const deadlineMs = started.clock.now() + patienceMs - 5_000;
     return within(started, patienceMs, () => work(useCases.createConnect(deps), started, deadlineMs));

@@ -51,8 +51,8 @@ it('a sweep over 25 partner accounts whose tokens ran out reads and writes each 
       newId: () => `id-${++ids}`,
     },
     observer: createRecordingObserver(),
-    application: createApplicationSecret(secrets, secretNames),
-    endpoint: createFakeService(clock),
+    applicationSecret: createApplicationSecret(secrets, secretNames),
+    client: createFakeService(clock),
     events: { publish: async () => undefined },
     settings: { bridge: 'AdvertBridge', requiredScope: 'v2 read write', ...refreshLimits },
   });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type ConnectDeps, createConnect } from '../../../../functions/connect/connect.ts';
+import { createConnect } from '../../../../functions/connect/connect.ts';
 import type { ConnectRequest } from '../../../../functions/connect/connect-account.ts';
+import type { ConnectDeps } from '../../../../functions/connect/connected-row.ts';
 import { BridgeFault } from '../../../../shared/domain/faults.ts';
 import { type PartnerAccount, stopOf } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
@@ -121,14 +122,15 @@ describe('connect', () => {
 describe('two first connects of one name at the same moment', () => {
   it.each([false, true])('give it to the first; the second exchanges its code late: %s', async (isLate) => {
     const world = await createWorld();
-    const { endpoint } = world.connectDeps;
+    const { client } = world.connectDeps;
     const first = world.connect.connect({ partnerAccount: 'shop', ...code('first') }, world.options());
     const stage = createConnect({
       ...world.connectDeps,
-      endpoint: {
+      client: {
+        ...client,
         async requestTokens(...args) {
           if (isLate) await first;
-          return endpoint.requestTokens(...args);
+          return client.requestTokens(...args);
         },
       },
     });
@@ -165,17 +167,18 @@ describe('connect on a known name that another process has overtaken', () => {
     ['by a refresh', { sameUser: true }, 'register', refreshed],
   ])('leaves what the other one wrote: %s', async (_by, whose, where, overtake) => {
     const world = await createWorld();
-    const { endpoint, feedStates, settings } = world.connectDeps;
+    const { client, feedStates, settings } = world.connectDeps;
     const late = async () => {
       world.clock.advance(settings.lockMs);
       await overtake(world);
     };
     const slow = createConnect({
       ...world.connectDeps,
-      endpoint: {
+      client: {
+        ...client,
         async requestTokens(...args) {
           if (where === 'requestTokens') await late();
-          return endpoint.requestTokens(...args);
+          return client.requestTokens(...args);
         },
       },
       feedStates: {

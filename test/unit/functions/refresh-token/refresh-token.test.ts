@@ -65,7 +65,7 @@ describe('a refresh', () => {
 
   it('counts the lifetime from before the request, and the use from its answer', async () => {
     const sentAt = world.clock.now();
-    const endpoint = {
+    const client = {
       requestTokens: async (...call: Parameters<typeof world.service.requestTokens>) => ({
         ...(await world.service.requestTokens(...call)),
         receivedAt: sentAt + 3_000,
@@ -73,7 +73,7 @@ describe('a refresh', () => {
     };
     answer({ expires_in: 60 });
 
-    await refresh({}, { ...world.tokenDeps, endpoint });
+    await refresh({}, { ...world.tokenDeps, client });
 
     expect((await world.account())?.token).toMatchObject({
       ...{ expiresAt: sentAt + 60_000, usedAt: sentAt + 3_000 },
@@ -225,7 +225,7 @@ describe('a pair that a crashed refresh has stored', () => {
 describe('a refresh whose process stood still until its lock had expired', () => {
   const frozen = (meanwhile: () => Promise<unknown>) => ({
     ...world.tokenDeps,
-    endpoint: {
+    client: {
       requestTokens: async (...call: Parameters<typeof world.service.requestTokens>) => {
         world.clock.advance(90_000);
         await meanwhile();

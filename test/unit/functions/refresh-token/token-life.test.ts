@@ -110,13 +110,13 @@ describe("the application's own secret", () => {
   it('is read once for many refreshes', async () => {
     const world = await createTokenWorld();
     let reads = 0;
-    const application = {
+    const applicationSecret = {
       read: () => {
         reads += 1;
         return world.state.applicationSecret.read();
       },
     };
-    const stage = createRefreshToken({ ...world.deps, application });
+    const stage = createRefreshToken({ ...world.deps, applicationSecret });
     for (let times = 0; times < 5; times += 1) {
       const rejectedVersion = (await world.account())?.token?.version ?? '';
       const request = { partnerAccount: 'main', rejectedVersion, because: 'expired' } as const;
