@@ -13,38 +13,31 @@ import { repeatsSecret } from '../domain/redaction.ts';
 import { Secret } from '../domain/secret.ts';
 import type { ObservedAdvert } from '../ports/readers.ts';
 import type { ReceivedTokens } from '../ports/tokens.ts';
-import { cleanText } from './error-answers.ts';
-import type { Answer } from './transport.ts';
+import { cleanText, type Sent } from './error-answers.ts';
+
+type Secrets = Sent['secrets'];
 
 /** The list of adverts, by ID. Assumed, because partner-api.md §4.2 shows neither its paging nor its shape. */
 const advertList = v.object({ data: v.array(v.unknown()) });
 export type AdvertList = v.InferOutput<typeof advertList>;
 
-/** Of the request. */
-interface AskedWith {
-  /** Its name in messages. */
-  readonly what: string;
-  /** Nothing that is shown or stored may repeat it. */
-  readonly token: Secret;
-}
-
 /** A page of the feed. @throws {BridgeFault} `transient`, `contract-broken` @see partner-api.md §2.1 */
-export function pageIn(answer: Answer, { what, token }: AskedWith, limit: number): FeedPage {
-  const page = shaped(feedPage, answer, what);
+export function pageIn(sent: Sent, limit: number): FeedPage {
+  const page = shaped(feedPage, sent);
   const { length } = page.data;
   if (length > limit)
-    throw broken(what, answer, `data: expected at most the ${limit} entries asked for, not ${length}`);
-  if (repeatsSecret(page.nextCursor, [token])) throw broken(what, answer, `nextCursor: ${noCredential}`);
-  return { ...page, data: page.data.map((entry) => shownEntry(entry, token)) };
+    throw broken(sent, `data: expected at most the ${limit} entries asked for, not ${length}`);
+  if (repeatsSecret(page.nextCursor, sent.secrets)) throw broken(sent, `nextCursor: ${noCredential}`);
+  return { ...page, data: page.data.map((entry) => shownEntry(entry, sent.secrets)) };
 }
 
 const noCredential = 'expected no credential of the request';
 
 /** An ID stays as it is. Anything else is shown to people, so a credential in it is removed. */
-function shownEntry(entry: unknown, token: Secret): unknown {
+function shownEntry(entry: unknown, secrets: Secrets): unknown {
   if (typeof entry === 'number' || (typeof entry === 'string' && /^\d*$/.test(entry))) return entry;
   const text = typeof entry === 'string' ? entry : jsonOf(entry);
-  return text !== undefined && repeatsSecret(text, [token]) ? cleanText(text, [token]) : entry;
+  return text !== undefined && repeatsSecret(text, secrets) ? cleanText(text, secrets) : entry;
 }
 
 /** Undefined if the value is nested too deeply to be written. */
@@ -60,52 +53,44 @@ function jsonOf(value: unknown): string | undefined {
  * The status of an advert (or other object), and the object as it was sent. The status of another advert is refused.
  * @throws {BridgeFault} `transient`, `contract-broken` @see partner-api.md §2.2
  */
-export function advertIn(
-  answer: Answer,
-  { what, token }: AskedWith,
-  id: string,
-): Pick<ObservedAdvert, 'status' | 'advert'> {
-  const body = parsed(answer, what);
-  const { data } = shaped(advert, answer, what, body);
-  if (repeatsSecret(data.status, [token])) throw broken(what, answer, `data.status: ${noCredential}`);
-  if (idIn(data) !== id) throw broken(what, answer, 'data.id: expected the ID asked for');
+export function advertIn(sent: Sent, id: string): Pick<ObservedAdvert, 'status' | 'advert'> {
+  const body = parsed(sent);
+  const { data } = shaped(advert, sent, body);
+  if (repeatsSecret(data.status, sent.secrets)) throw broken(sent, `data.status: ${noCredential}`);
+  if (idIn(data) !== id) throw broken(sent, 'data.id: expected the ID asked for');
   return {
     status: data.status,
-    advert: () => withoutCredentials((body as { data: unknown }).data, token),
+    advert: () => withoutCredentials((body as { data: unknown }).data, sent.secrets),
   };
 }
 
-/** Puts a {@link Secret} in the place of each text, and of each object with a name, that repeats the token. */
-function withoutCredentials(value: unknown, token: Secret): unknown {
-  const repeats = (text: string) => repeatsSecret(text, [token]);
+/** Puts a {@link Secret} in the place of each text, and of each object with a name, that repeats a secret. */
+function withoutCredentials(value: unknown, secrets: Secrets): unknown {
+  const repeats = (text: string) => repeatsSecret(text, secrets);
   if (typeof value === 'string') return repeats(value) ? new Secret(value) : value;
   if (typeof value !== 'object' || value === null) return value;
   const text = jsonOf(value);
   // Nested so deeply that no field of it can be copied.
   if (text === undefined) return new Secret('');
   if (!repeats(text)) return value;
-  if (Array.isArray(value)) return value.map((inner) => withoutCredentials(inner, token));
+  if (Array.isArray(value)) return value.map((inner) => withoutCredentials(inner, secrets));
   const entries = Object.entries(value);
   if (entries.some(([name]) => repeats(name))) return new Secret(text);
-  return Object.fromEntries(entries.map(([name, inner]) => [name, withoutCredentials(inner, token)]));
+  return Object.fromEntries(entries.map(([name, inner]) => [name, withoutCredentials(inner, secrets)]));
 }
 
 /**
  * An access token, a refresh token or both. A scope that repeats a secret is discarded, because scopes are shown.
  * @throws {BridgeFault} `transient`, `contract-broken` @see partner-api.md §2.3
  */
-export function tokensIn(
-  answer: Answer,
-  what: string,
-  secrets: readonly Secret[],
-): Pick<ReceivedTokens, 'answer' | 'unusable'> {
-  const raw = parsed(answer, what) as Readonly<Record<string, unknown>>;
-  const tokens = shaped(tokenAnswer, answer, what, raw);
+export function tokensIn(sent: Sent): Pick<ReceivedTokens, 'answer' | 'unusable'> {
+  const raw = parsed(sent) as Readonly<Record<string, unknown>>;
+  const tokens = shaped(tokenAnswer, sent, raw);
   const { access_token: access, refresh_token: refresh, scope } = tokens;
   if (access === undefined && refresh === undefined)
-    throw broken(what, answer, 'access_token: expected 1 to 8192 visible ASCII characters');
+    throw broken(sent, 'access_token: expected 1 to 8192 visible ASCII characters');
   const given = [access, refresh].filter((token) => token !== undefined).map((token) => new Secret(token));
-  const isShown = scope === undefined || !repeatsSecret(scope, [...secrets, ...given]);
+  const isShown = scope === undefined || !repeatsSecret(scope, [...sent.secrets, ...given]);
   const read = isShown ? tokens : { ...tokens, scope: undefined };
   const fields = Object.keys(tokenAnswer.entries) as (keyof TokenAnswer)[];
   const isThere = (field: keyof TokenAnswer) => ![undefined, null, ''].includes(raw[field] as undefined);
@@ -113,9 +98,9 @@ export function tokensIn(
 }
 
 /** Parses the list of adverts, in its assumed shape. @see partner-api.md §4.2 */
-export function listIn(answer: Answer, { what, token }: AskedWith): AdvertList {
-  const { data } = shaped(advertList, answer, what);
-  return { data: data.map((entry) => shownEntry(idIn(entry) ?? entry, token)) };
+export function listIn(sent: Sent): AdvertList {
+  const { data } = shaped(advertList, sent);
+  return { data: data.map((entry) => shownEntry(idIn(entry) ?? entry, sent.secrets)) };
 }
 
 /** The ID of an entry, which may be an advert or an ID; undefined for any other value, which counts as malformed. */
@@ -127,15 +112,14 @@ function idIn(entry: unknown): string | undefined {
 /** @param value the parsed body */
 function shaped<S extends v.GenericSchema<unknown, unknown>>(
   schema: S,
-  answer: Answer,
-  what: string,
-  value = parsed(answer, what),
+  sent: Sent,
+  value = parsed(sent),
 ): v.InferOutput<S> {
   try {
-    return checked(schema, value, what);
+    return checked(schema, value, sent.what);
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error;
-    throw new BridgeFault('contract-broken', error.message, { status: answer.status, cause: error });
+    throw new BridgeFault('contract-broken', error.message, { status: sent.answer.status, cause: error });
   }
 }
 
@@ -145,20 +129,20 @@ const exactId = (key: string, value: unknown, context?: { readonly source?: stri
     ? (context?.source ?? value)
     : value;
 
-function parsed(answer: Answer, what: string): unknown {
-  const { body, status } = answer;
-  if (body === undefined) throw broken(what, answer, 'the answer is larger than the limit');
+function parsed(sent: Sent): unknown {
+  const { body, status } = sent.answer;
+  if (body === undefined) throw broken(sent, 'the answer is larger than the limit');
   // Some services send a byte order mark, which is not valid JSON.
   const text = body.replace(/^\ufeff/, '');
   try {
     return JSON.parse(text, /"id"\s*:\s*\d{16}/.test(text) ? exactId : undefined);
   } catch {
     // The parser's error quotes the text, which may contain a token, so it is not passed on as the cause.
-    throw new BridgeFault('transient', `${what} answered ${status} with something that is not JSON`, {
+    throw new BridgeFault('transient', `${sent.what} answered ${status} with something that is not JSON`, {
       status,
     });
   }
 }
 
-const broken = (what: string, { status }: Answer, flaw: string) =>
+const broken = ({ what, answer: { status } }: Sent, flaw: string) =>
   new BridgeFault('contract-broken', `${what}: ${flaw}`, { status });

@@ -8,16 +8,11 @@ import { backoffMs } from '../domain/concurrency.ts';
 import { BridgeFault } from '../domain/faults.ts';
 import { Secret } from '../domain/secret.ts';
 import type { Answers } from '../state/activity.ts';
-import { type Asked, faultOfAnswer } from './error-answers.ts';
+import { faultOfAnswer, type Sent } from './error-answers.ts';
+import type { Endpoint } from './fault-table.ts';
 import type { HoldKeeper } from './hold-keeper.ts';
 import type { RateLimiter } from './rate-limiter.ts';
-import {
-  type Answer,
-  createConnections,
-  NoAnswerError,
-  type Transport,
-  type WireRequest,
-} from './transport.ts';
+import { createConnections, NoAnswerError, type Transport, type WireRequest } from './transport.ts';
 
 /** What requests wait for; one per process. */
 export interface Gates {
@@ -38,7 +33,10 @@ export interface CallerDeps extends Gates {
   readonly answers?: Pick<Answers, 'note'>;
 }
 
-export interface CallRequest extends Omit<Asked, 'secrets'> {
+export interface CallRequest {
+  /** Method and path without the query, such as `GET /api/partner/adverts/123`, for messages. */
+  readonly what: string;
+  readonly endpoint: Endpoint;
   readonly wire: (token: Secret) => WireRequest;
   /** Absent for a token request, which has its secrets in the body. */
   readonly token?: (resource: string) => Secret | Promise<Secret>;
@@ -46,27 +44,10 @@ export interface CallRequest extends Omit<Asked, 'secrets'> {
   readonly secrets?: readonly Secret[];
   /** Owner of the token. */
   readonly account?: string;
-  /** Name of the requested resource. */
   readonly resource: string;
   readonly deadlineMs: number;
   /** Whether a fault may be caused only by the cursor or the token: then the next request for the resource decides. */
   readonly isUndecided?: (fault: BridgeFault) => boolean;
-}
-
-/** A request that was answered. */
-export interface Sent {
-  /** When the attempt was sent and when its answer was complete, by the bridge's clock. */
-  readonly sentAt: number;
-  readonly receivedAt: number;
-  readonly token: Secret;
-  readonly answer: Answer;
-}
-
-/** There was no answer. */
-interface Silence {
-  readonly sentAt: number;
-  readonly answer?: undefined;
-  readonly fault: BridgeFault;
 }
 
 /** For requests that need no token. */
@@ -102,7 +83,8 @@ export function createCaller(deps: CallerDeps) {
   }
 
   /** If the service had closed an idle socket, a GET takes another slot; this does not count as an attempt. */
-  async function exchange(request: CallRequest): Promise<Sent | Silence> {
+  async function exchange(request: CallRequest) {
+    const { what, secrets = [] } = request;
     for (let isSecond = false; ; isSecond = true) {
       const token = await turnOf(request);
       const sentAt = clock.now();
@@ -110,13 +92,13 @@ export function createCaller(deps: CallerDeps) {
       if (leftMs <= 0) throw outOfTime(request);
       try {
         const answer = await transport.send(request.wire(token), Math.min(leftMs, attemptTimeoutMs));
-        return { answer, token, sentAt, receivedAt: clock.now() };
+        return { what, secrets: [token, ...secrets], sentAt, receivedAt: clock.now(), answer };
       } catch (error) {
         if (!(error instanceof NoAnswerError)) throw error;
         if (error.wasStale && !isSecond) continue;
         const code = (error.cause as NodeJS.ErrnoException | undefined)?.code;
-        const message = `${request.what}: ${error.message}${code ? ` (${code})` : ''}`;
-        return { fault: new BridgeFault('transient', message, { cause: error }), sentAt };
+        const message = `${what}: ${error.message}${code ? ` (${code})` : ''}`;
+        return { sentAt, fault: new BridgeFault('transient', message, { cause: error }) };
       }
     }
   }
@@ -129,30 +111,22 @@ export function createCaller(deps: CallerDeps) {
     const ready = admitted(request);
     if (ready instanceof Promise) await ready;
     const isPooled = request.token !== undefined;
-    if (isPooled && !connections.take() && !(await connections.wait(leftMs))) throw outOfTime(request);
-    let exchanged: Sent | Silence;
-    try {
-      exchanged = await exchange(request);
-    } finally {
-      if (isPooled) connections.release();
-    }
-    const { account, resource, isUndecided } = request;
-    const { sentAt, answer } = exchanged;
-    const outcome = 'fault' in exchanged ? exchanged.fault : judge(exchanged, request, read);
+    if (isPooled && !(await connections.take(leftMs))) throw outOfTime(request);
+    const sent = await exchange(request).finally(() => isPooled && connections.release());
+    const { account, resource, endpoint, isUndecided } = request;
+    const { sentAt, answer } = sent;
+    const outcome = answer ? judged(sent, endpoint, read) : sent.fault;
     const fault = outcome instanceof BridgeFault ? outcome : undefined;
     answers?.note({ status: answer?.status, fault, ms: clock.now() - sentAt, resource, account });
     const isOpen = fault !== undefined && isUndecided?.(fault) === true;
-    const noted = holds.answered({ account, resource, fault, sentAt }, isOpen);
     // This is done before the caller gets the answer, because the Lambda function may be frozen right after that.
-    if (noted) await noted;
+    await holds.answered({ account, resource, fault, sentAt }, isOpen);
     return outcome;
   }
 
-  function judge<T>(sent: Sent, request: CallRequest, read: (sent: Sent) => T): T | BridgeFault {
-    const { answer, token, receivedAt } = sent;
-    const secrets = [token, ...(request.secrets ?? [])];
-    if (answer.status < 200 || answer.status > 299)
-      return faultOfAnswer(answer, { ...request, secrets }, receivedAt, maxPauseMs);
+  function judged<T>(sent: Sent, endpoint: Endpoint, read: (sent: Sent) => T): T | BridgeFault {
+    const { status } = sent.answer;
+    if (status < 200 || status > 299) return faultOfAnswer(sent, endpoint, maxPauseMs);
     try {
       return read(sent);
     } catch (error) {
@@ -186,5 +160,5 @@ const backoff = { baseMs: 250, capMs: 5_000 };
  * A GET changes nothing. A token request whose answer is lost may have used up a one-time code, or rotated the refresh
  * token, so it is repeated only if no part of it was sent (partner-api.md §5.3 rule 3 is not clear).
  */
-const isRepeatable = ({ policy, cause }: BridgeFault, endpoint: Asked['endpoint']): boolean =>
+const isRepeatable = ({ policy, cause }: BridgeFault, endpoint: Endpoint): boolean =>
   endpoint === 'api' ? policy.retryable : cause instanceof NoAnswerError && cause.code === 'not-connected';

@@ -13,8 +13,8 @@ import type { Answers } from '../state/activity.ts';
 import type { BudgetStore } from '../state/budget.ts';
 import { type AdvertList, advertIn, listIn, pageIn, tokensIn } from './answers.ts';
 import { type CachedAccounts, CachedBudget } from './cached-rows.ts';
-import { createCaller, type Gates, type Sent } from './call.ts';
-import { mayBeCursorRejection } from './error-answers.ts';
+import { createCaller, type Gates } from './call.ts';
+import { mayBeCursorRejection, type Sent } from './error-answers.ts';
 import { HoldKeeper } from './hold-keeper.ts';
 import { RateLimiter } from './rate-limiter.ts';
 import {
@@ -147,7 +147,7 @@ export function createPartnerClient(
       const isUndecided = (fault: BridgeFault) =>
         request.isUndecided?.(fault) === true || (cursor !== undefined && mayBeCursorRejection(fault));
       return call({ ...request, isUndecided }, (sent) => ({
-        page: pageIn(sent.answer, { ...request, token: sent.token }, limit),
+        page: pageIn(sent, limit),
         receivedAt: sent.receivedAt,
         serviceTime: timeOf(sent),
       }));
@@ -155,17 +155,13 @@ export function createPartnerClient(
 
     async advert(token, feed, id, callOptions) {
       const request = get(token, objectPath(feed, id), '', callOptions);
-      return call(request, ({ answer, token: used, receivedAt }) => ({
-        ...advertIn(answer, { ...request, token: used }, id),
-        receivedAt,
-      }));
+      return call(request, (sent) => ({ ...advertIn(sent, id), receivedAt: sent.receivedAt }));
     },
 
     async adverts(token, query, callOptions) {
       const { position, limit, positionParameter = 'page', limitParameter = 'limit' } = query;
       const paging = queryOf({ [positionParameter]: String(position), [limitParameter]: String(limit) });
-      const request = get(token, paths.adverts, paging, callOptions);
-      return call(request, ({ answer, token: used }) => listIn(answer, { ...request, token: used }));
+      return call(get(token, paths.adverts, paging, callOptions), listIn);
     },
 
     /** @see partner-api.md §4.6, §5.3 */
@@ -176,10 +172,11 @@ export function createPartnerClient(
       const length = String(Buffer.byteLength(body));
       const ofBody = ['Content-Type', 'application/json', 'Content-Length', length];
       const wire = () => ({ method: 'POST', path, headers: [...headers, ...ofBody], body }) as const;
-      const secrets = [application.clientSecret, secretOf(grant)].filter((secret) => secret !== undefined);
-      const request = { wire, resource: paths.token, what, endpoint: 'token', deadlineMs } as const;
-      return call({ ...request, secrets: [...secrets, application.clientId] }, (sent) => ({
-        ...tokensIn(sent.answer, what, secrets),
+      const { clientId, clientSecret } = application;
+      const secrets = [clientId, clientSecret, secretOf(grant)].filter((secret) => secret !== undefined);
+      const request = { wire, resource: paths.token, what, endpoint: 'token', deadlineMs, secrets } as const;
+      return call(request, (sent) => ({
+        ...tokensIn(sent),
         sentAt: sent.sentAt,
         receivedAt: sent.receivedAt,
         serviceTime: timeOf(sent),

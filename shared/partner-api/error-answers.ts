@@ -7,29 +7,33 @@ import { type BodyShape, type Endpoint, kindOf, knownCodes } from './fault-table
 import { retryAfterMs } from './service-clock.ts';
 import type { Answer } from './transport.ts';
 
-/** The parts of the request that a fault's message may contain. */
-export interface Asked {
-  /** Method and path without the query, such as `GET /api/partner/adverts/123`. */
+/** A request that was answered. */
+export interface Sent {
+  /** Method and path, for messages. */
   readonly what: string;
-  readonly endpoint: Endpoint;
-  /** Secrets that the answer may echo, and that no message may contain. */
+  /** The secrets of the request, which the answer may echo: nothing that is shown or stored may contain them. */
   readonly secrets: readonly Secret[];
+  readonly answer: Answer;
+  /** When the attempt was sent and when its answer was complete, by the bridge's clock. */
+  readonly sentAt: number;
+  readonly receivedAt: number;
 }
 
 /** The fault of an answer with a status other than 2xx. @see partner-api.md §7 */
 export function faultOfAnswer(
-  { status, head: { headers }, body }: Answer,
-  { what, endpoint, secrets }: Asked,
-  nowMs: number,
+  { what, secrets, answer, receivedAt }: Sent,
+  endpoint: Endpoint,
   maxWaitMs = Number.POSITIVE_INFINITY,
 ): BridgeFault {
+  const { status, body } = answer;
+  const { headers } = answer.head;
   const { shape, code = challenge(headers['www-authenticate']), text = '' } = readErrorBody(body);
   const kind = kindOf(endpoint, status, shape, code);
   // A code may echo a secret too, so a code that cleaning would change is left out.
   const serviceCode = code !== undefined && cleanText(code, secrets) === code ? code : undefined;
   const said = text && `: ${cleanText(text, secrets)}`;
   const asksToWait = kind === 'rate-limited' || status === 503;
-  const waitMs = asksToWait ? (retryAfterMs(headers['retry-after'], headers.date, nowMs) ?? 0) : 0;
+  const waitMs = asksToWait ? (retryAfterMs(headers['retry-after'], headers.date, receivedAt) ?? 0) : 0;
   return new BridgeFault(kind, `${what} answered ${status}${serviceCode ? ` ${serviceCode}` : ''}${said}`, {
     ...{ status, serviceCode },
     retryAfterMs: Math.min(waitMs, maxWaitMs) || undefined,

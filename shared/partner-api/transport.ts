@@ -143,34 +143,25 @@ function noAnswer(error: NodeJS.ErrnoException, hadHead: boolean, reused: boolea
  */
 export function createConnections(count: number) {
   let free = count;
-  const waiting = new Set<() => void>();
+  const waiting = new Set<(isGiven: boolean) => void>();
 
   return {
-    /** Takes a free connection, if there is one. */
-    take(): boolean {
-      if (free === 0) return false;
-      free -= 1;
-      return true;
-    },
-    /** Waits for a connection, in real time like the sockets. @returns false if none became free within `maxMs` */
-    wait(maxMs: number): Promise<boolean> {
-      return new Promise((resolve) => {
-        const give = () => {
-          clearTimeout(timer);
-          resolve(true);
-        };
-        const timer = setTimeout(() => {
-          waiting.delete(give);
-          resolve(false);
-        }, maxMs);
-        waiting.add(give);
-      });
+    /** Waits in real time, like the sockets. @returns false if none became free within `maxMs` */
+    async take(maxMs: number): Promise<boolean> {
+      if (free > 0) {
+        free -= 1;
+        return true;
+      }
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      waiting.add(resolve);
+      const timer = setTimeout(() => resolve(!waiting.delete(resolve)), maxMs);
+      return promise.finally(() => clearTimeout(timer));
     },
     release(): void {
       const [next] = waiting;
       if (next) waiting.delete(next);
       else free += 1;
-      next?.();
+      next?.(true);
     },
   };
 }

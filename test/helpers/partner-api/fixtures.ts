@@ -5,6 +5,7 @@ import { Secret } from '../../../shared/domain/secret.ts';
 import { CachedBudget } from '../../../shared/partner-api/cached-rows.ts';
 import type { Gates } from '../../../shared/partner-api/call.ts';
 import { createPartnerClient, type PartnerClientOptions } from '../../../shared/partner-api/client.ts';
+import type { Sent } from '../../../shared/partner-api/error-answers.ts';
 import { HoldKeeper, type HoldKeeperOptions } from '../../../shared/partner-api/hold-keeper.ts';
 import { createBudgetStore } from '../../../shared/state/budget.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
@@ -54,6 +55,19 @@ export function clientOf(
   const gates = { rateLimiter: createOpenRateLimiter(), holds: holdsOf(given) };
   return createPartnerClient({ baseUrl, budgetStore, settings, ...options }, { ...gates, ...given });
 }
+
+/** An answer whose body is a text, or the value that the text encodes. */
+export const sentOf = (
+  body: unknown,
+  { status = 200, headers = {}, ...request }: Partial<Sent & Sent['answer'] & Sent['answer']['head']> = {},
+): Sent => ({
+  ...{ what: 'GET /x', secrets: [token], sentAt: 0, receivedAt: 0, ...request },
+  answer: {
+    status,
+    body: typeof body === 'string' || body === undefined ? body : JSON.stringify(body),
+    head: { headers },
+  },
+});
 
 /** What keeps holds, in a state of its own. */
 export function holdsOf({ clock = sleepless, ...options }: Partial<HoldKeeperOptions> = {}) {

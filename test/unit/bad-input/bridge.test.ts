@@ -18,6 +18,7 @@ import {
 } from '../../../shared/state/advert-histories.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
 import { holdOf } from '../../helpers/holds.ts';
+import { sentOf } from '../../helpers/partner-api/fixtures.ts';
 import { changedAdvert, feedState, partnerAccount, tokenPair } from '../../helpers/records.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
 import { createWorld } from '../../helpers/world.ts';
@@ -31,8 +32,7 @@ async function drained(body: string) {
     async readPage() {
       reads += 1;
       const receivedAt = world.clock.now();
-      const request = { what: 'GET /feed', token: new Secret('of-the-request') };
-      const page = pageIn({ status: 200, body, head: { headers: {} } }, request, 1_000);
+      const page = pageIn(sentOf(body), 1_000);
       return { page, receivedAt, serviceTime: receivedAt };
     },
   };

@@ -17,12 +17,12 @@ import { createAdvertHistories } from '../../../shared/state/advert-histories.ts
 import { createFeedStates } from '../../../shared/state/feed-states.ts';
 import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
+import { sentOf } from '../../helpers/partner-api/fixtures.ts';
 import { changedAdvert, feedState, partnerAccount, tokenPair } from '../../helpers/records.ts';
 import { errorOf, expectNoTrace, marker, nearlyRightJson, oddValue, recordOf } from './nearly-right.ts';
 
 const token = new Secret(`token-${marker}`);
-const answer = (body: string, status = 200) => ({ status, body, head: { headers: {} } });
-const advertOf = (body: string, id: string) => advertIn(answer(body), { what: 'GET /advert', token }, id);
+const advertOf = (body: string, id: string) => advertIn(sentOf(body, { secrets: [token] }), id);
 
 const tokens = {
   ...{ access_token: `access-${marker}`, refresh_token: `refresh-${marker}-2` },
@@ -31,7 +31,7 @@ const tokens = {
 const pairIn = (body: string) =>
   pairOf(
     {
-      ...tokensIn(answer(body), 'POST /token', []),
+      ...tokensIn(sentOf(body)),
       ...{ sentAt: 1_795_176_000_000, receivedAt: 1_795_176_000_100, serviceTime: 1_795_176_000_000 },
     },
     tokenPair(),
@@ -111,7 +111,7 @@ describe('what is nearly right is read, or refused without a word of it', () => 
       'a page of the feed',
       [{ data: ['1', '22', '333'], hasMore: false, nextCursor: 'next' }],
       (text) =>
-        expect(pageIn(answer(text), { what: 'GET /feed', token }, 1_000)).toMatchObject({
+        expect(pageIn(sentOf(text, { secrets: [token] }), 1_000)).toMatchObject({
           ...{ data: expect.any(Array), nextCursor: expect.any(String) },
         }),
       faulty,
@@ -196,8 +196,7 @@ describe('what is nearly right is read, or refused without a word of it', () => 
         fc.integer({ min: 300, max: 599 }),
         fc.constantFrom('api' as const, 'token' as const),
         async (text, status, endpoint) => {
-          const request = { what: 'GET /x', endpoint, secrets: [token] };
-          const fault = faultOfAnswer(answer(text, status), request, 0);
+          const fault = faultOfAnswer(sentOf(text, { status, secrets: [token] }), endpoint);
 
           expect(faultKinds).toContain(fault.code);
           expect(fault.message).not.toContain(token.reveal());

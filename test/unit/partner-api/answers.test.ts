@@ -3,16 +3,10 @@ import { copyFields } from '../../../shared/domain/advert-event.ts';
 import { BridgeFault } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { advertIn, listIn, pageIn, tokensIn } from '../../../shared/partner-api/answers.ts';
-import type { Answer } from '../../../shared/partner-api/transport.ts';
+import { sentOf } from '../../helpers/partner-api/fixtures.ts';
 
-const what = 'GET /x';
 const secret = 'hush-hush-0123456789';
-const asked = { what, token: new Secret(secret) };
-const answer = (body: unknown, status = 200): Answer => ({
-  status,
-  body: typeof body === 'string' || body === undefined ? body : JSON.stringify(body),
-  head: { headers: {} },
-});
+const answer = (body: unknown) => sentOf(body, { secrets: [new Secret(secret)] });
 function faultOf(read: () => unknown): BridgeFault {
   try {
     read();
@@ -27,13 +21,13 @@ const longId = '90071992547409931';
 
 describe('an answer', () => {
   it('may begin with a byte order mark', () => {
-    expect(pageIn(answer(`\ufeff${JSON.stringify(page)}`), asked, 10)).toEqual(page);
+    expect(pageIn(answer(`\ufeff${JSON.stringify(page)}`), 10)).toEqual(page);
   });
 
   it.each(['', '{"access_token":"precious"', '\ufeff\ufeff{}'])(
     'that is not JSON is transient, and its text is not shown: %j',
     (body) => {
-      const fault = faultOf(() => tokensIn(answer(body, 201), what, []));
+      const fault = faultOf(() => tokensIn(sentOf(body, { status: 201 })));
 
       expect(fault).toMatchObject({ code: 'transient', status: 201, cause: undefined });
       expect(fault.message).toBe('GET /x answered 201 with something that is not JSON');
@@ -41,13 +35,13 @@ describe('an answer', () => {
   );
 
   it.each<[string, () => unknown, RegExp]>([
-    ['larger than the limit', () => listIn(answer(undefined), asked), /larger than the limit/],
-    ['a page of another shape', () => pageIn(answer({ ...page, hasMore: 'hush' }), asked, 10), /hasMore/],
-    ['a page longer than its limit', () => pageIn(answer({ ...page, data: [1, 2] }), asked, 1), /1 entries/],
+    ['larger than the limit', () => listIn(answer(undefined)), /larger than the limit/],
+    ['a page of another shape', () => pageIn(answer({ ...page, hasMore: 'hush' }), 10), /hasMore/],
+    ['a page longer than its limit', () => pageIn(answer({ ...page, data: [1, 2] }), 1), /1 entries/],
     ...[undefined, '', 'x\ud800', 'c'.repeat(4097), '\u017c'.repeat(2049)].map(
       (nextCursor): [string, () => unknown, RegExp] => [
         `a page with the cursor ${nextCursor?.slice(0, 9)}`,
-        () => pageIn(answer({ ...page, nextCursor }), asked, 10),
+        () => pageIn(answer({ ...page, nextCursor }), 10),
         /nextCursor/,
       ],
     ),
@@ -60,11 +54,11 @@ describe('an answer', () => {
       { id: 7, status: 'x'.repeat(257) },
     ].map((data): [string, () => unknown, RegExp] => [
       `the advert ${JSON.stringify(data).slice(0, 30)} for 7`,
-      () => advertIn(answer({ data }), asked, '7'),
+      () => advertIn(answer({ data }), '7'),
       /data\.(id|status)/,
     ]),
-    ['an advert without data', () => advertIn(answer({ id: 7, status: 'new' }), asked, '7'), /data/],
-    ['no token at all', () => tokensIn(answer({ scope: 'v2' }), what, []), /access_token/],
+    ['an advert without data', () => advertIn(answer({ id: 7, status: 'new' }), '7'), /data/],
+    ['no token at all', () => tokensIn(answer({ scope: 'v2' })), /access_token/],
   ])('with %s is contract-broken, and names the place alone', (_what, read, place) => {
     const fault = faultOf(read);
 
@@ -83,7 +77,7 @@ describe('an ID beyond 2^53', () => {
     ['{"data":{"id":9.0071992547409931e16,"status":"new"}}', false],
     [`{"data":{"category":{"id":${longId}},"id":90071992547409932,"status":"new"}}`, false],
   ])('is compared digit by digit: %s', (body, isSame) => {
-    const read = () => advertIn(answer(body), asked, longId);
+    const read = () => advertIn(answer(body), longId);
 
     if (isSame) expect(read().status).toBe('new');
     else expect(faultOf(read).code).toBe('contract-broken');
@@ -92,14 +86,14 @@ describe('an ID beyond 2^53', () => {
   it('is listed as it was written, and an entry without an ID as it is', () => {
     const body = `{"data":[1,"2",{"id":${longId}},{"id":"5"},{"id":null},1.5,null,"x"]}`;
 
-    expect(listIn(answer(body), asked).data).toEqual(['1', '2', longId, '5', { id: null }, 1.5, null, 'x']);
+    expect(listIn(answer(body)).data).toEqual(['1', '2', longId, '5', { id: null }, 1.5, null, 'x']);
   });
 
   it('is not needed to read what stands beside deeply nested data', () => {
     const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
 
-    expect(advertIn(answer(`{"data":{"id":"7","status":"new","x":${deep}}}`), asked, '7').status).toBe('new');
-    expect(listIn(answer(`{"data":[{"id":3},${deep}]}`), asked).data[0]).toBe('3');
+    expect(advertIn(answer(`{"data":{"id":"7","status":"new","x":${deep}}}`), '7').status).toBe('new');
+    expect(listIn(answer(`{"data":[{"id":3},${deep}]}`)).data[0]).toBe('3');
   });
 });
 
@@ -108,55 +102,24 @@ describe('an answer that repeats the token of the request', () => {
     'shows it nowhere: %s',
     (form) => {
       const data = ['17', `no-id ${form}`, { [form]: 1 }, ['x', form], 'no-id'];
-      for (const { data: entries } of [
-        pageIn(answer({ ...page, data }), asked, 10),
-        listIn(answer({ data }), asked),
-      ]) {
+      for (const { data: entries } of [pageIn(answer({ ...page, data }), 10), listIn(answer({ data }))]) {
         expect([entries.length, entries[0], entries[4]]).toEqual([5, '17', 'no-id']);
         expect(JSON.stringify(entries)).not.toContain(form);
       }
 
       const faults = [
-        faultOf(() => pageIn(answer({ ...page, nextCursor: `cursor-${form}` }), asked, 10)),
-        faultOf(() => advertIn(answer({ data: { id: 7, status: `new ${form}` } }), asked, '7')),
+        faultOf(() => pageIn(answer({ ...page, nextCursor: `cursor-${form}` }), 10)),
+        faultOf(() => advertIn(answer({ data: { id: 7, status: `new ${form}` } }), '7')),
       ];
       expect(faults.map(({ code }) => code)).toEqual(['contract-broken', 'contract-broken']);
       expect(faults.join()).not.toContain(form);
 
       const fields = { title: 'bicycle', note: form, price: { value: 1, by: [form] }, own: { [form]: 1 } };
-      const { advert } = advertIn(answer({ data: { id: 7, status: 'new', ...fields } }), asked, '7');
+      const { advert } = advertIn(answer({ data: { id: 7, status: 'new', ...fields } }), '7');
       expect(copyFields(advert?.(), ['title', 'note', 'price', 'price.value', 'own'])).toEqual({
         fields: { title: 'bicycle', 'price.value': 1 },
         fieldsLeftOut: ['note', 'price', 'own'],
       });
     },
   );
-});
-
-describe('tokens', () => {
-  const good = { access_token: 'access-2', refresh_token: 'refresh-2', token_type: 'bearer', expires_in: 60 };
-
-  it.each<[object, object, string[]]>([
-    [{ ...good, expires_in: 'soon', scope: 17 }, { ...good, expires_in: undefined }, ['expires_in', 'scope']],
-    [{ ...good, expires_in: null, scope: '' }, { ...good, expires_in: undefined }, []],
-    [{ refresh_token: 'with a space' }, { refresh_token: 'with a space' }, []],
-  ])('of %j leave out what makes no sense', (body, expected, unusable) => {
-    const read = tokensIn(answer(body), what, []);
-
-    expect(read.answer).toEqual(expect.objectContaining(expected));
-    expect(read.unusable).toEqual(unusable);
-  });
-
-  it.each([
-    ['v2 read', ['hush'], 'v2 read'],
-    ['v2 un-HUSH-ed', ['hush'], undefined],
-    ['v2 %68u%53h', ['hush'], undefined],
-    ['v2 hus', ['hus'], 'v2 hus'],
-    ['v2 ACCESS-2', [], undefined],
-    ['v2 refresh-2', [], undefined],
-  ])('have the scope %j beside the secrets %j as %j', (scope, secrets, expected) => {
-    const hidden = secrets.map((text) => new Secret(text));
-
-    expect(tokensIn(answer({ ...good, scope }), what, hidden).answer.scope).toBe(expected);
-  });
 });

@@ -15,7 +15,6 @@ import {
   token,
 } from '../../helpers/partner-api/fixtures.ts';
 import { type ScriptedService, startScriptedService } from '../../helpers/partner-api/scripted-service.ts';
-import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 
 let service: ScriptedService;
 let client: PartnerClient;
@@ -119,22 +118,6 @@ describe('feedPage', () => {
 
     expect(await client.feedPage(token, query, soon())).toMatchObject({ page, serviceTime: ms });
   });
-
-  it('returns its own time instead of an implausible one, and warns once', async () => {
-    const observer = createRecordingObserver();
-    const watched = clientOf(service.url, { observer });
-    const headers = { date: 'Fri, 31 Dec 9999 23:59:59 GMT' };
-    service.next({ body: page, headers }, { body: tokens, headers });
-
-    const received = [
-      await watched.feedPage(token, query, soon()),
-      await watched.requestTokens(application, refresh, soon()),
-    ];
-
-    for (const { serviceTime, receivedAt } of received) expect(serviceTime).toBe(receivedAt);
-    expect(observer.lines.map(({ level }) => level)).toEqual(['warn']);
-    watched.close();
-  });
 });
 
 it('the list of adverts is read page by page, with the parameters that the service has', async () => {
@@ -177,15 +160,6 @@ describe('requestTokens', () => {
     expect(service.seen[0]).toMatchObject({ method: 'POST', url: '/api/open/oauth/token' });
     expect(service.seen[0]?.headers).toMatchObject({ version: '2.0', 'content-type': 'application/json' });
     expect(service.seen[0]?.headers).not.toHaveProperty('authorization');
-  });
-
-  it('returns the answer and when it came', async () => {
-    service.next({ body: tokens });
-
-    const { answer, sentAt, receivedAt } = await client.requestTokens(application, refresh, soon());
-
-    expect(answer).toEqual(tokens);
-    expect(sentAt).toBeLessThanOrEqual(receivedAt);
   });
 
   it('does not repeat what an answer echoes of the secrets', async () => {

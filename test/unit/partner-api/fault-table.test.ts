@@ -5,6 +5,7 @@ import { Secret } from '../../../shared/domain/secret.ts';
 import { faultOfAnswer, mayBeCursorRejection } from '../../../shared/partner-api/error-answers.ts';
 import { faultTable } from '../../../shared/partner-api/fault-table.ts';
 import type { Answer } from '../../../shared/partner-api/transport.ts';
+import { sentOf } from '../../helpers/partner-api/fixtures.ts';
 
 const nowMs = Date.parse('2026-11-20T12:00:00Z');
 const page = '<!doctype html><html><h1>Sorry</h1></html>';
@@ -16,9 +17,7 @@ function faultOf(
   body: unknown,
   headers: Answer['head']['headers'] = {},
 ) {
-  const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
-  const answer: Answer = { status, body: text, head: { headers } };
-  return faultOfAnswer(answer, { what: 'GET /x', endpoint, secrets: [] }, nowMs);
+  return faultOfAnswer(sentOf(body, { status, headers, receivedAt: nowMs }), endpoint);
 }
 
 describe('the fault of an answer', () => {
@@ -156,9 +155,9 @@ describe('the fault of an answer', () => {
     fc.assert(
       fc.property(anything, fc.integer({ min: 100, max: 999 }), header, (text, status, value) => {
         const headers = { 'retry-after': value, 'www-authenticate': value, date: value };
-        const answer = { status, body: text.replaceAll('a', secret.reveal()), head: { headers } };
+        const body = text.replaceAll('a', secret.reveal());
 
-        const fault = faultOfAnswer(answer, { what: 'GET /x', endpoint: 'api', secrets: [secret] }, 0);
+        const fault = faultOfAnswer(sentOf(body, { status, headers, secrets: [secret] }), 'api');
 
         expect(faultKinds).toContain(fault.code);
         expect(`${fault.message} ${fault.serviceCode}`).not.toContain(secret.reveal());
