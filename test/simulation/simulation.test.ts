@@ -28,7 +28,7 @@ describe('the bridge, with everything going wrong', { timeout }, () => {
     expect(second.lines).toEqual(first.lines);
   });
 
-  it('does what is left of a run in which an incident is left out', async () => {
+  it('replays the rest of a run when an incident is left out', async () => {
     const whole = await simulate(2, options);
     const left = whole.incidents[0]?.key ?? '';
 

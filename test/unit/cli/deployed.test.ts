@@ -246,7 +246,7 @@ describe('status', () => {
     });
   });
 
-  it('does not make a mapping that is just changing a cause', async () => {
+  it('finds no fault in an event source mapping that is being changed', async () => {
     Object.assign(stack.played.mapping ?? {}, { State: 'Updating' });
     expect(await cli('status')).toMatchObject({
       ...{ exitCode: 0, stdout: expect.stringContaining('mapping updating') },

@@ -186,7 +186,7 @@ describe('disconnect', () => {
 });
 
 describe('a state that cannot be used', () => {
-  it('is not made by a slip in the name of the folder', async () => {
+  it('is not created for a mistyped folder', async () => {
     const folder = newFolder();
 
     for (const args of ['status', 'run', 'disconnect main', 'connect main --refresh-token-file /dev/null']) {

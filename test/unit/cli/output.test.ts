@@ -106,7 +106,7 @@ describe('what is written for a terminal', () => {
     expect(status).not.toMatch(/^forged/m);
   });
 
-  it('is so for any text, through each of the writers', async () => {
+  it('has none for any text, through each of the writers', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 60 }), async (text) => {
         const { stdout, stderr, text: shown } = written();
@@ -131,7 +131,7 @@ describe('what is written for a terminal', () => {
     );
   });
 
-  it('is so for the progress line, but for what takes it away', async () => {
+  it('has none in the progress line, except to erase it', async () => {
     const { stderr, text } = written();
     const progress = startProgress({ stderr }, async () => hostile);
     await expect.poll(text).toContain('a\\u009b31m');

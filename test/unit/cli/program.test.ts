@@ -19,7 +19,7 @@ it.each([
   [['/tars/advert-bridge-0.1.0.tgz'], 'npx --package /tars/advert-bridge-0.1.0.tgz advert-bridge'],
   [['./my tars/a.tgz'], "npx './my tars/a.tgz'"],
   [['node@24', './a.tgz'], 'npx --package node@24 --package ./a.tgz advert-bridge'],
-])('and from npx of %j', (packages, expected) => {
+])('hints name the command as it is called from npx of %j', (packages, expected) => {
   const folder = path.join(mkdtempSync(path.join(tmpdir(), 'npx-')), '_npx/0284ef3e');
   mkdirSync(folder, { recursive: true });
   writeFileSync(path.join(folder, 'package.json'), JSON.stringify({ _npx: { packages } }));
@@ -27,7 +27,7 @@ it.each([
   expect(programOf(path.join(folder, 'node_modules/.bin/advert-bridge'), '/app')).toBe(expected);
 });
 
-it('examples are written so, and what only names the program is not', () => {
+it('help stays as it is when the program is called advert-bridge', () => {
   const text =
     'Usage: advert-bridge run [options]\n\n  advert-bridge run\n  x | advert-bridge audit --ids -\n`advert-bridge webhook`';
 

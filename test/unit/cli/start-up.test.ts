@@ -14,7 +14,7 @@ describe('the options that the command line starts Node with', () => {
     expect(tagWith(bridgeFlags)).toBe(tagWith([]));
   });
 
-  it('would be told by this test if they did not', () => {
+  it('are found by this test if they do not', () => {
     expect(tagWith(['--heap-growing-percent=100'])).not.toBe(tagWith([]));
   });
 

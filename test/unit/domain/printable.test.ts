@@ -22,13 +22,13 @@ describe('text for a terminal', () => {
     expect(printableLine('a\n\tb\r')).toBe('a\\u000a\\u0009b\\u000d');
   });
 
-  it('stays as it is where all of it has a shape', () => {
+  it('stays as it is when all its characters are visible', () => {
     const text = 'Zażółć gęślą jaźń: 100 % 🚲 "\\u0041"';
 
     expect([printableLine(text), printableLines(text), printableJson(text)]).toEqual([text, text, text]);
   });
 
-  it('has no half of a pair, which a terminal cannot show', () => {
+  it('has no half of a surrogate pair, which a terminal cannot show', () => {
     expect([printableLine('a\ud83d'), printableLines('a\ud83d')]).toEqual(['a\ufffd', 'a\ufffd']);
   });
 

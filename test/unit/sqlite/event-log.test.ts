@@ -107,7 +107,7 @@ describe('the event log', () => {
 });
 
 describe('the webhooks', () => {
-  it('have none at first', async () => {
+  it('are none at first', async () => {
     const { webhooks, urls } = make();
     expect([urls(), webhooks.next(one, 10), webhooks.signing(one)]).toEqual([[], [], undefined]);
     expect([await webhooks.giveUp(one, Date.now()), await webhooks.forget(one)]).toEqual([0, 0]);

@@ -163,7 +163,7 @@ describe('the end of a poll', () => {
     expect(await stored()).toEqual({ ...feedState(), lastPolled: now + 1 });
   });
 
-  it('gives the turn back when nothing was asked', async () => {
+  it('leaves the feed its turn when no request was sent', async () => {
     await feedStates.release(await take('a'), { unasked: { lastPolled: undefined } }, now);
     expect((await stored())?.lastPolled).toBeUndefined();
     const unasked = { unasked: { lastPolled: now }, fault: 'not sent' };

@@ -373,7 +373,7 @@ describe('a check that fails itself', () => {
     });
   });
 
-  it('says what nobody foresaw, too', async () => {
+  it('reports an unexpected error, too', async () => {
     stack.mocks.scheduler.on(GetScheduleCommand).rejects(new TypeError('x is not a function'));
 
     expectFound(await doctor(), {

@@ -265,7 +265,7 @@ describe('connect for a new user under a known name', () => {
     expect((await world.books()).listed).toBe(0);
   });
 
-  it('lets go what waits of the user before, and of the next one finds everything', async () => {
+  it('discards messages of the former user, and publishes every advert of the new one', async () => {
     const { world, connect } = await published();
     world.service.change('1', 'sold');
     await world.round();
@@ -283,7 +283,7 @@ describe('connect for a new user under a known name', () => {
   });
 });
 
-describe('a refresh token that was handed in for nothing', () => {
+describe('the refusal of a refresh token that was handed in', () => {
   const dayMs = 86_400_000;
   const refusedFor = async (token: string, world: Awaited<ReturnType<typeof createTokenWorld>>) => {
     const request = { partnerAccount: 'second', refreshToken: new Secret(token) };
@@ -292,7 +292,7 @@ describe('a refresh token that was handed in for nothing', () => {
     return error;
   };
 
-  it('was replaced by the service: the refusal says what to get, and shows no secret', async () => {
+  it('says what to get when the service has replaced the token, and shows no secret', async () => {
     const world = await createTokenWorld();
     const token = world.sandbox.control.issueRefreshToken('main', 'v2 read');
     world.clock.advance(dayMs);
@@ -306,7 +306,7 @@ describe('a refresh token that was handed in for nothing', () => {
     expect(await world.state.partnerAccounts.read('second')).toBeUndefined();
   });
 
-  it('is the newest one still: it can be handed in again', async () => {
+  it('says when the token can be handed in again', async () => {
     const world = await createTokenWorld();
     const token = world.sandbox.control.issueRefreshToken('main', 'v2 read');
 
@@ -314,7 +314,7 @@ describe('a refresh token that was handed in for nothing', () => {
     expect((await refusedFor(token, world)).code).toBe('scope-refused');
   });
 
-  it('of another user says so too', async () => {
+  it('says that the token was replaced, when it is of another user, too', async () => {
     const world = await createWorld();
     world.service.change('1', 'active');
     await world.round();

@@ -51,7 +51,7 @@ describe('disconnect', () => {
 });
 
 describe('forgetting', () => {
-  it('removes histories between the two halves, and returns whether the name was known', async () => {
+  it('removes histories before the account, and returns whether the name was known', async () => {
     const generation = (await world.account())?.generation;
     const calls: unknown[] = [];
     const removeHistories = async (upTo: number) => {
@@ -114,7 +114,7 @@ describe('forgetting', () => {
     expect(await world.feed()).toBeDefined();
   });
 
-  it('stays begun when the account is disconnected again', async () => {
+  it('goes on when the account is disconnected in between', async () => {
     await world.connect.beginForget('main');
     await world.connect.disconnect('main');
 

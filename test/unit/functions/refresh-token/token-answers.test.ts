@@ -94,7 +94,7 @@ describe('an answer of the token endpoint', () => {
     },
   );
 
-  it('keeps the scope that was told before where it tells none', async () => {
+  it('without a scope keeps the scope of the answer before', async () => {
     const body = { ...right, scope: undefined };
     expect(await answered({ body })).toMatchObject({ ...fresh, scope: right.scope });
   });
@@ -120,7 +120,7 @@ describe('an answer of the token endpoint', () => {
     expect(JSON.stringify(world.observer.lines)).not.toContain('shown-nowhere');
   });
 
-  it('with the longest of everything fits into a secret of 64 KB', async () => {
+  it('with the longest value in each field fits into a secret of 64 KB', async () => {
     const access_token = '"'.repeat(8_191);
     const refresh_token = `${'\u0001'.repeat(2_730)}r`;
     const scope = 'v2 read write '.padEnd(1024, 's');
@@ -158,7 +158,7 @@ describe('an answer of the token endpoint', () => {
     expect(JSON.parse(service.seen.at(-1)?.body ?? '{}')).toMatchObject({ refresh_token: kept });
   });
 
-  it('of another type is used as a bearer token, with a warning that does not repeat it', async () => {
+  it('with another token_type is used as a bearer token, with a warning without that type', async () => {
     expect(await answered({ body: { ...right, token_type: 'mac-8151' } })).toMatchObject(fresh);
     expect(world.observer.lines.filter(({ level }) => level === 'warn')).toHaveLength(1);
     expect(JSON.stringify(world.observer.lines)).not.toContain('mac-8151');

@@ -139,7 +139,7 @@ describe("the application's own secret", () => {
     expect(world.observer.counted(metrics.needsAttention)).toBe(0);
   });
 
-  it('is believed to be wrong when it is still the stored one; nobody is stopped, and the right one heals it', async () => {
+  it('calls for attention when rejected, until the right one is stored; no account is stopped', async () => {
     const world = await createTokenWorld();
     world.sandbox.control.replaceClientSecret('the new one');
 
@@ -154,7 +154,7 @@ describe("the application's own secret", () => {
     expect(await world.refresh('expired')).toEqual({ kind: 'renewed' });
   });
 
-  it('is found within five minutes although the service still takes the old one', async () => {
+  it('is read again after five minutes although the service still takes the old one', async () => {
     const world = await createTokenWorld();
     await world.refresh('expired');
     await world.state.applicationSecret.write({
