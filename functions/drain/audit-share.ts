@@ -19,7 +19,7 @@ export interface AuditShareDeps extends EnqueueDeps {
 }
 
 const dayMs = 24 * 60 * 60_000;
-/** The queue holds so much of an audit, at half of the rate: live changes wait no longer behind it. */
+/** So long a batch of the audit takes at half of the rate: live changes wait no longer behind it. */
 const batchSeconds = 4;
 
 /** Number of adverts that an audit sends at once. */
@@ -30,7 +30,7 @@ export const auditBatch = (maxRequestsPerSecond: number): number =>
 export const auditPaceMs = (maxRequestsPerSecond: number): number =>
   (auditBatch(maxRequestsPerSecond) * 2_000) / maxRequestsPerSecond;
 
-/** Sends what is due of an account's adverts, on the next day from there on. Never rejects: the next round tries again. */
+/** Sends what is due of an account's adverts; the next day goes on after them. Never rejects: the next round tries again. */
 export function createAuditShare(deps: AuditShareDeps): (key: BackfillKey) => Promise<void> {
   const { publishedAdverts, shares, clock, observer } = deps;
   const { auditSample, maxRequestsPerSecond } = deps.settings;

@@ -84,7 +84,7 @@ function isInForce({ until, forMs = Number.POSITIVE_INFINITY }: Hold, now: numbe
 export const heldBy = (holder: Holder | undefined, kind: HoldKind, now: number): Hold | undefined =>
   holder?.holds?.find((hold) => hold.kind === kind && isInForce(hold, now));
 
-/** Whose end a person decides about is named before the others. */
+/** Holds that a person ends come before the others. */
 const ranks: Readonly<Partial<Record<HoldKind, number>>> = { authorization: 2, operator: 1 };
 
 const byWeight = (one: Hold, other: Hold): number =>

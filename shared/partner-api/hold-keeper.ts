@@ -95,7 +95,7 @@ export class HoldKeeper {
 
   #admitted(holder: Holder, name: string | undefined, resource: string): Promise<void> | undefined {
     const trial = this.#trials.get(name);
-    // What the request tried is over, so its answer is evidence like any other.
+    // The hold that this request was to try has ended or changed: its answer is evidence like any other.
     const isOver = trial?.resource === resource && trial.until !== blamingHold(holder)?.until;
     if (isOver) this.#trials.delete(name);
     if (!holder.holds) return undefined;
