@@ -30,7 +30,7 @@ import type { RowStore } from './store.ts';
 const maxKnown = 10_000;
 const readAtOnce = 250;
 
-interface MessageRow extends Omit<Queued, 'visibleAt'> {
+export interface MessageRow extends Omit<Queued, 'visibleAt'> {
   readonly partnerAccount: string;
   readonly generation: number;
   readonly body: string;
@@ -52,23 +52,22 @@ interface CarriedOut {
   readonly remember: () => void;
 }
 
-/**
- * The queue between drain and fan-out: FIFO per advert, with visibility timeouts and receive counts like SQS. A send is
- * accepted completely or not at all. The first messages are also held in memory, in the order of delivery; deliveries in
- * progress exist only there. So only one process may receive and settle (run-lock.ts); any process may send.
- */
-export function createChangedAdvertsQueue(
-  connection: Connection,
-  rows: RowStore,
-  clock: { now(): number },
-): ChangedAdvertsQueue & Inbox & Settler & { figures: BookKeeper['queue'] } {
+export type MessageTable = ReturnType<typeof createMessageTable>;
+
+/** The stored messages; all functions are for use within a read or write of the connection. */
+export function createMessageTable(connection: Pick<Connection, 'prepare'>) {
   const insert = connection.prepare(
     'INSERT INTO messages (partner_account, generation, body, sent_at, receives) VALUES (?, ?, ?, ?, 0)',
   );
+  const columns = `sequence_number AS sequenceNumber, partner_account AS partnerAccount, generation, body,
+    sent_at AS sentAt, receives, visible_at AS visibleAt`;
   const selectAfter = connection.prepare(
-    `SELECT sequence_number AS sequenceNumber, partner_account AS partnerAccount, generation, body,
-       sent_at AS sentAt, receives, visible_at AS visibleAt
-     FROM messages WHERE sequence_number > ? ORDER BY sequence_number LIMIT ?`,
+    `SELECT ${columns} FROM messages WHERE sequence_number > ? ORDER BY sequence_number LIMIT ?`,
+  );
+  // A body that is not JSON belongs to no advert.
+  const selectOfAdvert = connection.prepare(
+    `SELECT ${columns} FROM messages
+     WHERE partner_account = ? AND iif(json_valid(body), body ->> '$.advertId', NULL) = ? ORDER BY sequence_number`,
   );
   const setReceives = connection.prepare(
     'UPDATE messages SET receives = ?, visible_at = NULL WHERE sequence_number = ?',
@@ -81,17 +80,58 @@ export function createChangedAdvertsQueue(
         ORDER BY sequence_number LIMIT 1) AS queued,
        (SELECT min(value ->> '$.message.listedAt') FROM rows WHERE kind = 'aside') AS aside`,
   );
+  return {
+    insert: (message: ChangedAdvert, sentAt: number): void =>
+      void insert.run(message.partnerAccount, message.generation, JSON.stringify(message), sentAt),
+    after: (sequenceNumber: number, limit: number) =>
+      selectAfter.all(sequenceNumber, limit) as unknown as MessageRow[],
+    ofAdvert: (partnerAccount: string, advertId: string) =>
+      selectOfAdvert.all(partnerAccount, advertId) as unknown as MessageRow[],
+    setReceives: ({ sequenceNumber, receives }: Queued): void =>
+      void setReceives.run(receives, sequenceNumber),
+    /** @returns whether the message is there */
+    setVisibleAt: (sequenceNumber: number, visibleAt: number): boolean =>
+      setVisibleAt.run(visibleAt, sequenceNumber).changes === 1,
+    /** @returns whether the message was there */
+    remove: (sequenceNumber: number): boolean => remove.run(sequenceNumber).changes === 1,
+    figures: () =>
+      selectFigures.get() as {
+        readonly deadLetters: number;
+        /** When the first of the messages in the queue, and the oldest of those aside, were listed. */
+        readonly queued: string | null;
+        readonly aside: string | null;
+      },
+  };
+}
+
+interface QueueOptions {
+  readonly connection: Pick<Connection, 'read' | 'write'>;
+  readonly table: MessageTable;
+  readonly rows: Pick<RowStore, 'findAll' | 'addWithin' | 'putWithin' | 'removeWithin'>;
+  readonly clock: { now(): number };
+  /** Whether partner accounts take turns. */
+  readonly takesTurns: boolean;
+}
+
+/**
+ * The queue between drain and fan-out: FIFO per advert, with visibility timeouts and receive counts like SQS. A send is
+ * accepted completely or not at all. The first messages are also held in memory, in the order of delivery; deliveries in
+ * progress exist only there. So only one process may receive and settle (run-lock.ts); any process may send.
+ */
+export function createChangedAdvertsQueue({
+  connection,
+  table,
+  rows,
+  clock,
+  takesTurns,
+}: QueueOptions): ChangedAdvertsQueue & Inbox & Settler & { figures: BookKeeper['queue'] } {
   const known = new Map<number, QueuedRow>();
   const groups = new MessageGroups<QueuedRow>({
     groupOf: ({ group }) => group,
-    accountOf: ({ partnerAccount }) => partnerAccount,
+    ...(takesTurns && { accountOf: ({ partnerAccount }: QueuedRow) => partnerAccount }),
   });
   /** Sequence number of the last message in memory. */
   let readTo = 0;
-
-  function add(message: ChangedAdvert): void {
-    insert.run(message.partnerAccount, message.generation, JSON.stringify(message), clock.now());
-  }
 
   /** Adds to the books within a write of the connection. */
   function count(all: readonly Counted[]): void {
@@ -108,7 +148,7 @@ export function createChangedAdvertsQueue(
 
   /** Reads more messages into memory. @returns whether there were any */
   function readOn(): boolean {
-    const more = connection.read(() => selectAfter.all(readTo, readAtOnce)) as unknown as MessageRow[];
+    const more = connection.read(() => table.after(readTo, readAtOnce));
     for (const row of more) {
       const queued = queuedOf(row);
       known.set(queued.sequenceNumber, queued);
@@ -139,10 +179,10 @@ export function createChangedAdvertsQueue(
     const { sequenceNumber } = queued;
     if (verdict.kind === 'retry') {
       const visibleAt = clock.now() + verdict.delayMs;
-      if (setVisibleAt.run(visibleAt, sequenceNumber).changes === 0) return [];
+      if (!table.setVisibleAt(sequenceNumber, visibleAt)) return [];
       return [{ queued, counts: {}, remember: () => groups.putOff(queued, visibleAt) }];
     }
-    if (remove.run(sequenceNumber).changes === 0) return [];
+    if (!table.remove(sequenceNumber)) return [];
     const aside = rowAside({ delivery, verdict });
     if (aside) rows.putWithin(aside.key, aside.value);
     const forget = () => {
@@ -156,7 +196,7 @@ export function createChangedAdvertsQueue(
     async send(changes) {
       if (changes.length === 0) return new Set();
       await connection.write(() => {
-        for (const message of changes) add(message);
+        for (const message of changes) table.insert(message, clock.now());
         count(changes.map((message) => [message, { listed: 1 }]));
       });
       return new Set();
@@ -165,7 +205,7 @@ export function createChangedAdvertsQueue(
     async sendAgain(aside) {
       await connection.write(() => {
         const removed = aside.filter(({ key, etag }) => rows.removeWithin(key, etag));
-        for (const { message } of removed) add(message);
+        for (const { message } of removed) table.insert(message, clock.now());
         const dead = removed.filter(({ key }) => key.kind === 'dead');
         count(dead.map(({ message }) => [message, { deadLettered: -1 }]));
       });
@@ -176,9 +216,7 @@ export function createChangedAdvertsQueue(
       const taken = take(options);
       if (taken.length === 0) return [];
       try {
-        await connection.write(() => {
-          for (const { sequenceNumber, receives } of taken) setReceives.run(receives, sequenceNumber);
-        });
+        await connection.write(() => taken.forEach(table.setReceives));
       } catch (error) {
         for (const queued of taken) groups.putOff(queued, clock.now());
         throw error;
@@ -195,11 +233,7 @@ export function createChangedAdvertsQueue(
       for (const { remember } of changes) remember();
     },
     async figures() {
-      const { deadLetters, queued, aside } = connection.read(() => selectFigures.get()) as {
-        readonly deadLetters: number;
-        readonly queued: string | null;
-        readonly aside: string | null;
-      };
+      const { deadLetters, queued, aside } = connection.read(table.figures);
       const [oldestListedAt] = [queued ?? [], aside ?? []].flat().sort();
       return {
         waiting: inFlight(''),
@@ -242,23 +276,18 @@ function countsOf(verdict: Exclude<Verdict, { kind: 'retry' }>): Counts {
 }
 
 /** Reads the messages of an advert, even while a bridge runs; those that its workers have are included. */
-export function createWaitingMessages(connection: Connection, aside: Pick<Aside, 'list'>): WaitingMessages {
-  // A body that is not JSON belongs to no advert.
-  const select = connection.prepare(
-    `SELECT body, receives, visible_at AS visibleAt FROM messages
-     WHERE partner_account = ?1 AND iif(json_valid(body), body ->> '$.advertId', NULL) = ?2 ORDER BY sequence_number`,
-  );
-  return {
-    async ofAdvert(partnerAccount, advertId) {
-      const found = connection.read(() => select.all(partnerAccount, advertId)) as unknown as MessageRow[];
-      const queued = found.flatMap(({ body, receives, visibleAt: until }) => {
-        const read = messageIn(body);
-        if (!('message' in read)) return [];
-        return [
-          { message: read.message, place: 'queue' as const, receives, ...(until !== null && { until }) },
-        ];
-      });
-      return [...(await waitingAside(aside).ofAdvert(partnerAccount, advertId)), ...queued];
-    },
-  };
-}
+export const createWaitingMessages = (
+  connection: Pick<Connection, 'read'>,
+  table: MessageTable,
+  aside: Pick<Aside, 'list'>,
+): WaitingMessages => ({
+  async ofAdvert(partnerAccount, advertId) {
+    const found = connection.read(() => table.ofAdvert(partnerAccount, advertId));
+    const queued = found.flatMap(({ body, receives, visibleAt: until }) => {
+      const read = messageIn(body);
+      if (!('message' in read)) return [];
+      return [{ message: read.message, place: 'queue' as const, receives, ...(until !== null && { until }) }];
+    });
+    return [...(await waitingAside(aside).ofAdvert(partnerAccount, advertId)), ...queued];
+  },
+});

@@ -12,7 +12,11 @@ import {
   type BackfillProgress,
   createProgress,
 } from '../state/progress.ts';
-import { createChangedAdvertsQueue, createWaitingMessages } from './changed-adverts-queue.ts';
+import {
+  createChangedAdvertsQueue,
+  createMessageTable,
+  createWaitingMessages,
+} from './changed-adverts-queue.ts';
 import { createEventLog } from './event-log.ts';
 import { type Connection, createConnection } from './file/connection.ts';
 import { stateFileIn } from './file/private-folder.ts';
@@ -53,14 +57,15 @@ export function stateOver(connection: Connection, clock: { now(): number }) {
   const aside = createAside(rows);
   const advertHistories = createAdvertHistories(rows);
   const eventLog = createEventLog(connection, rows, clock);
-  const queue = createChangedAdvertsQueue(connection, rows, clock);
+  const table = createMessageTable(connection);
+  const queue = createChangedAdvertsQueue({ connection, table, rows, clock, takesTurns: true });
   return {
     rows: rows as Store,
     ...{ queue, aside, advertHistories, publishedAdverts: advertHistories, eventLog },
     ...createDocuments(connection, rows),
     feedStates: createFeedStates(rows, uncounted),
     partnerAccounts: createPartnerAccounts(rows),
-    waitingMessages: createWaitingMessages(connection, aside),
+    waitingMessages: createWaitingMessages(connection, table, aside),
     deadLetters: createDeadLetters(rows),
     bookKeeper: {
       read: (partnerAccount: string, generation: number) => readBooks(rows, partnerAccount, generation),

@@ -1,23 +1,14 @@
-import { type ChangedAdvert, type DeadLetter, maxReceiveCount } from '../../shared/contract/messages.ts';
+import { maxReceiveCount } from '../../shared/contract/messages.ts';
 import { objectKeyOf } from '../../shared/domain/advert-event.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
+import type { Delivery, Settlement } from '../../shared/ports/queue.ts';
 import {
-  MessageGroups,
-  messageGroupOf,
-  positionOf,
-  type Queued,
-} from '../../shared/domain/queue/message-groups.ts';
-import type {
-  ChangedAdvertsQueue,
-  Delivery,
-  Inbox,
-  Settler,
-  Verdict,
-  WaitingMessages,
-} from '../../shared/ports/queue.ts';
-import type { Counters } from '../../shared/ports/store.ts';
-import { type Aside, type DeadLetters, waitingAside } from '../../shared/state/aside.ts';
-import { type BookKeeper, booksKey, type Counts, inFlightIn } from '../../shared/state/books.ts';
+  createChangedAdvertsQueue,
+  createWaitingMessages,
+  type MessageRow,
+  type MessageTable,
+} from '../../shared/sqlite/changed-adverts-queue.ts';
+import type { Aside } from '../../shared/state/aside.ts';
 import type { InMemoryStore } from './store.ts';
 
 /** How long SQS remembers a deduplication ID. */
@@ -26,180 +17,119 @@ const dedupWindowMs = 5 * 60_000;
 /** Fault kind of a message that the queue itself dead-lettered. */
 export const movedByQueue = 'moved-by-queue';
 
-const movedLetter = (message: ChangedAdvert, receives: number, nowMs: number): DeadLetter => ({
-  partnerAccount: message.partnerAccount,
-  advertId: objectKeyOf(message),
-  fault: movedByQueue,
-  reason: `the queue gave it up after ${receives} deliveries, none of which came to an end`,
-  at: toInstant(nowMs),
-  receives,
-  message,
-});
-
 export interface InMemoryQueueOptions {
   readonly clock: { now(): number };
   readonly rows: InMemoryStore;
-  /** Stores messages that leave the queue for a while; counted in `books` by whoever made it (state.ts). */
+  /** Where messages wait that have left the queue for a while. */
   readonly aside: Aside;
-  readonly deadLetters: Pick<DeadLetters, 'count'>;
   /** A message received this often is dead-lettered instead of being delivered again. Default 1,000. */
   readonly maxReceives?: number;
   /** Delivers the oldest message first, as SQS does. Default: partner accounts take turns, as in the embedded bridge. */
   readonly isFifo?: boolean;
 }
 
-interface QueuedMessage extends Queued {
-  readonly message: ChangedAdvert;
-  readonly sentAt: number;
-  /** Whether a hidden message waits for its delay, and no worker has it. */
-  isDelayed: boolean;
-}
+/** In memory, each change is a transaction. */
+export const immediate = {
+  read: <T>(query: () => T): T => query(),
+  write: async <T>(change: () => T): Promise<T> => change(),
+};
 
-/** The queue between drain and fan-out, with its books, which behaves like SQS FIFO. */
+/** The queue of the embedded bridge over messages in memory; deduplicates and gives up messages as SQS does. */
 export function createInMemoryQueue(options: InMemoryQueueOptions) {
-  const { clock, rows, aside, deadLetters, maxReceives = maxReceiveCount, isFifo = false } = options;
-  const messages = new Map<number, QueuedMessage>();
-  const sentAtByKey = new Map<string, number>();
-  let sequenceNumber = 0;
-  const groups = new MessageGroups<QueuedMessage>({
-    groupOf: ({ message }) => messageGroupOf(message),
-    ...(!isFifo && { accountOf: ({ message }) => message.partnerAccount }),
+  const { clock, rows, aside, maxReceives = maxReceiveCount, isFifo = false } = options;
+  const table = inMemoryTable(rows);
+  const queue = createChangedAdvertsQueue({
+    ...{ connection: immediate, table, rows, clock, takesTurns: !isFifo },
   });
+  const sentAtByKey = new Map<string, number>();
 
-  /** Nothing for a key that was accepted in the last five minutes. */
-  function accept(key: string, message: ChangedAdvert): void {
+  /** Whether the key was not accepted in the last five minutes. */
+  function isNew(key: string): boolean {
     const sentAt = clock.now();
     for (const [oldest, at] of sentAtByKey) {
       if (at > sentAt - dedupWindowMs) break;
       sentAtByKey.delete(oldest);
     }
-    if (sentAtByKey.has(key)) return;
+    if (sentAtByKey.has(key)) return false;
     sentAtByKey.set(key, sentAt);
-    count(message, { listed: 1 });
-    sequenceNumber += 1;
-    const queued = { message, sequenceNumber, sentAt, receives: 0, isDelayed: false };
-    messages.set(sequenceNumber, queued);
-    groups.add(queued);
+    return true;
   }
 
-  const count = ({ partnerAccount, generation }: ChangedAdvert, counts: Counts) =>
-    rows.addWithin(booksKey(partnerAccount, generation), counts);
-
-  async function inFlight(prefix: string): Promise<number> {
-    const books = await rows.list('books', { prefix });
-    return books.reduce((sum, { value }) => sum + inFlightIn(value as Counters), 0);
+  function givenUp(delivery: Delivery): Settlement[] {
+    const { message = null, receives } = delivery;
+    if (receives <= maxReceives || !message) return [];
+    const letter = {
+      ...{ partnerAccount: message.partnerAccount, advertId: objectKeyOf(message), fault: movedByQueue },
+      reason: `the queue gave it up after ${receives - 1} deliveries, none of which came to an end`,
+      ...{ at: toInstant(clock.now()), receives: receives - 1, message },
+    };
+    return [{ delivery, verdict: { kind: 'dead-letter', letter } }];
   }
-
-  function putOff(queued: QueuedMessage, visibleAt: number): void {
-    queued.isDelayed = true;
-    groups.putOff(queued, visibleAt);
-  }
-
-  function leave(queued: QueuedMessage, counts: Counts): void {
-    count(queued.message, counts);
-    messages.delete(queued.sequenceNumber);
-    groups.remove(queued);
-  }
-
-  // A message that is stored as a row leaves the queue; the row counts as listed.
-  const leaveStored = (queued: QueuedMessage): void => leave(queued, { listed: -1 });
-
-  function carryOut(queued: QueuedMessage, verdict: Verdict): void {
-    if (verdict.kind === 'retry') putOff(queued, clock.now() + verdict.delayMs);
-    else if (verdict.kind === 'done') leave(queued, { [verdict.outcome]: 1 });
-    else leaveStored(queued);
-  }
-
-  const deliveryOf = (queued: QueuedMessage): Delivery => ({
-    id: receiptOf(queued),
-    message: queued.message,
-    position: positionOf(String(queued.sequenceNumber), queued.receives),
-    receives: queued.receives,
-    sentAt: queued.sentAt,
-  });
-
-  /** The message, if `id` is the receipt of its latest delivery. */
-  function withReceipt(id: string): QueuedMessage | undefined {
-    const queued = messages.get(Number(id.split(':')[0]));
-    return queued && receiptOf(queued) === id ? queued : undefined;
-  }
-
-  const queue: ChangedAdvertsQueue & Inbox & Settler & { figures: BookKeeper['queue'] } = {
-    async send(sent) {
-      for (const message of sent) accept(message.key, message);
-      return new Set();
-    },
-    async sendAgain(held) {
-      for (const { etag, message } of held) accept(`aside ${etag}`, message);
-      return new Set();
-    },
-    depth: (partnerAccount) => inFlight(`${partnerAccount}/`),
-    async receive({ maxGroups, maxPerGroup, visibilityMs }) {
-      const now = clock.now();
-      const delivered: Delivery[] = [];
-      for (const queued of groups.take(maxGroups, maxPerGroup, now, now + visibilityMs)) {
-        queued.isDelayed = false;
-        const delivery = deliveryOf(queued);
-        if (queued.receives <= maxReceives) {
-          delivered.push(delivery);
-          continue;
-        }
-        const letter = movedLetter(queued.message, queued.receives - 1, now);
-        await aside.store([{ delivery, verdict: { kind: 'dead-letter', letter } }]);
-        leaveStored(queued);
-      }
-      return delivered;
-    },
-    async settle(settlements) {
-      for (const { delivery, verdict } of settlements) {
-        const queued = withReceipt(delivery.id);
-        if (!queued) continue;
-        await aside.store([{ delivery: { ...delivery, message: queued.message }, verdict }]);
-        carryOut(queued, verdict);
-      }
-    },
-    async figures() {
-      const { oldestListedAt = [] } = await aside.figures();
-      const queued = [...messages.values()].map(({ message }) => message.listedAt);
-      const [first] = queued.concat(oldestListedAt).sort();
-      const figures = { waiting: await inFlight(''), deadLetters: await deadLetters.count() };
-      return first === undefined ? figures : { ...figures, oldestListedAt: first };
-    },
-  };
-
-  const waitingMessages: WaitingMessages = {
-    async ofAdvert(partnerAccount, advertId) {
-      const queued = [...messages.values()].filter(
-        ({ message }) => message.partnerAccount === partnerAccount && objectKeyOf(message) === advertId,
-      );
-      return [
-        ...(await waitingAside(aside).ofAdvert(partnerAccount, advertId)),
-        ...queued.map(({ message, receives, isDelayed, visibleAt }) => ({
-          ...{ message, place: 'queue' as const, receives },
-          ...(isDelayed && visibleAt !== undefined && { until: visibleAt }),
-        })),
-      ];
-    },
-  };
 
   return {
     ...queue,
-    waitingMessages,
-    /** For the simulation, which stores rows in single steps: removes messages from the queue that are stored. */
-    async settleStored(deliveries: readonly Delivery[]): Promise<void> {
-      for (const { id } of deliveries) {
-        const queued = withReceipt(id);
-        if (queued) leaveStored(queued);
-      }
-    },
-    /** For tests: ends the visibility timeout of every delivery immediately. */
-    redeliver(): void {
-      for (const queued of messages.values()) {
-        if (queued.visibleAt !== undefined && !queued.isDelayed) putOff(queued, clock.now());
-      }
-    },
+    waitingMessages: createWaitingMessages(immediate, table, aside),
+    send: ((messages) => queue.send(messages.filter(({ key }) => isNew(key)))) as typeof queue.send,
+    /** As on AWS, the rows stay until they are removed. */
+    sendAgain: ((held) =>
+      queue.send(
+        held.filter(({ etag }) => isNew(`aside ${etag}`)).map(({ message }) => message),
+      )) as typeof queue.sendAgain,
+    receive: (async (received) => {
+      const deliveries = await queue.receive(received);
+      await queue.settle(deliveries.flatMap(givenUp));
+      return deliveries.filter(({ receives }) => receives <= maxReceives);
+    }) as typeof queue.receive,
   };
 }
 
-/** A receipt is valid until the message is delivered again. */
-const receiptOf = ({ sequenceNumber, receives }: Queued): string => `${sequenceNumber}:${receives}`;
+function inMemoryTable(rows: InMemoryStore): MessageTable {
+  /** By sequence number, which begins with 1. */
+  const messages: (MessageRow | undefined)[] = [undefined];
+  const stored = () => messages.flatMap((row) => row ?? []);
+  function change(sequenceNumber: number, fields: Partial<MessageRow>): boolean {
+    const row = messages[sequenceNumber];
+    if (row) messages[sequenceNumber] = { ...row, ...fields };
+    return row !== undefined;
+  }
+  const listedAt = (text: string | undefined): string | null =>
+    text === undefined ? null : JSON.parse(text).listedAt;
+  return {
+    insert(message, sentAt) {
+      const { partnerAccount, generation } = message;
+      const [body, sequenceNumber] = [JSON.stringify(message), messages.length];
+      messages.push({
+        sequenceNumber,
+        partnerAccount,
+        generation,
+        body,
+        sentAt,
+        receives: 0,
+        visibleAt: null,
+      });
+    },
+    // Those that were removed had been read before.
+    after: (sequenceNumber, limit) =>
+      messages.slice(sequenceNumber + 1, sequenceNumber + 1 + limit).flatMap((row) => row ?? []),
+    ofAdvert: (partnerAccount, advertId) =>
+      stored().filter(
+        (row) => row.partnerAccount === partnerAccount && JSON.parse(row.body).advertId === advertId,
+      ),
+    setReceives: ({ sequenceNumber, receives }) => void change(sequenceNumber, { receives, visibleAt: null }),
+    setVisibleAt: (sequenceNumber, visibleAt) => change(sequenceNumber, { visibleAt }),
+    remove(sequenceNumber) {
+      const row = messages[sequenceNumber];
+      messages[sequenceNumber] = undefined;
+      return row !== undefined;
+    },
+    figures: () => ({
+      deadLetters: rows.findAll('dead').length,
+      queued: listedAt(messages.find((row) => row)?.body),
+      aside:
+        rows
+          .findAll('aside')
+          .map(({ value }) => (value as { message: { listedAt: string } }).message.listedAt)
+          .sort()[0] ?? null,
+    }),
+  };
+}

@@ -12,13 +12,13 @@ import { createInMemoryStore, type InMemoryStore } from './store.ts';
 import { createInMemoryApplicationSecret, createInMemoryVault } from './token-vault.ts';
 
 /** The complete state of a bridge in memory, with shared books. */
-export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'rows' | 'aside' | 'deadLetters'>) {
+export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'rows' | 'aside'>) {
   const uncounted = createInMemoryStore();
   const store = countingAside(uncounted);
   const aside = createAside(store);
   // The books go on counting what is dropped.
   const deadLetters = { ...createDeadLetters(store), drop: createDeadLetters(uncounted).drop };
-  const queue = createInMemoryQueue({ ...options, rows: uncounted, aside, deadLetters });
+  const queue = createInMemoryQueue({ ...options, rows: uncounted, aside });
   const advertHistories = createAdvertHistories(store);
   return {
     store,

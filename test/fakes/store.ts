@@ -1,4 +1,5 @@
 import { type Counters, type Key, type Row, type Store, sumOf } from '../../shared/ports/store.ts';
+import type { LocalKey, RowStore } from '../../shared/sqlite/store.ts';
 
 interface Stored {
   readonly etag: string;
@@ -17,11 +18,11 @@ export function createInMemoryStore() {
     kinds.set(kind, rows);
     return rows;
   };
-  const find = ({ kind, name }: Key): Row | undefined => {
+  const find = ({ kind, name }: LocalKey): Row | undefined => {
     const stored = rowsOf(kind).get(name);
     return stored && { name, etag: stored.etag, value: JSON.parse(stored.text) };
   };
-  const write = ({ kind, name }: Key, value: unknown): string => {
+  const write = ({ kind, name }: LocalKey, value: unknown): string => {
     writes += 1;
     const etag = `write ${writes}`;
     rowsOf(kind).set(name, { etag, text: JSON.stringify(value) });
@@ -30,15 +31,17 @@ export function createInMemoryStore() {
   function addWithin(key: Key, counters: Counters): void {
     write(key, sumOf(find(key)?.value as Counters | undefined, counters));
   }
+  const findAll: RowStore['findAll'] = (kind, { prefix = '', after = '', limit } = {}) =>
+    [...rowsOf(kind).keys()]
+      .filter((name) => name.startsWith(prefix) && name > after)
+      .sort()
+      .slice(0, limit)
+      .flatMap((name) => find({ kind, name } as LocalKey) ?? []);
+  const removeWithin: RowStore['removeWithin'] = ({ kind, name }) => rowsOf(kind).delete(name);
 
   const store: Store = {
     get: async (key) => find(key),
-    list: async (kind, { prefix = '', after = '', limit } = {}) =>
-      [...rowsOf(kind).keys()]
-        .filter((name) => name.startsWith(prefix) && name > after)
-        .sort()
-        .slice(0, limit)
-        .flatMap((name) => find({ kind, name } as Key) ?? []),
+    list: async (kind, listing) => findAll(kind, listing),
     async put(key, value, expected) {
       const row = find(key);
       if ((row?.etag ?? 'absent') !== expected) return { conflict: row };
@@ -52,5 +55,6 @@ export function createInMemoryStore() {
     },
     add: async (key, counters) => addWithin(key, counters),
   };
-  return { ...store, addWithin };
+  const putWithin: RowStore['putWithin'] = (key, value) => void write(key, value);
+  return { ...store, find, findAll, addWithin, putWithin, removeWithin };
 }

@@ -26,6 +26,7 @@ vi.mock('../../../shared/contract/messages.ts', async (original) => {
     feeds: Object.fromEntries(all.map((feed) => [feed.name, feed])),
     feedNames: all.map(({ name }) => name),
     feedNamed: (name: string) => all.find((feed) => feed.name === name),
+    messageIn: (body: string) => ({ message: JSON.parse(body) }),
   };
 });
 
