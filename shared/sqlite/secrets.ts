@@ -6,12 +6,13 @@ import type { Connection, WriteOptions } from './file/connection.ts';
 import type { RowStore } from './store.ts';
 
 type Rows = Pick<RowStore, 'find' | 'putWithin' | 'removeWithin'>;
+type Transactions = Pick<Connection, 'read' | 'write'>;
 
 // After the service has issued a new refresh token, the old one is worthless, so the new one must not be lost.
 const durable = { durable: true };
 
 /** The application's credentials, and the settings of this folder, such as the base URL of the partner service. */
-export function createDocuments(connection: Connection, rows: Rows) {
+export function createDocuments(connection: Transactions, rows: Rows) {
   async function read(name: string): Promise<string | undefined> {
     const row = connection.read(() => rows.find({ kind: 'document', name }));
     return row && String(row.value);
@@ -39,7 +40,7 @@ type Versions = readonly { readonly version: string; readonly pair: string }[];
 const kept = 5;
 
 /** Token pairs in the state file. */
-export function createTokenVault(connection: Connection, rows: Rows): TokenVault {
+export function createTokenVault(connection: Transactions, rows: Rows, newVersion = newEtag): TokenVault {
   const keyOf = (name: string) => ({ kind: 'tokens', name }) as const;
   const versionsOf = (partnerAccount: string): Versions => {
     const row = rows.find(keyOf(partnerAccount));
@@ -57,7 +58,7 @@ export function createTokenVault(connection: Connection, rows: Rows): TokenVault
     },
     write: (partnerAccount, pair) =>
       connection.write(() => {
-        const version = newEtag();
+        const version = newVersion();
         const versions = [{ version, pair: textOfPair(pair) }, ...versionsOf(partnerAccount)];
         rows.putWithin(keyOf(partnerAccount), versions.slice(0, kept));
         return version;

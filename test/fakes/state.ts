@@ -1,5 +1,6 @@
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import type { Key } from '../../shared/ports/store.ts';
+import { createDocuments, createTokenVault } from '../../shared/sqlite/secrets.ts';
 import { createAdvertHistories } from '../../shared/state/advert-histories.ts';
 import { createAside, createDeadLetters } from '../../shared/state/aside.ts';
 import { booksKey, readBooks } from '../../shared/state/books.ts';
@@ -7,9 +8,8 @@ import { createBudgetStore } from '../../shared/state/budget.ts';
 import { createFeedStates } from '../../shared/state/feed-states.ts';
 import { createPartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import { type AuditProgress, type AuditShare, createProgress } from '../../shared/state/progress.ts';
-import { createInMemoryQueue, type InMemoryQueueOptions } from './changed-adverts-queue.ts';
+import { createInMemoryQueue, type InMemoryQueueOptions, immediate } from './changed-adverts-queue.ts';
 import { createInMemoryStore, type InMemoryStore } from './store.ts';
-import { createInMemoryApplicationSecret, createInMemoryVault } from './token-vault.ts';
 
 /** The complete state of a bridge in memory, with shared books. */
 export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'rows' | 'aside'>) {
@@ -20,6 +20,8 @@ export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'rows' |
   const deadLetters = { ...createDeadLetters(store), drop: createDeadLetters(uncounted).drop };
   const queue = createInMemoryQueue({ ...options, rows: uncounted, aside });
   const advertHistories = createAdvertHistories(store);
+  let versions = 0;
+  const newVersion = () => String(++versions);
   return {
     store,
     feedStates: createFeedStates(store, { countsListed: false }),
@@ -36,8 +38,11 @@ export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'rows' |
       read: (partnerAccount: string, generation: number) => readBooks(store, partnerAccount, generation),
       queue: queue.figures,
     },
-    vault: createInMemoryVault(),
-    applicationSecret: createInMemoryApplicationSecret(),
+    vault: createTokenVault(immediate, uncounted, newVersion),
+    /** A secret as edited by hand. */
+    editSecret: (name: string, pair: string): void =>
+      uncounted.putWithin({ kind: 'tokens', name }, [{ version: newVersion(), pair }]),
+    applicationSecret: createDocuments(immediate, uncounted).applicationSecret,
     budgetStore: createBudgetStore(store),
   };
 }

@@ -202,7 +202,7 @@ it('a secret is never written over by a refresh that cannot read it, nor is the 
     fc.asyncProperty(nearlyRightJson(right), async (text) => {
       const world = await createWorld();
       const rejectedVersion = (await world.account())?.token?.version ?? '';
-      world.state.vault.edit('main', text);
+      world.state.editSecret('main', text);
       fc.pre((await errorOf(() => world.state.vault.read('main'))) !== undefined);
 
       const outcome = await world.refreshToken.refresh(

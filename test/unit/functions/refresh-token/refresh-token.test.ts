@@ -109,7 +109,7 @@ describe('a refresh', () => {
     [
       'of a secret that was edited by hand',
       {},
-      () => world.state.vault.edit('main', '{"accessToken": "x"'),
+      () => world.state.editSecret('main', '{"accessToken": "x"'),
       { kind: 'failed', fault: 'malformed-state', reason: expect.any(String) as never },
     ],
     [
