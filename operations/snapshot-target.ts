@@ -39,11 +39,11 @@ export async function openTarget(to: string, outputs: StackOutputs): Promise<Sna
   const entryOf = (envelope: string, index: number) => {
     const event = JSON.parse(envelope);
     const ofGroup = {
-      groupId: digest(event.resources[0]),
-      deduplicationId: digest(`snapshot ${event.detail.metadata.eventId}`),
+      MessageGroupId: digest(event.resources[0]),
+      MessageDeduplicationId: digest(`snapshot ${event.detail.metadata.eventId}`),
     };
-    const body = asDelivered(event, outputs.eventBusArn);
-    return { key: String(index), body, ...(url.endsWith('.fifo') && ofGroup) };
+    const MessageBody = asDelivered(event, outputs.eventBusArn);
+    return { key: String(index), MessageBody, ...(url.endsWith('.fifo') && ofGroup) };
   };
   return {
     send: async (envelopes) => (await sendBatches({ client, url }, envelopes.map(entryOf))).size,

@@ -107,14 +107,11 @@ function entryOf(envelope: string, busName: string): PutEventsRequestEntry {
 
 /** Removes the events for one call from the list, in order, each subject once. */
 function take(waiting: Waiting[]): Waiting[] {
-  const subjects = new Set<string>();
-  const batch: Waiting[] = [];
+  const batch = new Map<string, Waiting>();
   for (const event of waiting) {
-    if (batch.length === entriesAtOnce) break;
-    if (subjects.has(event.subject)) continue;
-    subjects.add(event.subject);
-    batch.push(event);
+    if (batch.size === entriesAtOnce) break;
+    if (!batch.has(event.subject)) batch.set(event.subject, event);
   }
-  for (const event of batch) waiting.splice(waiting.indexOf(event), 1);
-  return batch;
+  for (const event of batch.values()) waiting.splice(waiting.indexOf(event), 1);
+  return [...batch.values()];
 }

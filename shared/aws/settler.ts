@@ -45,9 +45,8 @@ export function createBatchSettler(options: BatchSettlerOptions) {
   async function putAside(settlements: readonly Settlement[]): Promise<ReadonlySet<Settlement>> {
     const refused = await aside.store(settlements);
     const [error] = refused.values();
-    if (refused.size > 0) {
-      observer.warn('messages could not be put aside: they come back', { count: refused.size, error });
-    }
+    const count = refused.size;
+    if (count > 0) observer.warn('messages could not be put aside: they come back', { count, error });
     return new Set(settlements.filter((settlement) => !refused.has(settlement)));
   }
 

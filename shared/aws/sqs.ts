@@ -31,15 +31,8 @@ export interface Queue {
   readonly url: string;
 }
 
-export interface Outgoing {
-  /** The caller's name of the message. */
-  readonly key: string;
-  /** JSON. */
-  readonly body: string;
-  /** Only for a FIFO queue. */
-  readonly groupId?: string;
-  readonly deduplicationId?: string;
-}
+/** A message to send, by the caller's key. */
+export type Outgoing = Omit<SendMessageBatchRequestEntry, 'Id'> & { readonly key: string };
 
 /** SQS accepts ten messages per batch. */
 export const messagesAtOnce = 10;
@@ -81,11 +74,10 @@ export async function sendBatches(
 const refusedBySqs = /[\ufffe\uffff]/g;
 const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16)}`;
 
-const entryOf = (message: Outgoing, index: number): SendMessageBatchRequestEntry => ({
+const entryOf = ({ key: _, MessageBody = '', ...entry }: Outgoing, index: number) => ({
+  ...entry,
   Id: String(index),
-  MessageBody: message.body.replace(refusedBySqs, escaped),
-  MessageGroupId: message.groupId,
-  MessageDeduplicationId: message.deduplicationId,
+  MessageBody: MessageBody.replace(refusedBySqs, escaped),
 });
 
 /** Number of messages in the queue, including in-flight and delayed ones. SQS's figures are approximate. */
@@ -160,9 +152,9 @@ export function createChangedAdvertsQueue(options: ChangedAdvertsQueueOptions): 
       queue,
       keyed.map(([key, message]) => ({
         key,
-        body: JSON.stringify(message),
-        groupId: messageGroupOf(message),
-        deduplicationId: key,
+        MessageBody: JSON.stringify(message),
+        MessageGroupId: messageGroupOf(message),
+        MessageDeduplicationId: key,
       })),
       options,
     );

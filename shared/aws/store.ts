@@ -8,7 +8,16 @@ import {
   paginateQuery,
 } from '@aws-sdk/client-dynamodb';
 import { type Kind, storeKeys, type TableName, tableOfKind } from '../contract/names.ts';
-import { type Counters, type Etag, type Key, newEtag, type Row, type Store, sumOf } from '../ports/store.ts';
+import {
+  type Counters,
+  type Etag,
+  type Key,
+  newEtag,
+  parsedValue,
+  type Row,
+  type Store,
+  sumOf,
+} from '../ports/store.ts';
 
 export interface Table {
   readonly client: DynamoDBClient;
@@ -160,13 +169,5 @@ function rowOf(item: Item): Row {
       `Advert Bridge 0.1 or 0.2 wrote the item ${item[pk]?.S} ${name}, which this version cannot read. Deploy a new stack`,
     );
   }
-  return { name, etag, value: parsed(item.value?.S ?? '') };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return { name, etag, value: parsedValue(item.value?.S ?? '') };
 }

@@ -1,3 +1,4 @@
+import type { SQLInputValue } from 'node:sqlite';
 import { type ChangedAdvert, type MessageRead, messageIn } from '../contract/messages.ts';
 import { MessageGroups, messageGroupOf, positionOf, type Queued } from '../domain/queue/message-groups.ts';
 import type {
@@ -7,7 +8,6 @@ import type {
   ReceiveOptions,
   Settlement,
   Settler,
-  Verdict,
   WaitingMessages,
 } from '../ports/queue.ts';
 import type { Counters } from '../ports/store.ts';
@@ -45,35 +45,22 @@ interface QueuedRow extends Queued, Pick<MessageRow, 'partnerAccount' | 'generat
   readonly read: MessageRead;
 }
 
-interface CarriedOut {
-  readonly queued: QueuedRow;
-  readonly counts: Counts;
-  /** Makes the change in memory, after the commit. */
-  readonly remember: () => void;
-}
-
 export type MessageTable = ReturnType<typeof createMessageTable>;
 
 /** The stored messages; all functions are for use within a read or write of the connection. */
 export function createMessageTable(connection: Pick<Connection, 'prepare'>) {
-  const insert = connection.prepare(
-    'INSERT INTO messages (partner_account, generation, body, sent_at, receives) VALUES (?, ?, ?, ?, 0)',
-  );
-  const columns = `sequence_number AS sequenceNumber, partner_account AS partnerAccount, generation, body,
-    sent_at AS sentAt, receives, visible_at AS visibleAt`;
-  const selectAfter = connection.prepare(
-    `SELECT ${columns} FROM messages WHERE sequence_number > ? ORDER BY sequence_number LIMIT ?`,
-  );
-  // A body that is not JSON belongs to no advert.
-  const selectOfAdvert = connection.prepare(
-    `SELECT ${columns} FROM messages
-     WHERE partner_account = ? AND iif(json_valid(body), body ->> '$.advertId', NULL) = ? ORDER BY sequence_number`,
-  );
-  const setReceives = connection.prepare(
-    'UPDATE messages SET receives = ?, visible_at = NULL WHERE sequence_number = ?',
-  );
-  const setVisibleAt = connection.prepare('UPDATE messages SET visible_at = ? WHERE sequence_number = ?');
-  const remove = connection.prepare('DELETE FROM messages WHERE sequence_number = ?');
+  /** @returns whether there is such a message */
+  function change<V extends SQLInputValue[]>(sql: string) {
+    const statement = connection.prepare(sql);
+    return (...values: V): boolean => statement.run(...values).changes === 1;
+  }
+  function select<V extends SQLInputValue[]>(condition: string) {
+    const statement = connection.prepare(
+      `SELECT sequence_number AS sequenceNumber, partner_account AS partnerAccount, generation, body,
+         sent_at AS sentAt, receives, visible_at AS visibleAt FROM messages WHERE ${condition}`,
+    );
+    return (...values: V) => statement.all(...values) as unknown as MessageRow[];
+  }
   const selectFigures = connection.prepare(
     `SELECT (SELECT count(*) FROM rows WHERE kind = 'dead') AS deadLetters,
        (SELECT iif(json_valid(body), body ->> '$.listedAt', NULL) FROM messages WHERE sequence_number > 0
@@ -81,26 +68,25 @@ export function createMessageTable(connection: Pick<Connection, 'prepare'>) {
        (SELECT min(value ->> '$.message.listedAt') FROM rows WHERE kind = 'aside') AS aside`,
   );
   return {
-    insert: (message: ChangedAdvert, sentAt: number): void =>
-      void insert.run(message.partnerAccount, message.generation, JSON.stringify(message), sentAt),
-    after: (sequenceNumber: number, limit: number) =>
-      selectAfter.all(sequenceNumber, limit) as unknown as MessageRow[],
-    ofAdvert: (partnerAccount: string, advertId: string) =>
-      selectOfAdvert.all(partnerAccount, advertId) as unknown as MessageRow[],
-    setReceives: ({ sequenceNumber, receives }: Queued): void =>
-      void setReceives.run(receives, sequenceNumber),
-    /** @returns whether the message is there */
-    setVisibleAt: (sequenceNumber: number, visibleAt: number): boolean =>
-      setVisibleAt.run(visibleAt, sequenceNumber).changes === 1,
-    /** @returns whether the message was there */
-    remove: (sequenceNumber: number): boolean => remove.run(sequenceNumber).changes === 1,
-    figures: () =>
-      selectFigures.get() as {
-        readonly deadLetters: number;
-        /** When the first of the messages in the queue, and the oldest of those aside, were listed. */
-        readonly queued: string | null;
-        readonly aside: string | null;
-      },
+    insert: change<[partnerAccount: string, generation: number, body: string, sentAt: number]>(
+      'INSERT INTO messages (partner_account, generation, body, sent_at, receives) VALUES (?, ?, ?, ?, 0)',
+    ),
+    after: select<[sequenceNumber: number, limit: number]>(
+      'sequence_number > ? ORDER BY sequence_number LIMIT ?',
+    ),
+    // A body that is not JSON belongs to no advert.
+    ofAdvert: select<[partnerAccount: string, advertId: string]>(
+      "partner_account = ? AND iif(json_valid(body), body ->> '$.advertId', NULL) = ? ORDER BY sequence_number",
+    ),
+    setReceives: change<[receives: number, sequenceNumber: number]>(
+      'UPDATE messages SET receives = ?, visible_at = NULL WHERE sequence_number = ?',
+    ),
+    setVisibleAt: change<[visibleAt: number, sequenceNumber: number]>(
+      'UPDATE messages SET visible_at = ? WHERE sequence_number = ?',
+    ),
+    remove: change<[sequenceNumber: number]>('DELETE FROM messages WHERE sequence_number = ?'),
+    /** When the first message in the queue, and the oldest aside, were listed. */
+    figures: () => selectFigures.get() as Record<'queued' | 'aside', string | null> & { deadLetters: number },
   };
 }
 
@@ -118,13 +104,10 @@ interface QueueOptions {
  * accepted completely or not at all. The first messages are also held in memory, in the order of delivery; deliveries in
  * progress exist only there. So only one process may receive and settle (run-lock.ts); any process may send.
  */
-export function createChangedAdvertsQueue({
-  connection,
-  table,
-  rows,
-  clock,
-  takesTurns,
-}: QueueOptions): ChangedAdvertsQueue & Inbox & Settler & { figures: BookKeeper['queue'] } {
+export function createChangedAdvertsQueue(
+  options: QueueOptions,
+): ChangedAdvertsQueue & Inbox & Settler & { figures: BookKeeper['queue'] } {
+  const { connection, table, rows, clock, takesTurns } = options;
   const known = new Map<number, QueuedRow>();
   const groups = new MessageGroups<QueuedRow>({
     groupOf: ({ group }) => group,
@@ -132,6 +115,9 @@ export function createChangedAdvertsQueue({
   });
   /** Sequence number of the last message in memory. */
   let readTo = 0;
+
+  const insert = (message: ChangedAdvert) =>
+    table.insert(message.partnerAccount, message.generation, JSON.stringify(message), clock.now());
 
   /** Adds to the books within a write of the connection. */
   function count(all: readonly Counted[]): void {
@@ -172,31 +158,32 @@ export function createChangedAdvertsQueue({
     return taken;
   }
 
-  /** Nothing if the delivery is not the latest of its message. */
-  function carryOut({ delivery, verdict }: Settlement): CarriedOut[] {
+  /** Nothing if the delivery is not the latest of its message. `remember` is for after the commit. */
+  function carryOut({ delivery, verdict }: Settlement) {
     const queued = known.get(Number.parseInt(delivery.id, 10));
     if (!queued || receiptOf(queued) !== delivery.id) return [];
     const { sequenceNumber } = queued;
     if (verdict.kind === 'retry') {
       const visibleAt = clock.now() + verdict.delayMs;
-      if (!table.setVisibleAt(sequenceNumber, visibleAt)) return [];
+      if (!table.setVisibleAt(visibleAt, sequenceNumber)) return [];
       return [{ queued, counts: {}, remember: () => groups.putOff(queued, visibleAt) }];
     }
     if (!table.remove(sequenceNumber)) return [];
     const aside = rowAside({ delivery, verdict });
     if (aside) rows.putWithin(aside.key, aside.value);
+    const counts: Counts = verdict.kind === 'done' ? { [verdict.outcome]: 1 } : countsOf[verdict.kind];
     const forget = () => {
       known.delete(sequenceNumber);
       groups.remove(queued);
     };
-    return [{ queued, counts: countsOf(verdict), remember: forget }];
+    return [{ queued, counts, remember: forget }];
   }
 
   return {
     async send(changes) {
       if (changes.length === 0) return new Set();
       await connection.write(() => {
-        for (const message of changes) table.insert(message, clock.now());
+        for (const message of changes) insert(message);
         count(changes.map((message) => [message, { listed: 1 }]));
       });
       return new Set();
@@ -205,7 +192,7 @@ export function createChangedAdvertsQueue({
     async sendAgain(aside) {
       await connection.write(() => {
         const removed = aside.filter(({ key, etag }) => rows.removeWithin(key, etag));
-        for (const { message } of removed) table.insert(message, clock.now());
+        for (const { message } of removed) insert(message);
         const dead = removed.filter(({ key }) => key.kind === 'dead');
         count(dead.map(({ message }) => [message, { deadLettered: -1 }]));
       });
@@ -216,7 +203,9 @@ export function createChangedAdvertsQueue({
       const taken = take(options);
       if (taken.length === 0) return [];
       try {
-        await connection.write(() => taken.forEach(table.setReceives));
+        await connection.write(() => {
+          for (const { receives, sequenceNumber } of taken) table.setReceives(receives, sequenceNumber);
+        });
       } catch (error) {
         for (const queued of taken) groups.putOff(queued, clock.now());
         throw error;
@@ -262,18 +251,7 @@ const deliveryOf = (queued: QueuedRow): Delivery => ({
   sentAt: queued.sentAt,
 });
 
-function countsOf(verdict: Exclude<Verdict, { kind: 'retry' }>): Counts {
-  switch (verdict.kind) {
-    case 'done':
-      return { [verdict.outcome]: 1 };
-    case 'dead-letter':
-      return { deadLettered: 1 };
-    case 'forgotten':
-      return { listed: -1 };
-    case 'hold':
-      return {};
-  }
-}
+const countsOf = { 'dead-letter': { deadLettered: 1 }, forgotten: { listed: -1 }, hold: {} };
 
 /** Reads the messages of an advert, even while a bridge runs; those that its workers have are included. */
 export const createWaitingMessages = (

@@ -1,4 +1,13 @@
-import { type Counters, type Etag, type Key, newEtag, type Row, type Store, sumOf } from '../ports/store.ts';
+import {
+  type Counters,
+  type Etag,
+  type Key,
+  newEtag,
+  parsedValue,
+  type Row,
+  type Store,
+  sumOf,
+} from '../ports/store.ts';
 import type { Connection } from './file/connection.ts';
 
 /** Rows of an embedded bridge alone: a text by name, the token pairs of a partner account, and a reader of events. */
@@ -89,10 +98,4 @@ export function createRowStore(connection: Connection): RowStore {
   };
 }
 
-function rowOf({ name, etag, value }: Found): Row {
-  try {
-    return { name, etag, value: JSON.parse(value) };
-  } catch {
-    return { name, etag, value: undefined };
-  }
-}
+const rowOf = ({ name, etag, value }: Found): Row => ({ name, etag, value: parsedValue(value) });

@@ -73,7 +73,8 @@ export function createWebhooks(connection: Connection, rows: RowStore, log: Even
      ORDER BY due_at, number LIMIT ?2`,
   );
   const selectUnsent = connection.prepare(
-    'SELECT max(number = ?3) AS itself FROM unsent WHERE webhook = ?1 AND subject = ?2',
+    `SELECT CASE max(number = ?3) WHEN 1 THEN 'itself' WHEN 0 THEN 'others' ELSE 'none' END AS found
+     FROM unsent WHERE webhook = ?1 AND subject = ?2`,
   );
   const makeAllDue = connection.prepare('UPDATE unsent SET due_at = 0 WHERE webhook = ? AND due_at > 0');
   const removeOld = connection.prepare('DELETE FROM unsent WHERE webhook = ? AND at < ?');
@@ -85,12 +86,13 @@ export function createWebhooks(connection: Connection, rows: RowStore, log: Even
   function statusOf(url: string, { givenUp = 0, trouble }: Reader): WebhookStatus {
     const { unsent, oldest } = sumUp.get(url) as { unsent: number; oldest: number | null };
     const unread = log.unread(url);
-    const since = Math.min(oldest ?? Number.POSITIVE_INFINITY, unread.oldest ?? Number.POSITIVE_INFINITY);
+    const [since] = [oldest ?? [], unread.oldest ?? []].flat().sort((a, b) => a - b);
+    const waiting = unread.waiting + unsent;
     return {
       url,
       givenUp,
-      waiting: unread.waiting + unsent,
-      ...(since < Number.POSITIVE_INFINITY && { oldest: since }),
+      waiting,
+      ...(since !== undefined && { oldest: since }),
       ...(trouble && { trouble }),
     };
   }
@@ -127,14 +129,9 @@ export function createWebhooks(connection: Connection, rows: RowStore, log: Even
     next: (webhook: string, limit: number) =>
       connection.read(() => selectNext.all(webhook, limit)) as unknown as UnsentEvent[],
     /** Whether the event itself is unsent, or others of its subject are. */
-    unsentOf(
-      webhook: string,
-      { subject, number }: Pick<UnsentEvent, 'subject' | 'number'>,
-    ): 'itself' | 'others' | 'none' {
+    unsentOf: (webhook: string, { subject, number }: Pick<UnsentEvent, 'subject' | 'number'>) => {
       const row = connection.read(() => selectUnsent.get(webhook, subject, number));
-      const { itself } = row as { itself: number | null };
-      if (itself === null) return 'none';
-      return itself === 1 ? 'itself' : 'others';
+      return (row as { found: 'itself' | 'others' | 'none' }).found;
     },
     /** Makes all unsent events due, so that a new run does not wait for the backoff of the previous run. */
     makeAllDue: (webhook: string): Promise<void> => connection.write(() => void makeAllDue.run(webhook)),

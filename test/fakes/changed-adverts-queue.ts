@@ -95,9 +95,8 @@ function inMemoryTable(rows: InMemoryStore): MessageTable {
   const listedAt = (text: string | undefined): string | null =>
     text === undefined ? null : JSON.parse(text).listedAt;
   return {
-    insert(message, sentAt) {
-      const { partnerAccount, generation } = message;
-      const [body, sequenceNumber] = [JSON.stringify(message), messages.length];
+    insert: (partnerAccount, generation, body, sentAt) => {
+      const sequenceNumber = messages.length;
       messages.push({
         sequenceNumber,
         partnerAccount,
@@ -107,6 +106,7 @@ function inMemoryTable(rows: InMemoryStore): MessageTable {
         receives: 0,
         visibleAt: null,
       });
+      return true;
     },
     // Those that were removed had been read before.
     after: (sequenceNumber, limit) =>
@@ -115,8 +115,8 @@ function inMemoryTable(rows: InMemoryStore): MessageTable {
       stored().filter(
         (row) => row.partnerAccount === partnerAccount && JSON.parse(row.body).advertId === advertId,
       ),
-    setReceives: ({ sequenceNumber, receives }) => void change(sequenceNumber, { receives, visibleAt: null }),
-    setVisibleAt: (sequenceNumber, visibleAt) => change(sequenceNumber, { visibleAt }),
+    setReceives: (receives, sequenceNumber) => change(sequenceNumber, { receives, visibleAt: null }),
+    setVisibleAt: (visibleAt, sequenceNumber) => change(sequenceNumber, { visibleAt }),
     remove(sequenceNumber) {
       const row = messages[sequenceNumber];
       messages[sequenceNumber] = undefined;

@@ -15,13 +15,12 @@ import {
 import path from 'node:path';
 import { StateError } from './state-error.ts';
 
-const lockName = 'run.lock';
-const databases = ['bridge.db', lockName];
+const [stateName, lockName] = ['bridge.db', 'run.lock'];
 /** Suffixes of a database file and of its companion files. */
 const endings = ['', '-wal', '-shm', '-journal'];
 
 /** `DIR/bridge.db` */
-export const stateFileIn = (dir: string): string => fileIn(dir, 'bridge.db');
+export const stateFileIn = (dir: string): string => fileIn(dir, stateName);
 /** `DIR/run.lock` */
 export const lockFileIn = (dir: string): string => fileIn(dir, lockName);
 /** A file that stands for the fact that others could read the state, until the application's credentials are renewed. */
@@ -36,21 +35,15 @@ function fileIn(dir: string, name: string): string {
 const unsafe = (message: string): StateError => new StateError('state-unsafe', message);
 
 /** Undefined also where opening will report the error. */
-function statOf(place: string) {
+function found<T>(look: () => T): T | undefined {
   try {
-    return lstatSync(place, { throwIfNoEntry: false });
+    return look();
   } catch {
     return undefined;
   }
 }
-
-function realPathOf(folder: string): string {
-  try {
-    return realpathSync(folder);
-  } catch {
-    return folder;
-  }
-}
+const statOf = (place: string) => found(() => lstatSync(place, { throwIfNoEntry: false }));
+const realPathOf = (folder: string): string => found(() => realpathSync(folder)) ?? folder;
 
 /**
  * Refuses a state folder that another user controls: the folder and the state files in it must belong to the user of
@@ -63,49 +56,48 @@ function realPathOf(folder: string): string {
 export function refuseForeignFolder(dir: string): void {
   // Resolved, because a trailing slash would make the system follow a link.
   const folder = path.resolve(dir);
-  const files = databases.flatMap((name) => endings.map((ending) => path.join(folder, name + ending)));
-  for (const place of [folder, ...files]) refuseForeign(place, folder);
-  if (process.geteuid) refuseOpenParents(path.dirname(folder), process.geteuid());
+  const files = [stateName, lockName].flatMap((name) => endings.map((end) => path.join(folder, name + end)));
+  for (const place of [folder, ...files]) {
+    const fault = foreignFault(place, folder);
+    if (fault) throw unsafe(`${place} ${fault}`);
+  }
+  if (process.geteuid) refuseOpenParents(realPathOf(path.dirname(folder)), process.geteuid());
 }
 
-function refuseForeign(place: string, folder: string): void {
+function foreignFault(place: string, folder: string): string | undefined {
   const found = statOf(place);
-  if (!found) return;
+  if (!found) return undefined;
   if (found.isSymbolicLink()) {
     const mend =
       place === folder
         ? `Give the folder itself: --local ${realPathOf(folder)}`
         : 'Put the file itself in its place, or choose another folder';
-    throw unsafe(`${place} is a symbolic link, which somebody could point elsewhere. ${mend}`);
+    return `is a symbolic link, which somebody could point elsewhere. ${mend}`;
   }
   // If a folder is in the place of a file, opening it fails later.
-  if (!found.isFile() && !found.isDirectory())
-    throw unsafe(`${place} is not a file. Remove it, or choose another folder`);
+  if (!found.isFile() && !found.isDirectory()) return 'is not a file. Remove it, or choose another folder';
   const user = process.geteuid?.();
-  if (user === undefined || found.uid === user) return;
-  throw unsafe(
-    `${place} belongs to another user (user ID ${found.uid}; this runs as ${user}${user === 0 ? ', root' : ''}). ` +
-      `Run it as that user. Or, if nobody else can have put anything into the folder, make it yours: chown -R ${user} ${folder}`,
+  if (user === undefined || found.uid === user) return undefined;
+  return (
+    `belongs to another user (user ID ${found.uid}; this runs as ${user}${user === 0 ? ', root' : ''}). ` +
+    `Run it as that user. Or, if nobody else can have put anything into the folder, make it yours: chown -R ${user} ${folder}`
   );
 }
 
 const sticky = 0o1000;
 
-function refuseOpenParents(parent: string, user: number): void {
-  const place = realPathOf(parent);
+function refuseOpenParents(place: string, user: number): void {
   const found = statOf(place);
   if (!found) return;
   const { uid, gid, mode } = found;
   // The group of that number is the user's own, where each user has one.
-  const others = gid === uid ? 0o002 : 0o022;
+  const isOpen = (mode & (gid === uid ? 0o002 : 0o022)) !== 0 && (mode & sticky) === 0;
   const isForeign = uid !== user && uid !== 0;
-  if (isForeign || ((mode & others) !== 0 && (mode & sticky) === 0)) {
-    const [fault, mend] = isForeign
-      ? [`belongs to another user (user ID ${uid})`, '']
-      : ['can be written by others', `, or: chmod go-w ${place}`];
+  if (isForeign || isOpen) {
+    const fault = isForeign ? `belongs to another user (user ID ${uid})` : 'can be written by others';
     throw unsafe(
       `${place}, above the folder of the bridge, ${fault}, who could put another folder in its place. ` +
-        `Choose a folder elsewhere${mend}`,
+        `Choose a folder elsewhere${isForeign ? '' : `, or: chmod go-w ${place}`}`,
     );
   }
   if (path.dirname(place) !== place) refuseOpenParents(path.dirname(place), user);
@@ -127,9 +119,8 @@ export function preparePrivateFile(dir: string, file: string): void {
 /** Not by `recursive`, with which Node never returns if the system denies that the parent exists, as in `/proc`. */
 function makeFolder(dir: string): void {
   const isThere = () => statSync(dir, { throwIfNoEntry: false })?.isDirectory();
-  const found = isThere();
-  if (found) return;
-  if (found === false)
+  if (isThere()) return;
+  if (isThere() === false)
     throw new StateError('state-not-writable', `${dir} is a file, expected a folder. Name another one`);
   const parent = path.dirname(dir);
   if (parent !== dir) makeFolder(parent);
@@ -162,16 +153,21 @@ function makePrivate(file: string): void {
 /** For when the credentials that others could have read were replaced. */
 export const forgetExposure = (dir: string): void => rmSync(markIn(dir), { force: true });
 
-/** What no other folder or state file has: their devices and numbers. */
-export function identityOf(dir: string): string | undefined {
-  const [folder, file] = [statOf(path.resolve(dir)), statOf(stateFileIn(dir))];
-  return folder && file && [folder.dev, folder.ino, folder.uid, file.ino, file.uid].join(' ');
-}
-
-/** Whether another folder has been put in the place of `dir` since; see {@link identityOf}. */
-export function refuseReplaced(dir: string, before: string | undefined): void {
-  if (identityOf(dir) !== before)
-    throw unsafe(`${dir} was replaced while it was being opened. Find out by whom before you run this again`);
+/** @returns a check that nobody else controls `dir`, or has put another folder or state file in its place since */
+export function guardFolder(dir: string): () => void {
+  const identity = () =>
+    [path.resolve(dir), stateFileIn(dir)]
+      .map(statOf)
+      .map((found) => found && [found.dev, found.ino, found.uid])
+      .join();
+  const before = identity();
+  return () => {
+    refuseForeignFolder(dir);
+    if (identity() !== before)
+      throw unsafe(
+        `${dir} was replaced while it was being opened. Find out by whom before you run this again`,
+      );
+  };
 }
 
 /** What other users may do with the state in a folder. Call it before the state is opened, which makes the file private. */
@@ -179,24 +175,22 @@ export function exposureOf(dir: string): { readonly says: string; readonly mend:
   const folder = statOf(dir);
   // On Windows, file modes give no protection.
   if (process.platform === 'win32' || !folder?.isDirectory()) return undefined;
-  const others = 'other users of this machine can';
+  const others = 'other users of this machine';
   const file = stateFileIn(dir);
   const open = [file, `${file}-wal`].find((place) => ((statOf(place)?.mode ?? 0) & 0o044) !== 0);
   if (open !== undefined) {
     return {
-      says: `${others} read ${open}, which contains the tokens`,
+      says: `${others} can read ${open}, which contains the tokens`,
       mend: `\`chmod 600 ${open}\`. If somebody may have read it, have the client secret replaced and connect each partner account again`,
     };
   }
   if (statOf(markIn(dir))) {
     return {
-      says: `other users of this machine could read the tokens in ${dir} until a command prevented it`,
+      says: `${others} could read the tokens in ${dir} until a command prevented it`,
       mend: 'Have the client secret replaced, and store the new one: `application`. Then connect each partner account again',
     };
   }
   if ((folder.mode & 0o022) === 0) return undefined;
-  return {
-    says: `${others} replace the files in ${dir}, which contain the tokens`,
-    mend: `\`chmod 700 ${dir}\``,
-  };
+  const says = `${others} can replace the files in ${dir}, which contain the tokens`;
+  return { says, mend: `\`chmod 700 ${dir}\`` };
 }

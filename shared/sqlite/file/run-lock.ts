@@ -32,20 +32,16 @@ export function takeRunLock(dir: string, info: RunInfo | 'dry-run'): { release()
     return new DatabaseSync(file, { timeout: 0 });
   });
   try {
-    lockOrName(lock, dir);
+    try {
+      lock.exec('BEGIN EXCLUSIVE');
+    } catch (error) {
+      throw isBusy(error) ? inUse(dir, error) : asStateError(error, file);
+    }
     if (info !== 'dry-run') beginRun(dir, `pid ${process.pid} since ${info.startedAt} (${info.command})`);
     return { release: () => lock.close() };
   } catch (error) {
     lock.close();
     throw error;
-  }
-}
-
-function lockOrName(lock: DatabaseSync, dir: string): void {
-  try {
-    lock.exec('BEGIN EXCLUSIVE');
-  } catch (error) {
-    throw isBusy(error) ? inUse(dir, error) : asStateError(error, lockFileIn(dir));
   }
 }
 

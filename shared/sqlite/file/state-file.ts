@@ -1,15 +1,9 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import {
-  identityOf,
-  preparePrivateFile,
-  refuseForeignFolder,
-  refuseReplaced,
-  stateFileIn,
-} from './private-folder.ts';
+import { guardFolder, preparePrivateFile, refuseForeignFolder, stateFileIn } from './private-folder.ts';
 import { applicationId, latestVersion, migrate, refusedVersion, versionOf } from './schema.ts';
-import { guarded, isBusy, StateError } from './state-error.ts';
+import { guarded, isBusy, StateError, type StateErrorCode } from './state-error.ts';
 
 /** How long a statement waits for another process; each transaction takes milliseconds. */
 export const busyTimeoutMs = 5_000;
@@ -37,11 +31,10 @@ export function openStateFile(dir: string): DatabaseSync {
     preparePrivateFile(dir, file);
     // Otherwise SQLite would open a read-only file and fail only at the first write.
     accessSync(file, constants.R_OK | constants.W_OK);
-    const identity = identityOf(dir);
+    const refuseChanged = guardFolder(dir);
     const db = new DatabaseSync(file, { timeout: busyTimeoutMs, defensive: true });
     return closedUnless(db, () => {
-      refuseForeignFolder(dir);
-      refuseReplaced(dir, identity);
+      refuseChanged();
       checkIsOurs(db, file);
       useWriteAheadLog(db);
       db.exec(settings);
@@ -101,24 +94,22 @@ function checkIsOurs(db: DatabaseSync, file: string): void {
        FROM pragma_application_id, pragma_user_version`,
     )
     .get() as Record<'id' | 'version' | 'tables', number>;
+  const refuse = (code: StateErrorCode, says: string) => {
+    throw new StateError(code, `${file} ${says}`);
+  };
   if (tables === 0 && version === 0) return;
   if (id !== applicationId)
-    throw new StateError(
-      'state-damaged',
-      `${file} is not the state of an Advert Bridge. Choose another folder`,
-    );
-  if (version <= refusedVersion) {
-    throw new StateError(
+    refuse('state-damaged', 'is not the state of an Advert Bridge. Choose another folder');
+  if (version <= refusedVersion)
+    refuse(
       'state-older',
-      `${file} was written by Advert Bridge 0.1 or 0.2, whose state this version cannot read. Choose another folder and connect the partner accounts again`,
+      'was written by Advert Bridge 0.1 or 0.2, whose state this version cannot read. Choose another folder and connect the partner accounts again',
     );
-  }
-  if (version > latestVersion) {
-    throw new StateError(
+  if (version > latestVersion)
+    refuse(
       'state-newer',
-      `${file} was written by a newer Advert Bridge (its version is ${version}, this one knows ${latestVersion}). Use the newer one`,
+      `was written by a newer Advert Bridge (its version is ${version}, this one knows ${latestVersion}). Use the newer one`,
     );
-  }
 }
 
 const maxWalAttempts = 50;
