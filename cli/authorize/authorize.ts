@@ -3,13 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { aborted } from 'node:util';
 import type { Bridge, UserChoice } from '../../operations/bridge.ts';
-import { CommandError, UsageError } from '../../operations/errors.ts';
+import { CommandError } from '../../operations/errors.ts';
 import type { ConnectedAccount } from '../../shared/contract/invocations.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
 import { Secret } from '../../shared/domain/secret.ts';
-import { explained, type Place } from '../shared/explain.ts';
 import { type Io, say } from '../shared/io.ts';
-import { isAnswerTo, listenForCallback, type Page } from './listener.ts';
+import { isAnswerTo, listenForCallback } from './listener.ts';
 import { openBrowser } from './open-browser.ts';
 import type { ListenAt } from './redirect-uri.ts';
 
@@ -23,15 +22,14 @@ export interface Authorization {
 }
 
 /**
- * Lets a user authorize the application in a browser, and connects the partner account with the code in the answer. The
- * browser shows the outcome only after the account is connected.
+ * Lets a user authorize the application in a browser, and connects the partner account with the code in the answer.
  *
  * @throws {CommandError} if the user denies it, a signal interrupts it, it times out or is refused; then nothing is
  * stored
  */
 export async function connectByCode(
   io: Io,
-  { bridge, place }: { readonly bridge: Pick<Bridge, 'functions'>; readonly place: Place },
+  { functions }: Pick<Bridge, 'functions'>,
   { user, way, open, timeoutSeconds = 300 }: Authorization,
 ): Promise<ConnectedAccount> {
   const { partnerAccount } = user;
@@ -48,7 +46,7 @@ export async function connectByCode(
   const redirectUri = 'pasteFrom' in way ? way.pasteFrom : (listener?.redirectUri ?? '');
   let opened: Awaited<ReturnType<typeof openBrowser>> | undefined;
   try {
-    const url = await bridge.functions.authorizeUrl({ state, redirectUri });
+    const url = await functions.authorizeUrl({ state, redirectUri });
     say(
       io,
       `To connect ${partnerAccount}, log in to the partner service as its user and allow the access:\n\n  ${url}\n\n` +
@@ -64,16 +62,13 @@ export async function connectByCode(
     );
     const code = codeIn(answer, state);
     say(io, 'The answer has arrived. Connecting …');
-    const account = await bridge.functions.connect({ ...user, code, redirectUri });
-    await listener?.finish(connectedPage(account));
-    return account;
+    return await functions.connect({ ...user, code, redirectUri });
   } catch (error) {
     // A rejected grant has another meaning for a code than for a refresh token.
-    const isRefused = error instanceof BridgeFault && error.code === 'grant-rejected';
-    const shown = explained(isRefused ? new CommandError(refusedCodeText, { cause: error }) : error, place);
-    await listener?.finish(failedPage(partnerAccount, shown));
-    throw shown;
+    if (!(error instanceof BridgeFault) || error.code !== 'grant-rejected') throw error;
+    throw new CommandError(refusedCodeText, { cause: error });
   } finally {
+    await listener?.close();
     await opened?.remove();
   }
 }
@@ -108,28 +103,6 @@ const strangerText =
 const refusedCodeText =
   'the partner service refused the one-time code: it was used already, is too old, or was given for another application or ' +
   'redirect URI. Nothing was stored; run connect again';
-
-function connectedPage({ partnerAccount, isNew, feed }: ConnectedAccount): Page {
-  const next = isNew
-    ? 'From now on Advert Bridge reads which adverts change.'
-    : 'Reading continues from where it had stopped.';
-  return {
-    status: 200,
-    title: `${partnerAccount} is connected${isNew ? '' : ' again'}`,
-    text:
-      feed.kind === 'failed'
-        ? 'The credentials are stored, but the first request for its feed failed. The terminal says why.'
-        : `You granted access, the scope is sufficient, and the feed of changed adverts answers. ${next}`,
-  };
-}
-
-function failedPage(partnerAccount: string, error: Error): Page {
-  // Only messages written for users, because other messages may contain any text.
-  const isForPerson = error instanceof CommandError || error instanceof UsageError;
-  const reason = isForPerson ? error.message : 'something unexpected went wrong';
-  const text = `Because ${reason}. The terminal says the same. To try again, run the command again.`;
-  return { status: 400, title: `${partnerAccount} is not connected`, text };
-}
 
 /**
  * The query of the browser's final address, which the user pastes as the first non-blank line of standard input.

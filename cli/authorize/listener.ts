@@ -5,35 +5,25 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { listenError } from '../shared/usage.ts';
-import { escapeHtml } from './open-browser.ts';
 import { type ListenAt, loopbackRedirect } from './redirect-uri.ts';
 
-/** What the browser's user sees. Plain text; commands may be between backticks. */
-export interface Page {
-  readonly status: number;
-  readonly title: string;
-  readonly text: string;
-}
-
-export interface CallbackListener {
+interface CallbackListener {
   /** The address to which the partner service sends the browser. */
   readonly redirectUri: string;
   /** The query of the first callback with the state; never rejects. */
   readonly arrived: Promise<URLSearchParams>;
-  /** Shows the outcome to the waiting browser, and stops listening. */
-  finish(outcome: Page): Promise<void>;
+  close(): Promise<void>;
 }
 
 /** Timeout for a client that opens a connection and sends nothing. */
 const silenceMs = 10_000;
-/** How long to wait until a redirected browser requests the result page. */
+/** How long to wait until a redirected browser requests the last page. */
 const graceMs = 3_000;
 
 /**
- * Listens on loopback for one callback with `state`; every other request is answered with an error and changes nothing.
- * Any page in the user's browser and any program on this machine can call it, so only an answer with the state ends the
- * wait, even if it is a denial. The browser is redirected immediately, so that the code is not in the address bar or the
- * history. The result page waits for {@link CallbackListener.finish}.
+ * Listens on loopback for one callback with `state`; every other request is refused and changes nothing. Any page in the
+ * user's browser and any program on this machine can call it, so only an answer with the state ends the wait, even if it
+ * is a denial. The browser is redirected, so that the code is not in the address bar or the history.
  *
  * @param onStranger called for each callback without the state
  * @throws {CommandError} if it cannot listen on the port
@@ -54,45 +44,38 @@ export async function listenForCallback(
   const { pathname, host } = new URL(redirectUri);
   const resultPath = `${pathname.replace(/\/$/, '')}/result`;
   const callback = Promise.withResolvers<URLSearchParams>();
-  const result = Promise.withResolvers<Page>();
   const shown = new AbortController();
   let isTaken = false;
 
-  function refusal(request: IncomingMessage, url: URL | null): keyof typeof refusals | undefined {
+  function statusFor(request: IncomingMessage, url: URL | null): number {
     // Protects against DNS rebinding: a page of another site whose name resolves to this machine sends that name.
     if (request.headers.host?.toLowerCase() !== host) return 421;
     const isResult = isTaken && url?.pathname === resultPath;
     if (!url || (url.pathname !== pathname && !isResult)) return 404;
     if (request.method !== 'GET') return 405;
-    if (isResult) return undefined;
+    if (isResult) return 200;
     if (!isNavigation(request)) return 403;
     if (!isAnswerTo(url.searchParams, state)) return 400;
-    return isTaken ? 409 : undefined;
+    return isTaken ? 409 : 303;
   }
 
-  server.on('request', async (request, response) => {
+  server.on('request', (request, response) => {
     const url = URL.parse(request.url ?? '', redirectUri);
-    const refused = refusal(request, url);
-    if (refused === 400) onStranger();
-    if (!refused && url?.pathname === pathname) {
+    const status = statusFor(request, url);
+    if (status === 400) onStranger();
+    if (status === 200) response.once('finish', () => shown.abort());
+    if (status === 303 && url) {
       isTaken = true;
-      response.writeHead(303, { ...pageHeaders, location: resultPath, 'content-length': 0 }).end();
+      response.setHeader('location', resultPath);
       callback.resolve(url.searchParams);
-      return;
     }
-    if (!refused) response.once('finish', () => shown.abort());
-    const page = refused
-      ? { status: refused, title: 'This request is refused', text: refusals[refused] }
-      : await result.promise;
-    response.writeHead(page.status, { ...pageHeaders, ...(refused === 405 && { allow: 'GET' }) });
-    response.end(htmlOf(page));
+    response.writeHead(status, pageHeaders).end(status === 200 ? arrivedText : refusedText);
   });
 
   return {
     redirectUri,
     arrived: callback.promise,
-    async finish(outcome) {
-      result.resolve(outcome);
+    async close() {
       if (isTaken) await systemClock.sleep(graceMs, shown.signal);
       const closed = once(server, 'close');
       server.close();
@@ -122,48 +105,17 @@ function isNavigation({ headers }: IncomingMessage): boolean {
   return (destination === undefined || destination === 'document') && purpose === undefined;
 }
 
-const nothingHere = 'There is nothing here. Use the address that the command in the terminal printed.';
-const stranger = 'Only a browser that the partner service sends here gets an answer.';
-const refusals = {
-  400:
-    'This answer does not belong to this request: its state is missing or different. It may belong to an earlier ' +
-    'attempt, or come from somebody else. Nothing was changed. The command in the terminal still waits.',
-  403: stranger,
-  404: nothingHere,
-  405: nothingHere,
-  409: 'This request was answered already: each authorization counts once. The terminal shows its outcome.',
-  421: stranger,
-} as const;
+const arrivedText =
+  'Advert Bridge, on your own machine, has the answer. The terminal shows the outcome; you can close this page.\n';
+const refusedText =
+  'This is not the answer that the command in the terminal waits for, or it was given already. Nothing was changed.\n';
 
-const style =
-  ':root { color-scheme: light dark; } ' +
-  'body { max-width: 30rem; margin: 15vh auto; padding: 0 1rem; font: 16px/1.55 system-ui, sans-serif; overflow-wrap: anywhere; }';
-
-const pageHeaders: Readonly<Record<string, string>> = {
-  'content-type': 'text/html; charset=utf-8',
-  // The page may load, run, frame and send nothing. The style is allowed by its hash, so that no other style applies.
-  'content-security-policy':
-    `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; ` +
-    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+const pageHeaders = {
+  'content-type': 'text/plain; charset=utf-8',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'cache-control': 'no-store',
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
-  'cross-origin-opener-policy': 'same-origin',
   // Keep-alive would only delay the end of the command.
   connection: 'close',
 };
-
-const htmlOf = ({ title, text }: Page): string => `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)} · Advert Bridge</title>
-<link rel="icon" href="data:,">
-<style>${style}</style>
-<main>
-<h1>${escapeHtml(title)}</h1>
-<p>${escapeHtml(text).replaceAll(/`([^`]*)`/g, '<code>$1</code>')}</p>
-<p>Advert Bridge, on your own machine. You can close this page.</p>
-</main>
-</html>
-`;

@@ -8,11 +8,10 @@ import type { ConnectedAccount } from '../../shared/contract/invocations.ts';
 import { bridgeSettings } from '../../shared/contract/settings.ts';
 import type { Secret } from '../../shared/domain/secret.ts';
 import { printableLine } from '../../shared/domain/text.ts';
-import type { connectByCode } from '../authorize/authorize.ts';
 import { defaultPort, listenAt, loopbackRedirect, redirectUrl } from '../authorize/redirect-uri.ts';
 import { withBridge } from '../bridge/open.ts';
 import { type Call, defineCommand } from '../shared/command.ts';
-import { connectCommand, type Place } from '../shared/explain.ts';
+import { connectCommand } from '../shared/explain.ts';
 import { type ExitCode, exitCodes, type Io, say } from '../shared/io.ts';
 import {
   type Checked,
@@ -112,11 +111,15 @@ Examples:
       );
     }
 
-    const work = async (bridge: Bridge, place: Place) => {
+    const work = async (bridge: Bridge) => {
       const account =
         'refreshToken' in credential
           ? await bridge.functions.connect({ ...user, ...credential })
-          : await byBrowser(io, { bridge, place }, { user, way: credential, ...given });
+          : await (await import('../authorize/authorize.ts')).connectByCode(io, bridge, {
+              ...given,
+              user,
+              way: credential,
+            });
       report(
         account,
         ...connectedLines(account, since),
@@ -168,11 +171,6 @@ async function withNewHistory({
     );
     return stopped.length > 0 ? exitCodes.needsPerson : exitCodes.done;
   });
-}
-
-async function byBrowser(...args: Parameters<typeof connectByCode>): Promise<ConnectedAccount> {
-  const authorize = await import('../authorize/authorize.ts');
-  return authorize.connectByCode(...args);
 }
 
 async function refreshTokenIn(io: Io, given: ConnectOptions): Promise<Secret> {

@@ -100,12 +100,11 @@ describe('connect', () => {
       .on(InvokeCommand)
       .resolvesOnce(answer({ kind: 'authorize', url: 'https://partner.example/oauth/authorize/?state=x' }))
       .resolvesOnce(answer({ kind: 'connected', ...account }));
-    let page: Promise<Response> | undefined;
     const onOutput = (text: string) => {
       const redirectUri = /back to (http:\S+),/.exec(text)?.[1];
       if (redirectUri === undefined) return;
       const { state } = requests()[0]?.payload ?? {};
-      page = fetch(`${redirectUri}?code=one-time-code&state=${state}`);
+      void fetch(`${redirectUri}?code=one-time-code&state=${state}`);
     };
 
     const ended = await cli('connect main --port 0', { onOutput });
@@ -125,7 +124,6 @@ describe('connect', () => {
     expect(ended).toMatchObject({ exitCode: 3, stdout: '' });
     expect(ended.stderr).toContain('The first request for its feed failed (transient)');
     expect(ended.stderr).not.toContain('one-time-code');
-    expect(await (await page)?.text()).toContain('but the first request for its feed failed');
   });
 });
 

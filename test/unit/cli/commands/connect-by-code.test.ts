@@ -60,7 +60,7 @@ function rawStatus(url: string, { host, method = 'GET' }: { host?: string; metho
 }
 
 describe('connect, when the user allows it', () => {
-  it('asks for what the document says, and shows a page that loads nothing when all is done', async () => {
+  it('asks for what the document says, and shows a page that loads nothing', async () => {
     const { sandbox, connecting, status } = await startAuthorizing();
     sandbox.control.createAdverts(2);
 
@@ -77,7 +77,7 @@ describe('connect, when the user allows it', () => {
     expect(await ended).toMatchObject({ exitCode: 0, stdout: '' });
     expect((await ended).stderr).toContain('Connected main (scope v2 read write');
     expect((await ended).stderr).toContain('2 adverts have changed lately');
-    expect([answered, html]).toEqual([200, expect.stringContaining('main is connected')]);
+    expect([answered, html]).toEqual([200, expect.stringContaining('The terminal shows the outcome')]);
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");
     expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
     expect(headers.get('cache-control')).toBe('no-store');
@@ -105,10 +105,9 @@ describe('connect, when the user allows it', () => {
     sandbox.control.faults.add({ endpoint: 'feed', kind: 'status', status: 400 });
 
     const { url, ended } = await connecting();
-    const page = await visit(url);
+    await visit(url);
 
     expect(await ended).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('(invalid-request)') });
-    expect(page).toMatchObject({ status: 200, html: expect.stringContaining('feed failed') });
     expect((await status()).partnerAccounts).toHaveLength(1);
   });
 
@@ -158,7 +157,7 @@ describe('connect, when it cannot be', () => {
     ['the code is empty', '&code='],
     ['the code is none of the service', '&code=hunter2'],
     ['two codes come', '&code=hunter2&code=b'],
-  ])('says so on page and terminal, and stores nothing: %s', async (_case, parameters) => {
+  ])('says so, and stores nothing: %s', async (_case, parameters) => {
     const { connecting, status } = await startAuthorizing();
 
     const { callback, ended } = await connecting();
@@ -166,7 +165,6 @@ describe('connect, when it cannot be', () => {
 
     const { exitCode, stdout, stderr } = await ended;
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
-    expect(page).toMatchObject({ status: 400, html: expect.stringContaining('main is not connected') });
     expect(page.html + stderr).not.toMatch(/hunter2|<b>/);
     expect((await status()).partnerAccounts).toEqual([]);
   });
@@ -238,10 +236,7 @@ describe('the listener, while it waits', () => {
       expect(page.html).not.toContain('hunter2');
     }
 
-    expect(await visit(url)).toMatchObject({
-      status: 200,
-      html: expect.stringContaining('main is connected'),
-    });
+    expect((await visit(url)).status).toBe(200);
     const { exitCode, stderr } = await ended;
     expect(exitCode).toBe(0);
     expect(stderr.split('its state is missing or different')).toHaveLength(2);
@@ -259,7 +254,7 @@ describe('the listener, while it waits', () => {
     const result = await visit(`${redirectUri}/result`);
 
     expect([first.status, second.status, stranger.status]).toEqual([303, 409, 400]);
-    expect(result.html).toContain('main is connected');
+    expect(result.status).toBe(200);
     expect(await ended).toMatchObject({ exitCode: 0 });
   });
 });
