@@ -1,5 +1,6 @@
 /** What is wrong, found once from the facts of `status`: `status`, `doctor` and the console show the same findings. */
 import { type alarms, isAboutSecret, maxLagSeconds } from '../shared/contract/names.ts';
+import type { FaultKind } from '../shared/domain/faults.ts';
 import { printableLine } from '../shared/domain/text.ts';
 import { sumOf } from '../shared/ports/store.ts';
 import { type AccountStatus, heldMs, type ShownPause } from './account-status.ts';
@@ -40,8 +41,10 @@ export interface FindingOptions {
 
 type Found = Pick<Finding, 'severity' | 'says'> & Partial<Finding>;
 type BridgeRule = (status: Status, options: FindingOptions) => Found | readonly Found[] | false;
-/** Its sentence follows the name of the account. */
-type AccountRule = (account: AccountStatus, options: FindingOptions) => Found;
+type Named = Pick<AccountStatus, 'name' | 'reason'> & Partial<AccountStatus>;
+type Mends = Pick<FindingOptions, 'kind' | 'command'>;
+/** Its sentence follows the name of the account, or stands alone in a command's error. */
+type AccountRule = (account: Named, options: Mends) => Found;
 
 type More = Pick<Partial<Finding>, 'since' | 'advice' | 'mend' | 'runbook'>;
 const fault = (says: string, more: More = {}): Found => ({ severity: 'fault', says, ...more });
@@ -67,9 +70,17 @@ export function findingsOf(status: Status, options: FindingOptions): Finding[] {
 }
 
 /** What to do, with the command in backticks; empty when it ends by itself. */
-export function mendText({ advice, mend }: Finding): string {
-  const shown = mend === null || /^(docs\/|https?:)/.test(mend) ? mend : `\`${mend}\``;
-  return [advice, shown].filter((part) => part !== null).join(' ');
+export function mendText({ advice, mend }: Pick<Partial<Finding>, 'advice' | 'mend'>): string {
+  const shown = !mend || /^(docs\/|https?:)/.test(mend) ? mend : `\`${mend}\``;
+  return [advice, shown].filter((part) => part).join(' ');
+}
+
+/** What a fault of an account means for a command, with its remedy; undefined for other faults. */
+export function faultText(kind: FaultKind, reason: string, options: Mends): string | undefined {
+  const found = accountRules[kind]?.({ name: 'NAME', reason }, options);
+  if (!found) return undefined;
+  const why = found.says.includes(reason) ? '' : ` (${reason})`;
+  return `${found.says.replace(/\.$/, '')}${why}. ${mendText(found)}`;
 }
 
 /** The section of the runbook that is about a finding, or the whole page. */
@@ -276,10 +287,10 @@ const mendedBy =
     });
 
 const authorize = (because: string) =>
-  mendedBy('connect', `${because}.`, 'Have its user authorize again:', { runbook: 'partneraccountstopped' });
-const tooSmallScope = authorize('its user granted less than the bridge requires');
+  mendedBy('connect', `${because}.`, 'Have the user authorize again:', { runbook: 'partneraccountstopped' });
+const tooSmallScope = authorize('the user granted less than the bridge requires');
 const refusedToken = authorize(
-  'the service no longer accepts its refresh token (revoked, used elsewhere, or unused for a month)',
+  'the service no longer accepts the refresh token (revoked, used elsewhere, or unused for a month)',
 );
 const noApplication = "the application's credentials are missing or damaged.";
 const wrongBaseUrl =
@@ -300,7 +311,7 @@ const accountRules: Readonly<Record<string, AccountRule>> = {
   },
   'refresh-token-rejected': refusedToken,
   'grant-rejected': refusedToken,
-  'account-stopped': authorize('it has no credentials that work'),
+  'account-stopped': authorize('there are no credentials that work'),
   'scope-insufficient': tooSmallScope,
   'scope-refused': tooSmallScope,
   'client-rejected': mendedBy(
@@ -308,10 +319,14 @@ const accountRules: Readonly<Record<string, AccountRule>> = {
     'the service refuses the client ID or the client secret.',
     'Store the right ones:',
   ),
-  'malformed-state': (account, options) =>
-    isAboutSecret(account.reason ?? '', 'application')
-      ? mendedBy('application', noApplication, 'Store them:')(account, options)
-      : mendedBy('connect', 'its stored data is damaged.', 'If it is its secret:')(account, options),
+  'malformed-state': (account, options) => {
+    const { reason } = account;
+    if (isAboutSecret(reason ?? '', 'application'))
+      return mendedBy('application', noApplication, 'Store them:')(account, options);
+    if (isAboutSecret(reason ?? '', 'partnerAccountPrefix'))
+      return mendedBy('connect', 'the stored token pair is damaged.', 'Connect it again:')(account, options);
+    return fault('stored data is damaged.', { advice: 'How to restore it:', mend: 'docs/operate/backup.md' });
+  },
   'wrong-path': (account, options) => {
     const advice = 'Set the right one:';
     return options.kind === 'local'

@@ -6,8 +6,8 @@ import {
   textOfPlace,
   UsageError,
 } from '../../operations/errors.ts';
+import { faultText } from '../../operations/findings.ts';
 import { ShapeError } from '../../shared/contract/checks.ts';
-import { isAboutSecret } from '../../shared/contract/names.ts';
 import { BridgeFault, type FaultKind } from '../../shared/domain/faults.ts';
 import { StateError } from '../../shared/sqlite/file/state-error.ts';
 import { explainAws, explainDenied, isDenied } from './explain-aws.ts';
@@ -33,24 +33,21 @@ export function explained(error: unknown, place: Place): Error {
 
 function messageOf(error: unknown, place: Place): string | undefined {
   if (error instanceof StateError) return error.message;
-  if (error instanceof ShapeError) return explainShape(error.message, place);
+  if (error instanceof ShapeError) return faultText('malformed-state', error.message, mendsAt(place));
   if (error instanceof BridgeFault) {
     // Tokens are read during a request. If AWS denies that, it is not a fault of the partner service.
     if (isDenied(error.cause)) return explainDenied(error.cause, place.catchUpRoleArn);
-    const explain = explanations[error.code];
-    return explain ? explain(error, place) : `the partner service answered: ${error.message}`;
+    const { code, message } = error;
+    const says = explanations[code]?.(error, place) ?? faultText(code, message, mendsAt(place));
+    return says ?? `the partner service answered: ${message}`;
   }
   return place.target.kind === 'stack' ? explainAws(error, place.catchUpRoleArn) : undefined;
 }
 
-/** @param message names a place and its faults, like that of a {@link ShapeError} */
-function explainShape(message: string, { target }: Place): string {
-  if (isAboutSecret(message, 'partnerAccountPrefix'))
-    return `${message}. Connect the partner account again: \`${commandFor(target, 'connect NAME')}\``;
-  if (isAboutSecret(message, 'application'))
-    return `${message}. Store the application's credentials (again): \`${applicationCommand(target)}\``;
-  return `${message}. Nothing was changed; how to restore what is stored: docs/operate/backup.md`;
-}
+const mendsAt = ({ target }: Place) => ({
+  kind: target.kind,
+  command: (words: string) => commandFor(target, words),
+});
 
 export const applicationCommand = (target: Target): string =>
   commandFor(target, applicationWords(target.kind));
@@ -60,22 +57,11 @@ export const connectCommand = (target: Target, name: string): string =>
   commandFor(target, connectWords(name));
 
 const explanations: Partial<Record<FaultKind, (fault: BridgeFault, place: Place) => string>> = {
-  'grant-rejected': (_fault, { target }) =>
-    'the partner service refused the refresh token: it was used up, revoked, not used for a month, or belongs to another ' +
-    `application. Have the user authorize again: \`${connectCommand(target, 'NAME')}\``,
-  'client-rejected': (_fault, { target }) =>
-    `the partner service refused the client ID or the client secret. Store the right ones: \`${applicationCommand(target)}\``,
   'operator-paused': ({ message }, { target }) =>
     `${message}. To end the pause: \`${commandFor(target, 'resume [NAME]')}\``,
-  'scope-refused': ({ message }) =>
-    `the user granted too little: ${message}. Have the user allow the whole scope, or require less (setting requiredScope, --required-scope)`,
-  'scope-insufficient': ({ message }, { target }) =>
-    `the token's scope is too small: ${message}. Have the user allow the whole scope: \`${connectCommand(target, 'NAME')}\``,
   'account-busy': ({ message }) => message,
   'generation-over': ({ message }) =>
     `${message}: meanwhile the name was given to another user, or forgotten. Give the command again`,
-  'wrong-path': ({ message }, place) =>
-    `there is no partner service at ${urlOf(place)} (${message}). ${baseUrlAdvice(place)}`,
   transient: ({ message }, place) =>
     `the partner service at ${urlOf(place)} cannot be reached, or does not answer as it should: ${message}. ` +
     `Is it up? ${baseUrlAdvice(place)}`,
@@ -89,9 +75,6 @@ const explanations: Partial<Record<FaultKind, (fault: BridgeFault, place: Place)
     `the partner service rejects the request as invalid: ${message}. Check what you gave; if that is right, ask the service`,
   'request-refused': ({ message }) =>
     `the partner service refuses the request: ${message}. Ask the service why; then give the command again`,
-  'malformed-state': ({ message }, place) => explainShape(message, place),
-  'resource-unusable': ({ message }, { target }) =>
-    `${message}. See what is missing or denied: \`${commandFor(target, 'doctor')}\``,
 };
 
 const userAdvice =

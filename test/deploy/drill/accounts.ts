@@ -18,7 +18,7 @@ export const withdrawnAuthorization: Exercise = {
   },
 
   async mend(scene) {
-    assert.match(await scene.follow('status'), /no longer accepts its refresh token/);
+    assert.match(await scene.follow('status'), /no longer accepts the refresh token/);
     // The sandbox accepts any port, and the usual one may be in use on this machine.
     await scene.follow('connect', { NAME: `${scene.account} --port 0` });
     await eventComes(scene, 'limited');

@@ -124,7 +124,7 @@ describe('connect', () => {
     const ended = await connect('main', 'hunter2');
 
     expect(ended).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringMatching(oneMessage) });
-    expect(ended.stderr).toContain('refused the refresh token');
+    expect(ended.stderr).toContain('no longer accepts the refresh token');
     expect(ended.stderr).not.toContain('hunter2');
     expect(await status()).toMatchObject({ partnerAccounts: [] });
   });

@@ -54,7 +54,7 @@ describe.each(['of a partner account', 'of a feed'] as const)('a row %s that can
 
     expect(await connect('second')).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringMatching(/(partner account|state of feed) second.*Nothing was changed/s),
+      stderr: expect.stringMatching(/(partner account|state of feed) second.*backup\.md/s),
     });
     expect(asked()).toBe(before);
   });
