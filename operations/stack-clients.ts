@@ -38,6 +38,16 @@ export function stackClients(onClose: (close: () => void) => void) {
 
 export type StackClients = ReturnType<typeof stackClients>;
 
+const missing =
+  /^(ResourceNotFound|TableNotFound)Exception$|^QueueDoesNotExist$|^AWS\.SimpleQueueService\.NonExistentQueue$/;
+
+/** The answer; undefined when the resource does not exist. */
+export const unlessMissing = <T>(asked: Promise<T>): Promise<T | undefined> =>
+  asked.catch((error: unknown) => {
+    if (error instanceof Error && missing.test(error.name)) return undefined;
+    throw error;
+  });
+
 /** Collects the items of all pages of an AWS answer. @param pages for example from a paginator of the SDK */
 export async function allPages<Page, Item>(
   pages: AsyncIterable<Page>,

@@ -12,7 +12,7 @@ import { ListEventSourceMappingsCommand } from '@aws-sdk/client-lambda';
 import { GetScheduleCommand } from '@aws-sdk/client-scheduler';
 import { alarmOfBridge, metrics, metricsNamespace, namePrefixOf } from '../shared/contract/names.ts';
 import { makeAgainCommand } from './errors.ts';
-import { allPages, type StackClients } from './stack-clients.ts';
+import { allPages, type StackClients, unlessMissing } from './stack-clients.ts';
 import type { StackOutputs } from './stack-outputs.ts';
 
 export interface StackState {
@@ -100,13 +100,6 @@ interface ResourceState {
   readonly state: string;
   readonly faults: readonly ResourceFault[];
 }
-
-/** The answer; undefined when the resource does not exist. */
-const unlessMissing = <T>(asked: Promise<T>): Promise<T | undefined> =>
-  asked.catch((error: unknown) => {
-    if (error instanceof Error && error.name === 'ResourceNotFoundException') return undefined;
-    throw error;
-  });
 
 /** Nothing reads the advert-status table but fan-out, so nothing else would notice that it is gone. */
 export function readTables({ clients, outputs }: StackPlaces) {

@@ -18,7 +18,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import type { Bridge } from '../../operations/bridge.ts';
 import { CommandError } from '../../operations/errors.ts';
-import type { StackClients } from '../../operations/stack-clients.ts';
+import { type StackClients, unlessMissing } from '../../operations/stack-clients.ts';
 import type { StackOutputs } from '../../operations/stack-outputs.ts';
 import { tailPrefix } from '../../operations/stack-state.ts';
 import { eventSource } from '../../shared/contract/names.ts';
@@ -128,15 +128,6 @@ function envelopeOf(body: string): string {
   const { source, 'detail-type': detailType, time, resources, detail } = JSON.parse(body);
   return JSON.stringify({ source, 'detail-type': detailType, time, resources, detail });
 }
-
-/** Missing resources are not a fault. */
-const unlessMissing = <T>(asked: Promise<T>): Promise<T | undefined> =>
-  asked.catch((error: Error) => {
-    const missing =
-      /^(ResourceNotFoundException|QueueDoesNotExist|AWS\.SimpleQueueService\.NonExistentQueue)$/;
-    if (missing.test(error.name)) return undefined;
-    throw error;
-  });
 
 /** The queue is deleted last, because the other resources are found through it. */
 async function removeTail({ sqs, events }: Clients, { name, bus, queueUrl }: Tail): Promise<void> {

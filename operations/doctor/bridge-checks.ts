@@ -1,5 +1,7 @@
 /** Checks of every kind of bridge. Most show the findings of `status`. */
+import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
 import { type Bridge, once } from '../bridge.ts';
+import { connectWords } from '../errors.ts';
 import { type Finding, findingsOf, mendText, pageOf } from '../findings.ts';
 import { readStatus } from '../status.ts';
 import { type Checks, fault, judged, type Problem, SkippedError, warning } from './check.ts';
@@ -36,6 +38,36 @@ export function problemOf(found: Finding): Problem {
   const problem = found.severity === 'fault' ? fault : warning;
   return problem(found.says, mendText(found) || pageOf(found));
 }
+
+/**
+ * The check of the token pairs of all accounts that are not stopped.
+ *
+ * @param look finds the stored pair; undefined: there is none
+ * @param takesIn what takes in a pair that the account's row does not name yet
+ */
+export const tokenPairs =
+  (
+    { bridge, command }: BridgeFacts,
+    takesIn: string,
+    look: (name: string, connect: string) => Promise<Problem | { readonly version: string } | undefined>,
+  ) =>
+  async () => {
+    const all = await (await bridge()).partnerAccounts.list(() => undefined);
+    const polled = all.filter((account) => !stopOf(account));
+    const problemOf = async ({ name, token }: PartnerAccount): Promise<Problem | false> => {
+      const connect = `\`${command(connectWords(name))}\``;
+      const found = await look(name, connect);
+      if (!found) return fault(`${name} has no token pair`, connect);
+      if ('says' in found) return found;
+      if (!token || token.version === found.version) return false;
+      const says = `the token pair of ${name} is not the one that its row names`;
+      return warning(says, `${takesIn}; if this stays, ${connect}`);
+    };
+    return judged(
+      `token pairs found: ${polled.length}, none is missing`,
+      ...(await Promise.all(polled.map(problemOf))),
+    );
+  };
 
 /** @returns also `run`, which only an embedded bridge shows */
 export function bridgeChecks({ kind, command, baseUrl, bridge }: BridgeFacts) {

@@ -3,15 +3,14 @@ import { accessSync, constants, statfsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { missingScopes } from '../../functions/refresh-token/token-pairs.ts';
 import { ShapeError } from '../../shared/contract/checks.ts';
-import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
 import { quoted } from '../../shared/domain/text.ts';
 import { exposureOf, refuseForeignFolder, stateFileIn } from '../../shared/sqlite/file/private-folder.ts';
 import { StateError } from '../../shared/sqlite/file/state-error.ts';
 import { openStateFileToRead } from '../../shared/sqlite/file/state-file.ts';
 import type { EmbeddedState } from '../../shared/sqlite/state.ts';
 import type { Bridge } from '../bridge.ts';
-import { applicationWords, connectWords } from '../errors.ts';
-import { type BridgeFacts, bridgeChecks } from './bridge-checks.ts';
+import { applicationWords } from '../errors.ts';
+import { type BridgeFacts, bridgeChecks, tokenPairs } from './bridge-checks.ts';
 import { type Checks, fault, faultIn, judged, type Problem, SkippedError, warning } from './check.ts';
 
 interface FolderFacts extends BridgeFacts {
@@ -113,14 +112,17 @@ export function folderChecks(facts: FolderFacts): Checks {
       const flaw = await shapeErrorOf(state.applicationSecret.read());
       return judged(`credentials for ${baseUrl()} are stored`, flaw && fault(flaw.message, mend));
     },
-    async tokens() {
-      const { state, settings, partnerAccounts } = await bridge();
-      const { requiredScope } = await settings();
-      const accounts = (await partnerAccounts.list(() => undefined)).filter((each) => !stopOf(each));
-      const context = { vault: state.vault, requiredScope, command };
-      const problems = await Promise.all(accounts.map((account) => tokenProblem(account, context)));
-      return judged(`token pairs found: ${accounts.length}, none is missing`, ...problems);
-    },
+    tokens: tokenPairs(facts, `\`${command('run')}\` takes it in`, async (name, connect) => {
+      const { state, settings } = await bridge();
+      const reading = state.vault.read(name);
+      const flaw = await shapeErrorOf(reading);
+      if (flaw) return fault(flaw.message, connect);
+      const found = await reading;
+      const missing = found ? missingScopes(found.pair.scope, (await settings()).requiredScope) : [];
+      if (missing.length === 0) return found;
+      const says = `${name} was not granted ${missing.join(' ')}, which a run requires`;
+      return warning(says, `${connect}; or leave it out of \`run --required-scope\``);
+    }),
     ...checks,
   };
 }
@@ -160,32 +162,6 @@ function integrityOf(dir: string, update: string): Problem | false {
   return fault(
     `${stateFileIn(dir)} is damaged`,
     'Restore the folder from a backup (docs/operate/backup.md), or move it away and connect the partner accounts again',
-  );
-}
-
-interface TokenContext extends Pick<EmbeddedState, 'vault'>, Pick<BridgeFacts, 'command'> {
-  readonly requiredScope: string;
-}
-
-async function tokenProblem(
-  { name, token }: PartnerAccount,
-  { vault, requiredScope, command }: TokenContext,
-): Promise<Problem | false> {
-  const connect = `\`${command(connectWords(name))}\``;
-  const reading = vault.read(name);
-  const flaw = await shapeErrorOf(reading);
-  if (flaw) return fault(flaw.message, connect);
-  const found = await reading;
-  if (!found) return fault(`${name} has no token pair`, connect);
-  const missing = missingScopes(found.pair.scope, requiredScope);
-  if (missing.length > 0) {
-    const says = `${name} was not granted ${missing.join(' ')}, which a run requires`;
-    return warning(says, `${connect}; or leave it out of \`run --required-scope\``);
-  }
-  if (!token || token.version === found.version) return false;
-  return warning(
-    `the token pair of ${name} is not the one that its row names`,
-    `\`${command('run')}\` takes it in; if this stays, ${connect}`,
   );
 }
 

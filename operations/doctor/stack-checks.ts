@@ -1,10 +1,6 @@
 /** Checks of a deployed stack: what AWS runs for the bridge. All requests to AWS only read. */
 import { DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
-import {
-  GetFunctionConcurrencyCommand,
-  GetFunctionConfigurationCommand,
-  ResourceNotFoundException,
-} from '@aws-sdk/client-lambda';
+import { GetFunctionConcurrencyCommand, GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import { paginateListSubscriptionsByTopic, type Subscription } from '@aws-sdk/client-sns';
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { GetCallerIdentityCommand } from '@aws-sdk/client-sts';
@@ -13,7 +9,7 @@ import { maxReceiveCount } from '../../shared/contract/messages.ts';
 import { quoted } from '../../shared/domain/text.ts';
 import { once } from '../bridge.ts';
 import { alarmFinding } from '../findings.ts';
-import { allPages, type StackClients } from '../stack-clients.ts';
+import { allPages, type StackClients, unlessMissing } from '../stack-clients.ts';
 import { alarmsOf, raisedAlarm, readMapping, readSchedules, type StackPlaces } from '../stack-state.ts';
 import { bridgeChecks, problemOf } from './bridge-checks.ts';
 import { busChecks } from './bus-checks.ts';
@@ -174,23 +170,22 @@ function deploymentProblem(status: string, says: string, stack: string): Problem
 }
 
 async function lookAtFunction(lambda: StackClients['lambda'], FunctionName: string) {
-  try {
-    const [{ State, LastUpdateStatus, Environment }, { ReservedConcurrentExecutions }] = await Promise.all([
+  const found = await unlessMissing(
+    Promise.all([
       lambda.send(new GetFunctionConfigurationCommand({ FunctionName })),
       lambda.send(new GetFunctionConcurrencyCommand({ FunctionName })),
-    ]);
-    const isUsable = State !== 'Failed' && LastUpdateStatus !== 'Failed';
-    const unusable = `function ${FunctionName} is not usable (${State}, last update ${LastUpdateStatus})`;
-    const allow = `\`aws lambda delete-function-concurrency --function-name ${FunctionName}\``;
-    const problem = isUsable
-      ? ReservedConcurrentExecutions === 0 &&
-        fault(`function ${FunctionName} may not run: its reserved concurrency is 0`, allow)
-      : fault(unusable, redeploy);
-    return { settings: Environment?.Variables?.[settingsKey], problem };
-  } catch (error) {
-    if (!(error instanceof ResourceNotFoundException)) throw error;
-    return { settings: undefined, problem: fault(`function ${FunctionName} is gone`, recreate) };
-  }
+    ]),
+  );
+  if (!found) return { settings: undefined, problem: fault(`function ${FunctionName} is gone`, recreate) };
+  const [{ State, LastUpdateStatus, Environment }, { ReservedConcurrentExecutions }] = found;
+  const isUsable = State !== 'Failed' && LastUpdateStatus !== 'Failed';
+  const unusable = `function ${FunctionName} is not usable (${State}, last update ${LastUpdateStatus})`;
+  const allow = `\`aws lambda delete-function-concurrency --function-name ${FunctionName}\``;
+  const problem = isUsable
+    ? ReservedConcurrentExecutions === 0 &&
+      fault(`function ${FunctionName} may not run: its reserved concurrency is 0`, allow)
+    : fault(unusable, redeploy);
+  return { settings: Environment?.Variables?.[settingsKey], problem };
 }
 
 function tooShort(

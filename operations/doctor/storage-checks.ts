@@ -4,17 +4,16 @@ import { DescribeContinuousBackupsCommand, paginateListTables } from '@aws-sdk/c
 import {
   DescribeSecretCommand,
   paginateListSecrets,
-  ResourceNotFoundException,
   type SecretListEntry,
 } from '@aws-sdk/client-secrets-manager';
 import { paginateListQueues } from '@aws-sdk/client-sqs';
 import { namePrefixOf, secretNamesOf } from '../../shared/contract/names.ts';
-import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
 import { once } from '../bridge.ts';
-import { applicationWords, connectWords } from '../errors.ts';
-import { allPages } from '../stack-clients.ts';
+import { applicationWords } from '../errors.ts';
+import { allPages, unlessMissing } from '../stack-clients.ts';
 import { readTables } from '../stack-state.ts';
-import { type Checks, fault, judged, type Problem, SkippedError, warning } from './check.ts';
+import { tokenPairs } from './bridge-checks.ts';
+import { type Checks, fault, judged, SkippedError, warning } from './check.ts';
 import type { StackFacts } from './stack-facts.ts';
 
 const currentStage = 'AWSCURRENT';
@@ -47,18 +46,14 @@ export const storageChecks = (facts: StackFacts): Checks => {
       const { feedStateTableName, advertStatusTableName } = (await places()).outputs;
       const problems = [feedStateTableName, advertStatusTableName].map(async (TableName) => {
         const asked = new DescribeContinuousBackupsCommand({ TableName });
-        const { ContinuousBackupsDescription } = await clients.dynamoDb.send(asked).catch((error: Error) => {
-          if (error.name === 'TableNotFoundException')
-            throw new SkippedError('needs both tables: see tables');
-          throw error;
-        });
-        const { PointInTimeRecoveryStatus } =
-          ContinuousBackupsDescription?.PointInTimeRecoveryDescription ?? {};
+        const found = await unlessMissing(clients.dynamoDb.send(asked));
+        if (!found) throw new SkippedError('needs both tables: see tables');
+        const recovery = found.ContinuousBackupsDescription?.PointInTimeRecoveryDescription;
         const enable =
           `\`aws dynamodb update-continuous-backups --table-name ${TableName} --point-in-time-recovery-specification ` +
           'PointInTimeRecoveryEnabled=true`';
         return (
-          PointInTimeRecoveryStatus !== 'ENABLED' &&
+          recovery?.PointInTimeRecoveryStatus !== 'ENABLED' &&
           warning(`table ${TableName} cannot be restored to a moment`, enable)
         );
       });
@@ -68,27 +63,31 @@ export const storageChecks = (facts: StackFacts): Checks => {
     async 'application-secret'() {
       const { application: name } = await prefixes();
       const store = `\`${command(applicationWords('stack'))}\``;
-      const fine = `secret ${name} has a value`;
-      try {
-        const asked = new DescribeSecretCommand({ SecretId: name });
-        const { DeletedDate, VersionIdsToStages = {} } = await clients.secrets.send(asked);
-        if (DeletedDate) return judged(fine, fault(`secret ${name} is about to be deleted`, restore(name)));
-        const isEmpty = !Object.values(VersionIdsToStages).flat().includes(currentStage);
-        return judged(fine, isEmpty && fault(`secret ${name} is empty`, store));
-      } catch (error) {
-        if (!(error instanceof ResourceNotFoundException)) throw error;
-        const make = `Make it: \`aws secretsmanager create-secret --name ${name}\`, then ${store}`;
-        return judged(fine, fault(`secret ${name} is gone`, make));
-      }
-    },
-    async 'token-secrets'() {
-      const [all, secrets] = await Promise.all([accounts(), tokenSecrets()]);
-      const polled = all.filter((account) => !stopOf(account));
-      const problems = polled.map((account) =>
-        tokenProblem(account, secrets.get(account.name), `\`${command(connectWords(account.name))}\``),
+      const make = `Make it: \`aws secretsmanager create-secret --name ${name}\`, then ${store}`;
+      const found = await unlessMissing(clients.secrets.send(new DescribeSecretCommand({ SecretId: name })));
+      const isEmpty = !Object.values(found?.VersionIdsToStages ?? {})
+        .flat()
+        .includes(currentStage);
+      return judged(
+        `secret ${name} has a value`,
+        !found
+          ? fault(`secret ${name} is gone`, make)
+          : found.DeletedDate
+            ? fault(`secret ${name} is about to be deleted`, restore(name))
+            : isEmpty && fault(`secret ${name} is empty`, store),
       );
-      return judged(`token pairs found: ${polled.length}, none is missing`, ...problems);
     },
+    'token-secrets': tokenPairs(facts, 'refresh-token takes it in within 15 minutes', async (name) => {
+      const {
+        Name = name,
+        DeletedDate,
+        SecretVersionsToStages = {},
+      } = (await tokenSecrets()).get(name) ?? {};
+      if (DeletedDate) return fault(`the secret of ${name} is about to be deleted`, restore(Name));
+      const stages = Object.entries(SecretVersionsToStages);
+      const [version] = stages.find(([, names]) => names.includes(currentStage)) ?? [];
+      return version === undefined ? undefined : { version };
+    }),
     // `cdk destroy` keeps tables, queues and secrets, and a new stack with the same name creates new ones.
     async leftovers() {
       const queuesOf = { QueueNamePrefix: `${stack}-`, MaxResults: 1000 };
@@ -123,24 +122,6 @@ export const storageChecks = (facts: StackFacts): Checks => {
     },
   };
 };
-
-function tokenProblem(
-  { name, token }: PartnerAccount,
-  secret: SecretListEntry | undefined,
-  connect: string,
-): Problem | false {
-  if (!secret) return fault(`${name} has no secret with its token pair`, connect);
-  if (secret.DeletedDate)
-    return fault(`the secret of ${name} is about to be deleted`, restore(secret.Name ?? name));
-  const stages = Object.entries(secret.SecretVersionsToStages ?? {});
-  const [current] = stages.find(([, names]) => names.includes(currentStage)) ?? [];
-  if (current === undefined) return fault(`the secret of ${name} is empty`, connect);
-  if (token === undefined || token.version === current) return false;
-  return warning(
-    `the secret of ${name} has another token pair than its row names`,
-    `refresh-token takes it in within 15 minutes; if this stays: ${connect}`,
-  );
-}
 
 /** By the names that CloudFormation generates: another stack's name may have the same prefix. */
 function leftOf(stack: string, own: readonly StackResourceSummary[], found: readonly string[]): string[] {

@@ -235,9 +235,8 @@ describe('doctor --local', () => {
 
     const { stdout, stderr, exitCode } = await local.run('doctor');
 
-    expect(stdout).toContain(
-      'fault    application-credentials: the partner service refused the client ID or the client secret\n' +
-        `           Store the right ones: \`advert-bridge application --base-url URL --client-id ID --client-secret-stdin --local ${local.dir}\`\n`,
+    expect(stdout).toMatch(
+      /^fault {4}application-credentials: the service refuses .*\n {11}Store the right ones: `.*`$/m,
     );
     expect(stdout).toMatch(/\n1 fault, 1 skipped, \d+ ok\n$/);
     expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 1 });
