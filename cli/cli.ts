@@ -37,12 +37,7 @@ function asked([name = '']: readonly string[]): Promise<AddCommand[]> {
   return Promise.all((command ? [command] : [...commands.values()]).map((load) => load()));
 }
 
-/**
- * The command line. Never rejects: it reports every error in one message on standard error.
- *
- * @param argv without the program's own name
- * @returns the exit code
- */
+/** Never rejects: it reports every error in one message on standard error. @param argv without the program's name */
 export async function runCli(argv: readonly string[], io: Io): Promise<ExitCode> {
   const output = watchOutput(io);
   const exitCode = await run(argv, io);
@@ -95,7 +90,6 @@ async function dispatch(argv: readonly string[], io: Io): Promise<ExitCode> {
   return ended;
 }
 
-/** The command and all of its subcommands. */
 const withSubcommands = (command: Command): readonly Command[] => [
   command,
   ...command.commands.flatMap(withSubcommands),
@@ -121,7 +115,6 @@ function messageOf(error: unknown): string {
   return `unexpected ${name}: ${message.split('\n')[0]}. Run the command again with --stack-trace, and report it`;
 }
 
-/** The stack traces of the error and its causes. */
 function traceOf(error: Error): string {
   const cause = error.cause instanceof Error ? `\ncaused by ${traceOf(error.cause)}` : '';
   return `${error.stack ?? error.message}${cause}`;

@@ -157,7 +157,6 @@ export interface AccountStatus {
   readonly state: 'polling' | 'paused' | 'stopped';
   /** Why it is paused or stopped, or what went wrong with the last poll; null if there is no problem. */
   readonly reason: string | null;
-  /** An operator's pause: no requests for this account. */
   readonly paused: ShownPause | null;
   /** The service's answers made it, and no request has succeeded since; a trial ends it. */
   readonly hold: {

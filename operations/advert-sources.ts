@@ -24,10 +24,7 @@ export interface AdvertSource {
 }
 
 export interface ListPaging {
-  /**
-   * `page`: the page's number, from 1. `offset`: the number of adverts before the page. `none`: a single page contains
-   * all adverts.
-   */
+  /** `page`: its number, from 1. `offset`: the number of adverts before it. `none`: one page has all adverts. */
   readonly paging: 'page' | 'offset' | 'none';
   readonly pageSize: number;
   readonly positionParameter?: string | undefined;

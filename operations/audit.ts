@@ -15,11 +15,7 @@ const patienceMs = 5 * 60_000;
 /** Without a consumer the audit sends this many adverts at most. */
 const maxUndelivered = 1_000;
 
-/**
- * Runs an audit, or continues an interrupted one of the same source.
- *
- * @throws {BridgeFault} as `walk` does; the audit can be continued
- */
+/** Runs an audit, or continues an interrupted one of the same source. */
 export async function audit(
   bridge: WalkedBridge & AuditedBridge & Pick<Bridge, 'audits' | 'isDelivering' | 'depthLagMs'>,
   key: BackfillKey,

@@ -34,7 +34,6 @@ export interface Bridge {
   /** Prefix of the names of a stack's alarms; the folder of an embedded bridge. */
   readonly name: string;
   readonly clock: Clock;
-  /** Returns a new, unique ID. */
   newId(): string;
 
   readonly partnerAccounts: PartnerAccounts;
@@ -62,7 +61,6 @@ export interface Bridge {
   readonly reusedHistories?: (accounts: readonly PartnerAccount[]) => readonly PartnerAccount[];
   /** Only for a stack: what AWS runs. */
   readonly stack?: {
-    /** The deployed version. */
     readonly version: string;
     read(nowMs: number): Promise<StackState>;
     /** The last half hour, as CloudWatch has it. */
@@ -105,21 +103,12 @@ export interface BridgeFunctions {
     readonly clientSecret: Secret;
     readonly baseUrl?: string;
   }): Promise<void>;
-  /**
-   * Requests a token of the application from the service.
-   *
-   * @throws if the service rejects the stored credentials
-   */
+  /** @throws if the service rejects the stored credentials */
   checkApplication(): Promise<AcceptedApplication>;
   /** The page of the partner service where a user authorizes the application. */
   authorizeUrl(request: { readonly state: string; readonly redirectUri: string }): Promise<string>;
   connect(request: ConnectRequest): Promise<ConnectedAccount>;
-  /**
-   * Stops polling and removes the credentials; may be repeated.
-   *
-   * @param options.forget removes cursor, history and books too
-   * @returns whether the name was known; if not, nothing happens
-   */
+  /** May be repeated. @param options.forget removes cursor, history and books too @returns whether the name was known */
   disconnect(partnerAccount: string, options: { readonly forget: boolean }): Promise<boolean>;
   /** Polls the feeds once. @param only this partner account; default: all */
   poll(only: string | undefined): Promise<PollAnswer>;

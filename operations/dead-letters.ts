@@ -7,7 +7,6 @@ import type { Bridge } from './bridge.ts';
 export interface DeadLetterFilter {
   readonly ids?: readonly string[];
   readonly partnerAccount?: string;
-  /** Kind of fault. */
   readonly fault?: string;
   /** Given up before this time, ms since 1970. */
   readonly before?: number;
@@ -31,7 +30,6 @@ export interface DeadLetterGroup {
   readonly to: string;
 }
 
-/** IDs by result. */
 export interface RedriveResult {
   readonly redriven: readonly string[];
   /** Left, because they have no message. */
@@ -45,7 +43,6 @@ type DeadLetterPorts = Pick<Bridge, 'deadLetters' | 'aside' | 'queue' | 'booksWr
 /** A crash in between puts at most these back twice. */
 const atOnce = 250;
 
-/** Called after each part of long work. */
 type OnProgress = (done: number, all: number) => void;
 
 export async function listDeadLetters(
@@ -85,7 +82,6 @@ export function groupsOf(letters: readonly StoredDeadLetter[]): DeadLetterGroup[
     .sort((a, b) => b.count - a.count);
 }
 
-/** Puts the messages of dead letters back into the queue. */
 export async function redriveDeadLetters(
   { deadLetters, aside, queue, booksWriter }: DeadLetterPorts,
   filter: DeadLetterFilter,

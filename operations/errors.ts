@@ -37,11 +37,7 @@ export function unknownAccount(known: readonly { readonly name: string }[]): Usa
   );
 }
 
-/**
- * The partner accounts to which a NAME may refer. An unreadable row of another account is ignored.
- *
- * @throws {ShapeError} for the row of `name` itself
- */
+/** @throws {ShapeError} for the row of `name` itself; an unreadable row of another account is ignored */
 export const accountsBeside = (
   accounts: Pick<PartnerAccounts, 'list'>,
   name: string | undefined,
@@ -68,9 +64,7 @@ export async function requireKnown(
   if (name !== undefined) await knownAccount(accounts, name);
 }
 
-/** Identifies a deployed bridge. */
 export interface StackPlace {
-  /** Name of the CloudFormation stack. */
   readonly stack: string;
   /** Name of the bridge, if the stack has several. */
   readonly bridge?: string | undefined;

@@ -87,7 +87,6 @@ export function faultText(kind: FaultKind, reason: string, options: Mends): stri
 export const pageOf = ({ runbook }: Finding): string =>
   ['docs/operate/runbook.md', ...(runbook === null ? [] : [runbook])].join('#');
 
-/** Whether somebody has to act. */
 export const needsAttention = (findings: readonly Finding[]): boolean =>
   findings.some(({ severity }) => severity !== 'note');
 
@@ -139,7 +138,6 @@ const lateSeconds = 45;
 /** Fewer bad answers in two minutes may be those of a single advert. */
 const manyAnswers = 5;
 
-/** What the service answered in the last two minutes; empty if that was well. */
 function badAnswersText({ answers }: Status, nowMs: number): string {
   const recent = (answers?.minutes ?? []).filter(({ at }) => nowMs - Date.parse(at) < 2 * 60_000);
   const counts = Object.entries(recent.map((minute) => minute.counts).reduce(sumOf, {}));
@@ -147,7 +145,6 @@ function badAnswersText({ answers }: Status, nowMs: number): string {
   return ` It answered lately: ${counts.map(([kind, number]) => `${number} ${kind}`).join(', ')}.`;
 }
 
-/** Of the setting `maxRequestsPerSecond`. */
 const defaultRate = 10;
 
 const ofResource =

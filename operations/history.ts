@@ -29,7 +29,6 @@ type HistoryBridge = Pick<
     settings(): Promise<PublishedEvents>;
   };
 
-/** The state of an advert. */
 export type HistoryOutcome =
   /** Its latest event is on the bus, and no message of it is known to wait. */
   | 'published'
@@ -53,7 +52,6 @@ interface Waiting {
   readonly key: string;
   readonly listedAt: string;
   readonly cause: string;
-  /** Identifies the page that listed the advert. */
   readonly correlationId: string;
   readonly receives: number;
   /** The message is delayed until then; null if it is not delayed. */
@@ -70,10 +68,8 @@ export interface AdvertHistory {
   readonly latestPublished: boolean | null;
   readonly waiting: readonly Waiting[];
   readonly deadLetters: readonly ({ readonly id: string } & DeadLetter)[];
-  /** What happened, oldest first. */
   readonly facts: readonly Fact[];
   readonly outcome: HistoryOutcome;
-  /** One sentence. */
   readonly answer: string;
 }
 
@@ -97,11 +93,7 @@ interface Known extends Pick<AdvertHistory, 'advertId' | 'waiting' | 'deadLetter
   readonly nowMs: number;
 }
 
-/**
- * Reads what the bridge knows about one advert. Changes nothing.
- *
- * @throws {UsageError} for an unknown partner account
- */
+/** Changes nothing. @throws {UsageError} for an unknown partner account */
 export async function readHistory(
   bridge: HistoryBridge,
   { partnerAccount, advertId }: Pick<HistoryOwner, 'partnerAccount' | 'advertId'>,
@@ -242,7 +234,6 @@ function waitText({ row, because }: Known): string {
   return because === undefined ? failed : `${failed} because ${because}`;
 }
 
-/** Why later changes may be unknown. */
 function unreadText({ because, feed }: Known): string {
   const why = because ?? (feed?.fault && `its last poll failed (${printable(feed.fault)})`);
   return why === undefined ? '' : `; what changed later is not known, because ${why}`;

@@ -19,18 +19,11 @@ type PausedBridge = Pick<Bridge, 'partnerAccounts' | 'budgetStore'> & {
 };
 
 interface PauseOptions {
-  /** Default: until `resume`. */
   readonly forMs?: number | undefined;
   readonly reason?: string | undefined;
 }
 
-/**
- * Stores the pause, replacing an existing one. Drain and fan-out see it within 5 seconds, and park the messages that
- * they receive during it.
- *
- * @param name name of a partner account; undefined: pauses the whole bridge
- * @throws {UsageError} for an unknown name
- */
+/** In place of an existing one; seen within 5 seconds. @param name undefined: the whole bridge */
 export async function pause(
   bridge: PausedBridge & Pick<Bridge, 'who'>,
   name: string | undefined,

@@ -7,11 +7,7 @@ export type PolledBridge = Pick<
   'service' | 'settings' | 'feedStates' | 'queue' | 'deadLetters' | 'clock' | 'newId'
 >;
 
-/**
- * For reading a feed as the drain does.
- *
- * @param command begins the name of the lease's holder
- */
+/** For reading a feed as the drain does. @param command begins the name of the lease's holder */
 export async function pollDepsOf(
   bridge: PolledBridge,
   command: string,

@@ -7,7 +7,6 @@ import { CommandError } from './errors.ts';
 import { type PolledBridge, pollDepsOf } from './poll-deps.ts';
 
 export interface ResyncOptions {
-  /** Stops after the current page. */
   readonly signal: AbortSignal;
   /** Called at each step. @param waitsFor what delays the next page */
   readonly onProgress: (listed: number, waitsFor: 'feed' | 'queue' | undefined) => void;

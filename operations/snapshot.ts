@@ -9,16 +9,10 @@ export interface SnapshotOptions {
   /** Sends only the events of this partner account. Undefined: all accounts. */
   readonly name: string | undefined;
   readonly signal: AbortSignal;
-  /** Called with the number of events sent so far. */
   readonly onSent: (sent: number) => void;
 }
 
-/**
- * Sends the events of the current generations, a page at a time: those of earlier generations are not sent.
- *
- * @param pages sends the pages of one generation; yields how many events each has
- * @returns how many were sent
- */
+/** Sends the events of the current generations. @param pages yields how many events each page of one generation has */
 async function sendAll(
   { partnerAccounts: accounts }: Pick<Bridge, 'partnerAccounts'>,
   { name, signal, onSent }: SnapshotOptions,
@@ -41,11 +35,7 @@ async function sendAll(
   return sent;
 }
 
-/**
- * Can be repeated: it sends the same events.
- *
- * @param send returns how many were not accepted
- */
+/** Can be repeated: it sends the same events. @param send returns how many were not accepted */
 export async function snapshot(
   bridge: Pick<Bridge, 'partnerAccounts' | 'advertHistories'>,
   send: (envelopes: readonly string[]) => Promise<number>,

@@ -16,7 +16,6 @@ const patient = {
   requestHandler: { connectionTimeout: 3_000, requestTimeout: 8_000, throwOnRequestTimeout: true },
 };
 
-/** A client for each AWS service that a command may ask. */
 export function stackClients(onClose: (close: () => void) => void) {
   const clients = {
     cloudFormation: new CloudFormationClient(patient),
@@ -41,7 +40,6 @@ export type StackClients = ReturnType<typeof stackClients>;
 const missing =
   /^(ResourceNotFound|TableNotFound)Exception$|^QueueDoesNotExist$|^AWS\.SimpleQueueService\.NonExistentQueue$/;
 
-/** The answer; undefined when the resource does not exist. */
 export const unlessMissing = <T>(asked: Promise<T>): Promise<T | undefined> =>
   asked.catch((error: unknown) => {
     if (error instanceof Error && missing.test(error.name)) return undefined;

@@ -11,12 +11,7 @@ import { allPages } from './stack-clients.ts';
 type OutputKey = keyof typeof outputs;
 export type StackOutputs = Readonly<Record<OutputKey, string>>;
 
-/**
- * The names of the bridge's resources, from the outputs of its stack.
- *
- * @throws {CommandError} when there is no such stack or bridge, or when there are several and none is named
- * @see https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html
- */
+/** @throws {CommandError} when there is no such stack or bridge, or when there are several and none is named */
 export async function readStackOutputs(
   client: CloudFormationClient,
   { stack, bridge }: StackPlace,

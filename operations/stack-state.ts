@@ -28,14 +28,12 @@ export interface StackState {
   readonly rules: readonly ShownRule[] | null;
   /** SQS's last measurement of the last ten minutes; null if there is none. */
   readonly oldestMessageSeconds: number | null;
-  /** What could not be read, and why. */
   readonly unseen: readonly string[];
 }
 
 export interface ResourceFault {
   readonly of: 'schedule' | 'mapping' | 'table';
   readonly says: string;
-  /** The command or page that mends it. */
   readonly mend: string;
 }
 
@@ -55,7 +53,6 @@ export interface ShownRule {
 
 /** A deployed bridge, with what its resources are read through. */
 export interface StackPlaces {
-  /** Name of the bridge. */
   readonly bridge: string;
   readonly outputs: StackOutputs;
   readonly clients: StackClients;
@@ -229,7 +226,6 @@ export interface PastMinute {
   readonly values: { readonly lag?: number; readonly waiting?: number; readonly events?: number };
 }
 
-/** The last half hour. */
 export async function readPast(
   { bridge, outputs: { queueUrl }, clients }: StackPlaces,
   nowMs: number,

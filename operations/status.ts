@@ -18,7 +18,6 @@ import {
 import type { Bridge } from './bridge.ts';
 import type { StackState } from './stack-state.ts';
 
-/** The part of a bridge that its status is read from. */
 export type StatusPorts = Pick<
   Bridge,
   'bookKeeper' | 'activity' | 'webhooks' | 'isRunning' | 'reusedHistories' | 'stack'
@@ -31,11 +30,7 @@ export type StatusPorts = Pick<
 /** Number of books read concurrently: there may be a thousand partner accounts. */
 const booksAtOnce = 25;
 
-/**
- * The status of a bridge of any kind. A stored row that cannot be read is left out and reported.
- *
- * @param only only this partner account; default: all, sorted by name
- */
+/** A stored row that cannot be read is left out and reported. @param only only this partner account; default: all */
 export async function readStatus(ports: StatusPorts, nowMs: number, only?: string): Promise<Status> {
   const unreadable: string[] = [];
   const onUnreadable: OnUnreadable = ({ message }) => unreadable.push(message);
@@ -114,13 +109,10 @@ function shownWebhook({ url, waiting, oldest, trouble }: WebhookStatus, nowMs: n
 
 type ShownStack = Partial<Omit<StackState, 'oldestMessageSeconds'>>;
 
-/** A webhook of an embedded bridge. */
 export interface ShownWebhook {
-  /** Its URL without the query. */
   readonly address: string;
   /** `gone`: it answered 410, and gets nothing more in this run. */
   readonly state: 'delivering' | 'failing' | 'gone';
-  /** Number of events that it has not received. */
   readonly waiting: number;
   readonly oldestSeconds: number | null;
   readonly failingSince: string | null;
@@ -132,11 +124,8 @@ export interface ShownWebhook {
 export interface Status extends ShownStack {
   readonly partnerAccounts: readonly AccountStatus[];
   readonly queue: { readonly waiting: number; readonly deadLetters: number };
-  /**
-   * How long the oldest change has been waiting, in the queue or aside; null when none waits, or this is unknown.
-   */
+  /** In the queue or aside; null when none waits, or this is unknown. */
   readonly oldestWaitingSeconds: number | null;
-  /** When the drain last polled a feed. */
   readonly lastDrain: string | null;
   /** How far ahead the slots of the rate budget are reserved: a new request waits this long. */
   readonly budget: { readonly reservedSeconds: number };

@@ -17,18 +17,13 @@ export interface WalkedBridge extends Pick<Bridge, 'clock' | 'newId'> {
   readonly deadLetters: Pick<Bridge['deadLetters'], 'sendMalformed'>;
 }
 
-/** What distinguishes one kind of walk from another. */
 export interface Walk<P extends BackfillProgress> {
   readonly cause: 'backfill' | 'audit';
   readonly progresses: Progresses<P>;
-  /** The progress of a walk that begins. */
   readonly first: (begun: BackfillProgress) => P;
   /** A new walk replaces an unfinished one of another source; otherwise it is refused. */
   readonly replacesOther: boolean;
-  /**
-   * Looks at the messages that were sent before. `send`: the next page, or the end after the last one. `stop`: nothing
-   * has happened for too long.
-   */
+  /** `send`: the next page, or the end after the last one. `stop`: nothing has happened for too long. */
   readonly look: (
     progress: P,
     isThrough: boolean,
@@ -42,7 +37,6 @@ export interface WalkOptions<P> {
   readonly signal: AbortSignal;
   /** Abandons an unfinished walk and starts a new one. */
   readonly restart?: boolean;
-  /** Called at each step. */
   readonly onProgress?: (progress: P, isWaiting: boolean) => void;
 }
 
@@ -55,7 +49,6 @@ export interface WalkResult<P> {
   readonly end: 'done' | 'stopped' | 'stuck' | 'paused' | 'taken-over' | 'other-source';
 }
 
-/** Delay before the queue is looked at again. */
 const lookMs = 500;
 
 /**
@@ -172,11 +165,7 @@ export async function pauseWalk<P extends BackfillProgress>(
 /** Live changes wait behind at most this many messages and one page: about a minute at the default rate. */
 const maxWaiting = 500;
 
-/**
- * Fetches every advert of a list once: it gets an event if it has none or if its latest one differs.
- *
- * @throws {BridgeFault} as `walk` does; the backfill can be continued
- */
+/** Fetches every advert of a list once: it gets an event if it has none or if its latest one differs. */
 export function backfill(
   bridge: WalkedBridge & Pick<Bridge, 'backfills' | 'isDelivering'>,
   key: BackfillKey,

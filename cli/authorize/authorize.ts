@@ -21,12 +21,7 @@ export interface Authorization {
   readonly timeoutSeconds?: number | undefined;
 }
 
-/**
- * Lets a user authorize the application in a browser, and connects the partner account with the code in the answer.
- *
- * @throws {CommandError} if the user denies it, a signal interrupts it, it times out or is refused; then nothing is
- * stored
- */
+/** @throws {CommandError} if the user denies it, a signal or the time ends it, or it is refused: nothing is stored */
 export async function connectByCode(
   io: Io,
   { functions }: Pick<Bridge, 'functions'>,
@@ -104,12 +99,7 @@ const refusedCodeText =
   'the partner service refused the one-time code: it was used already, is too old, or was given for another application or ' +
   'redirect URI. Nothing was stored; run connect again';
 
-/**
- * The query of the browser's final address, which the user pastes as the first non-blank line of standard input.
- *
- * @returns undefined once `over` is aborted
- * @throws {CommandError} if it is another address; the message does not repeat it, because it may contain the code
- */
+/** The query of the address that the user pastes. An error does not repeat it, because it may contain the code. */
 async function pastedAnswer(
   io: Io,
   redirectUri: string,

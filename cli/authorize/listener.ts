@@ -15,7 +15,6 @@ interface CallbackListener {
   close(): Promise<void>;
 }
 
-/** Timeout for a client that opens a connection and sends nothing. */
 const silenceMs = 10_000;
 /** How long to wait until a redirected browser requests the last page. */
 const graceMs = 3_000;

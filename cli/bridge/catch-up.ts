@@ -14,13 +14,7 @@ import { commandFor, type Target } from '../shared/target.ts';
 import { are, count, duration, timeFor } from '../shared/wording.ts';
 import { withBridge } from './open.ts';
 
-/**
- * Calls `work` for a connected account, with a progress line.
- *
- * @returns its result, and what waits in the queue then with the next command: `run`, or where it is at work, `status`
- * @throws {UsageError} for a partner account that is not known
- * @throws {CommandError} for an account whose feed and adverts cannot be read now
- */
+/** Calls `work` for a connected account. @returns its result, and what waits in the queue then with the next command */
 export function catchUp<R>(
   io: Io,
   target: Target,
@@ -59,11 +53,7 @@ export function walkText(done: number, total: number | undefined, verb: string, 
 
 const maxFlaws = 10;
 
-/**
- * Reads IDs from a file, one per line; `-` is standard input.
- *
- * @throws {CommandError} if it cannot be read or a line is not an ID; then no ID is queued
- */
+/** One per line; `-` is standard input. @throws {CommandError} if a line is not an ID: then none is queued */
 export async function readIds(io: Io, file: string): Promise<readonly string[]> {
   const text = file === '-' ? await textOf(io.stdin) : await readTextFile(file, `IDs (${file})`);
   const lines = text.split(/\r?\n/).map((line) => line.trim());

@@ -23,27 +23,17 @@ import type { LocalTarget } from '../shared/target.ts';
 import type { Opening } from './opening.ts';
 import { readRunSettings } from './run-settings.ts';
 
-/** An embedded bridge, with what only its own commands need. */
 export interface FolderBridge extends Bridge, Pick<Opening<LocalTarget>, 'target' | 'onClose'> {
   readonly state: EmbeddedState;
-  /**
-   * Base URL of the partner service.
-   *
-   * @throws {CommandError} if no application was stored yet
-   */
+  /** @throws {CommandError} if no application was stored yet */
   baseUrl(): string;
 }
 
-/** Name of the partner service's base URL in the stored settings. */
 const baseUrlSetting = 'base-url';
 
-/** Number of connections to the partner service. */
 const concurrency = 2;
 
-/**
- * @throws {StateError} if the state cannot be used
- * @throws {CommandError} if there is none and it must not be created
- */
+/** @throws {CommandError | StateError} if there is none and it must not be created, or the state cannot be used */
 export async function openFolder(opening: Opening<LocalTarget>): Promise<FolderBridge> {
   const { target, onClose, create = false, isReadOnly = false, onFault, settings: given } = opening;
   if (!create && isMissing(stateFileIn(target.dir))) {

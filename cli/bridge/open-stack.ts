@@ -35,7 +35,6 @@ import { tailBus } from './stack-tail.ts';
 
 export type StackBridge = Awaited<ReturnType<typeof openStack>>;
 
-/** Number of connections to the partner service. */
 const concurrency = 2;
 
 /** @throws {CommandError} if the stack does not exist */

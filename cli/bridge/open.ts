@@ -6,11 +6,7 @@ import type { FolderBridge } from './open-folder.ts';
 import type { StackBridge } from './open-stack.ts';
 import type { Opening, OpenOptions } from './opening.ts';
 
-/**
- * Calls `work` with the bridge, and closes everything afterwards.
- *
- * @throws {CommandError} with a message that says what to do
- */
+/** Calls `work` with the bridge, closes everything afterwards, and explains its errors. */
 export const withBridge = <R>(
   target: Target,
   work: (bridge: Bridge, place: Place) => Promise<R>,
@@ -18,7 +14,6 @@ export const withBridge = <R>(
 ): Promise<R> =>
   target.kind === 'local' ? withLocal(target, work, options) : withStack(target, work, options);
 
-/** Like {@link withBridge}, for commands that only an embedded bridge supports. */
 export const withLocal = <R>(
   target: LocalTarget,
   work: (bridge: FolderBridge, place: Place) => Promise<R>,
@@ -29,7 +24,6 @@ export const withLocal = <R>(
     return work(await openFolder(opening), opening);
   });
 
-/** Like {@link withBridge}, for commands that only a stack supports. */
 export const withStack = <R>(
   target: StackTarget,
   work: (bridge: StackBridge, place: Place) => Promise<R>,

@@ -4,10 +4,7 @@ import type { Place } from '../shared/explain.ts';
 import type { Target } from '../shared/target.ts';
 
 export interface OpenOptions extends Pick<EmbeddedStateOptions, 'onFault'> {
-  /**
-   * Creates the folder if it does not exist. Default: a folder without a bridge is not changed, because its name may be
-   * a mistake.
-   */
+  /** Creates the folder if it does not exist. By default its name may be a mistake. */
   readonly create?: boolean;
   /** Only for an embedded bridge: no byte of the folder changes. */
   readonly isReadOnly?: boolean;

@@ -3,7 +3,6 @@ import { checkedJson } from '../../shared/contract/checks.ts';
 import { type BridgeSettings, bridgeSettingsSchema } from '../../shared/contract/settings.ts';
 import type { EmbeddedState } from '../../shared/sqlite/state.ts';
 
-/** Name of the latest `run`'s settings in the stored settings. */
 const name = 'published-events';
 
 /** Those that other commands must share: a refresh with another `requiredScope` would stop its partner account. */
@@ -19,7 +18,6 @@ type Settings = Pick<EmbeddedState, 'settings'>;
 export const storeRunSettings = ({ settings }: Settings, run: BridgeSettings): Promise<void> =>
   settings.write(name, JSON.stringify(v.parse(runSettings, run)));
 
-/** The settings of the latest run; before the first run, the defaults. */
 export async function readRunSettings({ settings }: Settings): Promise<RunSettings> {
   return checkedJson(runSettings, (await settings.read(name)) ?? '{}', 'settings of the latest run');
 }

@@ -39,7 +39,6 @@ interface Tail {
   readonly queueUrl: string;
 }
 
-/** Watches the bus of a stack through its own rule and queue. */
 export async function* tailBus(
   clients: Clients,
   { eventBusName: bus, eventBusArn }: StackOutputs,
@@ -137,9 +136,7 @@ async function removeTail({ sqs, events }: Clients, { name, bus, queueUrl }: Tai
   await unlessMissing(sqs.send(new DeleteQueueCommand({ QueueUrl: queueUrl })));
 }
 
-/**
- * Removes the rules and queues of killed tails of any bridge in this region: those without a heartbeat for ten minutes.
- */
+/** Of killed tails of any bridge in this region: those without a heartbeat for ten minutes. */
 async function removeLeftovers(clients: Clients): Promise<void> {
   const listed = new ListQueuesCommand({ QueueNamePrefix: tailPrefix, MaxResults: 1000 });
   const { QueueUrls = [] } = await clients.sqs.send(listed);

@@ -8,7 +8,6 @@ import { flag, nameArgument, text } from '../shared/options.ts';
 import { commandFor } from '../shared/target.ts';
 import { count } from '../shared/wording.ts';
 
-/** Number of adverts of a file that go to the queue at once. */
 const idsAtOnce = 100;
 
 export const addBackfill = defineCommand(

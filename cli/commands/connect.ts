@@ -29,10 +29,7 @@ import { commandFor, type Target } from '../shared/target.ts';
 import { are } from '../shared/wording.ts';
 
 const { requiredScope, overlapSeconds, acceptLanguage } = bridgeSettings;
-/**
- * Settings that a stack has itself. They have no defaults here, so that only options that were really given are
- * rejected for a stack.
- */
+/** A stack has them itself. They have no defaults, so that only options that were given are rejected for it. */
 const localSettings = {
   requiredScope: hidden(option('SCOPES', 'scope that must be granted', settingSchema(requiredScope))),
   overlapSeconds: hidden(option('N', 'seconds before now', settingSchema(overlapSeconds))),
@@ -46,7 +43,6 @@ const browserOptions = {
   paste: flag('do not listen: paste the final address'),
   timeoutSeconds: optionalNumber('how long to wait for the user (default: 300)', 1, 86_400),
 };
-/** Options for which a user logs in, or a token is given. */
 const loginOptions = {
   ...browserOptions,
   sameUser: flag('for a known NAME: the user need not be verified'),
@@ -191,11 +187,9 @@ function wayOf({ port, redirectUri, paste }: ConnectOptions) {
   return { pasteFrom: redirectUri ?? loopbackRedirect(port ?? defaultPort) };
 }
 
-/** The first of `options` that is set. */
 const givenOf = (options: object, given: Readonly<Record<string, unknown>>): string | undefined =>
   Object.keys(options).find((name) => given[name] !== undefined && given[name] !== false);
 
-/** The summary of a connected account. */
 function connectedLines(
   { partnerAccount, scope, tokenExpiresAt, isNew, feed }: ConnectedAccount,
   since: string | undefined,

@@ -189,9 +189,7 @@ type Choice = Call<Target, Checked<typeof choiceOptions>, Checked<typeof choiceA
 interface Chosen extends Pick<DeadLetterList, 'letters'> {
   readonly bridge: Bridge;
   readonly filter: DeadLetterFilter;
-  /** IDs that were given and match no dead letter. */
   readonly unknown: readonly string[];
-  /** Not all that was given is unknown. */
   readonly isAnyThere: boolean;
 }
 
@@ -264,11 +262,9 @@ const unknownText = (ids: readonly string[], target: Target): string =>
   `no dead letter ${ids.join(', ')}: perhaps it was put back or dropped already. ` +
   `\`${commandFor(target, 'dead-letters list')}\` shows those that exist`;
 
-/** Maximum rows of the table; `--json` prints all. */
 const maxRows = 50;
 const widestAdvert = 24;
 
-/** A table of the dead letters, how many have the same reason, and the possible commands. */
 function listText({ letters, unreadable }: DeadLetterList, target: Target): string {
   const hidden = letters.length - maxRows;
   const command = (words: string) => `\`${commandFor(target, `dead-letters ${words}`)}\``;
@@ -303,7 +299,6 @@ const groupLines = (groups: readonly DeadLetterGroup[]): string[] =>
       `${count(number)} of ${partnerAccount ?? 'no known account'}: ${printable(fault)}, ${printable(reason)}`,
   );
 
-/** All contents of one dead letter. */
 function deadLetterText({ id, letter }: StoredDeadLetter, target: Target): string {
   const { partnerAccount, advertId, fault, reason, at, receives, message } = letter;
   const facts = {

@@ -70,7 +70,6 @@ function examined(target: Target): Promise<CheckResult[]> {
   });
 }
 
-/** Names of AWS errors for an operation that an emulator does not support. */
 const unknownOperation = /^(UnknownOperation|InvalidAction|UnsupportedOperation|NotImplemented)/;
 
 /** What the error of a check means; undefined for an unexpected error. */
@@ -90,7 +89,6 @@ function explanationOf(error: unknown, place: Place): Omit<CheckResult, 'name'> 
   return known instanceof CommandError ? faultIn(asCalled(known.message)) : undefined;
 }
 
-/** A line for each check, with the remedy below it, and the totals. */
 function doctorText(checks: readonly CheckResult[]): string {
   const lines = checks.flatMap(({ name, result, says, mend }) => [
     `${result.padEnd('warning'.length)}  ${name}: ${says}`,

@@ -32,9 +32,7 @@ Examples:
   },
 );
 
-/**
- * A feed that could not be read is a fault. A feed that was not polled waits for an operator or for the end of a pause.
- */
+/** A feed that was not polled waits for an operator or for the end of a pause. */
 function exitCodeOf({ polls: ended, notPolled }: PollAnswer): ExitCode {
   if (ended.some(({ end, fault }) => end === 'fault' && fault !== 'operator-paused')) return exitCodes.fault;
   const isAsked = ended.length > 0 && ended.every(({ end }) => end !== 'fault');

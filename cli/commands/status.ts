@@ -78,18 +78,12 @@ const watchedMs = 5_000;
 interface Watching {
   readonly io: Io;
   readonly clock: Clock;
-  /** Ends the watch mode. */
   readonly signal: AbortSignal;
   /** On a terminal, each report replaces the one before. Otherwise, and for JSON, they are printed one after the other. */
   readonly redraws: boolean;
 }
 
-/**
- * Reports every five seconds until the signal.
- *
- * @param report calls `clear`, shows one report, and resolves with its exit code
- * @returns the exit code of the last report
- */
+/** Reports every five seconds until the signal. @returns the exit code of the last report */
 export async function watch(
   { io, clock, signal, redraws }: Watching,
   report: (clear: () => void) => Promise<ExitCode>,
@@ -113,12 +107,6 @@ interface Versions {
 const maxInFull = 20;
 const maxShown = 10;
 
-/**
- * The status as text: whether the bridge delivers; a few lines for each partner account, those that need somebody first;
- * the queue; what is wrong with the whole bridge.
- *
- * @param versions only those of a stack are shown
- */
 export function statusText(
   status: Status,
   target: Target,
@@ -199,7 +187,6 @@ function crowdLines(accounts: readonly AccountStatus[], hidden: number, target: 
   ];
 }
 
-/** Of the feed, the token and the books. */
 function wholeLines(account: AccountStatus): string[] {
   const { state, lastSuccess, lagSeconds, cursorResets, lastCursorReset, tokenExpiresAt } = account;
   const behind = duration(lagSeconds ?? 0);

@@ -4,7 +4,6 @@ import { quoted } from '../../shared/domain/text.ts';
 
 export interface BreakItOptions {
   readonly sandbox: Pick<Sandbox, 'url' | 'control'>;
-  /** The process of the bridge. */
   readonly run: { pid(): number | undefined; start(): void; end(signal: 'SIGKILL'): Promise<void> };
   /** The user authorizes the application again. */
   readonly reconnect: () => Promise<void>;
@@ -14,19 +13,16 @@ export interface BreakItOptions {
 
 interface Way {
   readonly says: string;
-  /** Whether it is broken now. */
   readonly isOn: () => boolean;
   readonly command: () => string;
   readonly toggle: () => unknown;
 }
 
-/** What can go wrong with the demo's bridge, and how each ends. */
 export function createBreaks({ sandbox, run, reconnect, commands }: BreakItOptions): Breaks {
   const { url, control } = sandbox;
   const call = (method: string, ...args: unknown[]) =>
     `curl -d ${quoted(JSON.stringify({ method, args }))} ${url}/_sandbox/`;
 
-  /** The service answers everything with a fault. */
   function answering(status: number, headers: Record<string, string>, says: string): Way {
     const fault = { kind: 'status', status, headers } as const;
     let id: number | undefined;

@@ -76,11 +76,7 @@ function metricsText(looked: Looked): string {
   return families.join('');
 }
 
-/**
- * Listens on loopback. No answer contains a secret, so every user of the machine may ask.
- *
- * @throws {CommandError} if the port is in use
- */
+/** Listens on loopback. No answer contains a secret, so every user of the machine may ask. */
 export async function serveMetrics(port: number, look: () => Promise<Looked>) {
   const server = createServer(async (request, response) => {
     const end = (status: number, body = '', type = 'text/plain') =>

@@ -15,7 +15,6 @@ function isWebhook(text: string): boolean {
   return parsed.protocol === 'https:' || (parsed.protocol === 'http:' && isLoopback(parsed.hostname));
 }
 
-/** An option that may be given several times. */
 const several = <const S extends v.GenericSchema>(spec: OptionSpec<S>) => ({
   ...spec,
   schema: v.optional(v.array(spec.schema), []),

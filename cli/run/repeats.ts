@@ -1,13 +1,8 @@
 import type { Fields, Observer } from '../../shared/ports/observer.ts';
 
-/** Interval after which the same warning is logged again. */
 const repeatMs = 60_000;
 
-/**
- * Logs a warning that repeats with every request only once a minute, with the number of omitted repeats.
- *
- * @param options.accountFaults whether a feed that cannot be read, or a token that cannot be refreshed, is logged at all
- */
+/** Logs a repeated warning once a minute. @param options.accountFaults whether faults of a feed or a token are logged */
 export function withoutRepeats(
   observer: Observer,
   { accountFaults, now = Date.now }: { readonly accountFaults: boolean; readonly now?: () => number },

@@ -28,12 +28,7 @@ import { secretsOf, webhookIn } from './webhooks.ts';
 
 type RunOptions = Checked<typeof runOptions>;
 
-/**
- * Runs the embedded bridge of a folder until it is stopped or idle. Only one process runs a folder at a time.
- *
- * @returns whether somebody must act, and whether a signal or the end of the reader of standard output stopped it
- * @throws {CommandError} with a message that says what to do
- */
+/** Until it is stopped or idle. @returns whether somebody must act, and whether a signal or a closed output stopped it */
 export function runBridge(io: Io, target: LocalTarget, options: RunOptions) {
   const broken = new AbortController();
   // Another process's lock ends by itself. A full disk or a damaged file does not, and ends the run.
@@ -144,11 +139,7 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
 
 const maxNames = 10;
 
-/**
- * Tells what is run: version, folder, service, partner accounts, and the settings that are not the default.
- *
- * @throws {CommandError} for an older copy of a state, which would use sequence numbers again
- */
+/** @throws {CommandError} for an older copy of a state, which would use sequence numbers again */
 async function tellStart(
   tell: (text: string) => void,
   options: RunOptions & Readonly<Record<string, unknown>>,

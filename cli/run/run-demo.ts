@@ -115,7 +115,6 @@ Each change becomes an event within a few seconds. Ctrl-C ends the demo.\n`,
   });
 }
 
-/** Aborted when the reader of the output has ended. */
 function whenBroken(output: Writable): AbortSignal {
   const broken = new AbortController();
   output.on('error', () => broken.abort());
@@ -134,12 +133,7 @@ async function makeChanges(demo: Demo, changes: number): Promise<ExitCode> {
   return report(demo, control.changeCount());
 }
 
-/**
- * Prints the books.
- *
- * @param changes number of changes that must be listed and delivered; undefined: some may be missing
- * @returns 0 if the books balance
- */
+/** @param changes number of changes that must be listed and delivered; undefined: some may be missing */
 async function report({ io, target }: Pick<Demo, 'io' | 'target'>, changes?: number): Promise<ExitCode> {
   const { partnerAccounts } = await withBridge(target, (bridge) => readStatus(bridge, Date.now()));
   const sums = partnerAccounts.reduce<Counters>((sum, { books: own }) => sumOf(sum, { ...own }), {});
@@ -157,7 +151,6 @@ function createRunProcess({ stdout, stderr, env }: Io, options: readonly string[
   const [file, ...args] = thisProgram();
   let child: ChildProcess | undefined;
   return {
-    /** Undefined while there is none. */
     pid: (): number | undefined => child?.pid,
     start(): void {
       if (child) return;
@@ -174,7 +167,6 @@ function createRunProcess({ stdout, stderr, env }: Io, options: readonly string[
         child = undefined;
       });
     },
-    /** @returns once it has ended */
     async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
       if (!child) return;
       const closed = once(child, 'close');

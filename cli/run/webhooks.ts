@@ -27,11 +27,7 @@ export function webhookFrom(
   return file === undefined ? url : webhookIn(io, file);
 }
 
-/**
- * Each webhook with its stored secret.
- *
- * @throws {CommandError} for a webhook without a secret: the bridge sends no event that the receiver cannot verify
- */
+/** @throws {CommandError} for a webhook without a secret: the receiver could not verify its events */
 export function secretsOf(
   webhooks: Pick<Webhooks, 'signing'>,
   urls: readonly string[],

@@ -13,7 +13,6 @@ export type AddCommand = (program: Command, io: Io, end: (exitCode: ExitCode) =>
 type Where = 'any' | 'none' | { readonly localOnly: string };
 type TargetFor<W extends Where> = W extends 'any' ? Target : W extends 'none' ? undefined : LocalTarget;
 
-/** Where the list of commands shows a command. */
 export const helpGroups = { 'set up': 'Set up:', watch: 'Watch:', act: 'Act:', try: 'Try:' } as const;
 
 interface ArgumentSpec {
@@ -28,23 +27,19 @@ export interface CommandSpec<O extends OptionSpecs, W extends Where, A extends A
   readonly name: string;
   /** Default: that of the command that it is part of. */
   readonly group?: keyof typeof helpGroups;
-  /** For the list of commands. */
   readonly summary: string;
   readonly description: string;
   /** Shown below the options: more explanations, and examples. */
   readonly more: string;
   /** Default: `any`. */
   readonly where?: W;
-  /** The arguments, in the order of the command line. */
   readonly args?: A;
   readonly options?: O;
-  /** Without the option --json. */
   readonly isWithoutJson?: boolean;
   /** What --json does. Default: the result as JSON. */
   readonly jsonHelp?: string;
 }
 
-/** A checked command line. */
 export interface Call<T, O, A> {
   readonly io: Io;
   readonly target: T;
@@ -57,11 +52,7 @@ export interface Call<T, O, A> {
   answer(data: unknown, ...lines: readonly string[]): void;
 }
 
-/**
- * A command whose command line is checked as a whole before `run` is called.
- *
- * @param run resolves with the exit code; its errors are explained on standard error
- */
+/** A command whose command line is checked as a whole before `run` is called. */
 export function defineCommand<
   const O extends OptionSpecs,
   const W extends Where = 'any',

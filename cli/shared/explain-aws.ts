@@ -33,10 +33,7 @@ export function explainDenied({ message }: Error, role: string | undefined): str
   );
 }
 
-/**
- * @param role ARN of the role with the command's permissions
- * @returns undefined for an error that does not come from AWS
- */
+/** @returns undefined for an error that does not come from AWS */
 export function explainAws(error: unknown, role?: string): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const { name, message, code = '', $metadata } = error as AwsError;

@@ -6,9 +6,7 @@ import { printableJson, printableLines } from '../../shared/domain/text.ts';
 /** A command's access to the environment of its process. Tests pass their own. */
 export interface Io {
   readonly stdin: Readable & { readonly isTTY?: boolean };
-  /** Standard output: only data. */
   readonly stdout: Writable & { readonly isTTY?: boolean };
-  /** Standard error: text for people. */
   readonly stderr: Writable & { readonly isTTY?: boolean };
   readonly env: Readonly<Record<string, string | undefined>>;
   /**
@@ -23,7 +21,6 @@ export function print(output: Writable, text: string): void {
   output.write(printableLines(text));
 }
 
-/** Prints one or several lines on standard error. */
 export const say = ({ stderr }: Pick<Io, 'stderr'>, text: string): void => print(stderr, `${text}\n`);
 
 /** What stands out: how the bridge is, the result of a check, the heads of a table, and commands. */
@@ -57,7 +54,6 @@ export async function stream(
   if (!stdout.write(lines)) await once(stdout, 'drain', { signal }).catch(() => undefined);
 }
 
-/** Clears the terminal's screen, but not its history. */
 export function clearScreen({ stdout }: Pick<Io, 'stdout'>): void {
   stdout.write('\u001B[H\u001B[J');
 }

@@ -23,7 +23,6 @@ type Schemas<O extends Specs> = { readonly [K in keyof O]: O[K]['schema'] };
 /** The checked values of options, or of arguments. */
 export type Checked<O extends Specs> = Readonly<v.InferOutput<v.ObjectSchema<Schemas<O>, undefined>>>;
 
-/** An option without a value. */
 export const flag = (help: string) => ({ help, schema: v.optional(v.boolean(), false) });
 
 /** An option with a value; a default of `schema` is shown in the help. */
@@ -70,7 +69,6 @@ export const hidden = <const O extends OptionSpec>(spec: O): O & { readonly isHi
   isHidden: true,
 });
 
-/** An option with any text as its value. */
 export const text = (value: string, help: string) => option(value, help, v.optional(v.string()));
 
 /** An option with a whole number as its value, without a default. */
@@ -81,10 +79,8 @@ export const optionalNumber = (help: string, least: number, most: number) =>
 export const number = (help: string, least: number, most: number, standard: number) =>
   option('N', help, v.optional(wholeNumber(least, most), String(standard)));
 
-/** The argument of a command for one partner account. */
 export const nameArgument = { syntax: '<NAME>', help: 'the partner account', schema: partnerAccountName };
 
-/** The argument of a command for one partner account or all. */
 export const optionalName = (help: string) => ({ syntax: '[NAME]', help, schema: v.optional(v.string()) });
 
 export const schemasOf = <O extends Specs>(specs: O): Schemas<O> =>

@@ -29,9 +29,7 @@ export function processIo(): Io {
   };
 }
 
-/**
- * A signal to npm ends npm and its shell, but is not forwarded to this process. This process then gets another parent.
- */
+/** A signal to npm is not forwarded to this process, which then gets another parent. */
 function abortWithoutParent(stopping: AbortController): void {
   const { ppid } = process;
   const look = setInterval(() => {

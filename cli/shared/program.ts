@@ -4,7 +4,6 @@ import path from 'node:path';
 /** How the user starts the command line. Tests and docs use the plain name. */
 let program = 'advert-bridge';
 
-/** The command line as it was started, such as `npx advert-bridge`, for hints that the user copies. */
 export const programName = (): string => program;
 
 /** What starts this program again: the file, and its arguments up to the command. */

@@ -12,11 +12,7 @@ export interface Progress {
   stop(): void;
 }
 
-/**
- * Shows one line that is updated during long work, but only if standard error is a terminal.
- *
- * @param text returns the current line
- */
+/** Shows one line that is updated during long work, but only if standard error is a terminal. */
 export function startProgress({ stderr }: Pick<Io, 'stderr'>, text: () => Promise<string>): Progress {
   let isShown = false;
   let isStopped = false;

@@ -77,11 +77,7 @@ export function requireTerminal({ stdin }: Io, what: string): void {
   );
 }
 
-/**
- * Asks for confirmation before an action that cannot be undone.
- *
- * @throws {CommandError} unless the answer is yes
- */
+/** @throws {CommandError} unless the answer is yes */
 export async function confirm(io: Io, question: string): Promise<void> {
   print(io.stderr, `${question} [y/N] `);
   for await (const chunk of io.stdin) {

@@ -24,10 +24,7 @@ export function targetOf({ local, stack = stackName }: { local?: unknown; stack?
   );
 }
 
-/**
- * @param why the reason, for the message if --local is missing
- * @throws {UsageError} if --local is missing or empty
- */
+/** @param why the reason, for the message if --local is missing */
 export function localTarget(dir: unknown, why: string): LocalTarget {
   if (dir === undefined) {
     throw new UsageError(`--local DIR is needed: the folder of the embedded bridge. ${why}`);
@@ -43,12 +40,7 @@ export function commandFor(target: Target, command: string): string {
   return `${programName()} ${command}${stack === stackName ? '' : ` --stack ${stack}`}`;
 }
 
-/**
- * A command with a webhook's URL, for a hint. The query of a URL may be a secret and is not shown. The hint then says
- * so, because the command cannot be copied unchanged.
- *
- * @param command creates the arguments from the URL or its placeholder
- */
+/** The query of a URL may be a secret and is not shown. The hint then says so, because it cannot be copied unchanged. */
 export function webhookCommand(target: Target, url: string, command: (url: string) => string): string {
   if (new URL(url).search === '') return `\`${commandFor(target, command(shownUrl(url)))}\``;
   return `\`${commandFor(target, command('URL'))}\`, with the whole URL in quotes (its query may be a secret, and is not shown)`;

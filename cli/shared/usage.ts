@@ -55,11 +55,7 @@ function unknownOption(message: string, command: Command): string[] {
 
 const suggestionIn = (message: string): string[] => /Did you mean [^)\n]*\?/.exec(message)?.slice(0, 1) ?? [];
 
-/**
- * Explains why the process cannot listen on a port.
- *
- * @param otherPort what to do instead, as a sentence without a full stop
- */
+/** @param otherPort what to do instead, as a sentence without a full stop */
 export function listenError(cause: unknown, port: number, otherPort: string): unknown {
   const { code } = cause as NodeJS.ErrnoException;
   const reasons: Readonly<Record<string, string>> = {

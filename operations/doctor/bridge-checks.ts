@@ -39,12 +39,7 @@ export function problemOf(found: Finding): Problem {
   return problem(found.says, mendText(found) || pageOf(found));
 }
 
-/**
- * The check of the token pairs of all accounts that are not stopped.
- *
- * @param look finds the stored pair; undefined: there is none
- * @param takesIn what takes in a pair that the account's row does not name yet
- */
+/** Of all accounts that are not stopped. @param takesIn what takes in a pair that the account's row does not name yet */
 export const tokenPairs =
   (
     { bridge, command }: BridgeFacts,

@@ -11,7 +11,6 @@ import { rulesOf } from '../stack-state.ts';
 import { type Checks, fault, judged, type Problem, SkippedError, warning } from './check.ts';
 import type { StackFacts } from './stack-facts.ts';
 
-/** Number of concurrent requests about rules. */
 const rulesAtOnce = 5;
 /** Statements of infra/constructs/event-bus.ts. */
 const ownStatements = /^(Accounts|Organization)(Make|Manage)Rules$/;

@@ -2,7 +2,6 @@
 import { type Clock, systemClock } from '../../shared/domain/clock.ts';
 import { once } from '../bridge.ts';
 
-/** Something that a check found. */
 export interface Problem {
   readonly result: 'warning' | 'fault';
   readonly says: string;
@@ -20,7 +19,6 @@ export function faultIn(message: string): Problem {
 }
 
 export interface Judgement {
-  /** Said if there is no problem. */
   readonly fine: string;
   readonly problems: readonly (Problem | false | undefined)[];
 }
@@ -87,7 +85,6 @@ async function resultOf(look: Checks[string], examination: Examination): Promise
   }
 }
 
-/** How many problems of one check are shown in full. */
 const maxShown = 10;
 
 /** One result for several problems: that of the worst, which comes first. */

@@ -1,4 +1,3 @@
-/** What several checks of a stack read. */
 import { paginateListStackResources, type StackResourceSummary } from '@aws-sdk/client-cloudformation';
 import { alarmOfBridge } from '../../shared/contract/names.ts';
 import { type Bridge, once } from '../bridge.ts';
@@ -9,9 +8,7 @@ import type { BridgeFacts } from './bridge-checks.ts';
 
 export interface NamedStack extends BridgeFacts {
   readonly bridge: () => Promise<Bridge & { readonly outputs: StackOutputs }>;
-  /** Name of the CloudFormation stack. */
   readonly stack: string;
-  /** Of this command. */
   readonly version: string;
   /** Fails as opening does, for the check of the stack itself. */
   readonly opened: () => Promise<unknown>;
