@@ -24,7 +24,7 @@ const commands: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ['tail', async () => (await import('./commands/tail.ts')).addTail],
   ['dead-letters', async () => (await import('./commands/dead-letters.ts')).addDeadLetters],
   ['pause', async () => (await import('./commands/pause.ts')).addPause],
-  ['resume', async () => (await import('./commands/resume.ts')).addResume],
+  ['resume', async () => (await import('./commands/pause.ts')).addResume],
   ['poll', async () => (await import('./commands/poll.ts')).addPoll],
   ['disconnect', async () => (await import('./commands/disconnect.ts')).addDisconnect],
   ['sandbox', async () => (await import('./commands/sandbox.ts')).addSandbox],

@@ -23,18 +23,15 @@ export const connectWords = (name: string): string => `connect ${name} --open`;
 /** A plain deployment does not notice resources that were deleted or changed by hand. */
 export const makeAgainCommand = 'npx cdk deploy --revert-drift';
 
-const maxNames = 20;
+/** The first of them, and how many more there are. */
+export const namesText = (names: readonly string[], most: number): string =>
+  names.slice(0, most).join(', ') + (names.length > most ? ` and ${names.length - most} more` : '');
 
 /** Does not repeat the unknown NAME, which may be a secret given in the wrong place. */
 export function unknownAccount(known: readonly { readonly name: string }[]): UsageError {
   if (known.length === 0) return new UsageError('no such partner account: none is connected');
-  const more = known.length > maxNames ? ` and ${known.length - maxNames} more` : '';
-  return new UsageError(
-    `no such partner account. Known: ${known
-      .slice(0, maxNames)
-      .map(({ name }) => name)
-      .join(', ')}${more}`,
-  );
+  const names = known.map(({ name }) => name);
+  return new UsageError(`no such partner account. Known: ${namesText(names, 20)}`);
 }
 
 /** @throws {ShapeError} for the row of `name` itself; an unreadable row of another account is ignored */

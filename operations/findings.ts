@@ -4,7 +4,7 @@ import type { FaultKind } from '../shared/domain/faults.ts';
 import { printableLine } from '../shared/domain/text.ts';
 import { sumOf } from '../shared/ports/store.ts';
 import { type AccountStatus, heldMs, type ShownPause } from './account-status.ts';
-import { applicationWords, connectWords } from './errors.ts';
+import { applicationWords, connectWords, namesText } from './errors.ts';
 import type { RaisedAlarm } from './stack-state.ts';
 import type { Status } from './status.ts';
 
@@ -97,6 +97,7 @@ const standstills: readonly string[] = [
 ];
 /** Also where nobody has to act: nothing waits. */
 const notesOfStandstill: readonly string[] = ['not-running', 'no-account'];
+const maxNames = 5;
 const delays: readonly string[] = ['late', 'lagging', 'rate-limited'];
 
 /** The first line of `status`: is it delivering? */
@@ -118,16 +119,15 @@ export function deliveryText(status: Status, findings: readonly Finding[]): stri
   const isDeaf = faults.some(({ what }) => what === 'webhook');
   const deaf = (status.webhooks ?? []).filter(({ state }) => isDeaf && state !== 'delivering');
   const exceptions = [
-    hit.length > 0 && `not for ${namesText(hit)}`,
-    deaf.length > 0 && `not to ${namesText(deaf.map(({ address }) => address))}`,
+    hit.length > 0 && `not for ${namesText(hit, maxNames)}`,
+    deaf.length > 0 &&
+      `not to ${namesText(
+        deaf.map(({ address }) => address),
+        maxNames,
+      )}`,
   ].filter((exception) => exception !== false);
   return exceptions.length === 0 ? 'Delivering.' : `Delivering, but ${exceptions.join(', and ')}.`;
 }
-
-const maxNames = 5;
-const namesText = (names: readonly string[]): string =>
-  names.slice(0, maxNames).join(', ') +
-  (names.length > maxNames ? ` and ${names.length - maxNames} more` : '');
 
 const causeText = ({ since, says }: Finding): string => `${since === null ? '' : ` since ${since}`}: ${says}`;
 
@@ -170,7 +170,7 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
     reusedHistories.length > 0 &&
     fault(
       'The state is an older copy: more was published than it knows, so no run begins. It would use sequence numbers ' +
-        `again for ${namesText(reusedHistories)}.`,
+        `again for ${namesText(reusedHistories, maxNames)}.`,
       {
         advice: 'Begin anew, with a TIME shortly before the copy was made:',
         mend: command('connect --all --new-history --since TIME'),

@@ -300,25 +300,14 @@ const groupLines = (groups: readonly DeadLetterGroup[]): string[] =>
   );
 
 function deadLetterText({ id, letter }: StoredDeadLetter, target: Target): string {
-  const { partnerAccount, advertId, fault, reason, at, receives, message } = letter;
-  const facts = {
-    'partner account': partnerAccount ?? 'not known',
-    advert: `${advertId ?? 'not known'}${othersOf(letter)}`,
-    ...{ fault, reason },
-    'given up': `${at}, after ${are(receives, 'delivery', 'deliveries')}`,
-    ...(message && {
-      listed: `${message.listedAt} in feed ${message.feed} (${message.cause})`,
-      ...{
-        generation: String(message.generation),
-        key: message.key,
-        'correlation ID': message.correlationId,
-      },
-    }),
-  };
+  const { message, ...facts } = letter;
   const next = message
     ? `When the cause is fixed: \`${commandFor(target, `dead-letters redrive ${id}`)}\``
     : `It has nothing to send again. When you have looked at it: \`${commandFor(target, `dead-letters drop ${id}`)}\``;
-  const lines = Object.entries(facts).map(([name, value]) => [`  ${name}:`, printable(value)]);
+  const lines = Object.entries({ ...message, ...facts }).map(([name, value]) => [
+    `  ${name}:`,
+    printable(String(value ?? 'not known')),
+  ]);
   return [`dead letter ${id}`, ...tableLines(lines), next].join('\n');
 }
 

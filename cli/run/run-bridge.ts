@@ -3,7 +3,7 @@ import { createDryState } from '../../embedded/dry-state.ts';
 import { openReaders } from '../../embedded/readers.ts';
 import { createTextObserver } from '../../embedded/text-observer.ts';
 import type { Webhook } from '../../embedded/webhooks/delivery.ts';
-import { CommandError } from '../../operations/errors.ts';
+import { CommandError, namesText } from '../../operations/errors.ts';
 import { findingsOf, needsAttention } from '../../operations/findings.ts';
 import { readStatus } from '../../operations/status.ts';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -137,8 +137,6 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
   }
 }
 
-const maxNames = 10;
-
 /** @throws {CommandError} for an older copy of a state, which would use sequence numbers again */
 async function tellStart(
   tell: (text: string) => void,
@@ -167,8 +165,7 @@ async function tellStart(
     );
   }
   if (!options.untilIdle) {
-    const more = names.length > maxNames ? ` and ${names.length - maxNames} more` : '';
-    const listed = names.length > 0 ? ` (${names.slice(0, maxNames).join(', ')}${more})` : '';
+    const listed = names.length > 0 ? ` (${namesText(names, 10)})` : '';
     const settings = Object.entries(bridgeSettings).flatMap(([name, { schema }]) => {
       const isDefault = String(options[name]) === String((schema as { readonly default?: unknown }).default);
       return isDefault ? [] : [`, ${name} ${options[name]}`];

@@ -17,7 +17,7 @@ import { createAside, createDeadLetters } from '../../../shared/state/aside.ts';
 import { createBooksWriter } from '../../../shared/state/books.ts';
 import { aLetter, aMessage } from '../../helpers/aws/fixtures.ts';
 import { partnerAccount } from '../../helpers/records.ts';
-import { anAlarm, type PlayedStack, startPlayedStack } from './played-stack.ts';
+import { type PlayedStack, startPlayedStack } from './played-stack.ts';
 import { cli } from './run-cli.ts';
 
 let aws: Awaited<ReturnType<typeof startPlayedStack>>;
@@ -181,31 +181,10 @@ describe('status', () => {
 
   it.each<[string, () => unknown, object, RegExp]>([
     [
-      'a schedule that is switched off',
-      () => Object.assign(stack.played.schedules, { DrainScheduleName: 'DISABLED' }),
-      { schedule: 'drain disabled', attention: ['schedule'] },
-      /`aws scheduler update-schedule --name DrainScheduleName --state ENABLED /,
-    ],
-    [
-      'a mapping that is switched off',
-      () => Object.assign(stack.played.mapping ?? {}, { State: 'Disabled' }),
-      { mapping: 'disabled', attention: ['mapping'] },
-      /is disabled: .*`aws lambda update-event-source-mapping --uuid uuid-1 --enabled`/,
-    ],
-    [
       'a table that is gone',
       () => stack.dropTable(stack.tables.advertStatus),
       { attention: ['table'] },
       /^Not delivering: Table .*\n.*docs\/operate\/backup\.md/s,
-    ],
-    [
-      'an alarm that is raised',
-      () => {
-        const alarm = { StateValue: 'ALARM', AlarmDescription: 'Look at x.' } as const;
-        stack.played.alarms = [anAlarm('AdvertBridge-DeadLetters', alarm)];
-      },
-      { alarms: [{ name: 'DeadLetters', says: 'Look at x.', since: null }], attention: ['alarm'] },
-      /The alarm DeadLetters is raised\. Look at x\./,
     ],
     [
       'what may not be looked at',

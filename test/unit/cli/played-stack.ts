@@ -295,7 +295,7 @@ export async function startPlayedStack() {
     };
   }
 
-  return { begin, stop: () => Promise.all([dynamo.stop(), sqs.stop()]) };
+  return { begin, createQueue: sqs.createQueue, stop: () => Promise.all([dynamo.stop(), sqs.stop()]) };
 }
 
 type Played = ReturnType<typeof healthy>;

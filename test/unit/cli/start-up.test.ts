@@ -14,10 +14,6 @@ describe('the options that the command line starts Node with', () => {
     expect(tagWith(bridgeFlags)).toBe(tagWith([]));
   });
 
-  it('are found by this test if they do not', () => {
-    expect(tagWith(['--heap-growing-percent=100'])).not.toBe(tagWith([]));
-  });
-
   it('stand in the first line of the command', () => {
     const [firstLine] = readFileSync('cli/advert-bridge.cjs', 'utf8').split('\n');
     expect(firstLine).toBe(`#!/usr/bin/env -S node ${bridgeFlags.join(' ')}`);

@@ -1,5 +1,3 @@
-import path from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { takeRunLock } from '../../../../shared/sqlite/file/run-lock.ts';
 import { shortenWaits } from '../../../helpers/short-waits.ts';
@@ -88,22 +86,6 @@ describe('run', () => {
       stderr: expect.stringMatching(/^advert-bridge: [^\n]+\n$/),
     });
     expect(ended.stderr).toContain(`pid ${process.pid} since 2026-11-20T12:00:00.000Z (the first)`);
-  });
-
-  it('says that the application is not of its shape', async () => {
-    const { dir, runUntilIdle } = await startConnected();
-    const db = new DatabaseSync(path.join(dir, 'bridge.db'));
-    db.exec(
-      `UPDATE rows SET value = json_quote('{"clientId":"a","clientSecret":"hunter') WHERE name = 'application'`,
-    );
-    db.close();
-
-    const { exitCode, stdout, stderr } = await runUntilIdle();
-
-    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
-    expect(stderr).toContain('secret advert-bridge/application: expected JSON.');
-    expect(stderr).toContain(`--client-secret-stdin --local ${dir}`);
-    expect(stderr).not.toContain('hunter');
   });
 
   it('ends with one message when the service is down', async () => {

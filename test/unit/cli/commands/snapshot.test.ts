@@ -1,60 +1,30 @@
-import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
-import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
+import { PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Table } from '../../../../shared/aws/store.ts';
-import { createStore } from '../../../../shared/aws/store.ts';
-import { outputs } from '../../../../shared/contract/names.ts';
 import { advertEvent } from '../../../../shared/domain/advert-event.ts';
 import { type AdvertRow, createAdvertHistories } from '../../../../shared/state/advert-histories.ts';
-import { createPartnerAccounts } from '../../../../shared/state/partner-accounts.ts';
-import { startDynamo, startSqs } from '../../../helpers/aws/emulators.ts';
-import { mockClient } from '../../../helpers/aws/mock-client.ts';
-import { describedStack } from '../../../helpers/aws/stack-outputs.ts';
-import { stubAws } from '../../../helpers/aws/stub-aws.ts';
 import { changedAdvert, partnerAccount } from '../../../helpers/records.ts';
 import { startWebhook } from '../../../helpers/webhook-server.ts';
 import { startConnected } from '../local-bridge.ts';
+import { type PlayedStack, startPlayedStack } from '../played-stack.ts';
 import { cli } from '../run-cli.ts';
 
 const bus = 'arn:aws:events:eu-central-1:111122223333:event-bus/adverts';
-const cloudFormation = mockClient(CloudFormationClient);
-const eventBridge = mockClient(EventBridgeClient);
 
 describe('snapshot of a stack', () => {
-  let dynamo: Awaited<ReturnType<typeof startDynamo>>;
-  let sqs: Awaited<ReturnType<typeof startSqs>>;
-  let tables: { feedState: Table; advertStatus: Table };
+  let aws: Awaited<ReturnType<typeof startPlayedStack>>;
+  let stack: PlayedStack;
 
   beforeAll(async () => {
-    [dynamo, sqs] = await Promise.all([startDynamo(), startSqs()]);
+    aws = await startPlayedStack();
   });
-  afterAll(async () => {
-    cloudFormation.restore();
-    eventBridge.restore();
-    await Promise.all([dynamo.stop(), sqs.stop()]);
-  });
-
+  afterAll(async () => void (await aws.stop()));
   beforeEach(async () => {
-    cloudFormation.reset();
-    eventBridge.reset();
-    tables = {
-      feedState: await dynamo.feedStateTable(),
-      advertStatus: await dynamo.advertStatusTable(),
-    };
-    stubAws({ region: 'us-east-1', dynamoDb: dynamo.url, sqs: sqs.url });
-    const values = {
-      [outputs.feedStateTableName]: tables.feedState.name,
-      [outputs.advertStatusTableName]: tables.advertStatus.name,
-      [outputs.eventBusArn]: bus,
-      [outputs.queueUrl]: `${sqs.url}/000000000000/own.fifo`,
-    };
-    cloudFormation.on(DescribeStacksCommand).resolves({ Stacks: [describedStack(values)] });
+    stack = await aws.begin();
   });
 
   /** Rows of 25 adverts, one of a forgotten generation, and one that has no event yet. @returns the envelopes meant */
   async function record(): Promise<string[]> {
-    const histories = createAdvertHistories(createStore({ advertStatus: tables.advertStatus }));
-    await createPartnerAccounts(createStore({ feedState: tables.feedState })).add(partnerAccount());
+    const histories = createAdvertHistories(stack.store);
     const { generation } = partnerAccount();
     const write = (advertId: string, more: Partial<AdvertRow>, of = generation) =>
       histories.write(
@@ -79,11 +49,11 @@ describe('snapshot of a stack', () => {
   }
 
   it.each([
-    ['a FIFO queue', () => sqs.createQueue()],
-    ['a standard queue', () => sqs.createQueue('standard')],
-  ])('sends the recorded events to %s, as EventBridge would have', async (_kind, makeQueue) => {
+    ['a FIFO queue', 'fifo'],
+    ['a standard queue', 'standard'],
+  ] as const)('sends the recorded events to %s, as EventBridge would have', async (_, kind) => {
     const envelopes = await record();
-    const queue = makeQueue();
+    const queue = aws.createQueue(kind);
 
     const ended = await cli(['snapshot', '--to', queue.url, '--json']);
 
@@ -108,7 +78,8 @@ describe('snapshot of a stack', () => {
 
   it('sends to a bus of the subscriber, and to no other', async () => {
     const envelopes = await record();
-    eventBridge.on(PutEventsCommand).callsFake(({ Entries }) => ({
+    const { events } = stack.mocks;
+    events.on(PutEventsCommand).callsFake(({ Entries }) => ({
       Entries: Entries.map(() => ({ EventId: 'x' })),
     }));
     const to = 'arn:aws:events:eu-west-1:444455556666:event-bus/search';
@@ -116,9 +87,7 @@ describe('snapshot of a stack', () => {
     const ended = await cli(['snapshot', 'main', '--to', to]);
 
     expect(ended).toMatchObject({ exitCode: 0, stderr: `25 events sent to ${to}.\n` });
-    const entries = eventBridge
-      .commandCalls(PutEventsCommand)
-      .flatMap(({ args: [{ input }] }) => input.Entries);
+    const entries = events.commandCalls(PutEventsCommand).flatMap(({ args: [{ input }] }) => input.Entries);
     expect(new Set(entries.map((entry) => entry?.EventBusName))).toEqual(new Set([to]));
     expect(entries.map((entry) => entry?.Detail).sort()).toEqual(
       envelopes.map((envelope) => JSON.stringify(JSON.parse(envelope).detail)).sort(),
@@ -127,14 +96,14 @@ describe('snapshot of a stack', () => {
 
   it.each([
     [['--to', bus], 2, "this is the bridge's own bus"],
-    [['--to', 'https://sqs.example/000000000000/own.fifo'], 2, "this is the bridge's own queue"],
+    [['--to', 'OWN'], 2, "this is the bridge's own queue"],
     [['--to', 'search'], 2, '--to: expected the URL or ARN of an SQS queue'],
     [[], 2, '--to: expected the URL or ARN of an SQS queue'],
     [['mian', '--to', 'https://sqs.example/000000000000/search'], 2, 'no such partner account. Known: main'],
   ])('refuses %s', async (args, exitCode, expected) => {
     await record();
 
-    const ended = await cli(['snapshot', ...args]);
+    const ended = await cli(['snapshot', ...args.map((arg) => (arg === 'OWN' ? stack.queue.url : arg))]);
 
     expect(ended).toMatchObject({ exitCode, stdout: '', stderr: expect.stringContaining(expected) });
   });

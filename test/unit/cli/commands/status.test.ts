@@ -99,18 +99,6 @@ it('status keeps repeated deliveries out of the sum, and says what they mean', a
   expect(statusText(status, stack, nowMs)).toMatch(/counted per delivery.* 4 /);
 });
 
-it.each<[string, GivenStatus, RegExp]>([
-  ['a token that is refreshed', { accounts: [{ token }] }, /token: until .+, then refreshed/],
-  ['a token of a stopped account', { accounts: [{ token, ...stop }] }, /token: no longer used/],
-  [
-    'when a cursor was rejected',
-    { feed: { resets: 2, lastReset: nowMs } },
-    /rejected 2 times, last at 2026-11-20T12:00:00\.000Z/,
-  ],
-])('status says in the text %s', async (_, given, text) => {
-  expect(statusText(await statusOf(given), local, nowMs)).toMatch(text);
-});
-
 describe('the status of a thousand partner accounts', () => {
   const names = Array.from({ length: 1000 }, (_, index) => `user-${1000 + index}`);
   const ended = names.filter((_, index) => index % 70 === 69);
