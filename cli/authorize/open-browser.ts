@@ -38,5 +38,5 @@ export async function openBrowser(
   return { isOpened, remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
-export const escapeHtml = (text: string): string =>
+const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
