@@ -19,7 +19,9 @@ const scripts = globSync(['package.json', 'examples/*/package.json']).flatMap((f
   Object.keys(JSON.parse(readFileSync(file, 'utf8')).scripts),
 );
 const partnerApi = 'docs/partner-api.md';
-const commands = globSync('cli/commands/*').map((file) => path.parse(file).name);
+const commands = [...readFileSync('cli/cli.ts', 'utf8').matchAll(/^ {2}\['([a-z-]+)'/gm)].map(
+  ([, name]) => name,
+);
 const isPage = (file: string) => file.endsWith('.md');
 
 /** The anchors that GitHub makes of a page's headings. */
