@@ -4,12 +4,7 @@
  *
  * Usage: measure.ts SETTING (JSON)
  */
-import {
-  type FunctionName,
-  type Handler,
-  type Invocations,
-  startAws,
-} from '../../test/helpers/aws/played-aws.ts';
+import { type Invocations, startAws } from '../../test/helpers/aws/played-aws.ts';
 import { lambdaUsage, sumOf, type Usage, usageOf } from './bill.ts';
 import { captured, logUsage } from './logs.ts';
 import { type StackFacts, stackFacts } from './stack.ts';
@@ -37,9 +32,6 @@ export interface Measured {
 
 const queueBelievedMs = 5_100;
 
-const loadHandler = async (name: FunctionName): Promise<Handler> =>
-  (await import(`../../functions/${name}/handler.ts`)).handler;
-
 async function measure(
   { partnerAccounts, changes, latencyMs, maxRequestsPerSecond }: Setting,
   { memoryMb }: Pick<StackFacts, 'memoryMb'>,
@@ -49,7 +41,6 @@ async function measure(
     settings: { maxRequestsPerSecond },
     sandbox: { latencyMs },
     setEnvironment: (variables) => Object.assign(process.env, variables),
-    loadHandler,
   });
 
   async function used(work: () => Promise<Invocations>, memory: number) {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import type { BridgeCommand } from './command.ts';
+import type { AdvertBridge } from '../deploy/stack/advert-bridge.ts';
 import { checkLooks, type Surroundings, watchConsole } from './pages.ts';
 
 const waitMs = 20_000;
 
 /** As a new user would: print the address, open it, log in, decide, read what it says. */
-export async function connectSteps(surroundings: Surroundings, bridge: BridgeCommand): Promise<void> {
+export async function connectSteps(surroundings: Surroundings, bridge: AdvertBridge): Promise<void> {
   const { steps, browser, sandbox, screenshots } = surroundings;
 
   /** A check in the browser of a person who was never here. */
@@ -19,10 +19,7 @@ export async function connectSteps(surroundings: Surroundings, bridge: BridgeCom
     });
   const heading = (page: Page) => page.getByRole('heading', { level: 1 }).innerText();
   const callbackIn = (url: string) => new URL(url).searchParams.get('redirect_uri') ?? '';
-  const states = async () =>
-    JSON.parse((await bridge.run(['status', '--json'])).stdout).partnerAccounts.map(
-      ({ state }: { state: string }) => state,
-    );
+  const states = async () => (await bridge.status()).partnerAccounts.map(({ state }) => state);
 
   /** Opens the address, logs in and decides. @returns the heading of the last page */
   async function decide(page: Page, url: string, user: string, button: 'Allow' | 'Deny') {
@@ -38,7 +35,7 @@ export async function connectSteps(surroundings: Surroundings, bridge: BridgeCom
   await steps.need('the application is stored', async () => {
     const { clientId, clientSecret } = sandbox.application;
     const args = ['application', '--base-url', sandbox.url, '--client-id', clientId, '--client-secret-stdin'];
-    assert.equal((await bridge.run(args, clientSecret)).code, 0);
+    await bridge.run(args, clientSecret);
   });
 
   await check('a user who denies is told that nothing is connected', async (page) => {

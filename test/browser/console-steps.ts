@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { BridgeCommand } from './command.ts';
+import type { AdvertBridge } from '../deploy/stack/advert-bridge.ts';
 import { crowdSteps } from './crowd-steps.ts';
 import { checkLooks, openConsole, type Surroundings } from './pages.ts';
 
@@ -11,9 +11,9 @@ const goneMs = 10_000;
 export async function consoleSteps(
   surroundings: Surroundings,
   /** An embedded bridge with the connected partner account `main`. */
-  bridge: BridgeCommand,
+  bridge: AdvertBridge,
   /** In folders without a bridge: `many` is for one with many partner accounts, in the folder `dir`. */
-  { dir, many, nothing }: { dir: string; many: BridgeCommand; nothing: BridgeCommand },
+  { dir, many, nothing }: { dir: string; many: AdvertBridge; nothing: AdvertBridge },
 ): Promise<void> {
   const { steps, browser, sandbox, screenshots } = surroundings;
   const { control } = sandbox;
@@ -85,8 +85,7 @@ export async function consoleSteps(
   await steps.check(
     'a folder without a bridge has no console, and the command says how to begin',
     async () => {
-      const { code, stderr } = await nothing.run(['console', '--no-open']);
-      assert.equal(code, 1);
+      const { stderr } = await nothing.run(['console', '--no-open'], '', { expected: [1] });
       assert.match(stderr, /there is no bridge in/);
     },
   );
@@ -130,7 +129,7 @@ const broken = [
 /** The demo that `npm start` begins. */
 export async function demoSteps(
   { steps, browser, screenshots }: Surroundings,
-  bridge: BridgeCommand,
+  bridge: AdvertBridge,
 ): Promise<void> {
   await steps.check(
     'the demo prints the address of its console, which breaks and mends its bridge',

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openEmbeddedState } from '../../shared/sqlite/state.ts';
+import type { AdvertBridge } from '../deploy/stack/advert-bridge.ts';
 import { changedAdvert, deadLetter, feedState, partnerAccount } from '../helpers/records.ts';
-import type { BridgeCommand } from './command.ts';
 import { checkLooks, openConsole, type Surroundings } from './pages.ts';
 
 const crowdSize = { accounts: 1_000, deadLetters: 10_000 };
@@ -21,7 +21,7 @@ const all = crowdSize.deadLetters.toLocaleString('en');
 export async function crowdSteps(
   { steps, browser, screenshots }: Surroundings,
   dir: string,
-  bridge: BridgeCommand,
+  bridge: AdvertBridge,
 ): Promise<void> {
   await makeCrowd(dir);
   const console = await bridge.start(['console', '--no-open'], /^(http:\S+)$/m);

@@ -12,7 +12,7 @@ import { chromium } from 'playwright-core';
 import { startSandbox } from '../../sandbox/server.ts';
 import { Processes } from '../deploy/emulator/processes.ts';
 import { RunEndedError, Steps } from '../deploy/emulator/steps.ts';
-import { bridgeCommand } from './command.ts';
+import { advertBridgeOn } from '../deploy/stack/advert-bridge.ts';
 import { connectSteps } from './connect-steps.ts';
 import { consoleSteps, demoSteps } from './console-steps.ts';
 
@@ -57,13 +57,13 @@ try {
     chromium.launch({ executablePath: executable, chromiumSandbox, args: ['--disable-dev-shm-usage'] }),
   );
   try {
-    const bridgeIn = (dir: string) => bridgeCommand(['--local', join(folder, dir)], processes);
+    const bridgeIn = (dir: string) => advertBridgeOn({ PATH }, processes, ['--local', join(folder, dir)]);
     const bridge = bridgeIn('state');
     const surroundings = { steps, browser, sandbox, screenshots };
     await connectSteps(surroundings, bridge);
     const empty = { dir: join(folder, 'crowd'), many: bridgeIn('crowd'), nothing: bridgeIn('nothing') };
     await consoleSteps(surroundings, bridge, empty);
-    await demoSteps(surroundings, bridgeCommand([], processes));
+    await demoSteps(surroundings, advertBridgeOn({ PATH }, processes));
   } finally {
     await browser.close();
   }

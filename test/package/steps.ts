@@ -1,4 +1,5 @@
-import { spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { Steps } from '../deploy/emulator/steps.ts';
 
 const steps = new Steps((line) => console.log(line));
@@ -13,31 +14,20 @@ export function endSteps(): void {
 }
 
 export interface Ended {
-  readonly code: number | null;
+  /** Text, such as ENOENT, when it did not start. */
+  readonly code: number | string | null;
   readonly out: string;
   readonly err: string;
 }
 
-export async function run(
-  cwd: string,
-  env: NodeJS.ProcessEnv,
-  file: string,
-  ...args: string[]
-): Promise<Ended> {
-  const child = spawn(file, args, {
-    cwd,
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let out = '';
-  let err = '';
-  child.stdout.on('data', (chunk) => (out += chunk));
-  child.stderr.on('data', (chunk) => (err += chunk));
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', resolve);
-  });
-  return { code, out, err };
+export function run(cwd: string, env: NodeJS.ProcessEnv, file: string, ...args: string[]): Promise<Ended> {
+  const options = { cwd, env: { ...process.env, ...env }, maxBuffer: Number.POSITIVE_INFINITY };
+  const running = promisify(execFile)(file, args, options);
+  running.child.stdin?.end();
+  return running.then(
+    ({ stdout, stderr }) => ({ code: 0, out: stdout, err: stderr }),
+    ({ code, stdout, stderr }) => ({ code, out: stdout, err: stderr }),
+  );
 }
 
 /** @returns standard output. @throws when the exit code is not 0 */

@@ -29,7 +29,6 @@ export interface Finished {
 }
 
 export interface Background {
-  readonly pid: number;
   /** How it ended; undefined while it runs. */
   readonly exit: () => string | undefined;
 }
@@ -55,7 +54,7 @@ export class Processes {
       exit = `it ended with ${signal ?? `exit code ${code}`}`;
     });
     child.stdin?.on('error', () => undefined);
-    return { pid: child.pid ?? 0, exit: () => exit };
+    return { exit: () => exit };
   }
 
   /** @throws {Error} with its complete output, if it ends unexpectedly, takes too long or cannot be started */

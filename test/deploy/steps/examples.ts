@@ -3,7 +3,8 @@ import { cp, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { type AttributeValue, paginateScan } from '@aws-sdk/client-dynamodb';
-import { GetQueueAttributesCommand, ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
+import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
+import { countMessages } from '../../../shared/aws/sqs.ts';
 import { until } from '../../helpers/until.ts';
 import type { Cloud } from '../emulator/cloud.ts';
 import { repository } from '../emulator/cloud.ts';
@@ -43,13 +44,7 @@ async function itemsOf({ dynamo }: Cloud, TableName = ''): Promise<Record<string
   return items;
 }
 
-async function messagesIn({ sqs }: Cloud, QueueUrl = ''): Promise<number> {
-  const { Attributes = {} } = await sqs.send(
-    new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['All'] }),
-  );
-  const { ApproximateNumberOfMessages, ApproximateNumberOfMessagesNotVisible } = Attributes;
-  return Number(ApproximateNumberOfMessages) + Number(ApproximateNumberOfMessagesNotVisible);
-}
+const messagesIn = ({ sqs: client }: Cloud, url = ''): Promise<number> => countMessages({ client, url });
 
 /** Waits until `look` returns what is expected. */
 async function expectSoon(expected: object, look: () => Promise<object>): Promise<void> {

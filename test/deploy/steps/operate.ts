@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { ListRulesCommand } from '@aws-sdk/client-eventbridge';
 import { ListQueuesCommand, SetQueueAttributesCommand, TagQueueCommand } from '@aws-sdk/client-sqs';
 import type { Snapshot } from '../../../console/snapshot.ts';
@@ -31,24 +29,20 @@ export async function doctorSteps({ steps, cloud, outputs, advertBridge }: Deplo
 
 /** Shows events as they are published, and leaves nothing behind. */
 export async function tailSteps(deployment: Deployment): Promise<void> {
-  const { steps, sandbox, cloud, outputs, advertBridge, folder } = deployment;
+  const { steps, sandbox, cloud, outputs, advertBridge } = deployment;
   const { control } = sandbox;
   // An advert whose complete history no later step expects.
   const id = control.truth()[3]?.id ?? '';
-  let tails = 0;
 
   async function startTail() {
-    tails += 1;
-    const logFile = join(folder, `tail-${tails}.log`);
-    const started = advertBridge.start(['tail', 'main'], logFile);
-    const shows = (text: string) =>
-      until(`the tail shows ${text}`, async () => (await readFile(logFile, 'utf8')).includes(text));
-    await shows('from now on');
-    const end = (signal: 'SIGINT' | 'SIGKILL') => {
-      process.kill(started.pid, signal);
-      return until('the tail has ended', started.exit);
+    const { said, kill, ended } = await advertBridge.start(['tail', 'main'], /from now on/);
+    return {
+      shows: (text: string) => until(`the tail shows ${text}`, () => said().includes(text)),
+      async end(signal: 'SIGINT' | 'SIGKILL') {
+        kill(signal);
+        return (await ended).code;
+      },
     };
-    return { shows, end };
   }
   async function left() {
     const NamePrefix = 'advert-bridge-tail-';
@@ -64,7 +58,7 @@ export async function tailSteps(deployment: Deployment): Promise<void> {
     control.setStatus(id, 'tailed');
     await deliver(deployment, 1);
     await tail.shows('"status":"tailed"');
-    assert.equal(await tail.end('SIGINT'), 'it ended with exit code 0');
+    assert.equal(await tail.end('SIGINT'), 0);
     assert.deepEqual(await left(), { queues: [], rules: 0 });
   });
 
@@ -75,17 +69,14 @@ export async function tailSteps(deployment: Deployment): Promise<void> {
     // As if ten minutes had passed.
     const Tags = { 'advert-bridge:tail-alive-at': '2020-01-01T00:00:00.000Z' };
     await cloud.sqs.send(new TagQueueCommand({ QueueUrl: queues[0], Tags }));
-    assert.equal(await (await startTail()).end('SIGINT'), 'it ended with exit code 0');
+    assert.equal(await (await startTail()).end('SIGINT'), 0);
     assert.deepEqual(await left(), { queues: [], rules: 0 });
   });
 }
 
 /** A console of the stack, with what its page asks for. */
-async function startConsole({ advertBridge, folder }: Deployment) {
-  const logFile = join(folder, 'console.log');
-  const started = advertBridge.start(['console', '--no-open'], logFile);
-  const address = async () => /^http:\S+$/m.exec(await readFile(logFile, 'utf8'))?.[0];
-  const url = await until('the console prints its address', address);
+async function startConsole({ advertBridge }: Deployment) {
+  const { printed: url, kill, ended } = await advertBridge.start(['console', '--no-open'], /^(http:\S+)$/m);
   const { origin } = new URL(url);
   const login = await fetch(url, { redirect: 'manual' });
   const cookie = login.headers.get('set-cookie')?.split(';')[0] ?? '';
@@ -120,8 +111,8 @@ async function startConsole({ advertBridge, folder }: Deployment) {
       assert.equal((await until(`the end of ${body}`, ended)).state, 'done');
     },
     async end(): Promise<void> {
-      process.kill(started.pid, 'SIGTERM');
-      assert.equal(await until('the console has ended', started.exit), 'it ended with exit code 0');
+      kill('SIGTERM');
+      assert.equal((await ended).code, 0);
     },
   };
 }

@@ -13,7 +13,6 @@ import { type Count, type OnCall, startWire } from './wire.ts';
 
 export type Handler = (event: unknown, context: Context) => Promise<unknown>;
 export type FunctionName = 'drain' | 'fan-out' | 'refresh-token' | 'connect';
-export type LoadHandler = (name: FunctionName) => Promise<Handler>;
 
 export interface AwsOptions {
   readonly sandbox?: Omit<SandboxOptions, 'users'>;
@@ -23,7 +22,7 @@ export interface AwsOptions {
   readonly settings?: object;
   /** Gives the functions their settings; called before the first one is loaded. */
   setEnvironment(variables: Readonly<Record<string, string>>): void;
-  readonly loadHandler: LoadHandler;
+  readonly loadHandler?: (name: FunctionName) => Promise<Handler>;
   /** Told of each call to AWS. */
   readonly onCall?: OnCall;
 }
@@ -47,9 +46,12 @@ const context = (functionName: string): Context =>
     getRemainingTimeInMillis: () => 86_400_000,
   }) as Context;
 
+const importHandler = async (name: FunctionName): Promise<Handler> =>
+  (await import(`../../../functions/${name}/handler.ts`)).handler;
+
 /** Starts everything; the partner accounts are connected as the command line does it, by the real function. */
 export async function startAws(options: AwsOptions) {
-  const { partnerAccounts = 1 } = options;
+  const { partnerAccounts = 1, loadHandler = importHandler } = options;
   const names = Array.from({ length: partnerAccounts }, (_, index) =>
     index === 0 ? 'main' : `account-${index}`,
   );
@@ -67,7 +69,7 @@ export async function startAws(options: AwsOptions) {
   const queue = sqs.createQueue();
   const environment: Record<string, string> = {};
   const ask = async (name: FunctionName, event: unknown = {}) =>
-    (await options.loadHandler(name))(event, context(name));
+    (await loadHandler(name))(event, context(name));
   const services = playServices(environment, (event) => ask('refresh-token', event));
   const wire = await startWire({
     dynamodb: dynamo.url,
@@ -117,7 +119,7 @@ export async function startAws(options: AwsOptions) {
     const durationsMs: number[] = [];
     wire.take();
     await work(async (name, event) => {
-      const handler = await options.loadHandler(name);
+      const handler = await loadHandler(name);
       const begun = performance.now();
       const result = await handler(event, context(name));
       durationsMs.push(performance.now() - begun);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createSecrets } from './fake-secrets-manager.ts';
-import type { Answer } from './recording-proxy.ts';
 import { describedStack } from './stack-outputs.ts';
+import type { Answer } from './wire.ts';
 
 const json = (body: unknown, status = 200): Answer => ({ status, body: JSON.stringify(body) });
 

@@ -1,8 +1,27 @@
 /**
- * What goes over the wire to AWS, in the units that AWS bills: counted by a server that stands before the emulators, so
- * that nothing of the functions has to be changed or trusted.
+ * What goes over the wire to AWS: a server before the emulators takes each call apart, and counts it in the units that
+ * AWS bills, so that nothing of the functions has to be changed or trusted.
  */
-import { type Answer, type AwsCall, type Forward, startRecordingProxy } from './recording-proxy.ts';
+import { createServer, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+export type Service = 'cloudformation' | 'dynamodb' | 'events' | 'lambda' | 'secretsmanager' | 'sqs';
+
+/** A call as it is made: of the AWS JSON protocol, `input` is the body. */
+export interface AwsCall {
+  /** The access key of its signature. */
+  readonly caller: string;
+  readonly service: Service;
+  /** Such as `SendMessageBatch`. */
+  readonly operation: string;
+  readonly input: Readonly<Record<string, unknown>>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly body: string;
+}
 
 /** Of one kind of call, such as `dynamodb PutItem`. */
 export interface Calls {
@@ -22,7 +41,7 @@ export type Count = Readonly<Record<string, Readonly<Calls>>>;
 
 export type OnCall = (operation: string, body: string, call: AwsCall) => void;
 
-export interface Targets {
+interface Targets {
   readonly dynamodb: string;
   readonly sqs: string;
   /** Plays every other service. @param operation such as `secretsmanager GetSecretValue` */
@@ -35,10 +54,36 @@ export interface Targets {
 const chunkBytes = 64 * 1024;
 const chunks = (bytes: number): number => Math.max(1, Math.ceil(bytes / chunkBytes));
 
+const services: Readonly<Record<string, Service>> = {
+  DynamoDB_20120810: 'dynamodb',
+  AmazonSQS: 'sqs',
+  AWSEvents: 'events',
+  secretsmanager: 'secretsmanager',
+};
+
+/** @throws {Error} for a call of a service that is not known here */
+function callOf(headers: IncomingHttpHeaders, path: string, body: string): AwsCall {
+  const [, caller = ''] = /Credential=([^/]+)/.exec(headers.authorization ?? '') ?? [];
+  const [target = '', operation = ''] = String(headers['x-amz-target'] ?? '').split('.');
+  const service = services[target];
+  if (service) return { caller, service, operation, input: JSON.parse(body) };
+  const [, functionName, what] =
+    /^\/2015-03-31\/functions\/([^/]+)\/(invocations|configuration)/.exec(path) ?? [];
+  if (functionName) {
+    const operation = what === 'invocations' ? 'Invoke' : 'GetFunctionConfiguration';
+    const input = { FunctionName: decodeURIComponent(functionName), Payload: body };
+    return { caller, service: 'lambda', operation, input };
+  }
+  // CloudFormation has the query protocol: the body is a form.
+  const { Action, ...input } = Object.fromEntries(new URLSearchParams(body));
+  if (Action !== 'DescribeStacks') throw new Error(`no AWS call that is known here: ${target} ${path}`);
+  return { caller, service: 'cloudformation', operation: Action, input };
+}
+
 export async function startWire(targets: Targets) {
   let count: Record<string, Calls> = {};
 
-  async function serve(call: AwsCall, forward: Forward): Promise<Answer> {
+  async function serve(call: AwsCall, forward: (base: string, body?: string) => Promise<Answer>) {
     const { service, operation: name, input } = call;
     const operation = `${service} ${name}`;
     const body = service === 'lambda' ? String(input.Payload) : JSON.stringify(input);
@@ -67,16 +112,31 @@ export async function startWire(targets: Targets) {
     return targets.play(operation, body);
   }
 
-  const proxy = await startRecordingProxy(serve);
+  const server = createServer(async (request, response) => {
+    try {
+      const { headers, method = '', url: path = '/' } = request;
+      const sent = await text(request);
+      const { status, body } = await serve(callOf(headers, path, sent), (base, changed = sent) =>
+        pass(base, { method, path, headers }, changed),
+      );
+      response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0' }).end(body);
+    } catch (error) {
+      response.writeHead(500).end(String(error));
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    url: proxy.url,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     /** The counts since the last call, which resets them. */
     take(): Count {
       const taken = count;
       count = {};
       return taken;
     },
-    stop: proxy.stop,
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
   };
 }
 
@@ -89,4 +149,19 @@ function addUnits(calls: Calls, operation: string, { status, body }: Answer): vo
   const units = status === 200 ? consumed.reduce((sum, { CapacityUnits }) => sum + CapacityUnits, 0) : 1;
   if (writes.test(operation)) calls.writeUnits += units;
   else calls.readUnits += units;
+}
+
+function pass(
+  base: string,
+  { method, path, headers }: { method: string; path: string; headers: IncomingHttpHeaders },
+  body: string,
+): Promise<Answer> {
+  const { 'content-length': _length, host: _host, ...rest } = headers;
+  return new Promise((resolve, reject) => {
+    const sent = httpRequest(new URL(path, base), { method, headers: rest }, (answer) => {
+      text(answer).then((body) => resolve({ status: answer.statusCode ?? 0, body }), reject);
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
 }

@@ -1,6 +1,6 @@
 /** Converts a call of the SDK into the requests that IAM decides about. */
 import { storeKeys } from '../../../shared/contract/names.ts';
-import type { AwsCall, Service } from '../../helpers/aws/recording-proxy.ts';
+import type { AwsCall, Service } from '../../helpers/aws/wire.ts';
 
 export type Context = Readonly<Record<string, string | readonly string[]>>;
 

@@ -17,7 +17,7 @@ import type { FunctionName } from '../../../shared/contract/environment.ts';
 import { type Kind, secretNames } from '../../../shared/contract/names.ts';
 import type { Store } from '../../../shared/ports/store.ts';
 import { type Handler, type PlayedAws, startAws } from '../../helpers/aws/played-aws.ts';
-import type { AwsCall } from '../../helpers/aws/recording-proxy.ts';
+import type { AwsCall } from '../../helpers/aws/wire.ts';
 import { functions, synthesized } from '../../helpers/synthesized.ts';
 import { type Context, knownConditionKeys } from './aws-call.ts';
 import { awsMadeCalls } from './aws-made-calls.ts';

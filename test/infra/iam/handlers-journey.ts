@@ -3,7 +3,7 @@ import type { SQSRecord } from 'aws-lambda';
 import { expect } from 'vitest';
 import { secretNames } from '../../../shared/contract/names.ts';
 import type { FunctionName, PlayedAws } from '../../helpers/aws/played-aws.ts';
-import type { AwsCall } from '../../helpers/aws/recording-proxy.ts';
+import type { AwsCall } from '../../helpers/aws/wire.ts';
 import { functions } from '../../helpers/synthesized.ts';
 import { type IamRequest, requestsOf } from './aws-call.ts';
 import type { RoleCall } from './decide.ts';

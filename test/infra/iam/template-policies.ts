@@ -1,7 +1,7 @@
 /** The policies of a synthesized template, with every reference resolved as CloudFormation would in one AWS account. */
 import { resourceKeys } from '../../../shared/contract/environment.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
-import type { Service } from '../../helpers/aws/recording-proxy.ts';
+import type { Service } from '../../helpers/aws/wire.ts';
 import type { Resource } from '../../helpers/synthesized.ts';
 
 export const awsAccount = '111122223333';

@@ -56,7 +56,6 @@ describe.each([
       setEnvironment: (variables) => {
         for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
       },
-      loadHandler: async (name) => (await import(`../../../functions/${name}/handler.ts`)).handler,
     });
     const { control } = aws.sandbox;
     // Everything is known by now: tokens, the budget, rows of the adverts.

@@ -22,7 +22,6 @@ async function start(onCall: (operation: string, body: string) => void) {
     setEnvironment: (variables) => {
       for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
     },
-    loadHandler: async (name) => (await import(`../../../functions/${name}/handler.ts`)).handler,
   });
   return { ...aws, [Symbol.asyncDispose]: aws.stop };
 }

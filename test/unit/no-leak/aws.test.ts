@@ -36,7 +36,6 @@ async function startBridge() {
     setEnvironment: (variables) => {
       for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
     },
-    loadHandler: async (name) => (await import(`../../../functions/${name}/handler.ts`)).handler,
   });
   const ask = async (name: FunctionName, event: object) => {
     const answer = (await aws.ask(name, event).catch((error: unknown) => error)) as object;
