@@ -23,18 +23,12 @@ describe('parseEvent', () => {
     expect(() => parseEvent(value)).toThrow(RefusedEventError);
   });
 
-  const { detail, ...envelope } = anAdvertStatusChanged();
-  const metadata = { ...detail.metadata, sequence: '7' };
-  it.each([
-    [{ ...envelope, source: 'aws.s3', detail }, 'source: expected advert-bridge'],
-    [envelope, 'detail: missing'],
-    [{ ...envelope, detail: { ...detail, metadata } }, 'detail.metadata.sequence: expected number'],
-    [
-      { ...envelope, detail: { ...detail, data: { ...detail.data, advertId: '../x' } } },
-      'detail.data.advertId: expected 1 to 20 digits',
-    ],
-  ])('names the wrong field of %j', (event, reason) => {
-    expect(() => parseEvent(event)).toThrow(`not an event of the advert bridge: ${reason}`);
+  it('names the wrong field', () => {
+    const { detail, ...envelope } = anAdvertStatusChanged();
+    const event = { ...envelope, detail: { ...detail, data: { ...detail.data, advertId: '../x' } } };
+    expect(() => parseEvent(event)).toThrow(
+      'not an event of the advert bridge: detail.data.advertId: expected 1 to 20 digits',
+    );
   });
 });
 
