@@ -90,9 +90,9 @@ export async function openStack(opening: Opening<StackTarget>, clients = stackCl
     newId: randomUUID,
     activity: createActivityStore(store),
     ...{ partnerAccounts, advertHistories, aside, budgetStore, settings, service },
-    feedStates: createFeedStates(store, { countsListed: true }),
-    backfills: createProgress<BackfillProgress>(store, 'backfill', { countsListed: true }),
-    audits: createProgress<AuditProgress>(store, 'audit', { countsListed: true }),
+    feedStates: createFeedStates(store),
+    backfills: createProgress<BackfillProgress>(store, 'backfill'),
+    audits: createProgress<AuditProgress>(store, 'audit'),
     bookKeeper: createBookKeeper({ store, aside, deadLetters, queue }),
     // The whole queue counts, not only the account's messages, because live changes have priority over an operator's.
     queue: createChangedAdvertsQueue({ queue }),

@@ -6,7 +6,6 @@ import {
 } from '../../shared/contract/invocations.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
 import { Secret } from '../../shared/domain/secret.ts';
-import type { AuthorizeQuery } from '../../shared/ports/tokens.ts';
 import type { CallOptions } from '../refresh-token/refresh-lock.ts';
 import { normalScope } from '../refresh-token/token-pairs.ts';
 import { createTokenRequests } from '../refresh-token/token-requests.ts';
@@ -20,7 +19,7 @@ export const createConnect = (deps: ConnectDeps) => ({
    * The address where a user authorizes the application: the first half of the authorization-code flow.
    * @throws {ShapeError} when the application's credentials are not stored yet @see partner-api.md §5.3
    */
-  async authorize({ state, redirectUri }: Pick<AuthorizeQuery, 'state' | 'redirectUri'>) {
+  async authorize({ state, redirectUri }: { readonly state: string; readonly redirectUri?: string }) {
     const { clientId } = await deps.applicationSecret.read();
     const scope = deps.settings.requiredScope;
     return { url: deps.client.authorizeUrl({ clientId, scope, state, redirectUri }) };

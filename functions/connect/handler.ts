@@ -26,7 +26,7 @@ const store = createStore({
 });
 const stage = createConnect({
   accounts: createPartnerAccounts(store),
-  feedStates: createFeedStates(store, { countsListed: true }),
+  feedStates: createFeedStates(store),
   vault: createTokenVault(secrets, names, config.partnerSecretPolicy, config.partnerSecretKey),
   applicationSecret: createApplicationSecret(secrets, names),
   advertHistories: createAdvertHistories(store),

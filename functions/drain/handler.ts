@@ -41,7 +41,7 @@ const enqueuing = {
 const drain = createDrain({
   ...enqueuing,
   accounts,
-  feedStates: createFeedStates(store, { countsListed: true }),
+  feedStates: createFeedStates(store),
   reader: partner,
   aside: createAside(store, ({ message }) =>
     observer.warn('a message aside cannot be read', { reason: message }),
@@ -51,7 +51,7 @@ const drain = createDrain({
     sendAuditShare: createAuditShare({
       ...enqueuing,
       publishedAdverts: createAdvertHistories(store),
-      shares: createProgress(store, 'audit-share', { countsListed: true }),
+      shares: createProgress(store, 'audit-share'),
       settings: config,
     }),
   }),

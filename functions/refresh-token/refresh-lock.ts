@@ -66,7 +66,7 @@ export async function releaseRefreshLock(
 
 export interface RefreshDeps extends LockDeps {
   readonly vault: Pick<TokenVault, 'read' | 'write'>;
-  readonly applicationSecret: ApplicationSecret;
+  readonly applicationSecret: Pick<ApplicationSecret, 'read'>;
   readonly client: TokenEndpoint;
   readonly events: EventPublisher;
   readonly observer: Observer;

@@ -212,5 +212,5 @@ export async function answerRefreshToken(
 ): Promise<RefreshOutcome | SweepReport> {
   const isNamed = typeof event === 'object' && event !== null && 'action' in event;
   if (!isNamed) return stage.sweep(options);
-  return stage.refresh(checked(refreshEvent, event, 'event of refresh-token'), options);
+  return stage.refresh(checked(refreshEvent, event, 'refresh-token event'), options);
 }

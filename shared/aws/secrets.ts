@@ -18,7 +18,7 @@ import {
   textOfApplication,
   textOfPair,
 } from '../domain/secret.ts';
-import type { ApplicationSecretWriter, TokenVault } from '../ports/tokens.ts';
+import type { ApplicationSecret, TokenVault } from '../ports/tokens.ts';
 
 /**
  * The minimum that Secrets Manager allows. Immediate deletion is no better: it runs in the background, and the name is
@@ -104,7 +104,7 @@ async function unlessGone<T>(answer: Promise<T>): Promise<T | undefined> {
 export function createApplicationSecret(
   client: SecretsManagerClient,
   { application: SecretId }: SecretNames,
-): ApplicationSecretWriter {
+): ApplicationSecret {
   return {
     async read() {
       const found = await unlessGone(client.send(new GetSecretValueCommand({ SecretId })));

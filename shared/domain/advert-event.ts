@@ -20,31 +20,34 @@ export function advertEvent(message: ChangedAdvert, seen: Observation): AdvertEv
   const feed = feeds[message.feed];
   const { bridge, status, previousStatus, sequence, copied } = seen;
   const observedAt = toInstant(seen.observedAt);
-  const metadata = {
-    eventId: `${historyKeyOf(message)}/${sequence}`,
-    schemaVersion,
-    bridge,
-    partnerAccount,
-    generation,
-    sequence,
-    listedAt,
-    observedAt,
-    cause,
-    correlationId,
-  };
+  const eventId = `${historyKeyOf(message)}/${sequence}`;
   const isGone = status === null;
-  const event = {
-    source: eventSource,
-    'detail-type': isGone ? feed.detailTypes.unavailable : feed.detailTypes.statusChanged,
-    time: toSeconds(observedAt),
-    resources: [`advert-bridge/${partnerAccount}/${feed.object}/${advertId}`],
-    detail: {
-      metadata,
+  return eventOf(
+    isGone ? feed.detailTypes.unavailable : feed.detailTypes.statusChanged,
+    `${partnerAccount}/${feed.object}/${advertId}`,
+    {
+      metadata: {
+        ...{ eventId, schemaVersion, bridge, partnerAccount, generation },
+        ...{ sequence, listedAt, observedAt, cause, correlationId },
+      },
       data: { [`${feed.object}Id`]: advertId, status, previousStatus, ...(isGone ? {} : copied) },
     },
-  };
-  return event as unknown as AdvertEvent;
+  ) as unknown as AdvertEvent;
 }
+
+/** @param resource the part of its name after the bridge's */
+const eventOf = <D extends { readonly metadata: { readonly observedAt: string } }>(
+  detailType: string,
+  resource: string,
+  detail: D,
+) => ({
+  source: eventSource,
+  'detail-type': detailType,
+  // EventBridge truncates it to whole seconds, so every kind of bridge does the same.
+  time: `${detail.metadata.observedAt.slice(0, 19)}Z`,
+  resources: [`advert-bridge/${resource}`],
+  detail,
+});
 
 export interface AuthorizationChange {
   readonly bridge: string;
@@ -60,30 +63,19 @@ export function authorizationEvent(
   kind: 'required' | 'restored',
   change: AuthorizationChange,
 ): AuthorizationEvent {
-  const { bridge, partnerAccount, generation } = change;
+  const { bridge, partnerAccount, generation, tokenVersion, reason } = change;
   const observedAt = toInstant(change.observedAt);
-  return {
-    source: eventSource,
-    'detail-type':
-      kind === 'required' ? detailTypes.authorizationRequired : detailTypes.authorizationRestored,
-    time: toSeconds(observedAt),
-    resources: [`advert-bridge/${partnerAccount}`],
-    detail: {
-      metadata: {
-        eventId: `${partnerAccount}/${generation}/authorization-${kind}/${change.tokenVersion}`,
-        schemaVersion,
-        bridge,
-        partnerAccount,
-        generation,
-        observedAt,
-      },
-      data: { reason: change.reason },
+  const eventId = `${partnerAccount}/${generation}/authorization-${kind}/${tokenVersion}`;
+  const isRequired = kind === 'required';
+  return eventOf(
+    isRequired ? detailTypes.authorizationRequired : detailTypes.authorizationRestored,
+    partnerAccount,
+    {
+      metadata: { eventId, schemaVersion, bridge, partnerAccount, generation, observedAt },
+      data: { reason },
     },
-  };
+  ) as AuthorizationEvent;
 }
-
-/** EventBridge truncates `time` to whole seconds, so every kind of bridge does the same. */
-const toSeconds = (instant: string): string => `${instant.slice(0, 19)}Z`;
 
 export interface EventFields {
   /** Values of the answer, by path. A value that the service did not send is absent. */

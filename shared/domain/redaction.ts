@@ -5,10 +5,6 @@ import { decodedText, printableLines } from './text.ts';
 /** The second protection, for secrets that were never wrapped in a {@link Secret}. */
 const secretKey = /(?:token|secret|secretstring|passw(?:or)?d|authorization|cookie|apikey)$/;
 
-/** A one-time code is a secret, an error code is not. */
-const isHarmlessCode = (value: unknown) =>
-  typeof value === 'number' || (typeof value === 'string' && isErrorCode(value));
-
 /** Returns `text` unchanged, or, if it contains values that are named as secrets, decoded and without these values. */
 export function redactedText(text: string): string {
   const plain = decodedText(text);
@@ -25,7 +21,9 @@ export function redact(key: string, value: unknown): unknown {
   if (value instanceof Secret) return redacted;
   if (value === undefined || value === null) return value;
   const name = key.replace(/[_-]/g, '').toLowerCase();
-  if (secretKey.test(name) || (name === 'code' && !isHarmlessCode(value))) return redacted;
+  // A one-time code is a secret, an error code is not.
+  if (secretKey.test(name) || (name === 'code' && typeof value !== 'number' && !isErrorCode(String(value))))
+    return redacted;
   return typeof value === 'string' ? loggedText(value) : value;
 }
 

@@ -28,10 +28,6 @@ export class Secret {
     return redacted;
   }
 
-  [Symbol.toPrimitive](): string {
-    return redacted;
-  }
-
   [Symbol.for('nodejs.util.inspect.custom')](): string {
     return redacted;
   }

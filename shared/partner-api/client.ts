@@ -8,7 +8,7 @@ import type { BridgeFault } from '../domain/faults.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { FeedQuery, ObservedAdvert, ReceivedPage } from '../ports/readers.ts';
-import type { ConsentPage, TokenEndpoint } from '../ports/tokens.ts';
+import type { TokenEndpoint } from '../ports/tokens.ts';
 import type { Answers } from '../state/activity.ts';
 import type { BudgetStore } from '../state/budget.ts';
 import { type AdvertList, advertIn, listIn, pageIn, tokensIn } from './answers.ts';
@@ -18,6 +18,7 @@ import { mayBeCursorRejection, type Sent } from './error-answers.ts';
 import { HoldKeeper } from './hold-keeper.ts';
 import { RateLimiter } from './rate-limiter.ts';
 import {
+  type AuthorizeQuery,
   authorizeUrl,
   bearer,
   commonHeaders,
@@ -80,7 +81,9 @@ export interface ListQuery {
 }
 
 /** The calls that the bridge makes to the service. All methods throw {BridgeFault}; none depends on `this`. */
-export interface PartnerClient extends TokenEndpoint, ConsentPage {
+export interface PartnerClient extends TokenEndpoint {
+  /** The address of the page that asks the user for consent. @see partner-api.md §5.3 */
+  authorizeUrl(query: AuthorizeQuery): string;
   /** Reads one page of a feed. @see partner-api.md §4.1 */
   feedPage(token: AccessTokenOf, query: FeedQuery, options: CallOptions): Promise<ReceivedPage>;
   /** Reads the status of one object of a feed. @see partner-api.md §4.3 */

@@ -3,7 +3,7 @@
 import { feeds } from '../contract/messages.ts';
 import { systemClock } from '../domain/clock.ts';
 import type { AdvertReader, FeedReader } from '../ports/readers.ts';
-import type { RefreshRequester, TokenReader } from '../ports/tokens.ts';
+import type { RefreshRequester, TokenVault } from '../ports/tokens.ts';
 import type { PartnerAccounts } from '../state/partner-accounts.ts';
 import type { AdvertList } from './answers.ts';
 import { CachedAccounts } from './cached-rows.ts';
@@ -18,7 +18,7 @@ import { TokenSource, withTokenOf } from './token-source.ts';
 
 export interface PartnerServiceOptions extends PartnerClientOptions {
   readonly accounts: Pick<PartnerAccounts, 'list' | 'read' | 'change'>;
-  readonly tokenReader: TokenReader;
+  readonly tokenReader: Pick<TokenVault, 'read'>;
   readonly requester: RefreshRequester;
 }
 

@@ -4,7 +4,7 @@ import { advertIdPattern } from '../contract/checks.ts';
 import type { Feed } from '../contract/messages.ts';
 import { BridgeFault } from '../domain/faults.ts';
 import type { Application, Secret } from '../domain/secret.ts';
-import type { AuthorizeQuery, Grant } from '../ports/tokens.ts';
+import type { Grant } from '../ports/tokens.ts';
 
 /** Sent in User-Agent; a test compares it with the version in package.json. */
 export const clientVersion = '0.2.0';
@@ -43,6 +43,16 @@ export const tokenBody = ({ clientId, clientSecret }: Application, grant: Grant)
     [grant.type === 'refresh_token' ? 'refresh_token' : 'code']: secretOf(grant)?.reveal(),
     redirect_uri: 'redirectUri' in grant ? grant.redirectUri : undefined,
   });
+
+export interface AuthorizeQuery {
+  readonly clientId: Secret;
+  /** Space separated. */
+  readonly scope: string;
+  /** Random; the service returns it unchanged. */
+  readonly state: string;
+  /** Needed when several callback URLs are registered; then also in the token request. */
+  readonly redirectUri?: string;
+}
 
 /** @param baseUrl without a slash at its end @see partner-api.md §4.7, §5.3 */
 export function authorizeUrl(baseUrl: string, query: AuthorizeQuery): string {

@@ -2,13 +2,13 @@ import type { RefreshOutcome, Rejection } from '../contract/invocations.ts';
 import type { Clock } from '../domain/clock.ts';
 import { asBridgeFault, BridgeFault, faultKinds, faultPolicies } from '../domain/faults.ts';
 import type { Secret } from '../domain/secret.ts';
-import type { RefreshRequester, TokenReader } from '../ports/tokens.ts';
+import type { RefreshRequester, TokenVault } from '../ports/tokens.ts';
 import type { CachedAccounts } from './cached-rows.ts';
 import type { AccessTokenOf, CallOptions } from './client.ts';
 import type { HoldKeeper } from './hold-keeper.ts';
 
 interface TokenSourceOptions {
-  readonly reader: TokenReader;
+  readonly reader: Pick<TokenVault, 'read'>;
   readonly requester: RefreshRequester;
   /** The rows of partner accounts: they name the valid token version and generation, and contain stops and pauses. */
   readonly accounts: Pick<CachedAccounts, 'peek' | 'get'>;

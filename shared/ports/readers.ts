@@ -1,11 +1,10 @@
 import type { Feed, FeedName } from '../contract/messages.ts';
 import type { FeedPage } from '../contract/partner-service.ts';
-import type { Secret } from '../domain/secret.ts';
 
 /** An advert, or an object of another feed. */
 export interface ObservedAdvert {
   readonly status: string;
-  /** The object as the service sent it, except that a {@link Secret} takes the place of what repeats a credential. */
+  /** The object as the service sent it, except that a `Secret` takes the place of what repeats a credential. */
   readonly advert?: () => unknown;
   /** When the answer arrived, by the bridge's clock. */
   readonly receivedAt: number;
@@ -52,14 +51,4 @@ export interface ReceivedPage {
   readonly receivedAt: number;
   /** The earlier of the service's clock (its Date header, unless it is off by a day) and `receivedAt`. */
   readonly serviceTime: number;
-}
-
-/** Reads the feed with an access token that is not stored yet. */
-export interface FeedProbe {
-  /** @throws {BridgeFault} */
-  feedPage(
-    token: Secret,
-    query: { readonly feed: Feed; readonly since: string; readonly limit: number },
-    options: { readonly deadlineMs: number; readonly partnerAccount: string },
-  ): Promise<{ readonly page: { readonly data: readonly unknown[]; readonly hasMore: boolean } }>;
 }

@@ -2,19 +2,11 @@ import type { RefreshOutcome, RefreshRequest } from '../contract/invocations.ts'
 import type { TokenAnswer } from '../contract/partner-service.ts';
 import type { Application, Secret, StoredPair } from '../domain/secret.ts';
 
-/** The only interface that writes token secrets. */
-export interface TokenVault extends TokenReader {
-  /** Makes `pair` the latest version; a few versions before it stay readable. @returns the version */
-  write(partnerAccount: string, pair: StoredPair): Promise<string>;
-  /** Removes all versions. No error if there is none. */
-  remove(partnerAccount: string): Promise<void>;
-}
-
 /**
- * Read access to the token pairs; only the refresh-token and connect functions write them. Reads may lag behind writes:
- * the account's row, which names the version, decides.
+ * The token pairs, which only the refresh-token and connect functions write. Reads may lag behind writes: the account's row,
+ * which names the version, decides.
  */
-export interface TokenReader {
+export interface TokenVault {
   /**
    * The pair of one version, by default the latest; undefined if there is none yet.
    *
@@ -24,6 +16,10 @@ export interface TokenReader {
     partnerAccount: string,
     version?: string,
   ): Promise<{ readonly pair: StoredPair; readonly version: string } | undefined>;
+  /** Makes `pair` the latest version; a few versions before it stay readable. @returns the version */
+  write(partnerAccount: string, pair: StoredPair): Promise<string>;
+  /** Removes all versions. No error if there is none. */
+  remove(partnerAccount: string): Promise<void>;
 }
 
 export type Grant =
@@ -58,29 +54,9 @@ export interface TokenEndpoint {
   ): Promise<ReceivedTokens>;
 }
 
-export interface AuthorizeQuery {
-  readonly clientId: Secret;
-  /** Space separated. */
-  readonly scope: string;
-  /** Random; the service returns it unchanged. */
-  readonly state: string;
-  /** Needed when several callback URLs are registered; then also in the token request. */
-  readonly redirectUri?: string;
-}
-
-/** The page of the service that asks the user for consent. */
-export interface ConsentPage {
-  /** The URL to send the user's browser to. @see partner-api.md §5.3 */
-  authorizeUrl(query: AuthorizeQuery): string;
-}
-
 export interface ApplicationSecret {
   /** @throws {ShapeError} when the secret is still empty, or half-written */
   read(): Promise<Application>;
-}
-
-/** For the command line. */
-export interface ApplicationSecretWriter extends ApplicationSecret {
   write(application: Application): Promise<void>;
 }
 

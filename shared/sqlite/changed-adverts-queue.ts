@@ -30,8 +30,7 @@ import type { RowStore } from './store.ts';
 const maxKnown = 10_000;
 const readAtOnce = 250;
 
-export interface MessageRow extends Omit<Queued, 'visibleAt'> {
-  readonly partnerAccount: string;
+export interface MessageRow extends Omit<Queued, 'visibleAt' | 'group'> {
   readonly generation: number;
   readonly body: string;
   readonly sentAt: number;
@@ -40,8 +39,7 @@ export interface MessageRow extends Omit<Queued, 'visibleAt'> {
 }
 
 /** A message in memory. */
-interface QueuedRow extends Queued, Pick<MessageRow, 'partnerAccount' | 'generation' | 'sentAt'> {
-  readonly group: string;
+interface QueuedRow extends Queued, Pick<MessageRow, 'generation' | 'sentAt'> {
   readonly read: MessageRead;
 }
 
@@ -109,10 +107,7 @@ export function createChangedAdvertsQueue(
 ): ChangedAdvertsQueue & Inbox & Settler & { figures: BookKeeper['queue'] } {
   const { connection, table, rows, clock, takesTurns } = options;
   const known = new Map<number, QueuedRow>();
-  const groups = new MessageGroups<QueuedRow>({
-    groupOf: ({ group }) => group,
-    ...(takesTurns && { accountOf: ({ partnerAccount }: QueuedRow) => partnerAccount }),
-  });
+  const groups = new MessageGroups<QueuedRow>({ takesTurns });
   /** Sequence number of the last message in memory. */
   let readTo = 0;
 

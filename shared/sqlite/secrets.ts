@@ -1,7 +1,7 @@
 import { secretNames } from '../contract/names.ts';
 import { applicationOfText, pairOfText, textOfApplication, textOfPair } from '../domain/secret.ts';
 import { newEtag } from '../ports/store.ts';
-import type { ApplicationSecretWriter, TokenVault } from '../ports/tokens.ts';
+import type { ApplicationSecret, TokenVault } from '../ports/tokens.ts';
 import type { Connection, WriteOptions } from './file/connection.ts';
 import type { RowStore } from './store.ts';
 
@@ -20,7 +20,7 @@ export function createDocuments(connection: Transactions, rows: Rows) {
   const write = (name: string, text: string, options?: WriteOptions): Promise<void> =>
     connection.write(() => rows.putWithin({ kind: 'document', name }, text), options);
 
-  const applicationSecret: ApplicationSecretWriter = {
+  const applicationSecret: ApplicationSecret = {
     read: async () => applicationOfText((await read('application')) ?? '', secretNames.application),
     write: (application) => write('application', textOfApplication(application), durable),
   };

@@ -48,9 +48,6 @@ export const openEmbeddedState = (dir: string, { clock = Date, onFault }: Embedd
 export const openEmbeddedStateToRead = (dir: string): EmbeddedState =>
   stateOver(createConnection(openStateFileToRead(dir), stateFileIn(dir)), Date);
 
-/** The queue counts the messages that it accepts. */
-const uncounted = { countsListed: false };
-
 /** All ports on one database. */
 export function stateOver(connection: Connection, clock: { now(): number }) {
   const rows = createRowStore(connection);
@@ -63,7 +60,7 @@ export function stateOver(connection: Connection, clock: { now(): number }) {
     rows: rows as Store,
     ...{ queue, aside, advertHistories, publishedAdverts: advertHistories, eventLog },
     ...createDocuments(connection, rows),
-    feedStates: createFeedStates(rows, uncounted),
+    feedStates: createFeedStates(rows),
     partnerAccounts: createPartnerAccounts(rows),
     waitingMessages: createWaitingMessages(connection, table, aside),
     deadLetters: createDeadLetters(rows),
@@ -71,9 +68,9 @@ export function stateOver(connection: Connection, clock: { now(): number }) {
       read: (partnerAccount: string, generation: number) => readBooks(rows, partnerAccount, generation),
       queue: queue.figures,
     },
-    audits: createProgress<AuditProgress>(rows, 'audit', uncounted),
-    auditShares: createProgress<AuditShare>(rows, 'audit-share', uncounted),
-    backfills: createProgress<BackfillProgress>(rows, 'backfill', uncounted),
+    audits: createProgress<AuditProgress>(rows, 'audit'),
+    auditShares: createProgress<AuditShare>(rows, 'audit-share'),
+    backfills: createProgress<BackfillProgress>(rows, 'backfill'),
     webhooks: createWebhooks(connection, rows, eventLog),
     vault: createTokenVault(connection, rows),
     budgetStore: createBudgetStore(rows),

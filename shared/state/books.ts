@@ -89,12 +89,16 @@ export async function readBooks(store: Store, partnerAccount: string, generation
     listedByOperations(store, { partnerAccount, generation }),
     store.list('feed', { prefix: `${partnerAccount}/` }),
   ]);
-  let sums = sumOf(row?.value as Counters | undefined, { listed: listedBeside });
+  const counted = row?.value as Counters | undefined;
+  // A queue that counts what it accepts has listed it here.
+  const isListed = counted?.listed !== undefined;
+  let sums = sumOf(counted, { listed: isListed ? 0 : listedBeside });
   // An unreadable row is reported where its feed is polled.
   for (const { counts, ...state } of readRows(feedRows, feedStateOf, () => undefined)) {
     if (!counts || state.generation !== generation) continue;
-    const { listed, repeated: coalesced, malformed: deadLettered } = counts;
+    const { repeated: coalesced, malformed: deadLettered } = counts;
     // Neither repeated nor malformed IDs reach the queue.
+    const listed = isListed ? coalesced + deadLettered : counts.listed;
     sums = sumOf(sums, { listed, coalesced, deadLettered });
   }
   return booksOf(sums);

@@ -12,7 +12,7 @@ import {
 } from '../contract/checks.ts';
 import { generation } from '../contract/events.ts';
 import { isLasting } from '../domain/clock.ts';
-import { type Etag, type Key, type Row, removeRows, type Store, update } from '../ports/store.ts';
+import { type Etag, type Key, type Row, removeRows, type Store, sumOf, update } from '../ports/store.ts';
 
 const pageCounts = v.object({
   /** All IDs of the page, including `malformed` and `repeated` ones. */
@@ -92,17 +92,7 @@ export interface PollEnd extends Pick<FeedState, 'fault' | 'faultKind' | 'needsP
 
 export type FeedStates = ReturnType<typeof createFeedStates>;
 
-/** @param options.countsListed false where the queue counts what it accepts: only a page's other IDs are counted here */
-export function createFeedStates(store: Store, { countsListed }: { readonly countsListed: boolean }) {
-  const sumOf = (
-    sums: PageCounts = { listed: 0, malformed: 0, repeated: 0 },
-    page: PageCounts,
-  ): PageCounts => ({
-    listed: sums.listed + (countsListed ? page.listed : page.malformed + page.repeated),
-    malformed: sums.malformed + page.malformed,
-    repeated: sums.repeated + page.repeated,
-  });
-
+export function createFeedStates(store: Store) {
   return {
     /** Lists the least recently polled feed first. @throws {ShapeError} for an unreadable row, unless `onUnreadable` is given */
     list: async (onUnreadable?: OnUnreadable): Promise<FeedState[]> =>
@@ -147,7 +137,7 @@ export function createFeedStates(store: Store, { countsListed }: { readonly coun
       const next: FeedState = {
         ...before,
         ...progress,
-        counts: sumOf(before.counts, counts),
+        counts: sumOf(before.counts, counts) as PageCounts,
         ...(leaseMs !== 'ended' && { lease: leaseOf(lease?.holder ?? '', nowMs, leaseMs) }),
       };
       const put = await store.put(keyOf(state), next, etag);

@@ -61,24 +61,16 @@ export interface StoredProgress<T> {
 
 export type Progresses<T extends object> = ReturnType<typeof createProgress<T>>;
 
-/**
- * The latest operation of one kind, for each partner account and generation.
- *
- * @param options.countsListed false where the queue counts the messages that it accepts
- */
-export function createProgress<T extends object>(
-  store: Store,
-  kind: 'backfill' | 'audit' | 'audit-share',
-  { countsListed }: { readonly countsListed: boolean },
-) {
+/** The latest operation of one kind, for each partner account and generation. */
+export function createProgress<T extends object>(store: Store, kind: 'backfill' | 'audit' | 'audit-share') {
   const keyOf = ({ partnerAccount, generation }: BackfillKey): Key => ({
     kind: 'progress',
     name: `${partnerAccount}/${generation}/${kind}`,
   });
   /** @throws {ShapeError} */
-  const storedIn = (row: Row): StoredProgress<T> => {
-    return { value: progressIn(row).value as object as T, etag: row.etag };
-  };
+  const storedIn = (row: Row): StoredProgress<T> => ({
+    ...{ value: progressIn(row).value as object as T, etag: row.etag },
+  });
 
   return {
     /** Those of all accounts and generations, without unreadable ones. */
@@ -111,7 +103,7 @@ export function createProgress<T extends object>(
       next: (before: T | undefined) => T | undefined,
     ): Promise<StoredProgress<T> | undefined> {
       const row = await update(store, keyOf(key), (before) => {
-        const counted = (before ? progressIn(before).counted : 0) + (countsListed ? listed : 0);
+        const counted = (before ? progressIn(before).counted : 0) + listed;
         const value = next(before && storedIn(before).value);
         return value && { value, counted };
       });

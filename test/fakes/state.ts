@@ -24,12 +24,12 @@ export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'rows' |
   const newVersion = () => String(++versions);
   return {
     store,
-    feedStates: createFeedStates(store, { countsListed: false }),
+    feedStates: createFeedStates(store),
     partnerAccounts: createPartnerAccounts(store),
     advertHistories,
     publishedAdverts: advertHistories,
-    audits: createProgress<AuditProgress>(store, 'audit', { countsListed: false }),
-    auditShares: createProgress<AuditShare>(store, 'audit-share', { countsListed: false }),
+    audits: createProgress<AuditProgress>(store, 'audit'),
+    auditShares: createProgress<AuditShare>(store, 'audit-share'),
     queue,
     aside,
     deadLetters,

@@ -1,13 +1,8 @@
+import type { ConnectDeps } from '../../functions/connect/connected-row.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
-import type {
-  AdvertReader,
-  FeedProbe,
-  FeedQuery,
-  FeedReader,
-  ReceivedPage,
-} from '../../shared/ports/readers.ts';
-import type { ConsentPage, Grant, ReceivedTokens, TokenEndpoint } from '../../shared/ports/tokens.ts';
+import type { AdvertReader, FeedQuery, FeedReader, ReceivedPage } from '../../shared/ports/readers.ts';
+import type { Grant, ReceivedTokens } from '../../shared/ports/tokens.ts';
 
 /** The partner service as ports, without HTTP, for use cases. The sandbox is the service with HTTP. */
 export function createFakeService(clock: Clock) {
@@ -39,11 +34,20 @@ export function createFakeService(clock: Clock) {
   };
 
   /** The requests of `connect`. They are not in {@link feedRequests}, which are the drain's. */
-  const feedProbe: FeedProbe = {
-    feedPage: async () => ({ page: { data: changes.slice(0, 100), hasMore: changes.length > 100 } }),
+  const client: ConnectDeps['client'] = {
+    feedPage: async () => ({
+      page: { data: changes.slice(0, 100), hasMore: changes.length > 100 },
+    }),
+    authorizeUrl: ({ state }) => `https://service.example/?state=${state}`,
+    async requestTokens(_application, grant) {
+      grants.push(grant);
+      return {
+        answer: state.tokens(grant),
+        ...{ sentAt: clock.now(), receivedAt: clock.now(), serviceTime: clock.now() },
+      };
+    },
   };
-  const consentPage: ConsentPage = { authorizeUrl: ({ state }) => `https://service.example/?state=${state}` };
-  const reader: FeedReader & AdvertReader & TokenEndpoint = {
+  const reader: FeedReader & AdvertReader = {
     async readPage(_partnerAccount, query): Promise<ReceivedPage> {
       feedRequests.push(query);
       state.beforePage(query);
@@ -64,20 +68,10 @@ export function createFakeService(clock: Clock) {
       const advert = () => ({ id: advertId, status, title: `Advert ${advertId}`, price: { value: 12 } });
       return { status, advert, receivedAt: clock.now() };
     },
-    async requestTokens(_application, grant) {
-      grants.push(grant);
-      return {
-        answer: state.tokens(grant),
-        sentAt: clock.now(),
-        receivedAt: clock.now(),
-        serviceTime: clock.now(),
-      };
-    },
   };
   return {
     ...reader,
-    ...feedProbe,
-    ...consentPage,
+    ...client,
     state,
     feedRequests,
     fetched,

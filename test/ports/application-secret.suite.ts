@@ -1,11 +1,11 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../shared/domain/secret.ts';
-import type { ApplicationSecretWriter } from '../../shared/ports/tokens.ts';
+import type { ApplicationSecret } from '../../shared/ports/tokens.ts';
 import { type Cleaned, subjects } from './harness.ts';
 
 export interface ApplicationSecretSubject extends Cleaned {
-  readonly applicationSecret: ApplicationSecretWriter;
+  readonly applicationSecret: ApplicationSecret;
 }
 
 /**

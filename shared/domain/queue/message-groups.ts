@@ -17,6 +17,9 @@ export const messageGroupOf = (
 
 export interface Queued {
   readonly sequenceNumber: number;
+  /** {@link messageGroupOf} its message. */
+  readonly group: string;
+  readonly partnerAccount: string;
   receives: number;
   /** When it may be delivered again, ms since 1970; set only while it is in flight or delayed. */
   visibleAt?: number;
@@ -33,15 +36,9 @@ interface Group<T extends Queued> {
   order: number;
 }
 
-interface GroupOptions<T extends Queued> {
-  readonly groupOf: (queued: T) => string;
-  /** Accounts take turns, so that one with many messages does not delay the others. Default: no turns. */
-  readonly accountOf?: (queued: T) => string;
-}
-
 /** The delivery order of a queue: groups concurrently, the messages of one group in order. */
 export class MessageGroups<T extends Queued> {
-  readonly #options: GroupOptions<T>;
+  readonly #takesTurns: boolean;
   readonly #groups = new Map<string, Group<T>>();
   /** By account, the one whose turn is next first; the group with the oldest message comes first. */
   readonly #ready = new Map<string, Group<T>[]>();
@@ -49,8 +46,9 @@ export class MessageGroups<T extends Queued> {
   /** Before this moment, no hidden group becomes ready. */
   #nextEndMs = Number.POSITIVE_INFINITY;
 
-  constructor(options: GroupOptions<T>) {
-    this.#options = options;
+  /** @param options.takesTurns partner accounts take turns, so that one with many messages does not delay the others */
+  constructor({ takesTurns }: { readonly takesTurns: boolean }) {
+    this.#takesTurns = takesTurns;
   }
 
   add(queued: T): void {
@@ -94,7 +92,7 @@ export class MessageGroups<T extends Queued> {
   }
 
   #groupOf(queued: T): Group<T> {
-    const key = this.#options.groupOf(queued);
+    const key = queued.group;
     const group = this.#groups.get(key) ?? { key, messages: new Set(), hidden: new Set(), order: 0 };
     this.#groups.set(key, group);
     return group;
@@ -115,7 +113,7 @@ export class MessageGroups<T extends Queued> {
       this.#groups.delete(group.key);
       return;
     }
-    const account = this.#options.accountOf?.(first) ?? '';
+    const account = this.#takesTurns ? first.partnerAccount : '';
     const ready = this.#ready.get(account) ?? [];
     this.#ready.set(account, ready);
     // A new message is the newest, so the search nearly always ends at once.

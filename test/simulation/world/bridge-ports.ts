@@ -28,7 +28,7 @@ export interface BridgePorts {
   readonly settler: Settler;
   readonly events: EventPublisher;
   readonly vault: TokenVault;
-  readonly applicationSecret: ApplicationSecret;
+  readonly applicationSecret: Pick<ApplicationSecret, 'read'>;
   readonly budget: BudgetStore;
   readonly aside: Aside;
   /** As drain and fan-out use it. */
@@ -103,7 +103,7 @@ export function createBridgePorts(
   };
 
   const store = createStorePort(world, process, { seen, fanOut, isBudgetOwn });
-  const feedStates = createFeedStates(store, { countsListed: false });
+  const feedStates = createFeedStates(store);
   const budget = createBudgetStore(store);
   const histories = createAdvertHistories(store);
   const publish: EventPublisher['publish'] = async (envelope) => {

@@ -146,8 +146,8 @@ describe('what is nearly right is read, or refused without a word of it', () => 
     [
       'an event of refresh-token',
       [refresh],
-      (text) => checkedJson(refreshEvent, text, 'event of refresh-token'),
-      malformed('event of refresh-token'),
+      (text) => checkedJson(refreshEvent, text, 'refresh-token event'),
+      malformed('refresh-token event'),
     ],
     [
       'an event of connect',
@@ -158,8 +158,7 @@ describe('what is nearly right is read, or refused without a word of it', () => 
     [
       'the row of a feed',
       [{ ...feedState(), hush: marker }],
-      async (text) =>
-        createFeedStates(await storeWith('feed', 'main/adverts', text), { countsListed: true }).list(),
+      async (text) => createFeedStates(await storeWith('feed', 'main/adverts', text)).list(),
       asState,
     ],
     [

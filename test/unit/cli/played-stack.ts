@@ -241,7 +241,7 @@ export async function startPlayedStack() {
       ...{ ...kept, VisibilityTimeout: '600', RedrivePolicy: JSON.stringify(redrive) },
     });
     await accounts.add(connected());
-    await createFeedStates(store, { countsListed: true }).register(feedState());
+    await createFeedStates(store).register(feedState());
     stubAws({ region: 'us-east-1', dynamoDb: dynamo.url, sqs: sqs.url });
     vi.stubEnv('AWS_ENDPOINT_URL_STS', sqs.url);
     play(played, {

@@ -32,24 +32,16 @@ const set = (keyword: string, value: unknown) => (schema: JsonSchema) => {
 };
 
 describe('the compatibility check', () => {
-  it('finds nothing where nothing has changed', () => {
-    expect(incompatibilities(contract(), contract())).toEqual([]);
-  });
-
   it.each<[string, string, (schema: JsonSchema) => void, string]>([
     ['a removed field', 'detail.data', remove('previousStatus'), 'detail.data.previousStatus: removed'],
-    ['a removed object', 'detail', remove('metadata'), 'detail.metadata: removed'],
     ['another type', 'detail.metadata.sequence', set('type', 'string'), 'type was "integer", is "string"'],
     ['a narrower text', 'detail.data.status', set('maxLength', 64), 'maxLength was 256, is 64'],
-    ['a wider text', 'detail.data.status', set('maxLength', 512), 'maxLength was 256, is 512'],
     ['a new pattern', 'detail.data.status', set('pattern', '^a'), 'pattern was not set, is "^a"'],
     ['a pattern gone', 'detail.data.advertId', set('pattern', undefined), 'pattern was'],
-    ['a list of values', 'detail.metadata.cause', set('enum', ['feed']), 'enum was not set'],
     ['no other fields', 'detail.data', set('additionalProperties', false), 'additionalProperties'],
     ['null no longer', 'detail.data.previousStatus', (schema) => schema.anyOf?.pop(), 'could be 2 things'],
     ['null newly', 'detail.data.status', set('anyOf', [{ type: 'null' }]), 'could be 0 things'],
     ['an item of another type', 'resources', set('items', { type: 'number' }), 'resources[]: type was'],
-    ['another constant', 'source', set('const', 'bridge'), 'const was "advert-bridge"'],
     [
       'a field that may be missing',
       'detail.data',
@@ -83,6 +75,7 @@ describe('the compatibility check', () => {
   });
 
   it.each<[string, Contract]>([
+    ['the same contract', contract()],
     [
       'a field that may be missing',
       planted('detail.data', (schema) => {
@@ -91,7 +84,6 @@ describe('the compatibility check', () => {
     ],
     ['a new detail type', { schemaVersion: '1.4', schemas: { ...contract().schemas, AdvertArchived: {} } }],
     ['other words', planted('detail.data.status', set('description', 'in other words'), '1.3')],
-    ['other examples', planted('', set('examples', []), '1.3')],
   ])('lets %s pass', (_what, now) => {
     expect(incompatibilities(contract(), now)).toEqual([]);
   });

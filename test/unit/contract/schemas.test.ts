@@ -30,19 +30,13 @@ describe.each(detailTypes)('the published schema of %s', (detailType) => {
     }
   });
 
-  it('takes an event that a newer minor version adds to', () => {
-    const [example] = schema.examples;
-    const newer = { ...example, detail: { ...example.detail, added: { deep: true } }, 'new-field': 1 };
-
-    expect(valid(newer)).toBe(true);
-  });
-
-  it('refuses what is another event, and what lacks a field', () => {
+  it('takes an event that a newer minor version adds to, but none that lacks a field', () => {
     const [example] = schema.examples;
     const { data: _data, ...detail } = example.detail;
+    const newer = { ...example, detail: { ...example.detail, added: { deep: true } }, 'new-field': 1 };
 
+    expect([newer, { ...example, detail }].map((event) => valid(event))).toEqual([true, false]);
     expect(valid({ ...example, 'detail-type': 'Other' })).toBe(false);
-    expect(valid({ ...example, detail })).toBe(false);
   });
 });
 
@@ -100,18 +94,6 @@ describe('the AsyncAPI document', () => {
       expect(document.components.messages[detailType].examples).toEqual(
         examples.map((payload: unknown) => ({ payload })),
       );
-    }
-  });
-
-  it('has no reference that leads nowhere', () => {
-    const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(
-      ([, path]) => path,
-    );
-
-    expect(references.length).toBeGreaterThan(0);
-    for (const path of references) {
-      const target = (path as string).split('/').reduce((inner, part) => inner?.[part], document);
-      expect(target, path).toBeDefined();
     }
   });
 });

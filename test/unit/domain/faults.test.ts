@@ -1,41 +1,31 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { ShapeError } from '../../../shared/contract/checks.ts';
-import { asBridgeFault, BridgeFault, faultPolicies } from '../../../shared/domain/faults.ts';
+import { asBridgeFault, BridgeFault } from '../../../shared/domain/faults.ts';
 
-describe('an error as a fault', () => {
-  it.each(['ResourceNotFoundException', 'AccessDeniedException', 'AccessDenied', 'QueueDoesNotExist'])(
-    'is a resource that cannot be used when AWS answers %s',
-    (name) => {
-      const error = Object.assign(new Error('table x'), { name });
+const ofAws = (name: string) => Object.assign(new Error('table x'), { name });
+const missing = ['ResourceNotFoundException', 'AccessDeniedException', 'AccessDenied', 'QueueDoesNotExist'];
 
-      expect(asBridgeFault(error)).toMatchObject({
-        ...{ code: 'resource-unusable', cause: error, message: expect.stringContaining('table x') },
-      });
-    },
-  );
+it.each<[string, unknown, string]>([
+  ...missing.map((name): [string, Error, string] => ['resource-unusable', ofAws(name), 'table x']),
+  [
+    'malformed-state',
+    new ShapeError('row x', [{ path: 'name', expected: 'no name' }]),
+    'row x: name: no name',
+  ],
+  ['transient', new TypeError('holds a secret'), 'unexpected TypeError'],
+  ['transient', undefined, 'unexpected undefined'],
+])('an error becomes a fault of kind %s, with its cause: %s', (code, cause, message) => {
+  expect(asBridgeFault(cause)).toMatchObject({ code, cause, message: expect.stringMatching(`${message}$`) });
+});
 
-  it('is itself when it is one, with what the service said', () => {
-    const told = { status: 429, serviceCode: 'slow', retryAfterMs: 1, askedToWaitMs: 2, cause: 'x' };
-    const fault = new BridgeFault('rate-limited', 'wait', told);
+it('a fault stays as it is', () => {
+  const fault = new BridgeFault('rate-limited', 'wait', { status: 429, retryAfterMs: 1, askedToWaitMs: 2 });
 
-    expect(asBridgeFault(fault)).toBe(fault);
-    expect(fault).toMatchObject({ ...told, code: 'rate-limited', message: 'wait', name: 'BridgeFault' });
-    expect(fault.policy).toBe(faultPolicies['rate-limited']);
-  });
-
-  it('is malformed state when something stored has another shape, and else passing, with its cause', () => {
-    const shape = new ShapeError('row x', [{ path: 'name', expected: 'no name' }]);
-    expect(asBridgeFault(shape)).toMatchObject({
-      code: 'malformed-state',
-      message: shape.message,
-      cause: shape,
-    });
-    const bug = new TypeError('holds a secret');
-    expect(asBridgeFault(bug)).toMatchObject({
-      code: 'transient',
-      message: 'unexpected TypeError',
-      cause: bug,
-    });
-    expect(asBridgeFault(undefined)).toMatchObject({ code: 'transient', message: 'unexpected undefined' });
+  expect(asBridgeFault(fault)).toBe(fault);
+  expect(fault).toMatchObject({
+    status: 429,
+    retryAfterMs: 1,
+    askedToWaitMs: 2,
+    policy: { blames: 'service' },
   });
 });

@@ -15,7 +15,7 @@ import { createManualClock } from '../../helpers/manual-clock.ts';
 const key = { partnerAccount: 'main', generation: 7 };
 
 const ofProcess = (store: ReturnType<typeof createInMemoryStore>) =>
-  createProgress<BackfillProgress>(store, 'backfill', { countsListed: true });
+  createProgress<BackfillProgress>(store, 'backfill');
 
 /** A list of pages; its positions count pages. */
 function listOf(...pages: readonly (readonly unknown[])[]) {

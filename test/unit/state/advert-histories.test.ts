@@ -67,34 +67,17 @@ describe('advert histories', () => {
   });
 });
 
-describe('published adverts', () => {
-  it('are every advert of the generation with an event, over all pages once', async () => {
-    const { histories } = make();
-    const ids = Array.from({ length: 2_003 }, (_, index) => String(9_007_199_254_740_993n + BigInt(index)));
-    for (const advertId of ids)
-      await histories.write({ ...key, advertId }, { ...complete, envelope: `{"id":"${advertId}"}` });
+it('published adverts are those of the generation with an event, over all pages once', async () => {
+  const { histories } = make();
+  for (const advertId of ['1', '3', '5'])
+    await histories.write({ ...key, advertId }, { ...complete, envelope: advertId });
+  await histories.write({ ...key, advertId: '2' }, first);
+  for (const partnerAccount of ['main2', 'main.x', 'mai'])
+    await histories.write({ ...key, partnerAccount }, complete);
+  for (const generation of [key.generation - 1, key.generation + 1, key.generation * 10])
+    await histories.write({ ...key, generation }, complete);
 
-    const pages = [await histories.page(key)];
-    for (let { next } = pages[0] ?? {}; next !== undefined; ) {
-      const page = await histories.page(key, next);
-      pages.push(page);
-      next = page.next;
-    }
-
-    expect(pages.map(({ advertIds }) => advertIds.length)).toEqual([1_000, 1_000, 3]);
-    expect(pages.flatMap(({ advertIds }) => advertIds)).toEqual(ids);
-    expect(pages.flatMap(({ envelopes }) => envelopes)).toEqual(ids.map((id) => `{"id":"${id}"}`));
-  });
-
-  it('leave out other accounts, other generations, and adverts without an event', async () => {
-    const { histories } = make();
-    await histories.write({ ...key, advertId: '1' }, complete);
-    await histories.write({ ...key, advertId: '2' }, first);
-    for (const partnerAccount of ['main2', 'main.x', 'mai'])
-      await histories.write({ ...key, partnerAccount, advertId: '3' }, complete);
-    for (const generation of [key.generation - 1, key.generation + 1, key.generation * 10])
-      await histories.write({ ...key, generation, advertId: '4' }, complete);
-
-    expect((await histories.page(key)).advertIds).toEqual(['1']);
-  });
+  const start = await histories.page(key, '', 2);
+  expect(start).toMatchObject({ advertIds: ['1'], envelopes: ['1'], next: expect.any(String) });
+  expect(await histories.page(key, start.next, 2)).toEqual({ advertIds: ['3', '5'], envelopes: ['3', '5'] });
 });

@@ -3,11 +3,10 @@ import { createProgress, listedByOperations } from '../../../shared/state/progre
 import { createInMemoryStore } from '../../fakes/store.ts';
 
 const key = { partnerAccount: 'main', generation: 7 };
-const counting = { countsListed: true };
 
 it('progress is changed from what is stored, also by several processes at once, and counts each page', async () => {
   const store = createInMemoryStore();
-  const backfills = createProgress<{ at: number }>(store, 'backfill', counting);
+  const backfills = createProgress<{ at: number }>(store, 'backfill');
   expect(await backfills.read(key)).toBeUndefined();
   const next = (before?: { at: number }) => ({ at: (before?.at ?? 0) + 1 });
 
@@ -17,32 +16,17 @@ it('progress is changed from what is stored, also by several processes at once, 
   expect((await backfills.read(key))?.value).toEqual({ at: 3 });
   expect(await listedByOperations(store, key)).toBe(123);
   expect(await backfills.read({ ...key, generation: 8 })).toBeUndefined();
-});
-
-it('the listed IDs are those of all operations, unless the queue counts them', async () => {
-  const store = createInMemoryStore();
-  for (const kind of ['backfill', 'audit'] as const) {
-    const progress = createProgress(store, kind, counting);
-    await progress.change(key, 10, () => ({}));
-    await progress.change({ ...key, generation: 8 }, 1_000, () => ({}));
-  }
-  await createProgress(store, 'audit-share', { countsListed: false }).change(key, 7, () => ({}));
-
-  expect(await listedByOperations(store, key)).toBe(20);
+  expect(await listedByOperations(store, { ...key, generation: 8 })).toBe(0);
 });
 
 it('progress is listed with that of all accounts and generations, without what cannot be read', async () => {
   const store = createInMemoryStore();
-  const backfills = createProgress<{ at: number }>(store, 'backfill', counting);
+  const backfills = createProgress<{ at: number }>(store, 'backfill');
   await backfills.change(key, 0, () => ({ at: 1 }));
-  await backfills.change({ ...key, generation: 8 }, 0, () => ({ at: 2 }));
-  await createProgress(store, 'audit', counting).change(key, 0, () => ({}));
+  await createProgress(store, 'audit').change(key, 0, () => ({}));
   await store.put({ kind: 'progress', name: 'other/7/backfill' }, 1, 'absent');
 
-  expect(await backfills.list()).toEqual([
-    { ...key, value: { at: 1 } },
-    { ...key, generation: 8, value: { at: 2 } },
-  ]);
+  expect(await backfills.list()).toEqual([{ ...key, value: { at: 1 } }]);
 });
 
 it('progress is not read from a row that somebody edited, or that a newer bridge wrote', async () => {
@@ -52,6 +36,6 @@ it('progress is not read from a row that somebody edited, or that a newer bridge
   ]) {
     const store = createInMemoryStore();
     await store.put({ kind: 'progress', name: 'main/7/audit' }, value, 'absent');
-    await expect(createProgress(store, 'audit', counting).read(key)).rejects.toThrow('main/7/audit');
+    await expect(createProgress(store, 'audit').read(key)).rejects.toThrow('main/7/audit');
   }
 });

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
 import { answerRefreshToken } from '../../../../functions/refresh-token/refresh-token.ts';
+import { redactedError } from '../../../../shared/domain/redaction.ts';
 
 const options = { deadlineMs: 1 };
 
@@ -46,6 +47,8 @@ describe('the event of refresh-token', () => {
     const fault = await answerRefreshToken(stage, event, options).catch((error: unknown) => error);
     expect(fault).toMatchObject({ code: 'wrong-shape' });
     expect(inspect(fault)).not.toContain('hidden-one');
+    // Its log line names the wrong field.
+    expect(redactedError(fault)).toHaveProperty('message', (fault as Error).message);
     for (const method of Object.values(stage)) expect(method).not.toHaveBeenCalled();
   });
 });
