@@ -21,7 +21,11 @@ export interface ConnectDeps extends Omit<RefreshDeps, 'vault'> {
   readonly advertHistories: Pick<AdvertHistories, 'read'>;
   readonly bookKeeper: Pick<BookKeeper, 'read'>;
   readonly client: Pick<PartnerClient, 'requestTokens' | 'authorizeUrl'> & {
-    feedPage(token: Secret, query: FeedQuery, options: CallOptions): Promise<{ page: Omit<FeedPage, 'nextCursor'> }>;
+    feedPage(
+      token: Secret,
+      query: FeedQuery,
+      options: CallOptions,
+    ): Promise<{ page: Omit<FeedPage, 'nextCursor'> }>;
   };
   /** Maximum lag of the clock of the process that next connects a forgotten name, ms. Default 5,000. */
   readonly clockSkewMs?: number;

@@ -9,31 +9,18 @@ export const settingsKey = 'SETTINGS';
 
 const filled = v.pipe(v.string(), v.minLength(1, 'expected a value'));
 
-const common = {
-  feedStateTable: filled,
-  namePrefix: filled,
-} as const;
+const common = { feedStateTable: filled, namePrefix: filled } as const;
+const history = { advertStatusTable: filled } as const;
+const bus = { eventBusName: filled } as const;
+const queue = { queueUrl: filled, refreshTokenFunction: filled } as const;
 
 /** The resources of each function. */
 export const functionResources = {
-  drain: v.object({
-    ...common,
-    advertStatusTable: filled,
-    queueUrl: filled,
-    refreshTokenFunction: filled,
-  }),
-  fanOut: v.object({
-    ...common,
-    advertStatusTable: filled,
-    eventBusName: filled,
-    queueUrl: filled,
-    refreshTokenFunction: filled,
-  }),
-  refreshToken: v.object({ ...common, eventBusName: filled }),
+  drain: v.object({ ...common, ...queue, ...history }),
+  fanOut: v.object({ ...common, ...queue, ...history, ...bus }),
+  refreshToken: v.object({ ...common, ...bus }),
   connect: v.object({
-    ...common,
-    advertStatusTable: filled,
-    eventBusName: filled,
+    ...{ ...common, ...history, ...bus },
     /** Resource policy of partner accounts' secrets, as JSON: who may read them. */
     partnerSecretPolicy: filled,
     /** ARN of the KMS key of these secrets; if absent, Secrets Manager's own key is used. */

@@ -14,14 +14,12 @@ export interface ObservedAdvert {
 export interface AdvertReader {
   /**
    * @param advertId ID of the object, of whichever feed
-   * @param options.generation generation of the message; a token of another generation of the partner account is not
-   * used
    * @throws {BridgeFault} `not-found` when the service does not know the advert; `generation-over`
    */
   readAdvert(
     partnerAccount: string,
     advertId: string,
-    options: { readonly deadlineMs: number; readonly generation: number; readonly feed: FeedName },
+    options: CallOptions & { readonly feed: FeedName },
   ): Promise<ObservedAdvert>;
 }
 
@@ -35,7 +33,7 @@ export interface FeedQuery {
 export interface CallOptions {
   /** Ms since 1970: no attempt begins after this moment. */
   readonly deadlineMs: number;
-  /** The generation to which `since` and cursor belong; a token of another generation is not used. */
+  /** Of the message, or of `since` and cursor; a token of another generation of the account is not used. */
   readonly generation: number;
 }
 

@@ -90,9 +90,21 @@ export async function update(
   throw new Error(`${key.kind} ${key.name}: too many conflicting writes`);
 }
 
-/** About a megabyte, the maximum that DynamoDB returns per call. */
-const rowsAtOnce = 1_000;
-const removedAtOnce = 50;
+/** About a megabyte, the maximum that DynamoDB returns per call; checking so many dead letters takes 50 ms. */
+export const rowsAtOnce = 1_000;
+export const removedAtOnce = 50;
+
+/** The rows of a kind whose names begin with `prefix`, a thousand at a time. */
+export async function* pagesOf(
+  store: Pick<Store, 'list'>,
+  kind: Kind,
+  prefix: string,
+): AsyncGenerator<Row[]> {
+  for (let rows: Row[] | undefined; rows === undefined || rows.length === rowsAtOnce; ) {
+    rows = await store.list(kind, { prefix, after: rows?.at(-1)?.name ?? '', limit: rowsAtOnce });
+    yield rows;
+  }
+}
 
 /** Removes the rows of a kind whose names begin with `prefix`. @param isMeant default: all of them */
 export async function removeRows(
@@ -100,12 +112,8 @@ export async function removeRows(
   { kind, prefix }: { readonly kind: Kind; readonly prefix: string },
   isMeant: (row: Row) => boolean = () => true,
 ): Promise<void> {
-  for (let after = ''; ; ) {
-    const rows = await store.list(kind, { prefix, after, limit: rowsAtOnce });
+  for await (const rows of pagesOf(store, kind, prefix))
     await forEachConcurrent(rows.filter(isMeant), removedAtOnce, async ({ name }) => {
       await store.remove({ kind, name });
     });
-    if (rows.length < rowsAtOnce) return;
-    after = rows.at(-1)?.name ?? '';
-  }
 }

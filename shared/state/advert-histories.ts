@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { advertIdPattern, checked, form, moment, someText, status, wholeNumber } from '../contract/checks.ts';
 import { type HistoryOwner, historyKeyOf } from '../domain/advert-event.ts';
-import { type Etag, type Key, type Row, removeRows, type Store } from '../ports/store.ts';
+import { type Etag, type Key, type Row, removeRows, rowsAtOnce, type Store } from '../ports/store.ts';
 
 /** The history of one advert: its latest event, and whether the bus has accepted it. */
 const advertRow = v.object({
@@ -25,9 +25,6 @@ export type AdvertRow = Readonly<v.InferOutput<typeof advertRow>> & {
   /** Of the stored row that this row is, or is to replace. */
   readonly etag: Etag | 'absent';
 };
-
-/** About a megabyte, the maximum that DynamoDB returns per call. */
-const rowsAtOnce = 1_000;
 
 export type AdvertHistories = ReturnType<typeof createAdvertHistories>;
 export type PublishedAdverts = Pick<AdvertHistories, 'page'>;

@@ -17,9 +17,8 @@ import type {
   WaitingMessage,
   WaitingMessages,
 } from '../ports/queue.ts';
-import { type Key, type Row, type Store, update } from '../ports/store.ts';
+import { type Key, pagesOf, type Row, removedAtOnce, type Store, update } from '../ports/store.ts';
 
-/** A dead letter with its ID. */
 export interface StoredDeadLetter extends Pick<MessageAside, 'key' | 'etag'> {
   /** `<partner account>/<hash>`. */
   readonly id: string;
@@ -28,10 +27,6 @@ export interface StoredDeadLetter extends Pick<MessageAside, 'key' | 'etag'> {
 
 /** Greater than every ID, because IDs are ASCII. */
 const afterAll = '~';
-const removedAtOnce = 50;
-/** Checking so many dead letters takes 50 ms; after that, a process that lists more does something else for a moment. */
-const listedAtOnce = 1_000;
-const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 interface RowAside {
   readonly key: Key;
@@ -136,12 +131,12 @@ export function createDeadLetters(store: Store) {
     async list(partnerAccount?: string, onUnreadable?: OnUnreadable): Promise<readonly StoredDeadLetter[]> {
       const prefix = partnerAccount === undefined ? '' : `${partnerAccount}/`;
       const found: StoredDeadLetter[] = [];
-      for (let after = ''; ; await nextTurn()) {
-        const rows = await store.list('dead', { prefix, after, limit: listedAtOnce });
+      for await (const rows of pagesOf(store, 'dead', prefix)) {
         found.push(...readRows(rows, storedDeadLetter, onUnreadable));
-        if (rows.length < listedAtOnce) return found;
-        after = rows.at(-1)?.name ?? '';
+        // A process that lists many does something else for a moment.
+        await new Promise((resolve) => setImmediate(resolve));
       }
+      return found;
     },
 
     /** @throws {ShapeError} */

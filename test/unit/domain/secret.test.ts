@@ -8,21 +8,13 @@ describe('a secret', () => {
   it.each<[string, () => unknown]>([
     ['a concatenation', () => `say ${String(secret)}`],
     ['JSON', () => JSON.stringify({ secret, list: [secret] })],
-    ['util.inspect', () => inspect({ secret, nested: { deeper: [secret] } }, { depth: 9, showHidden: true })],
     ['util.format', () => format('%s %o %O %j', secret, secret, secret, { secret })],
     ['an error and its cause', () => inspect(new Error(`no ${secret}`, { cause: { secret } }))],
-    [
-      'its keys',
-      () => [Object.keys(secret), Object.entries(secret), Object.getOwnPropertyNames(secret)].join(),
-    ],
+    ['its properties', () => Object.getOwnPropertyNames(secret).join()],
+    ['a copy', () => inspect([{ ...secret }, structuredClone(secret)], { showHidden: true })],
     ['a map and a set', () => inspect([new Map([['a', secret]]), new Set([secret])])],
   ])('does not show itself in %s', (_where, print) => {
     expect(String(print())).not.toContain('hush');
-  });
-
-  it('cannot be copied out by a structured clone or a spread', () => {
-    expect(inspect({ ...secret }, { showHidden: true })).not.toContain('hush');
-    expect(inspect(structuredClone(secret), { showHidden: true })).not.toContain('hush');
   });
 
   it('is revealed and compared on purpose alone', () => {
