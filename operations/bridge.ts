@@ -55,8 +55,6 @@ export interface Bridge {
   };
   /** Only for an embedded bridge. */
   readonly webhooks?: Pick<Webhooks, 'list'>;
-  /** Only for an embedded bridge: whether a process runs it. */
-  readonly isRunning?: () => boolean;
   /** Only for an embedded bridge: the accounts that an older copy of the state would publish with used numbers. */
   readonly reusedHistories?: (accounts: readonly PartnerAccount[]) => readonly PartnerAccount[];
   /** Only for a stack: what AWS runs. */
@@ -74,7 +72,7 @@ export interface Bridge {
   readonly functions: BridgeFunctions;
   /** The operator: for a stack the caller's ARN, for an embedded bridge the user of this machine. */
   who(): Promise<string>;
-  /** Whether a consumer is currently taking messages from the queue. */
+  /** Whether a consumer takes messages from the queue: of a stack always, of a folder while a process runs it. */
   isDelivering(): boolean;
   /** For so long the queue may say that it is empty although a message waits. */
   readonly depthLagMs: number;

@@ -1,6 +1,6 @@
 /** Why an advert has an event or has none: what the bridge knows about the advert, in order of time, and one sentence. */
 import type { AdvertEvent } from '../shared/contract/events.ts';
-import { advertsFeed, type DeadLetter } from '../shared/contract/messages.ts';
+import { advertsFeed, type ChangedAdvert, type DeadLetter } from '../shared/contract/messages.ts';
 import {
   type HistoryOwner,
   isPublished,
@@ -46,17 +46,9 @@ export type HistoryOutcome =
   | 'dropped'
   | 'not-listed';
 
-/** A message that has no outcome yet. Times are ISO 8601 in UTC. */
-interface Waiting {
-  readonly place: 'queue' | 'aside';
-  readonly key: string;
-  readonly listedAt: string;
-  readonly cause: string;
-  readonly correlationId: string;
-  readonly receives: number;
-  /** The message is delayed until then; null if it is not delayed. */
-  readonly until: string | null;
-}
+/** A message that has no outcome yet. Times are ISO 8601 in UTC; `until` is null if it is not delayed. */
+type Waiting = Pick<ChangedAdvert, 'key' | 'listedAt' | 'cause' | 'correlationId'> &
+  Pick<WaitingMessage, 'place' | 'receives'> & { readonly until: string | null };
 
 /** As printed by `history --json`; times are ISO 8601 in UTC. */
 export interface AdvertHistory {

@@ -134,12 +134,15 @@ export async function rulesOf({
 
 /** @see https://docs.aws.amazon.com/scheduler/latest/APIReference/API_GetSchedule.html */
 export async function readSchedules(stack: StackPlaces): Promise<ResourceState> {
-  const { drainScheduleName, drainFunctionName, refreshTokenScheduleName, refreshTokenFunctionName } =
-    stack.outputs;
+  const { outputs: names } = stack;
   const all = await Promise.all([
-    readSchedule(stack, { of: 'drain', name: drainScheduleName, invokes: drainFunctionName }),
+    readSchedule(stack, { of: 'drain', name: names.drainScheduleName, invokes: names.drainFunctionName }),
     readSchedule(stack, {
-      ...{ of: 'refresh-token', name: refreshTokenScheduleName, invokes: refreshTokenFunctionName },
+      ...{
+        of: 'refresh-token',
+        name: names.refreshTokenScheduleName,
+        invokes: names.refreshTokenFunctionName,
+      },
     }),
   ]);
   const others = all.filter(({ state }) => state !== enabled);

@@ -18,14 +18,12 @@ import {
 import type { Bridge } from './bridge.ts';
 import type { StackState } from './stack-state.ts';
 
-export type StatusPorts = Pick<
-  Bridge,
-  'bookKeeper' | 'activity' | 'webhooks' | 'isRunning' | 'reusedHistories' | 'stack'
-> & {
-  readonly partnerAccounts: Pick<Bridge['partnerAccounts'], 'list'>;
-  readonly feedStates: Pick<Bridge['feedStates'], 'list'>;
-  readonly budgetStore: Pick<Bridge['budgetStore'], 'read'>;
-};
+export type StatusPorts = Pick<Bridge, 'bookKeeper' | 'activity' | 'webhooks' | 'reusedHistories' | 'stack'> &
+  Partial<Pick<Bridge, 'kind' | 'isDelivering'>> & {
+    readonly partnerAccounts: Pick<Bridge['partnerAccounts'], 'list'>;
+    readonly feedStates: Pick<Bridge['feedStates'], 'list'>;
+    readonly budgetStore: Pick<Bridge['budgetStore'], 'read'>;
+  };
 
 /** Number of books read concurrently: there may be a thousand partner accounts. */
 const booksAtOnce = 25;
@@ -50,7 +48,7 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
   await forEachConcurrent(wanted, booksAtOnce, async ({ name, generation }) => {
     booksOf.set(name, await ports.bookKeeper.read(name, generation));
   });
-  const isRunning = ports.isRunning?.();
+  const isRunning = ports.kind === 'local' ? ports.isDelivering?.() : undefined;
   const isAtRest = isRunning === false;
   const partnerAccounts = wanted.map((account) => {
     const { name, generation } = account;

@@ -82,7 +82,6 @@ export async function openFolder(opening: Opening<LocalTarget>): Promise<FolderB
     clock: systemClock,
     newId: randomUUID,
     who: async () => userName(),
-    isRunning: () => isRunning(target.dir),
     reusedHistories(accounts) {
       const mark = readMark(target.dir);
       return mark ? reusedHistories(mark, state.eventLog.ends().last, accounts) : [];

@@ -9,7 +9,7 @@ import { explained, type Place } from '../shared/explain.ts';
 import { isDenied } from '../shared/explain-aws.ts';
 import { exitCodes } from '../shared/io.ts';
 import { asCalled } from '../shared/program.ts';
-import { commandFor, type Target } from '../shared/target.ts';
+import { mendsAt, type Target } from '../shared/target.ts';
 
 const more = `Each line is a check: ok, warning, fault, or skipped if there is nothing to check or another fault must be fixed first.
 The remedy is printed below it. The only request to the partner service asks for a token of the application, which is not
@@ -43,8 +43,7 @@ const unreadable = 'needs a state file that can be read: see state-file';
 /** The bridge need not exist, and nothing in it is changed. */
 function examined(target: Target): Promise<CheckResult[]> {
   const factsOf = <B extends Bridge>(place: Place, open: () => Promise<B>, needed: string) => ({
-    command: (words: string) => commandFor(target, words),
-    kind: target.kind,
+    ...mendsAt(target),
     baseUrl: () => place.baseUrl,
     bridge: orSkip(open, needed),
   });

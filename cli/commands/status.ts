@@ -1,13 +1,6 @@
 import type { AccountStatus } from '../../operations/account-status.ts';
 import { textOfPlace, unknownAccount } from '../../operations/errors.ts';
-import {
-  deliveryText,
-  type Finding,
-  findingsOf,
-  mendText,
-  needsAttention,
-  pageOf,
-} from '../../operations/findings.ts';
+import { deliveryText, findingsOf, mendText, needsAttention, pageOf } from '../../operations/findings.ts';
 import { readStatus, type Status } from '../../operations/status.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { type Clock, systemClock } from '../../shared/domain/clock.ts';
@@ -20,7 +13,7 @@ import { defineCommand } from '../shared/command.ts';
 import { connectCommand } from '../shared/explain.ts';
 import { clearScreen, type ExitCode, exitCodes, type Io } from '../shared/io.ts';
 import { flag, optionalName } from '../shared/options.ts';
-import { commandFor, type Target } from '../shared/target.ts';
+import { commandFor, mendsAt, type Target } from '../shared/target.ts';
 import { booksText, count, duration } from '../shared/wording.ts';
 
 export const addStatus = defineCommand(
@@ -53,7 +46,7 @@ Examples:
         const isFlawed = status.unreadable.some((flaw) => flaw.startsWith(`partner account ${name}:`));
         if (name !== undefined && status.partnerAccounts.length === 0 && !isFlawed)
           throw unknownAccount(await bridge.partnerAccounts.list(() => undefined));
-        const findings = findingsIn(status, target, nowMs, requestsPerSecond);
+        const findings = findingsOf(status, { ...mendsAt(target), nowMs, requestsPerSecond });
         clear();
         const urgent = findings.filter((one) => one.partnerAccount === null && one.severity !== 'note');
         const attention = [...new Set(urgent.map(({ what }) => what))];
@@ -66,12 +59,6 @@ Examples:
       return watch({ io, clock: systemClock, signal: io.untilStopped(), redraws }, report);
     }),
 );
-
-const findingsIn = (status: Status, target: Target, nowMs: number, requestsPerSecond?: number): Finding[] =>
-  findingsOf(status, {
-    ...{ nowMs, requestsPerSecond, kind: target.kind },
-    command: (words) => commandFor(target, words),
-  });
 
 const watchedMs = 5_000;
 
@@ -112,7 +99,7 @@ export function statusText(
   target: Target,
   nowMs: number,
   versions?: Versions,
-  findings = findingsIn(status, target, nowMs),
+  findings = findingsOf(status, { ...mendsAt(target), nowMs }),
 ): string {
   const standstill = standstillOf(status);
   const findingLines = (name: string | null) =>

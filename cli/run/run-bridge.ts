@@ -20,7 +20,7 @@ import { connectCommand } from '../shared/explain.ts';
 import { type Io, say } from '../shared/io.ts';
 import type { Checked } from '../shared/options.ts';
 import { startProgress } from '../shared/progress.ts';
-import { commandFor, type LocalTarget } from '../shared/target.ts';
+import { commandFor, type LocalTarget, mendsAt } from '../shared/target.ts';
 import { are, count } from '../shared/wording.ts';
 import type { runOptions } from './options.ts';
 import { withoutRepeats } from './repeats.ts';
@@ -88,8 +88,7 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
   async function look() {
     const nowMs = systemClock.now();
     const status = await readStatus(state, nowMs);
-    const command = (words: string) => commandFor(target, words);
-    return { status, findings: findingsOf(status, { nowMs, kind: 'local', command }) };
+    return { status, findings: findingsOf(status, { ...mendsAt(target), nowMs }) };
   }
   // Loads Node's HTTP server, which most runs do not need.
   const serving = metrics === undefined ? undefined : await import('./metrics.ts');

@@ -11,7 +11,7 @@ import { ShapeError } from '../../shared/contract/checks.ts';
 import { BridgeFault, type FaultKind } from '../../shared/domain/faults.ts';
 import { StateError } from '../../shared/sqlite/file/state-error.ts';
 import { explainAws, explainDenied, isDenied } from './explain-aws.ts';
-import { commandFor, type Target } from './target.ts';
+import { commandFor, mendsAt, type Target } from './target.ts';
 
 export interface Place {
   readonly target: Target;
@@ -33,21 +33,16 @@ export function explained(error: unknown, place: Place): Error {
 
 function messageOf(error: unknown, place: Place): string | undefined {
   if (error instanceof StateError) return error.message;
-  if (error instanceof ShapeError) return faultText('malformed-state', error.message, mendsAt(place));
+  if (error instanceof ShapeError) return faultText('malformed-state', error.message, mendsAt(place.target));
   if (error instanceof BridgeFault) {
     // Tokens are read during a request. If AWS denies that, it is not a fault of the partner service.
     if (isDenied(error.cause)) return explainDenied(error.cause, place.catchUpRoleArn);
     const { code, message } = error;
-    const says = explanations[code]?.(error, place) ?? faultText(code, message, mendsAt(place));
+    const says = explanations[code]?.(error, place) ?? faultText(code, message, mendsAt(place.target));
     return says ?? `the partner service answered: ${message}`;
   }
   return place.target.kind === 'stack' ? explainAws(error, place.catchUpRoleArn) : undefined;
 }
-
-const mendsAt = ({ target }: Place) => ({
-  kind: target.kind,
-  command: (words: string) => commandFor(target, words),
-});
 
 export const applicationCommand = (target: Target): string =>
   commandFor(target, applicationWords(target.kind));

@@ -40,6 +40,12 @@ export function commandFor(target: Target, command: string): string {
   return `${programName()} ${command}${stack === stackName ? '' : ` --stack ${stack}`}`;
 }
 
+/** What findings need to name the command that mends them. */
+export const mendsAt = (target: Target) => ({
+  kind: target.kind,
+  command: (words: string) => commandFor(target, words),
+});
+
 /** The query of a URL may be a secret and is not shown. The hint then says so, because it cannot be copied unchanged. */
 export function webhookCommand(target: Target, url: string, command: (url: string) => string): string {
   if (new URL(url).search === '') return `\`${commandFor(target, command(shownUrl(url)))}\``;

@@ -1,13 +1,11 @@
 import { chmodSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { startLocal } from './local-bridge.ts';
+import { startConnected } from './local-bridge.ts';
 
 describe('a state folder that others can reach', () => {
   it('is warned of, and its file is made private', async () => {
-    const { dir, application, connect, run } = await startLocal();
-    await application();
-    await connect();
+    const { dir, application, run } = await startConnected();
     const file = path.join(dir, 'bridge.db');
     expect((await run('run --until-idle')).stderr).not.toContain('Warning');
 

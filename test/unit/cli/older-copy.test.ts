@@ -2,18 +2,16 @@ import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { reusedHistories } from '../../../shared/sqlite/file/published-mark.ts';
-import { type Local, startLocal } from './local-bridge.ts';
+import { type Local, startConnected } from './local-bridge.ts';
 
 const untilIdle = 'run --until-idle --max-requests-per-second 1000';
 
 /** A bridge that has published, with its state from before in place of the latest. */
 async function restored(): Promise<Local> {
-  const local = await startLocal();
-  const { sandbox, dir, run, application, connect } = local;
+  const local = await startConnected();
+  const { sandbox, dir, run } = local;
   const [advert] = sandbox.control.truth();
   const file = path.join(dir, 'bridge.db');
-  await application();
-  await connect();
   sandbox.control.setStatus(advert?.id ?? '', 'limited');
   await run(untilIdle);
   copyFileSync(file, `${dir}.copy`);

@@ -11,7 +11,7 @@ import { createTextObserver } from '../../../embedded/text-observer.ts';
 import { systemClock } from '../../../shared/domain/clock.ts';
 import { stopped } from '../../helpers/holds.ts';
 import { changedAdvert, deadLetter } from '../../helpers/records.ts';
-import { startLocal } from './local-bridge.ts';
+import { startConnected } from './local-bridge.ts';
 import { cli } from './run-cli.ts';
 
 /** Whatever a terminal does not show as it is, newlines apart. */
@@ -35,9 +35,7 @@ describe('standard output that cannot be written', () => {
   it.each(['status', 'status --json', 'snapshot', 'run --until-idle'])(
     'is a fault of %s',
     async (command) => {
-      const { sandbox, application, connect, run, dir } = await startLocal();
-      await application();
-      await connect();
+      const { sandbox, run, dir } = await startConnected();
       sandbox.control.createAdverts(2);
       if (command === 'snapshot') await run('run --until-idle');
       const args = `${command} --local ${dir}`;
@@ -69,9 +67,7 @@ describe('what is written for a terminal', () => {
   });
 
   it('has no unprintable characters, whichever command writes it; the JSON is the same value', async () => {
-    const { sandbox, application, connect, run, inState } = await startLocal();
-    await application();
-    await connect();
+    const { sandbox, run, inState } = await startConnected();
     const [id] = sandbox.control.createAdverts(1, { status: hostile });
     const letters = [
       deadLetter({ advertId: hostile, fault: 'malformed-id', reason: hostile, message: null }),

@@ -1,12 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { withLocal } from '../../../cli/bridge/open.ts';
-import { startLocal } from './local-bridge.ts';
+import { startConnected, startLocal } from './local-bridge.ts';
 
 describe('the settings of the latest run', () => {
   it('are those that other commands on the same folder go by', async () => {
-    const { application, connect, run, dir } = await startLocal();
-    await application();
-    await connect();
+    const { run, dir } = await startConnected();
     const settingsOf = () =>
       withLocal({ kind: 'local', dir }, async (bridge) => {
         const { maxRequestsPerSecond, overlapSeconds } = await bridge.settings();

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { startLocal } from './local-bridge.ts';
+import { startConnected } from './local-bridge.ts';
 
 const edits = {
   'of a partner account':
@@ -11,9 +11,7 @@ const edits = {
 
 /** `main` and `second` are connected, and a row of `second` was edited by hand. */
 async function withEditedRow(row: keyof typeof edits) {
-  const local = await startLocal({ users: [{ name: 'main' }, { name: 'second' }] });
-  await local.application();
-  await local.connect('main');
+  const local = await startConnected({ users: [{ name: 'main' }, { name: 'second' }] });
   await local.connect('second');
   local.sandbox.control.changeRandomly(3);
   const db = new DatabaseSync(`${local.dir}/bridge.db`);

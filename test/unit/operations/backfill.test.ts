@@ -293,20 +293,4 @@ describe('a backfill', () => {
       expect(sentIds()).toEqual([['1', '2']]);
     });
   });
-
-  it('is brought to its end by one of two processes that continue it', async () => {
-    const pages = [['1'], ['2'], ['3'], ['4']];
-    let other: ReturnType<typeof run> | undefined;
-    meanwhile.push(
-      async () => undefined,
-      async () => {
-        other = run(listOf(...pages).source);
-      },
-    );
-
-    const ends = [(await run(listOf(...pages).source)).end, (await other)?.end];
-
-    expect(ends).toContain('done');
-    expect(await value()).toMatchObject({ state: 'done', position: 4 });
-  });
 });

@@ -60,7 +60,7 @@ const unreadable: StatusPorts['feedStates'] = {
     return [];
   },
 };
-const idle = { isRunning: () => false };
+const idle = { kind: 'local', isDelivering: () => false } as const;
 const waiting = (number: number, ms: number) => ({ queue: { waiting: number, oldestListedAt: at(ms) } });
 const ofAws = (of: 'table' | 'schedule' | 'mapping'): Given => ({
   kind: 'stack',
@@ -162,7 +162,7 @@ it.each(rules)('the one finding is right when there is %s', async (_, given, exp
 
 it.each<[string, Given]>([
   ['all is well', {}],
-  ['a process runs it', { ports: { isRunning: () => true }, queue: { waiting: 3 } }],
+  ['a process runs it', { ports: { ...idle, isDelivering: () => true }, queue: { waiting: 3 } }],
   ['a feed lags no longer than the alarm allows', { feed: { lastSuccess: nowMs - 300_000 } }],
   ['a backlog is worked off', waiting(5_000, -6 * minute)],
   [

@@ -1,14 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { startLocal } from '../local-bridge.ts';
+import { startConnected } from '../local-bridge.ts';
 
 const run = 'run --until-idle --max-requests-per-second 10000 --confirm-unavailable-seconds 0';
 
 /** A bridge on which every advert of the service was published, one of them wrong. */
 async function startPublished() {
-  const local = await startLocal();
+  const local = await startConnected();
   const { control } = local.sandbox;
-  await local.application();
-  await local.connect();
   await local.run('backfill main');
   await local.run(run);
   const [{ id = '' } = {}] = control.truth();
@@ -62,9 +60,7 @@ describe('audit', () => {
   });
 
   it('is refused for two sources at once, and for an unknown name', async () => {
-    const { run: cli, application, connect } = await startLocal();
-    await application();
-    await connect();
+    const { run: cli } = await startConnected();
 
     expect(await cli('audit main --full --sample 3')).toMatchObject({ exitCode: 2 });
     expect(await cli('audit other')).toMatchObject({ exitCode: 2 });

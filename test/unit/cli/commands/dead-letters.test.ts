@@ -1,12 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { changedAdvert, deadLetter } from '../../../helpers/records.ts';
-import { giveUp, startLocal } from '../local-bridge.ts';
+import { giveUp, startConnected } from '../local-bridge.ts';
 
 /** A bridge with two dead letters that have a message, `one` of main and `two` of other, and `three` of main with none. */
 async function withLetters() {
-  const local = await startLocal();
-  await local.application();
-  await local.connect();
+  const local = await startConnected();
   const at = (second: number) => `2026-11-20T12:00:0${second}.000Z`;
   const given = [
     { advertId: '11', at: at(0) },

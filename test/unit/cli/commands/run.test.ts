@@ -1,5 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { takeRunLock } from '../../../../shared/sqlite/file/run-lock.ts';
+import { describe, expect, it } from 'vitest';
 import { shortenWaits } from '../../../helpers/short-waits.ts';
 import { eventsIn, quick, startConnected } from '../local-bridge.ts';
 
@@ -71,21 +70,6 @@ describe('run', () => {
 
     expect(ended.exitCode).toBe(0);
     expect(eventsIn(ended.stdout)).toHaveLength(1);
-  });
-
-  it('names the run that has the state already', async () => {
-    const { dir, runUntilIdle } = await startConnected();
-    const lock = takeRunLock(dir, { command: 'the first', startedAt: '2026-11-20T12:00:00.000Z' });
-    onTestFinished(() => lock.release());
-
-    const ended = await runUntilIdle();
-
-    expect(ended).toMatchObject({
-      exitCode: 1,
-      stdout: '',
-      stderr: expect.stringMatching(/^advert-bridge: [^\n]+\n$/),
-    });
-    expect(ended.stderr).toContain(`pid ${process.pid} since 2026-11-20T12:00:00.000Z (the first)`);
   });
 
   it('ends with one message when the service is down', async () => {

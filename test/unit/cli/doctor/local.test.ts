@@ -18,15 +18,8 @@ import type { EmbeddedState } from '../../../../shared/sqlite/state.ts';
 import { childProcesses } from '../../../helpers/child-process.ts';
 import { holdBridge, serviceHold, stopped } from '../../../helpers/holds.ts';
 import { changedAdvert, deadLetter } from '../../../helpers/records.ts';
-import { type Local, startLocal } from '../local-bridge.ts';
+import { type Local, startConnected } from '../local-bridge.ts';
 import { badIn, expectFound, resultsIn } from './results.ts';
-
-async function healthy(): Promise<Local> {
-  const local = await startLocal();
-  await local.application();
-  await local.connect();
-  return local;
-}
 
 /** Every byte of the folder, with names, modes and times. */
 function bytesOf(dir: string): unknown {
@@ -183,21 +176,21 @@ const rows = Object.entries(planted).flatMap(([found, plants]) =>
 
 describe('doctor --local', () => {
   it('finds nothing where all is right, and changes nothing', async () => {
-    const ended = await doctor(await healthy());
+    const ended = await doctor(await startConnected());
 
     expect(new Set(resultsIn(ended).map(({ result }) => result))).toEqual(new Set(['ok']));
     expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
   });
 
   it.each(rows)('has the %s where there is %s, and nothing else', async (found, _is, plant, mend) => {
-    const local = await healthy();
+    const local = await startConnected();
     await plant(local);
 
     expectFound(await doctor(local), { found, mend });
   });
 
   it('finds a service that does not answer', async () => {
-    const local = await healthy();
+    const local = await startConnected();
     await local.sandbox.close();
 
     expectFound(await doctor(local), {
@@ -207,7 +200,7 @@ describe('doctor --local', () => {
   });
 
   it('asks nothing of a service that wants to be left alone', async () => {
-    const local = await healthy();
+    const local = await startConnected();
     await held('service', 600_000)(local);
     local.sandbox.control.journal.clear();
 
@@ -219,7 +212,7 @@ describe('doctor --local', () => {
   });
 
   it('uses no token of a partner account: one request asks for a token of the application', async () => {
-    const local = await healthy();
+    const local = await startConnected();
     local.sandbox.control.journal.clear();
 
     await doctor(local);
@@ -230,7 +223,7 @@ describe('doctor --local', () => {
   });
 
   it('tells in words what it found, with what mends it below', async () => {
-    const local = await healthy();
+    const local = await startConnected();
     await local.application('another-secret');
 
     const { stdout, stderr, exitCode } = await local.run('doctor');
@@ -252,7 +245,7 @@ it.each<[string, Partial<typeof machineFacts>, string, RegExp]>([
   ['a full disk', { freeBytes: () => 10 * mebibyte }, 'disk-space fault', /stops when it is full/],
   ['a nearly full disk', { freeBytes: () => 500 * mebibyte }, 'disk-space warning', /500 MiB/],
 ])('doctor --local finds %s', async (_, machine, expected, says) => {
-  const local = await healthy();
+  const local = await startConnected();
   const before = { ...machineFacts };
   onTestFinished(() => void Object.assign(machineFacts, before));
   Object.assign(machineFacts, machine);
@@ -274,7 +267,7 @@ describe('the state of a bridge that another process', () => {
     setInterval(() => undefined, 1000);`;
 
   it('has open is read, and stays as it is to the last byte', async () => {
-    const local = await healthy();
+    const local = await startConnected();
     const { line } = await start(holding(local.dir));
     expect(line).toBe('open');
 
@@ -283,7 +276,7 @@ describe('the state of a bridge that another process', () => {
   });
 
   it('had open when it was killed is read, and stays as it is to the last byte', async () => {
-    const local = await healthy();
+    const local = await startConnected();
     const child = await start(holding(local.dir));
     await child.kill();
 
