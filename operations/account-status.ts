@@ -78,9 +78,7 @@ function stateOf(
   return { state: 'polling', reason: feeds.find(({ fault }) => fault !== undefined)?.fault ?? null };
 }
 
-export function shownPause(pause: Omit<Hold, 'kind'>): ShownPause;
-export function shownPause(pause: Omit<Hold, 'kind'> | undefined): ShownPause | null;
-export function shownPause(pause: Omit<Hold, 'kind'> | undefined): ShownPause | null {
+export function shownPause(pause: Hold | undefined): ShownPause | null {
   if (pause === undefined) return null;
   const { who = 'unknown', since, until, reason = null } = pause;
   return { who, since: toInstant(since), until: instant(until), reason };
@@ -180,7 +178,6 @@ export interface AccountStatus {
    */
   readonly attention: readonly string[];
   readonly cursorResets: number;
-  /** When a cursor was last rejected. */
   readonly lastCursorReset: string | null;
   readonly books: Omit<Books, 'redelivered'>;
   /** Number of repeated deliveries; only for a stack, which counts outcomes per delivery. */

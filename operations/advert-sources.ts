@@ -1,4 +1,3 @@
-/** The adverts of a backfill, an audit or a snapshot. */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { auditBatch } from '../functions/drain/audit-share.ts';
@@ -18,7 +17,6 @@ export interface SourcePage {
 export interface AdvertSource {
   /** An unfinished walk is continued only with a source of the same name. */
   readonly name: string;
-  /** Number of its adverts, if it can be known. */
   readonly total?: () => Promise<number>;
   pages(from: number): AsyncGenerator<SourcePage>;
 }
@@ -162,7 +160,6 @@ export async function auditSource(
   };
 }
 
-/** The published adverts of a generation, a page at a time. */
 export async function* publishedPages({ page }: PublishedAdverts, key: BackfillKey) {
   for (let from: string | undefined, isOver = false; !isOver; isOver = from === undefined) {
     const found = await page(key, from);

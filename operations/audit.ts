@@ -15,7 +15,6 @@ const patienceMs = 5 * 60_000;
 /** Without a consumer the audit sends this many adverts at most. */
 const maxUndelivered = 1_000;
 
-/** Runs an audit, or continues an interrupted one of the same source. */
 export async function audit(
   bridge: WalkedBridge & AuditedBridge & Pick<Bridge, 'audits' | 'isDelivering' | 'depthLagMs'>,
   key: BackfillKey,
@@ -103,7 +102,6 @@ async function withResults(
   return { ...progress, equal, differing, neverPublished, unsettled, waiting };
 }
 
-/** The event that was published for this message of an audit. */
 function eventFor(message: string, { envelope }: AdvertRow): AdvertEvent | undefined {
   if (envelope === undefined) return undefined;
   const event = JSON.parse(envelope) as AdvertEvent;

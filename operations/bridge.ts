@@ -57,11 +57,9 @@ export interface Bridge {
   readonly webhooks?: Pick<Webhooks, 'list'>;
   /** Only for an embedded bridge: the accounts that an older copy of the state would publish with used numbers. */
   readonly reusedHistories?: (accounts: readonly PartnerAccount[]) => readonly PartnerAccount[];
-  /** Only for a stack: what AWS runs. */
   readonly stack?: {
     readonly version: string;
     read(nowMs: number): Promise<StackState>;
-    /** The last half hour, as CloudWatch has it. */
     past(nowMs: number): Promise<readonly PastMinute[]>;
   };
 

@@ -1,4 +1,3 @@
-/** Lists, redrives and drops the dead letters of a bridge. */
 import { ShapeError } from '../shared/contract/checks.ts';
 import { putBack, type StoredDeadLetter } from '../shared/state/aside.ts';
 import type { Bridge } from './bridge.ts';
@@ -15,7 +14,6 @@ export interface DeadLetterFilter {
 export interface DeadLetterList {
   /** Oldest first. */
   readonly letters: readonly StoredDeadLetter[];
-  /** Why other rows cannot be read. */
   readonly unreadable: readonly string[];
 }
 
@@ -25,16 +23,13 @@ export interface DeadLetterGroup {
   readonly fault: string;
   readonly reason: string;
   readonly count: number;
-  /** When the first and the last of them were given up. */
   readonly from: string;
   readonly to: string;
 }
 
 export interface RedriveResult {
   readonly redriven: readonly string[];
-  /** Left, because they have no message. */
   readonly nothingToSend: readonly string[];
-  /** Left, because the queue did not accept their messages. */
   readonly refused: readonly string[];
 }
 

@@ -13,11 +13,9 @@ export class CommandError extends Error {
   readonly code = 'command-failed';
 }
 
-/** The words of the command that stores the application's credentials. */
 export const applicationWords = (kind: 'local' | 'stack'): string =>
   `application${kind === 'local' ? ' --base-url URL' : ''} --client-id ID --client-secret-stdin`;
 
-/** The words of the command that sends a user through the consent page again. */
 export const connectWords = (name: string): string => `connect ${name} --open`;
 
 /** A plain deployment does not notice resources that were deleted or changed by hand. */
@@ -43,7 +41,6 @@ export const accountsBeside = (
     if (error.place === accountPlace(name)) throw error;
   });
 
-/** @throws {UsageError} for a NAME that the bridge does not know */
 export async function knownAccount(
   accounts: Pick<PartnerAccounts, 'read' | 'list'>,
   name: string,
@@ -63,7 +60,6 @@ export async function requireKnown(
 
 export interface StackPlace {
   readonly stack: string;
-  /** Name of the bridge, if the stack has several. */
   readonly bridge?: string | undefined;
 }
 

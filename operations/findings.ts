@@ -33,7 +33,6 @@ export interface Finding {
 export interface FindingOptions {
   readonly nowMs: number;
   readonly kind: 'local' | 'stack';
-  /** A command of this program for this bridge. */
   readonly command: (words: string) => string;
   /** Request rate of the whole bridge. Default: 10. */
   readonly requestsPerSecond?: number | undefined;

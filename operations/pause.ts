@@ -37,7 +37,7 @@ export async function pause(
   };
   if (name === undefined) await bridge.budgetStore.change((state) => ({ state: withHold(state, hold) }));
   else await changeKnown(bridge, name, (account) => withHold(account, hold));
-  return shownPause(hold);
+  return shownPause(hold) as ShownPause;
 }
 
 /** What was in force and has been ended, as printed by `resume --json`. */

@@ -57,7 +57,6 @@ export async function snapshot(
   });
 }
 
-/** Appends the events to the event log for a webhook alone; a run sends them. */
 export const snapshotToWebhook = (
   state: EmbeddedState,
   webhook: string,

@@ -47,7 +47,6 @@ export interface RaisedAlarm {
 
 export interface ShownRule {
   readonly name: string;
-  /** `enabled` or `disabled`. */
   readonly state: string;
 }
 

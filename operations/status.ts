@@ -136,7 +136,6 @@ export interface Status extends ShownStack {
   readonly circuit: boolean;
   /** The hold that the service's answers made, in force or not tried yet; null after a success. */
   readonly hold: AccountStatus['hold'];
-  /** An operator's pause of the whole bridge. */
   readonly paused: ShownPause | null;
   /** Only for an embedded bridge: whether a process runs it. */
   readonly isRunning?: boolean;

@@ -28,7 +28,6 @@ export interface Walk<P extends BackfillProgress> {
     progress: P,
     isThrough: boolean,
   ) => Promise<{ readonly progress: P; readonly next: 'send' | 'wait' | 'stop' }>;
-  /** Adds the messages of a page to the progress. */
   readonly sent: (progress: P, messages: readonly ChangedAdvert[]) => Promise<P>;
 }
 

@@ -31,7 +31,6 @@ export interface CommandSpec<O extends OptionSpecs, W extends Where, A extends A
   readonly description: string;
   /** Shown below the options: more explanations, and examples. */
   readonly more: string;
-  /** Default: `any`. */
   readonly where?: W;
   readonly args?: A;
   readonly options?: O;

@@ -16,7 +16,6 @@ const unreachable = /^(ECONN|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMED
 /** DynamoDB's whole message about a table that does not exist. Messages about missing functions and secrets differ. */
 const tableGone = /^(Requested resource not found|Cannot do operations on a non-existent table)/;
 
-/** Whether AWS denied the caller permission. */
 export const isDenied = (error: unknown): error is Error =>
   error instanceof Error && /^AccessDenied/.test(error.name);
 

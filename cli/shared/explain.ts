@@ -1,4 +1,3 @@
-/** Explains errors as one message that says what to do. */
 import {
   applicationWords,
   CommandError,
@@ -15,13 +14,11 @@ import { commandFor, mendsAt, type Target } from './target.ts';
 
 export interface Place {
   readonly target: Target;
-  /** Base URL of the partner service; undefined until the command knows it. */
   baseUrl?: string | undefined;
   /** The role with the command's permissions, if the stack has one. */
   catchUpRoleArn?: string;
 }
 
-/** Converts `error`, which occurred while working on the bridge at `place`, into one whose message says what to do. */
 export function explained(error: unknown, place: Place): Error {
   if (error instanceof UsageError || error instanceof CommandError) return error;
   if (error instanceof BridgeFault && error.code === 'other-user')
@@ -47,7 +44,6 @@ function messageOf(error: unknown, place: Place): string | undefined {
 export const applicationCommand = (target: Target): string =>
   commandFor(target, applicationWords(target.kind));
 
-/** Sends a user through the consent page again. */
 export const connectCommand = (target: Target, name: string): string =>
   commandFor(target, connectWords(name));
 

@@ -61,7 +61,6 @@ export function clearScreen({ stdout }: Pick<Io, 'stdout'>): void {
 /** A reader that ends early (`| head -1`) is not a fault. On Windows the code is EOF. */
 const readerGone: readonly string[] = ['EPIPE', 'EOF'];
 
-/** Detects write errors of standard output, such as a full disk. */
 export function watchOutput({ stdout }: Pick<Io, 'stdout'>) {
   let first: NodeJS.ErrnoException | undefined;
   stdout.on('error', (error) => {

@@ -11,7 +11,6 @@ export interface OptionSpec<S extends v.GenericSchema = v.GenericSchema> {
   readonly schema: S;
   /** Placeholder for the value in the help, such as `N`; absent: the option has no value. */
   readonly value?: string;
-  /** The option may be given several times: its value is a list. */
   readonly repeatable?: boolean;
   /** Left out of the help of its command, which says where it is described. */
   readonly isHidden?: boolean;
@@ -20,7 +19,6 @@ export interface OptionSpec<S extends v.GenericSchema = v.GenericSchema> {
 export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
 type Specs = Readonly<Record<string, { readonly schema: v.GenericSchema }>>;
 type Schemas<O extends Specs> = { readonly [K in keyof O]: O[K]['schema'] };
-/** The checked values of options, or of arguments. */
 export type Checked<O extends Specs> = Readonly<v.InferOutput<v.ObjectSchema<Schemas<O>, undefined>>>;
 
 export const flag = (help: string) => ({ help, schema: v.optional(v.boolean(), false) });
@@ -63,7 +61,6 @@ export const settingSchema = <S extends v.GenericSchema>(setting: Setting<S>) =>
     ) as v.GenericSchema<unknown, v.InferOutput<S>>,
   );
 
-/** An option that the help of the command leaves out. */
 export const hidden = <const O extends OptionSpec>(spec: O): O & { readonly isHidden: true } => ({
   ...spec,
   isHidden: true,
@@ -71,11 +68,9 @@ export const hidden = <const O extends OptionSpec>(spec: O): O & { readonly isHi
 
 export const text = (value: string, help: string) => option(value, help, v.optional(v.string()));
 
-/** An option with a whole number as its value, without a default. */
 export const optionalNumber = (help: string, least: number, most: number) =>
   option('N', help, v.optional(wholeNumber(least, most)));
 
-/** An option with a whole number as its value, and a default. */
 export const number = (help: string, least: number, most: number, standard: number) =>
   option('N', help, v.optional(wholeNumber(least, most), String(standard)));
 
@@ -147,7 +142,6 @@ const expectedDuration =
   'expected a number of seconds, minutes, hours or days, at most a year, such as 90s, 30m, 2h or 3d';
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** A length of time, in ms. */
 export const durationOption = v.pipe(
   v.string(expectedDuration),
   v.regex(/^[1-9]\d{0,7}[smhd]$/, expectedDuration),

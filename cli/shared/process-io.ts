@@ -5,7 +5,6 @@ const interrupted = 130;
 
 const parentLookMs = 250;
 
-/** The {@link Io} of the real process. */
 export function processIo(): Io {
   // A reader that has ended is no reason for a stack trace; `run` detects it itself.
   process.stdout.on('error', () => undefined);

@@ -17,7 +17,6 @@ export const thisProgram = (): [string, ...string[]] => [
 export const asCalled = (text: string): string =>
   text.replaceAll(/(^ {2,}|`|\| )advert-bridge (?=[a-z])/gm, (_, before) => `${before}${program} `);
 
-/** Makes hints use the form in which this process was started. */
 export function nameProgramAsStarted(): void {
   program = programOf(process.argv[1] ?? '', process.cwd());
 }

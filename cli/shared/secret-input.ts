@@ -4,9 +4,7 @@ import { Secret } from '../../shared/domain/secret.ts';
 import { type Io, print } from './io.ts';
 
 export interface SecretSource {
-  /** Readable name, such as `client secret`. */
   readonly what: string;
-  /** Prefix of its options, such as `--client-secret`. */
   readonly option: string;
   readonly fromStdin: boolean;
   readonly file: string | undefined;
@@ -57,7 +55,6 @@ async function readInput({ stdin }: Io, file: string | undefined, what: string):
   return bytes.toString('utf8');
 }
 
-/** @throws {CommandError} with the system's reason */
 export const readTextFile = (file: string, what: string): Promise<string> =>
   readFile(file, 'utf8').catch((cause: unknown) => {
     const { code } = cause as NodeJS.ErrnoException;

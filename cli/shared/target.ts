@@ -33,14 +33,12 @@ export function localTarget(dir: unknown, why: string): LocalTarget {
   return { kind: 'local', dir: String(dir) };
 }
 
-/** A command line for the same bridge that the user can copy. */
 export function commandFor(target: Target, command: string): string {
   if (target.kind === 'local') return `${programName()} ${command} --local ${quoted(target.dir)}`;
   const stack = textOfPlace(target);
   return `${programName()} ${command}${stack === stackName ? '' : ` --stack ${stack}`}`;
 }
 
-/** What findings need to name the command that mends them. */
 export const mendsAt = (target: Target) => ({
   kind: target.kind,
   command: (words: string) => commandFor(target, words),

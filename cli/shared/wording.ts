@@ -7,7 +7,6 @@ export { are, count, duration };
 export const timeFor = (requests: number, perSecond: number): string =>
   requests < perSecond ? '' : ` (${duration(requests / perSecond)} at ${perSecond}/s)`;
 
-/** The books, written as an equation. */
 export function booksText({ books, redelivered }: Pick<AccountStatus, 'books' | 'redelivered'>): string {
   const { listed, events, unchanged, coalesced, unavailable, deadLettered, inFlight } = books;
   const sum =

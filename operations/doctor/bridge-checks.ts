@@ -6,10 +6,8 @@ import { type Finding, findingsOf, mendText, pageOf } from '../findings.ts';
 import { readStatus } from '../status.ts';
 import { type Checks, fault, judged, type Problem, SkippedError, warning } from './check.ts';
 
-/** What the checks of a bridge of any kind read. */
 export interface BridgeFacts {
   readonly kind: Bridge['kind'];
-  /** A command of this program for this bridge. */
   readonly command: (words: string) => string;
   /** Base URL of the partner service; undefined until it is known. */
   readonly baseUrl: () => string | undefined;
@@ -83,7 +81,6 @@ export function bridgeChecks({ kind, command, baseUrl, bridge }: BridgeFacts) {
       throw new SkippedError('needs a base URL: see application');
     return functions.checkApplication();
   });
-  /** The check `name`, which shows findings. */
   const finding = (name: string, fine: string) => async () => {
     const shown = (await findings()).filter(
       (found) => checkOf(found) === name && (found.severity !== 'note' || withNotes.includes(name)),

@@ -47,7 +47,6 @@ export interface CheckResult {
   readonly name: string;
   readonly result: 'ok' | 'skipped' | Problem['result'];
   readonly says: string;
-  /** Null if there is nothing to fix. */
   readonly mend: string | null;
 }
 type Result = Omit<CheckResult, 'name'>;

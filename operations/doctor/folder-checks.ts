@@ -19,7 +19,6 @@ interface FolderFacts extends BridgeFacts {
   readonly bridge: () => Promise<Bridge & { readonly state: EmbeddedState }>;
 }
 
-/** What the machine itself shows. */
 export const machineFacts = {
   nodeVersion: process.versions.node,
   freeBytes(dir: string): number {

@@ -53,7 +53,6 @@ export function stackChecks(named: NamedStack): Checks {
       alarm: known.find(({ AlarmName }) => AlarmName === name),
     }));
   });
-  /** A check that shows what `status` finds too. */
   const resource =
     (fine: string, look: (stack: StackPlaces) => Promise<{ faults: readonly Said[] }>) => async () =>
       judged(
