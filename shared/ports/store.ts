@@ -101,6 +101,8 @@ export async function* pagesOf(
   prefix: string,
 ): AsyncGenerator<Row[]> {
   for (let rows: Row[] | undefined; rows === undefined || rows.length === rowsAtOnce; ) {
+    // A process that reads many does something else for a moment.
+    if (rows) await new Promise((resolve) => setImmediate(resolve));
     rows = await store.list(kind, { prefix, after: rows?.at(-1)?.name ?? '', limit: rowsAtOnce });
     yield rows;
   }
