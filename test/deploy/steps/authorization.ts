@@ -37,27 +37,22 @@ export async function authorizationSteps(deployment: Deployment): Promise<void> 
     assert.equal(await state(), 'stopped');
   });
 
-  /** @returns the page at the end of all redirects */
   async function authorize(expected: number) {
     const { printed, ended } = await advertBridge.connect('main');
-    const page = await fetch(printed);
-    const html = await page.text();
+    await fetch(printed);
     assert.equal((await ended).code, expected);
-    return { status: page.status, html };
   }
 
   await steps.check('a user who denies leaves the partner account stopped', async () => {
     control.setConsent({ mode: 'deny' });
-    assert.equal((await authorize(1)).status, 400);
+    await authorize(1);
     assert.equal(await state(), 'stopped');
   });
 
   await steps.check('authorized again, events go on from the kept cursor', async () => {
     control.setConsent({ mode: 'allow' });
     const from = control.journal.nextIndex;
-    const page = await authorize(0);
-    assert.equal(page.status, 200);
-    assert.match(page.html, /main is connected again/);
+    await authorize(0);
     await sleep(believedMs + 500);
     await deliver(deployment, 2);
     assert.deepEqual(await published(2), types);
