@@ -25,3 +25,15 @@ export function templateOf(stack: Stack) {
   const ofType = (type: string): Resource[] => Object.values(resources).filter(({ Type }) => Type === type);
   return { template, resources, ofType };
 }
+
+/** What `make` is refused for; empty when it is not. */
+export function faultsOf(make: () => unknown): readonly string[] {
+  try {
+    make();
+    return [];
+  } catch (error) {
+    const { faults } = error as { readonly faults?: readonly string[] };
+    if (faults) return faults;
+    throw error;
+  }
+}

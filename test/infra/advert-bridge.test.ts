@@ -6,22 +6,17 @@ import { Key } from 'aws-cdk-lib/aws-kms';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it, vi } from 'vitest';
-import { AdvertBridge, AdvertBridgeError, type AdvertBridgeProps } from '../../infra/cdk.ts';
+import { AdvertBridge, type AdvertBridgeProps } from '../../infra/cdk.ts';
 import { metrics, outputs } from '../../shared/contract/names.ts';
-import { bareApp, bridgeWith, env, partnerBaseUrl, templateOf } from '../helpers/bridges.ts';
+import { bareApp, bridgeWith, env, faultsOf, partnerBaseUrl, templateOf } from '../helpers/bridges.ts';
 
 const topicArn = 'arn:aws:sns:eu-central-1:111122223333:pager';
 const keyArn = 'arn:aws:kms:eu-central-1:111122223333:key/1234';
 
-function faultsOf(props: Partial<AdvertBridgeProps>): readonly string[] {
-  try {
-    new AdvertBridge(new Stack(bareApp(), 'Shop', { env }), 'Bridge', { partnerBaseUrl, ...props });
-  } catch (error) {
-    if (error instanceof AdvertBridgeError) return error.faults;
-    throw error;
-  }
-  return [];
-}
+const faultsWith = (props: Partial<AdvertBridgeProps>): readonly string[] =>
+  faultsOf(
+    () => new AdvertBridge(new Stack(bareApp(), 'Shop', { env }), 'Bridge', { partnerBaseUrl, ...props }),
+  );
 
 describe('settings beyond the environment of a function', () => {
   const paths = (count: number) =>
@@ -34,13 +29,13 @@ describe('settings beyond the environment of a function', () => {
     ['publishPartnerAccounts', accounts],
     ['requiredScope', 'r'.repeat(3_000)],
   ])('are rejected: %s', (name, value) => {
-    expect(faultsOf({ [name]: value })).toEqual([
+    expect(faultsWith({ [name]: value })).toEqual([
       expect.stringMatching(`^${name}: expected less text: the settings of a function may have 2696 bytes`),
     ]);
   });
 
   it('are more than fifty paths of usual length', () => {
-    expect(faultsOf({ eventFields: paths(50) })).toEqual([]);
+    expect(faultsWith({ eventFields: paths(50) })).toEqual([]);
   });
 });
 
@@ -135,7 +130,7 @@ describe('faults of the properties', () => {
   it('are reported together, each with the expected value', () => {
     const wrong = { partnerBaseUrl: 'http://partner.example', pollSeconds: 0, name: 'a b', logRetention: 2 };
 
-    expect(faultsOf(wrong as never)).toEqual([
+    expect(faultsWith(wrong as never)).toEqual([
       expect.stringMatching(/^partnerBaseUrl: expected an https URL/),
       'pollSeconds: expected whole seconds from 1 to 60',
       expect.stringMatching(/^name: expected 1 to 64 letters/),
@@ -162,7 +157,7 @@ describe('faults of the properties', () => {
     [{ publishStatuses: 'sold' }, "publishStatuses: expected a list such as ['active', 'sold']"],
     [{ publishStatuses: ['active,sold'] }, 'publishStatuses.0: expected statuses, without a comma in one'],
   ])('are found in %j', (props, fault) => {
-    expect(faultsOf(props)).toEqual([expect.stringContaining(fault)]);
+    expect(faultsWith(props)).toEqual([expect.stringContaining(fault)]);
   });
 
   it.each([

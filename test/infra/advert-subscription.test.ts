@@ -7,9 +7,10 @@ import { Code, type FunctionProps, Function as LambdaFunction, Runtime } from 'a
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it, vi } from 'vitest';
-import { AdvertSubscription, type AdvertSubscriptionProps, SubscriptionError } from '../../infra/cdk.ts';
+import { AdvertSubscription, type AdvertSubscriptionProps } from '../../infra/cdk.ts';
 import { SearchStack } from '../docs/subscription.ts';
 import '../docs/subscription-elsewhere.ts';
+import { faultsOf } from '../helpers/bridges.ts';
 import { inShort } from '../helpers/synthesized.ts';
 
 const ours = { account: '222222222222', region: 'eu-central-1' };
@@ -25,16 +26,6 @@ function subscribed(props: Props, env: Environment = {}) {
   const subscription = new AdvertSubscription(stack, 'Adverts2', props(stack));
   const resources = Template.fromStack(stack).toJSON().Resources;
   return { app, subscription, resources };
-}
-
-function faultsOf(props: Props, env: Environment = {}): readonly string[] {
-  try {
-    subscribed(props, env);
-  } catch (error) {
-    if (error instanceof SubscriptionError) return error.faults;
-    throw error;
-  }
-  return [];
 }
 
 const aFunction = (stack: Stack, more: Partial<FunctionProps> = {}) =>
@@ -269,7 +260,9 @@ describe('faults of the properties', () => {
       ],
     ],
   ])('are found in %s', (_what, props, faults, env) => {
-    expect(faultsOf(props as Props, env)).toEqual(faults.map((fault) => expect.stringContaining(fault)));
+    expect(faultsOf(() => subscribed(props as Props, env))).toEqual(
+      faults.map((fault) => expect.stringContaining(fault)),
+    );
   });
 
   it('are one message with the path of the subscription', () => {

@@ -3,23 +3,13 @@ import { readFileSync } from 'node:fs';
 import { Lazy } from 'aws-cdk-lib';
 import { describe, expect, it } from 'vitest';
 import { runOptions } from '../../cli/run/options.ts';
-import { readSettings, SettingsError } from '../../infra/config.ts';
+import { readSettings } from '../../infra/config.ts';
 import { settingsInterface, withSettingsTable } from '../../scripts/contract/settings.ts';
 import { bridgeSettings, stackSettings } from '../../shared/contract/settings.ts';
-import { bridgeWith, partnerBaseUrl } from '../helpers/bridges.ts';
+import { bridgeWith, faultsOf, partnerBaseUrl } from '../helpers/bridges.ts';
 import { appWith, repository } from '../helpers/synthesized.ts';
 
 const read = (settings: Record<string, unknown>) => readSettings(appWith(settings).node);
-
-function faultsOf(settings: Record<string, unknown>): readonly string[] {
-  try {
-    read(settings);
-  } catch (error) {
-    if (error instanceof SettingsError) return error.faults;
-    throw error;
-  }
-  return [];
-}
 
 describe('the settings of the stack', () => {
   it('have their defaults, which are in docs/operate/deploy.md', () => {
@@ -49,7 +39,7 @@ describe('the settings of the stack', () => {
     const names = Object.keys(stackSettings);
     const wrong = Object.fromEntries(names.map((name) => [name, '']));
 
-    const faults = faultsOf(wrong);
+    const faults = faultsOf(() => read(wrong));
 
     expect(faults.map((fault) => fault.split(/[.:]/)[0]).sort()).toEqual(names.sort());
     for (const fault of faults) expect(fault).toMatch(/: expected .+/);
@@ -110,7 +100,7 @@ describe('the settings of the stack', () => {
       [],
     ],
   ])('have faults without the values, when they are %s', (_what, settings, expected) => {
-    const faults = faultsOf(settings);
+    const faults = faultsOf(() => read(settings));
     expect(faults).toEqual(expected.map((fault) => expect.stringContaining(fault)));
     expect(faults.join()).not.toContain('hunter2');
   });
