@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { plantedFaults } from './simulation/planted/planted.ts';
@@ -9,10 +10,8 @@ const textOf = (file: string) => readFileSync(path.join(root, file), 'utf8');
 /** Maximum number of lines between a comment and the code that it marks. */
 const reach = 10;
 
-const places = plantedFaults.flatMap(({ name, mutations }) =>
-  mutations.flatMap(({ folder, replacements }) =>
-    replacements.map(({ file, from }) => ({ name, file: path.join(folder, file), from: from.trim() })),
-  ),
+const places = plantedFaults.flatMap(({ name, changes }) =>
+  changes.map(([file, from]) => ({ name, file, from: from.trim() })),
 );
 
 /** The names in `Rule: a`, `Planted fault: a` and `Planted faults: a, b`, which may go on in the next line of the comment. */
@@ -20,6 +19,10 @@ const namedIn = (text: string): string[] =>
   [
     ...text.matchAll(/\/\/ (?:Rule|Planted faults?): ([a-z0-9, \n/-]+?)(?=\n(?!\s*\/\/ [a-z0-9]+-))/g),
   ].flatMap(([, names = '']) => names.split(/[,\s/]+/).filter((name) => name !== ''));
+
+it.each(plantedFaults)('can be planted in the source as it is: $name', ({ sources }) => {
+  for (const [, source] of sources()) expect(stripTypeScriptTypes(source)).not.toBe('');
+});
 
 describe('a line that a planted fault changes', () => {
   it.each(places.map(({ name, file, from }) => [name, file, from]))(

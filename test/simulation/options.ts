@@ -1,22 +1,6 @@
 import { UsageError, valuesOf, wholeNumber } from '../helpers/options.ts';
-import { type WorldName, worldNames, worlds } from './model/worlds.ts';
-
-export interface Options {
-  readonly from: number;
-  readonly count: number;
-  /** A single, explicit seed: its violation is printed as a story. */
-  readonly isSingle: boolean;
-  readonly isTraced: boolean;
-  /** Also prints how often each incident and branch occurred. */
-  readonly isCounted: boolean;
-  /** Names of planted faults, or `all`. */
-  readonly planted: string | undefined;
-  /** The world of every seed, in place of the one that it draws. */
-  readonly world: WorldName | undefined;
-  /** How many processes share the seeds, or the planted faults. */
-  readonly jobs: number;
-  readonly isHelp: boolean;
-}
+import { worldNames, worlds } from './model/worlds.ts';
+import { plantedFaults } from './planted/planted.ts';
 
 export const usage = `Usage: npm run simulate -- [options]
 
@@ -38,44 +22,46 @@ Exit codes: 0 nothing violated (with --planted: found), 1 violated (with --plant
 never occurred), 2 usage.
 `;
 
+export type Options = ReturnType<typeof optionsOf>;
+
 /** @throws {UsageError} */
-export function optionsOf(args: readonly string[]): Options {
-  const values = valuesOf(args, {
+export function optionsOf(args: readonly string[]) {
+  const { trace, coverage, help, ...values } = valuesOf(args, {
     seeds: { type: 'string' },
     from: { type: 'string' },
     seed: { type: 'string' },
-    trace: { type: 'boolean' },
-    coverage: { type: 'boolean' },
+    trace: { type: 'boolean', default: false },
+    coverage: { type: 'boolean', default: false },
     planted: { type: 'string' },
     jobs: { type: 'string' },
     world: { type: 'string' },
-    help: { type: 'boolean' },
+    help: { type: 'boolean', default: false },
   });
   const seed = wholeNumber('seed', values.seed);
   const from = wholeNumber('from', values.from);
-  const seeds = wholeNumber('seeds', values.seeds);
-  if (seed !== undefined && (from !== undefined || seeds !== undefined)) {
-    throw new UsageError('--seed runs a single seed: leave out --seeds and --from');
-  }
-  if (values.trace && seed === undefined) throw new UsageError('--trace needs --seed');
-  if (seeds === 0) throw new UsageError('--seeds: expected at least 1');
+  const seeds = wholeNumber('seeds', values.seeds, { least: 1 });
   const jobs = wholeNumber('jobs', values.jobs, { least: 1, most: 64 }) ?? 1;
-  if (jobs > 1 && seed !== undefined) {
-    throw new UsageError('--jobs shares seeds or planted faults: leave out --seed');
-  }
+  if (seed !== undefined && (from !== undefined || seeds !== undefined || jobs > 1))
+    throw new UsageError('--seed runs a single seed: leave out --seeds, --from and --jobs');
+  if (trace && seed === undefined) throw new UsageError('--trace needs --seed');
   const world = worldNames.find((name) => name === values.world);
-  if (values.world !== undefined && !world) {
+  if (values.world !== undefined && !world)
     throw new UsageError(`--world: expected one of ${worldNames.join(', ')}`);
-  }
+  const isPlanted = values.planted !== undefined;
+  const names = values.planted?.split(',') ?? [];
+  const planted = plantedFaults.filter(({ name }) => values.planted === 'all' || names.includes(name));
+  if (planted.length < names.length)
+    throw new UsageError(`--planted: expected all, ${plantedFaults.map(({ name }) => name).join(', ')}`);
   return {
-    jobs,
-    world,
     from: seed ?? from ?? 1,
-    count: seed === undefined ? (seeds ?? (values.planted === undefined ? 1_000 : 5_000)) : 1,
+    count: seed === undefined ? (seeds ?? (isPlanted ? 5_000 : 1_000)) : 1,
+    /** A single, explicit seed: its violation is printed as a story. */
     isSingle: seed !== undefined,
-    isTraced: values.trace ?? false,
-    isCounted: values.coverage ?? false,
-    planted: values.planted,
-    isHelp: values.help ?? false,
+    isTraced: trace,
+    isCounted: coverage,
+    planted,
+    world,
+    jobs,
+    isHelp: help,
   };
 }

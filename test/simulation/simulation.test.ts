@@ -1,8 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { simulate } from './run/simulate.ts';
-import { realUseCases } from './world/use-cases.ts';
-
-const options = { wiring: { useCases: realUseCases } };
 
 /** Eight seconds on an idle machine; in some of the worlds, delays are measured. */
 const timeout = 120_000;
@@ -12,7 +9,7 @@ describe('the bridge, with everything going wrong', { timeout }, () => {
     const failing: string[] = [];
 
     for (let seed = 1; seed <= 40; seed += 1) {
-      const { violations } = await simulate(seed, options);
+      const { violations } = await simulate(seed, {});
       const [violation] = violations;
       if (violation) failing.push(`--seed ${seed}: ${violation.invariant} ${violation.message}`);
     }
@@ -21,18 +18,18 @@ describe('the bridge, with everything going wrong', { timeout }, () => {
   });
 
   it('does the same with the same seed', async () => {
-    const first = await simulate(5, { ...options, isTraced: true });
-    const second = await simulate(5, { ...options, isTraced: true });
+    const first = await simulate(5, { isTraced: true });
+    const second = await simulate(5, { isTraced: true });
 
     expect(first.lines.length).toBeGreaterThan(100);
     expect(second.lines).toEqual(first.lines);
   });
 
   it('replays the rest of a run when an incident is left out', async () => {
-    const whole = await simulate(2, options);
+    const whole = await simulate(2, {});
     const left = whole.incidents[0]?.key ?? '';
 
-    const run = await simulate(2, { ...options, without: new Set([left]) });
+    const run = await simulate(2, { without: new Set([left]) });
 
     expect(run.incidents.map(({ key }) => key)).not.toContain(left);
   });

@@ -1,6 +1,5 @@
 /** Checks `one-history` and `previous-status`: each event agrees with the previous one. */
-import type { Published } from '../model/history.ts';
-import type { Invariant } from '../model/invariants.ts';
+import type { Invariant, Published } from '../model/history.ts';
 import { secretMark } from '../model/token-desk.ts';
 import type { SimWorld } from '../world/sim-world.ts';
 

@@ -1,23 +1,21 @@
 /** Checks `history-answers`: what the command `history` says about an advert agrees with what the model observed. */
-import type { AdvertHistory, readHistory } from '../../../operations/history.ts';
+import { type AdvertHistory, readHistory } from '../../../operations/history.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { type Listing, type Published, subjectOf } from '../model/history.ts';
 import type { SimWorld } from '../world/sim-world.ts';
 import { isTold } from './listings.ts';
-
-export interface HistoriesOptions {
-  readonly readHistory: typeof readHistory;
-  /** Nothing is being processed any more: everything that did not fail has been published. */
-  readonly isOver: boolean;
-}
 
 /** An advert that no feed has listed. */
 const strangerId = '999999';
 const isWaiting = ({ outcome }: AdvertHistory): boolean =>
   outcome === 'waits-in-queue' || outcome === 'unconfirmed' || outcome === 'aside';
 
-/** Calls the use case for every advert, and for one advert that no feed has listed. */
-export async function checkHistories(world: SimWorld, options: HistoriesOptions): Promise<void> {
+/**
+ * Calls the use case for every advert, and for one advert that no feed has listed.
+ *
+ * @param isOver nothing is being processed any more: everything that did not fail has been published
+ */
+export async function checkHistories(world: SimWorld, isOver: boolean): Promise<void> {
   const { state, history, plan, scheduler } = world;
   const listingsOf = Map.groupBy(
     history.listings.values(),
@@ -39,12 +37,12 @@ export async function checkHistories(world: SimWorld, options: HistoriesOptions)
     let waiting = 0;
     for (const advertId of [...listings.keys(), strangerId]) {
       const key = { partnerAccount: name, advertId };
-      const answer = await options.readHistory(bridge, key);
+      const answer = await readHistory(bridge, key);
       waiting += answer.waiting.length;
       const subject = subjectOf({ account: name, advertId });
-      const common = { account, subject, listings: listings.get(advertId) ?? [], isOver: options.isOver };
+      const common = { account, subject, listings: listings.get(advertId) ?? [], isOver };
       check(world, { ...common, answer, isBlind: false });
-      check(world, { ...common, answer: await options.readHistory(blind, key), isBlind: true });
+      check(world, { ...common, answer: await readHistory(blind, key), isBlind: true });
     }
     const { inFlight } = await state.bookKeeper.read(name, generation);
     if (waiting === inFlight) continue;

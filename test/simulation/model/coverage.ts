@@ -21,7 +21,7 @@ const expected: Readonly<Record<string, string>> = {
   operator: 'pauses an account, pauses the bridge, resumes, ends what the service asked for, pauses at last',
   queue: 'receipt too old, refused in part, redriven',
   drain:
-    'lease held, lease lost, several rounds, malformed ID, page read again, started over, ' +
+    'several rounds, malformed ID, page read again, started over, ' +
     'started over in vain, resync started over',
   'poll ended': 'up-to-date, held, lease-lost, out-of-time, fault',
   refresh: 'renewed, busy, paused, stopped, failed',

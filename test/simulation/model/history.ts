@@ -7,7 +7,6 @@ import type { AdvertEvent, Envelope } from '../../../shared/contract/events.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import type { FeedState } from '../../../shared/state/feed-states.ts';
-import type { Invariant } from './invariants.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Page } from './service.ts';
 
@@ -52,6 +51,24 @@ export interface Published {
   readonly isKeptOff: boolean;
 }
 
+/** The invariants that must hold in every run, whatever fails: docs/contribute/reliability.md says what each means. */
+export type Invariant =
+  | 'no-change-lost'
+  | 'cursor-behind-queue'
+  | 'one-history'
+  | 'previous-status'
+  | 'one-poller'
+  | 'credentials-kept'
+  | 'service-not-hammered'
+  | 'operator-pause-kept'
+  | 'nobody-delays-another'
+  | 'few-dead-letters'
+  | 'books-balance'
+  | 'history-answers'
+  | 'audit-true'
+  /** The run itself ends without an error. */
+  | 'run-ends';
+
 export interface Violation {
   readonly invariant: Invariant;
   readonly message: string;
@@ -91,8 +108,6 @@ export function createHistory(scheduler: Scheduler) {
   const deadLetteredAt: number[] = [];
   const authorizations: Envelope[] = [];
   const violations: Violation[] = [];
-  /** Number of listed IDs, by account and generation. */
-  const listed = new Map<string, number>();
   /** The generation of each forgotten account; changes up to this generation need no event any more. */
   const forgotten = new Map<string, number>();
   /** When rows of adverts were last deleted, by account and generation. */
@@ -162,18 +177,11 @@ export function createHistory(scheduler: Scheduler) {
         resyncs.set(account, { account, generation, sinceMs: Date.parse(since), firstTick: first.tick });
     },
 
-    listed: (account: string, generation: number): number => listed.get(`${account}/${generation}`) ?? 0,
-    counted(account: string, generation: number, ids: number): void {
-      const key = `${account}/${generation}`;
-      listed.set(key, (listed.get(key) ?? 0) + ids);
-    },
-
     accepted(
       { key, partnerAccount: account, generation, advertId }: ChangedAdvert,
       page: Page | undefined,
     ): void {
       if (listings.has(key)) return;
-      this.counted(account, generation, 1);
       const moment = { acceptedTick: scheduler.tick(), acceptedAt: scheduler.now() };
       listings.set(key, { key, account, generation, advertId, page, ...moment });
     },

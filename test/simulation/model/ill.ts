@@ -17,45 +17,13 @@ const passing = (status: number, seconds?: number): SimResponse => ({
   ...(seconds !== undefined && { headers: { 'retry-after': String(seconds) } }),
 });
 
-export type IllAnswer =
-  | 'wrong-shape'
-  | 'status-400'
-  | 'status-401'
-  | 'status-403'
-  | 'status-500'
-  | 'status-503'
-  | 'wait-1'
-  | 'wait-50'
-  | 'wait-600'
-  /** Which holds the whole bridge. */
-  | 'wait-429'
-  | 'hangs'
-  | 'resets'
-  | StuckAnswer;
-
-/** Answers of a feed that says nothing new, and never that it is at its end. */
-export type StuckAnswer = 'no-id' | 'cycles' | 'empty';
-
-const pageOf = (data: readonly unknown[], nextCursor: string): SimResponse => ({
+/** A page of a feed that says nothing new, and never that it is at its end. */
+const stuckPage = (data: readonly unknown[], turn: number): SimResponse => ({
   status: 200,
-  body: JSON.stringify({ data, hasMore: true, nextCursor }),
+  body: JSON.stringify({ data, hasMore: true, nextCursor: `stuck-${turn}` }),
 });
 
-/** @param turn how often it was asked before */
-export function illAnswer(answer: IllAnswer, turn: number): SimResponse {
-  switch (answer) {
-    case 'no-id':
-      return pageOf([`no-id-${turn}`], `stuck-${turn}`);
-    case 'cycles':
-      return pageOf(['1000'], `stuck-${turn % 3}`);
-    case 'empty':
-      return pageOf([], `stuck-${turn}`);
-    default:
-      return illAnswers[answer];
-  }
-}
-
-const illAnswers: Readonly<Record<Exclude<IllAnswer, StuckAnswer>, SimResponse>> = {
+const illAnswers = {
   'wrong-shape': { status: 200, body: '{"data":{"id":1}}' },
   'status-400': { status: 400, body: '{"error":"validation_error","message":"id"}' },
   /** Although the token is good. */
@@ -66,10 +34,22 @@ const illAnswers: Readonly<Record<Exclude<IllAnswer, StuckAnswer>, SimResponse>>
   'wait-1': passing(503, 1),
   'wait-50': passing(503, 50),
   'wait-600': passing(503, 600),
+  /** Which holds the whole bridge. */
   'wait-429': passing(429, 60),
   hangs: noAnswer,
   resets: closed,
-};
+  'no-id': (turn: number) => stuckPage([`no-id-${turn}`], turn),
+  cycles: (turn: number) => stuckPage(['1000'], turn % 3),
+  empty: (turn: number) => stuckPage([], turn),
+} as const;
+
+export type IllAnswer = keyof typeof illAnswers;
+
+/** @param turn how often it was asked before */
+export function illAnswer(answer: IllAnswer, turn: number): SimResponse {
+  const response = illAnswers[answer];
+  return typeof response === 'function' ? response(turn) : response;
+}
 
 export interface Ill {
   readonly key: string;

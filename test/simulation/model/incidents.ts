@@ -43,6 +43,8 @@ export const answerIncidents = [
   'wrong-date',
 ] as const;
 export type CallIncident = (typeof callIncidents)[number];
+export const writes = callIncidents.filter((kind) => kind !== 'in-part');
+export const reads: readonly CallIncident[] = ['crash-before', 'refused', 'answer-late'];
 export type AnswerIncident = (typeof answerIncidents)[number];
 export type IncidentKind = CallIncident | AnswerIncident;
 

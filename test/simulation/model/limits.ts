@@ -1,38 +1,23 @@
-/** Time limits of functions, locks and messages. */
-export interface Limits {
-  readonly drainMs: number;
-  readonly nextRunMs: number;
-  readonly leaseMs: number;
-  readonly workerMs: number;
-  /** Longer than a batch takes. During the chaos, a plan may choose a shorter one. */
-  readonly visibilityMs: number;
-  readonly fetchMs: number;
-  /** One attempt of a request. */
-  readonly attemptMs: number;
-  readonly refreshMs: number;
-  readonly lockMs: number;
-  /** Which differences of clocks fan-out allows for; at least those of the plan. */
-  readonly clockSkewMs: number;
-  readonly resyncMs: number;
-  /** Messages of one feed in the queue. */
-  readonly maxWaiting: number;
-}
-
-/** Shorter than in production, because most runs last a few minutes. */
-export const shortLimits: Limits = {
+/** Time limits of functions, locks and messages: shorter than in production, because most runs last a few minutes. */
+export const shortLimits = {
   drainMs: 25_000,
   nextRunMs: 22_000,
   leaseMs: 30_000,
   workerMs: 12_000,
+  /** Longer than a batch takes. During the chaos, a plan may choose a shorter one. */
   visibilityMs: 20_000,
   fetchMs: 5_000,
+  /** One attempt of a request. */
   attemptMs: 3_000,
   refreshMs: 20_000,
   lockMs: 30_000,
+  /** Which differences of clocks fan-out allows for; at least those of the plan. */
   clockSkewMs: 0,
   resyncMs: 60_000,
+  /** Messages of one feed in the queue. */
   maxWaiting: 1_000,
 };
+export type Limits = typeof shortLimits;
 
 /** As a stack has them (infra/constructs, shared/runtime/limits.ts), for runs in which delays are measured. */
 export const stackLimits: Limits = {

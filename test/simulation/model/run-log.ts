@@ -1,4 +1,5 @@
 /** What happened in a run: the incidents, which a repetition can leave out, and the trace for people. */
+import type { ModelOptions } from './model.ts';
 import { epochMs, type Scheduler } from './scheduler.ts';
 
 export interface Incident {
@@ -7,22 +8,11 @@ export interface Incident {
   readonly text: string;
 }
 
-export interface RunLog {
-  /** Whether the incident may happen; if so, it is recorded. */
-  allows(key: string, text: () => string): boolean;
-  trace(who: string, text: () => string): void;
-  readonly incidents: readonly Incident[];
-  readonly lines: readonly string[];
-}
-
-export interface RunLogOptions {
-  readonly scheduler: Scheduler;
-  /** Incidents that must not happen this time. */
-  readonly without: ReadonlySet<string>;
-  readonly isTraced: boolean;
-}
-
-export function createRunLog({ scheduler, without, isTraced }: RunLogOptions): RunLog {
+export function createRunLog({
+  scheduler,
+  without,
+  isTraced,
+}: ModelOptions & { readonly scheduler: Scheduler }) {
   const incidents: Incident[] = [];
   const lines: string[] = [];
 
@@ -33,7 +23,8 @@ export function createRunLog({ scheduler, without, isTraced }: RunLogOptions): R
   }
 
   return {
-    allows(key, text) {
+    /** Whether the incident may happen; if so, it is recorded. */
+    allows(key: string, text: () => string): boolean {
       if (without.has(key)) return false;
       incidents.push({ key, text: isTraced ? text() : '' });
       return true;

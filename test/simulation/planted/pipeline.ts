@@ -1,21 +1,8 @@
 /** Planted faults in drain, fan-out and the commands about them: name, the rule that each leaves out, and how. */
-import type { BridgePorts } from '../world/bridge-ports.ts';
-import type { SimWorld } from '../world/sim-world.ts';
-import { type PlantedRow, wiring } from './planted-fault.ts';
+import type { PlantedRow } from './planted.ts';
 
 const enqueue = '  await enqueuePage(deps, listing, sent, { receivedAt, cause });\n';
 const afterAdvance = '  observer.count(metrics.listed, page.data.length);\n';
-
-/** The longest pause that each world has had. */
-const longest = new WeakMap<SimWorld, number>();
-const neverEarlier = (ports: BridgePorts, world: SimWorld): BridgePorts => ({
-  ...ports,
-  async bridgePausedUntil() {
-    const untilMs = Math.max(longest.get(world) ?? 0, await ports.bridgePausedUntil());
-    longest.set(world, untilMs);
-    return untilMs;
-  },
-});
 
 export const plantedInPipeline: readonly PlantedRow[] = [
   [
@@ -98,7 +85,11 @@ export const plantedInPipeline: readonly PlantedRow[] = [
   [
     'no-overlap',
     'the drain starts over further back than a change takes to become visible in the feed',
-    wiring({ overlapSeconds: 0 }),
+    [
+      'test/simulation/world/stages.ts',
+      'overlapSeconds: plan.overlapSeconds,\n        leaseMs',
+      'overlapSeconds: 0,\n        leaseMs',
+    ],
   ],
   [
     'row-read-after-fetch',
@@ -190,12 +181,11 @@ export const plantedInPipeline: readonly PlantedRow[] = [
   [
     'refused-events-ignored',
     'failed entries of `PutEvents` are failures',
-    wiring({
-      ports: (ports) => ({
-        ...ports,
-        events: { publish: (event) => ports.events.publish(event).catch(() => undefined) },
-      }),
-    }),
+    [
+      'test/simulation/world/bridge-ports.ts',
+      "publish: call('events.publish', writes, publish)",
+      "publish: (event) => call('events.publish', writes, publish)(event).catch(() => undefined)",
+    ],
   ],
   [
     'delay-does-not-grow',
@@ -237,7 +227,11 @@ export const plantedInPipeline: readonly PlantedRow[] = [
   [
     'early-end-not-noticed',
     'messages aside are put back when their pause ends early',
-    wiring({ ports: neverEarlier }),
+    [
+      'test/simulation/world/bridge-ports.ts',
+      'heldUntil(await budget.read(), process.clock.now())',
+      '(world.phase.untilMs = Math.max(world.phase.untilMs ?? 0, heldUntil(await budget.read(), process.clock.now())))',
+    ],
   ],
   [
     'removed-before-sent',

@@ -1,39 +1,49 @@
 /** Checks the checker: each rule of the protocols is left out once, and the simulation must notice it. */
-import type { Violation } from '../model/history.ts';
-import type { Invariant } from '../model/invariants.ts';
-import { simulate } from '../run/simulate.ts';
-import { realUseCases } from '../world/use-cases.ts';
+import { readFileSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { plantedInPipeline } from './pipeline.ts';
-import { type PlantedFault, plantedFault } from './planted-fault.ts';
 import { plantedInService } from './service.ts';
 
-export const plantedFaults = [...plantedInPipeline, ...plantedInService].map(plantedFault);
+/** Path of a source, text that occurs in it once, and what takes its place. */
+type Change = readonly [file: string, from: string, to: string];
 
-export interface Found {
-  /** Number of seeds until the fault was found, including the last one. */
-  readonly seeds: number;
-  readonly seed: number;
-  readonly invariant: Invariant;
-  readonly message: string;
-}
+export type PlantedRow = readonly [name: string, rule: string, ...changes: Change[]];
 
-/** @returns undefined when none of `count` seeds, starting with `from`, finds the fault */
-export async function seedsUntilFound(
-  fault: PlantedFault,
-  { from, count }: { readonly from: number; readonly count: number },
-): Promise<Found | undefined> {
-  const options = await fault.plant();
-  for (let seeds = 1; seeds <= count; seeds += 1) {
-    const seed = from + seeds - 1;
-    const [violation]: readonly Violation[] = (await simulate(seed, options)).violations;
-    if (!violation || (await isViolatedAnyway(seed, violation.invariant))) continue;
-    return { seeds, seed, invariant: violation.invariant, message: violation.message };
-  }
-  return undefined;
-}
+const root = path.join(import.meta.dirname, '../../..');
 
-/** A violation that also occurs without the planted fault does not count. */
-async function isViolatedAnyway(seed: number, invariant: Invariant): Promise<boolean> {
-  const { violations } = await simulate(seed, { wiring: { useCases: realUseCases } });
-  return violations.some((violation) => violation.invariant === invariant);
+/**
+ * Rules that are left out on purpose. In the source, a comment above the changed line names the fault (`// Rule: <name>`):
+ * whoever changes that line must adapt the fault.
+ */
+export const plantedFaults = [...plantedInPipeline, ...plantedInService].map(([name, rule, ...changes]) => ({
+  ...{ name, rule, changes },
+  /** The changed sources, by the addresses of their modules. @throws if a source no longer has the text */
+  sources(): ReadonlyMap<string, string> {
+    const sources = new Map<string, string>();
+    for (const [file, from, to] of changes) {
+      const { href } = pathToFileURL(path.join(root, file));
+      const parts = (sources.get(href) ?? readFileSync(path.join(root, file), 'utf8')).split(from);
+      if (parts.length !== 2)
+        throw new Error(`${file}: expected once, found ${parts.length - 1} times: ${from}`);
+      sources.set(href, parts.join(to));
+    }
+    return sources;
+  },
+}));
+
+export type PlantedFault = (typeof plantedFaults)[number];
+
+/** From now on, this process imports the sources without the rule. */
+export function plant(fault: PlantedFault): void {
+  const sources = fault.sources();
+  registerHooks({
+    load(url, context, nextLoad) {
+      const source = sources.get(url);
+      return source === undefined
+        ? nextLoad(url, context)
+        : { format: 'module-typescript', source, shortCircuit: true };
+    },
+  });
 }

@@ -1,5 +1,5 @@
 /** Planted faults in tokens, holds and the rate budget: name, the rule that each leaves out, and how. */
-import { type PlantedRow, wiring } from './planted-fault.ts';
+import type { PlantedRow } from './planted.ts';
 
 export const plantedInService: readonly PlantedRow[] = [
   [
@@ -123,7 +123,15 @@ export const plantedInService: readonly PlantedRow[] = [
     ],
     ['functions/connect/disconnect-account.ts', ' || !account.forgetting', ''],
   ],
-  ['budget-per-process', 'all functions together share one rate budget', wiring({ isBudgetOwn: true })],
+  [
+    'budget-per-process',
+    'all functions together share one rate budget',
+    [
+      'test/simulation/world/bridge-ports.ts',
+      'createBudgetStore(store)',
+      'createBudgetStore({ ...store, get: (key) => store.get({ ...key, name: process.name }), put: (key, value, expected) => store.put({ ...key, name: process.name }, value, expected) })',
+    ],
+  ],
   [
     'pause-not-shared',
     'a pause that the service asks for applies to all functions',

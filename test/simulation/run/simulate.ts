@@ -10,16 +10,14 @@ import { checkQueue } from '../checks/queue.ts';
 import { checkTokens } from '../checks/tokens.ts';
 import type { Plan } from '../model/draw-plan.ts';
 import type { Violation } from '../model/history.ts';
-import type { Invariant } from '../model/invariants.ts';
 import type { Incident } from '../model/run-log.ts';
 import { epochMs } from '../model/scheduler.ts';
 import { planOf, type WorldName } from '../model/worlds.ts';
 import { createSimWorld, type SimWorld } from '../world/sim-world.ts';
-import { createStages, type Wiring } from '../world/stages.ts';
+import { createStages } from '../world/stages.ts';
 import { createSupervisor } from '../world/supervisor.ts';
 
 export interface SimulateOptions {
-  readonly wiring: Wiring;
   /** Instead of the world that the seed draws. */
   readonly world?: WorldName | undefined;
   readonly without?: ReadonlySet<string>;
@@ -64,20 +62,18 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
 
 /** Lets a world live to its end, and checks it. */
 async function live(plan: Plan, options: SimulateOptions): Promise<SimWorld> {
-  const { wiring, world: _name, without = new Set(), isTraced = false, ...stateOptions } = options;
-  const world = createSimWorld(plan, { without, isTraced, ...stateOptions });
+  const { without = new Set(), isTraced = false } = options;
+  const world = createSimWorld(plan, { without, isTraced });
   const { scheduler, history } = world;
-  const stages = createStages(world, wiring);
+  const stages = createStages(world);
   const supervisor = createSupervisor(world, stages);
-  const { readHistory } = wiring.useCases;
-  const violated = (invariant: Invariant, message: string) => history.violated({ invariant, message });
 
   try {
     await supervisor.setUp();
     supervisor.begin();
     for (const part of sampled) {
       await scheduler.run(() => scheduler.now() >= epochMs + part * plan.chaosMs);
-      await checkHistories(world, { readHistory, isOver: false });
+      await checkHistories(world, false);
     }
     await checkBooks(world);
     supervisor.calmDown();
@@ -91,19 +87,20 @@ async function live(plan: Plan, options: SimulateOptions): Promise<SimWorld> {
     checkRequests(world);
     checkRefusals(world);
     await checkQueue(world);
-    await checkHistories(world, { readHistory, isOver: isDone && isDoneAgain });
+    await checkHistories(world, isDone && isDoneAgain);
     await checkBooks(world);
     await supervisor.people.drop();
-    await checkHistories(world, { readHistory, isOver: false });
+    await checkHistories(world, false);
     await supervisor.letDaysPass();
     await checkAuthorizations(world);
     await checkTokens(world, await supervisor.stoppedAccounts());
     // Checked last, because any specific reason has been reported by now.
-    if (!isDone) violated('no-change-lost', 'half an hour after the last fault there is still work');
-    else if (!isDoneAgain)
-      violated('no-change-lost', 'half an hour later the redriven messages are still at work');
+    const message = isDone
+      ? 'half an hour later the redriven messages are still at work'
+      : 'half an hour after the last fault there is still work';
+    if (!isDone || !isDoneAgain) history.violated({ invariant: 'no-change-lost', message });
   } catch (error) {
-    violated('run-ends', error instanceof Error ? (error.stack ?? error.message) : String(error));
+    history.violated({ invariant: 'run-ends', message: (error as Error).stack ?? String(error) });
   }
   return world;
 }

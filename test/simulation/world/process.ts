@@ -1,30 +1,9 @@
 /** A process of the bridge: it has its own clock, may die at every call, and then does nothing any more. */
 import type { Clock } from '../../../shared/domain/clock.ts';
-import type { Coverage } from '../model/coverage.ts';
-import { type CallIncident, drawIncident, type Rates } from '../model/incidents.ts';
+import { type CallIncident, drawIncident } from '../model/incidents.ts';
+import type { Model } from '../model/model.ts';
 import { between, hashOf, type Random, streamOf } from '../model/random.ts';
-import type { RunLog } from '../model/run-log.ts';
-import type { Scheduler } from '../model/scheduler.ts';
-
-export interface Phase {
-  /** Whether things still go wrong. */
-  chaos: boolean;
-}
-
-export interface ProcessDeps {
-  readonly scheduler: Scheduler;
-  readonly log: RunLog;
-  readonly phase: Phase;
-  readonly coverage: Coverage;
-  readonly rates: Rates;
-  /** Rates of ports that have their own. */
-  readonly ratesOfPorts: ReadonlyMap<string, Partial<Rates>>;
-  readonly seed: number;
-  /** The difference between the process's clock and the true time. */
-  readonly clockError: (random: Random) => () => number;
-  /** Usual maximum delay of a late call; some calls are later. */
-  readonly maxLateMs: number;
-}
+import { epochMs } from '../model/scheduler.ts';
 
 export interface Call<T> {
   readonly name: string;
@@ -35,24 +14,7 @@ export interface Call<T> {
   readonly says?: () => string;
 }
 
-export interface Process {
-  readonly name: string;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly newId: () => string;
-  isDead(): boolean;
-  /** Stops for a while: answers and timers arrive when it goes on. */
-  freeze(ms: number): void;
-  wasFrozen(): boolean;
-  die(why: string): void;
-  onDeath(react: () => void): void;
-  call<T>(call: Call<T>): Promise<T>;
-  /** Runs what arrives from outside: never if the process is dead, later if it is frozen. */
-  arrive(what: () => void): void;
-  /** Returns the random stream for the next call's decisions, with its key. */
-  nextCall(): { readonly key: string; readonly random: Random };
-  trace(text: () => string): void;
-}
+export type Process = ReturnType<typeof createProcess>;
 
 /** Represents any error that an SDK throws. */
 export class RemoteError extends Error {
@@ -61,11 +23,13 @@ export class RemoteError extends Error {
 
 export const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
-export function createProcess(deps: ProcessDeps, name: string): Process {
-  const { scheduler, log, phase, rates, ratesOfPorts, maxLateMs } = deps;
-  const seed = hashOf(name, deps.seed);
+/** @param isSpared nothing goes wrong with the process itself, nor with its calls to AWS */
+export function createProcess(model: Model, name: string, isSpared: boolean) {
+  const { plan, scheduler, log, coverage } = model;
+  const phase = isSpared ? { chaos: false } : model.phase;
+  const seed = hashOf(name, hashOf('process', plan.seed));
   const random = streamOf(seed);
-  const clockErrorMs = deps.clockError(random);
+  const skewMs = Math.round((random() * 2 - 1) * plan.maxSkewMs);
   const deathWatchers: (() => void)[] = [];
   let calls = 0;
   let ids = 0;
@@ -79,21 +43,22 @@ export function createProcess(deps: ProcessDeps, name: string): Process {
     for (const react of deathWatchers) react();
   }
 
-  const isFrozen = () => scheduler.now() < frozenUntilMs;
-
   /** Runs what arrives at the process: never if it is dead, later if it is frozen. */
   function arrive(what: () => void): void {
     if (dead) return;
-    if (isFrozen()) scheduler.after(frozenUntilMs - scheduler.now(), () => arrive(what));
+    const frozenMs = frozenUntilMs - scheduler.now();
+    if (frozenMs > 0) scheduler.after(frozenMs, () => arrive(what));
     else what();
   }
 
+  /** Stops for a while: answers and timers arrive when it goes on. */
   function freeze(ms: number): void {
     if (dead) return;
     frozenUntilMs = scheduler.now() + ms;
     log.trace(name, () => `stands still for ${ms} ms`);
   }
 
+  /** The random stream for the next call's decisions, with its key. */
   function nextCall() {
     calls += 1;
     return { key: `${name}#${calls}`, random: streamOf(seed, calls) };
@@ -102,15 +67,13 @@ export function createProcess(deps: ProcessDeps, name: string): Process {
   function call<T>({ name: port, allowed, perform, inPart, says }: Call<T>): Promise<T> {
     if (dead) return never();
     const { key, random: draw } = nextCall();
-    const drawn = phase.chaos ? drawIncident(draw, ratesOfPorts.get(port) ?? rates, allowed) : undefined;
-    const [requestMs, answerMs, lateMs] = [
-      between(draw, 0, 12),
-      between(draw, 0, 12),
-      latenessMs(draw, maxLateMs),
-    ];
+    const rates = plan.ratesOfPorts.get(port) ?? plan.rates;
+    const drawn = phase.chaos ? drawIncident(draw, rates, allowed) : undefined;
+    const [requestMs, answerMs] = [between(draw, 0, 12), between(draw, 0, 12)];
+    const lateMs = latenessMs(draw, plan.maxLateMs);
     const what = () => (says ? `${port} ${says()}` : port);
     const incident = drawn && log.allows(key, () => `${name}: ${drawn} at ${what()}`) ? drawn : undefined;
-    if (incident) deps.coverage.count(`call: ${incident}`);
+    if (incident) coverage.count(`call: ${incident}`);
     if (incident === 'crash-before') {
       die(`before ${port}`);
       return never();
@@ -141,6 +104,13 @@ export function createProcess(deps: ProcessDeps, name: string): Process {
     });
   }
 
+  /** The error of a process's clock lasts as long as the process, or as the plan says. */
+  function clockErrorMs(): number {
+    const { offClock } = plan;
+    const isOff = offClock && name.startsWith(offClock.processes);
+    return skewMs + (isOff && scheduler.now() - epochMs < offClock.untilMs ? offClock.byMs : 0);
+  }
+
   const clock: Clock = {
     now: () => scheduler.now() + clockErrorMs(),
     sleep(ms, signal) {
@@ -166,10 +136,10 @@ export function createProcess(deps: ProcessDeps, name: string): Process {
     freeze,
     wasFrozen: () => frozenUntilMs > 0,
     arrive,
-    onDeath: (react) => deathWatchers.push(react),
+    onDeath: (react: () => void): void => void deathWatchers.push(react),
     call,
     nextCall,
-    trace: (text) => log.trace(name, text),
+    trace: (text: () => string) => log.trace(name, text),
   };
 }
 

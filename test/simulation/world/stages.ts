@@ -1,50 +1,37 @@
 /** The bridge's functions as processes: the real use cases, connected to ports that fail. */
 
+import { createConnect } from '../../../functions/connect/connect.ts';
 import { createAuditShare } from '../../../functions/drain/audit-share.ts';
+import { createDrain } from '../../../functions/drain/drain.ts';
+import { pollFeed } from '../../../functions/drain/poll-feed.ts';
+import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
+import { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
 import { auditSource } from '../../../operations/advert-sources.ts';
+import { audit } from '../../../operations/audit.ts';
 import type { RefreshOutcome } from '../../../shared/contract/invocations.ts';
 import { advertsFeed } from '../../../shared/contract/messages.ts';
 import { type PartnerAccount, stopOf } from '../../../shared/domain/partner-account.ts';
 import type { Secret } from '../../../shared/domain/secret.ts';
+import { createPartnerService } from '../../../shared/partner-api/partner-service.ts';
 import type { Delivery, Settler } from '../../../shared/ports/queue.ts';
 import { createPartnerAccounts, type PartnerAccounts } from '../../../shared/state/partner-accounts.ts';
-import { between, hashOf, type Random } from '../model/random.ts';
-import { epochMs } from '../model/scheduler.ts';
-import { type BridgePorts, createBridgePorts } from './bridge-ports.ts';
+import { between } from '../model/random.ts';
+import { createBridgePorts } from './bridge-ports.ts';
 import { createWatchedObserver } from './observer.ts';
 import { createProcess, type Process, RemoteError } from './process.ts';
 import type { SimWorld } from './sim-world.ts';
 import { createSimTransport, type Seen } from './transport.ts';
-import type { UseCases } from './use-cases.ts';
-
-export interface Wiring {
-  readonly useCases: UseCases;
-  /** Changes the ports that the code under test receives. */
-  readonly ports?: (ports: BridgePorts, world: SimWorld) => BridgePorts;
-  readonly overlapSeconds?: number;
-  /** Each process has its own rate budget, instead of the shared one. */
-  readonly isBudgetOwn?: boolean;
-}
 
 export type Credential = { readonly refreshToken: Secret } | { readonly code: Secret };
 
 export type Stages = ReturnType<typeof createStages>;
 
-export type AuditResult = Awaited<ReturnType<UseCases['audit']>>;
+export type AuditResult = Awaited<ReturnType<typeof audit>>;
 
-export function createStages(world: SimWorld, wiring: Wiring) {
-  const { plan, scheduler } = world;
+export function createStages(world: SimWorld) {
+  const { plan, scheduler, coverage } = world;
   const { limits } = plan;
-  const { useCases } = wiring;
   const counts = new Map<string, number>();
-
-  /** The error of a process's clock lasts as long as the process, or as the plan says. */
-  const clockErrorOf = (name: string) => (random: Random) => {
-    const skewMs = Math.round((random() * 2 - 1) * plan.maxSkewMs);
-    const { offClock } = plan;
-    if (!offClock || !name.startsWith(offClock.processes)) return () => skewMs;
-    return () => skewMs + (scheduler.now() - epochMs < offClock.untilMs ? offClock.byMs : 0);
-  };
 
   const frozenMs = (process: Process) => between(process.random, 5_000, 60_000);
 
@@ -70,27 +57,14 @@ export function createStages(world: SimWorld, wiring: Wiring) {
 
   /** @param isSpared nothing goes wrong with the process itself, nor with its calls to AWS */
   function start(name: string, isSpared = false) {
-    const { log, coverage } = world;
-    const phase = isSpared ? { chaos: false } : world.phase;
-    const { maxLateMs, rates, ratesOfPorts } = plan;
-    const seed = hashOf('process', plan.seed);
-    const clockError = clockErrorOf(name);
-    const process = createProcess(
-      { scheduler, log, phase, coverage, rates, ratesOfPorts, seed, clockError, maxLateMs },
-      name,
-    );
-    if (plan.freezes && phase.chaos) freezeSometimes(process);
+    const process = createProcess(world, name, isSpared);
+    if (plan.freezes && world.phase.chaos && !isSpared) freezeSometimes(process);
     const seen: Seen = { pages: new Map(), fetches: new Map(), refusedCursors: new Set() };
-    const real = createBridgePorts(world, process, {
-      seen,
-      isBudgetOwn: wiring.isBudgetOwn === true,
-      createFeedStates: useCases.createFeedStates,
-    });
-    const ports = wiring.ports?.(real, world) ?? real;
+    const ports = createBridgePorts(world, process, seen);
     const { clock, random } = process;
     const observer = createWatchedObserver(world, process);
     const { maxPauseSeconds, circuitSeconds, requestsPerSecond: maxRequestsPerSecond } = plan;
-    const partner = useCases.createPartnerService({
+    const partner = createPartnerService({
       baseUrl: 'https://service.example',
       settings: { maxRequestsPerSecond, circuitSeconds, maxPauseSeconds },
       budgetStore: ports.budget,
@@ -107,7 +81,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
             allowed: ['crash-before', 'crash-after', 'refused', 'answer-lost', 'answer-late'],
             async perform() {
               const outcome = await invokeRefresh(request, deadlineMs);
-              world.coverage.count(`refresh: ${outcome.kind}`);
+              coverage.count(`refresh: ${outcome.kind}`);
               return outcome;
             },
             says: () => `${request.partnerAccount} ${request.rejectedVersion}`,
@@ -161,11 +135,11 @@ export function createStages(world: SimWorld, wiring: Wiring) {
   };
 
   function invokeRefresh(
-    request: Parameters<ReturnType<UseCases['createRefreshToken']>['refresh']>[0],
+    request: Parameters<ReturnType<typeof createRefreshToken>['refresh']>[0],
     callerDeadlineMs: number,
   ): Promise<RefreshOutcome> {
     const started = start(numbered(`refresh-${request.partnerAccount}`));
-    const { refresh } = useCases.createRefreshToken(tokenDepsOf(started));
+    const { refresh } = createRefreshToken(tokenDepsOf(started));
     const deadlineMs = Math.min(callerDeadlineMs, started.clock.now() + limits.refreshMs - 5_000);
     return within(started, limits.refreshMs, () => refresh(request, { deadlineMs }));
   }
@@ -180,7 +154,8 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       holder: process.name,
       settings: {
         maxRequestsPerSecond: plan.requestsPerSecond,
-        overlapSeconds: wiring.overlapSeconds ?? plan.overlapSeconds,
+        // Planted fault: no-overlap
+        overlapSeconds: plan.overlapSeconds,
         leaseMs: limits.leaseMs,
         maxWaiting: limits.maxWaiting,
       },
@@ -195,7 +170,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     const { auditShares: shares, publishedAdverts } = world.state;
     const audited = { ...settings, auditSample: plan.auditSample };
     const sendAuditShare = createAuditShare({ ...deps, shares, publishedAdverts, settings: audited });
-    const { run } = useCases.createDrain({
+    const { run } = createDrain({
       ...deps,
       settings,
       ...(plan.auditSample > 0 && { sendAuditShare }),
@@ -206,9 +181,8 @@ export function createStages(world: SimWorld, wiring: Wiring) {
         deadlineMs: startedAt + limits.drainMs,
         nextRunMs: startedAt + limits.nextRunMs,
       });
-      for (const { end } of report.polls) world.coverage.count(`poll ended: ${end}`);
-      if (clock.now() - startedAt >= 5_000 && plan.pollSeconds < 60)
-        world.coverage.count('drain: several rounds');
+      for (const { end } of report.polls) coverage.count(`poll ended: ${end}`);
+      if (clock.now() - startedAt >= 5_000 && plan.pollSeconds < 60) coverage.count('drain: several rounds');
     };
     // Not killed at a time limit, because the fence must handle a drain that continues after its lease.
     await within(started, 300_000, poll);
@@ -225,7 +199,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     const read = async () => {
       for (let isBegun = false; clock.now() < deadlineMs; ) {
         const options = { deadlineMs, resync: isBegun ? {} : { since } };
-        const { end, pages } = await useCases.pollFeed(deps, advertsFeed, partnerAccount, options);
+        const { end, pages } = await pollFeed(deps, advertsFeed, partnerAccount, options);
         isBegun ||= pages > 0;
         if (end === 'up-to-date' || end === 'fault' || end === 'unknown-feed') return;
         await clock.sleep(500);
@@ -259,7 +233,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       settings: async () => ({ maxRequestsPerSecond: plan.requestsPerSecond }),
     };
     const source = await auditSource(bridge, key, { sample: 299, random });
-    return within(started, 1_800_000, () => useCases.audit(bridge, key, source, { signal }));
+    return within(started, 1_800_000, () => audit(bridge, key, source, { signal }));
   }
 
   /** Deliveries that a worker has, and another one gets too: an event source mapping delivers at least once. */
@@ -270,7 +244,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     handed += 1;
     const says = () => `what ${process.name} received is handed to another worker too`;
     if (!world.log.allows(`handed-${handed}`, says)) return;
-    world.coverage.count('queue: handed twice');
+    coverage.count('queue: handed twice');
     handedTwice.push(deliveries);
   }
 
@@ -280,7 +254,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     const { process, ports, clock, random, observer, accounts } = started;
     const { histories, events, inbox, bridgePausedUntil } = ports;
     const settler = settlerOf(started);
-    const { handle } = useCases.createFanOut({
+    const { handle } = createFanOut({
       accounts,
       histories,
       events,
@@ -326,7 +300,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
 
   async function sweep(name: string): Promise<void> {
     const started = start(name);
-    const { sweep: sweepAll } = useCases.createRefreshToken(tokenDepsOf(started));
+    const { sweep: sweepAll } = createRefreshToken(tokenDepsOf(started));
     const deadlineMs = started.clock.now() + limits.refreshMs - 5_000;
     await within(started, limits.refreshMs, () => sweepAll({ deadlineMs }));
   }
@@ -357,7 +331,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
    */
   async function asked<T>(
     name: string,
-    work: (use: ReturnType<UseCases['createConnect']>, started: Started, deadlineMs: number) => Promise<T>,
+    work: (use: ReturnType<typeof createConnect>, started: Started, deadlineMs: number) => Promise<T>,
   ): Promise<T> {
     const started = start(name);
     const settings = {
@@ -374,7 +348,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     const deps = { ...tokenDepsOf(started), ...ports, settings };
     const patienceMs = limits.refreshMs + 2 * limits.lockMs;
     const deadlineMs = started.clock.now() + patienceMs - 5_000;
-    return within(started, patienceMs, () => work(useCases.createConnect(deps), started, deadlineMs));
+    return within(started, patienceMs, () => work(createConnect(deps), started, deadlineMs));
   }
 
   /** Connects with credentials from the service. */
@@ -395,7 +369,10 @@ export function createStages(world: SimWorld, wiring: Wiring) {
   /** In the order of the command line's `disconnect --forget`. */
   const forget = (name: string, partnerAccount: string) =>
     asked(name, (use, { ports }) =>
-      use.forget(partnerAccount, (generation) => ports.histories.remove(partnerAccount, generation)),
+      use.forget(partnerAccount, (generation) => {
+        world.history.rowsRemoved(partnerAccount, generation);
+        return ports.histories.remove(partnerAccount, generation);
+      }),
     );
 
   return { drain, resync, audit: runAudit, work, sweep, connect, disconnect, forget };

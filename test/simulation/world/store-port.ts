@@ -1,5 +1,5 @@
 /** The store as one process sees it: every call may go wrong, and what it writes is shown to the model. */
-import type { ChangedAdvert, DeadLetter } from '../../../shared/contract/messages.ts';
+import type { DeadLetter } from '../../../shared/contract/messages.ts';
 import type { Kind } from '../../../shared/contract/names.ts';
 import { type HistoryOwner, isPublished } from '../../../shared/domain/advert-event.ts';
 import { blamingHold } from '../../../shared/domain/holds.ts';
@@ -8,35 +8,28 @@ import type { Key, Put, Store } from '../../../shared/ports/store.ts';
 import type { AdvertRow } from '../../../shared/state/advert-histories.ts';
 import type { BudgetState } from '../../../shared/state/budget.ts';
 import type { FeedState } from '../../../shared/state/feed-states.ts';
-import { createInMemoryStore } from '../../fakes/store.ts';
-import { type CallIncident, callIncidents } from '../model/incidents.ts';
+import { type CallIncident, reads, writes } from '../model/incidents.ts';
 import { type Process, RemoteError } from './process.ts';
 import type { SimWorld } from './sim-world.ts';
 import type { Seen } from './transport.ts';
 import type { createFanOutWatch } from './watch-coverage.ts';
 import { checkFeed, checkGeneration } from './watch-feed.ts';
 
-const writes = callIncidents.filter((kind) => kind !== 'in-part');
-const reads: readonly CallIncident[] = ['crash-before', 'refused', 'answer-late'];
 /** A process's view of the budget is as old as a late answer makes it, so these calls are never late. */
 const budgetCalls: readonly CallIncident[] = ['crash-before', 'crash-after', 'refused', 'answer-lost'];
 
-export interface StorePortOptions {
+interface StorePortOptions {
   readonly seen: Seen;
   readonly fanOut: ReturnType<typeof createFanOutWatch>;
-  /** The process has a rate budget of its own (a planted fault). */
-  readonly isBudgetOwn: boolean;
 }
 
 export function createStorePort(
   world: SimWorld,
   process: Process,
-  { seen, fanOut, isBudgetOwn }: StorePortOptions,
+  { seen, fanOut }: StorePortOptions,
 ): Store {
   const { plan, history, users, tokenWatch, traffic } = world;
-  const shared = world.state.store;
-  const ownBudget = createInMemoryStore();
-  const storeOf = (kind: Kind): Store => (isBudgetOwn && kind === 'bridge' ? ownBudget : shared);
+  const { store } = world.state;
   function allowedOf(kind: Kind, usual: readonly CallIncident[]): readonly CallIncident[] {
     if (kind === 'bridge') return budgetCalls;
     return kind === 'history' && usual === reads && plan.temper === 'overtaken' ? [...reads, 'late'] : usual;
@@ -112,13 +105,6 @@ export function createStorePort(
     users.fetchWritten(owner, fetch);
   }
 
-  const isMessage = ({ kind }: Key): boolean => kind === 'aside' || kind === 'dead';
-  /** Tells the model how the row of a message changes the listed counts. */
-  function counting<T>(key: Key, value: unknown, work: () => Promise<T>): Promise<T> {
-    const { message } = (isMessage(key) ? (value ?? {}) : {}) as { readonly message?: ChangedAdvert | null };
-    return message ? world.counted([message], work) : work();
-  }
-
   return {
     get: (key) =>
       call('get', key, reads, async () => {
@@ -128,16 +114,15 @@ export function createStorePort(
           world.isTroubled('accounts-unreadable', key.name)
         )
           throw new RemoteError('account.get: unreadable');
-        const row = await storeOf(key.kind).get(key);
+        const row = await store.get(key);
         if (key.kind === 'history') fanOut.read(ownerOf(key), row && rowOf(row.value));
         return row;
       }),
 
     list: (kind, listing) =>
-      call('list', { kind, name: listing?.prefix ?? '' }, reads, () => storeOf(kind).list(kind, listing)),
+      call('list', { kind, name: listing?.prefix ?? '' }, reads, () => store.list(kind, listing)),
 
     put(key, value, expected) {
-      const store = storeOf(key.kind);
       // What this process has fetched when it sends the row, which may arrive much later.
       const fetch = key.kind === 'history' ? fetchOf(ownerOf(key)) : undefined;
       let written: Put | undefined;
@@ -145,7 +130,7 @@ export function createStorePort(
         const before = await store.get(key);
         // A client that repeats its call recognizes its own success.
         if (written && 'etag' in written && before?.etag === written.etag) return written;
-        written = await counting(key, value, () => store.put(key, value, expected));
+        written = await store.put(key, value, expected);
         const isWritten = 'etag' in written;
         if (key.kind === 'history') historyPut(ownerOf(key), rowOf(value), isWritten, fetch);
         else if (isWritten) wasPut(key, value, before?.value);
@@ -160,11 +145,10 @@ export function createStorePort(
         const { kind, name } = key;
         if (kind === 'account') {
           // Another person may have connected the name since this one began to forget it.
-          const row = await shared.get(key);
+          const row = await store.get(key);
           if (row) history.forgets(name, (row.value as PartnerAccount).generation);
         }
-        const stored = isMessage(key) ? (await shared.get(key))?.value : undefined;
-        const isGone = await counting(key, stored, () => storeOf(kind).remove(key, expected));
+        const isGone = await store.remove(key, expected);
         if (kind === 'account') {
           world.operator.ended(name);
           users.removed(name);
@@ -176,7 +160,7 @@ export function createStorePort(
       let isCounted = false;
       return call('add', key, writes, async () => {
         // A client that repeats its call counts once.
-        if (!isCounted) await storeOf(key.kind).add(key, counters);
+        if (!isCounted) await store.add(key, counters);
         isCounted = true;
       });
     },

@@ -7,16 +7,10 @@ import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { stopOf } from '../../../shared/domain/partner-account.ts';
 import type { TokenPair } from '../../../shared/domain/secret.ts';
 import type { WireRequest } from '../../../shared/partner-api/transport.ts';
-import type { Fetch, History } from '../model/history.ts';
+import type { Fetch } from '../model/history.ts';
+import type { Model } from '../model/model.ts';
 import { pick, type Random } from '../model/random.ts';
-import type { Scheduler } from '../model/scheduler.ts';
-import type { Page, Service } from '../model/service.ts';
-
-export interface UserWatchDeps {
-  readonly scheduler: Scheduler;
-  readonly service: Service;
-  readonly history: History;
-}
+import type { Page } from '../model/service.ts';
 
 /** How long the bridge may use a token after its user has lost the name. */
 const graceMs = 5_000;
@@ -35,7 +29,7 @@ export const tokenIn = ({ headers }: Pick<WireRequest, 'headers'>): string =>
 const idOf = (user: string, advertId: string): string =>
   numberOf(user) === 1 ? advertId : `${numberOf(user)}${advertId}`;
 
-export function createUsers({ scheduler, service, history }: UserWatchDeps) {
+export function createUsers({ scheduler, service, history }: Model) {
   const current = new Map<string, string>();
   const userOfVersion = new Map<string, string>();
   /** By name and generation; `undefined` if a person has connected two users in the same generation. */

@@ -16,11 +16,6 @@ export function checkFeed(
   const { partnerAccount: account, generation } = now;
   if (before?.generation !== generation) history.registered(now);
   if (now.pausedUntil !== undefined) history.brokenFeeds.add(account);
-  history.counted(
-    account,
-    generation,
-    beside(now) - (before?.generation === generation ? beside(before) : 0),
-  );
   const resets = now.resets - (before?.resets ?? 0);
   if (before?.generation === generation && resets > 0) {
     coverage.count('drain: started over');
@@ -63,9 +58,6 @@ export function checkGeneration(
   const message = `${account} was connected anew with generation ${generation}, which it has had before`;
   history.violated({ invariant: 'one-history', subject: account, message });
 }
-
-/** IDs that are counted with the cursor, and not by the queue. */
-const beside = ({ counts }: FeedState): number => (counts ? counts.malformed + counts.repeated : 0);
 
 function isAccepted({ history }: SimWorld, account: string, advertId: string, since: number): boolean {
   for (const listing of history.listings.values()) {

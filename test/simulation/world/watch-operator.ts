@@ -4,19 +4,9 @@
  */
 import type { WireRequest } from '../../../shared/partner-api/transport.ts';
 import type { Settlement } from '../../../shared/ports/queue.ts';
-import type { Plan } from '../model/draw-plan.ts';
-import type { History } from '../model/history.ts';
-import type { Scheduler } from '../model/scheduler.ts';
-import type { Service } from '../model/service.ts';
+import type { Model } from '../model/model.ts';
 import type { Process } from './process.ts';
 import { nameOf, tokenIn } from './users.ts';
-
-export interface OperatorWatchDeps {
-  readonly plan: Plan;
-  readonly scheduler: Scheduler;
-  readonly service: Service;
-  readonly history: History;
-}
 
 interface Standing {
   /** undefined: the whole bridge. */
@@ -32,7 +22,7 @@ const lookMs = 10_000;
 /** Up to `fewReceives`, a message's own backoff is only seconds, so a longer delay has another reason. */
 const [longestHiddenMs, fewReceives] = [60_000, 5];
 
-export function createOperatorWatch({ plan, scheduler, service, history }: OperatorWatchDeps) {
+export function createOperatorWatch({ plan, scheduler, service, history }: Model) {
   const pauses: Standing[] = [];
 
   const isOf = (account: string) => (one: Standing) => one.account === undefined || one.account === account;

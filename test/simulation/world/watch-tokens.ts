@@ -1,20 +1,14 @@
 /** Checks `credentials-kept`: one refresh at a time, the newest refresh token is kept, and a stop has a reason. */
 import { type PartnerAccount, stopOf } from '../../../shared/domain/partner-account.ts';
 import type { WireRequest } from '../../../shared/partner-api/transport.ts';
-import type { History } from '../model/history.ts';
-import type { Service } from '../model/service.ts';
+import type { Model } from '../model/model.ts';
 import type { Process } from './process.ts';
 import { nameOf } from './users.ts';
-
-export interface TokenWatchDeps {
-  readonly service: Service;
-  readonly history: History;
-}
 
 /** @param isGiven whether a good answer arrived */
 export type EndOfRequest = (isGiven: boolean) => void;
 
-export function createTokenWatch({ service, history }: TokenWatchDeps) {
+export function createTokenWatch({ service, history }: Model) {
   /** For each account, the processes that have requested a token pair and not stored it yet. */
   const refreshing = new Map<string, Set<Process>>();
   /** Versions that are no longer current, with the order in which they were replaced. */

@@ -3,17 +3,9 @@
  * `nobody-delays-another`: one forbidden advert does not count as a blocked address.
  */
 import type { WireRequest } from '../../../shared/partner-api/transport.ts';
-import type { Plan } from '../model/draw-plan.ts';
-import type { History } from '../model/history.ts';
-import type { Scheduler } from '../model/scheduler.ts';
+import type { Model } from '../model/model.ts';
 import type { Process } from './process.ts';
 import { nameOf } from './users.ts';
-
-export interface TrafficWatchDeps {
-  readonly plan: Plan;
-  readonly scheduler: Scheduler;
-  readonly history: History;
-}
 
 interface Pause {
   readonly fromMs: number;
@@ -29,7 +21,7 @@ const underWayMs = 75_000;
 /** The rate limiter rounds, and a `Date` header has whole seconds. */
 const roundingMs = 1_000;
 
-export function createTrafficWatch({ plan, scheduler, history }: TrafficWatchDeps) {
+export function createTrafficWatch({ plan, scheduler, history }: Model) {
   const starts: number[] = [];
   /** Resources that answered 403 to a request without a cursor, and when they last did. */
   const forbidden = new Map<string, number>();
