@@ -5,11 +5,7 @@ import { nameOf } from '../world/users.ts';
 
 export async function checkListings(world: SimWorld): Promise<void> {
   const { history, plan, service, state, users } = world;
-  const bySubject = new Map<string, Listing[]>();
-  for (const listing of history.listings.values()) {
-    const subject = subjectOf(listing);
-    bySubject.set(subject, [...(bySubject.get(subject) ?? []), listing]);
-  }
+  const bySubject = Map.groupBy(history.listings.values(), subjectOf);
 
   for (const change of service.changes) {
     const account = nameOf(change.account);
@@ -37,20 +33,13 @@ export async function checkListings(world: SimWorld): Promise<void> {
     }
   }
 
-  /** The latest listing of each advert that is dead-lettered. */
+  /** The latest listing of each advert that is dead-lettered or waits. */
   const deadUntil = new Map<string, number>();
-  for (const { letter } of await state.deadLetters.list()) {
-    const listing = letter.message && history.listings.get(letter.message.key);
-    if (!listing) continue;
-    const subject = subjectOf(listing);
-    deadUntil.set(subject, Math.max(deadUntil.get(subject) ?? 0, listing.acceptedTick));
-  }
-
+  const dead = (await state.deadLetters.list()).map(({ letter }) => letter);
   // Messages that wait for a person who never comes.
-  const { lostAccount } = plan;
-  const lost = lostAccount ? await state.aside.list(lostAccount) : [];
-  for (const { message } of lost) {
-    const listing = history.listings.get(message.key);
+  const lost = plan.lostAccount ? await state.aside.list(plan.lostAccount) : [];
+  for (const { message } of [...dead, ...lost]) {
+    const listing = message && history.listings.get(message.key);
     if (!listing) continue;
     const subject = subjectOf(listing);
     deadUntil.set(subject, Math.max(deadUntil.get(subject) ?? 0, listing.acceptedTick));
@@ -68,11 +57,8 @@ export async function checkListings(world: SimWorld): Promise<void> {
         later.length === 0
           ? 'nobody fetched it after that'
           : `what was seen after that (${seen(later)}) was not published`;
-      history.violated({
-        invariant: 'no-change-lost',
-        subject,
-        message: `advert ${subject} was listed (${key}), but ${why}`,
-      });
+      const message = `advert ${subject} was listed (${key}), but ${why}`;
+      history.violated({ invariant: 'no-change-lost', subject, message });
     }
   }
 }

@@ -200,8 +200,8 @@ function planWithDefaults(seed: number, wanted?: Temper) {
     rejectionStyle: rejectedAtOnce.length > 0 ? 1 : between(random, 0, 6),
     sendsDate: random() < 0.7,
     requestsPerSecond: pick(random, [4, 10, 50]),
-    pauses: siege ? [] : pausesOf(waits, accounts, chaosMs, isOvertaken),
-    operatorPauses: siege ? [] : operatorPausesOf(operating, accounts, chaosMs, isOvertaken),
+    pauses: siege ? [] : pausesOf(waits, { accounts, chaosMs, isOvertaken }),
+    operatorPauses: siege ? [] : operatorPausesOf(operating, { accounts, chaosMs, isOvertaken }),
     /** The whole bridge is paused for the days at the end of a run: tokens must be kept alive even then. */
     pausesAtLast: operating() < 0.3,
     /** A person ends an open circuit, or a pause that the service asked for, if there is one. */
@@ -300,66 +300,54 @@ const siegeMs = 25 * 60_000;
 /** The number of workers of a stack at the default rate (infra/constructs/stages.ts). */
 const stackWorkers = 2;
 
-interface Pause extends AccountMoment {
-  readonly forMs: number;
-  /** A person ends it early. */
-  readonly endsMs: number;
+/** What follows one another with gaps, in half of the worlds. @param draw with the time until the next one */
+function inTurn<T>(random: Random, chaosMs: number, draw: (atMs: number, index: number) => [T, number]): T[] {
+  const drawn: T[] = [];
+  if (random() < 0.5) return drawn;
+  for (let atMs = between(random, 5_000, 40_000); atMs < chaosMs; ) {
+    const [one, nextMs] = draw(atMs, drawn.length);
+    drawn.push(one);
+    atMs += nextMs;
+  }
+  return drawn;
 }
 
-interface OperatorPause extends Moment {
-  /** undefined: the whole bridge. */
-  readonly account: string | undefined;
-  /** undefined: the pause has no end. */
-  readonly forMs: number | undefined;
-  /** When it is resumed, relative to its start; undefined: it ends by itself. */
-  readonly resumedMs: number | undefined;
-  /** Also ends a pause that the service asked for. */
-  readonly early: boolean;
+interface Times {
+  readonly accounts: readonly string[];
+  readonly chaosMs: number;
+  readonly isOvertaken: boolean;
 }
 
 /** In the temper `overtaken`, many short pauses, so that messages are put aside while a worker is late. */
-function pausesOf(
-  random: Random,
-  accounts: readonly string[],
-  chaosMs: number,
-  isOvertaken: boolean,
-): Pause[] {
-  const pauses: Pause[] = [];
-  if (random() < 0.5) return pauses;
-  for (let atMs = between(random, 5_000, 40_000); atMs < chaosMs; ) {
+const pausesOf = (random: Random, { accounts, chaosMs, isOvertaken }: Times) =>
+  inTurn(random, chaosMs, (atMs, index) => {
+    /** A person ends it early. */
     const endsMs = isOvertaken ? between(random, 1_000, 4_000) : between(random, 2_000, 40_000);
     const forMs = pick(random, [endsMs, 300_000]);
-    pauses.push({ key: `pause-${pauses.length}`, account: pick(random, accounts), atMs, forMs, endsMs });
-    atMs += endsMs + (isOvertaken ? between(random, 2_000, 8_000) : between(random, 10_000, 90_000));
-  }
-  return pauses;
-}
+    const pause = { key: `pause-${index}`, account: pick(random, accounts), atMs, forMs, endsMs };
+    return [pause, endsMs + (isOvertaken ? between(random, 2_000, 8_000) : between(random, 10_000, 90_000))];
+  });
 
 /** Half of the seeds have none, because a pause could hide other faults. */
-function operatorPausesOf(
-  random: Random,
-  accounts: readonly string[],
-  chaosMs: number,
-  isOvertaken: boolean,
-): OperatorPause[] {
-  const pauses: OperatorPause[] = [];
-  if (random() < 0.5) return pauses;
+function operatorPausesOf(random: Random, { accounts, chaosMs, isOvertaken }: Times) {
   // In the temper `overtaken`, messages that accumulate during a longer pause would be received too often.
   const [shortestMs, longestMs] = isOvertaken ? [1_000, 4_000] : [3_000, 50_000];
-  for (let atMs = between(random, 5_000, 40_000); atMs < chaosMs; ) {
+  return inTurn(random, chaosMs, (atMs, index) => {
     const lastsMs = between(random, shortestMs, longestMs);
     const endsByItself = random() < 0.3;
-    pauses.push({
-      key: `operator-pause-${pauses.length}`,
+    const pause = {
+      ...{ key: `operator-pause-${index}`, atMs },
+      /** undefined: the whole bridge. */
       account: random() < 0.3 ? undefined : pick(random, accounts),
-      atMs,
+      /** undefined: the pause has no end. */
       forMs: endsByItself ? lastsMs : random() < 0.5 ? undefined : 300_000,
+      /** When it is resumed, relative to its start; undefined: it ends by itself. */
       resumedMs: endsByItself ? undefined : lastsMs,
+      /** Also ends a pause that the service asked for. */
       early: random() < 0.3,
-    });
-    atMs += lastsMs + between(random, shortestMs, isOvertaken ? 40_000 : 90_000);
-  }
-  return pauses;
+    };
+    return [pause, lastsMs + between(random, shortestMs, isOvertaken ? 40_000 : 90_000)];
+  });
 }
 
 function publishedEventsOf(random: Random): PublishedEvents {

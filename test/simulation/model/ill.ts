@@ -11,7 +11,8 @@ export const noAnswer: SimResponse = { status: 0, body: 'no answer' };
 /** The service closes the connection. */
 export const closed: SimResponse = { status: 0, body: 'closed' };
 
-const passing = (status: number, seconds?: number): SimResponse => ({
+/** @param seconds in which the service wants to be asked again */
+export const passing = (status: number, seconds?: number): SimResponse => ({
   status,
   body: '',
   ...(seconds !== undefined && { headers: { 'retry-after': String(seconds) } }),

@@ -1,7 +1,6 @@
 /** The partner service with its complete history: the facts against which the bridge is checked. */
 import { between, type Random } from './random.ts';
-import type { Scheduler } from './scheduler.ts';
-import { createTokenDesk, type TokenDesk } from './token-desk.ts';
+import { createTokenDesk, type TokenDeskOptions } from './token-desk.ts';
 
 export interface Change {
   readonly account: string;
@@ -24,7 +23,6 @@ export interface Page {
   readonly askedWith: string | undefined;
   readonly cursor: string;
   readonly hasMore: boolean;
-  readonly at: number;
   readonly tick: number;
 }
 
@@ -42,23 +40,18 @@ interface Feed {
   epoch: number;
 }
 
-export interface ServiceOptions {
-  readonly scheduler: Scheduler;
+export interface ServiceOptions extends TokenDeskOptions {
   readonly maxVisibilityMs: number;
   readonly maxPerPage: number;
-  readonly tokenLifeMs: number;
-  readonly rotationMs: number;
-  readonly idleMs: number;
 }
 
-export type Service = ReturnType<typeof createService>;
-
-export function createService({ scheduler, maxVisibilityMs, maxPerPage, ...tokenOptions }: ServiceOptions) {
+export function createService({ maxVisibilityMs, maxPerPage, ...tokenOptions }: ServiceOptions) {
+  const { scheduler } = tokenOptions;
   const feeds = new Map<string, Feed>();
   const bookmarks = new Map<string, Bookmark>();
   const changes: Change[] = [];
   const pages = new Map<string, Page>();
-  const tokens: TokenDesk = createTokenDesk({ scheduler, ...tokenOptions });
+  const tokens = createTokenDesk(tokenOptions);
 
   function feedOf(account: string): Feed {
     const feed = feeds.get(account) ?? { log: [], statuses: new Map(), epoch: 0 };
@@ -97,16 +90,7 @@ export function createService({ scheduler, maxVisibilityMs, maxPerPage, ...token
     if (!isSame)
       bookmarks.set(cursor, { account, since, index: Math.min(from, log.length) + (to - from), epoch });
     const data = log.slice(from, to).map(({ entry }) => entry);
-    const given = {
-      account,
-      data,
-      since,
-      askedWith,
-      cursor,
-      hasMore: to < visible,
-      at: now,
-      tick: scheduler.tick(),
-    };
+    const given = { account, data, since, askedWith, cursor, hasMore: to < visible, tick: scheduler.tick() };
     if (!isSame) pages.set(cursor, given);
     return given;
   }
@@ -130,14 +114,8 @@ export function createService({ scheduler, maxVisibilityMs, maxPerPage, ...token
     change(account: string, id: string, status: string | null, random: Random): void {
       feedOf(account).statuses.set(id, status);
       const visibleAt = list(account, id, random);
-      changes.push({
-        account,
-        advertId: id,
-        status,
-        recordedAt: scheduler.now(),
-        visibleAt,
-        tick: scheduler.tick(),
-      });
+      const moment = { recordedAt: scheduler.now(), visibleAt, tick: scheduler.tick() };
+      changes.push({ account, advertId: id, status, ...moment });
     },
     /** Makes the feed list an entry that is not an ID. */
     listMalformed: (account: string, entry: unknown, random: Random): void =>

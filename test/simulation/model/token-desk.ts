@@ -28,8 +28,6 @@ export interface TokenAnswer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-export type TokenDesk = ReturnType<typeof createTokenDesk>;
-
 /** Part of every token, so that a leaked token can be found. */
 export const secretMark = 'TOKEN-OF';
 
@@ -62,15 +60,8 @@ export function createTokenDesk({ scheduler, tokenLifeMs, rotationMs, idleMs }: 
   function grantTo(account: string, agedMs = 0): Grant {
     const usedAt = scheduler.now();
     const refresh = { text: fresh('refresh', account), issuedAt: usedAt - agedMs };
-    const grant: Grant = {
-      account,
-      isRevoked: false,
-      scope: wholeScope,
-      usedAt,
-      access: undefined,
-      refresh,
-      before: undefined,
-    };
+    const whole = { isRevoked: false, scope: wholeScope, access: undefined, before: undefined };
+    const grant: Grant = { account, usedAt, refresh, ...whole };
     grants.push(grant);
     return grant;
   }

@@ -132,17 +132,9 @@ function steadyPlan(plan: Plan, random: Random): Plan {
     ...plan,
     ...{ accounts, rates, changes, chaosMs, drains, pollSeconds },
     ...{ temper: 'quiet', limits: stackLimits, workers: 2, ratesOfPorts: new Map() },
-    ...{
-      troubles: [],
-      ills: [],
-      revocations: [],
-      departures: [],
-      handovers: [],
-      redrives: [],
-      rejections: [],
-    },
-    ...{ audits: [], auditSample: 0, resyncs: [], pauses: [], operatorPauses: [], lifts: [] },
-    publishedEvents: {},
+    ...{ troubles: [], ills: [], revocations: [], departures: [], handovers: [], rejections: [] },
+    ...{ audits: [], redrives: [], resyncs: [], pauses: [], operatorPauses: [], lifts: [] },
+    ...{ publishedEvents: {}, auditSample: 0 },
     ...{ sendsDate: true, twins: false, pausesAtLast: false, revokesWhileStoring: false },
     ...{ lostAccount: undefined, siege: undefined, maxSkewMs: 0, maxLateMs: 1_500 },
     ...{ visibilityMs: stackLimits.visibilityMs, maxAgeMs: 24 * 60 * minuteMs, longestHiddenMs: minuteMs },
@@ -162,7 +154,7 @@ interface Illness {
   readonly answers?: readonly IllAnswer[];
 }
 
-const badAnswers: readonly IllAnswer[] = [
+const badAnswers = [
   ...(['status-401', 'status-403', 'status-500', 'status-503', 'wait-50', 'wait-600'] as const),
   ...(['hangs', 'resets'] as const),
 ];
@@ -209,26 +201,13 @@ function refusingPlan(plan: Plan, random: Random): Plan {
   const steady = steadyPlan(plan, random);
   const [fromMs, untilMs] = [3 * minuteMs, 13 * minuteMs];
   const more = Array.from({ length: 300 }, (_, index) => ({
-    ...{
-      key: `more-${index}`,
-      atMs: between(random, fromMs, untilMs),
-      account: pick(random, steady.accounts),
-    },
-    ...{ advertId: String(1_000 + index), status: 'new' },
+    ...{ key: `more-${index}`, advertId: String(1_000 + index), status: 'new' },
+    ...{ atMs: between(random, fromMs, untilMs), account: pick(random, steady.accounts) },
   }));
   const changes = [...steady.changes, ...more];
-  const ills = steady.accounts.map((account): Ill => {
-    const advertIds = new Set(changes.flatMap(({ advertId }) => advertId ?? []));
-    return {
-      key: `ill-${account}`,
-      account,
-      of: 'adverts',
-      advertIds,
-      answer: 'status-400',
-      fromMs,
-      untilMs,
-    };
-  });
+  const advertIds = new Set(changes.flatMap(({ advertId }) => advertId ?? []));
+  const refused = { of: 'adverts', advertIds, answer: 'status-400', fromMs, untilMs } as const;
+  const ills = steady.accounts.map((account) => ({ key: `ill-${account}`, account, ...refused }));
   return { ...steady, changes, ills, refusesAlike: true };
 }
 

@@ -183,8 +183,8 @@ export const plantedInPipeline: readonly PlantedRow[] = [
     'failed entries of `PutEvents` are failures',
     [
       'test/simulation/world/bridge-ports.ts',
-      "publish: call('events.publish', writes, publish)",
-      "publish: (event) => call('events.publish', writes, publish)(event).catch(() => undefined)",
+      'events: { publish }',
+      'events: { publish: (event) => publish(event).catch(() => undefined) }',
     ],
   ],
   [

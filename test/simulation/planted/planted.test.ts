@@ -54,9 +54,9 @@ describe('the checker', () => {
 describe('npm run simulate', () => {
   it.each([
     [['--seed', 'x'], '--seed: expected a whole number'],
-    [['--seeds', '0'], '--seeds: expected at least 1'],
+    [['--seeds', '0'], '--seeds: expected a whole number, 1 to '],
     [['--trace'], '--trace needs --seed'],
-    [['--seed', '1', '--seeds', '2'], 'leave out --seeds and --from'],
+    [['--seed', '1', '--seeds', '2'], 'leave out --seeds, --from and --jobs'],
     [['--planted', 'nothing'], '--planted: expected all, '],
     [['--sedes', '2'], "Unknown option '--sedes'"],
   ])('says what is wrong with %j', (args, message) => {

@@ -1,6 +1,7 @@
 /** Prints a failing run for people: what is wrong, which incidents it needs, and how it happened. */
 
-import { plainLine } from '../model/plain-line.ts';
+import type { Violation } from '../model/history.ts';
+import { epochMs } from '../model/scheduler.ts';
 import type { Run } from './simulate.ts';
 
 export interface StoryOptions {
@@ -12,7 +13,7 @@ export interface StoryOptions {
 
 export function storyOf(run: Run, { isWhole, command }: StoryOptions): string {
   const [first, ...others] = run.violations;
-  const lines = isWhole ? run.lines : linesAbout(run).map(plainLine);
+  const lines = isWhole || !first ? run.lines : linesAbout(first, run.lines).map(plainLine);
   return [
     `seed ${run.seed} violates ${first?.invariant}: ${first?.message}`,
     ...others.slice(0, 5).map(({ invariant, message }) => `  also ${invariant}: ${message}`),
@@ -31,45 +32,43 @@ export function storyOf(run: Run, { isWhole, command }: StoryOptions): string {
 const maxLines = 400;
 
 /** Leaves out lines about other subjects, and the days at the end. */
-function linesAbout({ lines, violations: [first] }: Run): readonly string[] {
-  const [account = '', advertId] = first?.subject?.split('/') ?? [];
-  const isOfFeed = first?.invariant === 'cursor-behind-queue' || first?.invariant === 'one-poller';
-  const isAbout = (line: string) =>
-    / dies (before|after|at its time)|CALM| service +| a person +/.test(line) ||
-    (isOfFeed && isAboutFeed(line, account)) ||
-    (advertId === undefined
-      ? !isOfFeed && isAboutTokens(line, account)
-      : isAboutAdvert(line, account, advertId));
-  const about = lines
-    .slice(0, endOf(lines, isOfFeed ? first?.message : undefined))
-    .filter((line) => isAbout(line) && !/→ true/.test(line));
-  return about.length <= maxLines ? about : [...about.slice(0, maxLines), '…'];
-}
-
-/**
- * A violation detected at the moment of an action (`drain-7 stored …`) ends the story with the last line of its
- * process.
- */
-function endOf(lines: readonly string[], message: string | undefined): number | undefined {
-  const process = message?.split(' ')[0];
-  const last = process === undefined ? -1 : lines.findLastIndex((line) => line.includes(` ${process} `));
-  if (last >= 0) return last + 1;
+function linesAbout(violation: Violation, lines: readonly string[]): readonly string[] {
+  const about = new RegExp(
+    ` dies (before|after|at its time)|CALM| service +| a person +|${subjectIn(violation)}`,
+  );
+  // A violation detected at the moment of an action (`drain-7 stored …`) ends with the last line of its process.
+  const process = ` ${violation.message.split(' ')[0]} `;
   const days = lines.findIndex((line) => line.includes('sweep-late-2'));
-  return days < 0 ? undefined : days;
+  const last = isOfFeed(violation) ? lines.findLastIndex((line) => line.includes(process)) : -1;
+  const end = last >= 0 ? last + 1 : days;
+  const found = lines
+    .slice(0, end < 0 ? undefined : end)
+    .filter((line) => about.test(line) && !/→ true/.test(line));
+  return found.length <= maxLines ? found : [...found.slice(0, maxLines), '…'];
 }
 
-const isAboutFeed = (line: string, account: string): boolean =>
-  /\/status\/adverts\?|answered \d+ .*(nextCursor|error)|queue\.send /.test(line) ||
-  line.includes(`feed.put ${account}/`);
+const isOfFeed = ({ invariant }: Violation) =>
+  invariant === 'cursor-behind-queue' || invariant === 'one-poller';
 
-const isAboutTokens = (line: string, account: string): boolean =>
-  line.includes(account) && /oauth|answered|vault\.|account\.put|stopped|revoke/.test(line);
+/** What a line about the feed, the tokens or the advert of a violation contains. IDs are short: only complete ones count. */
+function subjectIn(violation: Violation): string {
+  const [account = '', advertId] = violation.subject?.split('/') ?? [];
+  if (isOfFeed(violation)) return `/status/adverts\\?|nextCursor|queue\\.send |feed\\.put ${account}/`;
+  return advertId === undefined
+    ? `(oauth|answered|vault\\.|account\\.put|stopped|revoke).*${account}`
+    : `(${account}/|adverts?/|[:"])${advertId}(?![0-9.])`;
+}
 
-/** IDs are short: matches only complete IDs, and not the ID of another account's advert. */
-function isAboutAdvert(line: string, account: string, advertId: string): boolean {
-  const owner = new RegExp(`([a-z]+)/${advertId}(?![0-9.])`).exec(line)?.[1];
-  if (owner !== undefined && ![account, 'advert', 'adverts'].includes(owner)) return false;
-  if (new RegExp(`"partnerAccount":"(?!${account}")`).test(line) && !line.includes(`"${account}"`))
-    return false;
-  return new RegExp(`[/:"]${advertId}(?![0-9.])`).test(line);
+const maxCharacters = 200;
+/** Fields without information in a world of one feed. */
+const noise = /"(?:generation|feed|listedAt|correlationId|cause|receivedAt|connectedAt)":(?:"[^"]*"|\d+),?/g;
+
+/** Shortens a line for people: no repeated fields, and times as seconds since the start of the run. */
+function plainLine(line: string): string {
+  const text = line
+    .replaceAll(noise, '')
+    .replaceAll(/"0{9,}(\d+):0*(\d+)"/g, '"message $1, delivery $2"')
+    .replaceAll(/\b\d{13}(?:\.\d+)?\b/g, (ms) => `${((Number(ms) - epochMs) / 1000).toFixed(3)}s`)
+    .replaceAll(/,(?=[}\]])/g, '');
+  return text.length > maxCharacters ? `${text.slice(0, maxCharacters)}…` : text;
 }

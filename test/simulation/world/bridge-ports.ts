@@ -1,5 +1,6 @@
 /** The bridge's ports as one process sees them: every call may go wrong, and performed calls are observed. */
 
+import type { AdvertEvent } from '../../../shared/contract/events.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
 import type { ChangedAdvertsQueue, MessageAside, Settlement } from '../../../shared/ports/queue.ts';
 import type { TokenVault } from '../../../shared/ports/tokens.ts';
@@ -89,11 +90,20 @@ export function createBridgePorts(world: SimWorld, process: Process, seen: Seen)
     }
   }
 
-  async function publish(envelope: string): Promise<void> {
-    fanOut.publishes(envelope);
-    await world.events.publish(envelope);
-    history.published(envelope);
-  }
+  const publish = (envelope: string): Promise<void> =>
+    process.call({
+      ...{ name: 'events.publish', allowed: writes },
+      async perform() {
+        fanOut.publishes(envelope);
+        await world.events.publish(envelope);
+        history.published(envelope);
+      },
+      says() {
+        const { metadata, data } = (JSON.parse(envelope) as AdvertEvent).detail;
+        const { advertId = 'authorization', status, previousStatus } = data;
+        return `${metadata.sequence} of ${metadata.partnerAccount}/${advertId}: ${status} after ${previousStatus}`;
+      },
+    });
 
   const store = createStorePort(world, process, { seen, fanOut });
   // Planted fault: budget-per-process
@@ -136,7 +146,7 @@ export function createBridgePorts(world: SimWorld, process: Process, seen: Seen)
       ),
     },
     // Planted fault: refused-events-ignored
-    events: { publish: call('events.publish', writes, publish) },
+    events: { publish },
     // As drain and fan-out use it.
     // Planted fault: early-end-not-noticed
     bridgePausedUntil: async () => heldUntil(await budget.read(), process.clock.now()),

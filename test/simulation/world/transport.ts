@@ -7,7 +7,7 @@ import {
   type WireRequest,
 } from '../../../shared/partner-api/transport.ts';
 import type { Fetch } from '../model/history.ts';
-import { closed, noAnswer, type SimResponse } from '../model/ill.ts';
+import { closed, noAnswer, passing, type SimResponse } from '../model/ill.ts';
 import { type AnswerIncident, answerIncidents, drawIncident } from '../model/incidents.ts';
 import { between, pick, type Random } from '../model/random.ts';
 import type { Page } from '../model/service.ts';
@@ -30,6 +30,13 @@ interface Circumstances {
   readonly beganTick: number;
 }
 
+/** The service's answer, and what to record once it arrives. */
+interface Given {
+  readonly response: SimResponse;
+  readonly page?: Page;
+  readonly fetch?: Fetch;
+}
+
 const json = (status: number, body: unknown): SimResponse => ({ status, body: JSON.stringify(body) });
 const own = (status: number, code: string): SimResponse =>
   json(status, { error: { status, code, title: code } });
@@ -37,16 +44,8 @@ const own = (status: number, code: string): SimResponse =>
 const spoiled: Partial<Record<AnswerIncident, (random: Random) => SimResponse>> = {
   'status-500': () => own(500, 'internal_error'),
   'html-503': () => ({ status: 503, body: '<html>down</html>' }),
-  'wait-503': (random) => ({
-    status: 503,
-    body: '',
-    headers: { 'retry-after': String(between(random, 1, 8)) },
-  }),
-  'wait-429': (random) => ({
-    status: 429,
-    body: '',
-    headers: { 'retry-after': String(between(random, 1, 12)) },
-  }),
+  'wait-503': (random) => passing(503, between(random, 1, 8)),
+  'wait-429': (random) => passing(429, between(random, 1, 12)),
   'status-429': () => json(429, { error: 'too_many_requests' }),
   'status-403': () => ({ status: 403, body: '' }),
   'status-400': () => json(400, { code: 'validation_error', message: 'limit' }),
@@ -89,22 +88,16 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
   const { scheduler, log, phase, service, history } = world;
   const { rates } = world.plan;
 
-  /** The service's answer, and what to record once it arrives. */
-  function answer(
-    wire: WireRequest,
-    incident: AnswerIncident | undefined,
-    random: Random,
-    beganTick: number,
-  ): { response: SimResponse; page?: Page; fetch?: Fetch } {
+  function answer(wire: WireRequest, circumstances: Circumstances): Given {
     const url = new URL(wire.path, 'http://service');
     if (url.pathname.endsWith('/oauth/token')) {
-      const response = tokens(wire, incident, random);
+      const response = tokens(wire, circumstances);
       if (response.status === 403) world.traffic.answeredForbidden(url.pathname);
       return { response };
     }
     const access = tokenIn(wire);
     const account = service.tokens.accountOf(access) ?? '';
-    const given = judged(account, access, url, { incident, random, beganTick });
+    const given = judged({ account, access, url }, circumstances);
     if (url.pathname.includes('/status/')) noteRestart(account, url, given.response);
     const { status, body } = given.response;
     // An answer to a request with a cursor may be only about the cursor.
@@ -124,11 +117,10 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
   }
 
   function judged(
-    account: string,
-    access: string,
-    url: URL,
-    { incident, random, beganTick }: Circumstances,
-  ): { response: SimResponse; page?: Page; fetch?: Fetch } {
+    { account, access, url }: { account: string; access: string; url: URL },
+    circumstances: Circumstances,
+  ): Given {
+    const { incident, random } = circumstances;
     const trouble = world.troubleOf(nameOf(account), url.pathname, random);
     if (trouble) return { response: trouble };
     const spoil = incident && spoiled[incident];
@@ -136,11 +128,11 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     if (!service.tokens.accepts(account, access)) return { response: own(401, 'invalid_token') };
     if (!service.tokens.suffices(access)) return { response: own(403, 'insufficient_scope') };
     return url.pathname.includes('/status/')
-      ? feed(account, url, incident, random)
-      : advert(account, url.pathname, incident, beganTick);
+      ? feed(account, url, circumstances)
+      : advert(account, url.pathname, circumstances);
   }
 
-  function tokens(wire: WireRequest, incident: AnswerIncident | undefined, random: Random): SimResponse {
+  function tokens(wire: WireRequest, { incident, random }: Circumstances): SimResponse {
     const trouble = world.troubleOf('', wire.path, random);
     if (trouble) return trouble;
     const spoil =
@@ -155,7 +147,7 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     return json(status, body);
   }
 
-  function feed(account: string, url: URL, incident: AnswerIncident | undefined, random: Random) {
+  function feed(account: string, url: URL, { incident, random }: Circumstances): Given {
     const asked = url.searchParams;
     const cursor = asked.get('cursor') ?? undefined;
     if (incident === 'cursor-rejected' && cursor !== undefined) service.rejectCursors(account);
@@ -169,7 +161,7 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     return { response: json(200, { data, hasMore, nextCursor }), page };
   }
 
-  function advert(user: string, pathname: string, incident: AnswerIncident | undefined, beganTick: number) {
+  function advert(user: string, pathname: string, { incident, beganTick }: Circumstances): Given {
     const account = nameOf(user);
     const advertId = pathname.split('/').at(-1) ?? '';
     const status = service.status(user, advertId);
@@ -194,11 +186,8 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
       if (process.isDead()) return never();
       const { key, random } = process.nextCall();
       const drawn = phase.chaos ? drawIncident(random, rates, answerIncidents) : undefined;
-      const [requestMs, answerMs, slowMs] = [
-        between(random, 2, 30),
-        between(random, 2, 30),
-        between(random, 500, 9_000),
-      ];
+      const [requestMs, answerMs] = [between(random, 2, 30), between(random, 2, 30)];
+      const slowMs = between(random, 500, 9_000);
       const what = () => `${wire.method} ${decodeURIComponent(wire.path)}`;
       const incident =
         drawn && log.allows(key, () => `${process.name}: ${drawn} at ${what()}`) ? drawn : undefined;
@@ -212,7 +201,7 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
       const endOfRequest = world.requestStarted(process, wire);
 
       return new Promise<Answer>((resolve, reject) => {
-        let given: { response: SimResponse; page?: Page; fetch?: Fetch } | undefined;
+        let given: Given | undefined;
         let givenAt = 0;
         const settle = (ms: number, end: () => void) =>
           scheduler.after(Math.min(ms, timeoutMs), () => {
@@ -223,12 +212,10 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
           settle(requestMs, () => reject(new NoAnswerError('not-connected')));
           return;
         }
-        const wholeMs =
-          incident === 'timeout'
-            ? Number.POSITIVE_INFINITY
-            : requestMs + answerMs + (incident === 'slow' ? slowMs : 0);
+        const usualMs = requestMs + answerMs + (incident === 'slow' ? slowMs : 0);
+        const wholeMs = incident === 'timeout' ? Number.POSITIVE_INFINITY : usualMs;
         scheduler.after(requestMs, () => {
-          given = answer(wire, incident, random, beganTick);
+          given = answer(wire, { incident, random, beganTick });
           givenAt = scheduler.now();
         });
         settle(wholeMs, () => {
@@ -240,9 +227,7 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
           process.trace(() => `  answered ${response.status} ${world.readable(response.body)}`);
           if (page) {
             const key = nameOf(page.account);
-            const pages = seen.pages.get(key);
-            if (pages) pages.push(page);
-            else seen.pages.set(key, [page]);
+            seen.pages.set(key, [...(seen.pages.get(key) ?? []), page]);
           }
           if (fetch && (incident !== 'wrong-id' || response.status !== 200)) {
             seen.fetches.set(`${fetch.account}/${fetch.advertId}`, fetch);
