@@ -22,8 +22,6 @@ Exit codes: 0 nothing violated (with --planted: found), 1 violated (with --plant
 never occurred), 2 usage.
 `;
 
-export type Options = ReturnType<typeof optionsOf>;
-
 /** @throws {UsageError} */
 export function optionsOf(args: readonly string[]) {
   const { trace, coverage, help, ...values } = valuesOf(args, {

@@ -87,8 +87,6 @@ export interface Resync {
   readonly firstTick: number;
 }
 
-export type History = ReturnType<typeof createHistory>;
-
 export const subjectOf = ({ account, advertId }: Pick<Listing, 'account' | 'advertId'>): string =>
   `${account}/${advertId}`;
 

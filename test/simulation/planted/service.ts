@@ -90,7 +90,7 @@ export const plantedInService: readonly PlantedRow[] = [
     [
       'shared/partner-api/token-source.ts',
       'if (known && known.version === version) return known;',
-      'if (known) return known;',
+      'if (known && this.#isGood(name, known)) return known;',
     ],
     ['shared/partner-api/token-source.ts', 'if (found?.version !== wanted || !found)', 'if (!found)'],
     [

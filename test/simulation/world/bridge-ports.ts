@@ -16,8 +16,6 @@ import { createStorePort } from './store-port.ts';
 import type { Seen } from './transport.ts';
 import { createFanOutWatch } from './watch-coverage.ts';
 
-export type BridgePorts = ReturnType<typeof createBridgePorts>;
-
 const isStored = ({ verdict }: Settlement) => verdict.kind === 'hold' || verdict.kind === 'dead-letter';
 
 export function createBridgePorts(world: SimWorld, process: Process, seen: Seen) {
