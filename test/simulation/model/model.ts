@@ -2,15 +2,9 @@ import { createCoverage } from './coverage.ts';
 import type { Plan } from './draw-plan.ts';
 import { createHistory } from './history.ts';
 import { hashOf } from './random.ts';
-import { createRunLog } from './run-log.ts';
+import { createRunLog, type ModelOptions } from './run-log.ts';
 import { createScheduler } from './scheduler.ts';
 import { createService } from './service.ts';
-
-export interface ModelOptions {
-  /** Incidents that must not happen this time. */
-  readonly without: ReadonlySet<string>;
-  readonly isTraced: boolean;
-}
 
 export type Model = ReturnType<typeof createModel>;
 

@@ -1,11 +1,16 @@
 /** What happened in a run: the incidents, which a repetition can leave out, and the trace for people. */
-import type { ModelOptions } from './model.ts';
 import { epochMs, type Scheduler } from './scheduler.ts';
 
 export interface Incident {
   /** Identifies the incident in every run of the same seed. */
   readonly key: string;
   readonly text: string;
+}
+
+export interface ModelOptions {
+  /** Incidents that must not happen this time. */
+  readonly without: ReadonlySet<string>;
+  readonly isTraced: boolean;
 }
 
 export function createRunLog({

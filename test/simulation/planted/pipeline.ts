@@ -1,8 +1,12 @@
 /** Planted faults in drain, fan-out and the commands about them: name, the rule that each leaves out, and how. */
-import type { PlantedRow } from './planted.ts';
 
 const enqueue = '  await enqueuePage(deps, listing, sent, { receivedAt, cause });\n';
 const afterAdvance = '  observer.count(metrics.listed, page.data.length);\n';
+
+/** Path of a source, text that occurs in it once, and what takes its place. */
+type Change = readonly [file: string, from: string, to: string];
+
+export type PlantedRow = readonly [name: string, rule: string, ...changes: Change[]];
 
 export const plantedInPipeline: readonly PlantedRow[] = [
   [

@@ -6,11 +6,6 @@ import { pathToFileURL } from 'node:url';
 import { plantedInPipeline } from './pipeline.ts';
 import { plantedInService } from './service.ts';
 
-/** Path of a source, text that occurs in it once, and what takes its place. */
-type Change = readonly [file: string, from: string, to: string];
-
-export type PlantedRow = readonly [name: string, rule: string, ...changes: Change[]];
-
 const root = path.join(import.meta.dirname, '../../..');
 
 /**

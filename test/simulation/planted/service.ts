@@ -1,5 +1,5 @@
 /** Planted faults in tokens, holds and the rate budget: name, the rule that each leaves out, and how. */
-import type { PlantedRow } from './planted.ts';
+import type { PlantedRow } from './pipeline.ts';
 
 export const plantedInService: readonly PlantedRow[] = [
   [
