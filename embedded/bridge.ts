@@ -21,7 +21,7 @@ import type { EmbeddedState } from '../shared/sqlite/state.ts';
 import { createAnswers } from '../shared/state/activity.ts';
 import { heldUntil } from '../shared/state/budget.ts';
 import { createLocalPartner } from './partner.ts';
-import { longestDelayMs, pollForEver, pollUntilIdle } from './poller.ts';
+import { pollForEver, pollUntilIdle } from './poller.ts';
 import { startWorkers } from './workers.ts';
 
 export interface EmbeddedBridgeOptions {
@@ -117,10 +117,9 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
     repeat(storeAnswersMs, answers.store),
   ];
   const poller = {
-    ...{ drain, clock, observer, pollSeconds: settings.pollSeconds, bookKeeper: state.bookKeeper },
+    ...{ drain, clock, observer, settings, bookKeeper: state.bookKeeper },
     pausedUntil: bridgePausedUntil,
     waitingForPerson: () => messagesOnHold(state, clock.now()),
-    delayMs: longestDelayMs(settings),
   };
   try {
     return await (untilIdle ? pollUntilIdle : pollForEver)(poller, signal);

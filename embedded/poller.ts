@@ -9,7 +9,10 @@ export interface PollerDeps {
   readonly drain: Pick<Drain, 'round'>;
   readonly clock: Clock;
   readonly observer: Observer;
-  readonly pollSeconds: number;
+  readonly settings: Pick<
+    BridgeSettings,
+    'pollSeconds' | 'confirmUnavailableSeconds' | 'maxRequestsPerSecond'
+  >;
 }
 
 /** Time limit of a round; the next round continues from the cursor. */
@@ -17,19 +20,20 @@ const roundMs = 10 * 60_000;
 
 /** Starts a round every `pollSeconds` until `signal` is aborted, whether or not the previous one has ended. */
 export async function pollForEver(
-  { drain, clock, observer, pollSeconds }: PollerDeps,
+  { drain, clock, observer, settings }: PollerDeps,
   signal: AbortSignal,
 ): Promise<undefined> {
+  const pollMs = settings.pollSeconds * 1000;
   const rounds = new Set<Promise<void>>();
   while (!signal.aborted) {
     const round = drain
-      .round({ deadlineMs: clock.now() + roundMs, nextRoundMs: clock.now() + pollSeconds * 1000, signal })
+      .round({ deadlineMs: clock.now() + roundMs, nextRoundMs: clock.now() + pollMs, signal })
       .catch((error: unknown) => observer.error('the feeds could not be polled', { error }))
       .then(() => {
         rounds.delete(round);
       });
     rounds.add(round);
-    await clock.sleep(pollSeconds * 1000, signal);
+    await clock.sleep(pollMs, signal);
   }
   await Promise.all(rounds);
   return undefined;
@@ -41,8 +45,6 @@ export interface UntilIdleDeps extends PollerDeps {
   readonly pausedUntil: () => Promise<number>;
   /** Number of messages of accounts that are stopped or paused by an operator: the run does not wait for them. */
   readonly waitingForPerson: () => Promise<number>;
-  /** How long the settings alone may delay a message, ms ({@link longestDelayMs}). Default 0. */
-  readonly delayMs?: number;
 }
 
 /** Delay before the next round for a feed that has more pages, or that another process reads now. */
@@ -58,13 +60,6 @@ const stuckMs = 120_000;
 /** Requests for which the rate budget may be used before a message's next try. */
 const slotsBefore = 30;
 
-/** The confirmation of a "not found", and the wait for the rate budget, which takes minutes at the lowest rates. */
-export const longestDelayMs = ({
-  confirmUnavailableSeconds,
-  maxRequestsPerSecond,
-}: Pick<BridgeSettings, 'confirmUnavailableSeconds' | 'maxRequestsPerSecond'>): number =>
-  confirmUnavailableSeconds * 1000 + (slotsBefore * 1000) / maxRequestsPerSecond;
-
 /**
  * Polls until every feed is up to date and the queue is empty; the others are read and delivered even if one cannot be.
  *
@@ -74,16 +69,10 @@ export async function pollUntilIdle(
   deps: UntilIdleDeps,
   signal: AbortSignal,
 ): Promise<BridgeFault | undefined> {
-  const {
-    drain,
-    clock,
-    observer,
-    pollSeconds,
-    bookKeeper,
-    pausedUntil,
-    waitingForPerson,
-    delayMs = 0,
-  } = deps;
+  const { drain, clock, observer, bookKeeper, pausedUntil, waitingForPerson, settings } = deps;
+  const pollMs = settings.pollSeconds * 1000;
+  // The confirmation of a "not found", and the wait for the rate budget, which takes minutes at the lowest rates.
+  const delaySeconds = settings.confirmUnavailableSeconds + slotsBefore / settings.maxRequestsPerSecond;
   let last = { left: -1, at: clock.now() };
   let warnedOf = 0;
 
@@ -104,7 +93,7 @@ export async function pollUntilIdle(
       if (left <= 0) return 'empty';
       if (clock.now() >= untilMs) return 'poll-due';
       if (left !== last.left || (await isPaused())) last = { left, at: clock.now() };
-      if (clock.now() - last.at >= stuckMs + delayMs) {
+      if (clock.now() - last.at >= stuckMs + delaySeconds * 1000) {
         const text = `${left} messages fail again and again; they stay in the queue for the next run`;
         return new BridgeFault('transient', text);
       }
@@ -114,7 +103,7 @@ export async function pollUntilIdle(
 
   for (let failedRounds = 0; !signal.aborted; ) {
     const now = clock.now();
-    const nextRoundMs = now + pollSeconds * 1000;
+    const nextRoundMs = now + pollMs;
     const report = await drain.round({ deadlineMs: now + roundMs, nextRoundMs, signal });
     const faults = faultsOf(report, clock.now());
     const fault = faults.find((one) => !isPause(one)) ?? faults[0];
@@ -129,7 +118,7 @@ export async function pollUntilIdle(
       await isPaused();
       await clock.sleep(fault.retryAfterMs ?? failedRoundMs * failedRounds, signal);
     } else {
-      const left = await untilEmpty(clock.now() + pollSeconds * 1000);
+      const left = await untilEmpty(clock.now() + pollMs);
       if (left === 'empty') return undefined;
       if (left instanceof BridgeFault) return left;
     }

@@ -63,7 +63,7 @@ const freeReceives = 40;
 const receiveBackoff = { baseMs: 1_000, capMs: 900_000 };
 
 /** The minimum delay of a message after this many receives, ms. */
-export function minDelayMs(receives: number, random: () => number): number {
+function minDelayMs(receives: number, random: () => number): number {
   if (receives <= freeReceives) return 0;
   return backoffMs(receives - freeReceives, { ...receiveBackoff, random: () => 0.85 + 0.15 * random() });
 }

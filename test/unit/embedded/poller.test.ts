@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { longestDelayMs, pollForEver, pollUntilIdle } from '../../../embedded/poller.ts';
+import { pollForEver, pollUntilIdle } from '../../../embedded/poller.ts';
 import type { DrainReport } from '../../../functions/drain/drain.ts';
 import { BridgeFault, type FaultKind } from '../../../shared/domain/faults.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
@@ -26,17 +26,19 @@ const reportOf = (change: Partial<DrainReport>): DrainReport => ({
   ...change,
 });
 
+const quick = { pollSeconds: 60, confirmUnavailableSeconds: 0, maxRequestsPerSecond: 100_000 };
+
 interface Given {
   /** What the rounds report, the last one for ever. */
   readonly rounds: readonly Partial<DrainReport>[];
   /** Number of messages in the queue, by the time since the start. */
   readonly waiting?: (passedMs: number) => number;
-  readonly delayMs?: number;
+  readonly settings?: Partial<Parameters<typeof pollForEver>[0]['settings']>;
   readonly pausedForMs?: number;
 }
 
 /** @returns the message of the fault with which the run ends, and the time it took */
-async function runUntilIdle({ rounds, waiting = () => 0, delayMs = 0, pausedForMs = 0 }: Given) {
+async function runUntilIdle({ rounds, waiting = () => 0, settings, pausedForMs = 0 }: Given) {
   const clock = createManualClock();
   const startedAt = clock.now();
   let round = -1;
@@ -46,9 +48,10 @@ async function runUntilIdle({ rounds, waiting = () => 0, delayMs = 0, pausedForM
   };
   const queue = async () => ({ waiting: waiting(clock.now() - startedAt), deadLetters: 0 });
   const deps = {
-    ...{ drain: { round: reportNext }, clock, observer: createRecordingObserver(), pollSeconds: 60 },
+    ...{ drain: { round: reportNext }, clock, observer: createRecordingObserver() },
+    settings: { ...quick, ...settings },
     ...{ bookKeeper: { queue }, pausedUntil: async () => startedAt + pausedForMs },
-    ...{ waitingForPerson: async () => 0, delayMs },
+    waitingForPerson: async () => 0,
   };
   const fault = await pollUntilIdle(deps, new AbortController().signal);
   return [fault?.message, clock.now() - startedAt] as const;
@@ -116,10 +119,16 @@ describe('a run until idle', () => {
       {
         rounds: [done],
         waiting: untilMs(confirmedMs),
-        delayMs: longestDelayMs({ confirmUnavailableSeconds: 900, maxRequestsPerSecond: 10 }),
+        settings: { confirmUnavailableSeconds: 900 },
       },
       undefined,
       confirmedMs,
+    ],
+    [
+      'gives messages more time at a low rate',
+      { rounds: [done], waiting: untilMs(400_000), settings: { maxRequestsPerSecond: 0.1 } },
+      undefined,
+      400_000,
     ],
     ...(['backlog', 'out-of-time', 'turn-over', 'lease-lost', 'just-polled'] as const).map(
       (end): [string, Given, undefined, number] => [
@@ -134,13 +143,6 @@ describe('a run until idle', () => {
 
     expect(fault).toBe(message);
     expect(tookMs).toBeGreaterThanOrEqual(leastMs);
-  });
-
-  it('gives messages more time at a low rate', () => {
-    const delayMs = (maxRequestsPerSecond: number) =>
-      longestDelayMs({ confirmUnavailableSeconds: 0, maxRequestsPerSecond });
-
-    expect([delayMs(0.1), delayMs(100_000)]).toEqual([300_000, 0.3]);
   });
 });
 
@@ -159,7 +161,7 @@ describe('a run for ever', () => {
     };
     const deps = { drain: { round }, clock: createManualClock(), observer: createRecordingObserver() };
 
-    await pollForEver({ ...deps, pollSeconds: 1 }, stop.signal);
+    await pollForEver({ ...deps, settings: { ...quick, pollSeconds: 1 } }, stop.signal);
 
     expect(rounds).toBe(5);
   });

@@ -8,7 +8,6 @@ import { toInstant } from '../../../../shared/domain/clock.ts';
 import { BridgeFault } from '../../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
-import type { MessageAside } from '../../../../shared/ports/queue.ts';
 import { drainLimits } from '../../../../shared/runtime/limits.ts';
 import { stopped, tokenHold } from '../../../helpers/holds.ts';
 import { changedAdvert } from '../../../helpers/records.ts';
@@ -227,35 +226,25 @@ describe('an operator’s pause', () => {
 });
 
 describe('messages aside', () => {
-  const messageAside = (name: string): MessageAside => ({
-    key: { kind: 'aside', name: `${name}/1` },
-    etag: name,
-    message: changedAdvert({ partnerAccount: name }),
-  });
-  /** @param refused etags that `sendAgain` does not accept */
-  function release(names: readonly string[], refused: readonly string[] = [], deps: Partial<DrainDeps> = {}) {
-    const aside = new Map(names.map((name) => [name, [messageAside(name)]]));
-    const sent: string[] = [];
-    const drain = drainWith({
-      ...deps,
-      aside: {
-        accounts: async () => names,
-        list: async (name) => aside.get(name) ?? [],
-        remove: async (held) => held.forEach(({ etag }) => void aside.delete(etag)),
-      },
-      queue: {
-        ...world.state.queue,
-        async sendAgain(held) {
-          sent.push(...held.map(({ etag }) => etag));
-          return new Set(held.map(({ etag }) => etag).filter((etag) => refused.includes(etag)));
-        },
-      },
+  /** One message of each account. @param refused the account whose message the queue does not accept */
+  async function release(names: readonly string[], refused = '', deps: Partial<DrainDeps> = {}) {
+    const { aside, queue } = world.state;
+    const deliveries = names.map((partnerAccount) => {
+      const message = changedAdvert({ partnerAccount, key: partnerAccount });
+      return { id: partnerAccount, message, position: '1', receives: 1, sentAt: world.clock.now() };
     });
-    return drain.release(world.clock.now() + minuteMs).then(() => ({ sent, left: [...aside.keys()] }));
+    await aside.store(deliveries.map((delivery) => ({ delivery, verdict: { kind: 'hold' } })));
+    const sent: string[] = [];
+    const sendAgain: typeof queue.sendAgain = async (held) => {
+      sent.push(...held.map(({ message }) => message.key));
+      return new Set(held.filter(({ message }) => message.key === refused).map(({ etag }) => etag));
+    };
+    await drainWith({ ...deps, queue: { ...queue, sendAgain } }).release(world.clock.now() + minuteMs);
+    return { sent, left: await aside.accounts() };
   }
 
   it('are put back, and stay aside when the queue does not accept them', async () => {
-    expect(await release(['main', 'other'], ['main'])).toEqual({ sent: ['main', 'other'], left: ['main'] });
+    expect(await release(['main', 'other'], 'main')).toEqual({ sent: ['main', 'other'], left: ['main'] });
     expect(world.observer.lines).toMatchObject([
       { level: 'info', fields: { partnerAccount: 'other', count: 1 } },
     ]);
@@ -270,17 +259,16 @@ describe('messages aside', () => {
     await world.accounts.change('main', (account) => ({ ...account, ...change(now) }));
     const bridgePausedUntil = async () => now + forMs;
 
-    expect(await release(['main'], [], { bridgePausedUntil })).toEqual({ sent: [], left: ['main'] });
+    expect(await release(['main'], '', { bridgePausedUntil })).toEqual({ sent: [], left: ['main'] });
   });
 
   it('of one account are put back although another one cannot be read', async () => {
     const error = new Error('throttled');
     const read = (name: string) => (name === 'main' ? Promise.reject(error) : world.accounts.read(name));
 
-    expect((await release(['main', 'other'], [], { accounts: { ...world.accounts, read } })).left).toEqual([
-      'main',
-    ]);
+    const { left } = await release(['main', 'other'], '', { accounts: { ...world.accounts, read } });
 
+    expect(left).toEqual(['main']);
     expect(world.observer.lines).toContainEqual({
       ...{ level: 'warn', message: expect.any(String), fields: { partnerAccount: 'main', error } },
     });

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createFanOut, type FanOutDeps } from '../../../../functions/fan-out/fan-out.ts';
-import { delayAfter, minDelayMs } from '../../../../functions/fan-out/redelivery.ts';
+import { delayAfter } from '../../../../functions/fan-out/redelivery.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { BridgeFault, type FaultKind } from '../../../../shared/domain/faults.ts';
 import { CachedAccounts } from '../../../../shared/partner-api/cached-rows.ts';
@@ -27,32 +27,14 @@ const fail = (code: FaultKind, details: ConstructorParameters<typeof BridgeFault
 };
 
 describe('the delay after a fault', () => {
-  const delayOf = (code: FaultKind, attempt: number, random: number, retryAfterMs?: number) =>
-    delayAfter(
-      new BridgeFault(code, code, retryAfterMs === undefined ? {} : { retryAfterMs }),
-      { tries: attempt, receives: attempt },
-      { longestHiddenMs: minuteMs, random: () => random },
-    );
-
   it('grows to 16 s for a fault of the advert, to five minutes for a transient one', () => {
     const delays = (code: FaultKind) =>
-      [1, 2, 3, 4, 5, 9, 10, 30].map((attempt) => delayOf(code, attempt, 1) / 1_000);
+      [1, 2, 3, 4, 5, 9, 10, 30].map((attempt) => {
+        const attempts = { tries: attempt, receives: attempt };
+        return delayAfter(new BridgeFault(code, code), attempts, { random: () => 1 }) / 1_000;
+      });
     expect(delays('contract-broken')).toEqual([2, 4, 8, 16, 16, 16, 16, 16]);
     expect(delays('transient')).toEqual([1, 2, 4, 8, 16, 256, 300, 300]);
-  });
-
-  it('is at least half of that, and what the service asked for up to a minute', () => {
-    expect(delayOf('transient', 3, 0)).toBe(2_000);
-    expect(delayOf('transient', 3, 0.5)).toBe(3_000);
-    expect(delayOf('rate-limited', 1, 0, 7_000)).toBe(7_000);
-    expect(delayOf('rate-limited', 4, 0, 1_000)).toBe(4_000);
-    expect(delayOf('rate-limited', 1, 0, 3_600_000)).toBe(minuteMs);
-  });
-
-  it('has no minimum for forty receives, then one that grows to a quarter of an hour', () => {
-    const delays = [1, 40, 41, 42, 43, 51, 60].map((receives) => minDelayMs(receives, () => 1) / 1_000);
-    expect(delays).toEqual([0, 0, 1, 2, 4, 900, 900]);
-    expect(minDelayMs(41, () => 0)).toBe(850);
   });
 });
 
