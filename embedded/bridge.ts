@@ -69,8 +69,8 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
     newId: newRunId,
   });
   const { client, accounts, refreshToken } = partner;
-  const { queue, deadLetters, feedStates, aside, auditShares: shares, publishedAdverts } = state;
-  const common = { accounts, observer, clock, bridgePausedUntil };
+  const { queue } = state;
+  const common = { ...state, accounts, observer, clock, bridgePausedUntil };
 
   const fanOut = createFanOut({
     ...common,
@@ -88,14 +88,12 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
     workers.wake();
     return refused;
   }
-  const { depth, sendAgain } = queue;
-  const enqueuing = { ...common, queue: { depth, sendAgain, send }, deadLetters, newId: newReadId };
+  const enqueuing = { ...common, queue: { ...queue, send }, newId: newReadId };
+  const audited = { ...enqueuing, shares: state.auditShares, settings };
   const drain = createDrain({
     ...enqueuing,
-    ...{ feedStates, aside, reader: partner, holder: newRunId() },
-    ...(settings.auditSample > 0 && {
-      sendAuditShare: createAuditShare({ ...enqueuing, shares, publishedAdverts, settings }),
-    }),
+    ...{ reader: partner, holder: newRunId() },
+    ...(settings.auditSample > 0 && { sendAuditShare: createAuditShare(audited) }),
     settings: { ...settings, leaseMs, maxWaiting, feedsAtOnce },
   });
 

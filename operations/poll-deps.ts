@@ -1,4 +1,4 @@
-import type { PollDeps } from '../functions/drain/poll-feed.ts';
+import type { PollDeps } from '../functions/drain/accept-page.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 import type { Bridge } from './bridge.ts';
 

@@ -12,17 +12,26 @@ import { BridgeFault } from '../../shared/domain/faults.ts';
 import { cleanText } from '../../shared/partner-api/error-answers.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/queue.ts';
+import type { FeedReader } from '../../shared/ports/readers.ts';
 import type { DeadLetters } from '../../shared/state/aside.ts';
 import type { FeedState, FeedStates, Lease } from '../../shared/state/feed-states.ts';
 import { isSetback, standstillAfter, type Trail } from './poll-fault.ts';
 import { idsOf, type PageIds, type PageRead } from './read-page.ts';
 
-export interface AcceptDeps extends EnqueueDeps {
+export interface PollDeps extends EnqueueDeps {
   readonly feedStates: FeedStates;
+  readonly reader: FeedReader;
   readonly clock: Clock;
+  /** Names this process as the holder of leases. */
+  readonly holder: string;
   readonly settings: {
     /** Duration of the lease; each page renews it. */
     readonly leaseMs: number;
+    /** Request rate of the whole bridge; default 10. */
+    readonly maxRequestsPerSecond?: number;
+    readonly overlapSeconds: number;
+    /** Reading stops while this many messages of the partner account wait, also of those that wait for a retry. */
+    readonly maxWaiting: number;
   };
 }
 
@@ -43,7 +52,7 @@ export interface LeasedFeed {
  * @throws {BridgeFault} when the queue did not accept everything
  */
 export async function acceptPage(
-  deps: AcceptDeps,
+  deps: PollDeps,
   { feed, lease, state, cause, trail }: LeasedFeed,
   read: PageRead,
 ) {

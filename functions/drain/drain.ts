@@ -8,9 +8,10 @@ import type { ChangedAdvertsQueue } from '../../shared/ports/queue.ts';
 import { type Aside, type DeadLetters, putBack } from '../../shared/state/aside.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import type { BackfillKey } from '../../shared/state/progress.ts';
+import type { PollDeps } from './accept-page.ts';
 import { type DueFeed, type SortedFeeds, sortFeeds } from './due-feeds.ts';
 import { newTrail } from './poll-fault.ts';
-import { type PollDeps, type PollReport, pollFeed, readAheadOf } from './poll-feed.ts';
+import { type PollReport, pollFeed, readAheadOf } from './poll-feed.ts';
 
 export interface DrainDeps extends PollDeps {
   readonly queue: PollDeps['queue'] & Pick<ChangedAdvertsQueue, 'sendAgain'>;

@@ -1,24 +1,10 @@
 import { type Feed, pageLimit } from '../../shared/contract/messages.ts';
 import { earlierOf } from '../../shared/domain/clock.ts';
 import { asBridgeFault, type BridgeFault, type FaultKind } from '../../shared/domain/faults.ts';
-import type { FeedReader } from '../../shared/ports/readers.ts';
 import type { FeedState, PollEnd } from '../../shared/state/feed-states.ts';
-import { type AcceptDeps, acceptPage } from './accept-page.ts';
+import { acceptPage, type PollDeps } from './accept-page.ts';
 import { newTrail, pollEndOf, type Trail } from './poll-fault.ts';
 import { readPageOrStartOver, restartOf } from './read-page.ts';
-
-export interface PollDeps extends AcceptDeps {
-  readonly reader: FeedReader;
-  /** Names this process as the holder of leases. */
-  readonly holder: string;
-  readonly settings: AcceptDeps['settings'] & {
-    /** Request rate of the whole bridge; default 10. */
-    readonly maxRequestsPerSecond?: number;
-    readonly overlapSeconds: number;
-    /** Reading stops while this many messages of the partner account wait, also of those that wait for a retry. */
-    readonly maxWaiting: number;
-  };
-}
 
 export type PollReport = { readonly pages: number; readonly listed: number } & (
   | {

@@ -36,18 +36,9 @@ export async function createWorld() {
     feedsAtOnce: 10,
   };
   const drainDeps = {
-    accounts,
-    feedStates: state.feedStates,
-    reader: service,
-    queue: state.queue,
-    deadLetters: state.deadLetters,
-    aside: state.aside,
-    bridgePausedUntil,
-    observer,
-    clock,
-    newId,
+    ...state,
+    ...{ accounts, reader: service, bridgePausedUntil, observer, clock, newId, settings },
     holder: 'drain-1',
-    settings,
   };
   const fanOutDeps = {
     accounts: new CachedAccounts(accounts, clock),
