@@ -5,6 +5,16 @@ import { type PartnerAccount, stopOf } from '../domain/partner-account.ts';
 import { type BudgetState, type BudgetStore, freshBudget, type Reservation } from '../state/budget.ts';
 import type { PartnerAccounts } from '../state/partner-accounts.ts';
 
+/** Returns a function by which concurrent callers with the same key share one run of the work. */
+export function sharedRuns<T>() {
+  const running = new Map<string, Promise<T>>();
+  return (key: string, work: () => Promise<T>): Promise<T> => {
+    const run = running.get(key) ?? work().finally(() => running.delete(key));
+    running.set(key, run);
+    return run;
+  };
+}
+
 /** Maximum age of the row when a request is sent to the partner service. The age counts from the start of the read. */
 export const rowMaxAgeMs = 5_000;
 
@@ -21,7 +31,7 @@ export class CachedAccounts implements Accounts {
   readonly #accounts: Accounts;
   readonly #clock: Clock;
   readonly #cached = new Map<string, CachedAccount>();
-  readonly #reading = new Map<string, Promise<PartnerAccount | undefined>>();
+  readonly #shared = sharedRuns<PartnerAccount | undefined>();
   /** Number of accounts that are not stopped; undefined until this process has listed them. */
   connected: number | undefined;
 
@@ -60,17 +70,12 @@ export class CachedAccounts implements Accounts {
 
   /** Concurrent callers share one read. @throws {BridgeFault} `transient` if it takes longer than a row may be old */
   get(name: string): Promise<PartnerAccount | undefined> {
-    const reading =
-      this.#reading.get(name) ?? this.#readInTime(name).finally(() => this.#reading.delete(name));
-    this.#reading.set(name, reading);
-    return reading;
-  }
-
-  async #readInTime(name: string): Promise<PartnerAccount | undefined> {
-    await this.read(name);
-    const cached = this.peek(name);
-    if (cached) return cached.account;
-    throw new BridgeFault('transient', `the row of partner account ${name} cannot be read in time`);
+    return this.#shared(name, async () => {
+      await this.read(name);
+      const cached = this.peek(name);
+      if (cached) return cached.account;
+      throw new BridgeFault('transient', `the row of partner account ${name} cannot be read in time`);
+    });
   }
 
   #keep(name: string, cached: CachedAccount): void {

@@ -80,39 +80,25 @@ export interface ListQuery {
   readonly limitParameter?: string;
 }
 
-/** The calls that the bridge makes to the service. All methods throw {BridgeFault}; none depends on `this`. */
-export interface PartnerClient extends TokenEndpoint {
-  /** The address of the page that asks the user for consent. @see partner-api.md §5.3 */
-  authorizeUrl(query: AuthorizeQuery): string;
-  /** Reads one page of a feed. @see partner-api.md §4.1 */
-  feedPage(token: AccessTokenOf, query: FeedQuery, options: CallOptions): Promise<ReceivedPage>;
-  /** Reads the status of one object of a feed. @see partner-api.md §4.3 */
-  advert(token: AccessTokenOf, feed: Feed, id: string, options: CallOptions): Promise<ObservedAdvert>;
-  /** Reads adverts of the user. Paging and shape are assumed. @see partner-api.md §4.2 */
-  adverts(token: AccessTokenOf, query: ListQuery, options: CallOptions): Promise<AdvertList>;
-  /** Closes idle connections. */
-  close(): void;
-}
-
 /** A page of 1000 IDs has 24 KB. */
 const maxAnswerBytes = 1_048_576;
 
 /** @param accounts absent: answers hold no account, only the bridge */
 export function createGates(options: PartnerClientOptions, accounts?: CachedAccounts) {
-  const { clock = systemClock, observer, stopped } = options;
-  const { maxRequestsPerSecond, circuitSeconds } = options.settings;
+  const { clock = systemClock, observer, stopped, settings } = options;
   const budget = new CachedBudget(options.budgetStore, clock);
-  return {
-    rateLimiter: new RateLimiter({ budget, maxRequestsPerSecond, clock, stopped }),
-    holds: new HoldKeeper({ budget, accounts, circuitSeconds, clock, observer }),
-  };
+  const shared = { ...settings, budget, accounts, clock, observer, stopped };
+  return { rateLimiter: new RateLimiter(shared), holds: new HoldKeeper(shared) };
 }
 
-/** No connection is made before the first request. @throws {ShapeError} when the base URL is invalid */
-export function createPartnerClient(
-  options: PartnerClientOptions,
-  gates: Gates = createGates(options),
-): PartnerClient {
+export type PartnerClient = ReturnType<typeof createPartnerClient>;
+
+/**
+ * The calls that the bridge makes to the service. All methods throw {BridgeFault}; none depends on `this`. No connection
+ * is made before the first request.
+ * @throws {ShapeError} when the base URL is invalid
+ */
+export function createPartnerClient(options: PartnerClientOptions, gates: Gates = createGates(options)) {
   const { concurrency = 1, clock = systemClock, random = Math.random, settings } = options;
   const baseUrl = checked(partnerBaseUrl, options.baseUrl, 'base URL');
   const origin = new URL(baseUrl);
@@ -143,9 +129,10 @@ export function createPartnerClient(
   }
 
   return {
-    async feedPage(token, { feed, since, cursor, limit }, callOptions) {
-      const query = queryOf({ since, cursor, limit: String(limit) });
-      const request = get(token, feed.path, query, callOptions);
+    /** Reads one page of a feed. @see partner-api.md §4.1 */
+    async feedPage(token: AccessTokenOf, query: FeedQuery, callOptions: CallOptions): Promise<ReceivedPage> {
+      const { feed, since, cursor, limit } = query;
+      const request = get(token, feed.path, queryOf({ since, cursor, limit: String(limit) }), callOptions);
       // The drain repeats the request without the cursor, and that answer counts.
       const isUndecided = (fault: BridgeFault) =>
         request.isUndecided?.(fault) === true || (cursor !== undefined && mayBeCursorRejection(fault));
@@ -156,12 +143,19 @@ export function createPartnerClient(
       }));
     },
 
-    async advert(token, feed, id, callOptions) {
+    /** Reads the status of one object of a feed. @see partner-api.md §4.3 */
+    async advert(
+      token: AccessTokenOf,
+      feed: Feed,
+      id: string,
+      callOptions: CallOptions,
+    ): Promise<ObservedAdvert> {
       const request = get(token, objectPath(feed, id), '', callOptions);
       return call(request, (sent) => ({ ...advertIn(sent, id), receivedAt: sent.receivedAt }));
     },
 
-    async adverts(token, query, callOptions) {
+    /** Reads adverts of the user. Paging and shape are assumed. @see partner-api.md §4.2 */
+    async adverts(token: AccessTokenOf, query: ListQuery, callOptions: CallOptions): Promise<AdvertList> {
       const { position, limit, positionParameter = 'page', limitParameter = 'limit' } = query;
       const paging = queryOf({ [positionParameter]: String(position), [limitParameter]: String(limit) });
       return call(get(token, paths.adverts, paging, callOptions), listIn);
@@ -187,7 +181,9 @@ export function createPartnerClient(
       }));
     },
 
-    authorizeUrl: (query) => authorizeUrl(baseUrl, query),
+    /** The address of the page that asks the user for consent. @see partner-api.md §5.3 */
+    authorizeUrl: (query: AuthorizeQuery) => authorizeUrl(baseUrl, query),
+    /** Closes idle connections. */
     close: transport.close,
-  };
+  } satisfies TokenEndpoint & Record<string, unknown>;
 }

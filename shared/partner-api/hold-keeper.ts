@@ -36,12 +36,6 @@ export interface HoldKeeperOptions {
   readonly observer?: Observer;
 }
 
-/** Evidence, with what the service's fault says besides. */
-export interface Answered extends Omit<Evidence, 'fault' | 'retryAfterMs'> {
-  /** Undefined after a success. */
-  readonly fault: BridgeFault | undefined;
-}
-
 type Rule = <T extends Holder>(holder: T) => T;
 
 /** The request that tries the service after a hold. */
@@ -131,7 +125,13 @@ export class HoldKeeper {
    * @returns a promise that resolves when other processes can see the result; undefined if they need not, as nearly
    * always
    */
-  answered({ fault, ...answer }: Answered, isUndecided: boolean): Promise<unknown> | undefined {
+  answered(
+    {
+      fault,
+      ...answer
+    }: Omit<Evidence, 'fault' | 'retryAfterMs'> & { readonly fault: BridgeFault | undefined },
+    isUndecided: boolean,
+  ): Promise<unknown> | undefined {
     const { account, resource } = answer;
     if (fault?.code === 'token-rejected' && isUndecided) return this.#tokenRejected(resource);
     // Planted fault: cursor-403-counted

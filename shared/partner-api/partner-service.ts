@@ -32,12 +32,7 @@ export function createPartnerService(options: PartnerServiceOptions) {
   const gates = createGates(options, accounts);
   const client = createPartnerClient(options, gates);
   const tokens = new TokenSource({ reader, requester, accounts, holds: gates.holds, clock });
-  return { client, accounts, ...createPartnerReaders({ client, tokens }) };
-}
-
-export interface ReaderOptions {
-  readonly client: Pick<PartnerClient, 'feedPage' | 'advert' | 'adverts'>;
-  readonly tokens: Pick<TokenSource, 'current' | 'reject'>;
+  return { client, accounts, ...createPartnerReaders(client, tokens) };
 }
 
 export interface AdvertLister {
@@ -52,7 +47,10 @@ export interface AdvertLister {
 export type PartnerReaders = FeedReader & AdvertReader & AdvertLister;
 
 /** Reads feeds and adverts of known partner accounts. */
-export function createPartnerReaders({ client, tokens }: ReaderOptions): PartnerReaders {
+export function createPartnerReaders(
+  client: Pick<PartnerClient, 'feedPage' | 'advert' | 'adverts'>,
+  tokens: Pick<TokenSource, 'current' | 'reject'>,
+): PartnerReaders {
   const withToken = withTokenOf(tokens);
   return {
     readPage: (partnerAccount, query, options) =>

@@ -70,16 +70,12 @@ export class RateLimiter {
   enter(resource: string, deadlineMs: number): Promise<number> {
     const fault = this.#refusal(resource, deadlineMs, this.#waiters.length);
     if (fault) return Promise.reject(fault);
-    const isNext = this.#waiters.length === 0 && this.#budget.isFresh;
-    const untilMs = isNext ? this.#takeSlot() : undefined;
-    if (untilMs !== undefined) return Promise.resolve(untilMs);
-    return new Promise((start, refuse) => {
-      this.#waiters.push({ resource, deadlineMs, start, refuse });
-      if (this.#isServing) return;
-      this.#isServing = true;
-      // Deferred, so that all requests of this turn of the event loop share one reservation.
-      queueMicrotask(() => void this.#serve());
-    });
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    // Deferred, so that all requests of this turn of the event loop share one reservation.
+    if (!this.#isServing) queueMicrotask(() => void this.#serve());
+    this.#isServing = true;
+    this.#waiters.push({ resource, deadlineMs, start: resolve, refuse: reject });
+    return promise;
   }
 
   /** The time of the clock by which slots are given. */
@@ -151,19 +147,15 @@ export class RateLimiter {
 
   async #reserve(): Promise<void> {
     const askedAtMs = this.#clock.now();
-    const request = {
-      count: this.#batch(),
-      intervalMs: this.#intervalMs,
-      offsetMs: this.#offsetMs,
-      lastClockMs: this.#budget.state.clockMs,
-    };
-    const { firstSlotMs, offsetMs } = await this.#budget.reserve((state) =>
+    const [intervalMs, offsetMs] = [this.#intervalMs, this.#offsetMs];
+    const request = { count: this.#batch(), intervalMs, offsetMs, lastClockMs: this.#budget.state.clockMs };
+    const reserved = await this.#budget.reserve((state) =>
       // Not the time of an earlier attempt: the process may have stood still in between.
       reserveSlots(state, { ...request, nowMs: this.#clock.now() + this.#storeMs }),
     );
     this.#storeMs = delayOf(this.#clock.now() - askedAtMs);
-    this.#offsetMs = offsetMs;
-    this.#firstSlotMs = firstSlotMs;
+    this.#offsetMs = reserved.offsetMs;
+    this.#firstSlotMs = reserved.firstSlotMs;
     this.#slots = request.count;
   }
 

@@ -3,16 +3,14 @@ import type { Clock } from '../domain/clock.ts';
 import { asBridgeFault, BridgeFault, faultKinds, faultPolicies } from '../domain/faults.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { RefreshRequester, TokenVault } from '../ports/tokens.ts';
-import type { CachedAccounts } from './cached-rows.ts';
+import { type CachedAccounts, sharedRuns } from './cached-rows.ts';
 import type { AccessTokenOf, CallOptions } from './client.ts';
 import type { HoldKeeper } from './hold-keeper.ts';
 
 interface TokenSourceOptions {
   readonly reader: Pick<TokenVault, 'read'>;
   readonly requester: RefreshRequester;
-  /** The rows of partner accounts: they name the valid token version and generation, and contain stops and pauses. */
   readonly accounts: Pick<CachedAccounts, 'peek' | 'get'>;
-  /** Says whether an account is on hold. */
   readonly holds: Pick<HoldKeeper, 'admit'>;
   readonly clock: Clock;
 }
@@ -24,15 +22,11 @@ interface AccessToken {
   readonly expiresAt: number;
 }
 
-/** Whose token a request needs. */
-interface Whose {
+interface TokenQuery {
   readonly partnerAccount: string;
   /** Generation of the cursor or message: a token of another generation is not used. */
   readonly generation: number;
   readonly deadlineMs: number;
-}
-
-interface TokenQuery extends Whose {
   /** What is asked for: after a hold, one resource tries the service. */
   readonly resource: string;
 }
@@ -52,8 +46,8 @@ const generationMs = 5_000;
 export class TokenSource {
   readonly #options: TokenSourceOptions;
   readonly #tokens = new Map<string, AccessToken>();
-  readonly #reading = new Map<string, Promise<AccessToken | undefined>>();
-  readonly #renewals = new Map<string, Promise<RefreshOutcome>>();
+  readonly #reads = sharedRuns<AccessToken | undefined>();
+  readonly #renewals = sharedRuns<RefreshOutcome>();
   /** The last rejected version of each account and the reason; it is not sent again. */
   readonly #rejected = new Map<string, { readonly version: string; readonly because: Rejection }>();
 
@@ -138,37 +132,28 @@ export class TokenSource {
     const known = this.#tokens.get(name);
     // Planted fault: version-not-compared
     if (known && known.version === version) return known;
-    const key = `${name} ${version}`;
-    const reading =
-      this.#reading.get(key) ?? this.#readSecret(name, version).finally(() => this.#reading.delete(key));
-    this.#reading.set(key, reading);
-    return reading;
-  }
-
-  async #readSecret(name: string, wanted: string | undefined): Promise<AccessToken | undefined> {
-    const found = await this.#options.reader.read(name, wanted);
-    // Planted fault: version-not-compared
-    if (found?.version !== wanted || !found) return undefined;
-    const { pair, version } = found;
-    const fresh = { token: pair.accessToken, version, expiresAt: pair.expiresAt };
-    this.#tokens.set(name, fresh);
-    return fresh;
+    return this.#reads(`${name} ${version}`, async () => {
+      const found = await this.#options.reader.read(name, version);
+      // Planted fault: version-not-compared
+      if (found?.version !== version || !found) return undefined;
+      const { accessToken: token, expiresAt } = found.pair;
+      const fresh = { token, version: found.version, expiresAt };
+      this.#tokens.set(name, fresh);
+      return fresh;
+    });
   }
 
   /** Asks the refresh-token stage, once for all who wait; each waits until its own deadline. */
   async #renewed(name: string, version: string, deadlineMs: number): Promise<RefreshOutcome> {
     const rejection = this.#rejected.get(name);
     const because = rejection?.version === version ? rejection.because : 'expired';
-    const key = `${name} ${version} ${because}`;
-    const renewal =
-      this.#renewals.get(key) ??
-      this.#options.requester
-        .refresh({ partnerAccount: name, rejectedVersion: version, because }, { deadlineMs })
-        .catch(asFailed)
-        .finally(() => this.#renewals.delete(key));
-    this.#renewals.set(key, renewal);
+    const { clock, requester } = this.#options;
+    const request = { partnerAccount: name, rejectedVersion: version, because };
+    const renewal = this.#renewals(`${name} ${version} ${because}`, () =>
+      requester.refresh(request, { deadlineMs }).catch(asFailed),
+    );
     const done = new AbortController();
-    const late = this.#options.clock.sleep(deadlineMs - this.#options.clock.now(), done.signal);
+    const late = clock.sleep(deadlineMs - clock.now(), done.signal);
     const outcome = await Promise.race([renewal, late]).finally(() => done.abort('done'));
     if (!outcome) throw notRenewed(name, lookMs);
     return outcome;
@@ -224,7 +209,7 @@ export function withTokenOf(tokens: Pick<TokenSource, 'current' | 'reject'>) {
   const renewedFor = new Map<string, string>();
 
   return async <T>(
-    whose: Whose,
+    whose: Omit<TokenQuery, 'resource'>,
     send: (token: AccessTokenOf, options: CallOptions) => Promise<T>,
   ): Promise<T> => {
     const { partnerAccount, deadlineMs } = whose;

@@ -92,7 +92,7 @@ export const plantedInService: readonly PlantedRow[] = [
       'if (known && known.version === version) return known;',
       'if (known && this.#isGood(name, known)) return known;',
     ],
-    ['shared/partner-api/token-source.ts', 'if (found?.version !== wanted || !found)', 'if (!found)'],
+    ['shared/partner-api/token-source.ts', 'if (found?.version !== version || !found)', 'if (!found)'],
     [
       'shared/partner-api/token-source.ts',
       'if (known && known.version === token?.version && this.#isGood',

@@ -54,10 +54,7 @@ async function setUp() {
     },
   });
   const token = { token: new Secret('access'), version: '1', expiresAt: 0 };
-  const readers = createPartnerReaders({
-    client,
-    tokens: { current: async () => token, reject: () => undefined },
-  });
+  const readers = createPartnerReaders(client, { current: async () => token, reject: () => undefined });
   const drain = createDrain({ ...world.drainDeps, reader: readers });
   const fanOut = createFanOut({
     ...world.fanOutDeps,
