@@ -226,15 +226,6 @@ describe('a rejected token', () => {
     expect(asked).toEqual(['1 token-rejected']);
   });
 
-  it('is not renewed when another process has done that', async () => {
-    const { current, renewed, asked, renew } = setUp();
-    await current();
-    renew();
-
-    expect(await renewed()).toBe('access-2');
-    expect(asked).toEqual([]);
-  });
-
   it.each<[waitMs: number, atMs: number]>([
     [800, 1_600],
     [0, 1_000],
@@ -287,19 +278,6 @@ describe('a rejected token', () => {
     ]);
   });
 
-  it('is renewed by a request with more time when the first one has none left', async () => {
-    const { renewed, clock, outcomes, asked } = setUp();
-    outcomes.push({ kind: 'busy', retryAfterMs: 1_200 }, { kind: 'busy', retryAfterMs: 1_200 });
-
-    const hurried = faultOf(renewed(startMs + 1_000));
-    const patient = renewed();
-    await clock.run();
-
-    expect(await hurried).toMatchObject({ code: 'transient', retryAfterMs: 1_200 });
-    expect(await patient).toBe('access-2');
-    expect(asked).toHaveLength(3);
-  });
-
   it.each<[RefreshOutcome | Error, string, number | undefined]>([
     [{ kind: 'stopped', reason: 'refresh-token-rejected' }, 'account-stopped', undefined],
     [{ kind: 'paused', untilMs: startMs + 60_000, reason: 'retry' }, 'account-paused', 60_000],
@@ -311,12 +289,13 @@ describe('a rejected token', () => {
     [new Error('no such function'), 'transient', undefined],
     [new BridgeFault('invalid-request', 'no such function'), 'transient', undefined],
   ])('that is answered by %j is %s, which dead-letters no advert', async (outcome, code, retryAfterMs) => {
-    const { renewed, outcomes } = setUp();
+    const { renewed, outcomes, asked } = setUp();
     outcomes.push(outcome instanceof Error ? () => Promise.reject(outcome) : outcome);
 
     const fault = await faultOf(renewed(farMs, 'scope-insufficient'));
 
     expect([fault.code, fault.retryAfterMs]).toEqual([code, retryAfterMs]);
+    expect(asked).toEqual(['1 scope-insufficient']);
     expect(fault.policy.deadLettered).toBe('by-age');
   });
 
@@ -335,11 +314,4 @@ describe('a rejected token', () => {
       expect(state.rowReads).toBe(2);
     },
   );
-
-  it('is renewed with the reason of the rejection', async () => {
-    const { renewed, asked } = setUp();
-    await renewed(farMs, 'scope-insufficient');
-
-    expect(asked).toEqual(['1 scope-insufficient']);
-  });
 });

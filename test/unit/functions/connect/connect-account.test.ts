@@ -283,50 +283,21 @@ describe('connect for a new user under a known name', () => {
   });
 });
 
-describe('the refusal of a refresh token that was handed in', () => {
-  const dayMs = 86_400_000;
-  const refusedFor = async (token: string, world: Awaited<ReturnType<typeof createTokenWorld>>) => {
-    const request = { partnerAccount: 'second', refreshToken: new Secret(token) };
-    const error = await world.stage.connect(request, world.options()).catch((fault: unknown) => fault);
-    if (!(error instanceof BridgeFault)) throw new Error('it was not refused');
-    return error;
-  };
-
-  it('says what to get when the service has replaced the token, and shows no secret', async () => {
+describe('a refusal of a refresh token that was handed in', () => {
+  it.each([
+    [86_400_000, /lacks write \(the service has replaced the refresh token handed in/],
+    [0, /has been used, and is still the newest one/],
+  ])('says whether it can be used again, %i ms after its issue, and no secret', async (ageMs, fate) => {
     const world = await createTokenWorld();
-    const token = world.sandbox.control.issueRefreshToken('main', 'v2 read');
-    world.clock.advance(dayMs);
+    const refreshToken = new Secret(world.sandbox.control.issueRefreshToken('main', 'v2 read'));
+    world.clock.advance(ageMs);
 
-    const { code: kind, message } = await refusedFor(token, world);
+    const refused = world.stage.connect({ partnerAccount: 'second', refreshToken }, world.options());
+    const { code: kind, message } = (await refused.catch((fault: unknown) => fault)) as BridgeFault;
 
     expect(kind).toBe('scope-refused');
-    expect(message).toMatch(/lacks write \(the service has replaced the refresh token handed in/);
-    expect(message).toContain('have the user authorize anew, or get the newest one');
+    expect(message).toMatch(fate);
     for (const secret of world.sandbox.control.issuedTokens()) expect(message).not.toContain(secret);
     expect(await world.state.partnerAccounts.read('second')).toBeUndefined();
-  });
-
-  it('says when the token can be handed in again', async () => {
-    const world = await createTokenWorld();
-    const token = world.sandbox.control.issueRefreshToken('main', 'v2 read');
-
-    expect((await refusedFor(token, world)).message).toMatch(/has been used, and is still the newest one/);
-    expect((await refusedFor(token, world)).code).toBe('scope-refused');
-  });
-
-  it('says that the token was replaced, when it is of another user, too', async () => {
-    const world = await createWorld();
-    world.service.change('1', 'active');
-    await world.round();
-    await world.handleBatch();
-    world.service.feedPage = async () => ({ page: { data: ['900'], hasMore: false } });
-
-    const request = { partnerAccount: 'main', refreshToken: new Secret('handed-in') };
-    const refused = world.connect.connect(request, world.options());
-
-    await expect(refused).rejects.toMatchObject({
-      code: 'other-user',
-      message: expect.stringContaining('the service has replaced the refresh token handed in'),
-    });
   });
 });

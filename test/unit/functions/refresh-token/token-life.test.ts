@@ -16,9 +16,8 @@ describe('a crash between the answer and its storing', () => {
     const before = (await world.stored())?.refreshToken.reveal();
     const crash = () => Promise.reject(new Error('killed'));
     const dying = createRefreshToken({ ...deps, vault: { ...state.vault, write: crash } });
-    const rejectedVersion = (await world.account())?.token?.version ?? '';
 
-    await dying.refresh({ partnerAccount: 'main', rejectedVersion, because: 'expired' }, world.options());
+    await world.refresh('expired', undefined, dying);
     expect((await world.stored())?.refreshToken.reveal()).toBe(before);
     clock.advance(deps.settings.lockMs);
     expect(await world.refresh('expired')).toEqual({ kind: 'renewed' });
@@ -48,14 +47,8 @@ describe('a pair that cannot be stored at first', () => {
     const { clock, deps, state, sandbox } = world;
     clock.advance(dayMs);
     const stage = createRefreshToken({ ...deps, vault: failingVault(state.vault, 3) });
-    const rejectedVersion = (await world.account())?.token?.version ?? '';
 
-    const outcome = await stage.refresh(
-      { partnerAccount: 'main', rejectedVersion, because: 'expired' },
-      world.options(),
-    );
-
-    expect(outcome).toEqual({ kind: 'renewed' });
+    expect(await world.refresh('expired', undefined, stage)).toEqual({ kind: 'renewed' });
     expect(sandbox.control.journal.list().filter(({ endpoint }) => endpoint === 'token')).toHaveLength(2);
   });
 
@@ -75,38 +68,36 @@ describe('a pair that cannot be stored at first', () => {
     const { clock, deps, state } = world;
     clock.advance(dayMs);
     const stage = createRefreshToken({ ...deps, vault: failingVault(state.vault, 1_000) });
-    const rejectedVersion = (await world.account())?.token?.version ?? '';
     const begun = clock.now();
 
-    const outcome = await stage.refresh(
-      { partnerAccount: 'main', rejectedVersion, because: 'expired' },
-      world.options(deadlineMs),
-    );
+    const outcome = await world.refresh('expired', deadlineMs, stage);
 
     expect(outcome).toMatchObject({ kind: 'failed', fault: 'transient' });
     expect(clock.now() - begun).toBeLessThanOrEqual(withinMs);
   });
 });
 
-describe('a refresh token that nothing asks for', () => {
-  const monthAlive = { accessTokenLifetimeSeconds: 60 * 86_400 };
+it('a refresh token is used within a week, however long its access token lives', async () => {
+  const world = await createTokenWorld({ accessTokenLifetimeSeconds: 60 * 86_400 });
 
-  it('is used within a week, however long its access token lives', async () => {
-    const world = await createTokenWorld(monthAlive);
+  for (let day = 0; day < 90; day += 1) {
+    world.clock.advance(dayMs);
+    await world.stage.sweep(world.options());
+  }
 
-    for (let day = 0; day < 90; day += 1) {
-      world.clock.advance(dayMs);
-      await world.stage.sweep(world.options());
-    }
-
-    expect(await world.refresh('expired')).toEqual({ kind: 'renewed' });
-    expect(world.observer.counted(metrics.needsAttention)).toBe(0);
-    const grants = world.sandbox.control.journal.list().filter(({ endpoint }) => endpoint === 'token');
-    expect(grants).toHaveLength(1 + 13 + 1);
-  });
+  expect(await world.refresh('expired')).toEqual({ kind: 'renewed' });
+  expect(world.observer.counted(metrics.needsAttention)).toBe(0);
+  const grants = world.sandbox.control.journal.list().filter(({ endpoint }) => endpoint === 'token');
+  expect(grants).toHaveLength(1 + 13 + 1);
 });
 
 describe("the application's own secret", () => {
+  const write = (world: Awaited<ReturnType<typeof createTokenWorld>>, text: string) =>
+    world.state.applicationSecret.write({
+      clientId: new Secret('sandbox-client'),
+      clientSecret: new Secret(text),
+    });
+
   it('is read once for many refreshes', async () => {
     const world = await createTokenWorld();
     let reads = 0;
@@ -117,11 +108,8 @@ describe("the application's own secret", () => {
       },
     };
     const stage = createRefreshToken({ ...world.deps, applicationSecret });
-    for (let times = 0; times < 5; times += 1) {
-      const rejectedVersion = (await world.account())?.token?.version ?? '';
-      const request = { partnerAccount: 'main', rejectedVersion, because: 'expired' } as const;
-      expect(await stage.refresh(request, world.options())).toEqual({ kind: 'renewed' });
-    }
+    for (let times = 0; times < 5; times += 1)
+      expect(await world.refresh('expired', undefined, stage)).toEqual({ kind: 'renewed' });
     expect(reads).toBe(1);
   });
 
@@ -129,10 +117,7 @@ describe("the application's own secret", () => {
     const world = await createTokenWorld();
     await world.refresh('expired');
     world.sandbox.control.replaceClientSecret('the new one');
-    await world.state.applicationSecret.write({
-      clientId: new Secret('sandbox-client'),
-      clientSecret: new Secret('the new one'),
-    });
+    await write(world, 'the new one');
 
     expect(await world.refresh('expired')).toEqual({ kind: 'renewed' });
     expect(await world.connect()).toMatchObject({ isNew: false });
@@ -147,20 +132,14 @@ describe("the application's own secret", () => {
     expect(world.sandbox.control.journal.list().filter(({ status }) => status !== 200)).toHaveLength(1);
     expect(holdOf(await world.account(), 'authorization')).toBeUndefined();
     expect(world.observer.counted(metrics.needsAttention)).toBe(1);
-    await world.state.applicationSecret.write({
-      clientId: new Secret('sandbox-client'),
-      clientSecret: new Secret('the new one'),
-    });
+    await write(world, 'the new one');
     expect(await world.refresh('expired')).toEqual({ kind: 'renewed' });
   });
 
   it('is read again after five minutes although the service still takes the old one', async () => {
     const world = await createTokenWorld();
     await world.refresh('expired');
-    await world.state.applicationSecret.write({
-      clientId: new Secret('sandbox-client'),
-      clientSecret: new Secret('not yet right'),
-    });
+    await write(world, 'not yet right');
 
     expect(await world.refresh('expired')).toEqual({ kind: 'renewed' });
     world.clock.advance(300_000);
