@@ -4,6 +4,7 @@
  */
 
 import { checked } from '../../shared/contract/checks.ts';
+import type { StopReason } from '../../shared/contract/events.ts';
 import { type RefreshOutcome, refreshEvent } from '../../shared/contract/invocations.ts';
 import { asBridgeFault, type BridgeFault } from '../../shared/domain/faults.ts';
 import { endOfHold, type Hold, heldBy, withHold } from '../../shared/domain/holds.ts';
@@ -100,8 +101,10 @@ export function createRefreshToken(deps: RefreshDeps) {
       if (received.code !== 'grant-rejected') return failed(name, received);
       return stopAccount(account, holder, 'refresh-token-rejected');
     }
-    // What this process stores after another one took the lock would be of no use, or of a disconnected account.
-    if (!(await mayHold(name, holder))) return { kind: 'renewed' };
+    // What this process stores after another one took the lock would be of no use, or of a disconnected account. If the
+    // row cannot be read, the pair is stored nevertheless: the service may not return it again.
+    const latest = await accounts.read(name).catch(() => account);
+    if (latest?.refreshing?.holder !== holder) return { kind: 'renewed' };
 
     // The pair is stored first; it is judged only afterwards.
     const own = pairOf(received, current.pair) as TokenPair;
@@ -121,16 +124,7 @@ export function createRefreshToken(deps: RefreshDeps) {
       if (isBroken) return withHold(renewed, tokenHold(before));
       return isUnchanged && before ? withHold(renewed, before) : renewed;
     });
-    if (missing.length > 0) {
-      needsAttention(
-        observer,
-        'the granted scope no longer suffices: the account is stopped until it is connected again',
-        {
-          ...{ partnerAccount: name, missing },
-        },
-      );
-      return { kind: 'stopped', reason: 'scope-insufficient' };
-    }
+    if (missing.length > 0) return stoppedOutcome(name, 'scope-insufficient', missing);
     const hold = isBroken ? changed?.holds?.find(isTokenHold) : undefined;
     if (hold) {
       needsAttention(
@@ -144,12 +138,6 @@ export function createRefreshToken(deps: RefreshDeps) {
     return { kind: 'renewed' };
   }
 
-  /** If the row cannot be read, the pair is stored nevertheless: the service may not return it again. */
-  async function mayHold(name: string, holder: string): Promise<boolean> {
-    const isOurs = async () => (await accounts.read(name))?.refreshing?.holder === holder;
-    return isOurs().catch(() => true);
-  }
-
   /** Twice as long as the one before. */
   function tokenHold(before: Hold | undefined): Hold {
     const since = clock.now();
@@ -160,16 +148,17 @@ export function createRefreshToken(deps: RefreshDeps) {
   async function stopAccount(
     { name, token }: PartnerAccount,
     holder: string,
-    reason: 'refresh-token-rejected' | 'scope-insufficient',
+    reason: StopReason,
   ): Promise<RefreshOutcome> {
     const account = await changeLocked(name, holder, (current) =>
       stopped(current, reason, token?.version ?? '', moment()),
     );
-    if (!account || !stopOf(account)) return { kind: 'renewed' };
-    needsAttention(observer, 'the partner account is stopped: connect it again', {
-      partnerAccount: name,
-      reason,
-    });
+    return account && stopOf(account) ? stoppedOutcome(name, reason) : { kind: 'renewed' };
+  }
+
+  function stoppedOutcome(name: string, reason: StopReason, missing?: readonly string[]): RefreshOutcome {
+    const fields = { partnerAccount: name, reason, ...(missing && { missing }) };
+    needsAttention(observer, 'the partner account is stopped: connect it again', fields);
     return { kind: 'stopped', reason };
   }
 

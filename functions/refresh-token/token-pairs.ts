@@ -41,19 +41,17 @@ export function warnOfOddAnswer(
   observer: Observer,
 ): void {
   const fields = { partnerAccount, fields: unusable };
-  if (unusable.includes('refresh_token')) {
-    const kept = 'the old one is kept, and may be dead by tomorrow';
-    const message = `the token endpoint returned a refresh token that cannot be stored: ${kept}`;
-    needsAttention(observer, message, fields);
-  } else if (unusable.length > 0)
-    observer.warn(
-      'the token endpoint returned fields that cannot be used: their former values are kept',
+  const returned = 'the token endpoint returned';
+  if (unusable.includes('refresh_token'))
+    needsAttention(
+      observer,
+      `${returned} an unusable refresh token: the previous one may expire in a day`,
       fields,
     );
+  else if (unusable.length > 0)
+    observer.warn(`${returned} unusable fields: their previous values are kept`, fields);
   if (answer.token_type !== undefined && answer.token_type !== 'bearer')
-    observer.warn('the token endpoint returned a token type other than bearer: the token is used as bearer', {
-      partnerAccount,
-    });
+    observer.warn(`${returned} a token type other than bearer: it is used as bearer`, { partnerAccount });
 }
 
 const scopesOf = (scope: string): string[] => scope.split(/[\s+]+/).filter((part) => part !== '');

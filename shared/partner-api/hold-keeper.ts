@@ -38,13 +38,6 @@ export interface HoldKeeperOptions {
 
 type Rule = <T extends Holder>(holder: T) => T;
 
-/** The request that tries the service after a hold. */
-interface Trial {
-  readonly resource: string;
-  /** The end of the hold as this process has stored it. A hold that ends at another time is not what it tries. */
-  readonly until: number | undefined;
-}
-
 /** More resources than this are not remembered as failing. */
 const maxFailing = 10_000;
 
@@ -53,8 +46,11 @@ export class HoldKeeper {
   readonly #options: HoldKeeperOptions;
   readonly #clock: Clock;
   readonly #blame: Blame;
-  /** What this process tries the service with, by account; without a name: for the bridge. */
-  readonly #trials = new Map<string | undefined, Trial>();
+  /**
+   * What this process tries the service with, by account (without a name: for the bridge), and the end of the hold. A
+   * hold that ends at another time is not what it tries.
+   */
+  readonly #trials = new Map<string | undefined, { readonly resource: string; readonly until?: number }>();
   /** Resources whose last answer was a fault. */
   readonly #failing = new Set<string>();
 

@@ -44,13 +44,11 @@ export interface AdvertLister {
   ): Promise<AdvertList>;
 }
 
-export type PartnerReaders = FeedReader & AdvertReader & AdvertLister;
-
 /** Reads feeds and adverts of known partner accounts. */
 export function createPartnerReaders(
   client: Pick<PartnerClient, 'feedPage' | 'advert' | 'adverts'>,
   tokens: Pick<TokenSource, 'current' | 'reject'>,
-): PartnerReaders {
+): FeedReader & AdvertReader & AdvertLister {
   const withToken = withTokenOf(tokens);
   return {
     readPage: (partnerAccount, query, options) =>

@@ -44,8 +44,12 @@ export async function createTokenStage(baseUrl: string, clock = createManualCloc
     ...{ clock, client, state, observer, events, deps, options, stage, account },
     connect: (refreshToken = 'sandbox-refresh-token-main') =>
       stage.connect({ partnerAccount: 'main', refreshToken: new Secret(refreshToken) }, options()),
-    refresh: async (because: Rejection = 'token-rejected', ms?: number, { refresh } = stage) =>
-      refresh(
+    refresh: async (
+      because: Rejection = 'token-rejected',
+      ms?: number,
+      by: { refresh: typeof stage.refresh } = stage,
+    ) =>
+      by.refresh(
         { partnerAccount: 'main', rejectedVersion: (await account())?.token?.version ?? '', because },
         options(ms),
       ),

@@ -170,6 +170,8 @@ describe('requestTokens', () => {
 
     expect(fault).toMatchObject({ code: 'grant-rejected', serviceCode: 'invalid_grant' });
     expect(fault.message).toMatch(/: \[redacted\] \[redacted\] \[redacted\]$/);
+    service.next({ body: { data: { id: 7, status: token.reveal() } } });
+    expect((await faultOf(client.advert(token, feed, '7', soon()))).code).toBe('contract-broken');
   });
 });
 

@@ -72,6 +72,17 @@ describe('holds because of answers', () => {
     await second.answered('main', 9);
     expect((await main())?.holds).toBeUndefined();
   });
+
+  it('are twice as long after a trial with the same fault, and tried by a blamed advert if nothing else asks', async () => {
+    const { clock, main, first } = await setUp();
+    for (const advert of [1, 2, 3]) await first.answered('main', advert, 'transient');
+    clock.advance(5_000 + 60_000);
+    expect(await first.admit('main 1')).toBe('admitted');
+
+    await first.answered('main', 1, 'transient');
+
+    expect((await main())?.holds).toMatchObject([{ forMs: 10_000, until: clock.now() + 10_000 }]);
+  });
 });
 
 describe('a rejected token in the request that tries the service', () => {
