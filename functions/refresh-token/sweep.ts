@@ -1,9 +1,6 @@
-/** The scheduled work of refresh-token, for all partner accounts. */
-
 import type { RefreshOutcome } from '../../shared/contract/invocations.ts';
 import { forEachConcurrent } from '../../shared/domain/concurrency.ts';
-import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
-import { isDying, stopOf } from '../../shared/domain/partner-account.ts';
+import { isDying, type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
 import { needsAttention, publishOwedEvents } from './account-writes.ts';
 import type { CallOptions, RefreshDeps, TokenRefresh } from './refresh-lock.ts';
 

@@ -1,7 +1,4 @@
-/**
- * One call: repeats attempts until the deadline. Each attempt takes a connection, then a slot of the rate budget, then its
- * token, and has a time limit.
- */
+/** One call repeats attempts; each takes a connection, then a slot of the rate budget, then its token. */
 
 import type { Clock } from '../domain/clock.ts';
 import { backoffMs } from '../domain/concurrency.ts';

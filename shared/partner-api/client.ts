@@ -1,5 +1,3 @@
-/** The client of the partner service. */
-
 import { checked } from '../contract/checks.ts';
 import type { Feed } from '../contract/messages.ts';
 import { type BridgeSettings, partnerBaseUrl } from '../contract/settings.ts';

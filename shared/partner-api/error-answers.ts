@@ -1,4 +1,3 @@
-/** Turns error answers of the partner service into faults. The decisions are in fault-table.ts. */
 import { BridgeFault, type FaultKind } from '../domain/faults.ts';
 import { withoutNamedValues, withoutSecrets } from '../domain/redaction.ts';
 import { redacted, type Secret } from '../domain/secret.ts';
@@ -19,7 +18,7 @@ export interface Sent {
   readonly receivedAt: number;
 }
 
-/** The fault of an answer with a status other than 2xx. @see partner-api.md §7 */
+/** The fault of an answer with a status other than 2xx, by fault-table.ts. @see partner-api.md §7 */
 export function faultOfAnswer(
   { what, secrets, answer, receivedAt }: Sent,
   endpoint: Endpoint,

@@ -1,8 +1,4 @@
-/**
- * Lets requests pass or refuses them because of a hold, lets one request try the service when a hold has ended, and turns
- * the service's answers into holds (blame.ts). Holds of the bridge are in the row of the rate budget, those of a partner
- * account in its row.
- */
+/** Holds of the bridge are in the row of the rate budget, those of a partner account in its row. */
 import { metrics } from '../contract/names.ts';
 import { afterTrial, Blame, type Evidence, isEndedBy, isEvidence } from '../domain/blame.ts';
 import type { Clock } from '../domain/clock.ts';
@@ -41,7 +37,10 @@ type Rule = <T extends Holder>(holder: T) => T;
 /** More resources than this are not remembered as failing. */
 const maxFailing = 10_000;
 
-/** One per process. */
+/**
+ * Refuses requests because of a hold, lets one request try the service when a hold has ended, and turns the service's
+ * answers into holds (blame.ts). One per process.
+ */
 export class HoldKeeper {
   readonly #options: HoldKeeperOptions;
   readonly #clock: Clock;

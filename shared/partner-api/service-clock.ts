@@ -1,4 +1,3 @@
-/** The service's clock according to its `Date` headers, if they are plausible. */
 import type { Observer } from '../ports/observer.ts';
 
 /**
@@ -9,7 +8,7 @@ const dayMs = 86_400_000;
 /** Holds and slots bear such a difference; a greater one is an error of one of the clocks. */
 const noticedMs = 10_000;
 
-/** Reads the service's clock. Create one per process, because it warns only once about a difference. */
+/** The service's clock by its `Date` headers. One per process, because it warns only once about a difference. */
 export function createServiceClock(observer?: Observer) {
   let isWarned = false;
 

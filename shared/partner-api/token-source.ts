@@ -38,10 +38,7 @@ const generationMs = 5_000;
 
 /**
  * Access tokens of partner accounts; one per process, so that all callers share reads and refreshes. A token is used only
- * while the account's row names its version, and only for the generation of that row. To replace an expired token, the
- * source asks the refresh-token stage, the only writer of tokens, and then reads the secret again.
- *
- * @see partner-api.md §5.3
+ * while the account's row names its version, and only for the generation of that row. @see partner-api.md §5.3
  */
 export class TokenSource {
   readonly #options: TokenSourceOptions;

@@ -183,15 +183,15 @@ describe('a refresh', () => {
 });
 
 describe('a pair that a crashed refresh has stored', () => {
-  const write = async (change: object) => {
+  const write = async () => {
     const pair = (await world.state.vault.read('main'))?.pair;
     if (!pair) throw new Error('no pair');
-    return world.state.vault.write('main', { ...pair, follows: await version(), ...change });
+    return world.state.vault.write('main', { ...pair, follows: await version() });
   };
 
   it.each([false, true])('is used without a request; new history begun since: %s', async (isNewHistory) => {
     const rejectedVersion = await version();
-    const newer = await write({});
+    const newer = await write();
     if (isNewHistory)
       await change(({ generation, token, ...account }) => ({
         ...account,
@@ -203,16 +203,6 @@ describe('a pair that a crashed refresh has stored', () => {
     expect([await version(), world.service.grants]).toEqual([newer, []]);
   });
 
-  it.each([{ follows: 'an older version' }, { generation: 1 }])('is not used with %j', async (odd) => {
-    const [, before] = await stored();
-    const ignored = await write(odd);
-
-    expect(await refresh()).toEqual({ kind: 'renewed' });
-
-    expect(world.service.grants).toMatchObject([{ refreshToken: new Secret(before ?? '') }]);
-    expect(await version()).not.toBe(ignored);
-  });
-
   it('is waited for until reads show it', async () => {
     const { vault } = world.tokenDeps;
     let missing = 3;
@@ -222,42 +212,18 @@ describe('a pair that a crashed refresh has stored', () => {
   });
 });
 
-describe('a refresh whose process stood still until its lock had expired', () => {
-  const frozen = (meanwhile: () => Promise<unknown>) => ({
-    ...world.tokenDeps,
-    client: {
-      requestTokens: async (...call: Parameters<typeof world.service.requestTokens>) => {
-        world.clock.advance(90_000);
-        await meanwhile();
-        return world.service.requestTokens(...call);
-      },
+it('a refresh whose process stood still stores no pair of an account that was disconnected', async () => {
+  const client = {
+    requestTokens: async (...call: Parameters<typeof world.service.requestTokens>) => {
+      world.clock.advance(90_000);
+      await world.connect.disconnect('main');
+      return world.service.requestTokens(...call);
     },
-  });
+  };
 
-  it('stores no pair of an account that was disconnected meanwhile', async () => {
-    await refresh(
-      {},
-      frozen(() => world.connect.disconnect('main')),
-    );
+  await refresh({}, { ...world.tokenDeps, client });
 
-    expect(await world.state.vault.read('main')).toBeUndefined();
-  });
-
-  it('stops no account that another process has in hand', async () => {
-    refuse('grant-rejected');
-    const now = world.clock.now();
-    const refreshing = { holder: 'another', startedAt: now + 90_000, until: now + 180_000 };
-
-    expect(
-      await refresh(
-        {},
-        frozen(() => change((account) => ({ ...account, refreshing }))),
-      ),
-    ).toEqual({
-      kind: 'renewed',
-    });
-    expect(await world.account()).not.toHaveProperty('holds');
-  });
+  expect(await world.state.vault.read('main')).toBeUndefined();
 });
 
 describe('a stop', () => {
