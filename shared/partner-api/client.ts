@@ -6,7 +6,7 @@ import type { BridgeFault } from '../domain/faults.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { FeedQuery, ObservedAdvert, ReceivedPage } from '../ports/readers.ts';
-import type { TokenEndpoint } from '../ports/tokens.ts';
+import type { ReceivedTokens, TokenEndpoint } from '../ports/tokens.ts';
 import type { Answers } from '../state/activity.ts';
 import type { BudgetStore } from '../state/budget.ts';
 import { type AdvertList, advertIn, listIn, pageIn, tokensIn } from './answers.ts';
@@ -160,7 +160,7 @@ export function createPartnerClient(options: PartnerClientOptions, gates: Gates 
     },
 
     /** @see partner-api.md §4.6, §5.3 */
-    async requestTokens(application, grant, { deadlineMs }) {
+    async requestTokens(application, grant, { deadlineMs }): Promise<ReceivedTokens> {
       const body = tokenBody(application, grant);
       const what = `POST ${paths.token}`;
       const path = prefix + paths.token;
