@@ -25,7 +25,6 @@ export const batchesOf = <T>(list: readonly T[], size: number): T[][] =>
     list.slice(index * size, (index + 1) * size),
   );
 
-/** A queue with the client that talks to it. */
 export interface Queue {
   readonly client: SQSClient;
   readonly url: string;

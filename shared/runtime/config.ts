@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { checkedJson, type Flaw, flawsOf, ShapeError } from '../contract/checks.ts';
+import { flawsOf, ShapeError } from '../contract/checks.ts';
 import {
   type FunctionConfig,
   type FunctionName,
@@ -14,6 +14,8 @@ import { functionSettings } from '../contract/settings.ts';
 export const serviceName = (environment: NodeJS.ProcessEnv = process.env): string =>
   environment[resourceKeys.namePrefix] || eventSource;
 
+const settingsText = v.pipe(v.string(), v.parseJson(undefined, 'expected JSON'), functionSettings);
+
 /**
  * The settings of a function and the names of its resources. No other code reads the environment.
  *
@@ -21,22 +23,15 @@ export const serviceName = (environment: NodeJS.ProcessEnv = process.env): strin
  */
 export function functionConfig<N extends FunctionName>(
   name: N,
-  environment: NodeJS.ProcessEnv = process.env,
+  { [settingsKey]: settings = '', ...environment }: NodeJS.ProcessEnv = process.env,
 ): Readonly<FunctionConfig<N>> {
   const given = Object.entries(resourceKeys).map(([resource, key]) => [resource, environment[key]]);
-  const resources = v.safeParse(functionResources[name], Object.fromEntries(given));
-  const flaws: Flaw[] = flawsOf(resources.issues ?? []).map(({ path, expected }) => ({
-    path: resourceKeys[path as keyof typeof resourceKeys],
-    expected,
-  }));
-  try {
-    const settings = checkedJson(functionSettings, environment[settingsKey] ?? '', settingsKey);
-    if (resources.success) return { ...settings, ...(resources.output as object) } as FunctionConfig<N>;
-  } catch (error) {
-    if (!(error instanceof ShapeError)) throw error;
-    for (const { path, expected } of error.flaws) {
-      flaws.push({ path: path ? `${settingsKey}.${path}` : settingsKey, expected });
-    }
-  }
+  const schema = v.object({ settings: settingsText, resources: functionResources[name] });
+  const read = v.safeParse(schema, { settings, resources: Object.fromEntries(given) });
+  if (read.success) return { ...read.output.settings, ...read.output.resources } as FunctionConfig<N>;
+  const flaws = flawsOf(read.issues).map(({ path, expected }) => {
+    const [, resource] = path.split('resources.') as [string, keyof typeof resourceKeys | undefined];
+    return { path: resource ? resourceKeys[resource] : path.replace('settings', settingsKey), expected };
+  });
   throw new ShapeError(`environment of ${name}`, flaws);
 }

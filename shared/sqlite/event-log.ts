@@ -16,7 +16,6 @@ export interface Trouble {
   readonly gone: boolean;
 }
 
-/** Format of a webhook's events: `event` (unchanged), or CloudEvents. */
 export const webhookFormats = ['event', 'cloudevents'] as const;
 export type WebhookFormat = (typeof webhookFormats)[number];
 
@@ -113,14 +112,13 @@ export function createEventLog(connection: Connection, rows: RowStore, clock: { 
         return last && { after: last.name, added: envelopes.length };
       }),
 
-    /** Numbers of the first and the last event; 0 if there is none. */
     ends,
     /** The events after `number`, without those for another reader alone; at most 500. */
     after: (number: number, reader = '', limit = rowsAtOnce) =>
       connection.read(() => selectAfter.all(number, reader, limit)) as { number: number; envelope: string }[],
 
     position,
-    /** The reader's position; a new reader begins at the end of the log. */
+    /** @returns the reader's position; a new reader begins at the end of the log */
     begin: (name: string): Promise<number> =>
       connection.write(() => {
         const reader = { position: ends().last, ...readerOf(name) };
@@ -128,7 +126,6 @@ export function createEventLog(connection: Connection, rows: RowStore, clock: { 
         return reader.position;
       }),
     advance,
-    /** Forgets the reader. */
     leave: (name: string): Promise<void> => connection.write(() => void rows.removeWithin(readerKey(name))),
 
     unread(reader: string): Unread {

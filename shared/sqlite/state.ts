@@ -2,7 +2,7 @@ import type { Store } from '../ports/store.ts';
 import { createActivityStore } from '../state/activity.ts';
 import { createAdvertHistories } from '../state/advert-histories.ts';
 import { createAside, createDeadLetters } from '../state/aside.ts';
-import { readBooks } from '../state/books.ts';
+import { type BookKeeper, readBooks } from '../state/books.ts';
 import { createBudgetStore } from '../state/budget.ts';
 import { createFeedStates } from '../state/feed-states.ts';
 import { createPartnerAccounts } from '../state/partner-accounts.ts';
@@ -51,31 +51,39 @@ export const openEmbeddedStateToRead = (dir: string): EmbeddedState =>
 /** All ports on one database. */
 export function stateOver(connection: Connection, clock: { now(): number }) {
   const rows = createRowStore(connection);
-  const aside = createAside(rows);
-  const advertHistories = createAdvertHistories(rows);
   const eventLog = createEventLog(connection, rows, clock);
   const table = createMessageTable(connection);
   const queue = createChangedAdvertsQueue({ connection, table, rows, clock, takesTurns: true });
+  const ports = rowPorts(rows, queue);
   return {
     rows: rows as Store,
-    ...{ queue, aside, advertHistories, publishedAdverts: advertHistories, eventLog },
+    ...{ ...ports, queue, eventLog },
     ...createDocuments(connection, rows),
+    waitingMessages: createWaitingMessages(connection, table, ports.aside),
+    webhooks: createWebhooks(connection, rows, eventLog),
+    vault: createTokenVault(connection, rows),
+    /** Commits pending changes, then closes the file. */
+    close: connection.close,
+  };
+}
+
+/** The ports that are rows of the store alone. */
+export function rowPorts(rows: Store, { figures }: { readonly figures: BookKeeper['queue'] }) {
+  const advertHistories = createAdvertHistories(rows);
+  return {
+    ...{ advertHistories, publishedAdverts: advertHistories },
+    aside: createAside(rows),
     feedStates: createFeedStates(rows),
     partnerAccounts: createPartnerAccounts(rows),
-    waitingMessages: createWaitingMessages(connection, table, aside),
     deadLetters: createDeadLetters(rows),
     bookKeeper: {
       read: (partnerAccount: string, generation: number) => readBooks(rows, partnerAccount, generation),
-      queue: queue.figures,
+      queue: figures,
     },
     audits: createProgress<AuditProgress>(rows, 'audit'),
     auditShares: createProgress<AuditShare>(rows, 'audit-share'),
     backfills: createProgress<BackfillProgress>(rows, 'backfill'),
-    webhooks: createWebhooks(connection, rows, eventLog),
-    vault: createTokenVault(connection, rows),
     budgetStore: createBudgetStore(rows),
     activity: createActivityStore(rows),
-    /** Commits pending changes, then closes the file. */
-    close: connection.close,
   };
 }

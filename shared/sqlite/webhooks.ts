@@ -22,7 +22,6 @@ export interface UnsentEvent {
   readonly dueAt: number;
 }
 
-/** Secrets and format of a webhook. */
 export interface Signing {
   /** The newest first. */
   readonly secrets: readonly [Secret, ...Secret[]];
@@ -38,9 +37,8 @@ export interface WebhookStatus extends Unread {
 }
 
 /** What an attempt to send an event changes. */
-export interface Settled {
+interface Settled {
   readonly trouble: Trouble | undefined;
-  /** Has arrived. */
   readonly sent?: Pick<UnsentEvent, 'number' | 'subject'>;
   /** Has not arrived, or waits for such an event of its subject (without an attempt). */
   readonly unsent?: Omit<UnsentEvent, 'envelope'>;
@@ -97,8 +95,8 @@ export function createWebhooks(connection: Connection, rows: RowStore, log: Even
     };
   }
   const readerOf = (webhook: string) => rows.find(readerKey(webhook))?.value as Reader | undefined;
-  const change = (webhook: string, change: (reader: Reader) => Reader): Promise<void> =>
-    connection.write(() => rows.changeWithin(readerKey(webhook), change), durable);
+  const change = (webhook: string, to: (reader: Reader) => Reader): Promise<void> =>
+    connection.write(() => rows.changeWithin(readerKey(webhook), to), durable);
 
   return {
     /** Every webhook that has a secret, or has read the log. */
@@ -147,7 +145,6 @@ export function createWebhooks(connection: Connection, rows: RowStore, log: Even
       return unsent + (await log.giveUp(webhook, before));
     },
 
-    /** Undefined if no secret is stored. */
     signing(webhook: string): Signing | undefined {
       const { secrets: stored = [], format = 'event' } = connection.read(() => readerOf(webhook)) ?? {};
       const [newest, ...older] = stored.map((secret) => new Secret(secret));
@@ -162,10 +159,8 @@ export function createWebhooks(connection: Connection, rows: RowStore, log: Even
         const older = keepOld ? (reader?.secrets ?? []).slice(0, 1).filter((old) => old !== newest) : [];
         rows.putWithin(readerKey(webhook), { ...reader, secrets: [newest, ...older] });
       }, durable),
-    /** From now on, only the newest secret signs. */
     dropOldSecret: (webhook: string) =>
       change(webhook, ({ secrets = [], ...reader }) => ({ ...reader, secrets: secrets.slice(0, 1) })),
-    /** For a webhook whose secret is stored. */
     writeFormat: (webhook: string, format: WebhookFormat) =>
       change(webhook, (reader) => ({ ...reader, format })),
 

@@ -1,13 +1,9 @@
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import type { Key } from '../../shared/ports/store.ts';
 import { createDocuments, createTokenVault } from '../../shared/sqlite/secrets.ts';
-import { createAdvertHistories } from '../../shared/state/advert-histories.ts';
+import { rowPorts } from '../../shared/sqlite/state.ts';
 import { createAside, createDeadLetters } from '../../shared/state/aside.ts';
-import { booksKey, readBooks } from '../../shared/state/books.ts';
-import { createBudgetStore } from '../../shared/state/budget.ts';
-import { createFeedStates } from '../../shared/state/feed-states.ts';
-import { createPartnerAccounts } from '../../shared/state/partner-accounts.ts';
-import { type AuditProgress, type AuditShare, createProgress } from '../../shared/state/progress.ts';
+import { booksKey } from '../../shared/state/books.ts';
 import { createInMemoryQueue, type InMemoryQueueOptions, immediate } from './changed-adverts-queue.ts';
 import { createInMemoryStore, type InMemoryStore } from './store.ts';
 
@@ -15,35 +11,19 @@ import { createInMemoryStore, type InMemoryStore } from './store.ts';
 export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'rows' | 'aside'>) {
   const uncounted = createInMemoryStore();
   const store = countingAside(uncounted);
-  const aside = createAside(store);
-  // The books go on counting what is dropped.
-  const deadLetters = { ...createDeadLetters(store), drop: createDeadLetters(uncounted).drop };
-  const queue = createInMemoryQueue({ ...options, rows: uncounted, aside });
-  const advertHistories = createAdvertHistories(store);
+  const queue = createInMemoryQueue({ ...options, rows: uncounted, aside: createAside(store) });
+  const ports = rowPorts(store, queue);
   let versions = 0;
   const newVersion = () => String(++versions);
   return {
-    store,
-    feedStates: createFeedStates(store),
-    partnerAccounts: createPartnerAccounts(store),
-    advertHistories,
-    publishedAdverts: advertHistories,
-    audits: createProgress<AuditProgress>(store, 'audit'),
-    auditShares: createProgress<AuditShare>(store, 'audit-share'),
-    queue,
-    aside,
-    deadLetters,
-    waitingMessages: queue.waitingMessages,
-    bookKeeper: {
-      read: (partnerAccount: string, generation: number) => readBooks(store, partnerAccount, generation),
-      queue: queue.figures,
-    },
+    ...{ ...ports, store, queue, waitingMessages: queue.waitingMessages },
+    // The books go on counting what is dropped.
+    deadLetters: { ...ports.deadLetters, drop: createDeadLetters(uncounted).drop },
     vault: createTokenVault(immediate, uncounted, newVersion),
     /** A secret as edited by hand. */
     editSecret: (name: string, pair: string): void =>
       uncounted.putWithin({ kind: 'tokens', name }, [{ version: newVersion(), pair }]),
     applicationSecret: createDocuments(immediate, uncounted).applicationSecret,
-    budgetStore: createBudgetStore(store),
   };
 }
 

@@ -172,47 +172,6 @@ export function changedAdvertsQueueSuite(
       expect(messagesOf(after)).toEqual(messages);
     });
 
-    it('blocks the whole advert until the delay of a retry is over', async () => {
-      const { queue, receive, settle, advance, messages } = await sent('1');
-      const [delivery] = await receive();
-      const second = changedAdvert({ advertId: '1' });
-      await queue.send([second]);
-      await settle(retry(5_000), delivery);
-      advance(4_999);
-      expect(await receive()).toEqual([]);
-      advance(1);
-      expect(messagesOf(await receive())).toEqual([...messages, second]);
-    });
-
-    it('waits for the last of an advert’s messages that are in flight', async () => {
-      const { receive, settle, advance } = await sent('1', '1');
-      const [first, second] = await receive();
-      await settle(retry(1_000), first);
-      advance(2_000);
-      expect(await receive()).toEqual([]);
-      await settle(done, second);
-      expect((await receive()).map(({ receives }) => receives)).toEqual([2]);
-    });
-
-    it('orders adverts by their oldest message, also after a delay', async () => {
-      const { receive, settle, advance, messages } = await sent('1', '2', '3');
-      const [first] = await receive({ maxGroups: 1 });
-      await settle(retry(1_000), first);
-      advance(1_000);
-      expect(messagesOf(await receive())).toEqual(messages);
-    });
-
-    it('holds back an advert in line again when one of its messages is delayed late', async () => {
-      const { receive, settle, advance } = await sent('0', '1', '1');
-      const [, , late] = await receive();
-      advance(many.visibilityMs);
-      expect(await receive({ maxGroups: 1 })).toHaveLength(1);
-      await settle(retry(5_000), late);
-      expect(await receive()).toEqual([]);
-      advance(5_000);
-      expect((await receive()).map(({ receives }) => receives)).toEqual([2, 2]);
-    });
-
     it('delivers when it accepted a message', async () => {
       const { receive, advance, now } = await sent('1');
       const sentAt = now();

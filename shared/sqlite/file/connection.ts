@@ -78,7 +78,6 @@ export function createConnection(
 
   return {
     prepare: (sql: string) => guarded(file, () => db.prepare(sql)),
-    /** @throws {StateError} */
     read<T>(query: () => T): T {
       try {
         return query();

@@ -10,7 +10,6 @@ export type PublishedMark = Readonly<Record<'event' | 'at', number>>;
 
 export const markFileIn = (dir: string): string => path.join(dir, 'published.json');
 
-/** @returns undefined if there is none, or nobody can read it */
 export function readMark(dir: string): PublishedMark | undefined {
   try {
     const { event, at } = JSON.parse(readFileSync(markFileIn(dir), 'utf8'));

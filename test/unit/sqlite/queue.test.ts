@@ -3,7 +3,6 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Delivery, Verdict } from '../../../shared/ports/queue.ts';
 import { stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
 import { type EmbeddedState, openEmbeddedState } from '../../../shared/sqlite/state.ts';
-import { createManualClock } from '../../helpers/manual-clock.ts';
 import { changedAdvert, deadLetter, settlement } from '../../helpers/records.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
 
@@ -18,19 +17,12 @@ const numbers = (count: number, from = 0) =>
 /** A folder whose state is open in this process, as often as `open` is called; all are closed in the end. */
 function make() {
   const dir = folder();
-  const clock = createManualClock();
-  const opened: EmbeddedState[] = [];
-  onTestFinished(() => {
-    for (const state of opened) state.close();
-  });
   return {
-    clock,
     open(): EmbeddedState {
-      const state = openEmbeddedState(dir, { clock });
-      opened.push(state);
+      const state = openEmbeddedState(dir);
+      onTestFinished(state.close);
       return state;
     },
-    closeAll: () => opened.splice(0).forEach((state) => void state.close()),
     change(sql: string): void {
       using db = new DatabaseSync(stateFileIn(dir));
       db.exec(sql);
@@ -90,44 +82,6 @@ describe('the queue in the state file', () => {
     await send(state, ...Array<string>(3_000).fill('1'), '2');
     const adverts = advertsOf(await state.queue.receive(many)).map(([advert]) => advert);
     expect(new Set(adverts)).toEqual(new Set(['1', '2']));
-  });
-
-  it('delivers what was in hand again when the file is reopened, and keeps delays', async () => {
-    const { open, closeAll, clock } = make();
-    const before = open();
-    await send(before, '1', '2', '3');
-    const [, second] = await before.queue.receive({ ...many, maxGroups: 2 });
-    await settleAll(before, second ? [second] : [], { kind: 'retry', delayMs: 60_000 });
-    closeAll();
-
-    const after = open();
-    expect(advertsOf(await after.queue.receive(many))).toEqual([
-      ['1', 2],
-      ['3', 1],
-    ]);
-    clock.advance(60_000);
-    expect(advertsOf(await after.queue.receive(many))).toEqual([
-      ['1', 3],
-      ['2', 2],
-      ['3', 2],
-    ]);
-  });
-
-  it('keeps what is aside when the file is reopened, and whoever has it open may release it', async () => {
-    const { open, closeAll } = make();
-    const before = open();
-    await send(before, '1', '2');
-    await settleAll(before, await before.queue.receive(many), { kind: 'hold' });
-    closeAll();
-
-    const running = open();
-    expect(await running.queue.receive(many)).toEqual([]);
-    const other = open();
-    await other.queue.sendAgain(await other.aside.list('main'));
-    expect(advertsOf(await running.queue.receive(many))).toEqual([
-      ['1', 1],
-      ['2', 1],
-    ]);
   });
 
   it('delivers again at once what it could not store as delivered', async () => {
