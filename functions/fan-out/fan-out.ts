@@ -219,7 +219,7 @@ export function createFanOut(deps: FanOutDeps) {
     const byMetric = Map.groupBy(settlements, ({ verdict }) =>
       verdict.kind === 'done' ? verdict.outcome : countedAs[verdict.kind],
     );
-    for (const [metric, { length }] of byMetric) if (metric) observer.count(metrics[metric], length);
+    for (const [became, { length }] of byMetric) if (became) observer.count(metrics[became], length);
     observer.count(metrics.lateEvents, settlements.filter(isLate).length);
   }
 
