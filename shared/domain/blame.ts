@@ -99,7 +99,7 @@ function holdAfter({ fault, retryAfterMs = 0 }: Bad, forMs: number, now: number)
 
 /**
  * The hold after a trial that has failed: twice as long, at most as long as its rule allows. If it has failed with another
- * fault, another trial decides; if the service only asks to wait, that is the hold.
+ * fault, another resource tries next; if the service only asks to wait, that is the hold.
  *
  * @returns undefined when the answer ends the hold: the service has judged the request, so it does not refuse all alike
  * for the reason of the hold
@@ -109,11 +109,13 @@ export function afterTrial(hold: Hold, { fault, ...evidence }: Evidence, now: nu
   if (rule === permanent && rules[hold.fault as FaultKind] !== permanent) return undefined;
   if (fault === 'rate-limited' && fault !== hold.fault)
     return holdAfter({ ...evidence, fault }, rule?.firstMs ?? 0, now);
-  if (fault === undefined || fault !== hold.fault) return hold;
-  const { forMs = 0, since, blamed = [] } = hold;
+  if (fault === undefined) return hold;
+  const { forMs = 0, since } = hold;
+  const blamed = [...new Set([...(hold.blamed ?? []), evidence.resource])].slice(-maxBlamed);
+  if (fault !== hold.fault) return isEndedBy(evidence.resource, hold) ? { ...hold, blamed } : hold;
   const longestMs = Math.max(forMs, rule?.maxMs ?? 0);
   const next = holdAfter({ ...evidence, fault }, Math.min(2 * forMs, longestMs), now);
-  return { ...next, since, blamed: [...new Set([...blamed, evidence.resource])].slice(-maxBlamed) };
+  return { ...next, since, blamed };
 }
 
 export class Blame {

@@ -146,7 +146,12 @@ describe('a trial', () => {
   const refused = { ...hold, fault: 'invalid-request' } as const;
   it.each<[string, Hold, FaultKind, object | undefined]>([
     ['doubles the hold for the same fault, and is blamed too', hold, 'forbidden', doubled],
-    ['leaves the hold as it is for another fault', hold, 'transient', hold],
+    [
+      'is blamed for another fault, and leaves the end to the next',
+      hold,
+      'transient',
+      { ...hold, blamed: ['main 1'] },
+    ],
     ['ends the hold when that one request is refused as wrong', hold, 'request-refused', undefined],
     ['is followed by a hold as long as asked for', hold, 'rate-limited', { kind: 'service', until: 91_000 }],
     ['comes once a minute while all are refused alike', refused, 'invalid-request', { until: 61_000 }],
