@@ -1,6 +1,6 @@
 /**
- * The state of a dry run: a copy that ends with the run. Only what the partner service would not return again is stored
- * in the folder: a refreshed token pair, and, during the refresh, its lock.
+ * The state of a dry run: reads come from the folder, writes stay in memory. Only what the partner service would not
+ * return again is stored: a refreshed token pair, and, during the refresh, its lock (`createDryStore`).
  */
 import { DatabaseSync } from 'node:sqlite';
 import type { PartnerAccount } from '../shared/domain/partner-account.ts';
@@ -11,6 +11,8 @@ import { freeWhatWasHeld } from '../shared/sqlite/file/run-lock.ts';
 import { migrate } from '../shared/sqlite/file/schema.ts';
 import { guarded } from '../shared/sqlite/file/state-error.ts';
 import { type EmbeddedState, stateOver } from '../shared/sqlite/state.ts';
+import { createAdvertHistories } from '../shared/state/advert-histories.ts';
+import { createBudgetStore } from '../shared/state/budget.ts';
 import { createPartnerAccounts } from '../shared/state/partner-accounts.ts';
 
 /**
@@ -20,29 +22,40 @@ import { createPartnerAccounts } from '../shared/state/partner-accounts.ts';
 export function createDryState(real: EmbeddedState, dir: string): EmbeddedState {
   const file = stateFileIn(dir);
   const db = guarded(file, () => copyOf(file));
-  const copy = stateOver(createConnection(db, 'the copy of the state'), Date);
-  const partnerAccounts = createPartnerAccounts(createDryAccounts(real.rows, copy.rows));
-  return { ...copy, vault: real.vault, partnerAccounts };
+  const copy = stateOver(createConnection(db, 'the state in memory'), Date);
+  const rows = createDryStore(real.rows, copy.rows);
+  const advertHistories = createAdvertHistories(rows);
+  return {
+    ...copy,
+    rows,
+    vault: real.vault,
+    partnerAccounts: createPartnerAccounts(rows),
+    budgetStore: createBudgetStore(rows),
+    advertHistories,
+    publishedAdverts: advertHistories,
+  };
 }
 
 function copyOf(file: string): DatabaseSync {
-  // A temporary file without a name, for there may be a million histories. @see https://sqlite.org/inmemorydb.html
-  const db = new DatabaseSync('');
+  const db = new DatabaseSync(':memory:');
   migrate(db);
   db.prepare('ATTACH ? AS real').run(file);
+  // Everything that a run needs, except the histories: there may be a million, so they are read one by one.
   db.exec(`INSERT INTO main.messages SELECT * FROM real.messages; INSERT INTO main.rows SELECT * FROM real.rows
-    WHERE kind NOT IN ('account', 'reader', 'tokens')`);
+    WHERE kind IN ('aside', 'books', 'dead', 'document', 'feed')`);
   db.exec('DETACH real');
   freeWhatWasHeld(db);
   return db;
 }
 
-/** @param own has the accounts that the dry run has changed */
-function createDryAccounts(real: Store, own: Store): Store {
+/** @param own an empty store, for the rows that the dry run writes */
+function createDryStore(real: Store, own: Store): Store {
+  const overlay = createOverlay(real, own);
+
   /** The account as the dry run has changed it, with the folder's lock; none if the folder has another user by now. */
-  async function get(key: Key): Promise<Row | undefined> {
-    const [row, stored] = [await own.get(key), await real.get(key)];
-    if (!row || !stored) return stored;
+  async function getAccount(key: Key): Promise<Row | undefined> {
+    const [row, stored] = [await overlay.get(key), await real.get(key)];
+    if (!row || !stored || row.etag === stored.etag) return stored;
     const [{ refreshing: _own, ...account }, folder] = [accountIn(row), accountIn(stored)];
     if (folder.generation !== account.generation) return undefined;
     const value = folder.refreshing ? { ...account, refreshing: folder.refreshing } : account;
@@ -50,27 +63,55 @@ function createDryAccounts(real: Store, own: Store): Store {
   }
 
   return {
-    ...real,
-    get,
+    ...overlay,
+    get: (key) => (key.kind === 'account' ? getAccount(key) : overlay.get(key)),
     async list(kind, listing) {
-      const rows = await Promise.all((await real.list(kind, listing)).map(({ name }) => get({ kind, name })));
-      return rows.flatMap((row) => row ?? []);
+      const rows = await overlay.list(kind, listing);
+      if (kind !== 'account') return rows;
+      return (await Promise.all(rows.map(({ name }) => getAccount({ kind, name })))).flatMap(
+        (row) => row ?? [],
+      );
     },
     async put(key, value, expected) {
-      const [current, stored] = [await get(key), await real.get(key)];
+      if (key.kind !== 'account') return overlay.put(key, value, expected);
+      const [current, stored] = [await getAccount(key), await real.get(key)];
       if (!current || !stored || current.etag !== expected) return { conflict: current };
       const { refreshing } = value as PartnerAccount;
       const { refreshing: held, ...folder } = accountIn(stored);
       if (JSON.stringify(held) !== JSON.stringify(refreshing)) {
         const locked = await real.put(key, { ...folder, ...(refreshing && { refreshing }) }, stored.etag);
-        if ('conflict' in locked) return { conflict: await get(key) };
+        if ('conflict' in locked) return { conflict: await getAccount(key) };
       }
       const before = await own.get(key);
       await own.put(key, value, before?.etag ?? 'absent');
-      return { etag: (await get(key))?.etag ?? '' };
+      return { etag: (await getAccount(key))?.etag ?? '' };
     },
-    remove: () => Promise.reject(new Error('a dry run forgets nothing')),
   };
 }
 
 const accountIn = ({ value }: Row): PartnerAccount => value as PartnerAccount;
+
+/** Reads from `real` what is not in `own`, and writes to `own`. */
+function createOverlay(real: Store, own: Store): Store {
+  const get = async (key: Key) => (await own.get(key)) ?? real.get(key);
+  return {
+    get,
+    async list(kind, listing) {
+      const rows = [...(await real.list(kind, listing)), ...(await own.list(kind, listing))];
+      const merged = [...new Map(rows.map((row) => [row.name, row])).values()];
+      return merged.sort((a, b) => (a.name < b.name ? -1 : 1)).slice(0, listing?.limit);
+    },
+    async put(key, value, expected) {
+      if (await own.get(key)) return own.put(key, value, expected);
+      const row = await real.get(key);
+      if ((row?.etag ?? 'absent') !== expected) return { conflict: row };
+      return own.put(key, value, 'absent');
+    },
+    remove: () => Promise.reject(new Error('a dry run forgets nothing')),
+    async add(key, counters) {
+      const sums = (await own.get(key)) ? undefined : await real.get(key);
+      if (sums) await own.add(key, sums.value as typeof counters);
+      await own.add(key, counters);
+    },
+  };
+}
