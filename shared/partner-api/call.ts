@@ -14,7 +14,7 @@ import { createConnections, NoAnswerError, type Transport, type WireRequest } fr
 /** What requests wait for; one per process. */
 export interface Gates {
   readonly rateLimiter: Pick<RateLimiter, 'enter'>;
-  readonly holds: Pick<HoldKeeper, 'admit' | 'answered' | 'isFailing'>;
+  readonly holds: Pick<HoldKeeper, 'admit' | 'check' | 'answered' | 'isFailing'>;
 }
 
 export interface CallerDeps extends Gates {
@@ -58,11 +58,19 @@ export function createCaller(deps: CallerDeps) {
   const { attemptTimeoutMs = 10_000 } = deps;
   const connections = createConnections(deps.concurrency);
 
-  /** The token, nearly always without waiting; throws the fault of a hold. */
+  /**
+   * The token, nearly always without waiting; throws the fault of a hold. Only a request that has its token may try the
+   * service after a hold: the renewal of the token is a request too, which would be refused because of that trial.
+   */
   function admitted({ resource, token }: CallRequest): Secret | Promise<Secret> {
-    const admission = holds.admit(undefined, resource, token === undefined);
-    const taken = () => token?.(resource) ?? noToken;
-    return admission ? admission.then(taken) : taken();
+    const admit = (secret: Secret) => {
+      const admission = holds.admit(undefined, resource, token === undefined);
+      return admission ? admission.then(() => secret) : secret;
+    };
+    if (!token) return admit(noToken);
+    const checked = holds.check(resource);
+    const taken = checked ? checked.then(() => token(resource)) : token(resource);
+    return taken instanceof Promise ? taken.then(admit) : admit(taken);
   }
 
   /**

@@ -74,15 +74,29 @@ export class HoldKeeper {
     resource: string,
     isForTokens = false,
   ): Promise<void> | undefined {
-    const { budget } = this.#options;
     if (account) return this.#admitted(account, account.name, resource);
     // Planted fault: tokens-held-back
     const isOther = ({ kind }: Hold) => isForTokens && holdMeanings[kind].sendsTokens;
-    const judged = () => this.#admitted(withoutHolds(budget.state, isOther), undefined, resource);
+    return this.#judged((bridge) => this.#admitted(withoutHolds(bridge, isOther), undefined, resource));
+  }
+
+  /** Refuses like `admit` of the bridge, but does not take the trial: for a request that has no token yet. */
+  check(resource: string): Promise<void> | undefined {
+    return this.#judged((bridge) => this.#admitted(bridge, undefined, resource, false));
+  }
+
+  #judged(judge: (bridge: Holder) => Promise<void> | undefined): Promise<void> | undefined {
+    const { budget } = this.#options;
+    const judged = () => judge(budget.state);
     return budget.state.holds && !budget.isFresh ? budget.refresh().then(judged) : judged();
   }
 
-  #admitted(holder: Holder, name: string | undefined, resource: string): Promise<void> | undefined {
+  #admitted(
+    holder: Holder,
+    name: string | undefined,
+    resource: string,
+    takesTrial = true,
+  ): Promise<void> | undefined {
     const trial = this.#trials.get(name);
     // The hold that this request was to try has ended or changed: its answer is evidence like any other.
     const isOver = trial?.resource === resource && trial.until !== blamingHold(holder)?.until;
@@ -97,7 +111,7 @@ export class HoldKeeper {
     if (!untried) return undefined;
     const at = trialAt(untried, resource, now);
     if (at > now) throw heldFault({ ...untried, until: at }, name, now);
-    return this.#claimTrial(name, resource);
+    return takesTrial ? this.#claimTrial(name, resource) : undefined;
   }
 
   /** Only one process gets the trial; the others see the hold until it has ended. */

@@ -195,6 +195,29 @@ describe('an answer that asks to wait for longer than the bridge lets itself be 
   );
 });
 
+it('renews its token before it tries the service after a hold, because the renewal is a request too', async () => {
+  const clock = createVirtualClock();
+  const store = createBudgetStore(createInMemoryStore());
+  const client = clientFor({ holds: holdsOf({ budget: new CachedBudget(store, clock), clock }), clock });
+  const soon = () => ({ deadlineMs: clock.now() + 5_000 });
+  service.next({ status: 429, headers: { 'retry-after': '1' } });
+  await faultOf(client.advert(token, feed, '7', { deadlineMs: clock.now() + 500 }));
+  clock.advance(10_000);
+  const renewed = async () => {
+    const budget = new CachedBudget(store, clock);
+    await budget.refresh();
+    const renewing = holdsOf({ budget, clock });
+    await renewing.admit(undefined, '/api/open/oauth/token', true);
+    await renewing.answered(
+      { account: undefined, resource: '/api/open/oauth/token', fault: undefined, sentAt: clock.now() },
+      false,
+    );
+    return token;
+  };
+
+  expect(await client.advert(renewed, feed, '7', soon())).toMatchObject({ status: 'active' });
+});
+
 describe('an answer that others have to know of', () => {
   it('is noted before the next attempt is made, and before the caller hears of it', async () => {
     const notes: (() => void)[] = [];
