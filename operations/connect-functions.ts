@@ -3,7 +3,6 @@ import { ShapeError } from '../shared/contract/checks.ts';
 import type { ConnectAnswer, ConnectAnswerKind, ConnectEvent } from '../shared/contract/invocations.ts';
 import { BridgeFault, type FaultKind, faultKinds } from '../shared/domain/faults.ts';
 import type { Bridge, BridgeFunctions } from './bridge.ts';
-import { forgetDeadLetters } from './dead-letters.ts';
 
 interface ConnectFunction extends Pick<Bridge, 'advertHistories' | 'deadLetters'> {
   /** Invokes the function of a stack, or carries out its work in this process. */
@@ -48,7 +47,8 @@ export function connectFunctions({
       if (generation === null) return false;
       // All steps can be repeated as long as the name is known, so the function removes the name last.
       await advertHistories.remove(partnerAccount, generation);
-      await forgetDeadLetters({ deadLetters }, partnerAccount, generation);
+      const ofName = await deadLetters.list(partnerAccount, () => undefined);
+      await deadLetters.drop(ofName.filter(({ letter }) => (letter.message?.generation ?? 0) <= generation));
       await ask({ action: 'forget', partnerAccount, generation }, 'forgotten');
       return true;
     },

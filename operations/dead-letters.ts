@@ -1,70 +1,58 @@
 import { ShapeError } from '../shared/contract/checks.ts';
 import { putBack, type StoredDeadLetter } from '../shared/state/aside.ts';
 import type { Bridge } from './bridge.ts';
+import { requireKnown } from './errors.ts';
 
 /** Selects dead letters: those that match all that is given. */
 export interface DeadLetterFilter {
-  readonly ids?: readonly string[];
-  readonly partnerAccount?: string;
-  readonly fault?: string;
-  /** Given up before this time, ms since 1970. */
-  readonly before?: number;
+  readonly ids?: readonly string[] | undefined;
+  readonly partnerAccount?: string | undefined;
+  readonly fault?: string | undefined;
+  /** ISO 8601: only those given up before this time. */
+  readonly before?: string | undefined;
 }
 
-export interface DeadLetterList {
-  /** Oldest first. */
-  readonly letters: readonly StoredDeadLetter[];
-  readonly unreadable: readonly string[];
-}
-
-/** Dead letters of one account that have the same fault and reason. */
-export interface DeadLetterGroup {
-  readonly partnerAccount: string | null;
-  readonly fault: string;
-  readonly reason: string;
-  readonly count: number;
-  readonly from: string;
-  readonly to: string;
-}
-
-export interface RedriveResult {
-  readonly redriven: readonly string[];
-  readonly nothingToSend: readonly string[];
-  readonly refused: readonly string[];
-}
-
-type DeadLetterPorts = Pick<Bridge, 'deadLetters' | 'aside' | 'queue' | 'booksWriter'>;
+type OnProgress = (done: number, all: number) => void;
 
 /** A crash in between puts at most these back twice. */
 const atOnce = 250;
 
-type OnProgress = (done: number, all: number) => void;
+export type DeadLetterList = Awaited<ReturnType<typeof listDeadLetters>>;
 
+/** @throws {UsageError} for an account that neither the bridge nor a dead letter knows: they outlive a forgotten account */
 export async function listDeadLetters(
-  { deadLetters }: Pick<Bridge, 'deadLetters'>,
-  { ids, partnerAccount, fault, before = Number.POSITIVE_INFINITY }: DeadLetterFilter,
-): Promise<DeadLetterList> {
+  { deadLetters, partnerAccounts }: Pick<Bridge, 'deadLetters' | 'partnerAccounts'>,
+  { ids, partnerAccount, fault, before }: DeadLetterFilter,
+) {
   const unreadable: string[] = [];
   const onUnreadable = ({ message }: ShapeError) => void unreadable.push(message);
-  const readable = (id: string) =>
+  const get = (id: string) =>
     deadLetters.get(id).catch((error: unknown) => {
       if (!(error instanceof ShapeError)) throw error;
-      onUnreadable(error);
-      return undefined;
+      return onUnreadable(error);
     });
   const found = ids
-    ? await Promise.all(ids.map(readable))
+    ? (await Promise.all(ids.map(get))).filter((one) => one !== undefined)
     : await deadLetters.list(partnerAccount, onUnreadable);
+  if (found.length + unreadable.length === 0) await requireKnown(partnerAccounts, partnerAccount);
+  const beforeMs = before === undefined ? Number.POSITIVE_INFINITY : Date.parse(before);
   const letters = found
-    .filter((one) => one !== undefined)
     .filter(({ letter }) => fault === undefined || letter.fault === fault)
-    .filter(({ letter }) => Date.parse(letter.at) < before)
+    .filter(({ letter }) => Date.parse(letter.at) < beforeMs)
     .sort((x, y) => Date.parse(x.letter.at) - Date.parse(y.letter.at));
-  return { letters, unreadable };
+  const listed = new Set(letters.map(({ id }) => id));
+  return {
+    /** Oldest first. */
+    letters,
+    groups: groupsOf(letters),
+    unreadable: unreadable as readonly string[],
+    /** The given IDs that no dead letter has. */
+    unknown: (ids ?? []).filter((id) => !listed.has(id)),
+  };
 }
 
 /** By partner account, fault and reason; the largest group first. */
-export function groupsOf(letters: readonly StoredDeadLetter[]): DeadLetterGroup[] {
+function groupsOf(letters: readonly StoredDeadLetter[]) {
   const groups = Map.groupBy(letters, ({ letter: { partnerAccount, fault, reason } }) =>
     JSON.stringify([partnerAccount, fault, reason]),
   );
@@ -77,12 +65,12 @@ export function groupsOf(letters: readonly StoredDeadLetter[]): DeadLetterGroup[
     .sort((a, b) => b.count - a.count);
 }
 
+/** Puts messages back into the queue, those of the given dead letters. @returns their IDs */
 export async function redriveDeadLetters(
-  { deadLetters, aside, queue, booksWriter }: DeadLetterPorts,
-  filter: DeadLetterFilter,
+  { aside, queue, booksWriter }: Pick<Bridge, 'aside' | 'queue' | 'booksWriter'>,
+  letters: readonly StoredDeadLetter[],
   onProgress?: OnProgress,
-): Promise<RedriveResult> {
-  const { letters } = await listDeadLetters({ deadLetters }, filter);
+) {
   const messages = letters.flatMap(({ id, key, etag, letter: { message } }) =>
     message ? [{ id, key, etag, message }] : [],
   );
@@ -107,26 +95,14 @@ export async function redriveDeadLetters(
   };
 }
 
-/** Removes dead letters for good. @returns their IDs */
+/** Removes dead letters for good, unless they were stored again meanwhile. */
 export async function dropDeadLetters(
   { deadLetters }: Pick<Bridge, 'deadLetters'>,
-  filter: DeadLetterFilter,
+  letters: readonly StoredDeadLetter[],
   onProgress?: OnProgress,
-): Promise<readonly string[]> {
-  const { letters } = await listDeadLetters({ deadLetters }, filter);
+): Promise<void> {
   for (let from = 0; from < letters.length; from += atOnce) {
     await deadLetters.drop(letters.slice(from, from + atOnce));
     onProgress?.(Math.min(from + atOnce, letters.length), letters.length);
   }
-  return letters.map(({ id }) => id);
-}
-
-/** Removes the dead letters of an account whose histories up to this generation are removed. */
-export async function forgetDeadLetters(
-  { deadLetters }: Pick<Bridge, 'deadLetters'>,
-  partnerAccount: string,
-  generation: number,
-): Promise<void> {
-  const { letters } = await listDeadLetters({ deadLetters }, { partnerAccount });
-  await deadLetters.drop(letters.filter(({ letter }) => (letter.message?.generation ?? 0) <= generation));
 }

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Bridge, UserChoice } from '../../operations/bridge.ts';
-import { redriveDeadLetters } from '../../operations/dead-letters.ts';
+import { listDeadLetters, redriveDeadLetters } from '../../operations/dead-letters.ts';
 import { requireKnown, UsageError } from '../../operations/errors.ts';
 import { beginNewHistory, type NewHistory } from '../../operations/new-history.ts';
 import { partnerAccountName } from '../../shared/contract/checks.ts';
@@ -126,7 +126,7 @@ Examples:
       // Printed separately: the account is already connected, whatever happens next.
       const { redriven } = account.isNew
         ? { redriven: [] }
-        : await redriveDeadLetters(bridge, { partnerAccount });
+        : await redriveDeadLetters(bridge, (await listDeadLetters(bridge, { partnerAccount })).letters);
       if (redriven.length > 0) say(io, `${redriven.length} of its dead letters are back in the queue.`);
       return account.feed.kind === 'read' ? exitCodes.done : exitCodes.needsPerson;
     };

@@ -3,30 +3,18 @@ import * as v from 'valibot';
 import type { Bridge } from '../../operations/bridge.ts';
 import {
   type DeadLetterFilter,
-  type DeadLetterGroup,
   type DeadLetterList,
   dropDeadLetters,
-  groupsOf,
   listDeadLetters,
   redriveDeadLetters,
 } from '../../operations/dead-letters.ts';
-import { accountsBeside, CommandError, UsageError, unknownAccount } from '../../operations/errors.ts';
-import { partnerAccountName } from '../../shared/contract/checks.ts';
-import type { DeadLetter } from '../../shared/contract/messages.ts';
+import { CommandError, UsageError } from '../../operations/errors.ts';
 import { printableLine as printable } from '../../shared/domain/text.ts';
 import type { StoredDeadLetter } from '../../shared/state/aside.ts';
 import { withBridge } from '../bridge/open.ts';
 import { type AddCommand, type Call, defineCommand } from '../shared/command.ts';
 import { type ExitCode, exitCodes } from '../shared/io.ts';
-import {
-  type Checked,
-  checkedOptions,
-  flag,
-  momentOption,
-  option,
-  optionalName,
-  text,
-} from '../shared/options.ts';
+import { type Checked, flag, momentOption, option, optionalName, text } from '../shared/options.ts';
 import { withProgress } from '../shared/progress.ts';
 import { confirm, requireTerminal } from '../shared/secret-input.ts';
 import { commandFor, type Target } from '../shared/target.ts';
@@ -52,6 +40,23 @@ Examples:
   return command;
 };
 
+const expectedId = 'expected the ID of a dead letter, as `dead-letters list` shows it';
+const deadLetterId = v.pipe(v.string(), v.regex(/^[\w.-]{1,64}\/[0-9a-f]{16}$/, expectedId));
+/** A single word without a slash is a NAME. */
+const wordsFilter = v.union(
+  [
+    v.pipe(
+      v.strictTuple([v.pipe(v.string(), v.excludes('/'))]),
+      v.transform(([partnerAccount]): DeadLetterFilter => ({ partnerAccount })),
+    ),
+    v.pipe(
+      v.array(deadLetterId),
+      v.transform((ids): DeadLetterFilter => (ids.length === 0 ? {} : { ids: [...new Set(ids)] })),
+    ),
+  ],
+  expectedId,
+);
+
 const filterOptions = {
   fault: text('KIND', 'only those with this fault'),
   before: option('TIME', 'only those given up before this time', v.optional(momentOption)),
@@ -62,10 +67,10 @@ const choiceOptions = {
   dryRun: flag('say how many, and change nothing'),
 };
 const choiceArgs = {
-  words: {
+  which: {
     syntax: '[ID...]',
     help: 'as `list` shows them; or one NAME: those of that partner account',
-    schema: v.array(v.string()),
+    schema: wordsFilter,
   },
 };
 
@@ -80,17 +85,14 @@ const addList = defineCommand(
 
 Examples:
   advert-bridge dead-letters list main --local .advert-bridge`,
-    args: { name: optionalName('only those of this partner account') },
+    args: { partnerAccount: optionalName('only those of this partner account') },
     options: filterOptions,
   },
-  async ({ target, args: { name }, options, answer }) => {
-    const found = await withBridge(target, async (bridge) => {
-      const of = name === undefined ? {} : { partnerAccount: await knownName(bridge, name) };
-      return listDeadLetters(bridge, { ...of, ...filterOf(options) });
-    });
-    const { letters, unreadable } = found;
+  async ({ target, args, options, answer }) => {
+    const found = await withBridge(target, (bridge) => listDeadLetters(bridge, { ...args, ...options }));
+    const { letters, groups, unreadable } = found;
     const deadLetters = letters.map(({ id, letter }) => ({ id, ...letter }));
-    answer({ deadLetters, groups: groupsOf(letters), unreadable }, listText(found, target));
+    answer({ deadLetters, groups, unreadable }, ...listLines(found, target));
     return letters.length + unreadable.length > 0 ? exitCodes.needsPerson : exitCodes.done;
   },
 );
@@ -102,14 +104,15 @@ const addShow = defineCommand(
     description: 'Shows everything in a dead letter, including its message. Changes nothing.',
     more: `Examples:
   advert-bridge dead-letters show main/3f0a6c1e9d554f4e --json   (the deployed stack)`,
-    args: { word: { syntax: '<ID>', help: 'as `list` shows it', schema: v.string() } },
+    args: { id: { syntax: '<ID>', help: 'as `list` shows it', schema: deadLetterId } },
   },
-  async ({ target, args: { word }, answer }) => {
-    const ids = idsOf([word], target);
-    const { letters, unreadable } = await withBridge(target, (bridge) => listDeadLetters(bridge, { ids }));
+  async ({ target, args: { id }, answer }) => {
+    const { letters, unreadable } = await withBridge(target, (bridge) =>
+      listDeadLetters(bridge, { ids: [id] }),
+    );
     const [found] = letters;
-    if (!found) throw new CommandError(unreadable[0] ?? unknownText(ids, target));
-    answer({ id: found.id, ...found.letter }, deadLetterText(found, target));
+    if (!found) throw new CommandError(unreadable[0] ?? unknownText([id], target));
+    answer({ id, ...found.letter }, ...deadLetterLines(found, target));
     return exitCodes.done;
   },
 );
@@ -131,15 +134,15 @@ Examples:
     options: choiceOptions,
   },
   (call) =>
-    withChosen(call, async ({ bridge, filter, unknown, isAnyThere }) => {
+    withChosen(call, async (bridge, { letters, unknown }) => {
       const result = await withProgress(call.io, (show) =>
-        redriveDeadLetters(bridge, filter, (done, all) => show(progressText(done, all, 'put back'))),
+        redriveDeadLetters(bridge, letters, (done, all) => show(progressText(done, all, 'put back'))),
       );
       const { redriven, nothingToSend, refused } = result;
       const left = `Left, because they have nothing to send: ${nothingToSend.join(', ')}. \`dead-letters show ID\` says what to do with each.`;
       call.report(
         { ...result, unknown },
-        ...(isAnyThere ? [`${wereText(redriven.length)} put back into the queue.`] : []),
+        `${wereText(redriven.length)} put back into the queue.`,
         ...(nothingToSend.length > 0 ? [left] : []),
       );
       if (refused.length > 0) {
@@ -163,22 +166,20 @@ const addDrop = defineCommand(
     options: { ...choiceOptions, yes: flag('do not ask') },
   },
   async (call) => {
-    const { io, report, options } = call;
-    requireChoice(call);
+    const { io, args, options } = call;
     if (!options.yes && !options.dryRun) requireTerminal(io, 'drop');
-    return withChosen(call, async ({ bridge, filter, letters, unknown, isAnyThere }) => {
-      const ids = letters.map(({ id }) => id);
-      const which = filter.ids ? ids.join(', ') : `${count(ids.length)} dead letters`;
-      if (!options.yes && ids.length > 0)
+    return withChosen(call, async (bridge, { letters, groups, unknown }) => {
+      const dropped = letters.map(({ id }) => id);
+      const which = args.which.ids ? dropped.join(', ') : `${count(dropped.length)} dead letters`;
+      if (!options.yes && dropped.length > 0)
         await confirm(io, `Drop ${which}? Their content is removed permanently and will not be published.`);
       const by = await bridge.who();
-      const dropped = await withProgress(io, (show) =>
-        dropDeadLetters(bridge, { ids }, (done, all) => show(progressText(done, all, 'dropped'))),
+      await withProgress(io, (show) =>
+        dropDeadLetters(bridge, letters, (done, all) => show(progressText(done, all, 'dropped'))),
       );
       // Their content is gone: this is the only record of it.
       const done = `${wereText(dropped.length)} dropped by ${printable(by)} at ${new Date().toISOString()}.`;
-      const groups = groupsOf(letters);
-      report({ dropped, unknown, by, groups }, ...(isAnyThere ? [...groupLines(groups), done] : []));
+      call.report({ dropped, unknown, by, groups }, ...groupLines(groups), done);
       return exitCodes.done;
     });
   },
@@ -186,71 +187,25 @@ const addDrop = defineCommand(
 
 type Choice = Call<Target, Checked<typeof choiceOptions>, Checked<typeof choiceArgs>>;
 
-interface Chosen extends Pick<DeadLetterList, 'letters'> {
-  readonly bridge: Bridge;
-  readonly filter: DeadLetterFilter;
-  readonly unknown: readonly string[];
-  readonly isAnyThere: boolean;
-}
-
-/** @throws {UsageError} */
-function requireChoice({ args: { words }, options: { all } }: Choice): void {
-  if (words.length > 0 !== all) return;
-  throw new UsageError('say which dead letters: one or more IDs, one NAME of a partner account, or --all');
-}
-
 /** Calls `act` with the dead letters that arguments and options choose; with --dry-run only counts them. */
-async function withChosen(call: Choice, act: (chosen: Chosen) => Promise<ExitCode>): Promise<ExitCode> {
-  const { target, args, options, report } = call;
-  requireChoice(call);
+async function withChosen(
+  { target, args: { which }, options: { fault, before, all, dryRun }, report }: Choice,
+  act: (bridge: Bridge, chosen: DeadLetterList) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  if (Object.keys(which).length > 0 === all)
+    throw new UsageError('say which dead letters: one or more IDs, one NAME of a partner account, or --all');
   return withBridge(target, async (bridge) => {
-    const filter = { ...filterOf(options), ...(!options.all && (await namedBy(bridge, args.words, target))) };
-    const { letters } = await listDeadLetters(bridge, filter);
-    if (options.dryRun) {
-      const groups = groupsOf(letters);
+    const chosen = await listDeadLetters(bridge, { ...which, fault, before });
+    const { letters, groups, unknown } = chosen;
+    if (dryRun) {
       const total = `${count(letters.length)} dead letters match; nothing was changed.`;
       report({ matching: letters.length, groups }, ...groupLines(groups), total);
       return exitCodes.done;
     }
-    const found = new Set(letters.map(({ id }) => id));
-    const unknown = (filter.ids ?? []).filter((id) => !found.has(id));
-    const isAnyThere = found.size > 0 || unknown.length === 0;
-    const exitCode = await act({ bridge, filter, letters, unknown, isAnyThere });
+    const exitCode = await act(bridge, chosen);
     if (unknown.length > 0) throw new CommandError(unknownText(unknown, target));
     return exitCode;
   });
-}
-
-const filterOf = ({ fault, before }: Checked<typeof filterOptions>): DeadLetterFilter => ({
-  ...(fault !== undefined && { fault }),
-  ...(before !== undefined && { before: Date.parse(before) }),
-});
-
-/** @throws {UsageError} */
-async function namedBy(bridge: Bridge, words: readonly string[], target: Target): Promise<DeadLetterFilter> {
-  const [name = ''] = words;
-  if (words.length > 1 || name.includes('/')) return { ids: idsOf(words, target) };
-  return { partnerAccount: await knownName(bridge, name) };
-}
-
-const idPattern = /^[\w.-]{1,64}\/[0-9a-f]{16}$/;
-
-/** @throws {UsageError} if an argument is not an ID; the message does not repeat it */
-function idsOf(words: readonly string[], target: Target): readonly string[] {
-  if (words.every((word) => idPattern.test(word))) return [...new Set(words)];
-  throw new UsageError(
-    `ID: expected the ID of a dead letter, as \`${commandFor(target, 'dead-letters list')}\` shows it`,
-  );
-}
-
-/** @throws {UsageError} for a name that neither the bridge nor any dead letter has */
-async function knownName({ deadLetters, partnerAccounts }: Bridge, given: string): Promise<string> {
-  const { name } = checkedOptions({ name: partnerAccountName }, { name: given }, { name: 'NAME' });
-  const known = await accountsBeside(partnerAccounts, name);
-  if (known.some((account) => account.name === name)) return name;
-  // Dead letters remain after an account is forgotten.
-  if ((await deadLetters.list(name, () => undefined)).length > 0) return name;
-  throw unknownAccount(known);
 }
 
 const progressText = (done: number, all: number, verb: string): string =>
@@ -265,53 +220,46 @@ const unknownText = (ids: readonly string[], target: Target): string =>
 const maxRows = 50;
 const widestAdvert = 24;
 
-function listText({ letters, unreadable }: DeadLetterList, target: Target): string {
-  const hidden = letters.length - maxRows;
+function* listLines({ letters, groups, unreadable }: DeadLetterList, target: Target): Generator<string> {
+  const header = ['ID', 'WHEN', 'ACCOUNT', 'ADVERT', 'FAULT', 'REASON'];
+  const rows = letters.slice(0, maxRows).map(({ id, letter }) => {
+    const { at, partnerAccount, advertId, count: all = 1, fault, reason, message } = letter;
+    const advert = printable(advertId ?? '-');
+    const shortened = advert.length > widestAdvert ? `${advert.slice(0, widestAdvert)}…` : advert;
+    // One dead letter contains all malformed IDs of a page, and names the first of them as its advert.
+    const others = all > 1 ? ` and ${count(all - 1)} more` : '';
+    const why = printable(reason) + (message ? '' : ' (nothing to send)');
+    return [id, at, partnerAccount ?? '-', shortened + others, printable(fault), why];
+  });
+  if (rows.length === 0) yield 'No dead letters.';
+  else yield* tableLines([header, ...rows]);
+  if (letters.length > maxRows) {
+    yield `… and ${count(letters.length - maxRows)} more; --json gives all of them.`;
+    yield* groupLines(groups);
+  }
+  for (const reason of unreadable) yield `Cannot be read: ${printable(reason)}`;
+  if (rows.length === 0) return;
   const command = (words: string) => `\`${commandFor(target, `dead-letters ${words}`)}\``;
   const redrive = letters.some(({ letter }) => letter.message)
     ? `When the cause is fixed: ${command('redrive ID')} or ${command('redrive --all')}. `
     : '';
-  const next = `All of one dead letter: ${command('show ID')}. ${redrive}To remove one: ${command('drop ID')}.`;
-  const rows = letters
-    .slice(0, maxRows)
-    .map(({ id, letter }) => [
-      id,
-      letter.at,
-      letter.partnerAccount ?? '-',
-      shortened(printable(letter.advertId ?? '-')) + othersOf(letter),
-      printable(letter.fault),
-      printable(letter.reason) + (letter.message ? '' : ' (nothing to send)'),
-    ]);
-  const header = ['ID', 'WHEN', 'ACCOUNT', 'ADVERT', 'FAULT', 'REASON'];
-  return [
-    ...(rows.length > 0 ? tableLines([header, ...rows]) : ['No dead letters.']),
-    ...(hidden > 0
-      ? [`… and ${count(hidden)} more; --json gives all of them.`, ...groupLines(groupsOf(letters))]
-      : []),
-    ...unreadable.map((reason) => `Cannot be read: ${printable(reason)}`),
-    ...(rows.length > 0 ? [next] : []),
-  ].join('\n');
+  yield `All of one dead letter: ${command('show ID')}. ${redrive}To remove one: ${command('drop ID')}.`;
 }
 
-const groupLines = (groups: readonly DeadLetterGroup[]): string[] =>
+const groupLines = (groups: DeadLetterList['groups']): string[] =>
   groups.map(
     ({ partnerAccount, fault, reason, count: number }) =>
       `${count(number)} of ${partnerAccount ?? 'no known account'}: ${printable(fault)}, ${printable(reason)}`,
   );
 
-function deadLetterText({ id, letter }: StoredDeadLetter, target: Target): string {
+function deadLetterLines({ id, letter }: StoredDeadLetter, target: Target): string[] {
   const { message, ...facts } = letter;
   const next = message
     ? `When the cause is fixed: \`${commandFor(target, `dead-letters redrive ${id}`)}\``
     : `It has nothing to send again. When you have looked at it: \`${commandFor(target, `dead-letters drop ${id}`)}\``;
-  const lines = Object.entries({ ...message, ...facts }).map(([name, value]) => [
+  const rows = Object.entries({ ...message, ...facts }).map(([name, value]) => [
     `  ${name}:`,
     printable(String(value ?? 'not known')),
   ]);
-  return [`dead letter ${id}`, ...tableLines(lines), next].join('\n');
+  return [`dead letter ${id}`, ...tableLines(rows), next];
 }
-
-/** One dead letter contains all malformed IDs of a page, and names the first of them as its advert. */
-const othersOf = ({ count: all = 1 }: DeadLetter): string => (all > 1 ? ` and ${count(all - 1)} more` : '');
-
-const shortened = (id: string): string => (id.length > widestAdvert ? `${id.slice(0, widestAdvert)}…` : id);

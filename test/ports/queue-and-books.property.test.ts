@@ -118,9 +118,9 @@ const letter = stepOf(
   'letter',
   fc.record({ index: nth, isRedriven: fc.boolean() }),
   async ({ state }, drawn) => {
-    const ids = (await state.deadLetters.list()).map(({ id }) => id);
-    const filter = { ids: [ids[drawn.index % Math.max(1, ids.length)] ?? 'main/404'] };
-    await (drawn.isRedriven ? redriveDeadLetters(state, filter) : dropDeadLetters(state, filter));
+    const all = await state.deadLetters.list();
+    const chosen = all.filter((_, index) => index === drawn.index % all.length);
+    await (drawn.isRedriven ? redriveDeadLetters(state, chosen) : dropDeadLetters(state, chosen));
   },
 );
 

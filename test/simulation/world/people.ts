@@ -2,7 +2,7 @@
  * The people around the bridge: users who revoke, persons who connect, forget and give away accounts, and operators who
  * pause, resume, redrive and read again.
  */
-import { dropDeadLetters, redriveDeadLetters } from '../../../operations/dead-letters.ts';
+import { dropDeadLetters, listDeadLetters, redriveDeadLetters } from '../../../operations/dead-letters.ts';
 import { pause, resume } from '../../../operations/pause.ts';
 import { toInstant } from '../../../shared/domain/clock.ts';
 import { BridgeFault } from '../../../shared/domain/faults.ts';
@@ -164,7 +164,8 @@ export function createPeople({ world, stages, auditor, random }: PeopleDeps) {
       const [letter] = letters.splice(Math.floor(random() * letters.length), 1);
       if (letter?.letter.message) log.trace('a person', () => `redrives ${letter.letter.message?.key}`);
       if (!letter) continue;
-      const { redriven } = await redriveDeadLetters(state, { ids: [letter.id] });
+      const stored = await listDeadLetters(state, { ids: [letter.id] });
+      const { redriven } = await redriveDeadLetters(state, stored.letters);
       if (redriven.length === 0) continue;
       world.coverage.count('queue: redriven');
       auditor.setAside(`${letter.letter.partnerAccount}/${letter.letter.advertId}`);
@@ -173,7 +174,7 @@ export function createPeople({ world, stages, auditor, random }: PeopleDeps) {
 
   async function drop(): Promise<void> {
     for (const { id, letter } of await state.deadLetters.list()) {
-      await dropDeadLetters(state, { ids: [id] });
+      await dropDeadLetters(state, (await listDeadLetters(state, { ids: [id] })).letters);
       if (letter.message) history.judge(letter.message.key, 'dropped');
       auditor.setAside(`${letter.partnerAccount}/${letter.advertId}`);
     }
