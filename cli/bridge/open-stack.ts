@@ -21,14 +21,9 @@ import { systemClock } from '../../shared/domain/clock.ts';
 import { Secret } from '../../shared/domain/secret.ts';
 import { createPartnerService } from '../../shared/partner-api/partner-service.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
-import { createActivityStore } from '../../shared/state/activity.ts';
-import { createAdvertHistories } from '../../shared/state/advert-histories.ts';
-import { createAside, createDeadLetters, waitingAside } from '../../shared/state/aside.ts';
+import { waitingAside } from '../../shared/state/aside.ts';
 import { createBooksWriter } from '../../shared/state/books.ts';
-import { createBudgetStore } from '../../shared/state/budget.ts';
-import { createFeedStates } from '../../shared/state/feed-states.ts';
-import { createPartnerAccounts } from '../../shared/state/partner-accounts.ts';
-import { type AuditProgress, type BackfillProgress, createProgress } from '../../shared/state/progress.ts';
+import { rowPorts } from '../../shared/state/row-ports.ts';
 import type { StackTarget } from '../shared/target.ts';
 import type { Opening } from './opening.ts';
 import { tailBus } from './stack-tail.ts';
@@ -47,11 +42,8 @@ export async function openStack(opening: Opening<StackTarget>, clients = stackCl
   const queue = { client: clients.sqs, url: outputs.queueUrl };
   const { bridgeName: name } = outputs;
   const secretNames = secretNamesOf(namePrefixOf(name));
-  const aside = createAside(store);
-  const deadLetters = createDeadLetters(store);
-  const budgetStore = createBudgetStore(store);
-  const partnerAccounts = createPartnerAccounts(store);
-  const advertHistories = createAdvertHistories(store);
+  const ports = rowPorts(store);
+  const { advertHistories, aside, deadLetters } = ports;
 
   /** The same for every function: those of the drain are read. */
   const settings = once(async () => {
@@ -69,9 +61,9 @@ export async function openStack(opening: Opening<StackTarget>, clients = stackCl
       baseUrl: config.partnerBaseUrl,
       settings: config,
       concurrency,
-      budgetStore,
+      budgetStore: ports.budgetStore,
       observer: silentObserver,
-      accounts: partnerAccounts,
+      accounts: ports.partnerAccounts,
       tokenReader: createTokenVault(clients.secrets, secretNamesOf(config.namePrefix)),
       requester: createRefreshRequester({
         client: clients.lambda,
@@ -88,16 +80,11 @@ export async function openStack(opening: Opening<StackTarget>, clients = stackCl
     name,
     clock: systemClock,
     newId: randomUUID,
-    activity: createActivityStore(store),
-    ...{ partnerAccounts, advertHistories, aside, budgetStore, settings, service },
-    feedStates: createFeedStates(store),
-    backfills: createProgress<BackfillProgress>(store, 'backfill'),
-    audits: createProgress<AuditProgress>(store, 'audit'),
+    ...{ ...ports, settings, service },
     bookKeeper: createBookKeeper({ store, aside, deadLetters, queue }),
     // The whole queue counts, not only the account's messages, because live changes have priority over an operator's.
     queue: createChangedAdvertsQueue({ queue }),
     waitingMessages: waitingAside(aside),
-    deadLetters,
     booksWriter: createBooksWriter(store),
     stack: {
       version: outputs.version,

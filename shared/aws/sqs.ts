@@ -12,7 +12,7 @@ import { messageGroupOf, positionOf } from '../domain/queue/message-groups.ts';
 import type { ChangedAdvertsQueue, Delivery } from '../ports/queue.ts';
 import type { Store } from '../ports/store.ts';
 import type { Aside, DeadLetters } from '../state/aside.ts';
-import { type BookKeeper, readBooks } from '../state/books.ts';
+import { type BookKeeper, bookKeeperOf } from '../state/books.ts';
 
 export interface Edges {
   readonly clock?: Clock;
@@ -102,17 +102,14 @@ export function createBookKeeper(options: {
   readonly deadLetters: Pick<DeadLetters, 'count'>;
 }): BookKeeper {
   const { store, aside, deadLetters, queue } = options;
-  return {
-    read: (partnerAccount, generation) => readBooks(store, partnerAccount, generation),
-    async queue() {
-      const [inQueue, held, dead] = await Promise.all([
-        countMessages(queue),
-        aside.figures(),
-        deadLetters.count(),
-      ]);
-      return { ...held, waiting: inQueue + held.waiting, deadLetters: dead };
-    },
-  };
+  return bookKeeperOf(store, async () => {
+    const [inQueue, held, dead] = await Promise.all([
+      countMessages(queue),
+      aside.figures(),
+      deadLetters.count(),
+    ]);
+    return { ...held, waiting: inQueue + held.waiting, deadLetters: dead };
+  });
 }
 
 export interface ChangedAdvertsQueueOptions extends Edges {

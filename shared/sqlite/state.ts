@@ -1,17 +1,6 @@
 import type { Store } from '../ports/store.ts';
-import { createActivityStore } from '../state/activity.ts';
-import { createAdvertHistories } from '../state/advert-histories.ts';
-import { createAside, createDeadLetters } from '../state/aside.ts';
-import { type BookKeeper, readBooks } from '../state/books.ts';
-import { createBudgetStore } from '../state/budget.ts';
-import { createFeedStates } from '../state/feed-states.ts';
-import { createPartnerAccounts } from '../state/partner-accounts.ts';
-import {
-  type AuditProgress,
-  type AuditShare,
-  type BackfillProgress,
-  createProgress,
-} from '../state/progress.ts';
+import { bookKeeperOf } from '../state/books.ts';
+import { rowPorts } from '../state/row-ports.ts';
 import {
   createChangedAdvertsQueue,
   createMessageTable,
@@ -54,36 +43,16 @@ export function stateOver(connection: Connection, clock: { now(): number }) {
   const eventLog = createEventLog(connection, rows, clock);
   const table = createMessageTable(connection);
   const queue = createChangedAdvertsQueue({ connection, table, rows, clock, takesTurns: true });
-  const ports = rowPorts(rows, queue);
+  const ports = rowPorts(rows);
   return {
     rows: rows as Store,
     ...{ ...ports, queue, eventLog },
+    bookKeeper: bookKeeperOf(rows, queue.figures),
     ...createDocuments(connection, rows),
     waitingMessages: createWaitingMessages(connection, table, ports.aside),
     webhooks: createWebhooks(connection, rows, eventLog),
     vault: createTokenVault(connection, rows),
     /** Commits pending changes, then closes the file. */
     close: connection.close,
-  };
-}
-
-/** The ports that are rows of the store alone. */
-export function rowPorts(rows: Store, { figures }: { readonly figures: BookKeeper['queue'] }) {
-  const advertHistories = createAdvertHistories(rows);
-  return {
-    ...{ advertHistories, publishedAdverts: advertHistories },
-    aside: createAside(rows),
-    feedStates: createFeedStates(rows),
-    partnerAccounts: createPartnerAccounts(rows),
-    deadLetters: createDeadLetters(rows),
-    bookKeeper: {
-      read: (partnerAccount: string, generation: number) => readBooks(rows, partnerAccount, generation),
-      queue: figures,
-    },
-    audits: createProgress<AuditProgress>(rows, 'audit'),
-    auditShares: createProgress<AuditShare>(rows, 'audit-share'),
-    backfills: createProgress<BackfillProgress>(rows, 'backfill'),
-    budgetStore: createBudgetStore(rows),
-    activity: createActivityStore(rows),
   };
 }

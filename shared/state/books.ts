@@ -79,6 +79,12 @@ function booksOf(counted: Counters): Books {
   return { ...books, inFlight: Math.max(0, books.listed - settled) };
 }
 
+/** @param queue the figures of the whole queue, which each world counts in its own way */
+export const bookKeeperOf = (store: Store, queue: BookKeeper['queue']): BookKeeper => ({
+  read: (partnerAccount, generation) => readBooks(store, partnerAccount, generation),
+  queue,
+});
+
 /**
  * The books of a generation: the sums of outcomes, which have a row of their own; what pages counted, which is stored
  * with each feed's cursor; and what was listed without a cursor, which is stored with the progress of operations.

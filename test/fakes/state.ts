@@ -1,9 +1,9 @@
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import type { Key } from '../../shared/ports/store.ts';
 import { createDocuments, createTokenVault } from '../../shared/sqlite/secrets.ts';
-import { rowPorts } from '../../shared/sqlite/state.ts';
 import { createAside, createDeadLetters } from '../../shared/state/aside.ts';
-import { booksKey } from '../../shared/state/books.ts';
+import { bookKeeperOf, booksKey } from '../../shared/state/books.ts';
+import { rowPorts } from '../../shared/state/row-ports.ts';
 import { createInMemoryQueue, type InMemoryQueueOptions, immediate } from './changed-adverts-queue.ts';
 import { createInMemoryStore, type InMemoryStore } from './store.ts';
 
@@ -12,11 +12,12 @@ export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'rows' |
   const uncounted = createInMemoryStore();
   const store = countingAside(uncounted);
   const queue = createInMemoryQueue({ ...options, rows: uncounted, aside: createAside(store) });
-  const ports = rowPorts(store, queue);
+  const ports = rowPorts(store);
   let versions = 0;
   const newVersion = () => String(++versions);
   return {
     ...{ ...ports, store, queue, waitingMessages: queue.waitingMessages },
+    bookKeeper: bookKeeperOf(store, queue.figures),
     // The books go on counting what is dropped.
     deadLetters: { ...ports.deadLetters, drop: createDeadLetters(uncounted).drop },
     vault: createTokenVault(immediate, uncounted, newVersion),

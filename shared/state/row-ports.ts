@@ -1,0 +1,25 @@
+import type { Store } from '../ports/store.ts';
+import { createActivityStore } from './activity.ts';
+import { createAdvertHistories } from './advert-histories.ts';
+import { createAside, createDeadLetters } from './aside.ts';
+import { createBudgetStore } from './budget.ts';
+import { createFeedStates } from './feed-states.ts';
+import { createPartnerAccounts } from './partner-accounts.ts';
+import { type AuditProgress, type AuditShare, type BackfillProgress, createProgress } from './progress.ts';
+
+/** The ports that are rows of the store alone. */
+export function rowPorts(rows: Store) {
+  const advertHistories = createAdvertHistories(rows);
+  return {
+    ...{ advertHistories, publishedAdverts: advertHistories },
+    aside: createAside(rows),
+    feedStates: createFeedStates(rows),
+    partnerAccounts: createPartnerAccounts(rows),
+    deadLetters: createDeadLetters(rows),
+    audits: createProgress<AuditProgress>(rows, 'audit'),
+    auditShares: createProgress<AuditShare>(rows, 'audit-share'),
+    backfills: createProgress<BackfillProgress>(rows, 'backfill'),
+    budgetStore: createBudgetStore(rows),
+    activity: createActivityStore(rows),
+  };
+}
