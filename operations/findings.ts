@@ -41,7 +41,7 @@ export interface FindingOptions {
 type Found = Pick<Finding, 'severity' | 'says'> & Partial<Finding>;
 type BridgeRule = (status: Status, options: FindingOptions) => Found | readonly Found[] | false;
 type Named = Pick<AccountStatus, 'name' | 'reason'> & Partial<AccountStatus>;
-type Mends = Pick<FindingOptions, 'kind' | 'command'>;
+export type Mends = Pick<FindingOptions, 'kind' | 'command'>;
 /** Its sentence follows the name of the account, or stands alone in a command's error. */
 type AccountRule = (account: Named, options: Mends) => Found;
 

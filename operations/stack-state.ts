@@ -9,26 +9,16 @@ import {
 import { DescribeTableCommand } from '@aws-sdk/client-dynamodb';
 import { ListRulesCommand, type ListRulesCommandOutput, type Rule } from '@aws-sdk/client-eventbridge';
 import { ListEventSourceMappingsCommand } from '@aws-sdk/client-lambda';
-import { GetScheduleCommand } from '@aws-sdk/client-scheduler';
+import { GetScheduleCommand, type GetScheduleCommandOutput } from '@aws-sdk/client-scheduler';
 import { alarmOfBridge, metrics, metricsNamespace, namePrefixOf } from '../shared/contract/names.ts';
 import { makeAgainCommand } from './errors.ts';
 import { allPages, type StackClients, unlessMissing } from './stack-clients.ts';
 import type { StackOutputs } from './stack-outputs.ts';
 
-export interface StackState {
-  /** `enabled`, or what differs: `drain disabled`, `unknown`. */
-  readonly schedule: string;
-  /** State of fan-out's event source mapping: `missing`, `unknown`, or that of AWS in lower case. */
-  readonly mapping: string;
-  /** What is wrong with the two above, and with the tables. */
-  readonly resourceFaults: readonly ResourceFault[];
-  /** The alarms in state ALARM; null if they cannot be read. */
-  readonly alarms: readonly RaisedAlarm[] | null;
-  /** The rules on the bus, by which teams get the events; null if they cannot be read. */
-  readonly rules: readonly ShownRule[] | null;
-  /** SQS's last measurement of the last ten minutes; null if there is none. */
-  readonly oldestMessageSeconds: number | null;
-  readonly unseen: readonly string[];
+/** A deployed bridge, with what its resources are read through. */
+export interface StackPlace {
+  readonly outputs: StackOutputs;
+  readonly clients: StackClients;
 }
 
 export interface ResourceFault {
@@ -37,32 +27,21 @@ export interface ResourceFault {
   readonly mend: string;
 }
 
-export interface RaisedAlarm {
-  /** Without the bridge's name. */
-  readonly name: string;
-  /** The description of the alarm, including the section in the runbook. */
-  readonly says: string;
-  readonly since: string | null;
-}
-
-export interface ShownRule {
-  readonly name: string;
+/** A resource, or both schedules. */
+interface ResourceState {
+  /** `enabled`, or what differs: `missing`, `drain disabled`, or the state of AWS in lower case. */
   readonly state: string;
-}
-
-/** A deployed bridge, with what its resources are read through. */
-export interface StackPlaces {
-  readonly bridge: string;
-  readonly outputs: StackOutputs;
-  readonly clients: StackClients;
+  readonly faults: readonly ResourceFault[];
 }
 
 const enabled = 'enabled';
 const unknown = 'unknown';
 const missing = 'missing';
 
+export type StackState = Awaited<ReturnType<typeof readStackState>>;
+
 /** Reads everything concurrently. What AWS refuses to show is listed in `unseen`, and does not affect the rest. */
-export async function readStackState(stack: StackPlaces, nowMs: number): Promise<StackState> {
+export async function readStackState(stack: StackPlace, nowMs: number) {
   const unseen: string[] = [];
   const seen = <T>(what: string, look: Promise<T>): Promise<T | undefined> =>
     look.catch((error: unknown) => {
@@ -81,24 +60,22 @@ export async function readStackState(stack: StackPlaces, nowMs: number): Promise
   return {
     schedule: schedule?.state ?? unknown,
     mapping: mapping?.state ?? unknown,
+    /** What is wrong with the two above, and with the tables. */
     resourceFaults: [tables, schedule ?? [], mapping ?? []].flat().flatMap(({ faults }) => faults),
-    alarms: alarms?.map((alarm) => raisedAlarm(alarm, stack.bridge)) ?? null,
+    /** Those in state ALARM; null if they cannot be read. */
+    alarms: alarms?.map((alarm) => raisedAlarm(alarm, stack.outputs)) ?? null,
+    /** By which teams get the events; null if they cannot be read. */
     rules:
       rules?.map(({ Name: name = unknown, State = unknown }) => ({ name, state: State.toLowerCase() })) ??
       null,
+    /** SQS's last measurement of the last ten minutes; null if there is none. */
     oldestMessageSeconds: oldest ?? null,
     unseen,
   };
 }
 
-/** A resource, or both schedules: `enabled`, or what differs, and what is wrong. */
-interface ResourceState {
-  readonly state: string;
-  readonly faults: readonly ResourceFault[];
-}
-
 /** Nothing reads the advert-status table but fan-out, so nothing else would notice that it is gone. */
-export function readTables({ clients, outputs }: StackPlaces) {
+export function readTables({ clients, outputs }: StackPlace) {
   return Promise.all(
     [outputs.feedStateTableName, outputs.advertStatusTableName].map(async (name) => {
       const found = await unlessMissing(clients.dynamoDb.send(new DescribeTableCommand({ TableName: name })));
@@ -117,7 +94,7 @@ export const tailPrefix = 'advert-bridge-tail-';
 export async function rulesOf({
   clients,
   outputs: { eventBusName: EventBusName },
-}: StackPlaces): Promise<Rule[]> {
+}: StackPlace): Promise<Rule[]> {
   const all: Rule[] = [];
   let NextToken: string | undefined;
   do {
@@ -132,34 +109,31 @@ export async function rulesOf({
 }
 
 /** @see https://docs.aws.amazon.com/scheduler/latest/APIReference/API_GetSchedule.html */
-export async function readSchedules(stack: StackPlaces): Promise<ResourceState> {
-  const { outputs: names } = stack;
-  const all = await Promise.all([
-    readSchedule(stack, { of: 'drain', name: names.drainScheduleName, invokes: names.drainFunctionName }),
-    readSchedule(stack, {
-      ...{
-        of: 'refresh-token',
-        name: names.refreshTokenScheduleName,
-        invokes: names.refreshTokenFunctionName,
-      },
+export async function readSchedules({ clients, outputs: names }: StackPlace): Promise<ResourceState> {
+  const schedules = [
+    { of: 'drain', name: names.drainScheduleName, invokes: names.drainFunctionName },
+    { of: 'refresh-token', name: names.refreshTokenScheduleName, invokes: names.refreshTokenFunctionName },
+  ];
+  const all = await Promise.all(
+    schedules.map(async ({ of, name, invokes }) => {
+      const found = await unlessMissing(clients.scheduler.send(new GetScheduleCommand({ Name: name })));
+      const { state, mend } = scheduleState(found, name, invokes);
+      const says = `schedule ${name} is ${state}: ${invokes} is not invoked`;
+      return state === enabled
+        ? []
+        : [{ state: `${of} ${state}`, fault: { of: 'schedule', says, mend } as const }];
     }),
-  ]);
-  const others = all.filter(({ state }) => state !== enabled);
+  );
+  const others = all.flat();
   return {
-    state: others.map(({ of, state }) => `${of} ${state}`).join(', ') || enabled,
-    faults: others.map(({ name, state, invokes, mend }) => ({
-      ...{ of: 'schedule', says: `schedule ${name} is ${state}: ${invokes} is not invoked`, mend },
-    })),
+    state: others.map(({ state }) => state).join(', ') || enabled,
+    faults: others.map(({ fault }) => fault),
   };
 }
 
-async function readSchedule(
-  { clients }: StackPlaces,
-  schedule: { readonly of: string; readonly name: string; readonly invokes: string },
-) {
-  const { name, invokes } = schedule;
-  const found = await unlessMissing(clients.scheduler.send(new GetScheduleCommand({ Name: name })));
-  if (!found) return { ...schedule, state: missing, mend: makeAgainCommand };
+/** @param found undefined: there is none */
+function scheduleState(found: GetScheduleCommandOutput | undefined, name: string, invokes: string) {
+  if (!found) return { state: missing, mend: makeAgainCommand };
   const { State = unknown, ScheduleExpression, FlexibleTimeWindow, Target, Description } = found;
   const Arn = Target?.Arn ?? '';
   const wanted = { ...Target, Arn: Arn.replace(/^((?:[^:]*:){6})[^:]+/, `$1${invokes}`) };
@@ -168,11 +142,11 @@ async function readSchedule(
     `aws scheduler update-schedule --name ${name} --state ENABLED --schedule-expression '${ScheduleExpression}' ` +
     `${Description === undefined ? '' : `--description '${Description}' `}--flexible-time-window Mode=${FlexibleTimeWindow?.Mode} --target '${JSON.stringify(wanted)}'`;
   const state = State === 'ENABLED' && Arn !== wanted.Arn ? `invoking ${Arn}` : State.toLowerCase();
-  return { ...schedule, state, mend };
+  return { state, mend };
 }
 
 /** @see https://docs.aws.amazon.com/lambda/latest/api/API_ListEventSourceMappings.html */
-export async function readMapping({ clients, outputs }: StackPlaces): Promise<ResourceState> {
+export async function readMapping({ clients, outputs }: StackPlace): Promise<ResourceState> {
   const asked = new ListEventSourceMappingsCommand({ FunctionName: outputs.fanOutFunctionName });
   const { EventSourceMappings = [] } = await clients.lambda.send(asked);
   const queueName = outputs.queueUrl.split('/').at(-1);
@@ -200,23 +174,27 @@ export async function readMapping({ clients, outputs }: StackPlaces): Promise<Re
 
 /** @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_DescribeAlarms.html */
 export async function alarmsOf(
-  { clients, bridge }: StackPlaces,
+  { clients, outputs: { bridgeName } }: StackPlace,
   only: { readonly StateValue?: 'ALARM' } = {},
 ): Promise<MetricAlarm[]> {
-  const asked = { AlarmNamePrefix: `${bridge}-`, ...only };
+  const asked = { AlarmNamePrefix: `${bridgeName}-`, ...only };
   const pages = paginateDescribeAlarms({ client: clients.cloudWatch }, asked);
   const found = await allPages(pages, ({ MetricAlarms }) => MetricAlarms);
-  return found.filter(({ AlarmName = '' }) => alarmOfBridge(AlarmName, bridge) !== undefined);
+  return found.filter(({ AlarmName = '' }) => alarmOfBridge(AlarmName, bridgeName) !== undefined);
 }
 
-export const raisedAlarm = (alarm: MetricAlarm, bridge: string): RaisedAlarm => ({
-  name: alarmOfBridge(alarm.AlarmName ?? '', bridge) ?? '',
+export type RaisedAlarm = ReturnType<typeof raisedAlarm>;
+
+export const raisedAlarm = (alarm: MetricAlarm, { bridgeName }: StackOutputs) => ({
+  /** Without the bridge's name. */
+  name: alarmOfBridge(alarm.AlarmName ?? '', bridgeName) ?? '',
+  /** The description of the alarm, including the section in the runbook. */
   says: alarm.AlarmDescription ?? '',
   since: alarm.StateUpdatedTimestamp?.toISOString() ?? null,
 });
 
 /** The SQS API does not return the oldest message; reading the metric costs nothing, and it is a minute or two old. */
-async function oldestMessage({ clients, outputs }: StackPlaces, nowMs: number): Promise<number | undefined> {
+async function oldestMessage({ clients, outputs }: StackPlace, nowMs: number): Promise<number | undefined> {
   const age = { ...ofQueue(outputs.queueUrl, 'ApproximateAgeOfOldestMessage'), Stat: 'Maximum' };
   const [found] = await metricData(clients, { age }, { fromMs: nowMs - 600_000, nowMs });
   return found?.Values?.[0];
@@ -229,12 +207,12 @@ export interface PastMinute {
 }
 
 export async function readPast(
-  { bridge, outputs: { queueUrl }, clients }: StackPlaces,
+  { outputs: { bridgeName, queueUrl }, clients }: StackPlace,
   nowMs: number,
 ): Promise<readonly PastMinute[]> {
   const ofBridge = (MetricName: string) => ({
     ...{ Namespace: metricsNamespace, MetricName },
-    Dimensions: [{ Name: 'service', Value: namePrefixOf(bridge) }],
+    Dimensions: [{ Name: 'service', Value: namePrefixOf(bridgeName) }],
   });
   const wanted = {
     lag: { ...ofBridge(metrics.feedLagSeconds), Stat: 'Maximum' },

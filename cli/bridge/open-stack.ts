@@ -88,8 +88,8 @@ export async function openStack(opening: Opening<StackTarget>, clients = stackCl
     booksWriter: createBooksWriter(store),
     stack: {
       version: outputs.version,
-      read: (nowMs) => readStackState({ bridge: name, outputs, clients }, nowMs),
-      past: (nowMs) => readPast({ bridge: name, outputs, clients }, nowMs),
+      read: (nowMs) => readStackState({ outputs, clients }, nowMs),
+      past: (nowMs) => readPast({ outputs, clients }, nowMs),
     },
     functions: {
       ...connectFunctions({

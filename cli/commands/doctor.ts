@@ -1,15 +1,16 @@
-import { type Bridge, once } from '../../operations/bridge.ts';
+import { once } from '../../operations/bridge.ts';
 import { type CheckResult, examine, fault, faultIn, orSkip } from '../../operations/doctor/check.ts';
 import { CommandError } from '../../operations/errors.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { StateError } from '../../shared/sqlite/file/state-error.ts';
 import { withOpening } from '../bridge/open.ts';
+import type { Opening } from '../bridge/opening.ts';
 import { defineCommand } from '../shared/command.ts';
 import { explained, type Place } from '../shared/explain.ts';
 import { isDenied } from '../shared/explain-aws.ts';
 import { exitCodes } from '../shared/io.ts';
 import { asCalled } from '../shared/program.ts';
-import { mendsAt, type Target } from '../shared/target.ts';
+import { type LocalTarget, mendsAt, type StackTarget, type Target } from '../shared/target.ts';
 
 const more = `Each line is a check: ok, warning, fault, or skipped if there is nothing to check or another fault must be fixed first.
 The remedy is printed below it. The only request to the partner service asks for a token of the application, which is not
@@ -41,32 +42,45 @@ export const addDoctor = defineCommand(
 const unreadable = 'needs a state file that can be read: see state-file';
 
 /** The bridge need not exist, and nothing in it is changed. */
-function examined(target: Target): Promise<CheckResult[]> {
-  const factsOf = <B extends Bridge>(place: Place, open: () => Promise<B>, needed: string) => ({
-    ...mendsAt(target),
-    baseUrl: () => place.baseUrl,
-    bridge: orSkip(open, needed),
-  });
-  if (target.kind === 'local') {
-    return withOpening(target, { isReadOnly: true }, async (opening) => {
-      const { openFolder } = await import('../bridge/open-folder.ts');
-      const { folderChecks } = await import('../../operations/doctor/folder-checks.ts');
-      const facts = factsOf(opening, () => openFolder(opening), unreadable);
-      const explain = (error: unknown) => explanationOf(error, opening);
-      return examine(folderChecks({ ...facts, dir: target.dir }), { explain });
-    });
-  }
-  return withOpening(target, {}, async (opening) => {
-    const { openStack } = await import('../bridge/open-stack.ts');
-    const { stackChecks } = await import('../../operations/doctor/stack-checks.ts');
-    const { stackClients } = await import('../../operations/stack-clients.ts');
-    const clients = stackClients(opening.onClose);
-    const opened = once(() => openStack(opening, clients));
-    const facts = factsOf(opening, opened, 'needs the stack: see stack');
-    const named = { ...facts, opened, clients, stack: target.stack, version: packageJson.version };
-    const explain = (error: unknown) => explanationOf(error, opening);
-    return examine(stackChecks(named), { explain });
-  });
+const examined = (target: Target): Promise<CheckResult[]> =>
+  target.kind === 'local'
+    ? withOpening(target, { isReadOnly: true }, examineFolder)
+    : withOpening(target, {}, examineStack);
+
+async function examineFolder(opening: Opening<LocalTarget>): Promise<CheckResult[]> {
+  const { openFolder } = await import('../bridge/open-folder.ts');
+  const { folderChecks, folderFacts, stateChecks } = await import('../../operations/doctor/folder-checks.ts');
+  const mends = mendsAt(opening.target);
+  const opened = once(async () =>
+    folderFacts(await openFolder(opening), { ...mends, baseUrl: opening.baseUrl }),
+  );
+  const explain = (error: unknown) => explanationOf(error, opening);
+  const results = await Promise.all([
+    examine(folderChecks, async () => ({ ...mends, dir: opening.target.dir }), { explain }),
+    examine(stateChecks, () => orSkip(opened(), unreadable), { explain }),
+  ]);
+  return results.flat();
+}
+
+async function examineStack(opening: Opening<StackTarget>): Promise<CheckResult[]> {
+  const { openStack } = await import('../bridge/open-stack.ts');
+  const { placeChecks, stackChecks } = await import('../../operations/doctor/stack-checks.ts');
+  const { stackFacts } = await import('../../operations/doctor/stack-facts.ts');
+  const { stackClients } = await import('../../operations/stack-clients.ts');
+  const clients = stackClients(opening.onClose);
+  const place = {
+    ...mendsAt(opening.target),
+    clients,
+    stack: opening.target.stack,
+    version: packageJson.version,
+  };
+  const opened = once(async () => stackFacts(await openStack(opening, clients), place));
+  const explain = (error: unknown) => explanationOf(error, opening);
+  const results = await Promise.all([
+    examine(placeChecks, async () => ({ ...place, opened }), { explain }),
+    examine(stackChecks, () => orSkip(opened(), 'needs the stack: see stack'), { explain }),
+  ]);
+  return results.flat();
 }
 
 const unknownOperation = /^(UnknownOperation|InvalidAction|UnsupportedOperation|NotImplemented)/;

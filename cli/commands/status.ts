@@ -1,6 +1,13 @@
 import type { AccountStatus } from '../../operations/account-status.ts';
 import { textOfPlace, unknownAccount } from '../../operations/errors.ts';
-import { deliveryText, findingsOf, mendText, needsAttention, pageOf } from '../../operations/findings.ts';
+import {
+  deliveryText,
+  type Finding,
+  findingsOf,
+  mendText,
+  needsAttention,
+  pageOf,
+} from '../../operations/findings.ts';
 import { readStatus, type Status } from '../../operations/status.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { type Clock, systemClock } from '../../shared/domain/clock.ts';
@@ -51,7 +58,7 @@ Examples:
         const urgent = findings.filter((one) => one.partnerAccount === null && one.severity !== 'note');
         const attention = [...new Set(urgent.map(({ what }) => what))];
         const data = { ...status, attention, findings, version };
-        answer(data, statusText(status, target, nowMs, version, findings));
+        answer(data, statusText(data, target, nowMs));
         return needsAttention(findings) ? exitCodes.needsPerson : exitCodes.done;
       };
       if (!options.watch) return report();
@@ -84,23 +91,18 @@ export async function watch(
   }
 }
 
-interface Versions {
-  /** Null for an embedded bridge. */
-  readonly deployed: string | null;
-  readonly command: string;
+interface Shown extends Status {
+  readonly findings: readonly Finding[];
+  /** `deployed`: null for an embedded bridge. */
+  readonly version: { readonly deployed: string | null; readonly command: string };
 }
 
 /** Of more partner accounts than this, only those that need somebody, wait or fail are shown, and the totals. */
 const maxInFull = 20;
 const maxShown = 10;
 
-export function statusText(
-  status: Status,
-  target: Target,
-  nowMs: number,
-  versions?: Versions,
-  findings = findingsOf(status, { ...mendsAt(target), nowMs }),
-): string {
+export function statusText(status: Shown, target: Target, nowMs: number): string {
+  const { findings } = status;
   const standstill = standstillOf(status);
   const findingLines = (name: string | null) =>
     findings
@@ -121,19 +123,20 @@ export function statusText(
     ];
   };
   const accounts = status.partnerAccounts.toSorted((a, b) => urgencyOf(b) - urgencyOf(a));
-  const isCrowd = accounts.length > maxInFull;
   const urgent = accounts.filter((account) => urgencyOf(account) > 0);
-  return [
-    deliveryText(status, findings),
-    ...(isCrowd
+  const shown =
+    accounts.length > maxInFull
       ? [
           totalsLine(accounts, standstill),
           ...urgent.slice(0, maxShown).flatMap((account) => accountLines(account, false)),
           ...crowdLines(accounts, urgent.length - maxShown, target),
         ]
-      : accounts.flatMap((account) => accountLines(account, true))),
+      : accounts.flatMap((account) => accountLines(account, true));
+  return [
+    deliveryText(status, findings),
+    ...shown,
     ...bridgeLines(status, nowMs),
-    ...(target.kind === 'stack' ? [stackLine(status, textOfPlace(target), versions)] : []),
+    ...(target.kind === 'stack' ? [stackLine(status, textOfPlace(target))] : []),
     ...findingLines(null),
   ].join('\n');
 }
@@ -163,13 +166,13 @@ function crowdLines(accounts: readonly AccountStatus[], hidden: number, target: 
   const lagOf = ({ state, lagSeconds }: AccountStatus) => (state === 'polling' ? (lagSeconds ?? 0) : -1);
   const [behind] = accounts.toSorted((a, b) => lagOf(b) - lagOf(a));
   const all = accounts.map(
-    ({ books, redelivered }): Counters => ({ ...books, ...(redelivered !== undefined && { redelivered }) }),
+    ({ books, redelivered }): Counters => (redelivered === undefined ? books : { ...books, redelivered }),
   );
   const { redelivered, ...books } = all.reduce(sumOf) as Counters & Books;
   return [
     ...(hidden > 0 ? [`and ${count(hidden)} more that need manual action, wait or fail`] : []),
     ...(behind && lagOf(behind) >= 0 ? [`furthest behind: ${behind.name}, ${duration(lagOf(behind))}`] : []),
-    `books: ${booksText({ books, ...(redelivered !== undefined && { redelivered }) })}`,
+    `books: ${booksText({ books, redelivered })}`,
     `One of them in full: \`${commandFor(target, 'status NAME')}\`; all of them: \`${commandFor(target, 'status --json')}\``,
   ];
 }
@@ -210,8 +213,10 @@ function bridgeLines(status: Status, nowMs: number): string[] {
   ];
 }
 
-function stackLine({ schedule, mapping, alarms }: Status, stack: string, versions?: Versions): string {
-  const { deployed = null, command } = versions ?? {};
+function stackLine(
+  { schedule, mapping, alarms, version: { deployed, command } }: Shown,
+  stack: string,
+): string {
   const version = `version ${deployed ?? 'unknown'}${command === deployed ? '' : ` (this command: ${command})`}`;
   const raised = alarms ? `${count(alarms.length)} raised` : 'unknown';
   return `stack ${stack}: ${version}, schedule ${schedule}, event source mapping ${mapping}, alarms ${raised}`;

@@ -1,5 +1,5 @@
-import type { AccountStatus } from '../../operations/account-status.ts';
 import { are, count, duration } from '../../shared/domain/text/figures.ts';
+import type { Books } from '../../shared/state/books.ts';
 
 export { are, count, duration };
 
@@ -7,7 +7,12 @@ export { are, count, duration };
 export const timeFor = (requests: number, perSecond: number): string =>
   requests < perSecond ? '' : ` (${duration(requests / perSecond)} at ${perSecond}/s)`;
 
-export function booksText({ books, redelivered }: Pick<AccountStatus, 'books' | 'redelivered'>): string {
+interface ShownBooks {
+  readonly books: Omit<Books, 'redelivered'>;
+  readonly redelivered?: number | undefined;
+}
+
+export function booksText({ books, redelivered }: ShownBooks): string {
   const { listed, events, unchanged, coalesced, unavailable, deadLettered, inFlight } = books;
   const sum =
     `${count(listed)} listed = ${count(events)} events + ${count(unchanged)} unchanged + ${count(coalesced)} coalesced + ` +

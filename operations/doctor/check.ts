@@ -1,6 +1,5 @@
 /** Checks of a bridge, run concurrently. A check changes nothing; a check that fails itself also gives a result. */
 import { type Clock, systemClock } from '../../shared/domain/clock.ts';
-import { once } from '../bridge.ts';
 
 export interface Problem {
   readonly result: 'warning' | 'fault';
@@ -18,15 +17,10 @@ export function faultIn(message: string): Problem {
   return fault(says, mend.join('. ') || 'Run doctor again; if this remains, investigate it');
 }
 
-export interface Judgement {
-  readonly fine: string;
-  readonly problems: readonly (Problem | false | undefined)[];
-}
+type Report = (problem: Problem) => void;
 
-export const judged = (fine: string, ...problems: Judgement['problems']): Judgement => ({ fine, problems });
-
-/** Checks by name. Each looks and judges; its errors become a fault, except {@link SkippedError}. */
-export type Checks = Readonly<Record<string, () => Promise<Judgement>>>;
+/** Checks by name. Each reports what is wrong, and returns what to say if nothing is. {@link SkippedError} skips it. */
+export type Checks<Facts> = Readonly<Record<string, (facts: Facts, report: Report) => Promise<string>>>;
 
 /** There is nothing to check, or something else must be fixed first: the message says which. */
 export class SkippedError extends Error {
@@ -34,13 +28,11 @@ export class SkippedError extends Error {
   readonly code = 'skipped';
 }
 
-/** Looks once; when that fails, what needs it is skipped. */
-export const orSkip = <T>(look: () => Promise<T>, needed: string): (() => Promise<T>) =>
-  once(() =>
-    look().catch((cause: unknown) => {
-      throw new SkippedError(needed, { cause });
-    }),
-  );
+/** What needs a look that failed is skipped. */
+export const orSkip = <T>(look: Promise<T>, needed: string): Promise<T> =>
+  look.catch((cause: unknown) => {
+    throw cause instanceof SkippedError ? cause : new SkippedError(needed, { cause });
+  });
 
 /** As printed by `doctor --json`. */
 export interface CheckResult {
@@ -51,50 +43,52 @@ export interface CheckResult {
 }
 type Result = Omit<CheckResult, 'name'>;
 
-interface Examination {
+export interface Examination {
   /** Returns what an error of a check means; undefined for an unexpected error. */
   readonly explain: (error: unknown) => Result | undefined;
-  /** Time limit per check. Default: 30,000. */
-  readonly limitMs?: number;
   readonly clock?: Clock;
 }
 
-/** Never rejects; the results are in the order of the checks. */
-export const examine = (checks: Checks, examination: Examination): Promise<CheckResult[]> =>
-  Promise.all(
-    Object.entries(checks).map(async ([name, look]) => ({ name, ...(await resultOf(look, examination)) })),
-  );
+const limitSeconds = 30;
+const late = fault(
+  `could not be looked at: no answer within ${limitSeconds} s`,
+  'Run doctor again; if this stays, find out what does not answer',
+);
 
-async function resultOf(look: Checks[string], examination: Examination): Promise<Result> {
-  const { explain, limitMs = 30_000, clock = systemClock } = examination;
-  const over = new AbortController();
-  const late = fault(
-    `could not be looked at: no answer within ${limitMs / 1000} s`,
-    'Run doctor again; if this stays, find out what does not answer',
+/** Never rejects; the results are in the order of the checks. @param facts what all of them look at */
+export const examine = <Facts>(
+  checks: Checks<Facts>,
+  facts: () => Promise<Facts>,
+  { explain, clock = systemClock }: Examination,
+): Promise<CheckResult[]> =>
+  Promise.all(
+    Object.entries(checks).map(async ([name, check]) => {
+      const over = new AbortController();
+      const timeLimit = clock.sleep(limitSeconds * 1000, over.signal).then(() => late);
+      const result = await Promise.race([resultOf(check, facts), timeLimit]).catch((error: unknown) => {
+        if (error instanceof SkippedError)
+          return { result: 'skipped' as const, says: error.message, mend: null };
+        const { name: kind, message } = error instanceof Error ? error : new Error(String(error));
+        const unforeseen = `could not be looked at: ${kind}: ${message.split('\n')[0]}`;
+        return explain(error) ?? fault(unforeseen, 'Report this');
+      });
+      over.abort();
+      return { name, ...result };
+    }),
   );
-  try {
-    return await Promise.race([look().then(together), clock.sleep(limitMs, over.signal).then(() => late)]);
-  } catch (error) {
-    if (error instanceof SkippedError) return { result: 'skipped', says: error.message, mend: null };
-    const { name, message } = error instanceof Error ? error : new Error(String(error));
-    const unforeseen = `could not be looked at: ${name}: ${message.split('\n')[0]}`;
-    return explain(error) ?? fault(unforeseen, 'Report this');
-  } finally {
-    over.abort();
-  }
-}
 
 const maxShown = 10;
 
 /** One result for several problems: that of the worst, which comes first. */
-function together({ fine, problems }: Judgement): Result {
-  const found = problems.filter((problem) => problem !== undefined && problem !== false);
-  const sorted = found.toSorted((a, b) => Number(b.result === 'fault') - Number(a.result === 'fault'));
-  const [worst] = sorted;
+async function resultOf<Facts>(check: Checks<Facts>[string], facts: () => Promise<Facts>): Promise<Result> {
+  const problems: Problem[] = [];
+  const fine = await check(await facts(), (problem) => problems.push(problem));
+  problems.sort((a, b) => Number(b.result === 'fault') - Number(a.result === 'fault'));
+  const [worst] = problems;
   if (!worst) return { result: 'ok', says: fine, mend: null };
-  const shown = sorted.slice(0, maxShown);
+  const shown = problems.slice(0, maxShown);
   const says = shown.map((problem) => problem.says);
-  if (sorted.length > maxShown) says.push(`and ${sorted.length - maxShown} more`);
+  if (problems.length > maxShown) says.push(`and ${problems.length - maxShown} more`);
   const mends = new Set(shown.map(({ mend }) => mend));
   return { result: worst.result, says: says.join('; '), mend: [...mends].join('\n') };
 }

@@ -10,14 +10,28 @@ import { openStateFileToRead } from '../../shared/sqlite/file/state-file.ts';
 import type { EmbeddedState } from '../../shared/sqlite/state.ts';
 import type { Bridge } from '../bridge.ts';
 import { applicationWords } from '../errors.ts';
-import { type BridgeFacts, bridgeChecks, tokenPairs } from './bridge-checks.ts';
-import { type Checks, fault, faultIn, judged, type Problem, SkippedError, warning } from './check.ts';
+import {
+  type BridgeFacts,
+  bridgeChecks,
+  bridgeFacts,
+  checkPairs,
+  findingCheck,
+  type Place,
+} from './bridge-checks.ts';
+import { type Checks, fault, faultIn, orSkip, SkippedError, warning } from './check.ts';
+
+interface Folder extends Pick<Place, 'command'> {
+  readonly dir: string;
+}
 
 interface FolderFacts extends BridgeFacts {
-  readonly dir: string;
-  /** @throws {SkippedError} if it cannot be opened until another fault is fixed */
-  readonly bridge: () => Promise<Bridge & { readonly state: EmbeddedState }>;
+  readonly bridge: Bridge & { readonly state: EmbeddedState };
 }
+
+export const folderFacts = (bridge: FolderFacts['bridge'], place: Place): FolderFacts => ({
+  ...bridgeFacts(bridge, place),
+  bridge,
+});
 
 export const machineFacts = {
   nodeVersion: process.versions.node,
@@ -28,112 +42,124 @@ export const machineFacts = {
 };
 
 /** The version with `node:sqlite` without a flag, as cli/advert-bridge.cjs requires. */
-const oldestNode = [22, 13] as const;
+const [oldestMajor, oldestMinor] = [22, 13];
+const mebibyte = 1024 ** 2;
 /** Twice the size that the state file's write-ahead log may reach before it is copied into the file. */
-const leastBytes = 64 * 1024 ** 2;
+const leastMiB = 64;
 /** Room for a million adverts, each with its latest event. */
-const enoughBytes = 1024 ** 3;
+const enoughMiB = 1024;
 
-export function folderChecks(facts: FolderFacts): Checks {
-  const { dir, command, baseUrl, bridge } = facts;
-  const file = stateFileIn(dir);
-  const { run, checks } = bridgeChecks(facts);
-  const needFile = () => {
-    if (!statOf(file)) throw new SkippedError('needs a bridge in the folder: see folder');
-  };
-
-  return {
-    async node() {
-      const { nodeVersion: version } = machineFacts;
-      const [major = 0, minor = 0] = version.split('.').map(Number);
-      const [oldestMajor, oldestMinor] = oldestNode;
-      const isTooOld = major < oldestMajor || (major === oldestMajor && minor < oldestMinor);
-      const needed = `an embedded bridge needs Node ${oldestNode.join('.')} or later; this is ${version}`;
-      // Not `npx … npx …`: an inner npx would use the package of the outer one.
-      const newer = `Install a newer Node, or run the command with one: \`npx -p node@24 -- node ${quoted(process.argv[1] ?? '')} …\``;
-      return judged(
-        `Node ${version}`,
-        isTooOld && fault(needed, newer),
-        // Only even releases get security fixes for longer than half a year.
-        !isTooOld && major % 2 === 1 && warning(`Node ${version} gets fixes for half a year only`, newer),
-      );
-    },
-    async folder() {
-      const isFile = statOf(dir)?.isDirectory() === false;
-      const isThere = statOf(file) !== undefined;
-      const closed = [dir, file].find((each) => !isUsable(each));
-      const begin = `Begin one there: \`${command(applicationWords('local'))}\``;
-      const open = `\`chmod u+rwX ${quoted(dir)} ${quoted(file)}\``;
-      const problem = isFile
-        ? fault(`${dir} is a file`, 'Name the folder of the bridge with --local')
-        : isThere
-          ? closed !== undefined && fault(`this user may not read and write ${closed}`, open)
-          : fault(`there is no bridge in ${dir}`, begin);
-      return judged(`${path.resolve(dir)} holds a bridge`, problem);
-    },
-    async owner() {
-      refuseForeignFolder(dir);
-      needFile();
-      return judged('folder and files belong to the user that this runs as');
-    },
-    async 'file-modes'() {
-      needFile();
-      const exposure = exposureOf(dir);
-      return judged('only their owner may read the files', exposure && fault(exposure.says, exposure.mend));
-    },
-    async 'disk-space'() {
-      needFile();
-      const free = machineFacts.freeBytes(dir);
-      const says = `${Math.round(free / 1024 ** 2)} MiB are free on the disk of ${dir}`;
-      const mend = 'Free space there, or move the folder to a larger disk while no run is at work';
-      return judged(
-        says,
-        free < leastBytes
-          ? fault(`${says}: the bridge stops when it is full`, mend)
-          : free < enoughBytes && warning(says, mend),
-      );
-    },
-    async 'state-file'() {
-      needFile();
+/** Of the folder itself, whether or not its state can be read. */
+export const folderChecks: Checks<Folder> = {
+  async node(_folder, report) {
+    const { nodeVersion: version } = machineFacts;
+    const [major = 0, minor = 0] = version.split('.').map(Number);
+    // Not `npx … npx …`: an inner npx would use the package of the outer one.
+    const newer = `Install a newer Node, or run the command with one: \`npx -p node@24 -- node ${quoted(process.argv[1] ?? '')} …\``;
+    const needed = `an embedded bridge needs Node ${oldestMajor}.${oldestMinor} or later; this is ${version}`;
+    if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor)) report(fault(needed, newer));
+    // Only even releases get security fixes for longer than half a year.
+    else if (major % 2 === 1) report(warning(`Node ${version} gets fixes for half a year only`, newer));
+    return `Node ${version}`;
+  },
+  async folder({ dir, command }, report) {
+    const file = stateFileIn(dir);
+    const closed = [dir, file].find((each) => !isUsable(each));
+    const begin = `Begin one there: \`${command(applicationWords('local'))}\``;
+    const open = `\`chmod u+rwX ${quoted(dir)} ${quoted(file)}\``;
+    if (statOf(dir)?.isDirectory() === false)
+      report(fault(`${dir} is a file`, 'Name the folder of the bridge with --local'));
+    else if (!statOf(file)) report(fault(`there is no bridge in ${dir}`, begin));
+    else if (closed !== undefined) report(fault(`this user may not read and write ${closed}`, open));
+    return `${path.resolve(dir)} holds a bridge`;
+  },
+  async owner({ dir }) {
+    refuseForeignFolder(dir);
+    needFile(dir);
+    return 'folder and files belong to the user that this runs as';
+  },
+  async 'file-modes'({ dir }, report) {
+    needFile(dir);
+    const exposure = exposureOf(dir);
+    if (exposure) report(fault(exposure.says, exposure.mend));
+    return 'only their owner may read the files';
+  },
+  async 'disk-space'({ dir }, report) {
+    needFile(dir);
+    const free = Math.round(machineFacts.freeBytes(dir) / mebibyte);
+    const says = `${free} MiB are free on the disk of ${dir}`;
+    const mend = 'Free space there, or move the folder to a larger disk while no run is at work';
+    if (free < leastMiB) report(fault(`${says}: the bridge stops when it is full`, mend));
+    else if (free < enoughMiB) report(warning(says, mend));
+    return says;
+  },
+  async 'state-file'({ dir, command }, report) {
+    needFile(dir);
+    const isOwn = async () => refuseForeignFolder(dir);
+    await orSkip(isOwn(), 'needs a folder that nobody else controls: see owner');
+    const file = stateFileIn(dir);
+    const restore =
+      'Restore the folder from a backup (docs/operate/backup.md), or move it away and connect the partner accounts again';
+    try {
+      const db = openStateFileToRead(dir);
       try {
-        refuseForeignFolder(dir);
-      } catch (cause) {
-        throw new SkippedError('needs a folder that nobody else controls: see owner', { cause });
+        const found = db.prepare('PRAGMA quick_check(1)').get();
+        if (found?.quick_check !== 'ok') report(fault(`${file} is damaged`, restore));
+      } finally {
+        db.close();
       }
-      return judged(`${file} is whole`, integrityOf(dir, command('status')));
-    },
-    run,
-    async application() {
-      const mend = `\`${command(applicationWords('local'))}\``;
-      const { state } = await bridge();
-      if (baseUrl() === undefined)
-        return judged('', fault('the base URL of the partner service is not stored', mend));
-      const flaw = await shapeErrorOf(state.applicationSecret.read());
-      return judged(`credentials for ${baseUrl()} are stored`, flaw && fault(flaw.message, mend));
-    },
-    tokens: tokenPairs(facts, `\`${command('run')}\` takes it in`, async (name, connect) => {
-      const { state, settings } = await bridge();
-      const reading = state.vault.read(name);
-      const flaw = await shapeErrorOf(reading);
-      if (flaw) return fault(flaw.message, connect);
-      const found = await reading;
-      const missing = found ? missingScopes(found.pair.scope, (await settings()).requiredScope) : [];
-      if (missing.length === 0) return found;
-      const says = `${name} was not granted ${missing.join(' ')}, which a run requires`;
-      return warning(says, `${connect}; or leave it out of \`run --required-scope\``);
-    }),
-    ...checks,
-  };
+    } catch (error) {
+      if (!(error instanceof StateError)) throw error;
+      const isOutdated = error.code === 'state-outdated';
+      report(isOutdated ? warning(error.message, `\`${command('status')}\``) : faultIn(error.message));
+    }
+    return `${file} is whole`;
+  },
+};
+
+/** Of the bridge in it, once its state can be read. */
+export const stateChecks: Checks<FolderFacts> = {
+  run: findingCheck('run', 'a run is at work, or nothing waits for one'),
+  async application({ bridge, baseUrl, command }, report) {
+    const mend = `\`${command(applicationWords('local'))}\``;
+    if (baseUrl === undefined) report(fault('the base URL of the partner service is not stored', mend));
+    else await bridge.state.applicationSecret.read();
+    return `credentials for ${baseUrl} are stored`;
+  },
+  async tokens(facts, report) {
+    const { state, settings } = facts.bridge;
+    const { requiredScope } = await settings();
+    const takesIn = `\`${facts.command('run')}\` takes it in`;
+    return checkPairs(facts, report, {
+      takesIn,
+      async find(name, connect) {
+        const found = await state.vault.read(name).catch((error: unknown) => {
+          if (error instanceof ShapeError) return fault(error.message, connect);
+          throw error;
+        });
+        if (!found || 'says' in found) return found;
+        const missing = missingScopes(found.pair.scope, requiredScope);
+        if (missing.length === 0) return found;
+        const says = `${name} was not granted ${missing.join(' ')}, which a run requires`;
+        return warning(says, `${connect}; or leave it out of \`run --required-scope\``);
+      },
+    });
+  },
+  ...bridgeChecks,
+};
+
+function needFile(dir: string): void {
+  if (!statOf(stateFileIn(dir))) throw new SkippedError('needs a bridge in the folder: see folder');
 }
 
-const statOf = (place: string) => {
+function statOf(place: string) {
   try {
     return statSync(place, { throwIfNoEntry: false });
   } catch {
     // A file instead of a folder, or a folder without read permission.
     return undefined;
   }
-};
+}
 
 function isUsable(place: string): boolean {
   try {
@@ -143,33 +169,3 @@ function isUsable(place: string): boolean {
     return false;
   }
 }
-
-/** @param update brings the file up to date */
-function integrityOf(dir: string, update: string): Problem | false {
-  try {
-    const db = openStateFileToRead(dir);
-    try {
-      const [first] = db.prepare('PRAGMA quick_check(1)').all() as { quick_check: string }[];
-      if (first?.quick_check === 'ok') return false;
-    } finally {
-      db.close();
-    }
-  } catch (error) {
-    if (!(error instanceof StateError)) throw error;
-    return error.code === 'state-outdated' ? warning(error.message, `\`${update}\``) : faultIn(error.message);
-  }
-  return fault(
-    `${stateFileIn(dir)} is damaged`,
-    'Restore the folder from a backup (docs/operate/backup.md), or move it away and connect the partner accounts again',
-  );
-}
-
-/** Why something stored cannot be read; undefined if it can. */
-const shapeErrorOf = (reading: Promise<unknown>): Promise<ShapeError | undefined> =>
-  reading.then(
-    () => undefined,
-    (error: unknown) => {
-      if (error instanceof ShapeError) return error;
-      throw error;
-    },
-  );

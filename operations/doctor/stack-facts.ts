@@ -1,46 +1,60 @@
-import { paginateListStackResources, type StackResourceSummary } from '@aws-sdk/client-cloudformation';
-import { alarmOfBridge } from '../../shared/contract/names.ts';
+import { paginateListStackResources } from '@aws-sdk/client-cloudformation';
+import { paginateListSecrets } from '@aws-sdk/client-secrets-manager';
+import { alarmOfBridge, namePrefixOf, secretNamesOf } from '../../shared/contract/names.ts';
 import { type Bridge, once } from '../bridge.ts';
 import { allPages, type StackClients } from '../stack-clients.ts';
 import type { StackOutputs } from '../stack-outputs.ts';
-import type { StackPlaces } from '../stack-state.ts';
-import type { BridgeFacts } from './bridge-checks.ts';
+import { alarmsOf } from '../stack-state.ts';
+import { bridgeFacts, type Place } from './bridge-checks.ts';
 
-export interface NamedStack extends BridgeFacts {
-  readonly bridge: () => Promise<Bridge & { readonly outputs: StackOutputs }>;
+interface StackPlace extends Place {
   readonly stack: string;
+  /** Of the command. */
   readonly version: string;
-  /** Fails as opening does, for the check of the stack itself. */
-  readonly opened: () => Promise<unknown>;
   readonly clients: StackClients;
 }
 
-export interface StackFacts extends NamedStack {
-  readonly places: () => Promise<StackPlaces>;
-  /** The bridge's own tables, queues, alarms or bus. A user's stack may contain more. */
-  readonly resources: (type: string) => Promise<readonly StackResourceSummary[]>;
-}
+export type StackFacts = ReturnType<typeof stackFacts>;
 
-export function stackFacts(named: NamedStack): StackFacts {
-  const { bridge, clients, stack: StackName } = named;
-  const places = async () => {
-    const { outputs } = await bridge();
-    return { bridge: outputs.bridgeName, outputs, clients };
-  };
-  const own = once(async () => {
-    const { outputs } = await places();
+export function stackFacts(bridge: Bridge & { readonly outputs: StackOutputs }, place: StackPlace) {
+  const { outputs } = bridge;
+  const { clients, stack: StackName } = place;
+  const secretNames = secretNamesOf(namePrefixOf(outputs.bridgeName));
+  /** The bridge's own tables, queues, alarms and bus. A user's stack may contain more. */
+  const resources = once(async () => {
     const { feedStateTableName, advertStatusTableName, queueUrl, deadLetterQueueUrl, eventBusName } = outputs;
     const ids = [feedStateTableName, advertStatusTableName, queueUrl, deadLetterQueueUrl, eventBusName];
     const pages = paginateListStackResources({ client: clients.cloudFormation }, { StackName });
     const all = await allPages(pages, ({ StackResourceSummaries }) => StackResourceSummaries);
-    return all.filter(
+    const own = all.filter(
       ({ PhysicalResourceId: id = '' }) =>
         ids.includes(id) || alarmOfBridge(id, outputs.bridgeName) !== undefined,
     );
+    return Map.groupBy(own, ({ ResourceType }) => ResourceType);
   });
+  const resourcesOf = async (type: string) => (await resources()).get(type) ?? [];
+
   return {
-    ...named,
-    places,
-    resources: async (type) => (await own()).filter(({ ResourceType }) => ResourceType === type),
+    ...bridgeFacts(bridge, place),
+    ...{ clients, outputs, secretNames, resourcesOf, stack: StackName, version: place.version },
+    /** Those that the stack made, by name; undefined if one was deleted. */
+    alarms: once(async () => {
+      const [found, made] = [
+        await alarmsOf({ clients, outputs }),
+        await resourcesOf('AWS::CloudWatch::Alarm'),
+      ];
+      return made.map(({ PhysicalResourceId: name = '' }) => {
+        return { name, alarm: found.find(({ AlarmName }) => AlarmName === name) };
+      });
+    }),
+    /** By partner account name, including those that are scheduled for deletion. */
+    tokenSecrets: once(async () => {
+      const { partnerAccountPrefix: prefix } = secretNames;
+      const asked = { Filters: [{ Key: 'name' as const, Values: [prefix] }], IncludePlannedDeletion: true };
+      const pages = paginateListSecrets({ client: clients.secrets }, asked);
+      const found = await allPages(pages, ({ SecretList }) => SecretList);
+      const own = found.filter(({ Name = '' }) => Name.startsWith(prefix));
+      return new Map(own.map((secret) => [secret.Name?.slice(prefix.length) ?? '', secret]));
+    }),
   };
 }

@@ -240,10 +240,10 @@ it('the last half hour of the plots comes from CloudWatch', async () => {
       { Id: 'events', Timestamps: [second], Values: [40] },
     ],
   });
-  const outputs = { queueUrl: 'https://sqs.example/1/QueueUrl' } as StackOutputs;
+  const outputs = { bridgeName: 'AdvertBridge', queueUrl: 'https://sqs.example/1/QueueUrl' } as StackOutputs;
   const clients = stackClients(onTestFinished);
 
-  expect(await readPast({ bridge: 'AdvertBridge', outputs, clients }, 180_000)).toEqual([
+  expect(await readPast({ outputs, clients }, 180_000)).toEqual([
     { atMs: 120_000, values: { lag: 7, events: 40 } },
     { atMs: 60_000, values: { lag: 3 } },
   ]);

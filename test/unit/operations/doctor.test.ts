@@ -1,25 +1,28 @@
 import { describe, expect, it } from 'vitest';
-import { examine, fault, judged, SkippedError, warning } from '../../../operations/doctor/check.ts';
+import { type Checks, examine, fault, SkippedError, warning } from '../../../operations/doctor/check.ts';
 import { aClock } from '../../helpers/aws/fixtures.ts';
 
-const explain = () => undefined;
+type Explain = Parameters<typeof examine>[2]['explain'];
+const examined = (check: Checks<string>[string], explain: Explain = () => undefined) =>
+  examine({ check }, async () => 'facts', { explain });
 
 describe('examine', () => {
   it('returns the results in the order of the checks, whichever ends first', async () => {
     const slow = Promise.withResolvers<void>();
-    const checks = {
-      async slow() {
+    const checks: Checks<string> = {
+      async slow(facts, report) {
         await slow.promise;
-        return judged('', fault('broken', 'mend it'));
+        report(fault(`broken ${facts}`, 'mend it'));
+        return '';
       },
       async fast() {
         slow.resolve();
-        return judged('fine', false, undefined);
+        return 'fine';
       },
     };
 
-    expect(await examine(checks, { explain })).toEqual([
-      { name: 'slow', result: 'fault', says: 'broken', mend: 'mend it' },
+    expect(await examine(checks, async () => 'facts', { explain: () => undefined })).toEqual([
+      { name: 'slow', result: 'fault', says: 'broken facts', mend: 'mend it' },
       { name: 'fast', result: 'ok', says: 'fine', mend: null },
     ]);
   });
@@ -28,10 +31,10 @@ describe('examine', () => {
     const clock = aClock();
     const never = () => new Promise<never>(() => undefined);
 
-    const [result] = await examine({ never }, { explain, clock, limitMs: 5_000 });
+    const [result] = await examine({ never }, never, { explain: () => undefined, clock });
 
-    expect(result).toMatchObject({ result: 'fault', says: expect.stringContaining('within 5 s') });
-    expect(clock.slept).toEqual([5_000]);
+    expect(result).toMatchObject({ result: 'fault', says: expect.stringContaining('within 30 s') });
+    expect(clock.slept).toEqual([30_000]);
   });
 
   it.each([
@@ -44,25 +47,21 @@ describe('examine', () => {
     ],
     ['no error', 'odd', { result: 'fault', says: expect.stringContaining('odd') }],
   ])('gives a result when the error of a check is %s', async (_, thrown, expected) => {
-    const known = (error: unknown) =>
+    const explain = (error: unknown) =>
       error instanceof Error && error.message === 'known' ? warning('explained', 'mend it') : undefined;
 
-    const failing = () => Promise.reject(thrown);
-
-    expect(await examine({ failing }, { explain: known, clock: aClock() })).toMatchObject([expected]);
+    expect(await examined(() => Promise.reject(thrown), explain)).toMatchObject([expected]);
   });
 
   it('joins several problems: the worst first, each mend once, ten at most', async () => {
-    const more = Array.from({ length: 12 }, (_, index) => warning(`n${index}`, 'x'));
-    const many = async () => judged('', ...more, fault('c', 'y'));
+    const [result] = await examined(async (_facts, report) => {
+      for (let index = 0; index < 12; index += 1) report(warning(`n${index}`, 'x'));
+      report(fault('c', 'y'));
+      return '';
+    });
 
-    expect(await examine({ many }, { explain })).toEqual([
-      {
-        name: 'many',
-        result: 'fault',
-        says: expect.stringMatching(/^c; n0; .*n8; and 3 more$/),
-        mend: 'y\nx',
-      },
-    ]);
+    expect(result).toMatchObject({
+      ...{ result: 'fault', says: expect.stringMatching(/^c; n0; .*n8; and 3 more$/), mend: 'y\nx' },
+    });
   });
 });

@@ -1,11 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { statusText } from '../../../../cli/commands/status.ts';
+import { mendsAt, type Target } from '../../../../cli/shared/target.ts';
+import { findingsOf } from '../../../../operations/findings.ts';
+import type { Status } from '../../../../operations/status.ts';
 import { ShapeError } from '../../../../shared/contract/checks.ts';
 import { emptyBooks } from '../../../../shared/state/books.ts';
 import { stopped, tokenHold } from '../../../helpers/holds.ts';
 import { partnerAccount } from '../../../helpers/records.ts';
 import { type GivenStatus, nowMs, statusOf } from '../../operations/bridge-status.ts';
 
+const textOf = (status: Status, target: Target) => {
+  const findings = findingsOf(status, { ...mendsAt(target), nowMs });
+  return statusText({ ...status, findings, version: { deployed: null, command: '1' } }, target, nowMs);
+};
 const local = { kind: 'local', dir: 'x' } as const;
 const stack = { kind: 'stack', stack: 'AdvertBridge' } as const;
 const stop = stopped('refresh-token-rejected');
@@ -28,7 +35,7 @@ it('status has the last poll, the reserved budget and the oldest change, as data
   expect(status).toMatchObject({
     ...{ lastDrain: '2026-11-20T11:59:48.000Z', budget: { reservedSeconds: 4 }, oldestWaitingSeconds: 300 },
   });
-  const text = statusText(status, local, nowMs);
+  const text = textOf(status, local);
   for (const part of [
     ...['2 waiting (the oldest for 5 min)', 'last poll: 12 s ago', 'for the next 4 s'],
     '15 min: 1,200 ok, 2 rate-limited (429), 1 without an answer, 50 ms on average',
@@ -96,7 +103,7 @@ it('status keeps repeated deliveries out of the sum, and says what they mean', a
 
   expect(status.partnerAccounts).toMatchObject([{ books: { events: 1 }, redelivered: 4 }]);
   expect(status.partnerAccounts[0]?.books).not.toHaveProperty('redelivered');
-  expect(statusText(status, stack, nowMs)).toMatch(/counted per delivery.* 4 /);
+  expect(textOf(status, stack)).toMatch(/counted per delivery.* 4 /);
 });
 
 describe('the status of a thousand partner accounts', () => {
@@ -121,7 +128,7 @@ describe('the status of a thousand partner accounts', () => {
 
   it('are summed up: first those that need somebody, ten at most; all of them are in the data', async () => {
     const status = await statusOf(given);
-    const lines = statusText(status, local, nowMs).split('\n');
+    const lines = textOf(status, local).split('\n');
 
     expect(lines[0]).toMatch(/^Delivering, but not for user-1069, .* and 9 more\.$/);
     expect(lines[1]).toBe('1,000 partner accounts: 985 polling, 1 paused, 14 stopped');
