@@ -49,7 +49,7 @@ export function startLines(
     return true;
   }
 
-  return startLoop(clock, async (isStopping) => {
+  return startLoop(clock, async ({ aborted: isStopping }) => {
     const isWritten = await writeNext().catch((error: unknown) => {
       // If only the position could not be stored, the next one is.
       observer.error('the events for standard output could not be read', { error });

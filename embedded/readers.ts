@@ -39,7 +39,7 @@ export async function openReaders(options: ReadersOptions) {
   }
   const lines = output && startLines(output, positionOfLines ?? 0, { log, clock, observer, onClosed });
   const deliveries = options.webhooks.map((webhook) =>
-    startDelivery(webhook, { log, webhooks, clock, observer, send }),
+    startDelivery(webhook, { webhooks, clock, observer, send }),
   );
 
   /** Gives up old events of every webhook, also of those that this run does not send to: they would be kept for ever. */
@@ -53,8 +53,8 @@ export async function openReaders(options: ReadersOptions) {
     await log.giveUp(linesReader, before);
   }
 
-  const givingUp = startLoop(clock, async (isStopping) => {
-    if (isStopping) return undefined;
+  const givingUp = startLoop(clock, async (stopping) => {
+    if (stopping.aborted) return undefined;
     await giveUpOld().catch((error: unknown) => {
       observer.error('old events could not be given up', { error });
     });

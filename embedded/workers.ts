@@ -30,12 +30,11 @@ const maxSettleWaitMs = 5_000;
  */
 export function startWorkers(deps: WorkerDeps): Loop {
   const { inbox, settler, fanOut, clock, observer, concurrency } = deps;
-  const stopping = new AbortController();
   // So that the connections stay busy while other adverts wait for the disk.
   const maxInHand = 2 * concurrency;
   let inHand = 0;
 
-  async function work(group: DeliveryGroup): Promise<void> {
+  async function work(group: DeliveryGroup, stopping: AbortSignal): Promise<void> {
     const settlements = await fanOut.handleAdvert(group, { deadlineMs: clock.now() + handleMs });
     // Repeated until it succeeds, because an unsettled message blocks its advert. After a stop, the next run handles
     // it again.
@@ -44,22 +43,22 @@ export function startWorkers(deps: WorkerDeps): Loop {
         return await settler.settle(settlements);
       } catch (error) {
         observer.error('the messages of an advert could not be settled', { error });
-        if (stopping.signal.aborted) return;
-        await clock.sleep(waitMs, stopping.signal);
+        if (stopping.aborted) return;
+        await clock.sleep(waitMs, stopping);
       }
     }
   }
 
   /** @returns whether there was anything to do */
-  async function takeWork(): Promise<boolean> {
+  async function takeWork(stopping: AbortSignal): Promise<boolean> {
     const maxGroups = maxInHand - inHand;
     if (maxGroups === 0) return false;
     const deliveries = await inbox.receive({ maxGroups, maxPerGroup: maxPerAdvert, visibilityMs });
     // Stopped in the meantime: the next run receives these messages.
-    if (stopping.signal.aborted) return false;
+    if (stopping.aborted) return false;
     for (const group of byAdvert(deliveries)) {
       inHand += 1;
-      void work(group).then(() => {
+      void work(group, stopping).then(() => {
         inHand -= 1;
         loop.wake();
       });
@@ -67,19 +66,13 @@ export function startWorkers(deps: WorkerDeps): Loop {
     return deliveries.length > 0;
   }
 
-  const loop = startLoop(clock, async (isStopping) => {
-    if (isStopping) return inHand === 0 ? undefined : idleLookMs;
-    const isBusy = await takeWork().catch((error: unknown) => {
+  const loop = startLoop(clock, async (stopping) => {
+    if (stopping.aborted) return inHand === 0 ? undefined : idleLookMs;
+    const isBusy = await takeWork(stopping).catch((error: unknown) => {
       observer.error('the queue could not be read', { error });
       return false;
     });
     return isBusy ? 0 : idleLookMs;
   });
-  return {
-    wake: loop.wake,
-    stop: () => {
-      stopping.abort();
-      return loop.stop();
-    },
-  };
+  return loop;
 }

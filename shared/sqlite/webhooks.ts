@@ -36,12 +36,14 @@ export interface WebhookStatus extends Unread {
   readonly trouble?: Trouble;
 }
 
-/** What an attempt to send an event changes. */
+/** The results of a batch of events. */
 interface Settled {
+  /** Number of the last event that was read from the log for it; 0 for none. */
+  readonly position: number;
   readonly trouble: Trouble | undefined;
-  readonly sent?: Pick<UnsentEvent, 'number' | 'subject'>;
-  /** Has not arrived, or waits for such an event of its subject (without an attempt). */
-  readonly unsent?: Omit<UnsentEvent, 'envelope'>;
+  readonly sent: readonly UnsentEvent[];
+  /** Have not arrived, or wait for such an event of their subject (without an attempt). */
+  readonly unsent: readonly UnsentEvent[];
 }
 
 // A lost secret cannot be recovered, so this write is durable.
@@ -70,10 +72,7 @@ export function createWebhooks(connection: Connection, rows: RowStore, log: Even
        (SELECT 1 FROM unsent WHERE webhook = ?1 AND subject = one.subject AND number < one.number)
      ORDER BY due_at, number LIMIT ?2`,
   );
-  const selectUnsent = connection.prepare(
-    `SELECT CASE max(number = ?3) WHEN 1 THEN 'itself' WHEN 0 THEN 'others' ELSE 'none' END AS found
-     FROM unsent WHERE webhook = ?1 AND subject = ?2`,
-  );
+  const selectUnsent = connection.prepare('SELECT 1 FROM unsent WHERE webhook = ? AND subject = ? LIMIT 1');
   const makeAllDue = connection.prepare('UPDATE unsent SET due_at = 0 WHERE webhook = ? AND due_at > 0');
   const removeOld = connection.prepare('DELETE FROM unsent WHERE webhook = ? AND at < ?');
   const sumUp = connection.prepare(
@@ -105,32 +104,35 @@ export function createWebhooks(connection: Connection, rows: RowStore, log: Even
         rows.findAll('reader', { prefix: 'http' }).map(({ name, value }) => statusOf(name, value as Reader)),
       ),
 
-    settle: (webhook: string, { trouble, sent, unsent }: Settled): Promise<void> =>
+    /** Stores the results of a batch, unless the webhook was forgotten. */
+    settle: (webhook: string, { position: read, trouble, sent, unsent }: Settled): Promise<void> =>
       connection.write(() => {
         const reader = readerOf(webhook);
         if (!reader) return;
-        if (sent) {
-          remove.run(webhook, sent.number);
-          setDue.run(webhook, sent.subject, 0);
+        const { position = 0 } = reader;
+        for (const { number, subject } of sent.filter((event) => event.number <= position)) {
+          remove.run(webhook, number);
+          setDue.run(webhook, subject, 0);
         }
-        if (unsent) {
-          const { number, subject, attempts, dueAt } = unsent;
+        for (const { number, subject, attempts, dueAt } of unsent) {
           const { changes } = countAttempt.run(attempts, webhook, number);
-          if (changes === 0) insert.run(webhook, number, subject, attempts, reader.position ?? 0);
+          if (changes === 0) insert.run(webhook, number, subject, attempts, position);
           if (attempts > 0) setDue.run(webhook, subject, dueAt);
         }
-        if (JSON.stringify(trouble) !== JSON.stringify(reader.trouble))
-          rows.putWithin(readerKey(webhook), { ...reader, trouble });
+        rows.putWithin(readerKey(webhook), { ...reader, position: Math.max(position, read), trouble });
       }),
 
     /** The unsent events that are due next, at most one of each subject. */
     next: (webhook: string, limit: number) =>
       connection.read(() => selectNext.all(webhook, limit)) as unknown as UnsentEvent[],
-    /** Whether the event itself is unsent, or others of its subject are. */
-    unsentOf: (webhook: string, { subject, number }: Pick<UnsentEvent, 'subject' | 'number'>) => {
-      const row = connection.read(() => selectUnsent.get(webhook, subject, number));
-      return (row as { found: 'itself' | 'others' | 'none' }).found;
-    },
+    /** The next events of the log, which were never sent. */
+    logged: (webhook: string, limit: number): UnsentEvent[] =>
+      log.after(log.position(webhook) ?? Number.POSITIVE_INFINITY, webhook, limit).map((event) => {
+        const subject = String(JSON.parse(event.envelope).resources?.[0] ?? '');
+        return { ...event, subject, attempts: 0, dueAt: 0 };
+      }),
+    hasUnsent: (webhook: string, subject: string): boolean =>
+      connection.read(() => selectUnsent.get(webhook, subject)) !== undefined,
     /** Makes all unsent events due, so that a new run does not wait for the backoff of the previous run. */
     makeAllDue: (webhook: string): Promise<void> => connection.write(() => void makeAllDue.run(webhook)),
 

@@ -96,7 +96,7 @@ const fileForFolder = file('', (dir) => {
 const goneHook = inState(async ({ webhooks, eventLog }) => {
   await eventLog.begin('https://a.example/hook');
   const trouble = { since: Date.now(), reason: '410', gone: true };
-  await webhooks.settle('https://a.example/hook', { trouble });
+  await webhooks.settle('https://a.example/hook', { position: 0, trouble, sent: [], unsent: [] });
 });
 const refused = { ...serviceHold('service', Date.now() + 600_000), fault: 'transient' };
 const begin = /advert-bridge application --base-url URL .*--local/;
