@@ -32,7 +32,7 @@ function fileIn(dir: string, name: string): string {
   return file.startsWith('file:') ? `.${path.sep}${file}` : file;
 }
 
-const unsafe = (message: string): StateError => new StateError('state-unsafe', message);
+export const unsafe = (message: string): StateError => new StateError('state-unsafe', message);
 
 /** Undefined also where opening will report the error. */
 function found<T>(look: () => T): T | undefined {
@@ -56,51 +56,44 @@ const realPathOf = (folder: string): string => found(() => realpathSync(folder))
 export function refuseForeignFolder(dir: string): void {
   // Resolved, because a trailing slash would make the system follow a link.
   const folder = path.resolve(dir);
-  const files = [stateName, lockName].flatMap((name) => endings.map((end) => path.join(folder, name + end)));
-  for (const place of [folder, ...files]) {
-    const fault = foreignFault(place, folder);
-    if (fault) throw unsafe(`${place} ${fault}`);
+  const link = 'is a symbolic link, which somebody could point elsewhere.';
+  refuseForeign(folder, folder, `${link} Give the folder itself: --local ${realPathOf(folder)}`);
+  for (const name of [stateName, lockName].flatMap((file) => endings.map((ending) => file + ending))) {
+    const file = path.join(folder, name);
+    refuseForeign(file, folder, `${link} Put the file itself in its place, or choose another folder`);
   }
-  if (process.geteuid) refuseOpenParents(realPathOf(path.dirname(folder)), process.geteuid());
+  refuseOpen(realPathOf(path.dirname(folder)));
 }
 
-function foreignFault(place: string, folder: string): string | undefined {
-  const found = statOf(place);
-  if (!found) return undefined;
-  if (found.isSymbolicLink()) {
-    const mend =
-      place === folder
-        ? `Give the folder itself: --local ${realPathOf(folder)}`
-        : 'Put the file itself in its place, or choose another folder';
-    return `is a symbolic link, which somebody could point elsewhere. ${mend}`;
-  }
+function refuseForeign(place: string, folder: string, linkFault: string): void {
+  const stat = statOf(place);
+  if (!stat) return;
+  if (stat.isSymbolicLink()) throw unsafe(`${place} ${linkFault}`);
   // If a folder is in the place of a file, opening it fails later.
-  if (!found.isFile() && !found.isDirectory()) return 'is not a file. Remove it, or choose another folder';
+  if (!stat.isFile() && !stat.isDirectory())
+    throw unsafe(`${place} is not a file. Remove it, or choose another folder`);
   const user = process.geteuid?.();
-  if (user === undefined || found.uid === user) return undefined;
-  return (
-    `belongs to another user (user ID ${found.uid}; this runs as ${user}${user === 0 ? ', root' : ''}). ` +
-    `Run it as that user. Or, if nobody else can have put anything into the folder, make it yours: chown -R ${user} ${folder}`
+  if (user === undefined || stat.uid === user) return;
+  throw unsafe(
+    `${place} belongs to another user (user ID ${stat.uid}; this runs as ${user}${user === 0 ? ', root' : ''}). ` +
+      `Run it as that user. Or, if nobody else can have put anything into the folder, make it yours: chown -R ${user} ${folder}`,
   );
 }
 
 const sticky = 0o1000;
 
-function refuseOpenParents(place: string, user: number): void {
-  const found = statOf(place);
-  if (!found) return;
-  const { uid, gid, mode } = found;
+/** Refuses a folder whose files, or a folder above it whose folders, others may replace. */
+function refuseOpen(place: string): void {
+  const [stat, user] = [statOf(place), process.geteuid?.()];
+  if (!stat || user === undefined) return;
+  const { uid, gid, mode } = stat;
+  const says = `${place}, above the folder of the bridge,`;
+  const mend = 'who could put another folder in its place. Choose a folder elsewhere';
+  if (uid !== user && uid !== 0) throw unsafe(`${says} belongs to another user (user ID ${uid}), ${mend}`);
   // The group of that number is the user's own, where each user has one.
-  const isOpen = (mode & (gid === uid ? 0o002 : 0o022)) !== 0 && (mode & sticky) === 0;
-  const isForeign = uid !== user && uid !== 0;
-  if (isForeign || isOpen) {
-    const fault = isForeign ? `belongs to another user (user ID ${uid})` : 'can be written by others';
-    throw unsafe(
-      `${place}, above the folder of the bridge, ${fault}, who could put another folder in its place. ` +
-        `Choose a folder elsewhere${isForeign ? '' : `, or: chmod go-w ${place}`}`,
-    );
-  }
-  if (path.dirname(place) !== place) refuseOpenParents(path.dirname(place), user);
+  if ((mode & (gid === uid ? 0o002 : 0o022)) !== 0 && (mode & sticky) === 0)
+    throw unsafe(`${says} can be written by others, ${mend}, or: chmod go-w ${place}`);
+  if (path.dirname(place) !== place) refuseOpen(path.dirname(place));
 }
 
 /**
@@ -118,17 +111,16 @@ export function preparePrivateFile(dir: string, file: string): void {
 
 /** Not by `recursive`, with which Node never returns if the system denies that the parent exists, as in `/proc`. */
 function makeFolder(dir: string): void {
-  const isThere = () => statSync(dir, { throwIfNoEntry: false })?.isDirectory();
-  if (isThere()) return;
-  if (isThere() === false)
+  const stat = statSync(dir, { throwIfNoEntry: false });
+  if (stat?.isDirectory()) return;
+  if (stat)
     throw new StateError('state-not-writable', `${dir} is a file, expected a folder. Name another one`);
-  const parent = path.dirname(dir);
-  if (parent !== dir) makeFolder(parent);
+  makeFolder(path.dirname(dir));
   try {
     mkdirSync(dir, { mode: 0o700 });
   } catch (error) {
     // Another process may have created it first.
-    if (!isThere()) throw error;
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }
 
@@ -141,11 +133,11 @@ function makePrivate(file: string): void {
     closeSync(openSync(file, 'wx', 0o600));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    for (const ending of endings) {
-      const found = statOf(file + ending);
-      if (!found?.isFile() || (found.mode & 0o077) === 0) continue;
-      if ((found.mode & 0o044) !== 0) closeSync(openSync(markIn(path.dirname(file)), 'a', 0o600));
-      chmodSync(file + ending, 0o600);
+    for (const place of endings.map((ending) => file + ending)) {
+      const stat = statOf(place);
+      if (!stat?.isFile() || (stat.mode & 0o077) === 0) continue;
+      if ((stat.mode & 0o044) !== 0) closeSync(openSync(markIn(path.dirname(file)), 'a', 0o600));
+      chmodSync(place, 0o600);
     }
   }
 }
@@ -153,22 +145,9 @@ function makePrivate(file: string): void {
 /** For when the credentials that others could have read were replaced. */
 export const forgetExposure = (dir: string): void => rmSync(markIn(dir), { force: true });
 
-/** @returns a check that nobody else controls `dir`, or has put another folder or state file in its place since */
-export function guardFolder(dir: string): () => void {
-  const identity = () =>
-    [path.resolve(dir), stateFileIn(dir)]
-      .map(statOf)
-      .map((found) => found && [found.dev, found.ino, found.uid])
-      .join();
-  const before = identity();
-  return () => {
-    refuseForeignFolder(dir);
-    if (identity() !== before)
-      throw unsafe(
-        `${dir} was replaced while it was being opened. Find out by whom before you run this again`,
-      );
-  };
-}
+/** Changes when another folder, or another state file, is put in its place. */
+export const identityOf = (dir: string): string =>
+  JSON.stringify([path.resolve(dir), stateFileIn(dir)].map(statOf).map((stat) => [stat?.dev, stat?.ino]));
 
 /** What other users may do with the state in a folder. Call it before the state is opened, which makes the file private. */
 export function exposureOf(dir: string): { readonly says: string; readonly mend: string } | undefined {

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { printableLine } from '../../domain/text.ts';
 import { lockFileIn, preparePrivateFile, refuseForeignFolder, stateFileIn } from './private-folder.ts';
-import { asStateError, guarded, isBusy, StateError } from './state-error.ts';
+import { guarded, StateError } from './state-error.ts';
 import { openStateFile } from './state-file.ts';
 
 export interface RunInfo {
@@ -32,34 +32,33 @@ export function takeRunLock(dir: string, info: RunInfo | 'dry-run'): { release()
     return new DatabaseSync(file, { timeout: 0 });
   });
   try {
-    try {
-      lock.exec('BEGIN EXCLUSIVE');
-    } catch (error) {
-      throw isBusy(error) ? inUse(dir, error) : asStateError(error, file);
-    }
+    guarded(file, () => lock.exec('BEGIN EXCLUSIVE'));
     if (info !== 'dry-run') beginRun(dir, `pid ${process.pid} since ${info.startedAt} (${info.command})`);
     return { release: () => lock.close() };
   } catch (error) {
+    const isTaken = !lock.isTransaction && error instanceof StateError && error.code === 'state-in-use';
     lock.close();
-    throw error;
+    throw isTaken ? inUse(dir, error) : error;
   }
 }
 
-function beginRun(dir: string, holder: string): void {
+function inState<T>(dir: string, work: (db: DatabaseSync) => T): T {
   const db = openStateFile(dir);
   try {
-    guarded(stateFileIn(dir), () => {
-      db.exec('BEGIN IMMEDIATE');
-      freeWhatWasHeld(db);
-      db.prepare(
-        "INSERT OR REPLACE INTO rows (kind, name, etag, value) VALUES ('document', 'run', '', ?)",
-      ).run(holder);
-      db.exec('COMMIT');
-    });
+    return guarded(stateFileIn(dir), () => work(db));
   } finally {
     db.close();
   }
 }
+
+const beginRun = (dir: string, holder: string): void =>
+  inState(dir, (db) => {
+    db.exec('BEGIN IMMEDIATE');
+    freeWhatWasHeld(db);
+    const insert = "INSERT OR REPLACE INTO rows (kind, name, etag, value) VALUES ('document', 'run', '', ?)";
+    db.prepare(insert).run(holder);
+    db.exec('COMMIT');
+  });
 
 /**
  * Frees the leases and refresh locks of earlier runs, whose process has ended: its deliveries were only in its memory.
@@ -81,10 +80,8 @@ const maxShownChars = 200;
 
 /** A dry run leaves no name, so the holder may also be one. */
 function inUse(dir: string, cause: unknown): StateError {
-  const db = openStateFile(dir);
   const select = "SELECT value FROM rows WHERE kind = 'document' AND name = 'run'";
-  const { value } = guarded(stateFileIn(dir), () => db.prepare(select).get()) ?? {};
-  db.close();
+  const { value } = inState(dir, (db) => db.prepare(select).get()) ?? {};
   const who = value ? printableLine(String(value)).slice(0, maxShownChars) : 'one that is just starting';
   const says = `${dir} is in use by another run: ${who}, or a dry run. Stop that run first`;
   return new StateError('state-in-use', says, { cause });

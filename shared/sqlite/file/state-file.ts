@@ -1,7 +1,13 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import { guardFolder, preparePrivateFile, refuseForeignFolder, stateFileIn } from './private-folder.ts';
+import {
+  identityOf,
+  preparePrivateFile,
+  refuseForeignFolder,
+  stateFileIn,
+  unsafe,
+} from './private-folder.ts';
 import { applicationId, latestVersion, migrate, refusedVersion, versionOf } from './schema.ts';
 import { guarded, isBusy, StateError, type StateErrorCode } from './state-error.ts';
 
@@ -31,10 +37,14 @@ export function openStateFile(dir: string): DatabaseSync {
     preparePrivateFile(dir, file);
     // Otherwise SQLite would open a read-only file and fail only at the first write.
     accessSync(file, constants.R_OK | constants.W_OK);
-    const refuseChanged = guardFolder(dir);
+    const before = identityOf(dir);
     const db = new DatabaseSync(file, { timeout: busyTimeoutMs, defensive: true });
     return closedUnless(db, () => {
-      refuseChanged();
+      refuseForeignFolder(dir);
+      if (identityOf(dir) !== before)
+        throw unsafe(
+          `${dir} was replaced while it was being opened. Find out by whom before you run this again`,
+        );
       checkIsOurs(db, file);
       useWriteAheadLog(db);
       db.exec(settings);
