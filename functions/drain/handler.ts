@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
-import { dynamoDbClient, sqsClient } from '../../shared/aws/clients.ts';
+import { sqsClient } from '../../shared/aws/clients.ts';
 import { createChangedAdvertsQueue } from '../../shared/aws/sqs.ts';
-import { createStore } from '../../shared/aws/store.ts';
 import { pollEvent } from '../../shared/contract/invocations.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
@@ -10,51 +9,39 @@ import { askedPollMs, drainLimits, scheduleMs } from '../../shared/runtime/limit
 import { withRuntime } from '../../shared/runtime/middleware.ts';
 import { observer } from '../../shared/runtime/observer.ts';
 import { partnerService } from '../../shared/runtime/partner.ts';
-import { createAdvertHistories } from '../../shared/state/advert-histories.ts';
-import { createAside, createDeadLetters } from '../../shared/state/aside.ts';
+import { stateOf } from '../../shared/runtime/state.ts';
+import { createAside } from '../../shared/state/aside.ts';
 import { readBooks } from '../../shared/state/books.ts';
-import { createBudgetStore, heldUntil } from '../../shared/state/budget.ts';
-import { createFeedStates } from '../../shared/state/feed-states.ts';
-import { createProgress } from '../../shared/state/progress.ts';
 import { createAuditShare } from './audit-share.ts';
 import { createDrain, pollAnswerOf } from './drain.ts';
 
 const config = functionConfig('drain');
-const sqs = sqsClient();
-const table = { client: dynamoDbClient(), name: config.feedStateTable };
-const queue = { client: sqs, url: config.queueUrl };
-const partner = partnerService(config, table, { isTimed: false });
+const state = stateOf(config);
+const partner = partnerService(config, state, { isTimed: false });
 const { accounts } = partner;
-const store = createStore({ feedState: table, advertStatus: { ...table, name: config.advertStatusTable } });
-const budget = createBudgetStore(store);
 const generationOf = async (name: string) => (await accounts.read(name))?.generation;
 const inFlightOf = async (name: string) =>
-  (await readBooks(store, name, (await generationOf(name)) ?? 0)).inFlight;
+  (await readBooks(state.store, name, (await generationOf(name)) ?? 0)).inFlight;
 
 const enqueuing = {
-  queue: createChangedAdvertsQueue({ queue, accountDepth: { from: drainLimits.fewWaiting, inFlightOf } }),
-  deadLetters: createDeadLetters(store),
+  ...state,
+  queue: createChangedAdvertsQueue({
+    queue: { client: sqsClient(), url: config.queueUrl },
+    accountDepth: { from: drainLimits.fewWaiting, inFlightOf },
+  }),
   observer,
   clock: systemClock,
   newId: randomUUID,
 };
+const audited = { ...enqueuing, shares: state.auditShares, settings: config };
 const drain = createDrain({
   ...enqueuing,
   accounts,
-  feedStates: createFeedStates(store),
   reader: partner,
-  aside: createAside(store, ({ message }) =>
+  aside: createAside(state.store, ({ message }) =>
     observer.warn('a message aside cannot be read', { reason: message }),
   ),
-  bridgePausedUntil: async () => heldUntil(await budget.read(), systemClock.now()),
-  ...(config.auditSample > 0 && {
-    sendAuditShare: createAuditShare({
-      ...enqueuing,
-      publishedAdverts: createAdvertHistories(store),
-      shares: createProgress(store, 'audit-share'),
-      settings: config,
-    }),
-  }),
+  ...(config.auditSample > 0 && { sendAuditShare: createAuditShare(audited) }),
   holder: `drain ${randomUUID()}`,
   settings: { ...config, ...drainLimits },
 });

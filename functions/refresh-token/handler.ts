@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { dynamoDbClient, eventBridgeClient, secretsManagerClient } from '../../shared/aws/clients.ts';
+import { eventBridgeClient, secretsManagerClient } from '../../shared/aws/clients.ts';
 import { createEventPublisher } from '../../shared/aws/event-publisher.ts';
 import { createApplicationSecret, createTokenVault } from '../../shared/aws/secrets.ts';
-import { createStore } from '../../shared/aws/store.ts';
 import { bridgeNameOf, secretNamesOf } from '../../shared/contract/names.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
@@ -10,18 +9,18 @@ import { refreshLimits } from '../../shared/runtime/limits.ts';
 import { withRuntime } from '../../shared/runtime/middleware.ts';
 import { observer } from '../../shared/runtime/observer.ts';
 import { partnerClient } from '../../shared/runtime/partner.ts';
-import { createPartnerAccounts } from '../../shared/state/partner-accounts.ts';
+import { stateOf } from '../../shared/runtime/state.ts';
 import { answerRefreshToken, createRefreshToken } from './refresh-token.ts';
 
 const config = functionConfig('refreshToken');
 const secrets = secretsManagerClient();
 const names = secretNamesOf(config.namePrefix);
-const table = { client: dynamoDbClient(), name: config.feedStateTable };
+const state = stateOf(config);
 const stage = createRefreshToken({
-  accounts: createPartnerAccounts(createStore({ feedState: table })),
+  accounts: state.partnerAccounts,
   vault: createTokenVault(secrets, names),
   applicationSecret: createApplicationSecret(secrets, names),
-  client: partnerClient(config, table),
+  client: partnerClient(config, state),
   events: createEventPublisher({ client: eventBridgeClient(), busName: config.eventBusName }),
   observer,
   clock: systemClock,
