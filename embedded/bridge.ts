@@ -11,6 +11,7 @@ import type { ChangedAdvert } from '../shared/contract/messages.ts';
 import { stackName } from '../shared/contract/names.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { systemClock } from '../shared/domain/clock.ts';
+import { startLoop } from '../shared/domain/concurrency.ts';
 import type { BridgeFault } from '../shared/domain/faults.ts';
 import { heldBy } from '../shared/domain/holds.ts';
 import { stopOf } from '../shared/domain/partner-account.ts';
@@ -58,19 +59,14 @@ const storeAnswersMs = 5_000;
  * @returns why a feed could not be read, for a run until idle
  */
 export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise<BridgeFault | undefined> {
-  const { state, baseUrl, settings, concurrency, advertTries, events, observer, signal, untilIdle } = options;
+  const { state, settings, concurrency, advertTries, events, observer, signal, untilIdle } = options;
+  const { queue, budgetStore } = state;
   const clock = systemClock;
-  const bridgePausedUntil = async () => heldUntil(await state.budgetStore.read(), clock.now());
-
   const { maxRequestsPerSecond } = settings;
   const answers = createAnswers({ activity: state.activity, maxRequestsPerSecond, observer, clock });
-  const partner = createLocalPartner({
-    ...{ state, baseUrl, settings, concurrency, events, observer, answers, stopped: signal },
-    newId: newRunId,
-  });
-  const { client, accounts, refreshToken } = partner;
-  const { queue } = state;
-  const common = { ...state, accounts, observer, clock, bridgePausedUntil };
+  const partner = createLocalPartner({ ...options, answers, stopped: signal, newId: newRunId });
+  const bridgePausedUntil = async () => heldUntil(await budgetStore.read(), clock.now());
+  const common = { ...state, accounts: partner.accounts, observer, clock, bridgePausedUntil };
 
   const fanOut = createFanOut({
     ...common,
@@ -97,50 +93,45 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
     settings: { ...settings, leaseMs, maxWaiting, feedsAtOnce },
   });
 
-  const idle = new AbortController();
-  const over = AbortSignal.any([signal, idle.signal]);
-  async function repeat(everyMs: number, work: (deadlineMs: number) => Promise<unknown>): Promise<void> {
-    while (!over.aborted) {
-      await work(clock.now() + everyMs);
-      await clock.sleep(everyMs, over);
-    }
-  }
+  const every = (ms: number, work: (deadlineMs: number) => Promise<unknown>) =>
+    startLoop(clock, async (stopping) => {
+      if (stopping.aborted) return undefined;
+      await work(clock.now() + ms);
+      return ms;
+    });
+  const sweep = (deadlineMs: number) =>
+    partner.refreshToken.sweep({ deadlineMs }).catch((error: unknown) => {
+      observer.error('the tokens could not be checked', { error });
+    });
   const background = [
-    repeat(sweepMs, (deadlineMs) =>
-      refreshToken.sweep({ deadlineMs }).catch((error: unknown) => {
-        observer.error('the tokens could not be checked', { error });
-      }),
-    ),
-    repeat(releaseMs, (deadlineMs) => drain.release(deadlineMs)),
-    repeat(storeAnswersMs, answers.store),
+    every(sweepMs, sweep),
+    every(releaseMs, drain.release),
+    every(storeAnswersMs, answers.store),
+    workers,
   ];
-  const poller = {
-    ...{ drain, clock, observer, settings, bookKeeper: state.bookKeeper },
-    pausedUntil: bridgePausedUntil,
-    waitingForPerson: () => messagesOnHold(state, clock.now()),
-  };
+  const poller = { drain, clock, observer, settings };
   try {
-    return await (untilIdle ? pollUntilIdle : pollForEver)(poller, signal);
+    if (!untilIdle) return await pollForEver(poller, signal);
+    const toDeliver = () => messagesToDeliver(state, clock.now());
+    return await pollUntilIdle({ ...poller, pausedUntil: bridgePausedUntil, toDeliver }, signal);
   } finally {
-    idle.abort();
-    await workers.stop();
-    await Promise.all(background);
+    await Promise.all(background.map((loop) => loop.stop()));
     await answers.store();
-    client.close();
+    partner.client.close();
   }
 }
 
-/** Number of messages of partner accounts that are stopped or paused by an operator: a run does not wait for them. */
-async function messagesOnHold(
-  { partnerAccounts, queue, budgetStore }: EmbeddedState,
-  nowMs: number,
-): Promise<number> {
-  const accounts = await partnerAccounts.list(() => undefined);
-  const isBridgePaused = heldBy(await budgetStore.read(), 'operator', nowMs) !== undefined;
-  const depths = accounts
-    .filter((account) => isBridgePaused || stopOf(account) || heldBy(account, 'operator', nowMs))
-    .map(({ name }) => queue.depth(name));
-  return (await Promise.all(depths)).reduce((sum, depth) => sum + depth, 0);
+/** Number of messages, without those of partner accounts that are stopped or paused by an operator. */
+async function messagesToDeliver(state: EmbeddedState, nowMs: number): Promise<number> {
+  const { partnerAccounts, queue, budgetStore, bookKeeper } = state;
+  const { waiting } = await bookKeeper.queue();
+  if (waiting === 0) return 0;
+  const bridge = await budgetStore.read();
+  const held = (await partnerAccounts.list(() => undefined)).filter(
+    (account) => stopOf(account) || [bridge, account].some((one) => heldBy(one, 'operator', nowMs)),
+  );
+  const depths = await Promise.all(held.map(({ name }) => queue.depth(name)));
+  return depths.reduce((left, depth) => left - depth, waiting);
 }
 
 /** Short, because every message and event of a page contains it. */

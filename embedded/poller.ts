@@ -3,7 +3,6 @@ import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { type Clock, toInstant } from '../shared/domain/clock.ts';
 import { BridgeFault } from '../shared/domain/faults.ts';
 import type { Observer } from '../shared/ports/observer.ts';
-import type { BookKeeper } from '../shared/state/books.ts';
 
 export interface PollerDeps {
   readonly drain: Pick<Drain, 'round'>;
@@ -40,11 +39,10 @@ export async function pollForEver(
 }
 
 export interface UntilIdleDeps extends PollerDeps {
-  readonly bookKeeper: Pick<BookKeeper, 'queue'>;
   /** Until when the service asked the whole bridge to send nothing, ms since 1970. */
   readonly pausedUntil: () => Promise<number>;
-  /** Number of messages of accounts that are stopped or paused by an operator: the run does not wait for them. */
-  readonly waitingForPerson: () => Promise<number>;
+  /** Number of messages, without those of accounts that are stopped or paused by an operator: they wait for a person. */
+  readonly toDeliver: () => Promise<number>;
 }
 
 /** Delay before the next round for a feed that has more pages, or that another process reads now. */
@@ -69,7 +67,7 @@ export async function pollUntilIdle(
   deps: UntilIdleDeps,
   signal: AbortSignal,
 ): Promise<BridgeFault | undefined> {
-  const { drain, clock, observer, bookKeeper, pausedUntil, waitingForPerson, settings } = deps;
+  const { drain, clock, observer, pausedUntil, toDeliver, settings } = deps;
   const pollMs = settings.pollSeconds * 1000;
   // The confirmation of a "not found", and the wait for the rate budget, which takes minutes at the lowest rates.
   const delaySeconds = settings.confirmUnavailableSeconds + slotsBefore / settings.maxRequestsPerSecond;
@@ -88,8 +86,7 @@ export async function pollUntilIdle(
   /** Waits until the queue is empty, `untilMs` is reached, or the remaining messages fail again and again. */
   async function untilEmpty(untilMs: number): Promise<'empty' | 'poll-due' | 'stopped' | BridgeFault> {
     for (; !signal.aborted; await clock.sleep(lookMs, signal)) {
-      const { waiting } = await bookKeeper.queue();
-      const left = waiting === 0 ? 0 : waiting - (await waitingForPerson());
+      const left = await toDeliver();
       if (left <= 0) return 'empty';
       if (clock.now() >= untilMs) return 'poll-due';
       if (left !== last.left || (await isPaused())) last = { left, at: clock.now() };

@@ -46,12 +46,11 @@ async function runUntilIdle({ rounds, waiting = () => 0, settings, pausedForMs =
     round = Math.min(round + 1, rounds.length - 1);
     return reportOf(rounds[round] ?? {});
   };
-  const queue = async () => ({ waiting: waiting(clock.now() - startedAt), deadLetters: 0 });
   const deps = {
     ...{ drain: { round: reportNext }, clock, observer: createRecordingObserver() },
     settings: { ...quick, ...settings },
-    ...{ bookKeeper: { queue }, pausedUntil: async () => startedAt + pausedForMs },
-    waitingForPerson: async () => 0,
+    pausedUntil: async () => startedAt + pausedForMs,
+    toDeliver: async () => waiting(clock.now() - startedAt),
   };
   const fault = await pollUntilIdle(deps, new AbortController().signal);
   return [fault?.message, clock.now() - startedAt] as const;
