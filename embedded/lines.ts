@@ -23,11 +23,8 @@ const longestLookMs = 5_000;
  *
  * @param from the stored position
  */
-export function startLines(
-  output: Writable,
-  from: number,
-  { log, clock, observer, onClosed }: LinesDeps,
-): Loop {
+export function startLines(output: Writable, from: number, deps: LinesDeps): Loop {
+  const { log, clock, observer, onClosed } = deps;
   let position = from;
   let isClosed = false;
   output.on('error', () => {
@@ -35,28 +32,21 @@ export function startLines(
     onClosed();
   });
 
-  /** @returns whether there was anything to write */
-  async function writeNext(): Promise<boolean> {
-    const events = log.after(position, linesReader);
-    const last = events.at(-1);
-    if (!last) return false;
-    const text = linesOf(events.map(({ envelope }) => envelope));
-    const failed = await new Promise((resolve) => output.write(text, resolve));
-    isClosed ||= Boolean(failed);
-    if (failed) return true;
-    position = last.number;
-    await log.advance(linesReader, position);
-    return true;
-  }
-
-  return startLoop(clock, async ({ aborted: isStopping }) => {
-    const isWritten = await writeNext().catch((error: unknown) => {
+  return startLoop(clock, async (stopping) => {
+    try {
+      const events = log.after(position, linesReader);
+      const last = events.at(-1);
+      if (isClosed || (!last && stopping.aborted)) return undefined;
+      if (!last) return longestLookMs;
+      const text = linesOf(events.map(({ envelope }) => envelope));
+      if (await new Promise((resolve) => output.write(text, resolve))) return undefined;
+      position = last.number;
+      await log.advance(linesReader, position);
+      return 0;
+    } catch (error) {
       // If only the position could not be stored, the next one is.
       observer.error('the events for standard output could not be read', { error });
-      return false;
-    });
-    if (isClosed) return undefined;
-    if (isWritten) return 0;
-    return isStopping ? undefined : longestLookMs;
+      return stopping.aborted ? undefined : longestLookMs;
+    }
   });
 }

@@ -1,7 +1,7 @@
 import { byAdvert, type DeliveryGroup } from '../functions/fan-out/batch.ts';
 import type { FanOut } from '../functions/fan-out/fan-out.ts';
 import type { Clock } from '../shared/domain/clock.ts';
-import { type Loop, startLoop } from '../shared/domain/concurrency.ts';
+import { backoffMs, type Loop, startLoop } from '../shared/domain/concurrency.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 import type { Inbox, Settler } from '../shared/ports/queue.ts';
 
@@ -21,8 +21,7 @@ const handleMs = 60_000;
 /** How often to check the queue for messages whose delay has ended. */
 const idleLookMs = 200;
 const maxPerAdvert = 10;
-const firstSettleWaitMs = 100;
-const maxSettleWaitMs = 5_000;
+const settleBackoff = { baseMs: 200, capMs: 5_000, random: Math.random };
 
 /**
  * Takes messages from the queue and passes each advert to the fan-out separately, so that a slow one delays no other.
@@ -38,13 +37,13 @@ export function startWorkers(deps: WorkerDeps): Loop {
     const settlements = await fanOut.handleAdvert(group, { deadlineMs: clock.now() + handleMs });
     // Repeated until it succeeds, because an unsettled message blocks its advert. After a stop, the next run handles
     // it again.
-    for (let waitMs = firstSettleWaitMs; ; waitMs = Math.min(2 * waitMs, maxSettleWaitMs)) {
+    for (let attempt = 1; ; attempt += 1) {
       try {
         return await settler.settle(settlements);
       } catch (error) {
         observer.error('the messages of an advert could not be settled', { error });
         if (stopping.aborted) return;
-        await clock.sleep(waitMs, stopping);
+        await clock.sleep(backoffMs(attempt, settleBackoff), stopping);
       }
     }
   }

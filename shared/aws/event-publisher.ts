@@ -22,8 +22,8 @@ interface Waiting {
   readonly entry: PutEventsRequestEntry;
   /** At most one event of each subject is in a call, because the events of one call may arrive in any order. */
   readonly subject: string;
-  attempts: number;
-  readonly resolve: () => void;
+  /** With the entry's error code; undefined if it was accepted. */
+  readonly resolve: (refused: string | undefined) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -62,34 +62,31 @@ export function createEventPublisher(options: EventPublisherOptions): EventPubli
       const { Entries = [] } = await client.send(
         new PutEventsCommand({ Entries: batch.map(({ entry }) => entry) }),
       );
-      batch.forEach((event, index) => {
+      for (const [index, { resolve }] of batch.entries()) {
         const { EventId, ErrorCode } = Entries[index] ?? {};
-        if (EventId && !ErrorCode) event.resolve();
-        else void again(event, new RefusedEventError(ErrorCode ?? 'no answer for the entry'));
-      });
+        resolve(ErrorCode ?? (EventId ? undefined : 'no answer for the entry'));
+      }
     } catch (error) {
       // The SDK has already retried; it is not known whether the events were accepted.
       const code = error instanceof Error ? error.name : 'unknown';
-      for (const event of batch) event.reject(new RefusedEventError(code, { cause: error }));
+      for (const { reject } of batch) reject(new RefusedEventError(code, { cause: error }));
     }
   }
 
-  /** Waits independently of the others, so that a failing event does not delay them. */
-  async function again(event: Waiting, error: RefusedEventError): Promise<void> {
-    event.attempts += 1;
-    if (event.attempts >= maxAttempts) return event.reject(error);
-    await clock.sleep(backoffMs(event.attempts, { ...backoff, random }));
-    waiting.push(event);
-    await pump();
-  }
-
   return {
-    publish: (envelope) =>
-      new Promise((resolve, reject) => {
-        const entry = entryOf(envelope, busName);
-        waiting.push({ entry, subject: `${entry.Resources}`, attempts: 0, resolve, reject });
-        setImmediate(pump);
-      }),
+    async publish(envelope) {
+      const entry = entryOf(envelope, busName);
+      // Each waits independently of the others, so that a failing event does not delay them.
+      for (let attempt = 1; ; attempt += 1) {
+        const refused = await new Promise<string | undefined>((resolve, reject) => {
+          waiting.push({ entry, subject: `${entry.Resources}`, resolve, reject });
+          setImmediate(pump);
+        });
+        if (refused === undefined) return;
+        if (attempt === maxAttempts) throw new RefusedEventError(refused);
+        await clock.sleep(backoffMs(attempt, { ...backoff, random }));
+      }
+    },
   };
 }
 
