@@ -17,7 +17,7 @@ const many = { maxGroups: 10, maxPerGroup: 10, visibilityMs: 30_000 };
 const { partnerAccount, generation } = changedAdvert();
 
 /** Whether the books balance. */
-export const balances = (books: Books): boolean =>
+const balances = (books: Books): boolean =>
   books.listed ===
   books.events + books.unchanged + books.coalesced + books.unavailable + books.deadLettered + books.inFlight;
 
