@@ -40,19 +40,16 @@ const pageMs = 5 * 60_000;
 export function listSource(
   bridge: Pick<Bridge, 'service' | 'clock'>,
   { partnerAccount, generation }: BackfillKey,
-  { paging, pageSize, positionParameter = paging, limitParameter }: ListPaging,
+  { paging, pageSize, limitParameter = 'limit', ...names }: ListPaging,
 ): AdvertSource {
+  const { positionParameter = paging === 'offset' ? 'offset' : 'page' } = names;
   return {
     name: `list ${paging}`,
     async *pages(from) {
       let before: readonly unknown[] = [];
       for (let position = from; paging !== 'none' || position === 0; ) {
-        const query = {
-          position: paging === 'page' ? position + 1 : position,
-          limit: pageSize,
-          positionParameter: paging === 'none' ? 'page' : positionParameter,
-          ...(limitParameter !== undefined && { limitParameter }),
-        };
+        const first = paging === 'page' ? position + 1 : position;
+        const query = { position: first, limit: pageSize, positionParameter, limitParameter };
         const options = { generation, deadlineMs: bridge.clock.now() + pageMs };
         const { data } = await (await bridge.service()).listAdverts(partnerAccount, query, options);
         if (data.length === 0) return;
@@ -84,10 +81,9 @@ function foundSource(name: string, find: () => Promise<readonly string[]>, atOnc
     total: async () => (await ids()).length,
     async *pages(from) {
       const all = await ids();
-      for (let position = from; position < all.length; ) {
+      for (let position = from; position < all.length; position += atOnce) {
         const data = all.slice(position, position + atOnce);
-        position += data.length;
-        yield { data, next: position };
+        yield { data, next: position + data.length };
       }
     },
   };
@@ -115,12 +111,11 @@ export async function auditSource(
 ): Promise<AdvertSource> {
   const { maxRequestsPerSecond } = await bridge.settings();
   const batch = auditBatch(maxRequestsPerSecond);
-  const published = async (): Promise<string[]> => {
+  const published = once(async () => {
     const all: string[] = [];
-    for await (const { advertIds } of publishedPages(bridge.advertHistories, key))
-      for (const advertId of advertIds) all.push(advertId);
+    for await (const { advertIds } of publishedPages(bridge.advertHistories, key)) all.push(...advertIds);
     return all;
-  };
+  });
   if ('ids' in audited) return idsSource(audited.ids, batch);
   if ('sample' in audited) {
     const { sample, random } = audited;
@@ -133,26 +128,21 @@ export async function auditSource(
   }
 
   const { list } = audited;
-  const ids = once(published);
-  const source = foundSource(`full ${list.name}`, ids, batch);
+  const source = foundSource(`full ${list.name}`, published, batch);
   return {
     ...source,
     async *pages(from) {
       yield* source.pages(from);
-      const { length } = await ids();
-      let position = Math.max(from, length);
-      for await (const { data, next } of list.pages(position - length)) {
-        const unpublished: string[] = [];
-        for (const advertId of idsOf(data).ids) {
-          const row = await bridge.advertHistories.read({ ...key, feed: 'adverts', advertId });
-          if (!row?.sequence) unpublished.push(advertId);
-        }
+      const known = new Set(await published());
+      let position = Math.max(from, known.size);
+      for await (const { data, next } of list.pages(position - known.size)) {
+        const unpublished = idsOf(data).ids.filter((id) => !known.has(id));
         // Half of the rate is for live changes.
         await bridge.clock.sleep(2_000 / maxRequestsPerSecond);
         do {
           const some = unpublished.splice(0, batch);
           // The position moves on when the whole page was sent.
-          if (unpublished.length === 0) position = length + next;
+          if (unpublished.length === 0) position = known.size + next;
           yield { data: some, next: position };
         } while (unpublished.length > 0);
       }

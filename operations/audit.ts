@@ -35,19 +35,19 @@ export async function audit(
     async look(before, isThrough) {
       const sinceSentMs = clock.now() - sentMs;
       const progress = await withResults(bridge, key, before, sinceSentMs >= bridge.depthLagMs);
-      const { waiting, listed, total } = progress;
+      const { waiting } = progress;
       if (waiting.length < before.waiting.length) lastResultMs = clock.now();
       if (waiting.length === 0) {
-        const isDue = isThrough || listed === total || sinceSentMs >= paceMs || !bridge.isDelivering();
-        return { progress, next: isDue ? 'send' : 'wait' };
+        const isDue = isThrough || sinceSentMs >= paceMs || !bridge.isDelivering();
+        return { progress, next: isDue ? 'go-on' : 'wait' };
       }
       if (!bridge.isDelivering())
-        return { progress, next: isThrough || waiting.length >= maxUndelivered ? 'stop' : 'send' };
+        return { progress, next: isThrough || waiting.length >= maxUndelivered ? 'stop' : 'go-on' };
       if (sinceSentMs < patienceMs) return { progress, next: 'wait' };
       if (lastResultMs < sentMs) return { progress, next: 'stop' };
       // The other adverts of the batch had a result: these alone hold the audit up.
       const unsettled = [...progress.unsettled, ...waiting.map(({ message }) => advertIdOf(message))];
-      return { progress: { ...progress, waiting: [], unsettled }, next: 'send' };
+      return { progress: { ...progress, waiting: [], unsettled }, next: 'go-on' };
     },
 
     async sent(progress, messages) {
@@ -79,11 +79,12 @@ async function withResults(
       advertHistories.read({ ...key, feed: 'adverts', advertId: advertIdOf(message) }),
     ),
   );
-  let { equal } = progress;
-  const differing = [...progress.differing];
-  const neverPublished = [...progress.neverPublished];
-  const unsettled = [...progress.unsettled];
-  const waiting: AuditProgress['waiting'][number][] = [];
+  const found = {
+    ...{ equal: progress.equal, waiting: [] as AuditProgress['waiting'][number][] },
+    differing: [...progress.differing],
+    neverPublished: [...progress.neverPublished],
+    unsettled: [...progress.unsettled],
+  };
   for (const [index, sent] of progress.waiting.entries()) {
     const { message, etag } = sent;
     const advertId = advertIdOf(message);
@@ -93,13 +94,14 @@ async function withResults(
     // Planted fault: audit-before-settled
     if (isHandled && (row.by === message || (isEmpty && row.etag !== etag))) {
       const detail = eventFor(message, row)?.detail;
-      if (!detail) equal += 1;
-      else if (detail.metadata.sequence === 1) neverPublished.push(advertId);
-      else differing.push({ advertId, published: detail.data.previousStatus, actual: detail.data.status });
-    } else if (isEmpty) unsettled.push(advertId);
-    else waiting.push(sent);
+      if (!detail) found.equal += 1;
+      else if (detail.metadata.sequence === 1) found.neverPublished.push(advertId);
+      else
+        found.differing.push({ advertId, published: detail.data.previousStatus, actual: detail.data.status });
+    } else if (isEmpty) found.unsettled.push(advertId);
+    else found.waiting.push(sent);
   }
-  return { ...progress, equal, differing, neverPublished, unsettled, waiting };
+  return { ...progress, ...found };
 }
 
 function eventFor(message: string, { envelope }: AdvertRow): AdvertEvent | undefined {

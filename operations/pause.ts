@@ -9,25 +9,17 @@ import {
   withHold,
   withoutHolds,
 } from '../shared/domain/holds.ts';
-import type { PartnerAccount } from '../shared/domain/partner-account.ts';
 import { type ShownPause, shownPause } from './account-status.ts';
 import type { Bridge } from './bridge.ts';
-import { accountsBeside, unknownAccount } from './errors.ts';
+import { knownAccount, requireKnown } from './errors.ts';
 
-type PausedBridge = Pick<Bridge, 'partnerAccounts' | 'budgetStore'> & {
-  readonly clock: Pick<Clock, 'now'>;
-};
-
-interface PauseOptions {
-  readonly forMs?: number | undefined;
-  readonly reason?: string | undefined;
-}
+type PausedBridge = Pick<Bridge, 'partnerAccounts' | 'budgetStore'> & { readonly clock: Pick<Clock, 'now'> };
 
 /** In place of an existing one; seen within 5 seconds. @param name undefined: the whole bridge */
 export async function pause(
   bridge: PausedBridge & Pick<Bridge, 'who'>,
   name: string | undefined,
-  { forMs, reason }: PauseOptions,
+  { forMs, reason }: { readonly forMs?: number | undefined; readonly reason?: string | undefined },
 ): Promise<ShownPause> {
   const since = bridge.clock.now();
   const hold: Hold = {
@@ -35,8 +27,9 @@ export async function pause(
     ...(forMs !== undefined && { forMs, until: since + forMs }),
     ...(reason !== undefined && { reason }),
   };
+  await requireKnown(bridge.partnerAccounts, name);
   if (name === undefined) await bridge.budgetStore.change((state) => ({ state: withHold(state, hold) }));
-  else await changeKnown(bridge, name, (account) => withHold(account, hold));
+  else await bridge.partnerAccounts.change(name, (account) => withHold(account, hold));
   return shownPause(hold) as ShownPause;
 }
 
@@ -52,6 +45,11 @@ export interface Resumed {
   readonly stillHeldUntil: string | null;
 }
 
+const isOperators = ({ kind }: Hold): boolean => kind === 'operator';
+/** Made by the service's answers. Only the user ends a stop (`authorization`). */
+const isPassing = ({ kind }: Hold): boolean => kind !== 'operator' && kind !== 'authorization';
+const passingOf = (holder: Holder): Holder => withoutHolds(holder, (hold) => !isPassing(hold));
+
 /**
  * Ends the pause. The next run of the drain puts the messages aside back.
  *
@@ -60,48 +58,24 @@ export interface Resumed {
  * @throws {UsageError} for an unknown name
  */
 export async function resume(
-  bridge: PausedBridge,
+  { partnerAccounts, budgetStore, clock }: PausedBridge,
   name: string | undefined,
   { early }: { readonly early: boolean },
 ): Promise<Resumed> {
-  const nowMs = bridge.clock.now();
-  const budget = await bridge.budgetStore.read();
-  const everywhere = heldBy(budget, 'operator', nowMs);
-  // Only the user ends a stop.
-  const isEarly = ({ kind }: Hold) => kind !== 'operator' && kind !== 'authorization';
-  const others = <T extends Holder>(holder: T): T => withoutHolds(holder, (hold) => !isEarly(hold));
-  const resumed = <T extends Holder>(holder: T): T =>
-    withoutHolds(holder, (hold) => isOperators(hold) || (early && isEarly(hold)));
-  const service = holdOf(others(budget), undefined, nowMs);
-  let ended = everywhere;
-  let waits = service;
-  if (name !== undefined) {
-    await changeKnown(bridge, name, (account) => {
-      ended = heldBy(account, 'operator', nowMs);
-      waits = holdOf(others(budget), others(account), nowMs);
-      return resumed(account);
-    });
-  }
-  const ofService = (state: typeof budget) => withoutHolds(state, (hold) => early && !isOperators(hold));
-  await bridge.budgetStore.change((state) => ({
-    state: name === undefined ? resumed(state) : ofService(state),
-  }));
+  const nowMs = clock.now();
+  const isOver = (hold: Hold) => isOperators(hold) || (early && isPassing(hold));
+  const whole = await budgetStore.read();
+  const account = name === undefined ? undefined : await knownAccount(partnerAccounts, name);
+  if (account) await partnerAccounts.change(account.name, (stored) => withoutHolds(stored, isOver));
+  const isOverOfWhole = (hold: Hold) => isOver(hold) && !(account && isOperators(hold));
+  await budgetStore.change((state) => ({ state: withoutHolds(state, isOverOfWhole) }));
+  const service = holdOf(passingOf(whole), undefined, nowMs);
+  const waits = holdOf(passingOf(whole), account && passingOf(account), nowMs);
   return {
-    ended: shownPause(ended),
+    ended: shownPause(heldBy(account ?? whole, 'operator', nowMs)),
     servicePauseUntil: early && service ? toInstant(endOfHold(service)) : null,
-    circuitEnded: early && budget.holds?.some(({ kind }) => kind === 'circuit') === true,
-    stillPaused: name === undefined ? null : shownPause(everywhere),
+    circuitEnded: early && whole.holds?.some(({ kind }) => kind === 'circuit') === true,
+    stillPaused: account ? shownPause(heldBy(whole, 'operator', nowMs)) : null,
     stillHeldUntil: !early && waits ? toInstant(endOfHold(waits)) : null,
   };
-}
-
-const isOperators = ({ kind }: Hold): boolean => kind === 'operator';
-
-async function changeKnown(
-  { partnerAccounts }: PausedBridge,
-  name: string,
-  change: (account: PartnerAccount) => PartnerAccount,
-): Promise<void> {
-  if (!(await partnerAccounts.change(name, change)))
-    throw unknownAccount(await accountsBeside(partnerAccounts, name));
 }

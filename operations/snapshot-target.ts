@@ -7,20 +7,19 @@ import { sendBatches } from '../shared/aws/sqs.ts';
 import { UsageError } from './errors.ts';
 import type { StackOutputs } from './stack-outputs.ts';
 
-export interface SnapshotTarget {
-  /** Sends recorded events unchanged. @returns how many were not accepted */
-  send(envelopes: readonly string[]): Promise<number>;
-  close(): void;
-}
+/** Sends recorded events unchanged. @returns how many were not accepted */
+type Send = (envelopes: readonly string[]) => Promise<number>;
 
 const queueArn = /^arn:[a-z-]+:sqs:([a-z0-9-]+):(\d{12}):([A-Za-z0-9_-]{1,80}(?:\.fifo)?)$/;
 const busArn = /^arn:[a-z-]+:events:([a-z0-9-]+):\d{12}:event-bus\/[A-Za-z0-9._/-]{1,256}$/;
 const queueUrl = /^https?:\/\/[^/]+\/\d{12}\/[A-Za-z0-9_-]{1,80}(\.fifo)?$/;
 
+const inRegion = (region: string | undefined) => ({ maxAttempts: 4, ...(region && { region }) });
+
 /** @throws {UsageError} when `to` is neither a queue nor a bus, or the bridge's own */
-export async function openTarget(to: string, outputs: StackOutputs): Promise<SnapshotTarget> {
+export async function openTarget(to: string, outputs: StackOutputs): Promise<Send> {
   const [isBus, busRegion] = busArn.exec(to) ?? [];
-  if (isBus) return openBus(to, busRegion, outputs);
+  if (isBus) return sendToBus(to, busRegion, outputs);
   const [isArn, region, owner, name] = queueArn.exec(to) ?? [];
   if (!isArn && !queueUrl.test(to)) {
     throw new UsageError(
@@ -28,14 +27,12 @@ export async function openTarget(to: string, outputs: StackOutputs): Promise<Sna
         'arn:aws:sqs:eu-central-1:111122223333:search-adverts',
     );
   }
-  const client = new SQSClient({ maxAttempts: 4, ...(region !== undefined && { region }) });
+  const client = new SQSClient(inRegion(region));
   const byName = new GetQueueUrlCommand({ QueueName: name, QueueOwnerAWSAccountId: owner });
   const { QueueUrl: url = to } = isArn ? await client.send(byName) : {};
   const pathOf = (queue: string) => URL.parse(queue)?.pathname;
-  if ([outputs.queueUrl, outputs.deadLetterQueueUrl].some((own) => pathOf(own) === pathOf(url))) {
-    client.destroy();
+  if ([outputs.queueUrl, outputs.deadLetterQueueUrl].some((own) => pathOf(own) === pathOf(url)))
     throw new UsageError("--to: this is the bridge's own queue. Give a queue of the subscriber");
-  }
   const entryOf = (envelope: string, index: number) => {
     const event = JSON.parse(envelope);
     const ofGroup = {
@@ -45,30 +42,23 @@ export async function openTarget(to: string, outputs: StackOutputs): Promise<Sna
     const MessageBody = asDelivered(event, outputs.eventBusArn);
     return { key: String(index), MessageBody, ...(url.endsWith('.fifo') && ofGroup) };
   };
-  return {
-    send: async (envelopes) => (await sendBatches({ client, url }, envelopes.map(entryOf))).size,
-    close: () => client.destroy(),
-  };
+  return async (envelopes) => (await sendBatches({ client, url }, envelopes.map(entryOf))).size;
 }
 
-function openBus(to: string, region: string | undefined, { eventBusArn }: StackOutputs): SnapshotTarget {
+function sendToBus(to: string, region: string | undefined, { eventBusArn }: StackOutputs): Send {
   if (to === eventBusArn) {
     throw new UsageError(
       "--to: this is the bridge's own bus, where every subscriber would get the events. Give a queue or a bus of the subscriber",
     );
   }
-  const client = new EventBridgeClient({ maxAttempts: 4, ...(region !== undefined && { region }) });
-  const publisher = createEventPublisher({ client, busName: to });
-  return {
-    async send(envelopes) {
-      const sent = await Promise.allSettled(envelopes.map((envelope) => publisher.publish(envelope)));
-      const refused = sent.filter((each) => each.status === 'rejected');
-      const [first] = refused;
-      // The error of the call itself, such as a denial, is more informative than a count.
-      if (first?.reason instanceof RefusedEventError && first.reason.cause) throw first.reason.cause;
-      return refused.length;
-    },
-    close: () => client.destroy(),
+  const publisher = createEventPublisher({ client: new EventBridgeClient(inRegion(region)), busName: to });
+  return async (envelopes) => {
+    const sent = await Promise.allSettled(envelopes.map((envelope) => publisher.publish(envelope)));
+    const refused = sent.filter((each) => each.status === 'rejected');
+    const [first] = refused;
+    // The error of the call itself, such as a denial, is more informative than a count.
+    if (first?.reason instanceof RefusedEventError && first.reason.cause) throw first.reason.cause;
+    return refused.length;
   };
 }
 

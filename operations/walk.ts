@@ -8,7 +8,7 @@ import { idsOf } from '../functions/drain/read-page.ts';
 import type { ChangedAdvert } from '../shared/contract/messages.ts';
 import { toInstant } from '../shared/domain/clock.ts';
 import type { BackfillKey, BackfillProgress, Progresses } from '../shared/state/progress.ts';
-import type { AdvertSource } from './advert-sources.ts';
+import type { AdvertSource, SourcePage } from './advert-sources.ts';
 import type { Bridge } from './bridge.ts';
 import { silentObserver } from './poll-deps.ts';
 
@@ -23,11 +23,15 @@ export interface Walk<P extends BackfillProgress> {
   readonly first: (begun: BackfillProgress) => P;
   /** A new walk replaces an unfinished one of another source; otherwise it is refused. */
   readonly replacesOther: boolean;
-  /** `send`: the next page, or the end after the last one. `stop`: nothing has happened for too long. */
+  /**
+   * Before each page, and before the end. `stop`: nothing has happened for too long.
+   *
+   * @param isThrough the source has no more pages
+   */
   readonly look: (
     progress: P,
     isThrough: boolean,
-  ) => Promise<{ readonly progress: P; readonly next: 'send' | 'wait' | 'stop' }>;
+  ) => Promise<{ readonly progress: P; readonly next: 'go-on' | 'wait' | 'stop' }>;
   readonly sent: (progress: P, messages: readonly ChangedAdvert[]) => Promise<P>;
 }
 
@@ -59,95 +63,91 @@ const lookMs = 500;
  */
 export async function walk<P extends BackfillProgress>(
   bridge: WalkedBridge,
-  kind: Walk<P>,
+  { cause, progresses, first, replacesOther, look, sent }: Walk<P>,
   key: BackfillKey,
   source: AdvertSource,
   { signal, restart = false, onProgress }: WalkOptions<P>,
 ): Promise<WalkResult<P>> {
   const { clock } = bridge;
-  const { progresses } = kind;
   const total = await source.total?.();
-  let stored = await progresses.change(key, 0, (before) => {
+  const begun = await progresses.change(key, 0, (before) => {
     const unfinished = before?.state === 'done' || restart ? undefined : before;
     if (unfinished?.source === source.name) return { ...unfinished, state: 'running' };
-    if (unfinished && !kind.replacesOther) return undefined;
-    return kind.first({
+    if (unfinished && !replacesOther) return undefined;
+    return first({
       ...{ id: bridge.newId(), state: 'running', source: source.name, position: 0, listed: 0, malformed: 0 },
       startedAt: toInstant(clock.now()),
       ...(total !== undefined && { total }),
     });
   });
-  if (!stored) throw new Error('the progress was removed');
-  let progress = stored.value;
+  if (!begun) throw new Error('the progress was removed');
+  let { value: progress, etag } = begun;
+  const { id } = progress;
   if (progress.source !== source.name) return { end: 'other-source', progress };
+
+  /** The end of this walk that another process has stored. */
+  const endBy = (stored: P = progress): WalkResult<P> => {
+    const isEnded = stored.id === id && stored.state !== 'running';
+    return { end: isEnded ? (stored.state as 'done' | 'paused') : 'taken-over', progress: stored };
+  };
 
   /** @returns the end of the walk, if this is one */
   async function save(next: P, listed = 0): Promise<WalkResult<P> | undefined> {
-    const { id, position } = progress;
     let isOurs = false;
-    const written = await progresses.change(key, listed, (value) => {
+    const written = await progresses.change(key, listed, (stored) => {
       // Another process may have started to continue from the same position; it stops when it sees that this one is ahead.
-      isOurs = value?.id === id && value.position === position;
+      isOurs = stored?.id === id && stored.position === progress.position;
       // A pause keeps the position of the page that was just sent; the progress of another process stays unchanged.
-      return value && isOurs ? { ...next, state: next.state === 'done' ? next.state : value.state } : value;
+      return stored && isOurs
+        ? { ...next, state: next.state === 'done' ? next.state : stored.state }
+        : stored;
     });
-    if (!written) return { end: 'taken-over', progress: next };
-    if (!isOurs || written.value.state !== 'running') return endOf(written.value, id);
-    stored = written;
-    progress = written.value;
+    if (!written || !isOurs || written.value.state !== 'running') return endBy(written?.value);
+    ({ value: progress, etag } = written);
     return undefined;
   }
 
-  const pages = source.pages(progress.position);
   const seen = new Set<string>();
-  let isThrough = false;
+  async function send({ data, next: position }: SourcePage): Promise<WalkResult<P> | undefined> {
+    const found = idsOf(data);
+    const ids = found.ids.filter((advertId) => !seen.has(advertId));
+    for (const advertId of ids) seen.add(advertId);
+    const messages = await enqueuePage(
+      { ...bridge, observer: silentObserver },
+      { ...key, feed: 'adverts' },
+      // Malformed entries are not dead-lettered, because the list does not say that they changed.
+      { ...found, ids, malformed: 0 },
+      { receivedAt: clock.now(), cause },
+    );
+    const listed = progress.listed + ids.length;
+    const malformed = progress.malformed + found.malformed;
+    return save(await sent({ ...progress, position, listed, malformed }, messages), ids.length);
+  }
+
+  const pages = source.pages(progress.position);
   try {
-    for (;;) {
+    for (let page = await pages.next(); ; ) {
       signal.throwIfAborted();
-      const look = await kind.look(progress, isThrough);
-      progress = look.progress;
-      if (!isThrough) onProgress?.(progress, look.next === 'wait');
-      if (look.next === 'stop') return (await save(progress)) ?? { end: 'stuck', progress };
-      if (look.next === 'wait') {
+      const looked = await look(progress, page.done === true);
+      progress = looked.progress;
+      onProgress?.(progress, looked.next === 'wait');
+      if (looked.next === 'stop') return (await save(progress)) ?? { end: 'stuck', progress };
+      if (looked.next === 'wait') {
         await clock.sleep(lookMs);
         // The walk may be paused while it waits.
-        const now = await progresses.read(key);
-        if (now && now.etag !== stored.etag) return endOf(now.value, progress.id);
+        const stored = await progresses.read(key);
+        if (stored?.etag !== etag) return endBy(stored?.value);
         continue;
       }
-      const done: P = { ...progress, state: 'done' };
-      if (isThrough) return (await save(done)) ?? { end: 'done', progress: done };
-      const page = await pages.next();
-      isThrough = page.done === true;
-      if (page.done) continue;
-      const found = idsOf(page.value.data);
-      const ids = found.ids.filter((id) => !seen.has(id));
-      for (const id of ids) seen.add(id);
-      const messages = await enqueuePage(
-        { ...bridge, newId: () => bridge.newId(), observer: silentObserver },
-        { ...key, feed: 'adverts' },
-        // Malformed entries are not dead-lettered, because the list does not say that they changed.
-        { ...found, ids, malformed: 0 },
-        { receivedAt: clock.now(), cause: kind.cause },
-      );
-      const moved: P = {
-        ...progress,
-        position: page.value.next,
-        listed: progress.listed + ids.length,
-        malformed: progress.malformed + found.malformed,
-      };
-      const end = await save(await kind.sent(moved, messages), ids.length);
+      const end = await (page.done ? save({ ...progress, state: 'done' }) : send(page.value));
       if (end) return end;
+      signal.throwIfAborted();
+      page = await pages.next();
     }
   } catch (error) {
     if (!signal.aborted) throw error;
     return (await save(progress)) ?? { end: 'stopped', progress };
   }
-}
-
-function endOf<P extends BackfillProgress>(stored: P, ownId: string): WalkResult<P> {
-  const isOwnEnd = stored.id === ownId && stored.state !== 'running';
-  return { end: isOwnEnd ? (stored.state as 'done' | 'paused') : 'taken-over', progress: stored };
 }
 
 /** Asks a running walk to stop after its current page. @returns undefined when none is running */
@@ -176,7 +176,7 @@ export function backfill(
     first: (begun) => begun,
     async look(progress, isThrough) {
       const isFull = !isThrough && (await bridge.queue.depth(key.partnerAccount)) > maxWaiting;
-      if (!isFull) return { progress, next: 'send' };
+      if (!isFull) return { progress, next: 'go-on' };
       return { progress, next: bridge.isDelivering() ? 'wait' : 'stop' };
     },
     sent: async (progress) => progress,

@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import type { ShownPause } from '../../operations/account-status.ts';
 import { pause, type Resumed, resume } from '../../operations/pause.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
@@ -38,19 +37,19 @@ Examples:
     },
   },
   async ({ target, args: { name }, options: { for: forMs, reason }, report }) => {
-    const stored = await withBridge(target, (bridge) => pause(bridge, name, { forMs, reason }));
-    report({ partnerAccount: name ?? null, paused: stored }, ...pausedLines(target, name, stored));
+    const paused = await withBridge(target, (bridge) => pause(bridge, name, { forMs, reason }));
+    const { who, until } = paused;
+    report(
+      { partnerAccount: name ?? null, paused },
+      `Paused ${name ?? 'the whole bridge'} until ${until ?? 'somebody resumes it'}, as ${who}.`,
+      `To end that${until === null ? '' : ' earlier'}: \`${resumeCommand(target, name)}\``,
+    );
     return exitCodes.done;
   },
 );
 
-function pausedLines(target: Target, name: string | undefined, { who, until }: ShownPause): string[] {
-  const command = commandFor(target, name === undefined ? 'resume' : `resume ${name}`);
-  return [
-    `Paused ${name ?? 'the whole bridge'} until ${until ?? 'somebody resumes it'}, as ${who}.`,
-    `To end that${until === null ? '' : ' earlier'}: \`${command}\``,
-  ];
-}
+const resumeCommand = (target: Target, name: string | undefined): string =>
+  commandFor(target, name === undefined ? 'resume' : `resume ${name}`);
 
 export const addResume = defineCommand(
   {
@@ -79,22 +78,20 @@ Examples:
   },
 );
 
-function resumedLines(target: Target, name: string | undefined, resumed: Resumed): string[] {
+function* resumedLines(target: Target, name: string | undefined, resumed: Resumed): Generator<string> {
   const { ended, servicePauseUntil, circuitEnded, stillPaused, stillHeldUntil } = resumed;
   const what = name ?? 'The whole bridge';
   const why = ended?.reason === null ? '' : ` (${ended?.reason})`;
-  const bridge = commandFor(target, 'resume');
-  const early = commandFor(target, name === undefined ? 'resume --early' : `resume ${name} --early`);
-  return [
-    ended
-      ? `${what} is resumed: ${ended.who} had paused it at ${ended.since}${why}.`
-      : `${what} was not paused by anybody.`,
-    circuitEnded && 'The circuit is closed.',
-    !circuitEnded && servicePauseUntil && `Ended the service's pause, which held until ${servicePauseUntil}.`,
-    stillPaused &&
-      `The whole bridge is still paused, by ${stillPaused.who} since ${stillPaused.since}. To end that: \`${bridge}\``,
-    stillHeldUntil &&
-      `It still waits until ${stillHeldUntil}: the service asked for it, blocks the address or refuses ` +
-        `a token. If you know that the service is ready: \`${early}\``,
-  ].filter((line) => typeof line === 'string');
+  if (ended) yield `${what} is resumed: ${ended.who} had paused it at ${ended.since}${why}.`;
+  else yield `${what} was not paused by anybody.`;
+  if (circuitEnded) yield 'The circuit is closed.';
+  else if (servicePauseUntil) yield `Ended the service's pause, which held until ${servicePauseUntil}.`;
+  if (stillPaused) {
+    const { who, since } = stillPaused;
+    yield `The whole bridge is still paused, by ${who} since ${since}. To end that: \`${resumeCommand(target, undefined)}\``;
+  }
+  if (stillHeldUntil) {
+    const early = commandFor(target, name === undefined ? 'resume --early' : `resume ${name} --early`);
+    yield `It still waits until ${stillHeldUntil}: the service asked for it, blocks the address or refuses a token. If you know that the service is ready: \`${early}\``;
+  }
 }

@@ -1,15 +1,16 @@
 import * as v from 'valibot';
 import { UsageError } from '../../operations/errors.ts';
-import { type SnapshotOptions, snapshot, snapshotToWebhook } from '../../operations/snapshot.ts';
+import { recordedPages, type SendPages, snapshot } from '../../operations/snapshot.ts';
 import { linesOf, shownUrl } from '../../shared/domain/text.ts';
 import { withLocal, withStack } from '../bridge/open.ts';
+import type { FolderBridge } from '../bridge/open-folder.ts';
 import { webhookUrl } from '../run/options.ts';
 import { secretsOf, webhookFrom } from '../run/webhooks.ts';
 import { defineCommand } from '../shared/command.ts';
-import { exitCodes, type Io, stream } from '../shared/io.ts';
+import { exitCodes, stream } from '../shared/io.ts';
 import { option, optionalName, text } from '../shared/options.ts';
 import { withProgress } from '../shared/progress.ts';
-import { type LocalTarget, type StackTarget, webhookCommand } from '../shared/target.ts';
+import { type LocalTarget, webhookCommand } from '../shared/target.ts';
 import { count } from '../shared/wording.ts';
 
 export const addSnapshot = defineCommand(
@@ -37,24 +38,38 @@ Examples:
   async ({ io, target, args: { name }, options, json, report }) => {
     const { to } = options;
     const webhook = await webhookFrom(io, { url: options.webhook, file: options.webhookFile });
-    const signal = io.untilStopped();
+    const isLocal = target.kind === 'local';
+    if (!isLocal && webhook !== undefined)
+      throw new UsageError('--webhook is for --local DIR: a stack sends to a queue or a bus (--to)');
+    if (isLocal && to !== undefined)
+      throw new UsageError(
+        '--to is for a stack: an embedded bridge writes to standard output, or to --webhook',
+      );
+    if (isLocal && webhook === undefined && json)
+      throw new UsageError('--json goes with --webhook: the events themselves go to standard output');
+    const readerGone = new AbortController();
+    const stopped = io.untilStopped();
+    const signal = AbortSignal.any([stopped, readerGone.signal]);
     const sent = await withProgress(io, (show) => {
       const details = { name, signal, onSent: (now: number) => show(`${count(now)} events sent`) };
-      if (target.kind === 'stack') {
-        if (webhook === undefined) return fromStack(target, to, details);
-        throw new UsageError('--webhook is for --local DIR: a stack sends to a queue or a bus (--to)');
+      if (!isLocal) {
+        return withStack(target, async (bridge) => {
+          const { openTarget } = await import('../../operations/snapshot-target.ts');
+          return snapshot(bridge, recordedPages(bridge, await openTarget(to ?? '', bridge.outputs)), details);
+        });
       }
-      if (to !== undefined) {
-        throw new UsageError(
-          '--to is for a stack: an embedded bridge writes to standard output, or to --webhook',
-        );
-      }
-      if (webhook !== undefined) return forWebhook(target, webhook, details);
-      if (json)
-        throw new UsageError('--json goes with --webhook: the events themselves go to standard output');
-      return toOutput(io, target, details);
+      return withLocal(target, async (bridge) => {
+        if (webhook !== undefined)
+          return snapshot(bridge, await webhookPages(bridge, webhook, target), details);
+        io.stdout.once('error', () => readerGone.abort());
+        const write = async (events: readonly string[]) => {
+          await stream(io, linesOf(events), signal);
+          return 0;
+        };
+        return snapshot(bridge, recordedPages(bridge, write), details);
+      });
     });
-    const finished = !signal.aborted;
+    const finished = !stopped.aborted;
     const done =
       webhook === undefined
         ? [`${count(sent)} events sent${to === undefined ? '' : ` to ${to}`}.`]
@@ -72,28 +87,20 @@ Examples:
   },
 );
 
-const fromStack = (target: StackTarget, to: string | undefined, details: SnapshotOptions) =>
-  withStack(target, async (bridge) => {
-    const { openTarget } = await import('../../operations/snapshot-target.ts');
-    const { send, close } = await openTarget(to ?? '', bridge.outputs);
-    return snapshot(bridge, send, details).finally(close);
-  });
-
-const forWebhook = (target: LocalTarget, webhook: string, details: SnapshotOptions) =>
-  withLocal(target, async ({ state }) => {
-    secretsOf(state.webhooks, [webhook], target);
-    await state.eventLog.begin(webhook);
-    return snapshotToWebhook(state, webhook, details);
-  });
-
-const toOutput = (io: Io, target: LocalTarget, details: SnapshotOptions) =>
-  withLocal(target, (bridge) => {
-    const readerGone = new AbortController();
-    io.stdout.once('error', () => readerGone.abort());
-    const signal = AbortSignal.any([details.signal, readerGone.signal]);
-    const send = async (events: readonly string[]) => {
-      await stream(io, linesOf(events), signal);
-      return 0;
-    };
-    return snapshot(bridge, send, { ...details, signal });
-  });
+/** The events are stored for the webhook; a run sends them. */
+async function webhookPages(
+  { state: { eventLog, webhooks } }: FolderBridge,
+  webhook: string,
+  target: LocalTarget,
+): Promise<SendPages> {
+  secretsOf(webhooks, [webhook], target);
+  await eventLog.begin(webhook);
+  return async function* ({ partnerAccount, generation }) {
+    for (let after: string | undefined; ; ) {
+      const page = await eventLog.appendLatest(webhook, `${partnerAccount}/${generation}`, after);
+      if (!page) return;
+      after = page.after;
+      yield { events: page.added };
+    }
+  };
+}
