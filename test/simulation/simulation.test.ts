@@ -18,18 +18,18 @@ describe('the bridge, with everything going wrong', { timeout }, () => {
   });
 
   it('does the same with the same seed', async () => {
-    const first = await simulate(5, { isTraced: true });
-    const second = await simulate(5, { isTraced: true });
+    const first = await simulate(50, { isTraced: true });
+    const second = await simulate(50, { isTraced: true });
 
     expect(first.lines.length).toBeGreaterThan(100);
     expect(second.lines).toEqual(first.lines);
   });
 
   it('replays the rest of a run when an incident is left out', async () => {
-    const whole = await simulate(2, {});
+    const whole = await simulate(20, {});
     const left = whole.incidents[0]?.key ?? '';
 
-    const run = await simulate(2, { without: new Set([left]) });
+    const run = await simulate(20, { without: new Set([left]) });
 
     expect(run.incidents.map(({ key }) => key)).not.toContain(left);
   });

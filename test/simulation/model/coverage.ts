@@ -9,15 +9,13 @@ const expected: Readonly<Record<string, string>> = {
   request: answerIncidents.join(', '),
   trouble: 'outage, block, bus-down, waits-1, waits-5, accounts-unreadable, killer-advert',
   ill: 'account, feed, adverts',
-  'fan-out':
-    'pending event published, pending event confirmed, conflict, trace left of an unchanged advert, ' +
-    'tries counted, absence noted, gives up what comes too often',
+  'fan-out': 'gives up what comes too often',
   verdict: 'events, unchanged, coalesced, unavailable, retry, dead-letter, forgotten, hold',
   aside: 'released, waits for a person to the end',
   person:
-    'pauses, resumes, ends the circuit, connects by code, connects by refresh token, disconnects, ' +
-    'disconnects what is stopped, forgets, has a feed read again, gives the name to another user, ' +
-    'another user refused, another user unverified, refused for another one at once',
+    'ends the circuit, connects by code, connects by refresh token, disconnects, disconnects what is stopped, ' +
+    'forgets, has a feed read again, gives the name to another user, another user refused, ' +
+    'another user unverified, refused for another one at once',
   operator: 'pauses an account, pauses the bridge, resumes, ends what the service asked for, pauses at last',
   queue: 'receipt too old, refused in part, redriven',
   drain:

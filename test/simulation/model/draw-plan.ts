@@ -200,8 +200,7 @@ function planWithDefaults(seed: number, wanted?: Temper) {
     rejectionStyle: rejectedAtOnce.length > 0 ? 1 : between(random, 0, 6),
     sendsDate: random() < 0.7,
     requestsPerSecond: pick(random, [4, 10, 50]),
-    pauses: siege ? [] : pausesOf(waits, { accounts, chaosMs, isOvertaken }),
-    operatorPauses: siege ? [] : operatorPausesOf(operating, { accounts, chaosMs, isOvertaken }),
+    operatorPauses: siege ? [] : operatorPausesOf(operating, { accounts, chaosMs, temper }),
     /** The whole bridge is paused for the days at the end of a run: tokens must be kept alive even then. */
     pausesAtLast: operating() < 0.3,
     /** A person ends an open circuit, or a pause that the service asked for, if there is one. */
@@ -300,43 +299,21 @@ const siegeMs = 25 * 60_000;
 /** The number of workers of a stack at the default rate (infra/constructs/stages.ts). */
 const stackWorkers = 2;
 
-/** What follows one another with gaps, in half of the worlds. @param draw with the time until the next one */
-function inTurn<T>(random: Random, chaosMs: number, draw: (atMs: number, index: number) => [T, number]): T[] {
-  const drawn: T[] = [];
-  if (random() < 0.5) return drawn;
-  for (let atMs = between(random, 5_000, 40_000); atMs < chaosMs; ) {
-    const [one, nextMs] = draw(atMs, drawn.length);
-    drawn.push(one);
-    atMs += nextMs;
-  }
-  return drawn;
-}
-
-interface Times {
-  readonly accounts: readonly string[];
-  readonly chaosMs: number;
-  readonly isOvertaken: boolean;
-}
-
-/** In the temper `overtaken`, many short pauses, so that messages are put aside while a worker is late. */
-const pausesOf = (random: Random, { accounts, chaosMs, isOvertaken }: Times) =>
-  inTurn(random, chaosMs, (atMs, index) => {
-    /** A person ends it early. */
-    const endsMs = isOvertaken ? between(random, 1_000, 4_000) : between(random, 2_000, 40_000);
-    const forMs = pick(random, [endsMs, 300_000]);
-    const pause = { key: `pause-${index}`, account: pick(random, accounts), atMs, forMs, endsMs };
-    return [pause, endsMs + (isOvertaken ? between(random, 2_000, 8_000) : between(random, 10_000, 90_000))];
-  });
-
-/** Half of the seeds have none, because a pause could hide other faults. */
-function operatorPausesOf(random: Random, { accounts, chaosMs, isOvertaken }: Times) {
+/** One after another, with gaps. Half of the seeds have none, because a pause could hide other faults. */
+function operatorPausesOf(
+  random: Random,
+  { accounts, chaosMs, temper }: { accounts: readonly string[]; chaosMs: number; temper: Temper },
+) {
   // In the temper `overtaken`, messages that accumulate during a longer pause would be received too often.
-  const [shortestMs, longestMs] = isOvertaken ? [1_000, 4_000] : [3_000, 50_000];
-  return inTurn(random, chaosMs, (atMs, index) => {
+  const [shortestMs, longestMs, longestGapMs] =
+    temper === 'overtaken' ? [1_000, 4_000, 8_000] : [3_000, 50_000, 90_000];
+  const pauses = [];
+  let atMs = random() < 0.5 ? chaosMs : between(random, 5_000, 40_000);
+  while (atMs < chaosMs) {
     const lastsMs = between(random, shortestMs, longestMs);
     const endsByItself = random() < 0.3;
-    const pause = {
-      ...{ key: `operator-pause-${index}`, atMs },
+    pauses.push({
+      ...{ key: `operator-pause-${pauses.length}`, atMs },
       /** undefined: the whole bridge. */
       account: random() < 0.3 ? undefined : pick(random, accounts),
       /** undefined: the pause has no end. */
@@ -345,9 +322,10 @@ function operatorPausesOf(random: Random, { accounts, chaosMs, isOvertaken }: Ti
       resumedMs: endsByItself ? undefined : lastsMs,
       /** Also ends a pause that the service asked for. */
       early: random() < 0.3,
-    };
-    return [pause, lastsMs + between(random, shortestMs, isOvertaken ? 40_000 : 90_000)];
-  });
+    });
+    atMs += lastsMs + between(random, shortestMs, longestGapMs);
+  }
+  return pauses;
 }
 
 function publishedEventsOf(random: Random): PublishedEvents {

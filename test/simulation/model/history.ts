@@ -100,7 +100,6 @@ export function createHistory(scheduler: Scheduler) {
   const generations = new Map<string, number>();
   const sources = new Map<string, Fetch>();
   const settledAt = new Map<string, number>();
-  const brokenFeeds = new Set<string>();
   const malformed = new Map<string, number>();
   const judged = new Map<string, Set<string>>();
   const deadLetteredAt: number[] = [];
@@ -187,9 +186,6 @@ export function createHistory(scheduler: Scheduler) {
     /** When each message was settled, by its key. */
     settledAt,
     settled: (key: string): void => void settledAt.set(key, scheduler.now()),
-
-    /** Partner accounts whose feed was paused because its answers were wrong again and again. */
-    brokenFeeds,
 
     /** By partner account: dead letters of entries that are no IDs. */
     malformed,

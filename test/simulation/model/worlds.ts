@@ -133,7 +133,7 @@ function steadyPlan(plan: Plan, random: Random): Plan {
     ...{ accounts, rates, changes, chaosMs, drains, pollSeconds },
     ...{ temper: 'quiet', limits: stackLimits, workers: 2, ratesOfPorts: new Map() },
     ...{ troubles: [], ills: [], revocations: [], departures: [], handovers: [], rejections: [] },
-    ...{ audits: [], redrives: [], resyncs: [], pauses: [], operatorPauses: [], lifts: [] },
+    ...{ audits: [], redrives: [], resyncs: [], operatorPauses: [], lifts: [] },
     ...{ publishedEvents: {}, auditSample: 0 },
     ...{ sendsDate: true, twins: false, pausesAtLast: false, revokesWhileStoring: false },
     ...{ lostAccount: undefined, siege: undefined, maxSkewMs: 0, maxLateMs: 1_500 },

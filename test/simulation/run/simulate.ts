@@ -2,7 +2,6 @@
 import { checkAuthorizations } from '../checks/authorizations.ts';
 import { checkBacklog, checkBeside, checkRefusals, checkRequests } from '../checks/beside.ts';
 import { checkBooks } from '../checks/books.ts';
-import { checkDelays } from '../checks/delays.ts';
 import { checkEvents } from '../checks/events.ts';
 import { checkHistories } from '../checks/histories.ts';
 import { checkListings } from '../checks/listings.ts';
@@ -83,7 +82,6 @@ async function live(plan: Plan, options: SimulateOptions): Promise<SimWorld> {
     const isDoneAgain = await supervisor.untilIdle(5_000, maxCalmMs);
     await checkListings(world);
     checkEvents(world);
-    checkDelays(world);
     checkRequests(world);
     checkRefusals(world);
     await checkQueue(world);

@@ -14,13 +14,11 @@ import type { Process } from './process.ts';
 import type { SimWorld } from './sim-world.ts';
 import { createStorePort } from './store-port.ts';
 import type { Seen } from './transport.ts';
-import { createFanOutWatch } from './watch-coverage.ts';
 
 const isStored = ({ verdict }: Settlement) => verdict.kind === 'hold' || verdict.kind === 'dead-letter';
 
 export function createBridgePorts(world: SimWorld, process: Process, seen: Seen) {
   const { state, history, users, tokenWatch, traffic, coverage } = world;
-  const fanOut = createFanOutWatch(coverage);
   const { queue } = state;
 
   const call =
@@ -72,7 +70,8 @@ export function createBridgePorts(world: SimWorld, process: Process, seen: Seen)
   }
 
   async function settle(settlements: readonly Settlement[]): Promise<void> {
-    fanOut.settles(settlements);
+    for (const { verdict } of settlements)
+      coverage.count(`verdict: ${verdict.kind === 'done' ? verdict.outcome : verdict.kind}`);
     world.operator.settled(settlements);
     const before = (await queue.figures()).waiting;
     await queue.settle(settlements.filter((settlement) => !isStored(settlement)));
@@ -92,7 +91,6 @@ export function createBridgePorts(world: SimWorld, process: Process, seen: Seen)
     process.call({
       ...{ name: 'events.publish', allowed: writes },
       async perform() {
-        fanOut.publishes(envelope);
         await world.events.publish(envelope);
         history.published(envelope);
       },
@@ -103,7 +101,7 @@ export function createBridgePorts(world: SimWorld, process: Process, seen: Seen)
       },
     });
 
-  const store = createStorePort(world, process, { seen, fanOut });
+  const store = createStorePort(world, process, seen);
   // Planted fault: budget-per-process
   const budget = createBudgetStore(store);
   const changeBudget: BudgetStore['change'] = (rule) =>

@@ -6,7 +6,7 @@ import { dropDeadLetters, listDeadLetters, redriveDeadLetters } from '../../../o
 import { pause, resume } from '../../../operations/pause.ts';
 import { toInstant } from '../../../shared/domain/clock.ts';
 import { BridgeFault } from '../../../shared/domain/faults.ts';
-import { blamingHold, endOfHold, type Hold, withHold, withoutHolds } from '../../../shared/domain/holds.ts';
+import { blamingHold, endOfHold } from '../../../shared/domain/holds.ts';
 import { stopOf } from '../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import type { Random } from '../model/random.ts';
@@ -196,14 +196,6 @@ export function createPeople({ world, stages, auditor, random }: PeopleDeps) {
     log.trace('service', () => `takes a scope of ${account} back`);
   }
 
-  async function rests(account: string, own: Hold | undefined): Promise<void> {
-    log.trace('a person', () => (own ? `pauses ${account}` : `resumes ${account}`));
-    world.coverage.count(`person: ${own ? 'pauses' : 'resumes'}`);
-    await state.partnerAccounts.change(account, (row) =>
-      own ? withHold(row, own) : withoutHolds(row, ({ kind }) => kind === 'token'),
-    );
-  }
-
   const bridge = { ...state, clock: scheduler, who: async () => 'operator' };
 
   async function pauseByOperator(account: string | undefined, forMs?: number): Promise<void> {
@@ -245,7 +237,6 @@ export function createPeople({ world, stages, auditor, random }: PeopleDeps) {
     drop,
     revoke,
     narrow,
-    rests,
     pauseByOperator,
     resumeByOperator,
     resumeEarly,

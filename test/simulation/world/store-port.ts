@@ -12,22 +12,12 @@ import { type CallIncident, reads, writes } from '../model/incidents.ts';
 import { type Process, RemoteError } from './process.ts';
 import type { SimWorld } from './sim-world.ts';
 import type { Seen } from './transport.ts';
-import type { createFanOutWatch } from './watch-coverage.ts';
 import { checkFeed, checkGeneration } from './watch-feed.ts';
 
 /** A process's view of the budget is as old as a late answer makes it, so these calls are never late. */
 const budgetCalls: readonly CallIncident[] = ['crash-before', 'crash-after', 'refused', 'answer-lost'];
 
-interface StorePortOptions {
-  readonly seen: Seen;
-  readonly fanOut: ReturnType<typeof createFanOutWatch>;
-}
-
-export function createStorePort(
-  world: SimWorld,
-  process: Process,
-  { seen, fanOut }: StorePortOptions,
-): Store {
+export function createStorePort(world: SimWorld, process: Process, seen: Seen): Store {
   const { plan, history, users, tokenWatch, traffic } = world;
   const { store } = world.state;
   function allowedOf(kind: Kind, usual: readonly CallIncident[]): readonly CallIncident[] {
@@ -89,18 +79,11 @@ export function createStorePort(
   const fetchOf = ({ partnerAccount, advertId }: HistoryOwner) =>
     seen.fetches.get(`${partnerAccount}/${advertId}`);
 
-  function historyPut(
-    owner: HistoryOwner,
-    row: AdvertRow,
-    isWritten: boolean,
-    fetch: ReturnType<typeof fetchOf>,
-  ): void {
-    fanOut.wrote(owner, row, isWritten);
-    if (!isWritten) return;
-    if (row.envelope !== undefined) {
-      history.written(row.envelope, fetch);
+  function historyPut(owner: HistoryOwner, { envelope }: AdvertRow, fetch: ReturnType<typeof fetchOf>): void {
+    if (envelope !== undefined) {
+      history.written(envelope, fetch);
       // An event that a setting keeps from the bus counts as published when it is recorded: nothing follows.
-      if (!isPublished(JSON.parse(row.envelope), plan.publishedEvents)) history.published(row.envelope, true);
+      if (!isPublished(JSON.parse(envelope), plan.publishedEvents)) history.published(envelope, true);
     }
     users.fetchWritten(owner, fetch);
   }
@@ -114,9 +97,7 @@ export function createStorePort(
           world.isTroubled('accounts-unreadable', key.name)
         )
           throw new RemoteError('account.get: unreadable');
-        const row = await store.get(key);
-        if (key.kind === 'history') fanOut.read(ownerOf(key), row && rowOf(row.value));
-        return row;
+        return store.get(key);
       }),
 
     list: (kind, listing) =>
@@ -131,9 +112,9 @@ export function createStorePort(
         // A client that repeats its call recognizes its own success.
         if (written && 'etag' in written && before?.etag === written.etag) return written;
         written = await store.put(key, value, expected);
-        const isWritten = 'etag' in written;
-        if (key.kind === 'history') historyPut(ownerOf(key), rowOf(value), isWritten, fetch);
-        else if (isWritten) wasPut(key, value, before?.value);
+        if (!('etag' in written)) return written;
+        if (key.kind === 'history') historyPut(ownerOf(key), value as AdvertRow, fetch);
+        else wasPut(key, value, before?.value);
         return written;
       };
       const says = () => `${key.name} ${JSON.stringify({ ...(value as object), envelope: undefined })}`;
@@ -166,8 +147,6 @@ export function createStorePort(
     },
   };
 }
-
-const rowOf = (value: unknown): AdvertRow => ({ ...{ pending: false }, ...(value as AdvertRow) });
 
 function ownerOf({ name }: Key): HistoryOwner {
   const [partnerAccount = '', generation, advertId = ''] = name.split('/');

@@ -187,16 +187,6 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
       log.allows(key, () => `${of} of ${account}: ${answer} from ${fromMs / 1000} s to ${untilMs / 1000} s`);
     }
     planned(
-      plan.pauses,
-      ({ account, forMs }) => `a person pauses ${account} for ${forMs / 1000} s`,
-      ({ account, forMs, endsMs }) => {
-        const since = scheduler.now();
-        void people.rests(account, { kind: 'token', since, until: since + forMs, forMs, reason: 'a person' });
-        // Before its end, or exactly at it.
-        scheduler.after(endsMs, () => void people.rests(account, undefined));
-      },
-    );
-    planned(
       plan.operatorPauses,
       ({ account }) => `an operator pauses ${account ?? 'the bridge'}`,
       ({ account, forMs, resumedMs, early }) => {

@@ -15,7 +15,6 @@ export function checkFeed(
   const { service, history, coverage } = world;
   const { partnerAccount: account, generation } = now;
   if (before?.generation !== generation) history.registered(now);
-  if (now.pausedUntil !== undefined) history.brokenFeeds.add(account);
   const resets = now.resets - (before?.resets ?? 0);
   if (before?.generation === generation && resets > 0) {
     coverage.count('drain: started over');

@@ -36,8 +36,6 @@ export function createOperatorWatch({ plan, scheduler, service, history }: Model
     history.violated({ invariant: 'operator-pause-kept', subject, message });
 
   return {
-    /** All pauses, with the times at which they really ended. */
-    pauses: pauses as readonly Standing[],
     paused(
       account: string | undefined,
       { until = Number.POSITIVE_INFINITY }: { readonly until?: number },
