@@ -5,13 +5,11 @@
  * `npm run test:browser -- FOLDER` keeps the screenshots in FOLDER.
  */
 import { accessSync, constants } from 'node:fs';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
 import { chromium } from 'playwright-core';
 import { startSandbox } from '../../sandbox/server.ts';
-import { Processes } from '../deploy/emulator/processes.ts';
-import { RunEndedError, Steps } from '../deploy/emulator/steps.ts';
+import { runSteps } from '../deploy/emulator/run.ts';
 import { advertBridgeOn } from '../deploy/stack/advert-bridge.ts';
 import { connectSteps } from './connect-steps.ts';
 import { consoleSteps, demoSteps } from './console-steps.ts';
@@ -38,43 +36,24 @@ function isExecutable(file: string): boolean {
   }
 }
 
-const begun = Date.now();
-const steps = new Steps((line) => console.log(line));
-const processes = new Processes();
-const folder = await mkdtemp(join(tmpdir(), 'advert-bridge-browser-'));
-const [, , kept] = process.argv;
-const screenshots = kept === undefined ? folder : resolve(kept);
-await mkdir(screenshots, { recursive: true });
-const sandbox = await startSandbox({
-  users: [{ name: 'main' }, { name: 'second' }],
-  visibilityDelayMs: 0,
-});
-
-try {
+await runSteps('browser', async ({ steps, processes, folder, closing }) => {
+  const [, , kept] = process.argv;
+  const screenshots = kept === undefined ? folder : resolve(kept);
+  await mkdir(screenshots, { recursive: true });
+  const users = [{ name: 'main' }, { name: 'second' }];
+  const sandbox = await startSandbox({ users, visibilityDelayMs: 0 });
+  closing.push(() => sandbox.close());
   // Its own sandbox needs rights that root in a container does not have; it is shown nothing but our own pages.
   const chromiumSandbox = process.getuid?.() !== 0;
   const browser = await steps.need(`${executable} starts`, () =>
     chromium.launch({ executablePath: executable, chromiumSandbox, args: ['--disable-dev-shm-usage'] }),
   );
-  try {
-    const bridgeIn = (dir: string) => advertBridgeOn({ PATH }, processes, ['--local', join(folder, dir)]);
-    const bridge = bridgeIn('state');
-    const surroundings = { steps, browser, sandbox, screenshots };
-    await connectSteps(surroundings, bridge);
-    const empty = { dir: join(folder, 'crowd'), many: bridgeIn('crowd'), nothing: bridgeIn('nothing') };
-    await consoleSteps(surroundings, bridge, empty);
-    await demoSteps(surroundings, advertBridgeOn({ PATH }, processes));
-  } finally {
-    await browser.close();
-  }
-} catch (error) {
-  if (!(error instanceof RunEndedError)) steps.failed += 1;
-  console.log(error instanceof RunEndedError ? error.message : error);
-} finally {
-  await processes.stopAll();
-  await sandbox.close();
-  await rm(folder, { recursive: true, force: true, maxRetries: 3 });
-}
-console.log(`in ${((Date.now() - begun) / 1000).toFixed(0)} s`);
-console.log(`browser: ${steps.passed} passed, ${steps.failed} failed`);
-process.exitCode = steps.failed > 0 ? 1 : 0;
+  closing.push(() => browser.close());
+  const bridgeIn = (dir: string) => advertBridgeOn({ PATH }, processes, ['--local', join(folder, dir)]);
+  const bridge = bridgeIn('state');
+  const surroundings = { steps, browser, sandbox, screenshots };
+  await connectSteps(surroundings, bridge);
+  const empty = { dir: join(folder, 'crowd'), many: bridgeIn('crowd'), nothing: bridgeIn('nothing') };
+  await consoleSteps(surroundings, bridge, empty);
+  await demoSteps(surroundings, advertBridgeOn({ PATH }, processes));
+});

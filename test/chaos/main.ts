@@ -1,6 +1,6 @@
 /** Chaos test of the embedded bridge in its normal form: real processes, a real disk, real HTTP, and SIGKILL. */
 
-import { freshSeed, optionsOrExit, partsOf, valuesOf, wholeNumber } from '../helpers/options.ts';
+import { checkCommand, namesOf, seedOption, wholeNumber } from '../helpers/options.ts';
 import type { Options } from './bridge.ts';
 import type { Verdict } from './check-bridge.ts';
 import { runFullDisk } from './full-disk.ts';
@@ -13,37 +13,29 @@ const runs: Readonly<Record<string, (options: Options) => Promise<Verdict>>> = {
   lock: runLockedState,
 };
 
-const usage = `Usage: npm run chaos -- [options]
+const options = checkCommand(
+  'chaos',
+  "Kills the embedded bridge again and again while adverts change, fills its disk, locks its state; then checks that every subscriber's history is right and that nothing was lost.",
+  '0 all right, 1 not',
+)
+  .option('--kills <n>', 'how many times it is killed with SIGKILL', wholeNumber(), 200)
+  .option('--changes <n>', 'how many changes are made meanwhile', wholeNumber(), 5_000)
+  .addOption(
+    seedOption('decides changes, faults and moments; what the machine makes of them differs a little'),
+  )
+  .option(
+    '--only <parts>',
+    'some of them, separated by commas',
+    namesOf(Object.keys(runs)),
+    Object.keys(runs),
+  )
+  .parse()
+  .opts<Options & { readonly only: readonly string[] }>();
 
-Kills the embedded bridge again and again while adverts change, fills its disk, locks its state; then checks that every
-subscriber's history is right and that nothing was lost.
-
-  --kills N     how many times it is killed with SIGKILL (200)
-  --changes N   how many changes are made meanwhile (5000)
-  --seed S      decides changes, faults and moments; what the machine makes of them differs a little (default: fresh)
-  --only PARTS  some of ${Object.keys(runs).join(', ')}, separated by commas (default: all)
-  --help        this text
-
-Exit codes: 0 all right, 1 not, 2 usage.
-`;
-
-const text = { type: 'string' } as const;
-const options = optionsOrExit((args) => {
-  const known = { kills: text, changes: text, seed: text, only: text, help: { type: 'boolean' } } as const;
-  const values = valuesOf(args, known);
-  return {
-    kills: wholeNumber('kills', values.kills) ?? 200,
-    changes: wholeNumber('changes', values.changes) ?? 5_000,
-    seed: wholeNumber('seed', values.seed) ?? freshSeed(),
-    parts: partsOf(Object.keys(runs), values.only),
-    isHelp: values.help ?? false,
-  };
-}, usage);
-
-const { kills, changes, seed, parts } = options;
+const { kills, changes, seed, only } = options;
 const maxShown = 10;
 console.error(`chaos: seed ${seed}`);
-for (const part of parts) {
+for (const part of only) {
   const startedAt = Date.now();
   const { faults, summary } = (await runs[part]?.(options)) ?? { faults: [], summary: '' };
   const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);

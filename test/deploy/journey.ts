@@ -8,12 +8,15 @@ import { chaosSteps } from './chaos/run.ts';
 import { regionSteps, restoreSteps } from './drill/restore.ts';
 import { drillSteps } from './drill/run.ts';
 import { awsEnvironment, connectTo, repository, searchPath } from './emulator/cloud.ts';
+import { logTails } from './emulator/logs.ts';
 import { startMiniStack } from './emulator/ministack.ts';
+import type { Options } from './emulator/options.ts';
 import { awsCommandLine, ministack, pythonEnvironment } from './emulator/python.ts';
+import type { Run } from './emulator/run.ts';
 import { portConformance } from './ports/ports.ts';
 import { advertBridgeOn } from './stack/advert-bridge.ts';
 import { cdkOn } from './stack/cdk.ts';
-import type { Deployment, Run } from './stack/deployment.ts';
+import type { Deployment } from './stack/deployment.ts';
 import { subscribe } from './stack/subscriber.ts';
 import { connectSteps, disconnectSteps, statusSteps, tokenSteps } from './steps/accounts.ts';
 import { authorizationSteps } from './steps/authorization.ts';
@@ -29,9 +32,9 @@ import { destroySteps, secrecySteps, updateSteps } from './steps/stack.ts';
  *
  * @throws {RunEndedError} when a step that all later steps depend on fails
  */
-export async function journey(run: Run): Promise<void> {
-  const { parts } = run.options;
-  const { steps, showLogs } = run;
+export async function journey(run: Run & { readonly options: Options }): Promise<void> {
+  const { only: parts } = run.options;
+  const { steps, say } = run;
   const deployment = await deploy(run);
   await connectSteps(deployment);
   if (parts.includes('journey')) {
@@ -57,7 +60,7 @@ export async function journey(run: Run): Promise<void> {
   await secrecySteps(deployment);
   // Before the functions' log groups are deleted, and before the emulator's own log fills with thousands of calls of
   // the ports.
-  await showLogs(deployment.emulator);
+  if (steps.failed > 0) say(await logTails(deployment.emulator));
   if (parts.includes('ports')) {
     await steps.check('the ports on DynamoDB, SQS, EventBridge and Secrets Manager', () =>
       portConformance(deployment),
@@ -72,7 +75,7 @@ export async function journey(run: Run): Promise<void> {
 }
 
 /** The emulator, the partner service, and the stack between them, with a subscriber of another team. */
-async function deploy(run: Run): Promise<Deployment> {
+async function deploy(run: Run & { readonly options: Options }): Promise<Deployment> {
   const { steps, say, processes, folder, closing } = run;
   const emulator = await steps.need('MiniStack and the AWS command line are there', async () => {
     await pythonEnvironment(awsCommandLine, join(repository, '.venv/awscli'), processes, say);

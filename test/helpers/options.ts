@@ -1,59 +1,34 @@
-/** Parses the options of the checks' command lines (`npm run chaos`, `simulate`, `test:deploy`). */
-import { type ParseArgsConfig, parseArgs } from 'node:util';
+/** The command lines of the checks (`npm run chaos`, `simulate`, `test:deploy`). */
+import { Command, InvalidArgumentError, Option } from 'commander';
 
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-}
+/** Ends the process with 2 for wrong options. @param exitCodes the meaning of 0 and 1 */
+export const checkCommand = (name: string, description: string, exitCodes: string): Command =>
+  new Command(`npm run ${name} --`)
+    .description(description)
+    .addHelpText('after', `\nExit codes: ${exitCodes}, 2 usage.`)
+    .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2));
 
-/** The options of this process. Ends it when it was asked for help, or called wrongly. */
-export function optionsOrExit<T extends { readonly isHelp: boolean }>(
-  optionsOf: (args: readonly string[]) => T,
-  usage: string,
-): T {
-  try {
-    const options = optionsOf(process.argv.slice(2));
-    if (!options.isHelp) return options;
-    process.stdout.write(usage);
-    return process.exit(0);
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    process.stderr.write(`${error.message}\n\n${usage}`);
-    return process.exit(2);
-  }
-}
+/** Reads a whole number from `least` to `most` (2³² − 1). */
+export const wholeNumber =
+  (least = 0, most = 2 ** 32 - 1) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (/^\d{1,10}$/.test(text) && value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`Expected a whole number, ${least} to ${most}.`);
+  };
 
-/** @throws {UsageError} for an option that is not known, or that lacks its value */
-export function valuesOf<const T extends NonNullable<ParseArgsConfig['options']>>(
-  args: readonly string[],
-  options: T,
-) {
-  try {
-    return parseArgs({ args: [...args], options }).values;
-  } catch (cause) {
-    throw new UsageError((cause as Error).message, { cause });
-  }
-}
+/** Reads names out of `known`, separated by commas. */
+export const namesOf =
+  <T extends string>(known: readonly T[]) =>
+  (text: string): readonly T[] => {
+    const names = text.split(',');
+    const found = known.filter((name) => names.includes(name));
+    if (found.length === names.length) return found;
+    throw new InvalidArgumentError(`Expected some of ${known.join(', ')}.`);
+  };
 
-/** @throws {UsageError} unless it is a whole number from `least` (0) to `most` (2³² − 1) */
-export function wholeNumber(
-  name: string,
-  text: string | undefined,
-  { least = 0, most = 2 ** 32 - 1 } = {},
-): number | undefined {
-  if (text === undefined) return undefined;
-  const value = Number(text);
-  if (/^\d{1,10}$/.test(text) && value >= least && value <= most) return value;
-  throw new UsageError(`--${name}: expected a whole number, ${least} to ${most}`);
-}
-
-/** The parts that `--only` names, separated by commas; all of them without it. @throws {UsageError} for any other */
-export function partsOf<T extends string>(parts: readonly T[], text: string | undefined): readonly T[] {
-  if (text === undefined) return parts;
-  const names = text.split(',');
-  const unknown = names.find((name) => !parts.some((part) => part === name));
-  if (unknown !== undefined) throw new UsageError(`--only: expected some of ${parts.join(', ')}`);
-  return parts.filter((part) => names.includes(part));
-}
-
-/** A seed that no run is likely to have had. */
-export const freshSeed = (): number => Math.floor(Math.random() * 2 ** 31);
+/** Without it, the seed is one that no run is likely to have had. */
+export const seedOption = (description: string): Option =>
+  new Option('--seed <seed>', description)
+    .argParser(wholeNumber())
+    .default(Math.floor(Math.random() * 2 ** 31), 'fresh');

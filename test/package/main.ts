@@ -12,7 +12,7 @@ import { startDynamo } from '../helpers/aws/emulators.ts';
 import { checkSbom } from './check-sbom.ts';
 import { checkCdkVersions, checkCommonJs, checkDeclarations, lowestNode } from './kit.ts';
 import { makeRelease } from './release.ts';
-import { compiles, endSteps, expect, installs, run, step, succeeds } from './steps.ts';
+import { compiles, expect, installs, run, step, steps, succeeds } from './steps.ts';
 
 const repository = join(import.meta.dirname, '../..');
 const { devDependencies, dependencies } = JSON.parse(
@@ -189,4 +189,4 @@ try {
   await dynamo.stop();
   await rm(folder, { recursive: true, force: true });
 }
-endSteps();
+steps.end('package');

@@ -2,16 +2,10 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { Steps } from '../deploy/emulator/steps.ts';
 
-const steps = new Steps((line) => console.log(line));
+export const steps = new Steps((line) => console.log(line));
 
 export const step = (name: string, work: () => Promise<unknown>): Promise<void> =>
   steps.check(name, async () => void (await work()));
-
-/** The line that .ci/run counts, and the exit code. */
-export function endSteps(): void {
-  console.log(`package: ${steps.passed} passed, ${steps.failed} failed`);
-  process.exitCode = steps.failed === 0 ? 0 : 1;
-}
 
 export interface Ended {
   /** Text, such as ENOENT, when it did not start. */

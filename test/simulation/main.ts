@@ -1,13 +1,11 @@
 /** `npm run simulate`: runs seeds, and prints the story of the first one that fails. */
 
-import { optionsOrExit } from '../helpers/options.ts';
 import { addCounts, coverageTable, missingOf } from './model/coverage.ts';
-import { optionsOf, usage } from './options.ts';
+import { optionsOf } from './options.ts';
 import { type PlantedFault, plant } from './planted/planted.ts';
 import { inJobs, isJob, report } from './run/jobs.ts';
 
-const options = optionsOrExit(optionsOf, usage);
-const { from, count, world, jobs, planted, isSingle, isTraced, isCounted } = options;
+const { from, count, world, jobs, planted, isSingle, isTraced, isCounted } = optionsOf();
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
 /** Overwrites one line on a terminal. Without a terminal, prints only lines meant for a log. */

@@ -1,65 +1,60 @@
-import { UsageError, valuesOf, wholeNumber } from '../helpers/options.ts';
-import { worldNames, worlds } from './model/worlds.ts';
+import { Option } from 'commander';
+import { checkCommand, namesOf, wholeNumber } from '../helpers/options.ts';
+import { type WorldName, worldNames, worlds } from './model/worlds.ts';
 import { plantedFaults } from './planted/planted.ts';
 
-export const usage = `Usage: npm run simulate -- [options]
+const names = plantedFaults.map(({ name }) => name);
+const described = worldNames.map((name) => `  ${name.padEnd(16)}${worlds[name].says}`).join('\n');
 
-Runs the bridge's use cases over the in-memory ports with everything going wrong, and checks its invariants.
+interface Given {
+  readonly seeds?: number;
+  readonly from: number;
+  readonly seed?: number;
+  readonly trace: boolean;
+  readonly coverage: boolean;
+  readonly planted?: readonly string[];
+  readonly jobs: number;
+  readonly world?: WorldName;
+}
 
-  --seeds N        how many seeds to run (1000)
-  --from S         the first of them (1)
-  --seed S         just this one; prints its violation as a story, shrunk to what has to happen for it
-  --trace          with --seed: the story with every line, also when nothing is violated
-  --coverage       how often each incident, and each branch of the protocol, occurred; fails when one never did
-  --planted NAMES  with planted faults, one after the other, each of which has to be found within N seeds (5000);
-                   names separated by commas, or "all"
-  --world NAME     every seed in this world:
-${worldNames.map((name) => `                     ${name.padEnd(16)}${worlds[name].says}`).join('\n')}
-  --jobs N         shares the seeds, or the planted faults, among N processes (1)
-  --help           this text
-
-Exit codes: 0 nothing violated (with --planted: found), 1 violated (with --planted: not found; with --coverage: or something
-never occurred), 2 usage.
-`;
-
-/** @throws {UsageError} */
-export function optionsOf(args: readonly string[]) {
-  const { trace, coverage, help, ...values } = valuesOf(args, {
-    seeds: { type: 'string' },
-    from: { type: 'string' },
-    seed: { type: 'string' },
-    trace: { type: 'boolean', default: false },
-    coverage: { type: 'boolean', default: false },
-    planted: { type: 'string' },
-    jobs: { type: 'string' },
-    world: { type: 'string' },
-    help: { type: 'boolean', default: false },
-  });
-  const seed = wholeNumber('seed', values.seed);
-  const from = wholeNumber('from', values.from);
-  const seeds = wholeNumber('seeds', values.seeds, { least: 1 });
-  const jobs = wholeNumber('jobs', values.jobs, { least: 1, most: 64 }) ?? 1;
-  if (seed !== undefined && (from !== undefined || seeds !== undefined || jobs > 1))
-    throw new UsageError('--seed runs a single seed: leave out --seeds, --from and --jobs');
-  if (trace && seed === undefined) throw new UsageError('--trace needs --seed');
-  const world = worldNames.find((name) => name === values.world);
-  if (values.world !== undefined && !world)
-    throw new UsageError(`--world: expected one of ${worldNames.join(', ')}`);
-  const isPlanted = values.planted !== undefined;
-  const names = values.planted?.split(',') ?? [];
-  const planted = plantedFaults.filter(({ name }) => values.planted === 'all' || names.includes(name));
-  if (planted.length < names.length)
-    throw new UsageError(`--planted: expected all, ${plantedFaults.map(({ name }) => name).join(', ')}`);
+/** The options of this process; ends it if they are wrong. */
+export function optionsOf() {
+  const command = checkCommand(
+    'simulate',
+    "Runs the bridge's use cases over the in-memory ports with everything going wrong, and checks its invariants.",
+    '0 nothing violated (with --planted: found), 1 violated (not found; with --coverage: something never occurred)',
+  )
+    .option('--seeds <n>', 'how many seeds to run (1000; with --planted 5000)', wholeNumber(1))
+    .option('--from <seed>', 'the first of them', wholeNumber(), 1)
+    .addOption(
+      new Option(
+        '--seed <seed>',
+        'only this one; its violation as a story, shrunk to what has to happen for it',
+      )
+        .argParser(wholeNumber())
+        .conflicts(['seeds', 'from', 'jobs']),
+    )
+    .option('--trace', 'with --seed: every line of the story, also if nothing is violated', false)
+    .option('--coverage', 'how often each incident and each branch occurred; fails if one never did', false)
+    .option(
+      '--planted <names>',
+      'with planted faults, one after the other, each of which has to be found: names separated by commas, or "all"',
+      (text: string) => (text === 'all' ? names : namesOf(names)(text)),
+    )
+    .addOption(new Option('--world <name>', 'every seed in this world').choices(worldNames))
+    .option('--jobs <n>', 'shares the seeds, or the planted faults, among N processes', wholeNumber(1, 64), 1)
+    .addHelpText('after', `\nWorlds:\n${described}`)
+    .parse();
+  const { seeds, seed, from, trace, coverage, planted, jobs, world } = command.opts<Given>();
+  if (trace && seed === undefined) command.error("error: option '--trace' needs '--seed'");
   return {
-    from: seed ?? from ?? 1,
-    count: seed === undefined ? (seeds ?? (isPlanted ? 5_000 : 1_000)) : 1,
+    from: seed ?? from,
+    count: seed === undefined ? (seeds ?? (planted ? 5_000 : 1_000)) : 1,
     /** A single, explicit seed: its violation is printed as a story. */
     isSingle: seed !== undefined,
     isTraced: trace,
     isCounted: coverage,
-    planted,
-    world,
-    jobs,
-    isHelp: help,
+    planted: plantedFaults.filter(({ name }) => planted?.includes(name)),
+    ...{ world, jobs },
   };
 }

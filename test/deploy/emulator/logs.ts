@@ -1,6 +1,7 @@
 import { open, readFile, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { awsAccount, region } from './cloud.ts';
+import type { MiniStack } from './ministack.ts';
 
 /**
  * One call of CloudWatch Logs, made by hand because the emulator checks no signature, and the bridge needs no client
@@ -52,7 +53,7 @@ export async function functionLogs(endpoint: string, startTime?: number): Promis
 }
 
 /** The last lines of all logs, for finding the reason of a failure. */
-export async function logTails(endpoint: string, logFile: string): Promise<string> {
+export async function logTails({ endpoint, logFile }: MiniStack): Promise<string> {
   const logs = await functionLogs(endpoint).catch(() => new Map<string, string[]>());
   logs.set('MiniStack', (await readFile(logFile, 'utf8').catch(() => '')).trimEnd().split('\n'));
   return [...logs]

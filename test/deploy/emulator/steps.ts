@@ -7,15 +7,10 @@ export class RunEndedError extends Error {
 export class Steps {
   passed = 0;
   failed = 0;
-  #say: (line: string) => void;
+  readonly #say: (line: string) => void;
 
   constructor(say: (line: string) => void) {
     this.#say = say;
-  }
-
-  /** Stops printing: failures while everything is being stopped are not findings. */
-  mute(): void {
-    this.#say = () => undefined;
   }
 
   /** A step whose failure is recorded; the run continues. */
@@ -40,11 +35,17 @@ export class Steps {
       throw new RunEndedError(`${name} failed, so what comes after it was not tried`, { cause: error });
     }
   }
+
+  /** Prints the line that .ci/run counts, and sets the exit code. */
+  end(name: string): void {
+    this.#say(`${name}: ${this.passed} passed, ${this.failed} failed`);
+    process.exitCode = this.failed === 0 ? 0 : 1;
+  }
 }
 
-/** The message, and its location in the deploy test. */
+/** The message, and its location in the check. */
 function told(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const frame = error.stack?.split('\n').find((line) => /^ +at .*test\/deploy/.test(line));
+  const frame = error.stack?.split('\n').find((line) => /^ +at .*test\/(browser|deploy)/.test(line));
   return [`${error.name}: ${error.message}`, ...(frame ? [frame] : [])].join('\n');
 }

@@ -4,28 +4,15 @@ import { until } from '../../helpers/until.ts';
 import type { Cloud } from '../emulator/cloud.ts';
 import type { MiniStack } from '../emulator/ministack.ts';
 import type { Options } from '../emulator/options.ts';
-import type { Processes } from '../emulator/processes.ts';
-import type { Steps } from '../emulator/steps.ts';
+import type { Run } from '../emulator/run.ts';
 import type { AdvertBridge } from './advert-bridge.ts';
 import type { Cdk, Outputs, Values } from './cdk.ts';
 import { drain } from './functions.ts';
 import type { Subscriber } from './subscriber.ts';
 
-export interface Run {
-  readonly options: Options;
-  readonly steps: Steps;
-  readonly say: (line: string) => void;
-  readonly processes: Processes;
-  /** For all files of the test; deleted afterwards. */
-  readonly folder: string;
-  /** What to stop at the end, in addition to the processes, latest first. */
-  readonly closing: (() => Promise<void> | void)[];
-  /** Prints the last lines of the logs, once, if anything has failed. */
-  readonly showLogs: (emulator: MiniStack) => Promise<void>;
-}
-
 /** What the steps operate on. */
 export interface Deployment extends Run {
+  readonly options: Options;
   /** The complete environment of programs that use AWS. */
   readonly env: Values;
   readonly emulator: MiniStack;
