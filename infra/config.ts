@@ -2,7 +2,7 @@ import type { Node } from 'constructs';
 import * as v from 'valibot';
 import { didYouMean } from '../shared/contract/checks.ts';
 import { fromText, type StackSettings, schemasOf, stackSettings } from '../shared/contract/settings.ts';
-import { asLines, FaultsError, faultsByPlace } from './constructs/props/faults.ts';
+import { type Fault, FaultsError, faultLines } from './constructs/props/faults.ts';
 
 const names = Object.keys(stackSettings);
 
@@ -24,19 +24,16 @@ export function readSettings(node: Node): StackSettings {
     fromText(setting, node.tryGetContext(name)),
   ]);
   const result = v.safeParse(v.object(schemasOf(stackSettings)), Object.fromEntries(given));
-  const faults = faultsByPlace(result.issues);
-  for (const key of Object.keys(node.getAllContext())) {
+  const unknown = Object.keys(node.getAllContext()).flatMap((key): Fault[] => {
     // CDK's own keys, and those of its plugins, have a namespace (`@aws-cdk/…`, `aws:cdk:…`), or hyphens
     // (`cli-telemetry`).
-    if (names.includes(key) || /[:/]/.test(key)) continue;
+    if (names.includes(key) || /[:/]/.test(key)) return [];
     const hint = didYouMean(key, names);
-    if (hint || /^\w+$/.test(key)) faults.set(key, `there is no such setting${hint}`);
-  }
-  if (!result.success || faults.size > 0) {
-    throw new SettingsError(
-      'Some settings are wrong. Give them as -c name=value, or under "context" in cdk.json:',
-      asLines(faults),
-    );
-  }
-  return result.output;
+    return hint || /^\w+$/.test(key) ? [[key, `there is no such setting${hint}`]] : [];
+  });
+  if (result.success && unknown.length === 0) return result.output;
+  throw new SettingsError(
+    'Some settings are wrong. Give them as -c name=value, or under "context" in cdk.json:',
+    faultLines(result.issues, unknown),
+  );
 }

@@ -11,10 +11,9 @@ import { eventSource, namePrefixOf } from '../../../shared/contract/names.ts';
 import { functionSettings, schemasOf, stackSettings } from '../../../shared/contract/settings.ts';
 import type { AdvertBridgeProps } from './advert-bridge-props.ts';
 import {
-  asLines,
   type Fault,
   FaultsError,
-  faultsByPlace,
+  faultLines,
   givenOf,
   has,
   isKnown,
@@ -93,21 +92,16 @@ export function checkedConfig(scope: Construct, props: AdvertBridgeProps): Bridg
   // A missing required property is reported with its own message.
   const all = { partnerBaseUrl: undefined, ...given, name: given.name ?? stackName };
   const { issues, output, success } = v.safeParse(shape, all);
-  const faults = faultsByPlace(issues);
   const config = success && { ...output, namePrefix: namePrefixOf(output.name) };
-  for (const [place, fault] of [
+  const others = [
     ...unknownIn(given, Object.keys(shape.entries)),
     ...busFaults(scope, given),
     ...networkFaults(given),
     ...(config ? [...environmentFaults(config), ...collisions(scope, config)] : []),
-  ]) {
-    if (!faults.has(place)) faults.set(place, fault);
-  }
-  if (!config || faults.size > 0) {
-    const heading = `The properties of the bridge ${scope.node.path} have faults.`;
-    throw new AdvertBridgeError(heading, asLines(faults));
-  }
-  return config;
+  ];
+  if (config && others.length === 0) return config;
+  const heading = `The properties of the bridge ${scope.node.path} have faults.`;
+  throw new AdvertBridgeError(heading, faultLines(issues, others));
 }
 
 function busFaults(scope: Construct, { bus, ...props }: Partial<AdvertBridgeProps>): Fault[] {

@@ -13,19 +13,20 @@ export class FaultsError extends Error {
   }
 }
 
-/** The expected value of each wrong place, by its path. If a place has several faults, only the first is reported. */
-export function faultsByPlace(issues: readonly v.BaseIssue<unknown>[] = []): Map<string, string> {
-  const faults = new Map<string, string>();
-  for (const { path, expected } of issues.flatMap((issue) => flawsOf([issue]))) {
-    if (!faults.has(path)) faults.set(path, expected);
-  }
-  return faults;
-}
-
 export type Fault = readonly [property: string, expected: string];
 
-export const asLines = (faults: Iterable<Fault>): string[] =>
-  [...faults].map(([place, expected]) => `${place}: ${expected}`);
+/** A line for each wrong place. If a place has several faults, only the first is reported. */
+export function faultLines(
+  issues: readonly v.BaseIssue<unknown>[] = [],
+  others: readonly Fault[] = [],
+): string[] {
+  const ofIssues = issues
+    .flatMap((issue) => flawsOf([issue]))
+    .map(({ path, expected }): Fault => [path, expected]);
+  return [...ofIssues, ...others]
+    .filter(([place], index, all) => all.findIndex(([other]) => other === place) === index)
+    .map(([place, expected]) => `${place}: ${expected}`);
+}
 
 export const unknownIn = (given: object, known: readonly string[]): Fault[] =>
   Object.keys(given)

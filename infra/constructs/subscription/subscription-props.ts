@@ -8,10 +8,9 @@ import * as v from 'valibot';
 import { advertId, didYouMean, partnerAccountName, status } from '../../../shared/contract/checks.ts';
 import { detailTypes } from '../../../shared/contract/names.ts';
 import {
-  asLines,
   type Fault,
   FaultsError,
-  faultsByPlace,
+  faultLines,
   givenOf,
   has,
   isKnown,
@@ -158,19 +157,17 @@ function isVisibility(value: unknown): boolean {
 export function checkProps(scope: Construct, given: AdvertSubscriptionProps | undefined): void {
   const props = given ?? ({} as AdvertSubscriptionProps);
   const { issues } = v.safeParse(v.object(entries), props);
-  const wrong = faultsByPlace(issues);
-  const faults: Fault[] = [...wrong, ...unknownIn(props, Object.keys(entries))];
   // A property with a wrong type cannot be compared with the others.
-  const isFine = (...names: string[]) =>
-    ![...wrong.keys()].some((path) => names.includes(path.split('.')[0] ?? ''));
-  if (isFine('partnerAccounts', 'statuses', 'advertIds', 'detailTypes')) {
-    faults.push(...contradictionsOf(props));
-  }
-  if (isFine('bus', 'bridgeAccount')) faults.push(...busFaults(scope, props));
-  if (isFine('target')) faults.push(...targetFaults(scope, props));
-  if (isFine('consumer', 'visibilityTimeout')) faults.push(...consumerFaults(props));
+  const isFine = (...names: string[]) => !issues?.some(({ path }) => names.includes(String(path?.[0]?.key)));
+  const faults = faultLines(issues, [
+    ...unknownIn(props, Object.keys(entries)),
+    ...(isFine('partnerAccounts', 'statuses', 'advertIds', 'detailTypes') ? contradictionsOf(props) : []),
+    ...(isFine('bus', 'bridgeAccount') ? busFaults(scope, props) : []),
+    ...(isFine('target') ? targetFaults(scope, props) : []),
+    ...(isFine('consumer', 'visibilityTimeout') ? consumerFaults(props) : []),
+  ]);
   if (faults.length > 0)
-    throw new SubscriptionError(`The subscription ${scope.node.path} has faults.`, asLines(faults));
+    throw new SubscriptionError(`The subscription ${scope.node.path} has faults.`, faults);
 }
 
 function busFaults(scope: Construct, { bus, bridgeAccount, ...props }: AdvertSubscriptionProps): Fault[] {
