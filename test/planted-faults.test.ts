@@ -10,8 +10,8 @@ const textOf = (file: string) => readFileSync(path.join(root, file), 'utf8');
 /** Maximum number of lines between a comment and the code that it marks. */
 const reach = 10;
 
-const places = plantedFaults.flatMap(({ name, changes }) =>
-  changes.map(([file, from]) => ({ name, file, from: from.trim() })),
+const places = plantedFaults.flatMap((fault) =>
+  fault.places.map(({ name, file, from }) => ({ name, file, from: from.trim() })),
 );
 
 /** The names in `Rule: a`, `Planted fault: a` and `Planted faults: a, b`, which may go on in the next line of the comment. */

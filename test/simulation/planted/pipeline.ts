@@ -1,282 +1,252 @@
-/** Planted faults in drain, fan-out and the commands about them: name, the rule that each leaves out, and how. */
+/** Planted faults in drain, fan-out and the commands about them. */
+
+/**
+ * By the source that is changed: name, the rule that the fault leaves out, a text that occurs once in the source, and what
+ * takes its place. A fault that changes more than one place has several rows.
+ */
+export type Planted = Readonly<
+  Record<string, readonly (readonly [name: string, rule: string, from: string, to: string])[]>
+>;
 
 const enqueue = '  await enqueuePage(deps, listing, sent, { receivedAt, cause });\n';
 const afterAdvance = '  observer.count(metrics.listed, page.data.length);\n';
 
-/** Path of a source, text that occurs in it once, and what takes its place. */
-type Change = readonly [file: string, from: string, to: string];
-
-export type PlantedRow = readonly [name: string, rule: string, ...changes: Change[]];
-
-export const plantedInPipeline: readonly PlantedRow[] = [
-  [
-    'audit-before-settled',
-    'an audit counts an advert only when its message is settled',
-    ['operations/audit.ts', 'row.by === message || (isEmpty && row.etag !== etag)', 'true'],
-  ],
-  [
-    'cursor-before-sends',
-    "the page's IDs are sent to the queue before its cursor is stored",
-    ['functions/drain/accept-page.ts', enqueue, ''],
+export const plantedInPipeline: Planted = {
+  'operations/audit.ts': [
     [
-      'functions/drain/accept-page.ts',
+      'audit-before-settled',
+      'an audit counts an advert only when its message is settled',
+      'row.by === message || (isEmpty && row.etag !== etag)',
+      'true',
+    ],
+  ],
+  'functions/drain/accept-page.ts': [
+    ['cursor-before-sends', "the page's IDs are sent to the queue before its cursor is stored", enqueue, ''],
+    [
+      'cursor-before-sends',
+      '… and',
       afterAdvance,
       '  await enqueuePage(deps, listing, sent, { receivedAt, cause });\n  observer.count(metrics.listed, page.data.length);\n',
     ],
-  ],
-  [
-    'refused-sends-ignored',
-    'if the queue does not accept all messages, nothing is stored and the page is read again',
-    ['functions/drain/accept-page.ts', 'if (refused.size > 0)', 'if (refused.size < 0)'],
-  ],
-  [
-    'key-from-cursor',
-    "the messages' key is new for every page read, and not made of cursor and advert",
-    ['functions/drain/accept-page.ts', 'const readId = newId();', "const readId = state.cursor ?? 'first';"],
-  ],
-  [
-    'reset-before-sends',
-    'when the drain starts over, the IDs are sent first; then one write stores `since`, the cursor and the last success',
     [
-      'functions/drain/accept-page.ts',
+      'refused-sends-ignored',
+      'if the queue does not accept all messages, nothing is stored and the page is read again',
+      'if (refused.size > 0)',
+      'if (refused.size < 0)',
+    ],
+    [
+      'key-from-cursor',
+      "the messages' key is new for every page read, and not made of cursor and advert",
+      'const readId = newId();',
+      "const readId = state.cursor ?? 'first';",
+    ],
+    [
+      'reset-before-sends',
+      'when the drain starts over, the IDs are sent first; then one write stores `since`, the cursor and the last success',
       enqueue,
       '  if (!startedOver)  await enqueuePage(deps, listing, sent, { receivedAt, cause });\n',
     ],
     [
-      'functions/drain/accept-page.ts',
+      'reset-before-sends',
+      '… and',
       afterAdvance,
       '  if (startedOver)  await enqueuePage(deps, listing, sent, { receivedAt, cause });\n  observer.count(metrics.listed, page.data.length);\n',
     ],
-  ],
-  [
-    'last-success-of-any-page',
-    'the last success is the time of a page with `hasMore: false`',
     [
-      'functions/drain/accept-page.ts',
+      'last-success-of-any-page',
+      'the last success is the time of a page with `hasMore: false`',
       '...(page.hasMore ? resyncing && { resyncing } : { lastSuccess: serviceTime })',
       '...(page.hasMore && resyncing && { resyncing }), lastSuccess: serviceTime',
     ],
   ],
-  [
-    'resync-starts-over-from-last-success',
-    'if a resync must start over, it starts at its own beginning',
+  'functions/drain/read-page.ts': [
     [
-      'functions/drain/read-page.ts',
+      'resync-starts-over-from-last-success',
+      'if a resync must start over, it starts at its own beginning',
       'resyncing ? undefined : knownSuccess(lastSuccess, nowMs)',
       'knownSuccess(lastSuccess, nowMs)',
     ],
-  ],
-  [
-    'old-since-after-reset',
-    'requests with the new cursor send the new `since`',
-    ['functions/drain/read-page.ts', 'since: restart, startedOver', 'since, startedOver'],
-  ],
-  [
-    'lost-lease-writes',
-    'a drain stores nothing without the lease and its fencing token',
-    ['shared/state/feed-states.ts', 'if (!isLeased(state, nowMs)) return undefined;\n', ''],
     [
-      'shared/state/feed-states.ts',
+      'old-since-after-reset',
+      'requests with the new cursor send the new `since`',
+      'since: restart, startedOver',
+      'since, startedOver',
+    ],
+  ],
+  'shared/state/feed-states.ts': [
+    [
+      'lost-lease-writes',
+      'a drain stores nothing without the lease and its fencing token',
+      'if (!isLeased(state, nowMs)) return undefined;\n',
+      '',
+    ],
+    [
+      'lost-lease-writes',
+      '… and',
       'put(keyOf(state), next, etag)',
       "put(keyOf(state), next, (await store.get(keyOf(state)))?.etag ?? 'absent')",
     ],
   ],
-  [
-    'read-ahead-by-30-s',
-    'a feed is read ahead by 30 seconds of the rate, and its other changes wait in it',
-    ['functions/drain/poll-feed.ts', 'const readAheadSeconds = 30;', 'const readAheadSeconds = 3_000;'],
-  ],
-  [
-    'no-overlap',
-    'the drain starts over further back than a change takes to become visible in the feed',
+  'functions/drain/poll-feed.ts': [
     [
-      'test/simulation/world/stages.ts',
+      'read-ahead-by-30-s',
+      'a feed is read ahead by 30 seconds of the rate, and its other changes wait in it',
+      'const readAheadSeconds = 30;',
+      'const readAheadSeconds = 3_000;',
+    ],
+  ],
+  'test/simulation/world/stages.ts': [
+    [
+      'no-overlap',
+      'the drain starts over further back than a change takes to become visible in the feed',
       'overlapSeconds: plan.overlapSeconds,\n        leaseMs',
       'overlapSeconds: 0,\n        leaseMs',
     ],
   ],
-  [
-    'row-read-after-fetch',
-    'the row is read before the fetch',
+  'functions/fan-out/settle-advert.ts': [
     [
-      'functions/fan-out/settle-advert.ts',
+      'row-read-after-fetch',
+      'the row is read before the fetch',
       'const stored = (await histories.read(message)) ?? firstRow;',
       'const early = await observe(deps, message, fetchDeadlineMs);\n  const stored = (await histories.read(message)) ?? firstRow;',
     ],
     [
-      'functions/fan-out/settle-advert.ts',
+      'row-read-after-fetch',
+      '… and',
       'const observed = await observe(deps, message, fetchDeadlineMs)',
       'const observed = early',
     ],
-  ],
-  [
-    'status-kept-over-conflict',
-    'after a conflict the advert is fetched again',
     [
-      'functions/fan-out/settle-advert.ts',
+      'status-kept-over-conflict',
+      'after a conflict the advert is fetched again',
       'await observe(deps, message, fetchDeadlineMs)',
       '((group as { kept?: Awaited<ReturnType<typeof observe>> }).kept ??= await observe(deps, message, fetchDeadlineMs))',
     ],
-  ],
-  [
-    'pending-left-out',
-    'a pending event is published before anything else',
     [
-      'functions/fan-out/settle-advert.ts',
+      'pending-left-out',
+      'a pending event is published before anything else',
       'stored.pending ? await publishPending(deps, message, stored) : stored',
       'stored',
     ],
-  ],
-  [
-    'pending-unrecorded',
-    'an event is pending from the write of its row until the bus has accepted it',
-    ['functions/fan-out/settle-advert.ts', 'envelope, pending: true }', 'envelope, pending: false }'],
-  ],
-  [
-    'no-fetch-after-pending',
-    'the worker fetches the advert even after it has published a pending event',
     [
-      'functions/fan-out/settle-advert.ts',
+      'pending-unrecorded',
+      'an event is pending from the write of its row until the bus has accepted it',
+      'envelope, pending: true }',
+      'envelope, pending: false }',
+    ],
+    [
+      'no-fetch-after-pending',
+      'the worker fetches the advert even after it has published a pending event',
       'if (!row) return undefined;',
       'if (!row) return undefined;\n  if (stored.pending) return allDone(group, outcomeOf(row.status));',
     ],
-  ],
-  [
-    'repeat-made-anew',
-    'an event that is published again is the same byte for byte',
     [
-      'functions/fan-out/settle-advert.ts',
+      'repeat-made-anew',
+      'an event that is published again is the same byte for byte',
       'await events.publish(row.envelope);',
       `await events.publish(row.by === message.key ? row.envelope : row.envelope.replace('Z"', '0Z"'));`,
     ],
-  ],
-  [
-    'only-published-counted',
-    'an event that is not published has a number too',
     [
-      'functions/fan-out/settle-advert.ts',
+      'only-published-counted',
+      'an event that is not published has a number too',
       'const sequence = row.sequence + 1;',
       'const published = settings.publishStatuses ?? [observed.status];\n  const isCounted = [observed.status, row.status].some((status) => published.includes(status as string));\n  const sequence = row.sequence + (isCounted ? 1 : 0);',
     ],
-  ],
-  [
-    'fields-of-first-answer',
-    'copied fields come from the same answer as the status',
     [
-      'functions/fan-out/settle-advert.ts',
+      'fields-of-first-answer',
+      'copied fields come from the same answer as the status',
       'copyFields(observed.advert?.(), settings.eventFields)',
       'copyFields(((group as { first?: unknown }).first ??= observed.advert?.()), settings.eventFields)',
     ],
-  ],
-  [
-    'no-trace-of-unchanged',
-    'a message that finds its advert unchanged writes the row, too',
-    ['functions/fan-out/settle-advert.ts', 'if (!(await write({}))) return undefined;', ''],
-  ],
-  [
-    'others-done-with-dead-letter',
-    "when one message is dead-lettered, the advert's other messages go back to the queue",
     [
-      'functions/fan-out/redelivery.ts',
+      'no-trace-of-unchanged',
+      'a message that finds its advert unchanged writes the row, too',
+      'if (!(await write({}))) return undefined;',
+      '',
+    ],
+  ],
+  'functions/fan-out/redelivery.ts': [
+    [
+      'others-done-with-dead-letter',
+      "when one message is dead-lettered, the advert's other messages go back to the queue",
       '({ delivery, verdict: atOnce })',
       "({ delivery, verdict: { kind: 'done', outcome: 'coalesced' } as const })",
     ],
-  ],
-  [
-    'refused-events-ignored',
-    'failed entries of `PutEvents` are failures',
     [
-      'test/simulation/world/bridge-ports.ts',
-      'events: { publish }',
-      'events: { publish: (event) => publish(event).catch(() => undefined) }',
-    ],
-  ],
-  [
-    'delay-does-not-grow',
-    'the delay of a message grows with each receive, even if the service asks for a shorter one',
-    [
-      'functions/fan-out/redelivery.ts',
+      'delay-does-not-grow',
+      'the delay of a message grows with each receive, even if the service asks for a shorter one',
       'return Math.max(\n    waitMs,\n    Math.min(fault.retryAfterMs ?? 0, isOwnWait(fault) ? longestWaitMs : longestHiddenMs),\n  );',
       'return fault.retryAfterMs ?? waitMs;',
     ],
+    ['delay-does-not-grow', '… and', 'Math.max(askedMs, minDelayMs(', 'Math.min(askedMs, 1e9 + minDelayMs('],
     [
-      'functions/fan-out/redelivery.ts',
-      'Math.max(askedMs, minDelayMs(',
-      'Math.min(askedMs, 1e9 + minDelayMs(',
-    ],
-  ],
-  [
-    'no-giving-up',
-    'fan-out gives a message up before the queue dead-letters it',
-    ['functions/fan-out/fan-out.ts', 'if (receives > maxReceives)', 'if (receives > 1e9)'],
-  ],
-  [
-    'no-dead-letter-on-hold',
-    'no message is dead-lettered while its account or the bridge is on hold',
-    [
-      'functions/fan-out/fan-out.ts',
-      'return untilMs > clock.now() ? sendBack(group, untilMs - clock.now(), random) : undefined;',
-      'return undefined;',
-    ],
-  ],
-  [
-    'stopped-wait-in-queue',
-    'messages of a stopped account wait outside the queue',
-    [
-      'functions/fan-out/redelivery.ts',
+      'stopped-wait-in-queue',
+      'messages of a stopped account wait outside the queue',
       "verdict: { kind: 'hold' } }",
       "verdict: { kind: 'retry', delayMs: 60_000 } }",
     ],
   ],
-  [
-    'early-end-not-noticed',
-    'messages aside are put back when their pause ends early',
+  'test/simulation/world/bridge-ports.ts': [
     [
-      'test/simulation/world/bridge-ports.ts',
+      'refused-events-ignored',
+      'failed entries of `PutEvents` are failures',
+      'events: { publish }',
+      'events: { publish: (event) => publish(event).catch(() => undefined) }',
+    ],
+    [
+      'early-end-not-noticed',
+      'messages aside are put back when their pause ends early',
       'heldUntil(await budget.read(), process.clock.now())',
       '(world.phase.untilMs = Math.max(world.phase.untilMs ?? 0, heldUntil(await budget.read(), process.clock.now())))',
     ],
   ],
-  [
-    'removed-before-sent',
-    'a message aside is sent to the queue before its row is removed',
+  'functions/fan-out/fan-out.ts': [
     [
-      'functions/drain/drain.ts',
-      'const accepted = await putBack(',
-      'await aside.remove(held);\n      const accepted = await putBack(',
+      'no-giving-up',
+      'fan-out gives a message up before the queue dead-letters it',
+      'if (receives > maxReceives)',
+      'if (receives > 1e9)',
     ],
-  ],
-  [
-    'aged-while-paused',
-    'the time of an operator’s pause does not count in the age of messages',
     [
-      'functions/fan-out/fan-out.ts',
+      'no-dead-letter-on-hold',
+      'no message is dead-lettered while its account or the bridge is on hold',
+      'return untilMs > clock.now() ? sendBack(group, untilMs - clock.now(), random) : undefined;',
+      'return undefined;',
+    ],
+    [
+      'aged-while-paused',
+      'the time of an operator’s pause does not count in the age of messages',
       'if (hold && holdMeanings[hold.kind].setsAside) return',
       "if (hold?.kind === 'operator') return 0;\n    if (hold?.kind === 'authorization') return",
     ],
-    ['functions/fan-out/fan-out.ts', "if (fault.code === 'operator-paused') return hold(group);", ''],
-  ],
-  [
-    'hidden-while-paused',
-    'during an operator’s pause, messages wait where `resume` can release them',
+    ['aged-while-paused', '… and', "if (fault.code === 'operator-paused') return hold(group);", ''],
     [
-      'functions/fan-out/fan-out.ts',
+      'hidden-while-paused',
+      'during an operator’s pause, messages wait where `resume` can release them',
       'if (isLong(heldUntil(account))) return hold(group);',
       "const wanted = holdOf(undefined, account, clock.now());\n      if (wanted?.kind === 'operator') return sendBack(group, Math.min(300_000, (wanted.until ?? 1e15) - clock.now()), random);\n      if (isLong(heldUntil(account))) return hold(group);",
     ],
   ],
-  [
-    'history-ignores-pending',
-    '`history` does not report a pending event as published',
-    ['operations/history.ts', 'return row.pending ? null : true;', 'return true;'],
-  ],
-  [
-    'history-without-aside',
-    '`history` looks for messages aside, too',
+  'functions/drain/drain.ts': [
     [
-      'operations/history.ts',
+      'removed-before-sent',
+      'a message aside is sent to the queue before its row is removed',
+      'const accepted = await putBack(',
+      'await aside.remove(held);\n      const accepted = await putBack(',
+    ],
+  ],
+  'operations/history.ts': [
+    [
+      'history-ignores-pending',
+      '`history` does not report a pending event as published',
+      'return row.pending ? null : true;',
+      'return true;',
+    ],
+    [
+      'history-without-aside',
+      '`history` looks for messages aside, too',
       "if (waiting.length > 0) return 'aside';",
       "if (waiting.length > 1e9) return 'aside';",
     ],
   ],
-];
+};
