@@ -35,7 +35,7 @@ export function optionsOf() {
         .conflicts(['seeds', 'from', 'jobs']),
     )
     .option('--trace', 'with --seed: every line of the story, also if nothing is violated', false)
-    .option('--coverage', 'how often each incident and each branch occurred; fails if one never did', false)
+    .option('--coverage', 'how often each incident occurred; fails if one never did', false)
     .option(
       '--planted <names>',
       'with planted faults, one after the other, each of which has to be found: names separated by commas, or "all"',

@@ -1,4 +1,4 @@
-/** Counts which incidents and which branches of the protocol occurred: a case that never occurs is not checked. */
+/** Counts which incidents and outcomes occurred: a case that never occurs is not checked. */
 import { answerIncidents, callIncidents } from './incidents.ts';
 
 export type Coverage = ReturnType<typeof createCoverage>;

@@ -29,7 +29,7 @@ export interface Run {
   readonly incidents: readonly Incident[];
   readonly lines: readonly string[];
   readonly events: number;
-  /** How often each incident and each branch of the protocol occurred. */
+  /** How often each incident and outcome occurred. */
   readonly coverage: ReadonlyMap<string, number>;
 }
 
