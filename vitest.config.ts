@@ -14,8 +14,8 @@ const isolated = [
   'test/unit/functions/second-feed.test.ts',
 ];
 
-/** `npm test` leaves them out, and .ci/run runs them: minutes of planted faults, bundles compared with the package's. */
-const slow = ['test/simulation/planted/*.test.ts', 'test/infra/handler-code.test.ts'];
+/** `npm test` leaves it out, and .ci/run runs it: minutes of planted faults. */
+const slow = ['test/simulation/planted/*.test.ts'];
 
 export default defineConfig({
   // Our own `exports`, in the source: the snippets of the docs import the package by its name.

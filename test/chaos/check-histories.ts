@@ -8,15 +8,6 @@ export interface Line {
   readonly event: AdvertEvent;
 }
 
-export interface Histories {
-  readonly faults: readonly string[];
-  /** Number of distinct events, by partner account. */
-  readonly events: ReadonlyMap<string, number>;
-  readonly distinct: number;
-  /** Number of lines that repeat an earlier line exactly. */
-  readonly repeats: number;
-}
-
 /**
  * Compares what a subscriber knows after all runs with the service's real state.
  *
@@ -26,9 +17,8 @@ export function checkHistories(
   lines: readonly Line[],
   truth: readonly AdvertTruth[],
   touched: ReadonlySet<string>,
-): Histories {
+) {
   const byId = new Map<string, Line>();
-  const byAdvert = new Map<string, Line[]>();
   const faults: string[] = [];
   for (const line of lines) {
     const { eventId } = line.event.detail.metadata;
@@ -36,13 +26,9 @@ export function checkHistories(
     if (before && before.text !== line.text) {
       faults.push(`${eventId} came with two contents:\n    ${before.text}\n    ${line.text}`);
     }
-    if (before) continue;
-    byId.set(eventId, line);
-    const { advertId } = line.event.detail.data;
-    const firsts = byAdvert.get(advertId);
-    if (firsts) firsts.push(line);
-    else byAdvert.set(advertId, [line]);
+    if (!before) byId.set(eventId, line);
   }
+  const byAdvert = Map.groupBy(byId.values(), ({ event }) => event.detail.data.advertId);
   for (const advert of truth) {
     const firsts = byAdvert.get(advert.id) ?? [];
     byAdvert.delete(advert.id);
@@ -51,12 +37,15 @@ export function checkHistories(
   }
   for (const id of byAdvert.keys())
     faults.push(`the service has no advert ${id}, yet there are events of it`);
+  /** By partner account: how many different events. */
   const events = new Map<string, number>();
   for (const { event } of byId.values()) {
     const { partnerAccount } = event.detail.metadata;
     events.set(partnerAccount, (events.get(partnerAccount) ?? 0) + 1);
   }
-  return { faults, events, distinct: byId.size, repeats: lines.length - byId.size };
+  /** Lines that repeat an earlier one exactly. */
+  const repeats = lines.length - byId.size;
+  return { faults, events, distinct: byId.size, repeats };
 }
 
 /** @param firsts first occurrences of the advert's events, in order of arrival */

@@ -1,27 +1,12 @@
 import type { Sandbox } from '../../sandbox/server.ts';
 import { pick, type Random } from '../../sandbox/state/random.ts';
 
-/** What happens at the service while the bridge runs and dies. */
-export interface Weather {
-  /** Makes one to three changes of an advert. */
-  change(): void;
-  /** Occasionally lets tokens expire, invalidates cursors, or changes the visibility delay. */
-  turn(): void;
-  /** Starts the faults that last until `clear`. */
-  readonly faults: () => void;
-  clear(): void;
-  /** Adverts that the feed has listed. */
-  readonly touched: ReadonlySet<string>;
-  readonly made: () => number;
-}
+export type Weather = ReturnType<typeof createWeather>;
 
 const statuses = ['active', 'new', 'limited', 'removed_by_user', 'outdated', 'blocked'];
 
-/** @param service only its initial `users` are affected */
-export function createWeather(
-  { control, users }: Pick<Sandbox, 'control' | 'users'>,
-  random: Random,
-): Weather {
+/** What happens at the service while the bridge runs and dies, to its initial `users`. */
+export function createWeather({ control, users }: Pick<Sandbox, 'control' | 'users'>, random: Random) {
   const touched = new Set<string>();
   const gone = new Set<string>();
   const known = users.map(({ name }) => control.truth(name).map(({ id }) => id));
@@ -32,6 +17,7 @@ export function createWeather(
     made += 1;
   };
 
+  /** Makes one to three changes of an advert. */
   function change(): void {
     const index = Math.floor(random() * users.length);
     const ids = known[index] as string[];
@@ -61,6 +47,7 @@ export function createWeather(
     } else set(id, pick(random, statuses));
   }
 
+  /** Occasionally lets tokens expire, invalidates cursors, or changes the visibility delay. */
   function turn(): void {
     const kind = random();
     const { name } = pick(random, users);
@@ -70,6 +57,7 @@ export function createWeather(
     else if (kind < 0.5) control.change({ visibilityDelayMs: Math.floor(random() * 1000) });
   }
 
+  /** Starts the faults that last until `clear`. */
   function faults(): void {
     const { faults: book } = control;
     for (const endpoint of ['advert', 'feed', 'token'] as const) {
@@ -81,5 +69,11 @@ export function createWeather(
     }
   }
 
-  return { change, turn, faults, clear: () => control.faults.clear(), touched, made: () => made };
+  return {
+    ...{ change, turn, faults },
+    clear: () => control.faults.clear(),
+    /** Adverts that the feed has listed. */
+    touched: touched as ReadonlySet<string>,
+    made: () => made,
+  };
 }

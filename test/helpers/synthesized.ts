@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { App } from 'aws-cdk-lib';
+import { App, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
+import { AdvertBridge, type AdvertBridgeProps } from '../../infra/cdk.ts';
 import { readSettings } from '../../infra/config.ts';
 import { AdvertBridgeStack } from '../../infra/stack.ts';
 
@@ -17,15 +18,20 @@ export interface Resource {
   readonly UpdateReplacePolicy?: string;
 }
 
-/** An app as `cdk synth -c …` sees it, without the bundling, which `npm run synth` does. */
-export const appWith = (settings: Readonly<Record<string, unknown>>): App =>
-  new App({ analyticsReporting: false, context: { ...context, 'aws:cdk:bundling-stacks': [], ...settings } });
+export const partnerBaseUrl = 'https://partner.example';
+export const env = { account: '111122223333', region: 'eu-central-1' };
 
-export function synthesized(settings: Readonly<Record<string, unknown>> = {}) {
-  const app = appWith({ partnerBaseUrl: 'https://partner.example', ...settings });
-  const stack = new AdvertBridgeStack(app, readSettings(app.node));
-  const template = Template.fromStack(stack);
-  const resources = template.toJSON().Resources as Readonly<Record<string, Resource>>;
+/** An app without bundling, which `npm run synth` does; of another team, unless it has the context of our cdk.json. */
+const appOf = (given: object): App =>
+  new App({ analyticsReporting: false, context: { 'aws:cdk:bundling-stacks': [], ...given } });
+export const bareApp = (): App => appOf({});
+/** As `cdk synth -c …` sees it. */
+export const appWith = (settings: Readonly<Record<string, unknown>>): App =>
+  appOf({ ...context, ...settings });
+
+export function templateOf(stack: Stack) {
+  const template = Template.fromStack(stack).toJSON();
+  const resources = template.Resources as Readonly<Record<string, Resource>>;
   const ofType = (type: string) => Object.entries(resources).filter(([, { Type }]) => Type === type);
   /** The only resource of a type whose logical ID begins so. */
   function one(type: string, prefix = ''): Resource & { readonly id: string } {
@@ -33,10 +39,35 @@ export function synthesized(settings: Readonly<Record<string, unknown>> = {}) {
     if (found.length !== 1 || !found[0]) throw new Error(`${found.length} resources ${type} ${prefix}`);
     return { id: found[0][0], ...found[0][1] };
   }
-  return { app, stack, template, resources, ofType, one };
+  return { stack, template, resources, ofType, one };
 }
 
-export type Synthesized = ReturnType<typeof synthesized>;
+export type Synthesized = ReturnType<typeof templateOf>;
+
+/** Our own stack. */
+export function synthesized(settings: Readonly<Record<string, unknown>> = {}): Synthesized {
+  const app = appWith({ partnerBaseUrl, ...settings });
+  return templateOf(new AdvertBridgeStack(app, readSettings(app.node)));
+}
+
+/** One bridge in a stack of another team. */
+export function bridgeWith(props: (stack: Stack) => Partial<AdvertBridgeProps> = () => ({})) {
+  const stack = new Stack(bareApp(), 'Shop');
+  const bridge = new AdvertBridge(stack, 'Bridge', { partnerBaseUrl, ...props(stack) });
+  return { bridge, ...templateOf(stack) };
+}
+
+/** What `make` is refused for; empty when it is not. */
+export function faultsOf(make: () => unknown): readonly string[] {
+  try {
+    make();
+    return [];
+  } catch (error) {
+    const { faults } = error as { readonly faults?: readonly string[] };
+    if (faults) return faults;
+    throw error;
+  }
+}
 
 /** Where the functions are in the construct tree. */
 export const functions = {

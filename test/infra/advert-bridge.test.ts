@@ -8,7 +8,7 @@ import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it, vi } from 'vitest';
 import { AdvertBridge, type AdvertBridgeProps } from '../../infra/cdk.ts';
 import { metrics, outputs } from '../../shared/contract/names.ts';
-import { bareApp, bridgeWith, env, faultsOf, partnerBaseUrl, templateOf } from '../helpers/bridges.ts';
+import { bareApp, bridgeWith, env, faultsOf, partnerBaseUrl, templateOf } from '../helpers/synthesized.ts';
 
 const topicArn = 'arn:aws:sns:eu-central-1:111122223333:pager';
 const keyArn = 'arn:aws:kms:eu-central-1:111122223333:key/1234';
@@ -27,7 +27,7 @@ it('a bridge with more settings than the environment of a function holds is reje
 });
 
 describe('a bridge with a base URL alone', () => {
-  const { bridge, template, ofType } = bridgeWith();
+  const { bridge, template, ofType, one } = bridgeWith();
 
   it('sets nothing on the stack: no tags, protection, parameters or rules', () => {
     const stack = Stack.of(bridge);
@@ -44,7 +44,7 @@ describe('a bridge with a base URL alone', () => {
     const wanted = Object.values(outputs).map((name) => `Bridge${name}`);
     expect(Object.keys(template.Outputs).sort()).toEqual(wanted.sort());
     expect(bridge.name).toBe('Shop');
-    expect(ofType('AWS::SecretsManager::Secret')[0]?.Properties.Name).toBe('Shop/application');
+    expect(one('AWS::SecretsManager::Secret').Properties.Name).toBe('Shop/application');
     expect(template.Outputs.BridgeBridgeName.Value).toBe('Shop');
     expect(template.Outputs.BridgeDoctor.Value).toBe('advert-bridge doctor --stack Shop/Shop');
   });
@@ -90,13 +90,12 @@ it('a bridge subscribes to its own bus from another stack, with its own alarm to
 
   bridge.subscribe(search, 'Adverts', { statuses: ['sold'] });
 
-  const { ofType } = templateOf(search);
-  const [rule] = ofType('AWS::Events::Rule');
-  expect(rule?.Properties.EventPattern.source).toEqual(['advert-bridge']);
-  expect(JSON.stringify(rule?.Properties.EventBusName)).toMatch(/BridgeEventsBus/);
-  expect(ofType('AWS::CloudWatch::Alarm')).toMatchObject([
-    { Properties: { AlarmActions: [topicArn], OKActions: [topicArn] } },
-  ]);
+  const { one } = templateOf(search);
+  const { EventPattern, EventBusName } = one('AWS::Events::Rule').Properties;
+  expect(EventPattern.source).toEqual(['advert-bridge']);
+  expect(JSON.stringify(EventBusName)).toMatch(/BridgeEventsBus/);
+  const { AlarmActions, OKActions } = one('AWS::CloudWatch::Alarm').Properties;
+  expect([AlarmActions, OKActions]).toEqual([[topicArn], [topicArn]]);
 });
 
 it('a bridge grants its key to every role, and the network to Lambda alone, not to the code', () => {
@@ -105,7 +104,7 @@ it('a bridge grants its key to every role, and the network to Lambda alone, not 
     vpc: new Vpc(stack, 'Vpc'),
   }));
   const sids = ofType('AWS::IAM::Policy')
-    .flatMap(({ Properties }) => Properties.PolicyDocument.Statement)
+    .flatMap(([, { Properties }]) => Properties.PolicyDocument.Statement)
     .map(({ Effect, Sid }) => `${Effect} ${Sid}`);
   const counts = ['Allow Key', 'Allow Network', 'Deny NetworkNotByCode'].map(
     (sid) => sids.filter((each) => each === sid).length,

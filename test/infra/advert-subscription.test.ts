@@ -11,8 +11,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { AdvertSubscription, type AdvertSubscriptionProps } from '../../infra/cdk.ts';
 import { SearchStack } from '../docs/subscription.ts';
 import '../docs/subscription-elsewhere.ts';
-import { faultsOf } from '../helpers/bridges.ts';
-import { inShort } from '../helpers/synthesized.ts';
+import { faultsOf, inShort } from '../helpers/synthesized.ts';
 
 const ours = { account: '222222222222', region: 'eu-central-1' };
 const theirBus = 'arn:aws:events:eu-central-1:111111111111:event-bus/adverts';

@@ -5,8 +5,7 @@ import { runOptions } from '../../cli/run/options.ts';
 import { readSettings } from '../../infra/config.ts';
 import { settingsInterface, withSettingsTable } from '../../scripts/contract/settings.ts';
 import { bridgeSettings, stackSettings } from '../../shared/contract/settings.ts';
-import { bridgeWith, faultsOf, partnerBaseUrl } from '../helpers/bridges.ts';
-import { appWith } from '../helpers/synthesized.ts';
+import { appWith, bridgeWith, faultsOf, partnerBaseUrl } from '../helpers/synthesized.ts';
 
 const read = (settings: Record<string, unknown>) => readSettings(appWith(settings).node);
 
@@ -122,7 +121,7 @@ describe('every setting', () => {
     expect(Object.keys(given).sort()).toEqual(Object.keys(bridgeSettings).sort());
     const functions = bridgeWith(() => given as never).ofType('AWS::Lambda::Function');
     expect(functions.length).toBeGreaterThan(3);
-    for (const { Properties } of functions) {
+    for (const [, { Properties }] of functions) {
       expect(JSON.parse(Properties.Environment.Variables.SETTINGS)).toEqual({ partnerBaseUrl, ...given });
     }
   });

@@ -8,8 +8,7 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { expect, it } from 'vitest';
 import type { AdvertBridgeProps } from '../../infra/cdk.ts';
-import { bridgeWith, partnerBaseUrl } from '../helpers/bridges.ts';
-import { inShort, type Resource } from '../helpers/synthesized.ts';
+import { bridgeWith, inShort, partnerBaseUrl, type Resource } from '../helpers/synthesized.ts';
 
 const pager = 'arn:aws:sns:eu-central-1:111122223333:pager';
 const keyArn = 'arn:aws:kms:eu-central-1:111122223333:key/1234';

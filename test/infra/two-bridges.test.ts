@@ -3,8 +3,7 @@ import type { Construct } from 'constructs';
 import { describe, expect, it } from 'vitest';
 import { AdvertBridge, type AdvertBridgeProps } from '../../infra/cdk.ts';
 import { metricsNamespace } from '../../shared/contract/names.ts';
-import { bareApp, env, partnerBaseUrl, templateOf } from '../helpers/bridges.ts';
-import { inShort, type Resource } from '../helpers/synthesized.ts';
+import { bareApp, env, inShort, partnerBaseUrl, type Resource, templateOf } from '../helpers/synthesized.ts';
 
 /** All optional resources, so that every name is in the template. */
 const everything: Partial<AdvertBridgeProps> = {

@@ -53,7 +53,7 @@ vi.mock('../../../shared/runtime/limits.ts', async (original) => {
   return { ...limits, drainLimits: { ...limits.drainLimits, fewWaiting: 0 } };
 });
 
-const policies = policiesOf(synthesized({ organizationId: 'o-a1b2c3d4e5', auditSample: '1' }).resources);
+const policies = policiesOf(synthesized({ organizationId: 'o-a1b2c3d4e5', auditSample: '1' }));
 
 let aws: PlayedAws;
 const calls: AwsCall[] = [];

@@ -2,7 +2,7 @@
 import { resourceKeys } from '../../../shared/contract/environment.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
 import type { Service } from '../../helpers/aws/wire.ts';
-import type { Resource } from '../../helpers/synthesized.ts';
+import type { Synthesized } from '../../helpers/synthesized.ts';
 
 export const awsAccount = '111122223333';
 export const region = 'eu-central-1';
@@ -46,7 +46,7 @@ export const stackArn = (name: string): string =>
 /** ARN of a partner account's secret, which no template names. */
 export const secretArn = (name: string): string => arn('secretsmanager', `secret:${name}-AbCdEf`);
 
-export function policiesOf(resources: Readonly<Record<string, Resource>>) {
+export function policiesOf({ resources, ofType, one }: Synthesized) {
   const arnOfResource = (id: string): string => {
     const { Type = '', Properties = {} } = resources[id] ?? {};
     const make = arnByType[Type];
@@ -79,7 +79,6 @@ export function policiesOf(resources: Readonly<Record<string, Resource>>) {
     if (Array.isArray(joined)) return (resolve(joined[1]) as string[]).join(joined[0]);
     return Object.fromEntries(Object.entries(rest).map(([key, inner]) => [key, resolve(inner)]));
   }
-  const ofType = (type: string) => Object.entries(resources).filter(([, { Type }]) => Type === type);
   const statementsOf = (document: unknown) =>
     (resolve(document) as { Statement: readonly Statement[] }).Statement;
 
@@ -116,12 +115,6 @@ export function policiesOf(resources: Readonly<Record<string, Resource>>) {
     .filter((policy) => policy !== undefined)
     .flatMap((policy) => statementsOf(JSON.parse(resolve(policy) as string)));
 
-  const find = (type: string, id: string): string => {
-    const found = ofType(type).filter(([logicalId]) => logicalId.startsWith(id));
-    if (found.length !== 1 || !found[0]) throw new Error(`${found.length} resources ${type} ${id}`);
-    return found[0][0];
-  };
-
   const catchUpRole = roles.find(({ id }) => id.startsWith('CatchUpRole'));
   if (!catchUpRole) throw new Error('there is no role for catching up');
   return {
@@ -130,7 +123,7 @@ export function policiesOf(resources: Readonly<Record<string, Resource>>) {
     catchUpRole,
     /** The role of a function, by the beginning of the function's logical ID. */
     roleOf(functionId: string): RolePolicies {
-      const roleArn = resolve(resources[find('AWS::Lambda::Function', functionId)]?.Properties.Role);
+      const roleArn = resolve(one('AWS::Lambda::Function', functionId).Properties.Role);
       const role = roles.find((each) => each.arn === roleArn);
       if (!role) throw new Error(`${functionId} has no role of this stack`);
       return role;
@@ -144,6 +137,6 @@ export function policiesOf(resources: Readonly<Record<string, Resource>>) {
       return Statement.length === 0 ? undefined : { Version: '2012-10-17', Statement };
     },
     /** ARN of a resource by its logical ID, or the beginning of it. */
-    arnOf: (type: string, id: string) => arnOfResource(find(type, id)),
+    arnOf: (type: string, id: string) => arnOfResource(one(type, id).id),
   };
 }
