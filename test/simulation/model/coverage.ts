@@ -1,8 +1,6 @@
 /** Counts which incidents and outcomes occurred: a case that never occurs is not checked. */
 import { answerIncidents, callIncidents } from './incidents.ts';
 
-export type Coverage = ReturnType<typeof createCoverage>;
-
 /** Each must occur within a few hundred seeds; otherwise `npm run simulate -- --coverage` fails. */
 const expected: Readonly<Record<string, string>> = {
   call: callIncidents.join(', '),
