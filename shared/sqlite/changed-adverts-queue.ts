@@ -161,7 +161,10 @@ export function createChangedAdvertsQueue(
     if (verdict.kind === 'retry') {
       const visibleAt = clock.now() + verdict.delayMs;
       if (!table.setVisibleAt(visibleAt, sequenceNumber)) return [];
-      return [{ queued, counts: {}, remember: () => groups.putOff(queued, visibleAt) }];
+      const remember = () => {
+        queued.visibleAt = visibleAt;
+      };
+      return [{ queued, counts: {}, remember }];
     }
     if (!table.remove(sequenceNumber)) return [];
     const aside = rowAside({ delivery, verdict });
@@ -202,7 +205,7 @@ export function createChangedAdvertsQueue(
           for (const { receives, sequenceNumber } of taken) table.setReceives(receives, sequenceNumber);
         });
       } catch (error) {
-        for (const queued of taken) groups.putOff(queued, clock.now());
+        for (const queued of taken) queued.visibleAt = clock.now();
         throw error;
       }
       return taken.map(deliveryOf);

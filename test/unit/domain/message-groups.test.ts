@@ -1,101 +1,74 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { MessageGroups, type Queued } from '../../../shared/domain/queue/message-groups.ts';
 
-const message = (sequenceNumber: number, group = 'a'): Queued => ({
-  ...{ sequenceNumber, group, partnerAccount: 'main', receives: 0 },
-});
-const numbers = (messages: readonly Queued[]) => messages.map(({ sequenceNumber }) => sequenceNumber);
-
-/** The simplest model of the groups: it looks at every message each time. */
-function takeByRule(
-  queue: readonly Queued[],
-  [maxGroups, maxPerGroup, nowMs, visibleAt]: readonly [number, number, number, number],
-): number[] {
-  const names = [...new Set(queue.map(({ group }) => group))];
-  const taken: number[] = [];
-  let groups = 0;
-  for (const name of names) {
-    const own = queue.filter(({ group }) => group === name);
-    if (own.some((one) => one.visibleAt !== undefined && one.visibleAt > nowMs)) continue;
-    for (const one of own) delete one.visibleAt;
-    if (groups === maxGroups) continue;
-    groups += 1;
-    for (const one of own.slice(0, maxPerGroup)) {
-      one.receives += 1;
-      one.visibleAt = visibleAt;
-      taken.push(one.sequenceNumber);
-    }
-  }
-  return taken;
+interface Take {
+  readonly maxGroups: number;
+  readonly maxPerGroup: number;
+  readonly nowMs: number;
 }
 
-describe('message groups', () => {
-  it('hand out what the rule says, whatever was added, taken, put off and removed before', () => {
-    const step = fc.oneof(
-      {
-        weight: 4,
-        arbitrary: fc.record({
-          add: fc.constantFrom('a', 'b', 'c'),
-          putOffFor: fc.option(fc.integer({ min: -5, max: 30 }), { freq: 4 }),
-        }),
-      },
-      {
-        weight: 4,
-        arbitrary: fc.record({ take: fc.integer({ min: 1, max: 3 }), each: fc.integer({ min: 1, max: 3 }) }),
-      },
-      { weight: 2, arbitrary: fc.record({ remove: fc.nat(9) }) },
-      {
-        weight: 2,
-        arbitrary: fc.record({ putOff: fc.nat(9), by: fc.integer({ min: 0, max: 30 }) }),
-      },
-      { weight: 3, arbitrary: fc.record({ wait: fc.integer({ min: 1, max: 20 }) }) },
-    );
+/** The simplest model: a list of groups, of which all messages are looked at. */
+const takenByRule = (groups: readonly Queued[][], { maxGroups, maxPerGroup, nowMs }: Take): number[] =>
+  groups
+    .filter((group) => group.length > 0 && group.every(({ visibleAt = 0 }) => visibleAt <= nowMs))
+    .slice(0, maxGroups)
+    .flatMap((group) => group.slice(0, maxPerGroup).map(({ sequenceNumber }) => sequenceNumber));
+
+const step = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ add: fc.constantFrom('a', 'b', 'c'), delayMs: fc.nat(30) }) },
+  { weight: 4, arbitrary: fc.record({ maxGroups: fc.nat(3), maxPerGroup: fc.integer({ min: 1, max: 3 }) }) },
+  { weight: 2, arbitrary: fc.record({ remove: fc.nat(9) }) },
+  { weight: 2, arbitrary: fc.record({ hide: fc.nat(9), forMs: fc.nat(30) }) },
+  { weight: 3, arbitrary: fc.record({ waitMs: fc.integer({ min: 1, max: 20 }) }) },
+);
+
+it.each([true, false])(
+  'message groups are taken in order, none with a hidden message (turns: %s)',
+  (takesTurns) => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const groups = new MessageGroups({ takesTurns: true });
-        let queue: [own: Queued, model: Queued][] = [];
+        const groups = new MessageGroups({ takesTurns });
+        let model: Queued[][] = [];
         let nowMs = 1_000;
-        let last = 0;
-        for (const one of steps) {
+        for (const [sequenceNumber, one] of steps.entries()) {
+          const all = model.flat();
           if ('add' in one) {
-            last += 1;
-            const added = (): Queued => ({
-              ...message(last, one.add),
-              ...(one.putOffFor !== null && { visibleAt: nowMs + one.putOffFor }),
-            });
-            const pair: [Queued, Queued] = [added(), added()];
-            queue.push(pair);
-            groups.add(pair[0]);
-          } else if ('take' in one) {
-            const how = [one.take, one.each, nowMs, nowMs + 10] as const;
-            const models = queue.map(([, model]) => model);
-            expect(numbers(groups.take(...how))).toEqual(takeByRule(models, how));
-            expect(queue.map(([own]) => own)).toEqual(models);
+            const visibleAt = nowMs + one.delayMs;
+            const queued = { sequenceNumber, group: one.add, partnerAccount: 'main', receives: 0, visibleAt };
+            groups.add(queued);
+            const own = model.find(([first]) => first?.group === one.add);
+            if (own) own.push(queued);
+            else model.push([queued]);
+          } else if ('maxGroups' in one) {
+            const expected = takenByRule(model, { ...one, nowMs });
+            const taken = groups.take(one.maxGroups, one.maxPerGroup, nowMs, nowMs + 10);
+            expect(taken.map((queued) => queued.sequenceNumber)).toEqual(expected);
+            for (const { visibleAt } of taken) expect(visibleAt).toBe(nowMs + 10);
           } else if ('remove' in one) {
-            const removed = queue[one.remove];
-            if (removed) groups.remove(removed[0]);
-            queue = queue.filter((pair) => pair !== removed);
-          } else if ('putOff' in one) {
-            const chosen = queue[one.putOff];
-            if (!chosen) continue;
-            groups.putOff(chosen[0], nowMs + one.by);
-            Object.assign(chosen[1], { visibleAt: nowMs + one.by });
+            const removed = all[one.remove];
+            if (removed) groups.remove(removed);
+            model = model
+              .map((group) => group.filter((queued) => queued !== removed))
+              .filter(({ length }) => length);
+          } else if ('hide' in one) {
+            Object.assign(all[one.hide] ?? {}, { visibleAt: nowMs + one.forMs });
           } else {
-            nowMs += one.wait;
+            nowMs += one.waitMs;
           }
         }
       }),
       { numRuns: 500 },
     );
-  });
+  },
+);
 
-  it('show each hidden group again when its own time has come', () => {
-    const groups = new MessageGroups({ takesTurns: true });
-    const [first, second] = [message(1, 'a'), message(2, 'b')];
-    groups.add(Object.assign(first, { visibleAt: 5 }));
-    groups.add(Object.assign(second, { visibleAt: 6 }));
+it('message groups of two accounts are taken in turn, also by the next takes', () => {
+  const groups = new MessageGroups({ takesTurns: true });
+  for (const [sequenceNumber, partnerAccount] of ['a', 'a', 'a', 'b', 'b'].entries())
+    groups.add({ sequenceNumber, partnerAccount, group: String(sequenceNumber), receives: 0 });
 
-    expect([4, 5, 6].flatMap((nowMs) => groups.take(2, 1, nowMs, 100))).toEqual([first, second]);
-  });
+  const taken = [3, 1, 9].map((most) => groups.take(most, 1, 0, 1).map((queued) => queued.sequenceNumber));
+
+  expect(taken).toEqual([[0, 3, 1], [4], [2]]);
 });
