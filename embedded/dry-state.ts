@@ -24,15 +24,13 @@ export function createDryState(real: EmbeddedState, dir: string): EmbeddedState 
   const db = guarded(file, () => copyOf(file));
   const copy = stateOver(createConnection(db, 'the state in memory'), Date);
   const rows = createDryStore(real.rows, copy.rows);
-  const advertHistories = createAdvertHistories(rows);
   return {
     ...copy,
     rows,
     vault: real.vault,
     partnerAccounts: createPartnerAccounts(rows),
     budgetStore: createBudgetStore(rows),
-    advertHistories,
-    publishedAdverts: advertHistories,
+    advertHistories: createAdvertHistories(rows),
   };
 }
 

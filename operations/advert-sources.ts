@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { auditBatch } from '../functions/drain/audit-share.ts';
 import { idsOf } from '../functions/drain/read-page.ts';
 import { BridgeFault } from '../shared/domain/faults.ts';
-import type { AdvertHistories, PublishedAdverts } from '../shared/state/advert-histories.ts';
+import type { AdvertHistories } from '../shared/state/advert-histories.ts';
 import type { BackfillKey } from '../shared/state/progress.ts';
 import { type Bridge, once } from './bridge.ts';
 
@@ -150,7 +150,7 @@ export async function auditSource(
   };
 }
 
-export async function* publishedPages({ page }: PublishedAdverts, key: BackfillKey) {
+export async function* publishedPages({ page }: Pick<AdvertHistories, 'page'>, key: BackfillKey) {
   for (let from: string | undefined, isOver = false; !isOver; isOver = from === undefined) {
     const found = await page(key, from);
     yield found;

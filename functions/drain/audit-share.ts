@@ -3,12 +3,12 @@
  * them unchanged, or publishes their next event with the cause `audit` and counts it.
  */
 import { type Clock, toInstant } from '../../shared/domain/clock.ts';
-import type { PublishedAdverts } from '../../shared/state/advert-histories.ts';
+import type { AdvertHistories } from '../../shared/state/advert-histories.ts';
 import type { AuditShare, BackfillKey, Progresses } from '../../shared/state/progress.ts';
 import { type EnqueueDeps, enqueuePage } from './accept-page.ts';
 
 export interface AuditShareDeps extends EnqueueDeps {
-  readonly publishedAdverts: PublishedAdverts;
+  readonly advertHistories: Pick<AdvertHistories, 'page'>;
   readonly shares: Progresses<AuditShare>;
   readonly clock: Clock;
   readonly settings: {
@@ -32,7 +32,7 @@ export const auditPaceMs = (maxRequestsPerSecond: number): number =>
 
 /** Sends what is due of an account's adverts; the next day goes on after them. Never rejects: the next round tries again. */
 export function createAuditShare(deps: AuditShareDeps): (key: BackfillKey) => Promise<void> {
-  const { publishedAdverts, shares, clock, observer } = deps;
+  const { advertHistories, shares, clock, observer } = deps;
   const { auditSample, maxRequestsPerSecond } = deps.settings;
   /** Before this moment nothing is due; saves a read in each round. */
   const nextDueMs = new Map<string, number>();
@@ -48,7 +48,7 @@ export function createAuditShare(deps: AuditShareDeps): (key: BackfillKey) => Pr
     const dueNow = Math.min(auditSample, Math.floor((auditSample * (now - beganMs)) / dayMs) + 1);
     const most = Math.min(dueNow - share.sent, auditBatch(maxRequestsPerSecond));
     if (most > 0) {
-      const { advertIds: ids, next } = await publishedAdverts.page(key, from, most);
+      const { advertIds: ids, next } = await advertHistories.page(key, from, most);
       const found = { ids, repeated: 0, malformed: 0, malformedShown: [] };
       const origin = { receivedAt: now, cause: 'audit' } as const;
       await enqueuePage(deps, { ...key, feed: 'adverts' }, found, origin);

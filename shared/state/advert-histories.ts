@@ -27,7 +27,6 @@ export type AdvertRow = Readonly<v.InferOutput<typeof advertRow>> & {
 };
 
 export type AdvertHistories = ReturnType<typeof createAdvertHistories>;
-export type PublishedAdverts = Pick<AdvertHistories, 'page'>;
 
 export function createAdvertHistories(store: Store) {
   return {

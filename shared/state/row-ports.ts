@@ -9,9 +9,8 @@ import { type AuditProgress, type AuditShare, type BackfillProgress, createProgr
 
 /** The ports that are rows of the store alone. */
 export function rowPorts(rows: Store) {
-  const advertHistories = createAdvertHistories(rows);
   return {
-    ...{ advertHistories, publishedAdverts: advertHistories },
+    advertHistories: createAdvertHistories(rows),
     aside: createAside(rows),
     feedStates: createFeedStates(rows),
     partnerAccounts: createPartnerAccounts(rows),

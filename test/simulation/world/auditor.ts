@@ -70,7 +70,7 @@ export function createAuditor(world: SimWorld, stages: Stages) {
           `differed (${published}, now ${actual}), but no change was given up`,
         );
       }
-      const { advertIds } = await state.publishedAdverts.page(owner);
+      const { advertIds } = await state.advertHistories.page(owner);
       for (const advertId of advertIds) {
         if (result.progress.unsettled.includes(advertId)) continue;
         const row = await state.advertHistories.read({ ...owner, feed: 'adverts', advertId });

@@ -167,9 +167,9 @@ export function createStages(world: SimWorld) {
     const { clock } = started;
     const deps = pollDepsOf(started);
     const settings = { ...deps.settings, pollSeconds: plan.pollSeconds, feedsAtOnce: 2 };
-    const { auditShares: shares, publishedAdverts } = world.state;
+    const { auditShares: shares, advertHistories } = world.state;
     const audited = { ...settings, auditSample: plan.auditSample };
-    const sendAuditShare = createAuditShare({ ...deps, shares, publishedAdverts, settings: audited });
+    const sendAuditShare = createAuditShare({ ...deps, shares, advertHistories, settings: audited });
     const { run } = createDrain({
       ...deps,
       settings,

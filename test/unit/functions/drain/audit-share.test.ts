@@ -23,7 +23,7 @@ beforeEach(() => {
 const share = (auditSample: number) => {
   let ids = 0;
   return createAuditShare({
-    publishedAdverts: state.publishedAdverts,
+    advertHistories: state.advertHistories,
     shares: state.auditShares,
     queue: {
       async send(messages) {
