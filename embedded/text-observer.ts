@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import { redact, redactedText } from '../shared/domain/redaction.ts';
-import { printableJson, printableLine } from '../shared/domain/text.ts';
+import { printableLine } from '../shared/domain/text.ts';
 import type { Fields, Observer } from '../shared/ports/observer.ts';
 
 const levels = ['info', 'warn', 'error'] as const;
@@ -17,7 +17,7 @@ export function createTextObserver(output: Writable, least: Level, { json = fals
       if (levels.indexOf(level) < levels.indexOf(least)) return;
       const time = new Date().toISOString();
       const line = json
-        ? printableJson(JSON.stringify({ ...fields, time, level, message }, redactedValue))
+        ? printableLine(JSON.stringify({ ...fields, time, level, message }, redactedValue))
         : printableLine(redactedText(`${time} ${level} ${message}${textOf(fields)}`));
       output.write(`${line}\n`);
     };

@@ -3,9 +3,9 @@ import { toInstant } from '../shared/domain/clock.ts';
 import { forEachConcurrent } from '../shared/domain/concurrency.ts';
 import { endOfHold, heldBy, holdOf, withoutHolds } from '../shared/domain/holds.ts';
 import { shownUrl } from '../shared/domain/text.ts';
-import { sumOf } from '../shared/ports/store.ts';
+import { type Counters, sumOf } from '../shared/ports/store.ts';
 import type { WebhookStatus } from '../shared/sqlite/webhooks.ts';
-import type { Activity, AnswerCounts } from '../shared/state/activity.ts';
+import type { Activity } from '../shared/state/activity.ts';
 import type { Books } from '../shared/state/books.ts';
 import { feedPlace } from '../shared/state/feed-states.ts';
 import { accountStatus, shownHold, shownPause } from './account-status.ts';
@@ -127,8 +127,8 @@ export function shownAnswers(activity: Activity | undefined, nowMs: number) {
     .filter(({ minute }) => now - minute < 2 * quarter)
     .sort((a, b) => a.minute - b.minute);
   const recent = minutes.flatMap(({ minute, counts }) => (now - minute < quarter ? [counts] : []));
-  const all = recent.reduce<AnswerCounts>(sumOf, {});
-  const used = (counts: AnswerCounts, length: number) =>
+  const all = recent.reduce<Counters>(sumOf, {});
+  const used = (counts: Counters, length: number) =>
     Math.min(1, requestsIn(counts) / (length * 60 * maxRequestsPerSecond));
   return {
     ...answered(all),
@@ -142,10 +142,10 @@ export function shownAnswers(activity: Activity | undefined, nowMs: number) {
 }
 
 /** By kind: `ok`, `5xx`, `none` (no answer), or the kind of the fault; and how long an answer took on average. */
-function answered({ ms = 0, ...counts }: AnswerCounts) {
+function answered({ ms = 0, ...counts }: Counters) {
   const count = requestsIn(counts) - (counts.none ?? 0);
-  return { counts: counts as AnswerCounts, meanMs: count > 0 ? Math.round(ms / count) : null };
+  return { counts: counts as Counters, meanMs: count > 0 ? Math.round(ms / count) : null };
 }
 
-const requestsIn = ({ ms: _duration, ...counts }: AnswerCounts): number =>
+const requestsIn = ({ ms: _duration, ...counts }: Counters): number =>
   Object.values(counts).reduce((sum, value) => sum + value, 0);

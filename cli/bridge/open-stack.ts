@@ -21,7 +21,6 @@ import { systemClock } from '../../shared/domain/clock.ts';
 import { Secret } from '../../shared/domain/secret.ts';
 import { createPartnerService } from '../../shared/partner-api/partner-service.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
-import { waitingAside } from '../../shared/state/aside.ts';
 import { createBooksWriter } from '../../shared/state/books.ts';
 import { rowPorts } from '../../shared/state/row-ports.ts';
 import type { StackTarget } from '../shared/target.ts';
@@ -84,7 +83,7 @@ export async function openStack(opening: Opening<StackTarget>, clients = stackCl
     bookKeeper: createBookKeeper({ store, aside, deadLetters, queue }),
     // The whole queue counts, not only the account's messages, because live changes have priority over an operator's.
     queue: createChangedAdvertsQueue({ queue }),
-    waitingMessages: waitingAside(aside),
+    waitingMessages: aside,
     booksWriter: createBooksWriter(store),
     stack: {
       version: outputs.version,

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import { printableJson, printableLines } from '../../shared/domain/text.ts';
+import { printableLine, printableLines } from '../../shared/domain/text.ts';
 
 /** A command's access to the environment of its process. Tests pass their own. */
 export interface Io {
@@ -42,7 +42,7 @@ export function show({ stdout }: Pick<Io, 'stdout'>, text: string): void {
 
 /** Writes a result as one line of JSON; unprintable characters in it as `\uXXXX`, which is the same value. */
 export function give({ stdout }: Pick<Io, 'stdout'>, data: unknown): void {
-  stdout.write(`${printableJson(JSON.stringify(data))}\n`);
+  stdout.write(`${printableLine(JSON.stringify(data))}\n`);
 }
 
 /** Writes lines of data, and waits for a slower reader. Ends early when `signal` is aborted. */

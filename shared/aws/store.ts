@@ -7,17 +7,9 @@ import {
   PutItemCommand,
   paginateQuery,
 } from '@aws-sdk/client-dynamodb';
+import { parsedJson } from '../contract/checks.ts';
 import { type Kind, storeKeys, type TableName, tableOfKind } from '../contract/names.ts';
-import {
-  type Counters,
-  type Etag,
-  type Key,
-  newEtag,
-  parsedValue,
-  type Row,
-  type Store,
-  sumOf,
-} from '../ports/store.ts';
+import { type Counters, type Etag, type Key, newEtag, type Row, type Store, sumOf } from '../ports/store.ts';
 
 export interface Table {
   readonly client: DynamoDBClient;
@@ -169,5 +161,5 @@ function rowOf(item: Item): Row {
       `Advert Bridge 0.1 or 0.2 wrote the item ${item[pk]?.S} ${name}, which this version cannot read. Deploy a new stack`,
     );
   }
-  return { name, etag, value: parsedValue(item.value?.S ?? '') };
+  return { name, etag, value: parsedJson(item.value?.S ?? '') };
 }

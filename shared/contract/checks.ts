@@ -120,14 +120,18 @@ export function checked<S extends Schema>(schema: S, value: unknown, place: stri
 
 /** @throws {ShapeError} also for text that is not JSON */
 export function checkedJson<S extends Schema>(schema: S, text: string, place: string): v.InferOutput<S> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // The parser's error quotes the text, which may contain a secret, so it is not passed on as the cause.
-    throw new ShapeError(place, [{ path: '', expected: 'expected JSON' }]);
-  }
+  const value = parsedJson(text);
+  if (value === undefined) throw new ShapeError(place, [{ path: '', expected: 'expected JSON' }]);
   return checked(schema, value, place);
+}
+
+/** Undefined if the text is not JSON. The parser's own error would quote it, and it may contain a secret. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 export type OnUnreadable = (error: ShapeError) => void;

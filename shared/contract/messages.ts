@@ -6,6 +6,7 @@ import {
   form,
   instant,
   isOfNewerForm,
+  parsedJson,
   partnerAccountName,
   ShapeError,
   wholeNumber,
@@ -77,10 +78,13 @@ export const changedAdvert = v.object({
 export type ChangedAdvert = v.InferOutput<typeof changedAdvert>;
 
 /** What a message is about, as far as its body can be read. These fields stay the same in every form. */
-const subject = v.object({
-  partnerAccount: v.fallback(v.nullable(partnerAccountName), null),
-  advertId: v.fallback(v.nullable(advertId), null),
-});
+const subject = v.fallback(
+  v.object({
+    partnerAccount: v.fallback(v.nullable(partnerAccountName), null),
+    advertId: v.fallback(v.nullable(advertId), null),
+  }),
+  { partnerAccount: null, advertId: null },
+);
 
 /** The body of a queue message, which another version of the bridge may have written. */
 export function messageIn(body: string): MessageRead {
@@ -89,7 +93,7 @@ export function messageIn(body: string): MessageRead {
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error;
     const isNewer = isOfNewerForm(error);
-    return { flaw: error.message, about: subjectOf(body), ...(isNewer && { isNewer }) };
+    return { flaw: error.message, about: v.parse(subject, parsedJson(body)), ...(isNewer && { isNewer }) };
   }
 }
 export type MessageRead = { readonly message: ChangedAdvert } | UnreadMessage;
@@ -101,14 +105,6 @@ export interface UnreadMessage {
   readonly about: v.InferOutput<typeof subject>;
   /** A newer bridge sent the message; it waits in the queue for a worker of that version. */
   readonly isNewer?: true;
-}
-
-function subjectOf(body: string): UnreadMessage['about'] {
-  try {
-    return checkedJson(subject, body, 'message');
-  } catch {
-    return { partnerAccount: null, advertId: null };
-  }
 }
 
 /** A dead letter: says for a person and for a redrive why the message was given up. */

@@ -1,5 +1,5 @@
 import type { AdvertEvent, AuthorizationEvent } from '../contract/events.ts';
-import { type ChangedAdvert, type FeedName, feeds } from '../contract/messages.ts';
+import { type ChangedAdvert, feeds } from '../contract/messages.ts';
 import { detailTypes, eventSource, schemaVersion } from '../contract/names.ts';
 import { toInstant } from './clock.ts';
 import { Secret } from './secret.ts';
@@ -160,12 +160,9 @@ export function isPublished(
   );
 }
 
-export interface HistoryOwner {
-  readonly partnerAccount: string;
-  readonly generation: number;
-  readonly feed: FeedName;
-  readonly advertId: string;
-}
+export type HistoryOwner = Readonly<
+  Pick<ChangedAdvert, 'partnerAccount' | 'generation' | 'feed' | 'advertId'>
+>;
 
 /** A name that is unique over the objects of all feeds, for keys, logs and dead letters: for an advert its plain ID. */
 export const objectKeyOf = ({ feed, advertId }: Pick<HistoryOwner, 'feed' | 'advertId'>): string =>

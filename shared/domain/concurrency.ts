@@ -28,19 +28,17 @@ export async function forEachConcurrent<T>(
   for (const result of results) if (result.status === 'rejected') throw result.reason;
 }
 
-export interface BackoffOptions {
-  readonly baseMs: number;
-  readonly capMs: number;
-  /** A number in [0, 1). */
-  readonly random: () => number;
-}
-
 /**
  * How long to wait after attempt number `attempt` (the first is 1): exponential with full jitter.
  *
+ * @param options.random returns a number in [0, 1)
  * @see https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
  */
-export function backoffMs(attempt: number, { baseMs, capMs, random }: BackoffOptions): number {
+export function backoffMs(
+  attempt: number,
+  options: { readonly baseMs: number; readonly capMs: number; readonly random: () => number },
+): number {
+  const { baseMs, capMs, random } = options;
   return Math.ceil(random() * Math.min(capMs, baseMs * 2 ** Math.min(30, attempt - 1)));
 }
 

@@ -137,7 +137,7 @@ const namedValue = new RegExp(`(?:${names})(?:${values.join('|')})`, 'gi');
 
 /** Error codes (the bridge's own, Node's, numbers) stay, because an operator needs them. */
 const errorCodes = new Set<string>([...faultKinds, 'wrong-shape', 'ABORT_ERR']);
-export const isErrorCode = (code: string): boolean =>
+const isErrorCode = (code: string): boolean =>
   errorCodes.has(code) || /^E[A-Z_]{2,24}$/.test(code) || /^\d{1,5}$/.test(code);
 
 /** Looks like a token: longer than most words, and with characters that few words contain. */

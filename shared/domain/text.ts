@@ -62,11 +62,9 @@ export function decodedText(text: string): string | undefined {
   return undefined;
 }
 
-/** Makes text safe for a terminal: the terminal shows exactly what the text contains. */
-
 /**
- * Control characters (C0, C1), line and paragraph separators, and all characters without a visible shape: those that
- * change the direction of writing, zero width characters, soft hyphens, variation selectors, tags.
+ * What a terminal would not show as it is: control characters (C0, C1), line and paragraph separators, and all characters
+ * without a visible shape: those that change the direction of writing, zero width characters, soft hyphens, tags.
  *
  * @see https://www.unicode.org/reports/tr36/#Bidirectional_Text_Spoofing
  */
@@ -75,23 +73,21 @@ const unprintableInLines = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignora
 
 /** Escapes as JSON does: a character beyond 0xffff becomes two escapes. */
 const escaped = (char: string): string =>
-  Array.from({ length: char.length }, (_, index) => {
-    return `\\u${char.charCodeAt(index).toString(16).padStart(4, '0')}`;
-  }).join('');
+  char
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('');
 
 /** Text for a person: line breaks and tabs stay, every other unprintable character becomes `\uXXXX`. */
 export const printableLines = (text: string): string =>
   text.toWellFormed().replace(unprintableInLines, escaped);
 
-/** One line for a person, for text from an untrusted source: line breaks become `\uXXXX` too. */
+/** One line for a person, for text from an untrusted source: line breaks become `\uXXXX` too. JSON keeps its value. */
 export const printableLine = (text: string): string => text.toWellFormed().replace(unprintable, escaped);
 
-/** JSON of the same value as one line, in which a terminal shows everything. */
-export const printableJson = (json: string): string => json.replace(unprintable, escaped);
-
-/** Events as lines, each ending in a newline; the JSON values are the same ({@link printableJson}). */
+/** Events as lines, each ending in a newline. */
 export const linesOf = (envelopes: readonly string[]): string =>
-  envelopes.map((envelope) => `${printableJson(envelope)}\n`).join('');
+  envelopes.map((envelope) => `${printableLine(envelope)}\n`).join('');
 
 /** Quotes a text as one word for a shell. */
 export const quoted = (text: string): string =>

@@ -56,15 +56,6 @@ export const newEtag = (): Etag => {
   return btoa(String.fromCharCode(...bytes));
 };
 
-/** The value of a row; undefined if its text is not JSON. */
-export function parsedValue(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Maximum number of conflicting writes before `update` gives up. */
 const maxConflicts = 50;
 

@@ -11,7 +11,7 @@ import type {
   WaitingMessages,
 } from '../ports/queue.ts';
 import type { Counters } from '../ports/store.ts';
-import { type Aside, rowAside, waitingAside } from '../state/aside.ts';
+import { type Aside, rowAside } from '../state/aside.ts';
 import {
   type BookKeeper,
   booksKey,
@@ -255,7 +255,7 @@ const countsOf = { 'dead-letter': { deadLettered: 1 }, forgotten: { listed: -1 }
 export const createWaitingMessages = (
   connection: Pick<Connection, 'read'>,
   table: MessageTable,
-  aside: Pick<Aside, 'list'>,
+  aside: Pick<Aside, 'ofAdvert'>,
 ): WaitingMessages => ({
   async ofAdvert(partnerAccount, advertId) {
     const found = connection.read(() => table.ofAdvert(partnerAccount, advertId));
@@ -264,6 +264,6 @@ export const createWaitingMessages = (
       if (!('message' in read)) return [];
       return [{ message: read.message, place: 'queue' as const, receives, ...(until !== null && { until }) }];
     });
-    return [...(await waitingAside(aside).ofAdvert(partnerAccount, advertId)), ...queued];
+    return [...(await aside.ofAdvert(partnerAccount, advertId)), ...queued];
   },
 });

@@ -1,13 +1,5 @@
-import {
-  type Counters,
-  type Etag,
-  type Key,
-  newEtag,
-  parsedValue,
-  type Row,
-  type Store,
-  sumOf,
-} from '../ports/store.ts';
+import { parsedJson } from '../contract/checks.ts';
+import { type Counters, type Etag, type Key, newEtag, type Row, type Store, sumOf } from '../ports/store.ts';
 import type { Connection } from './file/connection.ts';
 
 /** Rows of an embedded bridge alone: a text by name, the token pairs of a partner account, and a reader of events. */
@@ -98,4 +90,4 @@ export function createRowStore(connection: Connection): RowStore {
   };
 }
 
-const rowOf = ({ name, etag, value }: Found): Row => ({ name, etag, value: parsedValue(value) });
+const rowOf = ({ name, etag, value }: Found): Row => ({ name, etag, value: parsedJson(value) });

@@ -6,13 +6,13 @@ import type { BridgeFault } from '../domain/faults.ts';
 import type { Observer } from '../ports/observer.ts';
 import { type Counters, type Key, type Row, type Store, sumOf, update } from '../ports/store.ts';
 
-/** By kind: `ok`, `5xx`, `none` (no answer), or the kind of the fault; `ms`: their sum, without `none`. */
-export type AnswerCounts = Counters;
-
 const activityRow = v.object({
   /** The rate of the process that wrote last. */
   maxRequestsPerSecond: v.number(),
-  /** {@link AnswerCounts} by minutes since 1970. */
+  /**
+   * By minutes since 1970, then by kind: `ok`, `5xx`, `none` (no answer), or the kind of the fault; `ms`: their sum,
+   * without `none`.
+   */
   minutes: v.record(v.string(), v.record(v.string(), v.number())),
 });
 export type Activity = v.InferOutput<typeof activityRow>;
@@ -53,7 +53,10 @@ export interface Answered {
   readonly account?: string | undefined;
 }
 
-export interface AnswersOptions {
+export type Answers = ReturnType<typeof createAnswers>;
+
+/** Counts the answers that this process receives; one per process. */
+export function createAnswers(options: {
   readonly activity: Pick<ActivityStore, 'add'>;
   readonly maxRequestsPerSecond: number;
   readonly observer: Observer;
@@ -62,15 +65,10 @@ export interface AnswersOptions {
   readonly isTimed?: boolean;
   /** The least time between two writes of the row. Default 0. */
   readonly storeEveryMs?: number;
-}
-
-export type Answers = ReturnType<typeof createAnswers>;
-
-/** Counts the answers that this process receives; one per process. */
-export function createAnswers(options: AnswersOptions) {
+}) {
   const { activity, maxRequestsPerSecond, observer, clock, isTimed = false, storeEveryMs = 0 } = options;
-  let unstored: Record<string, AnswerCounts> = {};
-  let untaken: AnswerCounts = {};
+  let unstored: Record<string, Counters> = {};
+  let untaken: Counters = {};
   let storedAtMs = Number.NEGATIVE_INFINITY;
 
   return {
@@ -87,7 +85,7 @@ export function createAnswers(options: AnswersOptions) {
     },
 
     /** What was noted since the last call. */
-    take(): AnswerCounts {
+    take(): Counters {
       const taken = untaken;
       untaken = {};
       return taken;

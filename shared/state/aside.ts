@@ -10,13 +10,7 @@ import { createHash } from 'node:crypto';
 import { checked, type OnUnreadable, readRows } from '../contract/checks.ts';
 import { changedAdvert, type DeadLetter, deadLetter } from '../contract/messages.ts';
 import { forEachConcurrent } from '../domain/concurrency.ts';
-import type {
-  ChangedAdvertsQueue,
-  MessageAside,
-  Settlement,
-  WaitingMessage,
-  WaitingMessages,
-} from '../ports/queue.ts';
+import type { ChangedAdvertsQueue, MessageAside, Settlement, WaitingMessage } from '../ports/queue.ts';
 import { type Key, pagesOf, type Row, removedAtOnce, type Store, update } from '../ports/store.ts';
 
 export interface StoredDeadLetter extends Pick<MessageAside, 'key' | 'etag'> {
@@ -109,6 +103,12 @@ export function createAside(store: Store, onUnreadable?: OnUnreadable) {
 
     remove: removeFrom(store),
 
+    /** The messages on hold of an advert, by reading all of its partner account. */
+    async ofAdvert(partnerAccount: string, advertId: string): Promise<readonly WaitingMessage[]> {
+      const held = (await list(partnerAccount)).filter(({ message }) => message.advertId === advertId);
+      return held.map(({ message }) => ({ message, place: 'aside', receives: 0 }));
+    },
+
     /** Number of messages on hold, of all accounts, and when the oldest was listed. */
     async figures(): Promise<{ readonly waiting: number; readonly oldestListedAt?: string }> {
       const all = (await Promise.all((await accounts()).map((name) => list(name)))).flat();
@@ -179,14 +179,4 @@ function messageAside({ name, value, etag }: Row): MessageAside {
 const storedDeadLetter = ({ name, value, etag }: Row): StoredDeadLetter => ({
   ...{ key: { kind: 'dead', name }, id: name, etag },
   letter: checked(deadLetter, value, `dead letter ${name}`),
-});
-
-/** The messages on hold of an advert, by reading all of its partner account. */
-export const waitingAside = (aside: Pick<Aside, 'list'>): WaitingMessages => ({
-  async ofAdvert(partnerAccount, advertId) {
-    const held = await aside.list(partnerAccount);
-    return held.flatMap(({ message }): WaitingMessage[] =>
-      message.advertId === advertId ? [{ message, place: 'aside', receives: 0 }] : [],
-    );
-  },
 });

@@ -20,17 +20,15 @@ export interface BackfillProgress {
   readonly total?: number;
 }
 
-/** An advert whose latest event differed from the service; `null`: unavailable. */
-export interface Difference {
-  readonly advertId: string;
-  readonly published: string | null;
-  readonly actual: string | null;
-}
-
 export interface AuditProgress extends BackfillProgress {
   /** Number of adverts that were published right, or that got an event for another reason meanwhile. */
   readonly equal: number;
-  readonly differing: readonly Difference[];
+  /** Adverts whose latest event differed from the service; `null`: unavailable. */
+  readonly differing: readonly {
+    readonly advertId: string;
+    readonly published: string | null;
+    readonly actual: string | null;
+  }[];
   /** Adverts that had no event. */
   readonly neverPublished: readonly string[];
   /** Keys of the messages whose result is not known yet, with the etag of the advert's row when they were sent. */
