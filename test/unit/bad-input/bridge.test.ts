@@ -1,5 +1,4 @@
 /** What the stages do with bad input: its own message or account suffers, and nothing beside it. */
-import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createDrain } from '../../../functions/drain/drain.ts';
@@ -7,10 +6,7 @@ import { idsOf } from '../../../functions/drain/read-page.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import { deliveryOf } from '../../../shared/aws/sqs.ts';
 import { ShapeError } from '../../../shared/contract/checks.ts';
-import { Secret } from '../../../shared/domain/secret.ts';
 import { pageIn } from '../../../shared/partner-api/answers.ts';
-import { stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
-import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import {
   type AdvertHistories,
   type AdvertRow,
@@ -19,10 +15,9 @@ import {
 import { createInMemoryStore } from '../../fakes/store.ts';
 import { holdOf } from '../../helpers/holds.ts';
 import { sentOf } from '../../helpers/partner-api/fixtures.ts';
-import { changedAdvert, feedState, partnerAccount, tokenPair } from '../../helpers/records.ts';
-import { scratchFolders } from '../../helpers/scratch-folder.ts';
+import { changedAdvert, tokenPair } from '../../helpers/records.ts';
 import { createWorld } from '../../helpers/world.ts';
-import { errorOf, expectNoTrace, marker, nearlyRight, nearlyRightJson, oddValue } from './nearly-right.ts';
+import { errorOf, marker, nearlyRight, nearlyRightJson, oddValue } from './nearly-right.ts';
 
 /** A world whose feed answers `body` to every request. */
 async function drained(body: string) {
@@ -137,15 +132,6 @@ describe('a message of the queue', () => {
       { numRuns: 80 },
     );
   });
-
-  it('leaves in its letter which advert it was about, where that can be told', async () => {
-    const world = await createWorld();
-    const delivery = received(JSON.stringify({ ...right, cause: 'of a newer bridge' }));
-
-    const [settlement] = await world.fanOut.handle([delivery], world.options());
-
-    expect(settlement?.verdict).toMatchObject({ letter: { partnerAccount: 'main', advertId: '123' } });
-  });
 });
 
 describe('the history of an advert', () => {
@@ -217,48 +203,4 @@ it('a secret is never written over by a refresh that cannot read it, nor is the 
     }),
     { numRuns: 100 },
   );
-});
-
-describe('the state file', () => {
-  const folder = scratchFolders();
-
-  it('shows no secret that it cannot read, and hides no feed and no message but the damaged ones', async () => {
-    const dir = folder();
-    const state = openEmbeddedState(dir);
-    const db = new DatabaseSync(stateFileIn(dir));
-    const { generation } = partnerAccount();
-    await state.feedStates.register(feedState());
-    await state.feedStates.register(feedState({ partnerAccount: 'other' }));
-    await state.vault.write('main', tokenPair());
-    await state.applicationSecret.write({ clientId: new Secret('id'), clientSecret: new Secret(marker) });
-    await state.queue.send(
-      ['1', '2'].map((id) => changedAdvert({ key: `read:${id}`, advertId: id, generation })),
-    );
-    const pair = `{"accessToken":"${marker}"`;
-    db.exec(
-      `UPDATE rows SET value = json_array(json_object('version', '1', 'pair', '${pair}')) WHERE kind = 'tokens'`,
-    );
-    db.exec(
-      "UPDATE rows SET value = json_quote(substr(value ->> '$', 1, length(value ->> '$') - 2)) WHERE name = 'application'",
-    );
-    db.exec("UPDATE rows SET value = '{\"since\":' WHERE kind = 'feed' AND name LIKE 'main/%'");
-    db.exec(`UPDATE messages SET body = '{"advertId":"${marker}"' WHERE sequence_number = 1`);
-
-    for (const read of [() => state.vault.read('main'), () => state.applicationSecret.read()]) {
-      const error = await errorOf(read);
-      expectNoTrace(error);
-      expect(error).toBeInstanceOf(ShapeError);
-    }
-    const flaws: string[] = [];
-    const feeds = await state.feedStates.list(({ message }) => flaws.push(message));
-    expect(feeds.map(({ partnerAccount: name }) => name)).toEqual(['other']);
-    expect(flaws).toEqual([expect.stringContaining('state of feed main/adverts: ')]);
-    const batch = await state.queue.receive({ maxGroups: 9, maxPerGroup: 9, visibilityMs: 1000 });
-    expect(batch.map(({ message, flaw }) => message?.advertId ?? flaw)).toEqual([
-      'message: expected JSON',
-      '2',
-    ]);
-    state.close();
-    db.close();
-  });
 });

@@ -1,6 +1,5 @@
 /** Everything that is read from outside is what it should be, or is refused by an error that shows nothing of it. */
 import fc from 'fast-check';
-import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { pairOf } from '../../../functions/refresh-token/token-pairs.ts';
 import { deliveryOf } from '../../../shared/aws/sqs.ts';
@@ -104,7 +103,7 @@ describe('what is nearly right is read, or refused without a word of it', () => 
     [
       'an advert',
       [{ data: { id: 123, status: 'active', title: 'A bicycle' } }],
-      (text) => expect(advertOf(text, '123').status.length).toBeLessThanOrEqual(256),
+      (text) => expect(advertOf(text, '123').status).toMatch(/^\P{Cs}{1,256}$/u),
       faulty,
     ],
     [
@@ -116,7 +115,12 @@ describe('what is nearly right is read, or refused without a word of it', () => 
         }),
       faulty,
     ],
-    ['an answer of the token endpoint', [tokens], (text) => textOfPair(tokenPair(pairIn(text))), faulty],
+    [
+      'an answer of the token endpoint',
+      [tokens],
+      (text) => pairOfText(textOfPair(tokenPair(pairIn(text))), 'main'),
+      faulty,
+    ],
     ['an event', events, (text) => checkedJson(envelope, text, 'event'), malformed('event')],
     [
       'a message of the queue',
@@ -226,11 +230,6 @@ describe('an advert', () => {
 
     expect(advertOf(body, '12345678901234567890').status).toBe('active');
   });
-
-  // SQLite would keep it as U+FFFD: the same status, a change with every fetch.
-  it('is refused where the status is not well-formed text', () => {
-    expect(() => advertOf('{"data":{"id":1,"status":"\\ud800"}}', '1')).toThrow(BridgeFault);
-  });
 });
 
 describe('an answer of the token endpoint', () => {
@@ -262,72 +261,15 @@ describe('an answer of the token endpoint', () => {
       expect(pairOfText(stored, 'main').refreshToken.reveal()).toBe(refresh_token);
     },
   );
-
-  it('keeps the old refresh token where the new one makes no sense', async () => {
-    const isText = (value: unknown) =>
-      typeof value === 'string' && value.trim() !== '' && value.isWellFormed() && value.length <= 8192;
-    const nonsense = oddValue.filter((value) => !isText(value));
-    await fc.assert(
-      fc.asyncProperty(nonsense, async (refresh_token) => {
-        const read = pairIn(JSON.stringify({ ...tokens, refresh_token }));
-
-        expect(read?.refreshToken.reveal()).toBe('refresh-1');
-      }),
-      { numRuns: 150 },
-    );
-  });
 });
 
 describe('an error body', () => {
-  it('keeps its code, whatever stands in the fields beside it', async () => {
-    await fc.assert(
-      fc.asyncProperty(oddValue, oddValue, async (detail, validation) => {
-        const own = readErrorBody(JSON.stringify({ error: { code: 'a_b', detail, validation } }));
-        const oauth = readErrorBody(JSON.stringify({ error: 'a_b', error_description: detail }));
-
-        expect([own.code, oauth.code]).toEqual(['a_b', 'a_b']);
-      }),
-      { numRuns: 300 },
-    );
-  });
-
   // A copy of the 2,000 fields for each of the 2,000 issues would take longer than a test may.
   it('is read in a time that grows with its length', () => {
     const many = Array.from({ length: 2_000 }, (_, index) => `"k${index}":1`).join();
     const text = `{"error":{"code":"a_b",${many},"validation":[${'1,'.repeat(2_000)}1]}}`;
 
     expect(readErrorBody(text)).toMatchObject({ code: 'a_b' });
-  });
-});
-
-describe('an event', () => {
-  const isEvent = (value: unknown) => v.safeParse(envelope, value).success;
-  const withMetadata = (right: Envelope, more: object) =>
-    isEvent({ ...right, detail: { ...right.detail, metadata: { ...right.detail.metadata, ...more } } });
-
-  it('is taken with whatever was added to it, at every level', async () => {
-    const added = recordOf(['x-1', 'x-__proto__'], oddValue);
-    await fc.assert(
-      fc.asyncProperty(fc.constantFrom(...events), added, added, async (right, one, other) => {
-        const { metadata, data } = right.detail;
-        const detail = { ...one, metadata: { ...other, ...metadata }, data: { ...one, ...data } };
-
-        expect(isEvent({ ...other, ...right, detail })).toBe(true);
-      }),
-      { numRuns: 200 },
-    );
-  });
-
-  it('is taken in every minor version, and refused in another major one or under none', async () => {
-    const numbers = fc.tuple(fc.nat({ max: 99 }), fc.nat({ max: 999 })).map((parts) => parts.join('.'));
-    await fc.assert(
-      fc.asyncProperty(fc.constantFrom(...events), fc.oneof(numbers, oddValue), async (right, given) => {
-        const isOurs = typeof given === 'string' && /^1\.\d+$/.test(given);
-
-        expect(withMetadata(right, { schemaVersion: given })).toBe(isOurs);
-      }),
-      { numRuns: 300 },
-    );
   });
 });
 

@@ -22,11 +22,7 @@ const make = () => {
 };
 
 describe('advert histories', () => {
-  it.each([
-    ['with every field', complete],
-    ['with the least', first],
-    ['of an unavailable advert', { ...complete, status: null }],
-  ])('return a row %s as it was written, with its etag', async (_, row) => {
+  it.each([complete, first])('return a row as it was written, with its etag', async (row) => {
     const { store, histories } = make();
     const written = await histories.write(key, row);
     const { etag } = (await store.get({ kind: 'history', name: 'main/1763640000/123' })) ?? {};
@@ -58,12 +54,6 @@ describe('advert histories', () => {
     expect(await histories.read(earlier)).toBeUndefined();
     for (const other of [later, ...others])
       expect(await histories.read(other)).toMatchObject({ pending: true });
-  });
-
-  it('are not read from a row that somebody edited', async () => {
-    const { store, histories } = make();
-    await store.put({ kind: 'history', name: 'main/1763640000/123' }, { sequence: '7' }, 'absent');
-    await expect(histories.read(key)).rejects.toThrow('history of advert main/1763640000/123: sequence');
   });
 });
 

@@ -135,14 +135,6 @@ describe('the end of a poll', () => {
     await feedStates.release(await take('a', now + 1), {}, now + 2);
     expect(await stored()).toEqual({ ...feedState(), lastPolled: now + 1 });
   });
-
-  it('leaves the feed its turn when no request was sent', async () => {
-    await feedStates.release(await take('a'), { unasked: { lastPolled: undefined } }, now);
-    expect((await stored())?.lastPolled).toBeUndefined();
-    const unasked = { unasked: { lastPolled: now }, fault: 'not sent' };
-    await feedStates.release(await take('a', now + 2), unasked, now + 3);
-    expect(await stored()).toMatchObject({ lastPolled: now, fault: 'not sent' });
-  });
 });
 
 describe('registering', () => {

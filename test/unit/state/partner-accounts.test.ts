@@ -37,25 +37,6 @@ describe('partner accounts', () => {
     expect(await accounts.list()).toEqual([complete]);
   });
 
-  it('are changed from the newest row when another process writes in between', async () => {
-    const { store, accounts } = make();
-    await accounts.add(partnerAccount());
-    const holds = [tokenHold(7)];
-    const racing = createPartnerAccounts({
-      ...store,
-      async get(key) {
-        const row = await store.get(key);
-        await accounts.change('main', (account) => ({ ...account, holds }));
-        return row;
-      },
-    });
-
-    const changed = await racing.change('main', (account) => ({ ...account, connectedAt: 'later' }));
-
-    expect(changed).toEqual(partnerAccount({ holds, connectedAt: 'later' }));
-    expect(await accounts.read('main')).toEqual(changed);
-  });
-
   it('are listed by name, also when one was removed or cannot be read', async () => {
     const { store, accounts } = make();
     for (const name of ['other', 'main', 'main2']) await accounts.add(partnerAccount({ name }));
