@@ -85,24 +85,22 @@ function stretchesOf(secret: Secret): readonly Stretches[] {
 const windowsOf = (text: string, length: number): string[] =>
   Array.from({ length: Math.max(0, text.length - length + 1) }, (_, at) => text.slice(at, at + length));
 
-function repeats(plain: string, stretches: readonly Stretches[], depth = 0): boolean {
-  const text = folded(plain);
-  if (stretches.some(({ length, known }) => windowsOf(text, length).some((part) => known.has(part))))
+function repeats(text: string, stretches: readonly Stretches[], depth: number): boolean {
+  const plain = decodedText(text);
+  if (plain === undefined) return true;
+  const compared = folded(plain);
+  if (stretches.some(({ length, known }) => windowsOf(compared, length).some((part) => known.has(part))))
     return true;
-  if (depth === maxBase64Depth) return false;
-  const runs = plain.match(base64Run) ?? [];
-  return runs.some((run) => hidesSecret(run.replaceAll(/[\s\\]/g, ''), stretches, depth));
+  const runs = (depth < maxBase64Depth && plain.match(base64Run)) || [];
+  return runs.flatMap(textsInBase64).some((inside) => repeats(inside, stretches, depth + 1));
 }
 
-/** It is unknown where the first group of four begins. In ordinary words, this decodes to no readable text. */
-const hidesSecret = (run: string, stretches: readonly Stretches[], depth: number): boolean =>
-  [0, 1, 2, 3].some((offset) => {
+/** It is unknown where the first group of four begins. In ordinary words, there is no readable text. */
+const textsInBase64 = (run: string): string[] =>
+  [0, 1, 2, 3].flatMap((offset) => {
+    const bytes = Buffer.from(run.replaceAll(/[\s\\]/g, '').slice(offset), 'base64');
     // Without the zeros of UTF-16.
-    const bytes = Buffer.from(run.slice(offset), 'base64').toString('latin1').replaceAll('\0', '');
-    return (bytes.match(printableRun) ?? []).some((text) => {
-      const inside = decodedText(text);
-      return inside === undefined || repeats(inside, stretches, depth + 1);
-    });
+    return bytes.toString('latin1').replaceAll('\0', '').match(printableRun) ?? [];
   });
 
 /**
@@ -110,10 +108,8 @@ const hidesSecret = (run: string, stretches: readonly Stretches[], depth: number
  * spacing and encoding (text.ts, base64). True also for text that is encoded more than eight times. The run time is
  * proportional to the length. Secrets with fewer than four characters are ignored.
  */
-export function repeatsSecret(text: string, secrets: readonly Secret[]): boolean {
-  const plain = decodedText(text);
-  return plain === undefined || repeats(plain, secrets.flatMap(stretchesOf));
-}
+export const repeatsSecret = (text: string, secrets: readonly Secret[]): boolean =>
+  repeats(text, secrets.flatMap(stretchesOf), 0);
 
 /** The decoded `text` without `secrets`. If a part of one, or another form of it, remains, nothing of the text does. */
 export function withoutSecrets(text: string, secrets: readonly Secret[]): string {
