@@ -1,0 +1,409 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import {
+  type AdvertSource,
+  type Audited,
+  auditSource,
+  listSource,
+} from '../../../operations/advert-sources.ts';
+import { audit } from '../../../operations/audit.ts';
+import { backfill, pauseWalk, type WalkOptions } from '../../../operations/walk.ts';
+import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
+import { BridgeFault } from '../../../shared/domain/faults.ts';
+import {
+  type AuditProgress,
+  type BackfillProgress,
+  listedByOperations,
+} from '../../../shared/state/progress.ts';
+import { createWorld, type World } from '../../helpers/world.ts';
+
+/** A list of pages; its positions count pages. */
+const listOf = (...pages: readonly (readonly unknown[])[]): AdvertSource => ({
+  name: 'list',
+  async *pages(from) {
+    for (const [index, data] of pages.slice(from).entries()) yield { data, next: from + index + 1 };
+  },
+});
+const idsUpTo = (last: number) => Array.from({ length: last }, (_, index) => String(index + 1));
+const { signal } = new AbortController();
+
+let world: World;
+let key: { partnerAccount: string; generation: number };
+let sent: ChangedAdvert[][];
+let sentAt: number[];
+let ids: number;
+let isDelivering: boolean;
+/** Whether the queue refuses messages. */
+let isRefusing: boolean;
+/** Runs just before the progress is stored: at the beginning of a walk, and after each page. */
+let meanwhile: (() => unknown)[];
+
+beforeEach(async () => {
+  world = await createWorld();
+  key = { partnerAccount: 'main', generation: (await world.account())?.generation ?? 0 };
+  [sent, sentAt, ids, meanwhile] = [[], [], 0, []];
+  [isDelivering, isRefusing] = [true, false];
+});
+
+/** The bridge: while a walk waits, the workers handle what is in the queue. */
+function bridge() {
+  const { clock, state } = world;
+  return {
+    ...state,
+    ...{ depthLagMs: 0, newId: () => `id-${++ids}`, isDelivering: () => isDelivering },
+    settings: async () => ({ maxRequestsPerSecond: 10 }),
+    clock: {
+      ...clock,
+      async sleep(ms: number) {
+        await clock.sleep(ms);
+        if (isDelivering) await work();
+      },
+    },
+    backfills: {
+      ...state.backfills,
+      async change(...args: Parameters<typeof state.backfills.change>) {
+        await meanwhile.shift()?.();
+        return state.backfills.change(...args);
+      },
+    },
+    queue: {
+      depth: state.queue.depth,
+      async send(messages: readonly ChangedAdvert[]) {
+        sent.push([...messages]);
+        sentAt.push(...messages.map(() => clock.now()));
+        return isRefusing ? new Set(messages.slice(1).map((one) => one.key)) : state.queue.send(messages);
+      },
+    },
+  };
+}
+
+async function work(): Promise<void> {
+  while ((await world.handleBatch()).length > 0);
+}
+const sentIds = () => sent.map((messages) => messages.map(({ advertId }) => advertId));
+const row = (advertId: string) => world.state.advertHistories.read({ ...key, feed: 'adverts', advertId });
+
+/** The service has these adverts, and all but those of `others` were published. */
+async function publish(advertIds: readonly string[]): Promise<void> {
+  for (const advertId of advertIds) world.service.change(advertId, 'active');
+  await world.round();
+  await work();
+}
+
+describe('a backfill', () => {
+  const run = (source: AdvertSource, options: Partial<WalkOptions<BackfillProgress>> = {}) =>
+    backfill(bridge(), key, source, { signal, ...options });
+  const counted = () => listedByOperations(world.state.store, key);
+  const stored = async () => (await world.state.backfills.read(key))?.value;
+  /** As another process writes. */
+  const change = (more: Partial<BackfillProgress>) =>
+    world.state.backfills.change(key, 0, (before) => before && { ...before, ...more });
+  /** Ended after its first page. */
+  async function unfinished(): Promise<void> {
+    meanwhile = [() => undefined, () => (isRefusing = true)];
+    await expect(run(listOf(['1', '2'], ['3', '4']))).rejects.toMatchObject({ code: 'transient' });
+    isRefusing = false;
+    sent = [];
+  }
+
+  it('puts every advert of the list into the queue, page by page, as if the feed had named it', async () => {
+    const result = await run(listOf(['1', '2'], ['3']));
+
+    const listedAt = '2026-11-20T12:00:00.000Z';
+    const message = { ...key, feed: 'adverts', cause: 'backfill', listedAt };
+    expect(sent).toEqual([
+      [
+        { ...message, key: 'id-2:1', advertId: '1', correlationId: 'id-2' },
+        { ...message, key: 'id-2:2', advertId: '2', correlationId: 'id-2' },
+      ],
+      [{ ...message, key: 'id-3:3', advertId: '3', correlationId: 'id-3' }],
+    ]);
+    expect(result).toEqual({
+      end: 'done',
+      progress: {
+        ...{ id: 'id-1', state: 'done', source: 'list', position: 2, listed: 3, malformed: 0 },
+        startedAt: listedAt,
+      },
+    });
+    expect(await stored()).toEqual(result.progress);
+    expect(await counted()).toBe(3);
+  });
+
+  it('counts what is no advert ID, and sends an advert once however often it is listed', async () => {
+    const result = await run(listOf(['1', '../x', '1', 7], ['', '2', '1', null], ['x']));
+
+    expect(result).toMatchObject({ end: 'done', progress: { listed: 3, malformed: 4 } });
+    // A number is an ID, as it is in the feed.
+    expect(sentIds()).toEqual([['1', '7'], ['2']]);
+    expect(await world.state.deadLetters.list()).toEqual([]);
+  });
+
+  it('stores nothing of a page that the queue did not take whole, and lists it again with fresh keys', async () => {
+    await unfinished();
+    expect(await stored()).toMatchObject({ position: 1, listed: 2, state: 'running' });
+    isRefusing = true;
+    await expect(run(listOf(['1', '2'], ['3', '4']))).rejects.toMatchObject({ code: 'transient' });
+    isRefusing = false;
+
+    const result = await run(listOf(['1', '2'], ['3', '4']));
+
+    expect(result).toMatchObject({ end: 'done', progress: { id: 'id-1', listed: 4 } });
+    expect(sentIds()).toEqual([
+      ['3', '4'],
+      ['3', '4'],
+    ]);
+    expect(new Set(sent.flat().map((message) => message.key))).toHaveLength(4);
+  });
+
+  it('ends at a page of the list that comes again: the list would never end', async () => {
+    const listAdverts = async () => ({ data: ['1', '2'] }) as never;
+    const service = async () => ({ listAdverts, readPage: listAdverts });
+    const source = listSource({ service, clock: world.clock }, key, { paging: 'page', pageSize: 2 });
+
+    await expect(run(source)).rejects.toMatchObject({ code: 'contract-broken' });
+    expect(await stored()).toMatchObject({ position: 1, listed: 2, state: 'running' });
+  });
+
+  it('ends after the page in hand when it is told to, and goes on from there later', async () => {
+    const controller = new AbortController();
+    meanwhile = [() => undefined, () => controller.abort()];
+    const source = listOf(['1', '2'], ['3']);
+
+    const stopped = await run(source, { signal: controller.signal });
+    world.clock.advance(60_000);
+    const done = await run(source);
+
+    expect(stopped).toMatchObject({ end: 'stopped', progress: { state: 'running', position: 1, listed: 2 } });
+    const { startedAt } = stopped.progress;
+    expect(done).toMatchObject({ end: 'done', progress: { id: 'id-1', listed: 3, startedAt } });
+    expect(sentIds()).toEqual([['1', '2'], ['3']]);
+  });
+
+  describe('while more than 500 messages wait', () => {
+    const source = listOf(idsUpTo(501), ['502']);
+    beforeEach(() => {
+      for (const advertId of idsUpTo(502)) world.service.know(advertId, 'active');
+    });
+
+    it('adds nothing', async () => {
+      const waits: boolean[] = [];
+
+      const result = await run(source, { onProgress: (_, isWaiting) => waits.push(isWaiting) });
+
+      expect(result).toMatchObject({ end: 'done', progress: { listed: 502 } });
+      expect(waits).toEqual([false, true, false, false]);
+    });
+
+    it('stops where nothing takes them, and goes on from there', async () => {
+      isDelivering = false;
+
+      expect(await run(source)).toMatchObject({ end: 'stuck', progress: { listed: 501 } });
+      await work();
+      expect(await run(source)).toMatchObject({ end: 'done', progress: { listed: 502 } });
+    });
+
+    it.each<[string, (stop: AbortController) => unknown, object]>([
+      ['is told to stop', (stop) => stop.abort(), { end: 'stopped' }],
+      ['is paused', () => pauseWalk(world.state.backfills, key), { end: 'paused' }],
+      [
+        'is continued elsewhere',
+        () => change({ position: 9 }),
+        { end: 'taken-over', progress: { position: 9 } },
+      ],
+    ])('ends when it %s', async (_, happens, expected) => {
+      const stop = new AbortController();
+      const onProgress = (_progress: unknown, isWaiting: boolean) => isWaiting && void happens(stop);
+
+      expect(await run(source, { signal: stop.signal, onProgress })).toMatchObject(expected);
+      expect(sent).toHaveLength(1);
+    });
+  });
+
+  it('leaves an unfinished one of another source as it is', async () => {
+    await unfinished();
+    const progress = await stored();
+
+    expect(await run({ ...listOf(['8']), name: 'file' })).toEqual({ end: 'other-source', progress });
+    expect([await stored(), sent]).toEqual([progress, []]);
+  });
+
+  it.each(['list', 'file'])('begins anew with --restart: from %s', async (name) => {
+    await unfinished();
+    world.clock.advance(1_000);
+
+    const result = await run({ ...listOf(['1', '2'], ['3']), name }, { restart: true });
+
+    const startedAt = '2026-11-20T12:00:01.000Z';
+    expect(result).toMatchObject({ end: 'done', progress: { source: name, listed: 3, startedAt } });
+    expect(result.progress.id).not.toBe('id-1');
+  });
+
+  it('begins anew when the one before is done, also from another source', async () => {
+    await run(listOf(['1']));
+
+    const result = await run({ ...listOf(['1', '2']), name: 'file' });
+
+    expect(result).toMatchObject({ end: 'done', progress: { id: 'id-3', source: 'file', listed: 2 } });
+  });
+
+  it('that is paused while it sends a page counts the page, and goes on behind it', async () => {
+    meanwhile = [() => undefined, () => pauseWalk(world.state.backfills, key)];
+    const source = listOf(['1', '2'], ['3']);
+
+    const result = await run(source);
+
+    expect(result).toMatchObject({ end: 'paused', progress: { state: 'paused', position: 1, listed: 2 } });
+    expect(await counted()).toBe(2);
+    expect(await run(source)).toMatchObject({ end: 'done', progress: { id: 'id-1', listed: 3 } });
+    expect(sentIds()).toEqual([['1', '2'], ['3']]);
+  });
+
+  it.each<[string, Partial<BackfillProgress>]>([
+    ['has come further', { position: 9 }],
+    ['has come to its end', { position: 9, state: 'done' }],
+    ['has begun another one', { id: 'theirs' }],
+    ['has begun and paused another one', { id: 'theirs', state: 'paused' }],
+  ])('leaves the progress to another process that %s, with its own page counted', async (_, more) => {
+    meanwhile = [() => undefined, () => change(more)];
+
+    const result = await run(listOf(['1', '2'], ['3']));
+
+    expect(result).toMatchObject({ end: more.state === 'done' ? 'done' : 'taken-over', progress: more });
+    expect(await stored()).toMatchObject({ listed: 0, ...more });
+    expect(await counted()).toBe(2);
+    expect(sentIds()).toEqual([['1', '2']]);
+  });
+});
+
+describe('an audit', () => {
+  const run = async (audited: Audited, more: Partial<WalkOptions<AuditProgress>> = {}) =>
+    audit(bridge(), key, await auditSource(bridge(), key, audited), { signal, ...more });
+  const found = ({ equal, differing, neverPublished, unsettled }: AuditProgress) => ({
+    ...{ equal, differing, neverPublished, unsettled },
+  });
+  /** The service answers these adverts with a fault. */
+  const failing = (code: 'transient' | 'contract-broken', ...advertIds: string[]) => {
+    world.service.state.beforeAdvert = (advertId) => {
+      if (advertIds.includes(advertId)) throw new BridgeFault(code, 'no answer');
+    };
+  };
+
+  it('tells what was right, what differed, and what had no event, and repairs it', async () => {
+    await publish(['1', '2', '3']);
+    world.service.know('2', 'limited');
+    world.service.know('4', 'new');
+    world.service.remove('3');
+
+    const { end, progress } = await run({ ids: ['1', '2', '3', '4'] });
+
+    expect(end).toBe('done');
+    expect(found(progress)).toEqual({
+      equal: 1,
+      differing: [
+        { advertId: '2', published: 'active', actual: 'limited' },
+        { advertId: '3', published: 'active', actual: null },
+      ],
+      neverPublished: ['4'],
+      unsettled: [],
+    });
+    expect(await row('2')).toMatchObject({ sequence: 2, status: 'limited' });
+  });
+
+  it('sends at half of the rate at most', async () => {
+    await publish(idsUpTo(50));
+    const startMs = world.clock.now();
+
+    await run({ ids: idsUpTo(50) });
+
+    const counts = Map.groupBy(sentAt, (at) => at - startMs);
+    expect([...counts].map(([at, batch]) => [at, batch.length])).toEqual([
+      [0, 20],
+      [4_000, 20],
+      [8_000, 10],
+    ]);
+  });
+
+  it.each([
+    ['that fan-out gave up', 'contract-broken'],
+    ['that still waits after five minutes', 'transient'],
+  ] as const)('goes on without an advert %s', async (_, code) => {
+    await publish(idsUpTo(30));
+    failing(code, '3');
+
+    const { end, progress } = await run({ ids: idsUpTo(30) });
+
+    expect(end).toBe('done');
+    expect(found(progress)).toMatchObject({ equal: 29, unsettled: ['3'] });
+  });
+
+  it('stops when nothing is handled for five minutes, and goes on there', async () => {
+    await publish(['1', '2']);
+    failing('transient', '1', '2');
+    const first = await run({ ids: ['1', '2'] });
+    failing('transient');
+    world.service.know('2', 'limited');
+
+    const second = await run({ ids: ['1', '2'] });
+
+    expect(first.end).toBe('stuck');
+    expect(first.progress.waiting).toHaveLength(2);
+    expect(second.end).toBe('done');
+    expect(found(second.progress)).toMatchObject({ equal: 1, differing: [{ advertId: '2' }] });
+    expect(sentAt).toHaveLength(2);
+  });
+
+  it('sends everything at once where nobody takes messages, and tells the rest when it goes on', async () => {
+    await publish(idsUpTo(45));
+    isDelivering = false;
+    const first = await run({ ids: idsUpTo(45) });
+    await work();
+
+    const second = await run({ ids: idsUpTo(45) });
+
+    expect(first).toMatchObject({ end: 'stuck', progress: { listed: 45, equal: 0 } });
+    expect(second).toMatchObject({ end: 'done', progress: { listed: 45, equal: 45 } });
+  });
+
+  it.each([
+    [100, 100],
+    [1_000, 130],
+  ])('draws a sample of %i published adverts, each once', async (sample, expected) => {
+    await publish(idsUpTo(130));
+
+    const { progress } = await run({ sample, random: Math.random });
+
+    expect(progress).toMatchObject({ total: expected, equal: expected });
+  });
+
+  it('finds adverts of the service that were never published', async () => {
+    await publish(['1', '2']);
+    for (const advertId of ['5', '6']) world.service.know(advertId, 'new');
+
+    const { progress } = await run({ list: listOf(['1', '5'], ['2', '6']) });
+
+    expect(found(progress)).toMatchObject({ equal: 2, differing: [], neverPublished: ['5', '6'] });
+  });
+
+  it('takes a page of the list again that was sent in part, without what was published', async () => {
+    await publish(['3']);
+    const source = await auditSource(bridge(), key, { list: listOf(idsUpTo(45)) });
+
+    const pages: string[] = [];
+    for await (const { data, next } of source.pages(0)) pages.push(`${data.length},${next}`);
+
+    expect(pages).toEqual(['1,1', '20,1', '20,1', '4,2']);
+  });
+
+  it('can be stopped, and keeps what it has found', async () => {
+    await publish(idsUpTo(50));
+    world.service.know('1', 'limited');
+    const stop = new AbortController();
+    const onProgress = ({ listed }: AuditProgress) => listed >= 40 && stop.abort();
+
+    const first = await run({ ids: idsUpTo(50) }, { signal: stop.signal, onProgress });
+    const second = await run({ ids: idsUpTo(50) });
+
+    expect(first).toMatchObject({ end: 'stopped', progress: { listed: 40 } });
+    expect(found(second.progress)).toMatchObject({ equal: 49, differing: [{ advertId: '1' }] });
+    expect(sentAt).toHaveLength(50);
+  });
+});
