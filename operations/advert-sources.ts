@@ -89,11 +89,6 @@ function foundSource(name: string, find: () => Promise<readonly string[]>, atOnc
   };
 }
 
-export interface AuditedBridge extends Pick<Bridge, 'clock'> {
-  readonly advertHistories: Pick<AdvertHistories, 'page' | 'read'>;
-  settings(): Promise<{ readonly maxRequestsPerSecond: number }>;
-}
-
 /**
  * Which adverts are audited: `ids`; `sample`, so many at random of all published ones, others when it is continued; or
  * `list`, every published advert, then those of the service's list that were never published.
@@ -104,11 +99,7 @@ export type Audited =
   | { readonly list: AdvertSource };
 
 /** The adverts of an audit, in batches that fan-out handles in some seconds. */
-export async function auditSource(
-  bridge: AuditedBridge,
-  key: BackfillKey,
-  audited: Audited,
-): Promise<AdvertSource> {
+export async function auditSource(bridge: Bridge, key: BackfillKey, audited: Audited): Promise<AdvertSource> {
   const { maxRequestsPerSecond } = await bridge.settings();
   const batch = auditBatch(maxRequestsPerSecond);
   const published = once(async () => {

@@ -6,9 +6,9 @@ import { auditPaceMs } from '../functions/drain/audit-share.ts';
 import type { AdvertEvent } from '../shared/contract/events.ts';
 import type { AdvertRow } from '../shared/state/advert-histories.ts';
 import type { AuditProgress, BackfillKey } from '../shared/state/progress.ts';
-import type { AdvertSource, AuditedBridge } from './advert-sources.ts';
+import type { AdvertSource } from './advert-sources.ts';
 import type { Bridge } from './bridge.ts';
-import { type Walk, type WalkedBridge, type WalkOptions, type WalkResult, walk } from './walk.ts';
+import { type Walk, type WalkOptions, type WalkResult, walk } from './walk.ts';
 
 /** Longer than fan-out tries an advert that the service fails to return. */
 const patienceMs = 5 * 60_000;
@@ -16,7 +16,7 @@ const patienceMs = 5 * 60_000;
 const maxUndelivered = 1_000;
 
 export async function audit(
-  bridge: WalkedBridge & AuditedBridge & Pick<Bridge, 'audits' | 'isDelivering' | 'depthLagMs'>,
+  bridge: Bridge,
   key: BackfillKey,
   source: AdvertSource,
   options: WalkOptions<AuditProgress>,
@@ -67,7 +67,7 @@ export async function audit(
  * the queue is empty, the others are settled too, together with another message of the advert, or they were given up.
  */
 async function withResults(
-  { advertHistories, queue }: AuditedBridge & WalkedBridge,
+  { advertHistories, queue }: Bridge,
   key: BackfillKey,
   progress: AuditProgress,
   isLagOver: boolean,

@@ -12,11 +12,6 @@ import type { AdvertSource, SourcePage } from './advert-sources.ts';
 import type { Bridge } from './bridge.ts';
 import { silentObserver } from './poll-deps.ts';
 
-export interface WalkedBridge extends Pick<Bridge, 'clock' | 'newId'> {
-  readonly queue: Pick<Bridge['queue'], 'send' | 'depth'>;
-  readonly deadLetters: Pick<Bridge['deadLetters'], 'sendMalformed'>;
-}
-
 export interface Walk<P extends BackfillProgress> {
   readonly cause: 'backfill' | 'audit';
   readonly progresses: Progresses<P>;
@@ -62,7 +57,7 @@ const lookMs = 500;
  * can be continued
  */
 export async function walk<P extends BackfillProgress>(
-  bridge: WalkedBridge,
+  bridge: Bridge,
   { cause, progresses, first, replacesOther, look, sent }: Walk<P>,
   key: BackfillKey,
   source: AdvertSource,
@@ -166,7 +161,7 @@ const maxWaiting = 500;
 
 /** Fetches every advert of a list once: it gets an event if it has none or if its latest one differs. */
 export function backfill(
-  bridge: WalkedBridge & Pick<Bridge, 'backfills' | 'isDelivering'>,
+  bridge: Bridge,
   key: BackfillKey,
   source: AdvertSource,
   options: WalkOptions<BackfillProgress>,

@@ -46,21 +46,6 @@ export async function* tailBus(
 ): AsyncGenerator<readonly string[]> {
   await removeLeftovers(clients);
   const name = `${tailPrefix}${randomUUID().slice(0, 13)}`;
-  // The queue is created first, because a rule without a queue would not be found again.
-  const queueUrl = await createQueue(clients.sqs, { name, bus, eventBusArn });
-  try {
-    await createRule(clients, { name, bus, queueUrl }, watch.partnerAccount);
-    watch.say('Events appear here from now on. Ctrl-C ends it.');
-    yield* received(clients.sqs, queueUrl, watch.signal);
-  } finally {
-    await removeTail(clients, { name, bus, queueUrl });
-  }
-}
-
-async function createQueue(
-  sqs: SQSClient,
-  { name, bus, eventBusArn }: { readonly name: string; readonly bus: string; readonly eventBusArn: string },
-): Promise<string> {
   const statement = {
     Effect: 'Allow',
     Principal: { Service: 'events.amazonaws.com' },
@@ -70,7 +55,8 @@ async function createQueue(
       ArnEquals: { 'aws:SourceArn': `${eventBusArn.replace(':event-bus/', ':rule/')}/${name}` },
     },
   };
-  const { QueueUrl = '' } = await sqs.send(
+  // The queue is created first, because a rule without a queue would not be found again.
+  const { QueueUrl: queueUrl = '' } = await clients.sqs.send(
     new CreateQueueCommand({
       QueueName: name,
       Attributes: {
@@ -81,7 +67,14 @@ async function createQueue(
       tags: { [tags.bus]: bus, [tags.aliveAt]: new Date().toISOString() },
     }),
   );
-  return QueueUrl;
+  const tail = { name, bus, queueUrl };
+  try {
+    await createRule(clients, tail, watch.partnerAccount);
+    watch.say('Events appear here from now on. Ctrl-C ends it.');
+    yield* received(clients.sqs, queueUrl, watch.signal);
+  } finally {
+    await removeTail(clients, tail);
+  }
 }
 
 async function createRule(

@@ -8,6 +8,7 @@ import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
 import { auditSource } from '../../../operations/advert-sources.ts';
 import { audit } from '../../../operations/audit.ts';
+import type { Bridge } from '../../../operations/bridge.ts';
 import type { RefreshOutcome } from '../../../shared/contract/invocations.ts';
 import { advertsFeed } from '../../../shared/contract/messages.ts';
 import { type PartnerAccount, stopOf } from '../../../shared/domain/partner-account.ts';
@@ -231,7 +232,7 @@ export function createStages(world: SimWorld) {
       ...{ audits, clock, depthLagMs: 0, isDelivering: () => true },
       advertHistories: { page: advertHistories.page, read: ports.histories.read },
       settings: async () => ({ maxRequestsPerSecond: plan.requestsPerSecond }),
-    };
+    } as unknown as Bridge;
     const source = await auditSource(bridge, key, { sample: 299, random });
     return within(started, 1_800_000, () => audit(bridge, key, source, { signal }));
   }

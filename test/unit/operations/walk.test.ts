@@ -6,6 +6,7 @@ import {
   listSource,
 } from '../../../operations/advert-sources.ts';
 import { audit } from '../../../operations/audit.ts';
+import type { Bridge } from '../../../operations/bridge.ts';
 import { backfill, pauseWalk, type WalkOptions } from '../../../operations/walk.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
 import { BridgeFault } from '../../../shared/domain/faults.ts';
@@ -45,9 +46,9 @@ beforeEach(async () => {
 });
 
 /** The bridge: while a walk waits, the workers handle what is in the queue. */
-function bridge() {
+function bridge(): Bridge {
   const { clock, state } = world;
-  return {
+  const used = {
     ...state,
     ...{ depthLagMs: 0, newId: () => `id-${++ids}`, isDelivering: () => isDelivering },
     settings: async () => ({ maxRequestsPerSecond: 10 }),
@@ -74,6 +75,7 @@ function bridge() {
       },
     },
   };
+  return used as unknown as Bridge;
 }
 
 async function work(): Promise<void> {
