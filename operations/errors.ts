@@ -57,12 +57,3 @@ export async function requireKnown(
 ): Promise<void> {
   if (name !== undefined) await knownAccount(accounts, name);
 }
-
-export interface StackPlace {
-  readonly stack: string;
-  readonly bridge?: string | undefined;
-}
-
-/** In the format of `--stack`. */
-export const textOfPlace = ({ stack, bridge }: StackPlace): string =>
-  bridge === undefined ? stack : `${stack}/${bridge}`;

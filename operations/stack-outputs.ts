@@ -5,17 +5,18 @@ import {
   type Stack,
 } from '@aws-sdk/client-cloudformation';
 import { outputs } from '../shared/contract/names.ts';
-import { CommandError, type StackPlace, textOfPlace } from './errors.ts';
+import { CommandError } from './errors.ts';
 import { allPages } from './stack-clients.ts';
 
 type OutputKey = keyof typeof outputs;
 export type StackOutputs = Readonly<Record<OutputKey, string>>;
 
-/** @throws {CommandError} when there is no such stack or bridge, or when there are several and none is named */
-export async function readStackOutputs(
-  client: CloudFormationClient,
-  { stack, bridge }: StackPlace,
-): Promise<StackOutputs> {
+/**
+ * @param place in the format of `--stack`: STACK or STACK/BRIDGE
+ * @throws {CommandError} when there is no such stack or bridge, or when there are several and none is named
+ */
+export async function readStackOutputs(client: CloudFormationClient, place: string): Promise<StackOutputs> {
+  const [stack = '', bridge] = place.split('/');
   const { Stacks } = await client.send(new DescribeStacksCommand({ StackName: stack })).catch((cause) => {
     // CloudFormation reports a missing stack only in the text of the message.
     if (cause instanceof Error && cause.name === 'ValidationError' && /not exist/.test(cause.message))
@@ -27,7 +28,7 @@ export async function readStackOutputs(
   const all = bridgesIn(found);
   const [one, ...others] = bridge === undefined ? all : all.filter((each) => each.bridgeName === bridge);
   if (one && others.length === 0) return one;
-  const named = all.map(({ bridgeName }) => textOfPlace({ stack, bridge: bridgeName })).join(', ');
+  const named = all.map(({ bridgeName }) => `${stack}/${bridgeName}`).join(', ');
   if (one)
     throw new CommandError(`stack ${stack} has several bridges. Name one of them with --stack: ${named}`);
   if (all.length > 0) throw new CommandError(`stack ${stack} has no bridge ${bridge}, but ${named}`);
@@ -35,22 +36,6 @@ export async function readStackOutputs(
     `stack ${stack} (${found.StackStatus}) has not the outputs of a bridge: it is no Advert Bridge, or its ` +
       'deployment has not ended. Deploy it with `npx cdk deploy`, or name another one with --stack',
   );
-}
-
-/** Every bridge of the AWS account and region by what `--stack` takes; undefined if AWS does not show them. */
-async function bridgesThere(client: CloudFormationClient): Promise<string[] | undefined> {
-  try {
-    const stacks = await allPages(paginateDescribeStacks({ client }, {}), ({ Stacks }) => Stacks);
-    return stacks.flatMap((found) => {
-      const { StackName: stack = '' } = found;
-      const all = bridgesIn(found);
-      return all.map(({ bridgeName }) =>
-        textOfPlace({ stack, ...(all.length > 1 && { bridge: bridgeName }) }),
-      );
-    });
-  } catch {
-    return undefined;
-  }
 }
 
 /** In a stack with more than one bridge, outputs begin with the bridge's construct path (infra/advert-bridge.ts). */
@@ -65,12 +50,18 @@ function bridgesIn({ Outputs = [] }: Stack): StackOutputs[] {
 }
 
 async function missing(stack: string, client: CloudFormationClient): Promise<CommandError> {
-  const region = await client.config.region();
-  const bridges = await bridgesThere(client);
+  // Whoever may not list stacks is told the rest.
+  const stacks = await allPages(paginateDescribeStacks({ client }, {}), ({ Stacks }) => Stacks).catch(
+    () => undefined,
+  );
+  const bridges = stacks?.flatMap((found) => {
+    const all = bridgesIn(found);
+    return all.map(({ bridgeName }) => found.StackName + (all.length > 1 ? `/${bridgeName}` : ''));
+  });
   const there =
-    bridges?.length === 0 ? 'No bridge is deployed there' : `The bridges there: ${bridges?.join(', ')}`;
+    bridges?.length === 0 ? 'No bridge is deployed there. ' : `The bridges there: ${bridges?.join(', ')}. `;
   return new CommandError(
-    `there is no stack ${stack} in region ${region} of this AWS account. ${bridges ? `${there}. ` : ''}Deploy it with \`npx cdk deploy\`, ` +
+    `there is no stack ${stack} in region ${await client.config.region()} of this AWS account. ${bridges ? there : ''}Deploy it with \`npx cdk deploy\`, ` +
       'name another one with --stack, choose another region with AWS_REGION, or give --local DIR for an embedded bridge',
   );
 }

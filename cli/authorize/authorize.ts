@@ -27,24 +27,23 @@ export async function connectByCode(
   { functions }: Pick<Bridge, 'functions'>,
   { user, way, open, timeoutSeconds = 300 }: Authorization,
 ): Promise<ConnectedAccount> {
-  const { partnerAccount } = user;
   // 256 random bits: https://www.rfc-editor.org/rfc/rfc6749#section-10.12
   const state = randomBytes(32).toString('base64url');
   let strangers = 0;
-  const listener =
-    'port' in way
-      ? await listenForCallback(way, state, () => {
-          strangers += 1;
-          if (strangers === 1) say(io, strangerText);
-        })
-      : undefined;
+  const onStranger = () => {
+    strangers += 1;
+    if (strangers === 1) say(io, strangerText);
+  };
+  const listener = 'port' in way ? await listenForCallback(way, state, onStranger) : undefined;
   const redirectUri = 'pasteFrom' in way ? way.pasteFrom : (listener?.redirectUri ?? '');
   let opened: Awaited<ReturnType<typeof openBrowser>> | undefined;
   try {
     const url = await functions.authorizeUrl({ state, redirectUri });
+    const stopped = io.untilStopped();
+    const over = AbortSignal.any([stopped, AbortSignal.timeout(timeoutSeconds * 1000)]);
     say(
       io,
-      `To connect ${partnerAccount}, log in to the partner service as its user and allow the access:\n\n  ${url}\n\n` +
+      `To connect ${user.partnerAccount}, log in to the partner service as its user and allow the access:\n\n  ${url}\n\n` +
         (listener
           ? `Waiting for the browser to come back to ${redirectUri}, for ${timeoutSeconds} s. Ctrl-C ends it; nothing is stored before.`
           : `The browser then ends at an address that begins with ${redirectUri}, and may say that it cannot be reached. ` +
@@ -52,9 +51,17 @@ export async function connectByCode(
     );
     opened = open ? await openBrowser(url, io.env) : undefined;
     if (opened?.isOpened === false) say(io, 'No browser could be opened here: open the address yourself.');
-    const answer = await answerInTime(io, timeoutSeconds, (over) =>
-      listener ? listener.arrived : pastedAnswer(io, redirectUri, over),
-    );
+    const answer = await Promise.race([
+      listener?.arrived ?? pastedAnswer(io, redirectUri, over),
+      aborted(over, over).then(() => undefined),
+    ]);
+    if (!answer) {
+      throw new CommandError(
+        stopped.aborted
+          ? 'interrupted before the user had authorized. Nothing was stored'
+          : `no answer came within ${timeoutSeconds} s. Nothing was stored; run connect again, with --timeout-seconds N to wait longer`,
+      );
+    }
     const code = codeIn(answer, state);
     say(io, 'The answer has arrived. Connecting …');
     return await functions.connect({ ...user, code, redirectUri });
@@ -66,29 +73,6 @@ export async function connectByCode(
     await listener?.close();
     await opened?.remove();
   }
-}
-
-/** @param wait its signal is aborted when a signal or the timeout comes first */
-async function answerInTime(
-  io: Io,
-  timeoutSeconds: number,
-  wait: (over: AbortSignal) => Promise<URLSearchParams | undefined>,
-): Promise<URLSearchParams> {
-  const stopped = io.untilStopped();
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(), timeoutSeconds * 1000);
-  const over = AbortSignal.any([stopped, late.signal]);
-  try {
-    const answer = await Promise.race([wait(over), aborted(over, over).then(() => undefined)]);
-    if (answer) return answer;
-  } finally {
-    clearTimeout(timer);
-  }
-  throw new CommandError(
-    stopped.aborted
-      ? 'interrupted before the user had authorized. Nothing was stored'
-      : `no answer came within ${timeoutSeconds} s. Nothing was stored; run connect again, with --timeout-seconds N to wait longer`,
-  );
 }
 
 const strangerText =

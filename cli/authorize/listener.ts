@@ -1,19 +1,9 @@
 /** Waits on loopback for the user's browser to come back from the partner service. */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { systemClock } from '../../shared/domain/clock.ts';
-import { listenError } from '../shared/usage.ts';
+import { listenOnLoopback } from '../shared/loopback.ts';
 import { type ListenAt, loopbackRedirect } from './redirect-uri.ts';
-
-interface CallbackListener {
-  /** The address to which the partner service sends the browser. */
-  readonly redirectUri: string;
-  /** The query of the first callback with the state; never rejects. */
-  readonly arrived: Promise<URLSearchParams>;
-  close(): Promise<void>;
-}
 
 const silenceMs = 10_000;
 /** How long to wait until a redirected browser requests the last page. */
@@ -28,21 +18,14 @@ const graceMs = 3_000;
  * @throws {CommandError} if it cannot listen on the port
  * @see https://www.rfc-editor.org/rfc/rfc8252#section-7.3
  */
-export async function listenForCallback(
-  at: ListenAt,
-  state: string,
-  onStranger: () => void,
-): Promise<CallbackListener> {
+export async function listenForCallback(at: ListenAt, state: string, onStranger: () => void) {
   const server = createServer({ headersTimeout: silenceMs, requestTimeout: silenceMs });
   const isIpv6 = at.redirectUri !== undefined && new URL(at.redirectUri).hostname === '[::1]';
-  server.listen(at.port, isIpv6 ? '::1' : '127.0.0.1');
-  await once(server, 'listening').catch((cause: unknown) => {
-    throw listenError(cause, at.port, 'Choose another with --port: one whose Callback URL is registered too');
-  });
-  const redirectUri = at.redirectUri ?? loopbackRedirect((server.address() as AddressInfo).port);
+  const otherPort = 'Choose another with --port: one whose Callback URL is registered too';
+  const listening = await listenOnLoopback(server, at.port, otherPort, isIpv6 ? '::1' : '127.0.0.1');
+  const redirectUri = at.redirectUri ?? loopbackRedirect(listening.port);
   const { pathname, host } = new URL(redirectUri);
   const resultPath = `${pathname.replace(/\/$/, '')}/result`;
-  const callback = Promise.withResolvers<URLSearchParams>();
   const shown = new AbortController();
   let isTaken = false;
 
@@ -58,28 +41,29 @@ export async function listenForCallback(
     return isTaken ? 409 : 303;
   }
 
-  server.on('request', (request, response) => {
-    const url = URL.parse(request.url ?? '', redirectUri);
-    const status = statusFor(request, url);
-    if (status === 400) onStranger();
-    if (status === 200) response.once('finish', () => shown.abort());
-    if (status === 303 && url) {
-      isTaken = true;
-      response.setHeader('location', resultPath);
-      callback.resolve(url.searchParams);
-    }
-    response.writeHead(status, pageHeaders).end(status === 200 ? arrivedText : refusedText);
+  const arrived = new Promise<URLSearchParams>((resolve) => {
+    server.on('request', (request, response) => {
+      const url = URL.parse(request.url ?? '', redirectUri);
+      const status = statusFor(request, url);
+      if (status === 400) onStranger();
+      if (status === 200) response.once('finish', () => shown.abort());
+      if (status === 303 && url) {
+        isTaken = true;
+        response.setHeader('location', resultPath);
+        resolve(url.searchParams);
+      }
+      response.writeHead(status, pageHeaders).end(status === 200 ? arrivedText : refusedText);
+    });
   });
 
   return {
+    /** The address to which the partner service sends the browser. */
     redirectUri,
-    arrived: callback.promise,
-    async close() {
+    /** The query of the first callback with the state; never rejects. */
+    arrived,
+    async close(): Promise<void> {
       if (isTaken) await systemClock.sleep(graceMs, shown.signal);
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
+      await listening.close();
     },
   };
 }

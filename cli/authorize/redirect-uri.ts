@@ -8,33 +8,27 @@ export const defaultPort = 8765;
 
 export const loopbackRedirect = (port: number): string => `http://127.0.0.1:${port}/callback`;
 
-const urlCheck = (isRight: (url: URL, text: string) => boolean, expected: string) =>
-  v.check((text: string) => isRight(new URL(text), text), expected);
-
 /** A redirect_uri. The partner service rejects one with a repeated `&` or a `#` (docs/partner-api.md). */
-export const redirectUrl = v.config(
-  v.pipe(
-    v.string(),
-    v.check(
-      (text) => /^https?:[\x21-\x7e]{1,2000}$/i.test(text) && URL.canParse(text),
-      'expected a URL that is registered as a Callback URL, such as http://127.0.0.1:8765/callback',
-    ),
-    urlCheck(
-      (_url, text) => !/#|&&|\\/.test(text),
-      'expected a URL without "#", "\\" and without "&" twice in a row',
-    ),
-    urlCheck(({ username, password }) => !username && !password, 'expected a URL without a user name'),
-    urlCheck(
-      ({ protocol, hostname }) => protocol === 'https:' || isLoopback(hostname),
-      'expected https (plain http only for loopback): the code comes in its query',
-    ),
-    urlCheck(
-      ({ searchParams }) => !['code', 'state', 'error'].some((name) => searchParams.has(name)),
-      'expected a URL without the parameters code, state and error',
-    ),
-  ),
-  { abortPipeEarly: true },
+export const redirectUrl = v.pipe(
+  v.string(),
+  v.rawCheck(({ dataset, addIssue }) => {
+    const expected = dataset.typed ? expectedOf(dataset.value) : undefined;
+    if (expected) addIssue({ message: `expected ${expected}` });
+  }),
 );
+
+function expectedOf(given: string): string | undefined {
+  if (!/^https?:[\x21-\x7e]{1,2000}$/i.test(given) || !URL.canParse(given))
+    return 'a URL that is registered as a Callback URL, such as http://127.0.0.1:8765/callback';
+  const { username, password, protocol, hostname, searchParams } = new URL(given);
+  if (/#|&&|\\/.test(given)) return 'a URL without "#", "\\" and without "&" twice in a row';
+  if (username || password) return 'a URL without a user name';
+  if (protocol !== 'https:' && !isLoopback(hostname))
+    return 'https (plain http only for loopback): the code comes in its query';
+  if (['code', 'state', 'error'].some((name) => searchParams.has(name)))
+    return 'a URL without the parameters code, state and error';
+  return undefined;
+}
 
 /** The address on this machine at which the command listens for the browser. */
 export interface ListenAt {

@@ -33,7 +33,7 @@ const concurrency = 2;
 
 /** @throws {CommandError} if the stack does not exist */
 export async function openStack(opening: Opening<StackTarget>, clients = stackClients(opening.onClose)) {
-  const outputs = await readStackOutputs(clients.cloudFormation, opening.target);
+  const outputs = await readStackOutputs(clients.cloudFormation, opening.target.stack);
   if (opening.isCatchUp) opening.catchUpRoleArn = outputs.catchUpRoleArn;
   const feedStateTable = { client: clients.dynamoDb, name: outputs.feedStateTableName };
   const advertStatusTable = { client: clients.dynamoDb, name: outputs.advertStatusTableName };

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { CommandError, textOfPlace, UsageError } from '../../operations/errors.ts';
+import { CommandError, UsageError } from '../../operations/errors.ts';
 import { partnerBaseUrl } from '../../shared/contract/settings.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
@@ -51,7 +51,7 @@ export const addApplication = defineCommand(
     }
     const given = {
       clientId: options.clientId,
-      ...(isLocal && checkedOptions({ baseUrl: partnerBaseUrl }, options)),
+      ...(isLocal && checkedOptions({ baseUrl: { schema: partnerBaseUrl } }, options)),
     };
     const source = { what: 'client secret', option: '--client-secret', fromStdin, file };
     const clientSecret = await readSecret(io, source);
@@ -71,7 +71,7 @@ export const addApplication = defineCommand(
     );
     report(
       { ...given, stored: true, ...(check && { accepted: true }) },
-      `Stored the application's credentials in ${isLocal ? target.dir : `stack ${textOfPlace(target)}`}.`,
+      `Stored the application's credentials in ${isLocal ? target.dir : `stack ${target.stack}`}.`,
       ...(check ? ['The partner service accepts them.'] : []),
       `Next: \`${commandFor(target, 'connect NAME')}\``,
     );

@@ -1,27 +1,24 @@
 import * as v from 'valibot';
-import type { Bridge, UserChoice } from '../../operations/bridge.ts';
+import type { Bridge } from '../../operations/bridge.ts';
 import { listDeadLetters, redriveDeadLetters } from '../../operations/dead-letters.ts';
 import { requireKnown, UsageError } from '../../operations/errors.ts';
 import { beginNewHistory, type NewHistory } from '../../operations/new-history.ts';
 import { partnerAccountName } from '../../shared/contract/checks.ts';
 import type { ConnectedAccount } from '../../shared/contract/invocations.ts';
 import { bridgeSettings } from '../../shared/contract/settings.ts';
-import type { Secret } from '../../shared/domain/secret.ts';
 import { printableLine } from '../../shared/domain/text.ts';
 import { defaultPort, listenAt, loopbackRedirect, redirectUrl } from '../authorize/redirect-uri.ts';
 import { withBridge } from '../bridge/open.ts';
 import { type Call, defineCommand } from '../shared/command.ts';
 import { connectCommand } from '../shared/explain.ts';
-import { type ExitCode, exitCodes, type Io, say } from '../shared/io.ts';
+import { type ExitCode, exitCodes, say } from '../shared/io.ts';
 import {
   type Checked,
   flag,
-  hidden,
   momentOption,
   option,
   optionalNumber,
-  optionOf,
-  settingSchema,
+  settingOptions,
   text,
 } from '../shared/options.ts';
 import { readSecret } from '../shared/secret-input.ts';
@@ -29,13 +26,8 @@ import { commandFor, type Target } from '../shared/target.ts';
 import { are } from '../shared/wording.ts';
 
 const { requiredScope, overlapSeconds, acceptLanguage } = bridgeSettings;
-/** A stack has them itself. They have no defaults, so that only options that were given are rejected for it. */
-const localSettings = {
-  requiredScope: hidden(option('SCOPES', 'scope that must be granted', settingSchema(requiredScope))),
-  overlapSeconds: hidden(option('N', 'seconds before now', settingSchema(overlapSeconds))),
-  acceptLanguage: hidden(option('LANGUAGE', 'language', settingSchema(acceptLanguage))),
-};
-/** They have no meaning together with a refresh token. */
+/** A stack has them itself. */
+const localSettings = settingOptions({ requiredScope, overlapSeconds, acceptLanguage });
 const browserOptions = {
   open: flag('open the address in a browser here'),
   port: optionalNumber(`where to listen; 0: any free port (default: ${defaultPort})`, 0, 65_535),
@@ -43,16 +35,20 @@ const browserOptions = {
   paste: flag('do not listen: paste the final address'),
   timeoutSeconds: optionalNumber('how long to wait for the user (default: 300)', 1, 86_400),
 };
+const excludesBrowser = { conflicts: Object.keys(browserOptions) };
 const loginOptions = {
   ...browserOptions,
   sameUser: flag('for a known NAME: the user need not be verified'),
-  newUser: flag('for a known NAME: another user, a new history'),
-  refreshTokenStdin: flag('no browser: the token on standard input'),
-  refreshTokenFile: text('FILE', 'no browser: the token in FILE'),
+  newUser: { ...flag('for a known NAME: another user, a new history'), conflicts: ['sameUser'] },
+  refreshTokenStdin: { ...flag('no browser: the token on standard input'), ...excludesBrowser },
+  refreshTokenFile: { ...text('FILE', 'no browser: the token in FILE'), ...excludesBrowser },
 };
 const options = {
   ...loginOptions,
-  newHistory: flag('for a known NAME: a new history, with its token'),
+  newHistory: {
+    ...flag('for a known NAME: a new history, with its token'),
+    conflicts: Object.keys(loginOptions),
+  },
   all: flag('with --new-history: every partner account'),
   since: option('TIME', 'where reading begins: new NAME, user or history', v.optional(momentOption)),
   ...localSettings,
@@ -81,25 +77,18 @@ Examples:
   },
   async (call) => {
     const { io, target, args, options: given, report } = call;
-    const setting = target.kind === 'stack' ? givenOf(localSettings, given) : undefined;
-    if (setting !== undefined) {
+    const setting = Object.entries(given).find(([name, value]) => name in localSettings && value)?.[0];
+    if (target.kind === 'stack' && setting !== undefined)
       throw new UsageError(`${setting} is a setting of the stack: npx cdk deploy -c ${setting}=VALUE`);
-    }
     if (given.newHistory) return withNewHistory(call);
     const partnerAccount = args.name;
     if (partnerAccount === undefined || given.all)
       throw new UsageError(given.all ? '--all goes with --new-history' : `NAME is missing: ${nameHelp}`);
-    const { since } = given;
-    if (given.sameUser && given.newUser) {
-      throw new UsageError('--same-user and --new-user contradict each other: leave one of them out');
-    }
-    const user: UserChoice = {
-      ...{ partnerAccount, since },
-      sameUser: given.sameUser || undefined,
-      newUser: given.newUser || undefined,
-    };
-    const isByToken = given.refreshTokenStdin || given.refreshTokenFile !== undefined;
-    const credential = isByToken ? { refreshToken: await refreshTokenIn(io, given) } : wayOf(given);
+    const { since, sameUser, newUser, refreshTokenStdin: fromStdin, refreshTokenFile: file } = given;
+    const user = { partnerAccount, since, sameUser: sameUser || undefined, newUser: newUser || undefined };
+    const isByToken = fromStdin || file !== undefined;
+    const source = { what: 'refresh token', option: '--refresh-token', fromStdin, file };
+    const credential = isByToken ? { refreshToken: await readSecret(io, source) } : wayOf(given);
     if (since !== undefined && Date.parse(since) > Date.now()) {
       say(
         io,
@@ -141,8 +130,6 @@ async function withNewHistory({
   options: given,
   report,
 }: Call<Target, ConnectOptions, { readonly name?: string | undefined }>): Promise<ExitCode> {
-  const stray = givenOf(loginOptions, given);
-  if (stray !== undefined) throw new UsageError(`${optionOf(stray)} does not go with --new-history`);
   if ((name === undefined) !== given.all) throw new UsageError('--new-history: give one NAME, or --all');
   return withBridge(target, async (bridge) => {
     await requireKnown(bridge.partnerAccounts, name);
@@ -169,26 +156,12 @@ async function withNewHistory({
   });
 }
 
-async function refreshTokenIn(io: Io, given: ConnectOptions): Promise<Secret> {
-  const stray = givenOf(browserOptions, given);
-  if (stray !== undefined) {
-    throw new UsageError(
-      `${optionOf(stray)} is for connecting with a browser: leave it, or the refresh token, out`,
-    );
-  }
-  const { refreshTokenStdin: fromStdin, refreshTokenFile: file } = given;
-  return readSecret(io, { what: 'refresh token', option: '--refresh-token', fromStdin, file });
-}
-
 function wayOf({ port, redirectUri, paste }: ConnectOptions) {
   if (paste && port === 0)
     throw new UsageError('--port: with --paste nothing listens, so there is no free port to take');
   if (!paste) return listenAt(port, redirectUri);
   return { pasteFrom: redirectUri ?? loopbackRedirect(port ?? defaultPort) };
 }
-
-const givenOf = (options: object, given: Readonly<Record<string, unknown>>): string | undefined =>
-  Object.keys(options).find((name) => given[name] !== undefined && given[name] !== false);
 
 function connectedLines(
   { partnerAccount, scope, tokenExpiresAt, isNew, feed }: ConnectedAccount,

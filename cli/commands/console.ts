@@ -1,14 +1,13 @@
 import { startConsole } from '../../console/console.ts';
-import { textOfPlace } from '../../operations/errors.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { openBrowser } from '../authorize/open-browser.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
 import { exitCodes, say, show } from '../shared/io.ts';
+import { listenError } from '../shared/loopback.ts';
 import { flag, number } from '../shared/options.ts';
 import { thisProgram } from '../shared/program.ts';
 import { commandFor } from '../shared/target.ts';
-import { listenError } from '../shared/usage.ts';
 
 export const addConsole = defineCommand(
   {
@@ -36,7 +35,7 @@ Examples:
       const started = await startConsole({
         ...{ bridge, port, isReadOnly: readOnly, version: packageJson.version, env: io.env },
         program: thisProgram(),
-        place: target.kind === 'local' ? ['--local', target.dir] : ['--stack', textOfPlace(target)],
+        place: target.kind === 'local' ? ['--local', target.dir] : ['--stack', target.stack],
         command: (words) => commandFor(target, words),
         say: (text) => say(io, text),
       }).catch((error: unknown) => {

@@ -6,8 +6,7 @@ import { StateError } from '../../shared/sqlite/file/state-error.ts';
 import { withOpening } from '../bridge/open.ts';
 import type { Opening } from '../bridge/opening.ts';
 import { defineCommand } from '../shared/command.ts';
-import { explained, type Place } from '../shared/explain.ts';
-import { isDenied } from '../shared/explain-aws.ts';
+import { explained, isDenied, type Place } from '../shared/explain.ts';
 import { exitCodes } from '../shared/io.ts';
 import { asCalled } from '../shared/program.ts';
 import { type LocalTarget, mendsAt, type StackTarget, type Target } from '../shared/target.ts';
@@ -71,7 +70,7 @@ async function examineStack(opening: Opening<StackTarget>): Promise<CheckResult[
   const place = {
     ...mendsAt(opening.target),
     clients,
-    stack: opening.target.stack,
+    stack: opening.target.stack.split('/')[0] ?? '',
     version: packageJson.version,
   };
   const opened = once(async () => stackFacts(await openStack(opening, clients), place));

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { defineCommand } from '../shared/command.ts';
 import { exitCodes, say } from '../shared/io.ts';
+import { listenError } from '../shared/loopback.ts';
 import { number } from '../shared/options.ts';
 import { programName } from '../shared/program.ts';
-import { listenError } from '../shared/usage.ts';
 
 export const addSandbox = defineCommand(
   {

@@ -1,5 +1,5 @@
 import type { AccountStatus } from '../../operations/account-status.ts';
-import { textOfPlace, unknownAccount } from '../../operations/errors.ts';
+import { unknownAccount } from '../../operations/errors.ts';
 import {
   deliveryText,
   type Finding,
@@ -136,7 +136,7 @@ export function statusText(status: Shown, target: Target, nowMs: number): string
     deliveryText(status, findings),
     ...shown,
     ...bridgeLines(status, nowMs),
-    ...(target.kind === 'stack' ? [stackLine(status, textOfPlace(target))] : []),
+    ...(target.kind === 'stack' ? [stackLine(status, target.stack)] : []),
     ...findingLines(null),
   ].join('\n');
 }

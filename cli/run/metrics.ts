@@ -1,12 +1,10 @@
 /** What a monitoring system asks of a run: Prometheus text at /metrics, a health answer at /health. */
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { deliveryText, type Finding } from '../../operations/findings.ts';
 import type { Status } from '../../operations/status.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { isLoopback } from '../../shared/contract/settings.ts';
-import { listenError } from '../shared/usage.ts';
+import { listenOnLoopback } from '../shared/loopback.ts';
 
 interface Looked {
   readonly status: Status;
@@ -14,59 +12,69 @@ interface Looked {
 }
 type Labels = Readonly<Record<string, string>>;
 type Sample = readonly [value: number | null | undefined, labels?: Labels];
+type Account = Status['partnerAccounts'][number];
+
+const labelled = (label: string, values: object, more: Labels = {}) =>
+  Object.entries(values).map(([key, value]): Sample => [value, { ...more, [label]: key }]);
+const ofAccounts =
+  (pick: (account: Account) => number | null) =>
+  ({ partnerAccounts }: Status) =>
+    partnerAccounts.map((account): Sample => [pick(account), { partner_account: account.name }]);
 
 /** All are gauges: the books begin at 0 again when a partner account gets a new history. */
-const gauges = {
-  info: 'the version of the bridge',
-  lag_seconds: 'how long a feed is behind',
-  polling: '1: the partner account is polled; 0: paused or stopped',
-  changes: 'the books of a partner account, by outcome',
-  waiting: 'messages in the queue',
-  oldest_waiting_seconds: 'how long the oldest change waits',
-  dead_letters: 'messages that were given up',
-  budget_reserved_seconds: 'how long a new request waits for the rate budget',
-  answers: 'answers of the service in the last quarter of an hour',
-  answer_milliseconds: 'how long an answer took on average',
-  rate_used: 'the part of the request rate that was used, 0 to 1',
-  held: '1: the service asked for a pause, or blocks the address',
-  webhook_waiting: 'events that a webhook has not received',
-  findings: 'what is wrong, by severity',
+const gauges: Readonly<
+  Record<string, readonly [help: string, of: (status: Status, looked: Looked) => readonly Sample[]]>
+> = {
+  info: ['the version of the bridge', () => [[1, { version: packageJson.version }]]],
+  lag_seconds: ['how long a feed is behind', ofAccounts(({ lagSeconds }) => lagSeconds)],
+  polling: [
+    '1: the partner account is polled; 0: paused or stopped',
+    ofAccounts(({ state }) => Number(state === 'polling')),
+  ],
+  changes: [
+    'the books of a partner account, by outcome',
+    ({ partnerAccounts }) =>
+      partnerAccounts.flatMap(({ name, books }) => labelled('outcome', books, { partner_account: name })),
+  ],
+  waiting: ['messages in the queue', ({ queue }) => [[queue.waiting]]],
+  oldest_waiting_seconds: [
+    'how long the oldest change waits',
+    ({ queue, oldestWaitingSeconds }) => [[queue.waiting > 0 ? oldestWaitingSeconds : 0]],
+  ],
+  dead_letters: ['messages that were given up', ({ queue }) => [[queue.deadLetters]]],
+  budget_reserved_seconds: [
+    'how long a new request waits for the rate budget',
+    ({ budget }) => [[budget.reservedSeconds]],
+  ],
+  answers: [
+    'answers of the service in the last quarter of an hour',
+    ({ answers }) => labelled('answer', answers?.counts ?? {}),
+  ],
+  answer_milliseconds: ['how long an answer took on average', ({ answers }) => [[answers?.meanMs]]],
+  rate_used: ['the part of the request rate that was used, 0 to 1', ({ answers }) => [[answers?.rateUsed]]],
+  held: [
+    '1: the service asked for a pause, or blocks the address',
+    ({ pausedUntil }) => [[Number(pausedUntil !== null)]],
+  ],
+  webhook_waiting: [
+    'events that a webhook has not received',
+    ({ webhooks = [] }) => webhooks.map(({ address, waiting }): Sample => [waiting, { webhook: address }]),
+  ],
+  findings: [
+    'what is wrong, by severity',
+    (_, { findings }) => {
+      const severities = { fault: 0, attention: 0, note: 0 };
+      for (const { severity } of findings) severities[severity] += 1;
+      return labelled('severity', severities);
+    },
+  ],
 };
-
-function samplesOf({ status, findings }: Looked): Record<keyof typeof gauges, readonly Sample[]> {
-  const { partnerAccounts, queue, answers, webhooks = [] } = status;
-  const labelled = (label: string, values: object, more: Labels = {}) =>
-    Object.entries(values).map(([key, value]): Sample => [value, { ...more, [label]: key }]);
-  const each = (pick: (account: Status['partnerAccounts'][number]) => number | null) =>
-    partnerAccounts.map((account): Sample => [pick(account), { partner_account: account.name }]);
-  const severities = { fault: 0, attention: 0, note: 0 };
-  for (const { severity } of findings) severities[severity] += 1;
-  return {
-    info: [[1, { version: packageJson.version }]],
-    lag_seconds: each(({ lagSeconds }) => lagSeconds),
-    polling: each(({ state }) => Number(state === 'polling')),
-    changes: partnerAccounts.flatMap(({ name, books }) =>
-      labelled('outcome', books, { partner_account: name }),
-    ),
-    waiting: [[queue.waiting]],
-    oldest_waiting_seconds: [[queue.waiting > 0 ? status.oldestWaitingSeconds : 0]],
-    dead_letters: [[queue.deadLetters]],
-    budget_reserved_seconds: [[status.budget.reservedSeconds]],
-    answers: labelled('answer', answers?.counts ?? {}),
-    answer_milliseconds: [[answers?.meanMs]],
-    rate_used: [[answers?.rateUsed]],
-    held: [[Number(status.pausedUntil !== null)]],
-    webhook_waiting: webhooks.map(({ address, waiting }): Sample => [waiting, { webhook: address }]),
-    findings: labelled('severity', severities),
-  };
-}
 
 /** The figures of a status, in the text format of Prometheus; a figure that is not known is left out. */
 function metricsText(looked: Looked): string {
-  const samples = samplesOf(looked);
-  const families = Object.entries(gauges).map(([gauge, help]) => {
+  const families = Object.entries(gauges).map(([gauge, [help, samplesOf]]) => {
     const name = `advert_bridge_${gauge}`;
-    const lines = samples[gauge as keyof typeof gauges].flatMap(([value, labels = {}]) => {
+    const lines = samplesOf(looked.status, looked).flatMap(([value, labels = {}]) => {
       const parts = Object.entries(labels).map(([label, text]) => `${label}=${JSON.stringify(text)}`);
       const braced = parts.length > 0 ? `{${parts.join(',')}}` : '';
       return value === null || value === undefined ? [] : `${name}${braced} ${value}\n`;
@@ -92,15 +100,6 @@ export async function serveMetrics(port: number, look: () => Promise<Looked>) {
     const delivery = deliveryText(looked.status, looked.findings);
     return end(200, JSON.stringify({ delivery }), 'application/json');
   });
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening').catch((cause: unknown) => {
-    throw listenError(cause, port, 'Choose another with --metrics');
-  });
-  return {
-    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}/metrics`,
-    close() {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
+  const listening = await listenOnLoopback(server, port, 'Choose another with --metrics');
+  return { address: `http://127.0.0.1:${listening.port}/metrics`, close: listening.close };
 }

@@ -1,3 +1,4 @@
+import * as v from 'valibot';
 import { runEmbeddedBridge } from '../../embedded/bridge.ts';
 import { createDryState } from '../../embedded/dry-state.ts';
 import { openReaders } from '../../embedded/readers.ts';
@@ -5,15 +6,16 @@ import { createTextObserver } from '../../embedded/text-observer.ts';
 import type { Webhook } from '../../embedded/webhooks/delivery.ts';
 import { CommandError, namesText } from '../../operations/errors.ts';
 import { findingsOf, needsAttention } from '../../operations/findings.ts';
-import { readStatus } from '../../operations/status.ts';
+import { readStatus, type Status } from '../../operations/status.ts';
 import packageJson from '../../package.json' with { type: 'json' };
-import { bridgeSettings } from '../../shared/contract/settings.ts';
+import { bridgeSettings, bridgeSettingsSchema } from '../../shared/contract/settings.ts';
 import { systemClock, toInstant } from '../../shared/domain/clock.ts';
 import { shownUrl } from '../../shared/domain/text.ts';
 import { type Counters, sumOf } from '../../shared/ports/store.ts';
 import { keepMark, markFileIn, readMark, reusedHistories } from '../../shared/sqlite/file/published-mark.ts';
 import { takeRunLock } from '../../shared/sqlite/file/run-lock.ts';
 import type { EmbeddedState } from '../../shared/sqlite/state.ts';
+import { type Books, emptyBooks } from '../../shared/state/books.ts';
 import { withLocal } from '../bridge/open.ts';
 import { storeRunSettings } from '../bridge/run-settings.ts';
 import { connectCommand } from '../shared/explain.ts';
@@ -30,6 +32,7 @@ type RunOptions = Checked<typeof runOptions>;
 
 /** Until it is stopped or idle. @returns whether somebody must act, and whether a signal or a closed output stopped it */
 export function runBridge(io: Io, target: LocalTarget, options: RunOptions) {
+  const { dryRun } = options;
   const broken = new AbortController();
   // Another process's lock ends by itself. A full disk or a damaged file does not, and ends the run.
   const onFault = (fault: { readonly code: string }) => fault.code !== 'state-in-use' && broken.abort(fault);
@@ -43,13 +46,11 @@ export function runBridge(io: Io, target: LocalTarget, options: RunOptions) {
       const webhooks = secretsOf(bridge.state.webhooks, urls, target);
       const started = { command: commandFor(target, 'run'), startedAt: toInstant(systemClock.now()) };
       // Taken after the state was opened: a folder without a bridge gets no lock file either.
-      const lock = takeRunLock(target.dir, options.dryRun ? 'dry-run' : started);
+      const lock = takeRunLock(target.dir, dryRun ? 'dry-run' : started);
       bridge.onClose(() => lock.release());
-      const opened = { target, baseUrl, webhooks, broken: broken.signal };
-      if (!options.dryRun) return runLocked(io, options, { ...opened, state: bridge.state });
-      const state = createDryState(bridge.state, target.dir);
-      bridge.onClose(() => state.close());
-      return runLocked(io, options, { ...opened, state });
+      const state = dryRun ? createDryState(bridge.state, target.dir) : bridge.state;
+      if (dryRun) bridge.onClose(() => state.close());
+      return runLocked(io, options, { state, target, baseUrl, webhooks, broken: broken.signal });
     },
     { onFault },
   );
@@ -65,41 +66,40 @@ interface Opened {
 }
 
 async function runLocked(io: Io, options: RunOptions, opened: Opened) {
-  const { state, target, webhooks, broken } = opened;
-  const { dryRun, untilIdle, verbose, jsonLogs, metrics } = options;
+  const { state, target, baseUrl, webhooks, broken } = opened;
+  const { dryRun, untilIdle, verbose, jsonLogs, concurrency, advertTries, webhookRetentionHours } = options;
+  const settings = v.parse(bridgeSettingsSchema, dryRun ? { ...options, auditSample: 0 } : options);
   const readerGone = new AbortController();
   const signal = AbortSignal.any([io.untilStopped(), readerGone.signal, broken]);
   const log = createTextObserver(io.stderr, 'info', { json: true });
   const tell = (text: string) => (jsonLogs ? log.info(text) : say(io, text));
-  await storeRunSettings(state, options);
+  await storeRunSettings(state, settings);
   await tellStart(tell, options, opened);
-  const summary = await startSummary(state);
+  const statusNow = () => readStatus(state, systemClock.now());
+  async function look() {
+    const status = await statusNow();
+    return { status, findings: findingsOf(status, { ...mendsAt(target), nowMs: systemClock.now() }) };
+  }
+  const before = await statusNow();
+  const summary = async () => summaryText(before, await statusNow());
   // An empty line is not shown.
   const progress = startProgress(io, async () => (jsonLogs ? '' : summary()));
   // The run ends with a message that says everything.
   broken.addEventListener('abort', () => progress.stop());
   const observer = withoutRepeats(
     createTextObserver(progress.output, verbose ? 'info' : 'warn', { json: jsonLogs }),
-    {
-      // With --until-idle, a lasting fault is the message with which the run ends.
-      accountFaults: !untilIdle || verbose,
-    },
+    // With --until-idle, a lasting fault is the message with which the run ends.
+    { accountFaults: !untilIdle || verbose },
   );
-  async function look() {
-    const nowMs = systemClock.now();
-    const status = await readStatus(state, nowMs);
-    return { status, findings: findingsOf(status, { ...mendsAt(target), nowMs }) };
-  }
   // Loads Node's HTTP server, which most runs do not need.
-  const serving = metrics === undefined ? undefined : await import('./metrics.ts');
-  const served = await serving?.serveMetrics(metrics ?? 0, look);
+  const serving = options.metrics === undefined ? undefined : await import('./metrics.ts');
+  const served = await serving?.serveMetrics(options.metrics ?? 0, look);
   if (served) tell(`Metrics: ${served.address}`);
   const endMark = dryRun ? undefined : keepMark(target.dir, () => state.eventLog.ends().last);
   const readers = await openReaders({
-    ...{ state, observer, clock: systemClock },
+    ...{ state, observer, clock: systemClock, retentionHours: webhookRetentionHours },
     webhooks: dryRun ? [] : webhooks,
     output: dryRun || options.stdout || webhooks.length === 0 ? io.stdout : undefined,
-    retentionHours: options.webhookRetentionHours,
     onClosed() {
       // The reader of standard output has ended, so faults during the stop are not reported.
       progress.stop();
@@ -108,10 +108,8 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
   });
   try {
     const fault = await runEmbeddedBridge({
-      ...{ state, observer, signal, untilIdle, baseUrl: opened.baseUrl, events: readers.events },
-      settings: dryRun ? { ...options, auditSample: 0 } : options,
-      concurrency: options.concurrency,
-      advertTries: options.advertTries,
+      ...{ state, baseUrl, settings, concurrency, advertTries, observer, signal, untilIdle },
+      events: readers.events,
     }).finally(() => broken.throwIfAborted());
     if (untilIdle && !signal.aborted) await readers.untilDelivered(signal);
     await readers.stop();
@@ -121,7 +119,7 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
     for (const { url, waiting, oldest = 0, trouble } of undelivered) {
       tell(
         `${count(waiting)} events wait for webhook ${shownUrl(url)}${trouble ? ` (${trouble.reason})` : ''}, the oldest since ` +
-          `${toInstant(oldest)}: kept for ${count(options.webhookRetentionHours)} hours, and sent by the next run with this webhook.`,
+          `${toInstant(oldest)}: kept for ${count(webhookRetentionHours)} hours, and sent by the next run with this webhook.`,
       );
     }
     // A fault during the stop is caused by the stop.
@@ -139,7 +137,7 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
 /** @throws {CommandError} for an older copy of a state, which would use sequence numbers again */
 async function tellStart(
   tell: (text: string) => void,
-  options: RunOptions & Readonly<Record<string, unknown>>,
+  options: RunOptions,
   { state, target, baseUrl }: Opened,
 ): Promise<void> {
   if (options.dryRun) tell('Dry run: nothing of this is stored or sent.');
@@ -165,42 +163,31 @@ async function tellStart(
   }
   if (!options.untilIdle) {
     const listed = names.length > 0 ? ` (${namesText(names, 10)})` : '';
-    const settings = Object.entries(bridgeSettings).flatMap(([name, { schema }]) => {
-      const isDefault = String(options[name]) === String((schema as { readonly default?: unknown }).default);
-      return isDefault ? [] : [`, ${name} ${options[name]}`];
-    });
+    const given = Object.entries(options).flatMap(([name, value]) =>
+      name in bridgeSettings && value !== undefined ? [`, ${name} ${value}`] : [],
+    );
     tell(
       `Advert Bridge ${packageJson.version} runs ${target.dir} with ${baseUrl}: ` +
-        `${are(names.length, 'partner account', 'partner accounts')}${listed}${settings.join('')}.`,
+        `${are(names.length, 'partner account', 'partner accounts')}${listed}${given.join('')}.`,
     );
   }
   if (names.length + unreadable === 0)
     tell(`No partner account is connected. Connect one: \`${connectCommand(target, 'NAME')}\``);
 }
 
-/** @returns what has happened since this call, as text */
-async function startSummary({ partnerAccounts, bookKeeper }: EmbeddedState): Promise<() => Promise<string>> {
-  async function totals() {
-    const accounts = await partnerAccounts.list(() => undefined);
-    const books = await Promise.all(
-      accounts.map(({ name, generation }) => bookKeeper.read(name, generation)),
-    );
-    const {
-      events = 0,
-      unavailable = 0,
-      unchanged = 0,
-      coalesced = 0,
-    } = books.reduce<Counters>((sum, each) => sumOf(sum, { ...each }), {});
-    return { events: events + unavailable, others: unchanged + coalesced };
-  }
-  const before = await totals();
-  return async () => {
-    const [now, { waiting, deadLetters }] = [await totals(), await bookKeeper.queue()];
-    // A difference is negative only if an account was forgotten in the meantime.
-    const since = (term: keyof typeof now) => count(Math.max(0, now[term] - before[term]));
-    return (
-      `${since('events')} events, ${since('others')} changes that needed none, ` +
-      `${count(waiting)} waiting, ${count(deadLetters)} dead-lettered`
-    );
-  };
+/** What has happened between two looks. */
+function summaryText(before: Status, { partnerAccounts, queue: { waiting, deadLetters } }: Status): string {
+  const [earlier, now] = [totalOf(before.partnerAccounts), totalOf(partnerAccounts)];
+  // A difference is negative only if an account was forgotten in the meantime.
+  const since = (one: keyof ShownBooks, other: keyof ShownBooks) =>
+    count(Math.max(0, now[one] + now[other] - earlier[one] - earlier[other]));
+  return (
+    `${since('events', 'unavailable')} events, ${since('unchanged', 'coalesced')} changes that needed none, ` +
+    `${count(waiting)} waiting, ${count(deadLetters)} dead-lettered`
+  );
 }
+
+/** The books of several partner accounts, added up. */
+export const totalOf = (accounts: readonly { readonly books: ShownBooks }[]): ShownBooks =>
+  accounts.reduce<Counters>((sum, { books }) => sumOf(sum, { ...books }), emptyBooks) as typeof emptyBooks;
+type ShownBooks = Omit<Books, 'redelivered'>;

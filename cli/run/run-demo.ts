@@ -12,17 +12,16 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { type Sandbox, startSandbox } from '../../sandbox/server.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { Secret } from '../../shared/domain/secret.ts';
-import { type Counters, sumOf } from '../../shared/ports/store.ts';
 import { withBridge } from '../bridge/open.ts';
 import { eventOutput } from '../shared/event-output.ts';
 import { type ExitCode, exitCodes, type Io, print, say } from '../shared/io.ts';
-import { checkedOptions, optionOf, schemasOf } from '../shared/options.ts';
+import { checkedOptions, optionOf } from '../shared/options.ts';
 import { thisProgram } from '../shared/program.ts';
 import { commandFor, type LocalTarget } from '../shared/target.ts';
 import { booksText } from '../shared/wording.ts';
 import { createBreaks } from './break-it.ts';
 import { runOptions } from './options.ts';
-import { runBridge } from './run-bridge.ts';
+import { runBridge, totalOf } from './run-bridge.ts';
 
 const partnerAccount = 'main';
 /** A second account shows what does not concern it: that the first one was revoked. */
@@ -73,7 +72,7 @@ async function connectTo({ url: baseUrl, application, users }: Sandbox, target: 
 }
 
 const run = ({ io, target }: Demo) =>
-  runBridge(io, target, checkedOptions(schemasOf(runOptions), { ...settings, untilIdle: true }));
+  runBridge(io, target, checkedOptions(runOptions, { ...settings, untilIdle: true }));
 
 /** Changes adverts until it is stopped, with the bridge in a process of its own, and a console to watch and break it. */
 async function play({ io, target, sandbox }: Demo): Promise<ExitCode> {
@@ -135,9 +134,9 @@ async function makeChanges(demo: Demo, changes: number): Promise<ExitCode> {
 
 /** @param changes number of changes that must be listed and delivered; undefined: some may be missing */
 async function report({ io, target }: Pick<Demo, 'io' | 'target'>, changes?: number): Promise<ExitCode> {
-  const { partnerAccounts } = await withBridge(target, (bridge) => readStatus(bridge, Date.now()));
-  const sums = partnerAccounts.reduce<Counters>((sum, { books: own }) => sumOf(sum, { ...own }), {});
-  const books = sums as (typeof partnerAccounts)[number]['books'];
+  const books = totalOf(
+    (await withBridge(target, (bridge) => readStatus(bridge, Date.now()))).partnerAccounts,
+  );
   const { listed, ...outcomes } = books;
   const accounted = Object.values(outcomes).reduce((total, value) => total + value, 0);
   const isWhole = changes === undefined || (listed === changes && books.inFlight === 0);

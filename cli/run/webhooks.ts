@@ -13,7 +13,7 @@ import { webhookUrl } from './options.ts';
 export async function webhookIn(io: Io, file: string): Promise<string> {
   const source = { what: 'webhook URL', option: '--webhook', fromStdin: false, file };
   const webhookFile = (await readSecret(io, source)).reveal();
-  return checkedOptions({ webhookFile: webhookUrl }, { webhookFile }).webhookFile;
+  return checkedOptions({ webhookFile: { schema: webhookUrl } }, { webhookFile }).webhookFile;
 }
 
 /** The one webhook that a command is about, given as a URL or in a file; undefined if none is given. */

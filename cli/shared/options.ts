@@ -3,27 +3,29 @@ import { type Command, Option } from 'commander';
 import * as v from 'valibot';
 import { UsageError } from '../../operations/errors.ts';
 import { flawsOf, partnerAccountName } from '../../shared/contract/checks.ts';
-import { fromText, type Setting } from '../../shared/contract/settings.ts';
+import { fromText, type Setting, schemasOf } from '../../shared/contract/settings.ts';
 
 /** One option. Its key in {@link OptionSpecs} is its name in camel case: `pageSize` is `--page-size`. */
 export interface OptionSpec<S extends v.GenericSchema = v.GenericSchema> {
-  readonly help: string;
+  /** Absent: the help of its command leaves the option out, and says where it is described. */
+  readonly help?: string;
+  /** A default is shown in the help. */
   readonly schema: S;
   /** Placeholder for the value in the help, such as `N`; absent: the option has no value. */
   readonly value?: string;
   readonly repeatable?: boolean;
-  /** Left out of the help of its command, which says where it is described. */
-  readonly isHidden?: boolean;
+  /** The options that it excludes. */
+  readonly conflicts?: readonly string[];
 }
 
 export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
 type Specs = Readonly<Record<string, { readonly schema: v.GenericSchema }>>;
-type Schemas<O extends Specs> = { readonly [K in keyof O]: O[K]['schema'] };
-export type Checked<O extends Specs> = Readonly<v.InferOutput<v.ObjectSchema<Schemas<O>, undefined>>>;
+export type Checked<O extends Specs> = Readonly<
+  v.InferOutput<v.ObjectSchema<{ readonly [K in keyof O]: O[K]['schema'] }, undefined>>
+>;
 
 export const flag = (help: string) => ({ help, schema: v.optional(v.boolean(), false) });
 
-/** An option with a value; a default of `schema` is shown in the help. */
 export const option = <const S extends v.GenericSchema>(value: string, help: string, schema: S) => ({
   value,
   help,
@@ -32,39 +34,18 @@ export const option = <const S extends v.GenericSchema>(value: string, help: str
 
 type Settings = Readonly<Record<string, Setting>>;
 type SettingOptions<S extends Settings> = {
-  readonly [K in keyof S]: OptionSpec<v.GenericSchema<unknown, v.InferOutput<S[K]['schema']>>>;
+  readonly [K in keyof S]: OptionSpec<v.GenericSchema<unknown, v.InferOutput<S[K]['schema']> | undefined>>;
 };
 
-/** An option for each setting, with its sentence, range and default; the help of the command leaves them out. */
+/** An option for each setting, without its default: one that was not given is undefined. */
 export const settingOptions = <const S extends Settings>(settings: S): SettingOptions<S> =>
   Object.fromEntries(
-    Object.entries(settings).map(([name, setting]) => [name, settingOption(setting)]),
+    Object.entries(settings).map(([name, setting]): [string, OptionSpec] => {
+      const parsed = v.transform((given) => fromText(setting, given));
+      const schema = v.optional(v.pipe(v.unknown(), parsed, setting.schema));
+      return [name, { schema, ...(setting.type !== 'boolean' && { value: 'VALUE' }) }];
+    }),
   ) as SettingOptions<S>;
-
-const placeholders = { number: 'N', list: 'LIST', string: 'TEXT', target: 'TEXT' };
-
-function settingOption(setting: Setting): OptionSpec {
-  const { says, range, type } = setting;
-  const help = (type === 'number' ? `${says}; ${range}` : says).replaceAll('`', '');
-  const { default: standard } = setting.schema as { readonly default?: unknown };
-  const schema = v.optional(settingSchema(setting), standard);
-  return hidden({ help, schema, ...(type !== 'boolean' && { value: placeholders[type] }) });
-}
-
-/** The schema of a setting that is given as text; missing: undefined. */
-export const settingSchema = <S extends v.GenericSchema>(setting: Setting<S>) =>
-  v.optional(
-    v.pipe(
-      v.unknown(),
-      v.transform((given) => fromText(setting, given)),
-      setting.schema,
-    ) as v.GenericSchema<unknown, v.InferOutput<S>>,
-  );
-
-export const hidden = <const O extends OptionSpec>(spec: O): O & { readonly isHidden: true } => ({
-  ...spec,
-  isHidden: true,
-});
 
 export const text = (value: string, help: string) => option(value, help, v.optional(v.string()));
 
@@ -78,23 +59,20 @@ export const nameArgument = { syntax: '<NAME>', help: 'the partner account', sch
 
 export const optionalName = (help: string) => ({ syntax: '[NAME]', help, schema: v.optional(v.string()) });
 
-export const schemasOf = <O extends Specs>(specs: O): Schemas<O> =>
-  Object.fromEntries(Object.entries(specs).map(([name, { schema }]) => [name, schema])) as Schemas<O>;
-
 export function addOptions(command: Command, options: OptionSpecs): void {
-  for (const [key, { help, schema, value, repeatable, isHidden }] of Object.entries(options)) {
+  for (const [key, { help = '', schema, value, repeatable, conflicts = [] }] of Object.entries(options)) {
     const { default: standard } = schema as { readonly default?: unknown };
     const isShown = typeof standard === 'string' || typeof standard === 'number';
     const added = new Option(
       value === undefined ? optionOf(key) : `${optionOf(key)} <${value}>`,
       isShown ? `${help} (default: ${standard})` : help,
-    );
+    )
+      .hideHelp(help === '')
+      .conflicts([...conflicts]);
     // Commander would store `--no-wait` as `wait: false`, under another key.
     added.negate = false;
-    added.hideHelp(isHidden ?? false);
-    command.addOption(
-      repeatable ? added.argParser((one: string, others: string[] = []) => [...others, one]) : added,
-    );
+    if (repeatable) added.argParser((one: string, others: string[] = []) => [...others, one]);
+    command.addOption(added);
   }
 }
 
@@ -104,15 +82,15 @@ export function addOptions(command: Command, options: OptionSpecs): void {
  * @param names the spelling on the command line, for those whose spelling is not their name in kebab case
  * @throws {UsageError} with each wrong option and the expected value, but never the given value
  */
-export function checkedOptions<const S extends v.ObjectEntries>(
-  entries: S,
+export function checkedOptions<const O extends Specs>(
+  specs: O,
   given: Readonly<Record<string, unknown>>,
   names: Readonly<Record<string, string>> = {},
-): v.InferOutput<v.ObjectSchema<S, undefined>> {
+): Checked<O> {
   // A missing value is reported like a wrong one, with the expected value.
-  const all = Object.fromEntries(Object.keys(entries).map((name) => [name, given[name]]));
-  const result = v.safeParse(v.object(entries), all);
-  if (result.success) return result.output;
+  const all = Object.fromEntries(Object.keys(specs).map((name) => [name, given[name]]));
+  const result = v.safeParse(v.object(schemasOf(specs)), all);
+  if (result.success) return result.output as Checked<O>;
   const lines = flawsOf(result.issues).map(({ path, expected }) => {
     // The path of a repeatable option ends with a number.
     const [name = ''] = path.split('.');

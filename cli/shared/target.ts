@@ -1,42 +1,61 @@
-import { type StackPlace, textOfPlace, UsageError } from '../../operations/errors.ts';
+import * as v from 'valibot';
 import { stackName } from '../../shared/contract/names.ts';
 import { quoted, shownUrl } from '../../shared/domain/text.ts';
+import { type OptionSpecs, option } from './options.ts';
 import { programName } from './program.ts';
 
 export interface LocalTarget {
   readonly kind: 'local';
   readonly dir: string;
 }
-export interface StackTarget extends StackPlace {
+export interface StackTarget {
   readonly kind: 'stack';
+  /** In the format of `--stack`: STACK, or STACK/BRIDGE where it has several bridges. */
+  readonly stack: string;
 }
 /** The bridge that a command acts on: an embedded one with its state in a folder, or a deployed stack. */
 export type Target = LocalTarget | StackTarget;
 
-/** @throws {UsageError} for an empty or impossible name */
-export function targetOf({ local, stack = stackName }: { local?: unknown; stack?: unknown }): Target {
-  if (local !== undefined) return localTarget(local, '');
-  const [, name, bridge] =
-    /^([A-Za-z][A-Za-z0-9-]{0,127})(?:\/([A-Za-z][A-Za-z0-9-]{0,63}))?$/.exec(String(stack)) ?? [];
-  if (name !== undefined) return { kind: 'stack', stack: name, ...(bridge !== undefined && { bridge }) };
-  throw new UsageError(
-    '--stack: expected the name of a CloudFormation stack, such as AdvertBridge, or STACK/BRIDGE where it has several bridges',
-  );
+/** Which bridge a command is for: with --local or --stack, with --local (for a reason that is given), or none. */
+export type Where = 'any' | 'none' | { readonly localOnly: string };
+
+const folder = (more = '') => {
+  const expected = `expected the folder of an embedded bridge${more}`;
+  return v.pipe(v.string(expected), v.minLength(1, expected));
+};
+const stackPlace = v.pipe(
+  v.string(),
+  v.regex(
+    /^[A-Za-z][A-Za-z0-9-]{0,127}(\/[A-Za-z][A-Za-z0-9-]{0,63})?$/,
+    'expected the name of a CloudFormation stack, such as AdvertBridge, or STACK/BRIDGE where it has several bridges',
+  ),
+);
+
+export function targetOptions(where: Where): OptionSpecs {
+  if (where === 'none') return {};
+  if (where !== 'any') {
+    const required = folder(`. ${where.localOnly}`);
+    return { local: option('DIR', 'the folder of the embedded bridge (required)', required) };
+  }
+  const stack = v.optional(stackPlace, stackName);
+  return {
+    local: option('DIR', 'for the embedded bridge in the folder DIR', v.optional(folder())),
+    stack: {
+      ...option('NAME', 'for the deployed stack; STACK/BRIDGE of several', stack),
+      conflicts: ['local'],
+    },
+  };
 }
 
-/** @param why the reason, for the message if --local is missing */
-export function localTarget(dir: unknown, why: string): LocalTarget {
-  if (dir === undefined) {
-    throw new UsageError(`--local DIR is needed: the folder of the embedded bridge. ${why}`);
-  }
-  if (dir === '') throw new UsageError('--local: expected the folder of an embedded bridge');
-  return { kind: 'local', dir: String(dir) };
+/** @param checked the values of {@link targetOptions} @returns undefined for a command that is for no bridge */
+export function targetOf({ local, stack }: Readonly<Record<string, unknown>>): Target | undefined {
+  if (local !== undefined) return { kind: 'local', dir: String(local) };
+  return stack === undefined ? undefined : { kind: 'stack', stack: String(stack) };
 }
 
 export function commandFor(target: Target, command: string): string {
   if (target.kind === 'local') return `${programName()} ${command} --local ${quoted(target.dir)}`;
-  const stack = textOfPlace(target);
-  return `${programName()} ${command}${stack === stackName ? '' : ` --stack ${stack}`}`;
+  return `${programName()} ${command}${target.stack === stackName ? '' : ` --stack ${target.stack}`}`;
 }
 
 export const mendsAt = (target: Target) => ({

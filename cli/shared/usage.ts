@@ -1,6 +1,6 @@
 /** Explains a wrong command line without repeating values, which may be secrets: commander's messages quote them. */
 import type { Command, CommanderError } from 'commander';
-import { CommandError, UsageError } from '../../operations/errors.ts';
+import { UsageError } from '../../operations/errors.ts';
 import { didYouMean } from '../../shared/contract/checks.ts';
 
 const secretsHint =
@@ -54,14 +54,3 @@ function unknownOption(message: string, command: Command): string[] {
 }
 
 const suggestionIn = (message: string): string[] => /Did you mean [^)\n]*\?/.exec(message)?.slice(0, 1) ?? [];
-
-/** @param otherPort what to do instead, as a sentence without a full stop */
-export function listenError(cause: unknown, port: number, otherPort: string): unknown {
-  const { code } = cause as NodeJS.ErrnoException;
-  const reasons: Readonly<Record<string, string>> = {
-    EADDRINUSE: `port ${port} is in use by another program`,
-    EACCES: `this user may not listen on port ${port}, only on ports from 1024 up`,
-  };
-  const reason = reasons[code ?? ''];
-  return reason === undefined ? cause : new CommandError(`${reason}. ${otherPort}`, { cause });
-}

@@ -224,12 +224,11 @@ export const stackSettings = {
   },
 } as const satisfies Record<string, Setting>;
 
-type Schemas<S extends Readonly<Record<string, Setting>>> = { readonly [K in keyof S]: S[K]['schema'] };
-type Values<S extends Readonly<Record<string, Setting>>> = v.InferOutput<
-  v.ObjectSchema<Schemas<S>, undefined>
->;
+type Checkable = Readonly<Record<string, { readonly schema: v.GenericSchema }>>;
+type Schemas<S extends Checkable> = { readonly [K in keyof S]: S[K]['schema'] };
+type Values<S extends Checkable> = v.InferOutput<v.ObjectSchema<Schemas<S>, undefined>>;
 
-export const schemasOf = <const S extends Readonly<Record<string, Setting>>>(settings: S): Schemas<S> =>
+export const schemasOf = <const S extends Checkable>(settings: S): Schemas<S> =>
   Object.fromEntries(Object.entries(settings).map(([name, { schema }]) => [name, schema])) as Schemas<S>;
 
 /** The value of a setting that may be given as text, as on the command line and in CDK context. */

@@ -58,15 +58,13 @@ it('a stack that is not there is answered with the bridges that are, each by wha
 
 describe('--stack', () => {
   it('finds the only bridge of a stack, wherever it stands in it', async () => {
-    expect(await readStackOutputs(new CloudFormationClient(), { stack: 'Search' })).toMatchObject({
+    expect(await readStackOutputs(new CloudFormationClient(), 'Search')).toMatchObject({
       queueUrl: 'Bridge.QueueUrl',
     });
   });
 
   it('finds the one that is named, of several', async () => {
-    expect(
-      await readStackOutputs(new CloudFormationClient(), { stack: 'Shop', bridge: 'Second' }),
-    ).toMatchObject({
+    expect(await readStackOutputs(new CloudFormationClient(), 'Shop/Second')).toMatchObject({
       bridgeName: 'Second',
       feedStateTableName: 'Second.FeedStateTableName',
     });
