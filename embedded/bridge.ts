@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { createAuditShare } from '../functions/drain/audit-share.ts';
 import { createDrain } from '../functions/drain/drain.ts';
+import { redeliveryLimits } from '../functions/fan-out/advert.ts';
 import { createFanOut } from '../functions/fan-out/fan-out.ts';
 import type { ChangedAdvert } from '../shared/contract/messages.ts';
 import { stackName } from '../shared/contract/names.ts';
@@ -65,17 +66,14 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
   const { maxRequestsPerSecond } = settings;
   const answers = createAnswers({ activity: state.activity, maxRequestsPerSecond, observer, clock });
   const partner = createLocalPartner({ ...options, answers, stopped: signal, newId: newRunId });
-  const bridgePausedUntil = async () => heldUntil(await budgetStore.read(), clock.now());
-  const common = { ...state, accounts: partner.accounts, observer, clock, bridgePausedUntil };
+  const common = { ...state, accounts: partner.accounts, observer, clock };
 
   const fanOut = createFanOut({
     ...common,
     random: Math.random,
-    histories: state.advertHistories,
     adverts: partner,
     events,
-    // This process's own clock dates the messages.
-    settings: { ...settings, clockSkewMs: 0, advertTries, maxAgeMs, bridge: stackName, fetchMs },
+    settings: { ...settings, ...redeliveryLimits, advertTries, maxAgeMs, bridge: stackName, fetchMs },
   });
   const workers = startWorkers({ inbox: queue, settler: queue, fanOut, clock, observer, concurrency });
 
@@ -85,11 +83,10 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
     return refused;
   }
   const enqueuing = { ...common, queue: { ...queue, send }, newId: newReadId };
-  const audited = { ...enqueuing, shares: state.auditShares, settings };
   const drain = createDrain({
     ...enqueuing,
     ...{ reader: partner, holder: newRunId() },
-    ...(settings.auditSample > 0 && { sendAuditShare: createAuditShare(audited) }),
+    ...(settings.auditSample > 0 && { sendAuditShare: createAuditShare({ ...enqueuing, settings }) }),
     settings: { ...settings, leaseMs, maxWaiting, feedsAtOnce },
   });
 
@@ -113,7 +110,8 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
   try {
     if (!untilIdle) return await pollForEver(poller, signal);
     const toDeliver = () => messagesToDeliver(state, clock.now());
-    return await pollUntilIdle({ ...poller, pausedUntil: bridgePausedUntil, toDeliver }, signal);
+    const pausedUntil = async () => heldUntil(await budgetStore.read(), clock.now());
+    return await pollUntilIdle({ ...poller, pausedUntil, toDeliver }, signal);
   } finally {
     await Promise.all(background.map((loop) => loop.stop()));
     await answers.store();

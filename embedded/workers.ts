@@ -1,14 +1,13 @@
-import { byAdvert, type DeliveryGroup } from '../functions/fan-out/batch.ts';
 import type { FanOut } from '../functions/fan-out/fan-out.ts';
 import type { Clock } from '../shared/domain/clock.ts';
 import { backoffMs, type Loop, startLoop } from '../shared/domain/concurrency.ts';
 import type { Observer } from '../shared/ports/observer.ts';
-import type { Inbox, Settler } from '../shared/ports/queue.ts';
+import type { Inbox, Settlement, Settler } from '../shared/ports/queue.ts';
 
 export interface WorkerDeps {
   readonly inbox: Inbox;
   readonly settler: Settler;
-  readonly fanOut: Pick<FanOut, 'handleAdvert'>;
+  readonly fanOut: Pick<FanOut, 'handleEach'>;
   readonly clock: Clock;
   readonly observer: Observer;
   /** Number of connections to the partner service. */
@@ -33,8 +32,7 @@ export function startWorkers(deps: WorkerDeps): Loop {
   const maxInHand = 2 * concurrency;
   let inHand = 0;
 
-  async function work(group: DeliveryGroup, stopping: AbortSignal): Promise<void> {
-    const settlements = await fanOut.handleAdvert(group, { deadlineMs: clock.now() + handleMs });
+  async function settle(settlements: readonly Settlement[], stopping: AbortSignal): Promise<void> {
     // Repeated until it succeeds, because an unsettled message blocks its advert. After a stop, the next run handles
     // it again.
     for (let attempt = 1; ; attempt += 1) {
@@ -55,12 +53,14 @@ export function startWorkers(deps: WorkerDeps): Loop {
     const deliveries = await inbox.receive({ maxGroups, maxPerGroup: maxPerAdvert, visibilityMs });
     // Stopped in the meantime: the next run receives these messages.
     if (stopping.aborted) return false;
-    for (const group of byAdvert(deliveries)) {
+    for (const advert of fanOut.handleEach(deliveries, { deadlineMs: clock.now() + handleMs })) {
       inHand += 1;
-      void work(group, stopping).then(() => {
-        inHand -= 1;
-        loop.wake();
-      });
+      void advert
+        .then((settlements) => settle(settlements, stopping))
+        .then(() => {
+          inHand -= 1;
+          loop.wake();
+        });
     }
     return deliveries.length > 0;
   }

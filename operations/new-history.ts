@@ -35,10 +35,11 @@ export async function beginNewHistory(
 ): Promise<NewHistory | undefined> {
   const { partnerAccounts: accounts, feedStates, clock, newId } = bridge;
   const { overlapSeconds } = await bridge.settings();
-  const lock = { accounts, clock, newId, settings: { lockMs } };
-  const begun = await withRefreshLock(lock, partnerAccount, async (holder, account) => {
+  const deps = { accounts, clock, newId, settings: { lockMs } };
+  const begun = await withRefreshLock(deps, partnerAccount, async (lock) => {
+    const { account } = lock;
+    if (!account?.token || stopOf(account)) return undefined;
     const { generation: former, token } = account;
-    if (!token || stopOf(account)) return undefined;
     const registered = await feedsOfAccount(feedStates, partnerAccount);
     const unread = await unreadSince({ feedStates, clock, settings: { overlapSeconds } }, partnerAccount);
     const nowMs = clock.now();
@@ -50,15 +51,11 @@ export async function beginNewHistory(
     // The feeds come first, so that a row that is polled always has feeds of its generation.
     const fresh = { partnerAccount, generation, since, resets: 0, resetsInARow: 0 };
     for (const { name: feed } of Object.values(feeds)) await feedStates.register({ ...fresh, feed });
-    const changed = await accounts.change(partnerAccount, (current) =>
-      current.refreshing?.holder === holder && current.generation === former && current.token
-        ? {
-            ...{ ...current, generation, connectedAt: toInstant(nowMs) },
-            token: { ...current.token, issuedFor: token.issuedFor ?? former },
-          }
-        : undefined,
-    );
-    return changed?.generation === generation ? { partnerAccount, generation, since } : busy;
+    const isChanged = await lock.change((current) => ({
+      ...{ ...current, generation, connectedAt: toInstant(nowMs) },
+      token: { ...token, issuedFor: token.issuedFor ?? former },
+    }));
+    return isChanged ? { partnerAccount, generation, since } : busy;
   });
   if (begun !== busy) return begun;
   throw new CommandError(

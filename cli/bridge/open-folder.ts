@@ -17,7 +17,6 @@ import { forgetExposure, stateFileIn } from '../../shared/sqlite/file/private-fo
 import { readMark, reusedHistories } from '../../shared/sqlite/file/published-mark.ts';
 import { isRunning } from '../../shared/sqlite/file/run-lock.ts';
 import { type EmbeddedState, openEmbeddedState, openEmbeddedStateToRead } from '../../shared/sqlite/state.ts';
-import { heldUntil } from '../../shared/state/budget.ts';
 import { applicationCommand, type Place } from '../shared/explain.ts';
 import type { LocalTarget } from '../shared/target.ts';
 import type { Opening } from './opening.ts';
@@ -157,8 +156,7 @@ function folderFunctions(bridge: Omit<FolderBridge, 'functions'>, place: Place):
       const deps = await pollDepsOf(bridge, 'poll');
       const drain = createDrain({
         ...deps,
-        ...{ accounts: partnerAccounts, aside, queue: state.queue },
-        bridgePausedUntil: async () => heldUntil(await state.budgetStore.read(), bridge.clock.now()),
+        ...{ accounts: partnerAccounts, aside, queue: state.queue, budgetStore: state.budgetStore },
         settings: { ...deps.settings, pollSeconds: 60, feedsAtOnce: 10 },
       });
       const deadlineMs = bridge.clock.now() + pollMs;

@@ -15,10 +15,9 @@ import type { Secret, TokenPair } from '../../shared/domain/secret.ts';
 import type { Grant } from '../../shared/ports/tokens.ts';
 import { feedsOfAccount } from '../../shared/state/feed-states.ts';
 import { publishOwedEvents } from '../refresh-token/account-writes.ts';
-import { type CallOptions, exclusively, releaseRefreshLock } from '../refresh-token/refresh-lock.ts';
+import { type AccountLock, type CallOptions, exclusively } from '../refresh-token/refresh-lock.ts';
 import { lackingScopes, pairOf, storePair, warnOfOddAnswer } from '../refresh-token/token-pairs.ts';
-import { createTokenRequests } from '../refresh-token/token-requests.ts';
-import { activateRow, beginRow, type ConnectDeps, connectedElsewhere, type Lock } from './connected-row.ts';
+import { activateRow, beginRow, type ConnectDeps } from './connected-row.ts';
 import { createUserVerification } from './verify-user.ts';
 
 /** The options are described in shared/contract/invocations.ts. */
@@ -29,19 +28,27 @@ export type ConnectRequest = {
   readonly newUser?: boolean;
 } & ({ readonly refreshToken: Secret } | { readonly code: Secret; readonly redirectUri?: string });
 
+/** What the service has given for the code or refresh token. */
+interface Exchanged {
+  readonly pair: TokenPair;
+  /** The current time by the service's clock, minus the overlap. */
+  readonly recently: string;
+  /** Generations of the feeds that a known name has. */
+  readonly registered: readonly number[];
+}
+
 export function createConnectAccount(deps: ConnectDeps) {
-  const { accounts, feedStates, clock, newId, observer, settings } = deps;
+  const { applicationSecret, client, feedStates, clock, observer, settings } = deps;
   const { firstPage, verifyUser } = createUserVerification(deps);
-  const requestTokens = createTokenRequests(deps);
 
   async function exchange(
     request: ConnectRequest,
-    lock: Lock,
+    lock: AccountLock,
     options: CallOptions,
   ): Promise<ConnectedAccount> {
     const { name } = lock;
     // Read before the given code or token is used up: an unreadable row would make `connect` fail afterwards.
-    const feedRows = lock.isKnown ? await feedsOfAccount(feedStates, name) : [];
+    const feedRows = lock.account ? await feedsOfAccount(feedStates, name) : [];
     const handedIn = 'refreshToken' in request ? { refreshToken: request.refreshToken } : undefined;
     const grant: Grant =
       'code' in request
@@ -50,7 +57,7 @@ export function createConnectAccount(deps: ConnectDeps) {
             ...{ code: request.code, redirectUri: request.redirectUri },
           }
         : { type: 'refresh_token', refreshToken: request.refreshToken };
-    const received = await requestTokens(grant, options);
+    const received = await client.requestTokens(await applicationSecret.read(), grant, options);
     const pair = pairOf(received, handedIn ?? {});
     if (!pair) {
       const lacking = received.answer.access_token === undefined ? 'access_token' : 'refresh_token';
@@ -72,25 +79,14 @@ export function createConnectAccount(deps: ConnectDeps) {
     }
   }
 
-  /**
-   * @param exchanged.recently the current time by the service's clock, minus the overlap
-   * @param exchanged.registered generations of the feeds that a known name has
-   */
   async function store(
     { since: wanted, newUser, sameUser }: ConnectRequest,
-    exchanged: {
-      readonly pair: TokenPair;
-      readonly recently: string;
-      readonly registered: readonly number[];
-    },
-    lock: Lock,
+    { pair, recently, registered }: Exchanged,
+    lock: AccountLock,
     { deadlineMs }: CallOptions,
   ): Promise<ConnectedAccount> {
-    const { pair, recently, registered } = exchanged;
-    const { name } = lock;
+    const { name, account: known } = lock;
     const look = { partnerAccount: name, token: pair.accessToken, deadlineMs };
-    const known = await accounts.read(name);
-    if (known && !lock.isKnown) throw connectedElsewhere(name);
     const last = Math.max(known?.generation ?? 0, ...registered);
     // A generation that is being forgotten cannot be continued: the rest of its data is about to be removed.
     // Planted fault: forgotten-while-connected
@@ -124,20 +120,9 @@ export function createConnectAccount(deps: ConnectDeps) {
    * @throws {BridgeFault} `grant-rejected`, `client-rejected`, `scope-refused`, `other-user`, `account-busy` …:
    * nothing is stored
    */
-  return async function connect(request: ConnectRequest, options: CallOptions): Promise<ConnectedAccount> {
-    const { partnerAccount: name } = request;
-    const again = (holder: string) => exchange(request, { name, holder, isKnown: true }, options);
+  return (request: ConnectRequest, options: CallOptions): Promise<ConnectedAccount> =>
     // Planted fault: connect-without-lock
-    const connected = await exclusively(deps, name, options, again);
-    if (connected) return connected;
-    // There is no row to lock yet; its first write takes the lock.
-    const holder = newId();
-    try {
-      return await exchange(request, { name, holder, isKnown: false }, options);
-    } finally {
-      await releaseRefreshLock(accounts, name, holder);
-    }
-  };
+    exclusively(deps, request.partnerAccount, options, (lock) => exchange(request, lock, options));
 }
 
 /** Adds a note about the given refresh token to the fault, because the service may have replaced it by now. */

@@ -8,7 +8,6 @@ import { BridgeFault } from '../../shared/domain/faults.ts';
 import { Secret } from '../../shared/domain/secret.ts';
 import type { CallOptions } from '../refresh-token/refresh-lock.ts';
 import { normalScope } from '../refresh-token/token-pairs.ts';
-import { createTokenRequests } from '../refresh-token/token-requests.ts';
 import { createConnectAccount } from './connect-account.ts';
 import type { ConnectDeps } from './connected-row.ts';
 import { createDisconnect } from './disconnect-account.ts';
@@ -32,11 +31,9 @@ export const createConnect = (deps: ConnectDeps) => ({
    * @throws {BridgeFault} `client-rejected`, `scope-refused`, or a transient one @see partner-api.md §5.3
    */
   async check(options: CallOptions): Promise<AcceptedApplication> {
-    // A new instance, so that the credentials are read again: cached ones may have been replaced.
-    const requestTokens = createTokenRequests(deps);
-    const scope = deps.settings.requiredScope;
-    const received = await requestTokens({ type: 'client_credentials', scope }, options);
-    const { answer, claimedTime, receivedAt } = received;
+    const grant = { type: 'client_credentials', scope: deps.settings.requiredScope } as const;
+    const application = await deps.applicationSecret.read();
+    const { answer, claimedTime, receivedAt } = await deps.client.requestTokens(application, grant, options);
     const granted = { scope: normalScope(answer.scope) };
     if (claimedTime === undefined) return granted;
     return { ...granted, clockOffSeconds: Math.round((claimedTime - receivedAt) / 1000) };
@@ -54,7 +51,7 @@ export type Connect = ReturnType<typeof createConnect>;
  * @throws {ShapeError} for an event that does not match the contract; the error contains nothing of the event
  */
 export async function answerConnect(
-  stage: Omit<Connect, 'forget'>,
+  stage: Connect,
   event: unknown,
   options: CallOptions,
 ): Promise<ConnectAnswer> {

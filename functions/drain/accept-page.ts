@@ -15,7 +15,7 @@ import type { ChangedAdvertsQueue } from '../../shared/ports/queue.ts';
 import type { FeedReader } from '../../shared/ports/readers.ts';
 import type { DeadLetters } from '../../shared/state/aside.ts';
 import type { FeedState, FeedStates, Lease } from '../../shared/state/feed-states.ts';
-import { isSetback, standstillAfter, type Trail } from './poll-fault.ts';
+import { isSetback, type StandstillDetector } from './poll-fault.ts';
 import { idsOf, type PageIds, type PageRead } from './read-page.ts';
 
 export interface PollDeps extends EnqueueDeps {
@@ -41,7 +41,7 @@ export interface LeasedFeed {
   /** From where the feed is read: differs from the stored state at the start of a resync. */
   readonly state: FeedState;
   readonly cause: Cause;
-  readonly trail: Trail;
+  readonly standstillAfter: StandstillDetector;
 }
 
 /**
@@ -53,7 +53,7 @@ export interface LeasedFeed {
  */
 export async function acceptPage(
   deps: PollDeps,
-  { feed, lease, state, cause, trail }: LeasedFeed,
+  { feed, lease, state, cause, standstillAfter }: LeasedFeed,
   read: PageRead,
 ) {
   const { feedStates, observer, clock, settings } = deps;
@@ -61,7 +61,7 @@ export async function acceptPage(
   const found = idsOf(page.data);
   const { partnerAccount, generation, resyncing } = state;
   const listing = { partnerAccount, generation, feed: feed.name };
-  const standstill = standstillAfter(state, read, found, trail);
+  const standstill = standstillAfter(state, read, found);
   // Pages in a row without an ID make one dead letter, not one each.
   const isKnown = found.ids.length === 0 && state.resetsInARow > 0;
   const sent = isKnown ? { ...found, malformed: 0 } : found;

@@ -9,7 +9,7 @@ import { type EnqueueDeps, enqueuePage } from './accept-page.ts';
 
 export interface AuditShareDeps extends EnqueueDeps {
   readonly advertHistories: Pick<AdvertHistories, 'page'>;
-  readonly shares: Progresses<AuditShare>;
+  readonly auditShares: Progresses<AuditShare>;
   readonly clock: Clock;
   readonly settings: {
     /** How many adverts of each partner account are audited a day. */
@@ -32,46 +32,37 @@ export const auditPaceMs = (maxRequestsPerSecond: number): number =>
 
 /** Sends what is due of an account's adverts; the next day goes on after them. Never rejects: the next round tries again. */
 export function createAuditShare(deps: AuditShareDeps): (key: BackfillKey) => Promise<void> {
-  const { advertHistories, shares, clock, observer } = deps;
+  const { advertHistories, auditShares, clock, observer } = deps;
   const { auditSample, maxRequestsPerSecond } = deps.settings;
-  /** Before this moment nothing is due; saves a read in each round. */
-  const nextDueMs = new Map<string, number>();
 
-  async function send(key: BackfillKey, name: string): Promise<void> {
-    const stored = await shares.read(key);
+  async function send(key: BackfillKey): Promise<void> {
     const now = clock.now();
-    const isToday = stored && now - Date.parse(stored.value.startedAt) < dayMs;
-    const { from, ...share } = isToday
-      ? stored.value
-      : { startedAt: toInstant(now), sent: 0, from: stored?.value.from };
-    const beganMs = Date.parse(share.startedAt);
-    const dueNow = Math.min(auditSample, Math.floor((auditSample * (now - beganMs)) / dayMs) + 1);
-    const most = Math.min(dueNow - share.sent, auditBatch(maxRequestsPerSecond));
-    if (most > 0) {
-      const { advertIds: ids, next } = await advertHistories.page(key, from, most);
-      const found = { ids, repeated: 0, malformed: 0, malformedShown: [] };
-      const origin = { receivedAt: now, cause: 'audit' } as const;
-      await enqueuePage(deps, { ...key, feed: 'adverts' }, found, origin);
-      // At the end of the listing, the day is over: no advert is audited twice in it.
-      const isThrough = next === undefined && ids.length > 0;
-      const sent = isThrough ? auditSample : share.sent + ids.length;
-      const after = { ...share, sent, ...(next !== undefined && { from: next }) };
-      // Another round may have sent adverts too, which does no harm: both are counted.
-      await shares.change(key, ids.length, () => after);
-      share.sent = sent;
-    }
-    const isDone = share.sent >= auditSample;
-    nextDueMs.set(name, beganMs + (isDone ? dayMs : (share.sent * dayMs) / auditSample));
+    const stored = (await auditShares.read(key))?.value;
+    const isToday = stored && now - Date.parse(stored.startedAt) < dayMs;
+    const { startedAt, sent, from } = isToday
+      ? stored
+      : { startedAt: toInstant(now), sent: 0, from: stored?.from };
+    const dueNow = Math.min(
+      auditSample,
+      Math.floor((auditSample * (now - Date.parse(startedAt))) / dayMs) + 1,
+    );
+    const most = Math.min(dueNow - sent, auditBatch(maxRequestsPerSecond));
+    if (most <= 0) return;
+    const { advertIds: ids, next } = await advertHistories.page(key, from, most);
+    const found = { ids, repeated: 0, malformed: 0, malformedShown: [] };
+    await enqueuePage(deps, { ...key, feed: 'adverts' }, found, { receivedAt: now, cause: 'audit' });
+    // At the end of the listing, the day is over: no advert is audited twice in it.
+    const isThrough = next === undefined && ids.length > 0;
+    const after = { startedAt, sent: isThrough ? auditSample : sent + ids.length };
+    // Another round may have sent adverts too, which does no harm: both are counted.
+    await auditShares.change(key, ids.length, () => (next === undefined ? after : { ...after, from: next }));
   }
 
-  return async (key) => {
-    const name = `${key.partnerAccount}/${key.generation}`;
-    if (clock.now() < (nextDueMs.get(name) ?? 0)) return;
-    await send(key, name).catch((error: unknown) => {
+  return (key) =>
+    send(key).catch((error: unknown) => {
       observer.warn('adverts could not be sent for the daily audit: the next round tries again', {
         partnerAccount: key.partnerAccount,
         error,
       });
     });
-  };
 }

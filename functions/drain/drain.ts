@@ -1,4 +1,5 @@
 /** The drain reads the change feed of every partner account and puts the listed adverts into the queue. */
+import type { ShapeError } from '../../shared/contract/checks.ts';
 import type { PollAnswer } from '../../shared/contract/invocations.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import { knownSuccess, toInstant } from '../../shared/domain/clock.ts';
@@ -6,11 +7,12 @@ import { forEachConcurrent, limitedTo } from '../../shared/domain/concurrency.ts
 import { holdOf } from '../../shared/domain/holds.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/queue.ts';
 import { type Aside, type DeadLetters, putBack } from '../../shared/state/aside.ts';
+import type { BudgetStore } from '../../shared/state/budget.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import type { BackfillKey } from '../../shared/state/progress.ts';
 import type { PollDeps } from './accept-page.ts';
 import { type DueFeed, type SortedFeeds, sortFeeds } from './due-feeds.ts';
-import { newTrail } from './poll-fault.ts';
+import { createStandstillDetector } from './poll-fault.ts';
 import { type PollReport, pollFeed, readAheadOf } from './poll-feed.ts';
 
 export interface DrainDeps extends PollDeps {
@@ -18,8 +20,7 @@ export interface DrainDeps extends PollDeps {
   readonly accounts: Pick<PartnerAccounts, 'list' | 'read'>;
   readonly aside: Pick<Aside, 'accounts' | 'list' | 'remove'>;
   readonly deadLetters: Pick<DeadLetters, 'count' | 'sendMalformed'>;
-  /** `heldUntil` of the shared rate budget as it is now. */
-  readonly bridgePausedUntil: () => Promise<number>;
+  readonly budgetStore: Pick<BudgetStore, 'read'>;
   readonly settings: PollDeps['settings'] & {
     /** Seconds between two polls of a feed. */
     readonly pollSeconds: number;
@@ -84,7 +85,7 @@ export function createDrain(deps: DrainDeps) {
     const { partnerAccount } = state;
     const { nextRoundMs = 0, signal } = options;
     const name = `${partnerAccount}/${feed.name}`;
-    const trail = newTrail();
+    const standstillAfter = createStandstillDetector();
     let report: PollReport | undefined;
     do {
       if (report && isLeft(report)) await clock.sleep(backlogLookMs, signal);
@@ -92,7 +93,8 @@ export function createDrain(deps: DrainDeps) {
       const readAhead = readAheadOf(settings) / Math.max(1, behind.size);
       const listed = before && before.end !== 'held' ? {} : { listed: state };
       report = await inTurn(async () => {
-        const next = await pollFeed(deps, feed, partnerAccount, { ...options, ...listed, trail, readAhead });
+        const turn = { ...options, ...listed, standstillAfter, readAhead };
+        const next = await pollFeed(deps, feed, partnerAccount, turn);
         // At this moment, few changes are on their way that the audit could take for a difference.
         if (next.end === 'up-to-date' && feed.name === 'adverts') await deps.sendAuditShare?.(state);
         const { pages = 0, listed: listedBefore = 0 } = before ?? {};
@@ -183,7 +185,10 @@ const messagesAtOnce = 250;
  * an unknown account too: fan-out discards them. Never rejects: what could not be put back stays aside until the next run.
  */
 async function releaseHeld(deps: DrainDeps, deadlineMs: number): Promise<void> {
-  const { accounts, aside, queue, bridgePausedUntil, observer, clock, settings } = deps;
+  const { accounts, aside, queue, budgetStore, observer, clock, settings } = deps;
+
+  const onUnreadable = ({ message: reason }: ShapeError) =>
+    observer.warn('a message aside cannot be read', { reason });
 
   async function releaseOf(partnerAccount: string): Promise<void> {
     const account = await accounts.read(partnerAccount);
@@ -191,7 +196,7 @@ async function releaseHeld(deps: DrainDeps, deadlineMs: number): Promise<void> {
     // No more than make the drain stop reading a feed: the next run puts back the others.
     let released = 0;
     while (released < settings.maxWaiting && clock.now() < deadlineMs) {
-      const held = await aside.list(partnerAccount, messagesAtOnce);
+      const held = await aside.list(partnerAccount, messagesAtOnce, onUnreadable);
       if (held.length === 0) break;
       // Planted fault: removed-before-sent
       const accepted = await putBack(held, { queue, remove: aside.remove });
@@ -208,7 +213,7 @@ async function releaseHeld(deps: DrainDeps, deadlineMs: number): Promise<void> {
     });
   try {
     const names = await aside.accounts();
-    if (names.length === 0 || (await bridgePausedUntil()) > clock.now()) return;
+    if (names.length === 0 || holdOf(await budgetStore.read(), undefined, clock.now())) return;
     await forEachConcurrent(names, accountsAtOnce, (name) =>
       releaseOf(name).catch((error: unknown) => warn(error, name)),
     );

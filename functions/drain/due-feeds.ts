@@ -1,10 +1,9 @@
 import type { ShapeError } from '../../shared/contract/checks.ts';
 import { type Feed, feedNamed } from '../../shared/contract/messages.ts';
-import { metrics } from '../../shared/contract/names.ts';
 import { type Clock, isLasting } from '../../shared/domain/clock.ts';
 import { endOfHold, holdOf } from '../../shared/domain/holds.ts';
 import { stopOf } from '../../shared/domain/partner-account.ts';
-import type { Observer } from '../../shared/ports/observer.ts';
+import { needsAttention, type Observer } from '../../shared/ports/observer.ts';
 import type { FeedState, FeedStates } from '../../shared/state/feed-states.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 
@@ -47,12 +46,8 @@ export async function sortFeeds(
   { feedStates, accounts, clock, observer }: SortDeps,
   only?: string,
 ): Promise<SortedFeeds> {
-  const attention = (message: string, fields: Record<string, unknown>) => {
-    observer.count(metrics.needsAttention, 1);
-    observer.error(message, fields);
-  };
-  const onUnreadable = (error: ShapeError) =>
-    attention('a stored row cannot be read: what it is about is not polled', { reason: error.message });
+  const onUnreadable = ({ message: reason }: ShapeError) =>
+    needsAttention(observer, 'a stored row cannot be read: what it is about is not polled', { reason });
   const [states, listed] = await Promise.all([feedStates.list(onUnreadable), accounts.list(onUnreadable)]);
   const now = clock.now();
   const known = listed.filter(({ name }) => only === undefined || name === only);
@@ -86,7 +81,7 @@ export async function sortFeeds(
   for (const { name: partnerAccount, generation, connectedAt } of missing) {
     if (now - Date.parse(connectedAt) < feedMissingMs) continue;
     const message = 'a partner account has no feed of its generation, and is not polled: connect it again';
-    attention(message, { partnerAccount, generation });
+    needsAttention(observer, message, { partnerAccount, generation });
   }
   // A deliberately disconnected account does not need reauthorization.
   const stopped = known.filter((account) => (stopOf(account)?.reason ?? 'disconnected') !== 'disconnected');

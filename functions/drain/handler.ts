@@ -10,7 +10,6 @@ import { withRuntime } from '../../shared/runtime/middleware.ts';
 import { observer } from '../../shared/runtime/observer.ts';
 import { partnerService } from '../../shared/runtime/partner.ts';
 import { stateOf } from '../../shared/runtime/state.ts';
-import { createAside } from '../../shared/state/aside.ts';
 import { readBooks } from '../../shared/state/books.ts';
 import { createAuditShare } from './audit-share.ts';
 import { createDrain, pollAnswerOf } from './drain.ts';
@@ -19,31 +18,23 @@ const config = functionConfig('drain');
 const state = stateOf(config);
 const partner = partnerService(config, state, { isTimed: false });
 const { accounts } = partner;
-const generationOf = async (name: string) => (await accounts.read(name))?.generation;
-const inFlightOf = async (name: string) =>
-  (await readBooks(state.store, name, (await generationOf(name)) ?? 0)).inFlight;
 
-const enqueuing = {
-  ...state,
+async function inFlightOf(name: string): Promise<number> {
+  const account = await accounts.read(name);
+  return (await readBooks(state.store, name, account?.generation ?? 0)).inFlight;
+}
+const deps = {
+  ...{ ...state, accounts, reader: partner, observer, clock: systemClock, newId: randomUUID },
   queue: createChangedAdvertsQueue({
     queue: { client: sqsClient(), url: config.queueUrl },
     accountDepth: { from: drainLimits.fewWaiting, inFlightOf },
   }),
-  observer,
-  clock: systemClock,
-  newId: randomUUID,
-};
-const audited = { ...enqueuing, shares: state.auditShares, settings: config };
-const drain = createDrain({
-  ...enqueuing,
-  accounts,
-  reader: partner,
-  aside: createAside(state.store, ({ message }) =>
-    observer.warn('a message aside cannot be read', { reason: message }),
-  ),
-  ...(config.auditSample > 0 && { sendAuditShare: createAuditShare(audited) }),
   holder: `drain ${randomUUID()}`,
   settings: { ...config, ...drainLimits },
+};
+const drain = createDrain({
+  ...deps,
+  ...(config.auditSample > 0 && { sendAuditShare: createAuditShare(deps) }),
 });
 
 /** Polls the due feeds: again and again for the schedule's or any unknown event, once for an operator's `poll`. */

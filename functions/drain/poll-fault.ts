@@ -1,7 +1,6 @@
-import { metrics } from '../../shared/contract/names.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
-import type { Observer } from '../../shared/ports/observer.ts';
+import { needsAttention, type Observer } from '../../shared/ports/observer.ts';
 import type { FeedState, PollEnd } from '../../shared/state/feed-states.ts';
 import type { PageIds, PageRead } from './read-page.ts';
 
@@ -28,8 +27,7 @@ export function pollEndOf(
   if (code === 'operator-paused') {
     observer.info('the feed was not polled, because an operator has paused it', fields);
   } else if (needsPerson) {
-    observer.count(metrics.needsAttention, 1);
-    observer.error('the feed cannot be read until somebody acts', fields);
+    needsAttention(observer, 'the feed cannot be read until somebody acts', fields);
   } else {
     observer.warn('the feed could not be read: the next poll goes on from the stored cursor', fields);
   }
@@ -49,14 +47,6 @@ const maxSetbacks = 3;
  */
 const maxEmptyInARow = 30;
 
-/** What a round has read of a feed. */
-export interface Trail {
-  readonly cursors: Set<string>;
-  emptyInARow: number;
-}
-
-export const newTrail = (): Trail => ({ cursors: new Set(), emptyInARow: 0 });
-
 /** The feed makes no progress. It is not polled for a while: an immediate retry would only load the service. */
 export class StuckFeedError extends BridgeFault {
   constructor(message: string) {
@@ -68,27 +58,32 @@ export class StuckFeedError extends BridgeFault {
 export const isSetback = ({ startedOver }: PageRead, { ids, malformed }: PageIds): boolean =>
   startedOver || (ids.length === 0 && malformed > 0);
 
-/** Detects a feed that makes no progress: setbacks, cursors or empty pages that come again and again. */
-export function standstillAfter(
-  before: FeedState,
-  read: PageRead,
-  found: PageIds,
-  trail: Trail,
-): StuckFeedError | undefined {
-  const { page, startedOver } = read;
-  const setbacks = before.resetsInARow + 1;
-  if (isSetback(read, found) && setbacks >= maxSetbacks) {
-    const what = startedOver ? 'rejected cursors' : 'listed entries without an ID';
-    return new StuckFeedError(`the service has ${what}, ${setbacks} times in a row`);
-  }
-  if (!startedOver && before.cursor !== undefined) trail.cursors.add(before.cursor);
-  const isKnown = trail.cursors.has(page.nextCursor);
-  trail.cursors.add(page.nextCursor);
-  const hasIds = found.ids.length > 0;
-  trail.emptyInARow = hasIds ? 0 : trail.emptyInARow + 1;
-  if (isKnown && (page.hasMore || hasIds)) {
-    return new StuckFeedError('the feed gives the same cursor again although it has more changes');
-  }
-  if (!page.hasMore || trail.emptyInARow < maxEmptyInARow) return undefined;
-  return new StuckFeedError(`the feed gave ${maxEmptyInARow} pages without an ID, and says that it has more`);
+/**
+ * Follows the pages that a round reads of a feed, to see whether it makes no progress: setbacks, cursors or empty pages
+ * that come again and again.
+ */
+export function createStandstillDetector() {
+  const cursors = new Set<string>();
+  let emptyInARow = 0;
+
+  return (before: FeedState, read: PageRead, found: PageIds): StuckFeedError | undefined => {
+    const { page, startedOver } = read;
+    const setbacks = before.resetsInARow + 1;
+    if (isSetback(read, found) && setbacks >= maxSetbacks) {
+      const what = startedOver ? 'rejected cursors' : 'listed entries without an ID';
+      return new StuckFeedError(`the service has ${what}, ${setbacks} times in a row`);
+    }
+    if (!startedOver && before.cursor !== undefined) cursors.add(before.cursor);
+    const isKnown = cursors.has(page.nextCursor);
+    cursors.add(page.nextCursor);
+    const hasIds = found.ids.length > 0;
+    emptyInARow = hasIds ? 0 : emptyInARow + 1;
+    if (isKnown && (page.hasMore || hasIds))
+      return new StuckFeedError('the feed gives the same cursor again although it has more changes');
+    if (!page.hasMore || emptyInARow < maxEmptyInARow) return undefined;
+    return new StuckFeedError(
+      `the feed gave ${maxEmptyInARow} pages without an ID, and says that it has more`,
+    );
+  };
 }
+export type StandstillDetector = ReturnType<typeof createStandstillDetector>;

@@ -3,7 +3,7 @@ import { earlierOf } from '../../shared/domain/clock.ts';
 import { asBridgeFault, type BridgeFault, type FaultKind } from '../../shared/domain/faults.ts';
 import type { FeedState, PollEnd } from '../../shared/state/feed-states.ts';
 import { acceptPage, type PollDeps } from './accept-page.ts';
-import { newTrail, pollEndOf, type Trail } from './poll-fault.ts';
+import { createStandstillDetector, pollEndOf, type StandstillDetector } from './poll-fault.ts';
 import { readPageOrStartOver, restartOf } from './read-page.ts';
 
 export type PollReport = { readonly pages: number; readonly listed: number } & (
@@ -36,8 +36,8 @@ export interface PollOptions {
   readonly listed?: Pick<FeedState, 'lastPolled'>;
   /** So many messages of the account may wait in the queue; the other changes wait in the feed. Default: `maxWaiting`. */
   readonly readAhead?: number;
-  /** What earlier turns of the same round have read. Default: nothing. */
-  readonly trail?: Trail;
+  /** Of the round, whose earlier turns have read the feed too. Default: a new one. */
+  readonly standstillAfter?: StandstillDetector;
 }
 
 /** Limited, so that an account with many pages does not delay the others. */
@@ -83,7 +83,12 @@ export async function pollFeed(
   options: PollOptions,
 ): Promise<PollReport> {
   const { feedStates, reader, queue, clock, holder, settings } = deps;
-  const { listed, resync, trail = newTrail(), readAhead = settings.maxWaiting } = options;
+  const {
+    listed,
+    resync,
+    standstillAfter = createStandstillDetector(),
+    readAhead = settings.maxWaiting,
+  } = options;
   const overlapMs = settings.overlapSeconds * 1000;
   const slotsMs = (slotsBefore * 1000) / (settings.maxRequestsPerSecond ?? 10);
   const report = { pages: 0, listed: 0 };
@@ -117,7 +122,7 @@ export async function pollFeed(
         ...{ overlapMs, nowMs, limit },
       });
       const cause = resync ? 'resync' : 'feed';
-      const accepted = await acceptPage(deps, { feed, lease, state, cause, trail }, read);
+      const accepted = await acceptPage(deps, { feed, lease, state, cause, standstillAfter }, read);
       if (!accepted) return { ...report, end: 'lease-lost' };
       lease = accepted.lease;
       report.pages += 1;

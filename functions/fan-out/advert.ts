@@ -8,7 +8,7 @@ import type { AdvertReader } from '../../shared/ports/readers.ts';
 import type { AdvertHistories, AdvertRow } from '../../shared/state/advert-histories.ts';
 
 export interface AdvertDeps {
-  readonly histories: AdvertHistories;
+  readonly advertHistories: Pick<AdvertHistories, 'read' | 'write'>;
   readonly adverts: AdvertReader;
   readonly events: EventPublisher;
   readonly observer: Observer;
@@ -26,10 +26,10 @@ export interface AdvertDeps {
     readonly advertTries: number;
     /** Age at which a message with a transient fault becomes a dead letter, ms. */
     readonly maxAgeMs: number;
-    /** A message with more receives is given up. Default 300. */
-    readonly maxReceives?: number;
-    /** If a message has to wait longer than this for a known moment, it goes aside, ms. Default 60,000. */
-    readonly longestHiddenMs?: number;
+    /** A message with more receives is given up. */
+    readonly maxReceives: number;
+    /** If a message has to wait longer than this for a known moment, it goes aside, ms. */
+    readonly longestHiddenMs: number;
   };
 }
 
@@ -38,7 +38,12 @@ export type MessageDelivery = Delivery & { readonly message: ChangedAdvert };
 /** One advert's deliveries, oldest first. */
 export type Group = readonly [head: MessageDelivery, ...rest: MessageDelivery[]];
 
-/** After this many conflicting writes of one row, fan-out gives up this delivery and retries later. */
-export const maxConflicts = 20;
+export const redeliveryLimits = {
+  /** A message received more often has crashed fan-out, or run out of its time, each time. SQS would take it after 1,000. */
+  maxReceives: 300,
+  /** Messages that wait longer go aside, because a hidden message cannot be made visible early. */
+  longestHiddenMs: 60_000,
+} as const;
+
 /** The row of an advert that has no history yet. */
 export const firstRow: AdvertRow = { sequence: 0, status: null, pending: false, etag: 'absent' };

@@ -12,28 +12,22 @@ import { observer } from '../../shared/runtime/observer.ts';
 import { partnerService } from '../../shared/runtime/partner.ts';
 import { stateOf } from '../../shared/runtime/state.ts';
 import { createBooksWriter } from '../../shared/state/books.ts';
+import { redeliveryLimits } from './advert.ts';
 import { createFanOut } from './fan-out.ts';
 
 const config = functionConfig('fanOut');
 const state = stateOf(config);
 const partner = partnerService(config, state, { isTimed: true });
 const fanOut = createFanOut({
-  accounts: partner.accounts,
-  histories: state.advertHistories,
-  adverts: partner,
-  answers: partner.answers,
+  ...{ ...state, accounts: partner.accounts, adverts: partner, answers: partner.answers },
   events: createEventPublisher({ client: eventBridgeClient(), busName: config.eventBusName }),
-  bridgePausedUntil: state.bridgePausedUntil,
-  observer,
-  clock: systemClock,
-  random: Math.random,
-  settings: { ...config, ...fanOutLimits, bridge: bridgeNameOf(config.namePrefix) },
+  ...{ observer, clock: systemClock, random: Math.random },
+  settings: { ...config, ...fanOutLimits, ...redeliveryLimits, bridge: bridgeNameOf(config.namePrefix) },
 });
 const settle = createBatchSettler({
   queue: { client: sqsClient(), url: config.queueUrl },
   books: createBooksWriter(state.store),
-  aside: state.aside,
-  observer,
+  ...{ aside: state.aside, observer },
 });
 
 /** Publishes the changes of the adverts in one batch; unsettled messages return to the queue. */

@@ -11,11 +11,6 @@ import type { BridgeFault } from '../../shared/domain/faults.ts';
 import type { Delivery, Settlement } from '../../shared/ports/queue.ts';
 import { type AdvertDeps, firstRow, type Group } from './advert.ts';
 
-/** After so many receives, fan-out dead-letters the message: it crashes or times out each time. SQS would after 1,000. */
-export const defaultMaxReceives = 300;
-/** Messages that wait longer go aside, because a hidden message cannot be made visible early. */
-export const defaultLongestHiddenMs = 60_000;
-
 /**
  * By `deadLettered`. `countsTries`: the tries, counted in the advert's row, decide about the delay, and not the message's
  * receives. Five tries take less than two minutes. `at-once`: retried only while the dead letter cannot be written.
@@ -30,32 +25,6 @@ const retryPolicyOf = ({ policy }: BridgeFault) => retryPolicies[policy.deadLett
 const longestWaitMs = 6 * 3_600_000;
 /** The service asked to wait in its answer about this advert. */
 const isOwnWait = ({ code, status }: BridgeFault): boolean => code === 'transient' && status !== undefined;
-
-/**
- * Delay after a fault, ms, and at least the time to wait. Where the account or the bridge waits, an operator may end that
- * early, so that minimum is capped at `longestHiddenMs`. Where the service named a time for this advert alone, it is not.
- */
-export function delayAfter(
-  fault: BridgeFault,
-  { tries, receives }: { readonly tries: number; readonly receives: number },
-  {
-    longestHiddenMs = defaultLongestHiddenMs,
-    random,
-  }: { readonly longestHiddenMs?: number; readonly random: () => number },
-): number {
-  const { countsTries, baseMs, capMs } = retryPolicyOf(fault);
-  // Only half of the delay is random, so that the tries are not used up within a moment.
-  const waitMs = backoffMs(countsTries ? tries : receives, {
-    baseMs,
-    capMs,
-    random: () => 0.5 + random() / 2,
-  });
-  // Planted fault: delay-does-not-grow
-  return Math.max(
-    waitMs,
-    Math.min(fault.retryAfterMs ?? 0, isOwnWait(fault) ? longestWaitMs : longestHiddenMs),
-  );
-}
 
 /** Up to nine earlier messages of the same advert may be tried five times each, and this message goes back with each. */
 const freeReceives = 40;
@@ -79,9 +48,9 @@ export const sendBack = (group: readonly Delivery[], askedMs: number, random: ()
 /** Sends an advert's messages back with a delay, or dead-letters the oldest and sends the others back. Never rejects. */
 export async function afterFault(deps: AdvertDeps, group: Group, fault: BridgeFault): Promise<Settlement[]> {
   const { observer, clock, random, settings } = deps;
-  const head = group[0];
+  const [head, ...others] = group;
   const { partnerAccount, correlationId } = head.message;
-  const counted = await countTry(deps, group, fault).catch(() => undefined);
+  const counted = await countTry(deps, head, fault).catch(() => undefined);
   const tries = counted ?? 1;
   const isGivenUp = {
     'at-once': true,
@@ -89,21 +58,34 @@ export async function afterFault(deps: AdvertDeps, group: Group, fault: BridgeFa
     'by-age': clock.now() - head.sentAt >= settings.maxAgeMs,
   }[fault.policy.deadLettered];
   const reported = { fault: fault.code, reason: fault.message };
-  const fields = {
-    partnerAccount,
-    advertId: objectKeyOf(head.message),
-    correlationId,
-    ...reported,
-    error: fault.cause,
-  };
+  const about = { partnerAccount, advertId: objectKeyOf(head.message), correlationId };
+  const fields = { ...about, ...reported, error: fault.cause };
   // If the row could not be written, the message comes back: after it, nothing would show that the advert was listed.
   if (counted !== undefined && isGivenUp) {
     observer.error('message dead-lettered', fields);
-    return deadLetterOldest(group, deadLetterOf(head, reported, clock.now()));
+    const letter = deadLetterOf(head, reported, clock.now());
+    // The others go back without a delay, even if they were received often: with one, only one of them would leave the
+    // queue every 15 minutes.
+    const atOnce = { kind: 'retry', delayMs: 0 } as const;
+    return [
+      { delivery: head, verdict: { kind: 'dead-letter', letter } },
+      // Planted fault: others-done-with-dead-letter
+      ...others.map((delivery) => ({ delivery, verdict: atOnce })),
+    ];
   }
   observer.warn('advert not settled: it is tried again', fields);
   if (fault.policy.needsAttention) observer.count(metrics.needsAttention, 1);
-  const delayMs = delayAfter(fault, { tries, receives: head.receives }, { ...settings, random });
+  const { countsTries, ...range } = retryPolicyOf(fault);
+  // Only half of the delay is random, so that the tries are not used up within a moment.
+  const half = { ...range, random: () => 0.5 + random() / 2 };
+  // Where the account or the bridge waits, an operator may end that early. Where the service named a time for this advert
+  // alone, it counts.
+  const longestMs = isOwnWait(fault) ? longestWaitMs : settings.longestHiddenMs;
+  // Planted fault: delay-does-not-grow
+  const delayMs = Math.max(
+    backoffMs(countsTries ? tries : head.receives, half),
+    Math.min(fault.retryAfterMs ?? 0, longestMs),
+  );
   return sendBack(group, delayMs, random);
 }
 
@@ -113,11 +95,15 @@ export async function afterFault(deps: AdvertDeps, group: Group, fault: BridgeFa
  *
  * @returns the number of tries, this one included
  */
-async function countTry({ histories }: AdvertDeps, [head]: Group, fault: BridgeFault): Promise<number> {
-  const row = await histories.read(head.message);
+async function countTry(
+  { advertHistories }: AdvertDeps,
+  { message }: Group[0],
+  fault: BridgeFault,
+): Promise<number> {
+  const row = await advertHistories.read(message);
   const tries = (row?.tries ?? 0) + 1;
   if (row && !retryPolicyOf(fault).countsTries) return tries;
-  await histories.write(head.message, { ...(row ?? firstRow), tries });
+  await advertHistories.write(message, { ...(row ?? firstRow), tries });
   return tries;
 }
 
@@ -135,21 +121,3 @@ export const deadLetterOf = (
   receives,
   message: message ?? null,
 });
-
-/**
- * Dead-letters the oldest message. The others go back without a delay, even if they were received often: with one, only
- * one of them would leave the queue every 15 minutes.
- */
-function deadLetterOldest([head, ...others]: Group, letter: DeadLetter): Settlement[] {
-  const atOnce = { kind: 'retry', delayMs: 0 } as const;
-  // Planted fault: others-done-with-dead-letter
-  return [
-    { delivery: head, verdict: { kind: 'dead-letter', letter } },
-    ...others.map((delivery) => ({ delivery, verdict: atOnce })),
-  ];
-}
-
-/** Puts all messages of the group aside, until the drain puts them back (functions/drain/drain.ts). */
-export const hold = (group: Group): Settlement[] =>
-  // Planted fault: stopped-wait-in-queue
-  group.map((delivery) => ({ delivery, verdict: { kind: 'hold' } }));

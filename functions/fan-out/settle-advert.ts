@@ -6,10 +6,11 @@ import { BridgeFault } from '../../shared/domain/faults.ts';
 import type { Outcome, Settlement } from '../../shared/ports/queue.ts';
 import type { ObservedAdvert } from '../../shared/ports/readers.ts';
 import type { AdvertRow } from '../../shared/state/advert-histories.ts';
-import { type AdvertDeps, firstRow, type Group, maxConflicts } from './advert.ts';
+import { type AdvertDeps, firstRow, type Group } from './advert.ts';
 import { sendBack } from './redelivery.ts';
 
-/** After this many conflicts, the messages go back: other workers are busy with the advert, and settle it in a moment. */
+/** After so many conflicts, the messages go back: other workers are busy with the advert, and settle it in a moment. */
+const maxConflicts = 20;
 const conflictDelayMs = 1_000;
 
 /**
@@ -42,7 +43,7 @@ async function attempt(
   group: Group,
   { fetchDeadlineMs, hasConflict }: { readonly fetchDeadlineMs: number; readonly hasConflict: boolean },
 ): Promise<Settlement[] | undefined> {
-  const { histories, settings } = deps;
+  const { advertHistories: histories, settings } = deps;
   const { message } = group[0];
   // The row is always read before the fetch: a status fetched earlier must not get a later sequence number.
   // Planted faults: row-read-after-fetch, pending-left-out, no-fetch-after-pending
@@ -102,7 +103,7 @@ async function attempt(
  * @returns the row as written; undefined if another worker wrote first
  */
 async function publishPending(
-  { events, histories, settings }: AdvertDeps,
+  { events, advertHistories, settings }: AdvertDeps,
   message: ChangedAdvert,
   row: AdvertRow,
 ): Promise<AdvertRow | undefined> {
@@ -110,7 +111,7 @@ async function publishPending(
   // Planted fault: repeat-made-anew
   if (row.envelope !== undefined && isPublished(JSON.parse(row.envelope), settings))
     await events.publish(row.envelope);
-  return histories.write(message, { ...row, pending: false });
+  return advertHistories.write(message, { ...row, pending: false });
 }
 
 /** Whether the row's event was written for one of these messages, in an earlier delivery. */

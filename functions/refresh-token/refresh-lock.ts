@@ -17,53 +17,6 @@ export interface LockDeps {
   };
 }
 
-export const busy = Symbol('busy');
-
-/**
- * Only one function or process at a time changes the partner account's tokens.
- * @param work receives the holder's name, which stays in the row until another process takes the lock, and the locked
- * row
- * @param deadlineMs the lock is not taken after this moment, such as by a process that was frozen. Default: no limit
- * @returns `busy` when another process holds the lock, or there is no such account
- */
-export async function withRefreshLock<T>(
-  deps: LockDeps,
-  name: string,
-  work: (holder: string, account: PartnerAccount) => Promise<T>,
-  deadlineMs = Number.POSITIVE_INFINITY,
-): Promise<T | typeof busy> {
-  const { accounts, clock, settings } = deps;
-  const holder = deps.newId();
-  const locked = await accounts.change(name, (now) => {
-    const startedAt = clock.now();
-    if (startedAt > deadlineMs) return undefined;
-    // Planted fault: no-single-flight
-    if (isLasting(now.refreshing?.until ?? 0, settings.lockMs, startedAt)) return undefined;
-    return { ...now, refreshing: { holder, startedAt, until: startedAt + settings.lockMs } };
-  });
-  if (locked?.refreshing?.holder !== holder) return busy;
-  try {
-    return await work(holder, locked);
-  } finally {
-    await releaseRefreshLock(accounts, name, holder);
-  }
-}
-
-/** Releases the lock if `holder` still has it. Never rejects: a lock that cannot be released expires by itself. */
-export async function releaseRefreshLock(
-  accounts: PartnerAccounts,
-  name: string,
-  holder: string,
-): Promise<void> {
-  await accounts
-    .change(name, (now) => {
-      if (now.refreshing?.holder !== holder) return undefined;
-      const { refreshing: _refreshing, ...rest } = now;
-      return rest;
-    })
-    .catch(() => undefined);
-}
-
 export interface RefreshDeps extends LockDeps {
   readonly vault: Pick<TokenVault, 'read' | 'write'>;
   readonly applicationSecret: Pick<ApplicationSecret, 'read'>;
@@ -88,22 +41,94 @@ export interface CallOptions {
   readonly deadlineMs: number;
 }
 
+/** The right to change a partner account's tokens, which one function or process has at a time. */
+export interface AccountLock {
+  readonly name: string;
+  /** The row when the lock was taken; undefined for an unknown name, whose first row takes the lock. */
+  readonly account: PartnerAccount | undefined;
+  /** The row; undefined if another process has taken the lock since. */
+  read(): Promise<PartnerAccount | undefined>;
+  /** Creates the row of an unknown name. @returns false if another process has created it */
+  add(account: PartnerAccount): Promise<boolean>;
+  /** Changes the row; does nothing and returns undefined if another process has taken the lock: what that one writes is newer. */
+  change(change: (account: PartnerAccount) => PartnerAccount): Promise<PartnerAccount | undefined>;
+  remove(): Promise<void>;
+}
+
+export const busy = Symbol('busy');
+
+/**
+ * Does the work while no other function or process changes the partner account's tokens.
+ *
+ * @param deadlineMs the lock is not taken after this moment, such as by a process that was frozen. Default: no limit
+ * @returns `busy` when another process holds the lock
+ */
+export async function withRefreshLock<T>(
+  { accounts, clock, newId, settings: { lockMs } }: LockDeps,
+  name: string,
+  work: (lock: AccountLock) => Promise<T>,
+  deadlineMs = Number.POSITIVE_INFINITY,
+): Promise<T | typeof busy> {
+  const holder = newId();
+  const begin = (startedAt: number) => ({ holder, startedAt, until: startedAt + lockMs });
+  const isHeldIn = ({ refreshing }: PartnerAccount) => refreshing?.holder === holder;
+  const locked = await accounts.change(name, (current) => {
+    const startedAt = clock.now();
+    if (startedAt > deadlineMs) return undefined;
+    // Planted fault: no-single-flight
+    if (isLasting(current.refreshing?.until ?? 0, lockMs, startedAt)) return undefined;
+    return { ...current, refreshing: begin(startedAt) };
+  });
+  if (locked && !isHeldIn(locked)) return busy;
+
+  const lock: AccountLock = {
+    name,
+    account: locked,
+    async read() {
+      const account = await accounts.read(name);
+      return account && isHeldIn(account) ? account : undefined;
+    },
+    add: (account) => accounts.add({ ...account, refreshing: begin(clock.now()) }),
+    async change(change) {
+      const account = await accounts.change(name, (current) => {
+        const { refreshing } = current;
+        // Rule: no-write-without-the-lock
+        return refreshing?.holder === holder ? { ...change(current), refreshing } : undefined;
+      });
+      return account && isHeldIn(account) ? account : undefined;
+    },
+    remove: () => accounts.remove(name, isHeldIn),
+  };
+  try {
+    return await work(lock);
+  } finally {
+    // A lock that cannot be released expires by itself.
+    await accounts
+      .change(name, (current) => (isHeldIn(current) ? unlocked(current) : undefined))
+      .catch(() => undefined);
+  }
+}
+
+function unlocked({ refreshing: _refreshing, ...account }: PartnerAccount): PartnerAccount {
+  return account;
+}
+
 const lookAgainMs = 500;
 
 /**
- * First waits for a running refresh, which could otherwise store its pair, of a grant that is invalid by then, after
- * the new pair.
- * @returns undefined if there is no such account
+ * Waits for the lock: a running refresh could otherwise store its pair, of a grant that is invalid by then, after the
+ * new pair.
+ *
  * @throws {BridgeFault} `account-busy` when another process still holds the lock at the deadline
  */
 export async function exclusively<T>(
   deps: LockDeps,
   name: string,
   { deadlineMs }: CallOptions,
-  work: (holder: string) => Promise<T>,
-): Promise<T | undefined> {
-  const { accounts, clock } = deps;
-  while (await accounts.read(name)) {
+  work: (lock: AccountLock) => Promise<T>,
+): Promise<T> {
+  const { clock } = deps;
+  for (;;) {
     const result = await withRefreshLock(deps, name, work, deadlineMs);
     if (result !== busy) return result;
     if (clock.now() + lookAgainMs >= deadlineMs) {
@@ -114,5 +139,4 @@ export async function exclusively<T>(
     }
     await clock.sleep(lookAgainMs);
   }
-  return undefined;
 }

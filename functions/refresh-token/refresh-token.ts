@@ -6,12 +6,14 @@
 import { checked } from '../../shared/contract/checks.ts';
 import type { StopReason } from '../../shared/contract/events.ts';
 import { type RefreshOutcome, refreshEvent } from '../../shared/contract/invocations.ts';
-import { asBridgeFault, type BridgeFault } from '../../shared/domain/faults.ts';
+import { asBridgeFault, BridgeFault } from '../../shared/domain/faults.ts';
 import { endOfHold, type Hold, heldBy, withHold } from '../../shared/domain/holds.ts';
 import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
 import type { TokenPair } from '../../shared/domain/secret.ts';
-import { isTokenHold, needsAttention, publishOwedEvents, stopped, withToken } from './account-writes.ts';
+import { needsAttention } from '../../shared/ports/observer.ts';
+import { isTokenHold, publishOwedEvents, stopped, withToken } from './account-writes.ts';
 import {
+  type AccountLock,
   busy,
   type CallOptions,
   type RefreshDeps,
@@ -20,14 +22,11 @@ import {
 } from './refresh-lock.ts';
 import { createSweep, type SweepReport } from './sweep.ts';
 import { lackingScopes, newestPair, pairOf, storePair, warnOfOddAnswer } from './token-pairs.ts';
-import { createTokenRequests } from './token-requests.ts';
 
 const busyMs = 500;
 /** The first hold is short: the service may only be slow to distribute a new token internally. */
 const firstHoldMs = 5_000;
 const longestHoldMs = 3_600_000;
-/** The answer contains no usable access token, and an immediate retry would get the same answer. */
-const brokenAnswer = 'token-answer-broken';
 /**
  * An access token that arrives with less time left than this counts as expired. A refresh shortly before the expiry
  * returns the same token (partner-api.md §5.3), and the next one a new one. If that has no time left either, the
@@ -37,78 +36,52 @@ const brokenAnswer = 'token-answer-broken';
 const spentMs = 5_000;
 const isSpent = ({ expiresAt, obtainedAt }: TokenPair): boolean => expiresAt - obtainedAt < spentMs;
 
-const pausedOutcome = (hold: Hold): RefreshOutcome => ({
-  kind: 'paused',
-  untilMs: endOfHold(hold),
-  reason: hold.reason ?? hold.kind,
-});
-
 export function createRefreshToken(deps: RefreshDeps) {
-  const { accounts, observer, clock, settings } = deps;
-  const requestTokens = createTokenRequests(deps);
+  const { applicationSecret, client, observer, clock, settings } = deps;
   const moment = () => ({ bridge: settings.bridge, observedAt: clock.now() });
 
   async function refresh(request: TokenRefresh, options: CallOptions): Promise<RefreshOutcome> {
     const { partnerAccount: name } = request;
     try {
-      const account = await accounts.read(name);
-      if (!account) return { kind: 'stopped', reason: `partner account ${name} is not connected` };
-      const settled = settledOutcome(account, request);
-      if (settled) return settled;
-      const outcome = await withRefreshLock(
-        deps,
-        name,
-        // The account may have been stopped, or its token renewed, after the row was read.
-        async (holder, locked) =>
-          settledOutcome(locked, request) ?? refreshLocked(locked, holder, request, options),
-      );
+      const outcome = await withRefreshLock(deps, name, (lock) => refreshLocked(lock, request, options));
       return outcome === busy ? { kind: 'busy', retryAfterMs: busyMs } : outcome;
     } catch (error) {
       return failed(name, asBridgeFault(error));
     }
   }
 
-  /** The outcome if nothing is to be refreshed. */
-  function settledOutcome(
-    account: PartnerAccount,
-    { rejectedVersion, because }: TokenRefresh,
-  ): RefreshOutcome | undefined {
-    const stop = stopOf(account);
-    if (stop) return { kind: 'stopped', reason: stop.reason };
-    if (account.token?.version !== rejectedVersion) return { kind: 'renewed' };
-    const hold = heldBy(account, 'token', clock.now());
-    // A paused account is not polled, so its refresh token would expire during the pause.
-    return hold && isTokenHold(hold) && because !== 'unused' ? pausedOutcome(hold) : undefined;
-  }
-
   async function refreshLocked(
-    account: PartnerAccount,
-    holder: string,
-    { because }: TokenRefresh,
+    lock: AccountLock,
+    request: TokenRefresh,
     options: CallOptions,
   ): Promise<RefreshOutcome> {
-    const { name, generation, token } = account;
+    const { name, account } = lock;
+    if (!account) return { kind: 'stopped', reason: `partner account ${name} is not connected` };
+    const settled = settledOutcome(account, request);
+    if (settled) return settled;
     const current = await newestPair(deps, account, options);
-    if (!current) return stopAccount(account, holder, 'refresh-token-rejected');
-    if (current.version !== token?.version) {
-      await changeLocked(name, holder, (now) => withToken(now, current.version, current.pair, moment()));
+    if (!current) return stopAccount(lock, 'refresh-token-rejected');
+    if (current.version !== account.token?.version) {
+      await change(lock, (latest) => withToken(latest, current.version, current.pair, moment()));
       return { kind: 'renewed' };
     }
-    if (because === 'scope-insufficient') return stopAccount(account, holder, because);
+    if (request.because === 'scope-insufficient') return stopAccount(lock, request.because);
+
     const grant = { type: 'refresh_token', refreshToken: current.pair.refreshToken } as const;
-    const received = await requestTokens(grant, options).catch(asBridgeFault);
-    if (received instanceof Error) {
-      if (received.code !== 'grant-rejected') return failed(name, received);
-      return stopAccount(account, holder, 'refresh-token-rejected');
+    const application = await applicationSecret.read();
+    const received = await client.requestTokens(application, grant, options).catch(asBridgeFault);
+    if (received instanceof BridgeFault) {
+      if (received.code === 'grant-rejected') return stopAccount(lock, 'refresh-token-rejected');
+      throw received;
     }
     // What this process stores after another one took the lock would be of no use, or of a disconnected account. If the
     // row cannot be read, the pair is stored nevertheless: the service may not return it again.
-    const latest = await accounts.read(name).catch(() => account);
-    if (latest?.refreshing?.holder !== holder) return { kind: 'renewed' };
+    const isOurs = await lock.read().catch(() => account);
+    if (!isOurs) return { kind: 'renewed' };
 
     // The pair is stored first; it is judged only afterwards.
     const own = pairOf(received, current.pair) as TokenPair;
-    const pair = { ...own, generation, follows: current.version };
+    const pair = { ...own, generation: account.generation, follows: current.version };
     // Planted fault: told-before-stored
     const version = await storePair(deps, name, pair, options);
     warnOfOddAnswer(received, name, observer);
@@ -116,11 +89,11 @@ export function createRefreshToken(deps: RefreshDeps) {
     // A token that has expired only by our clock may come back with a short time left, because the service has not
     // rejected it.
     const isBroken = received.answer.access_token === undefined || (isSpent(pair) && isSpent(current.pair));
-    const isUnchanged = because === 'unused' && own.accessToken.equals(current.pair.accessToken);
-    const changed = await changeLocked(name, holder, (now) => {
-      const before = now.holds?.find(isTokenHold);
-      const renewed = withToken(now, version, pair, moment());
-      if (missing.length > 0) return stopped(renewed, 'scope-insufficient', version, moment());
+    const isUnchanged = request.because === 'unused' && own.accessToken.equals(current.pair.accessToken);
+    const changed = await change(lock, (latest) => {
+      const before = latest.holds?.find(isTokenHold);
+      const renewed = withToken(latest, version, pair, moment());
+      if (missing.length > 0) return stopped(renewed, 'scope-insufficient', moment());
       if (isBroken) return withHold(renewed, tokenHold(before));
       return isUnchanged && before ? withHold(renewed, before) : renewed;
     });
@@ -138,22 +111,30 @@ export function createRefreshToken(deps: RefreshDeps) {
     return { kind: 'renewed' };
   }
 
+  /** The outcome if nothing is to be refreshed. */
+  function settledOutcome(
+    account: PartnerAccount,
+    { rejectedVersion, because }: TokenRefresh,
+  ): RefreshOutcome | undefined {
+    const stop = stopOf(account);
+    if (stop) return { kind: 'stopped', reason: stop.reason };
+    if (account.token?.version !== rejectedVersion) return { kind: 'renewed' };
+    const hold = heldBy(account, 'token', clock.now());
+    // A paused account is not polled, so its refresh token would expire during the pause.
+    return hold && isTokenHold(hold) && because !== 'unused' ? pausedOutcome(hold) : undefined;
+  }
+
   /** Twice as long as the one before. */
   function tokenHold(before: Hold | undefined): Hold {
     const since = clock.now();
     const forMs = Math.min(before?.forMs ? 2 * before.forMs : firstHoldMs, longestHoldMs);
-    return { kind: 'token', since, until: since + forMs, forMs, reason: brokenAnswer };
+    // The answer contains no usable access token, and an immediate retry would get the same answer.
+    return { kind: 'token', since, until: since + forMs, forMs, reason: 'token-answer-broken' };
   }
 
-  async function stopAccount(
-    { name, token }: PartnerAccount,
-    holder: string,
-    reason: StopReason,
-  ): Promise<RefreshOutcome> {
-    const account = await changeLocked(name, holder, (current) =>
-      stopped(current, reason, token?.version ?? '', moment()),
-    );
-    return account && stopOf(account) ? stoppedOutcome(name, reason) : { kind: 'renewed' };
+  async function stopAccount(lock: AccountLock, reason: StopReason): Promise<RefreshOutcome> {
+    const account = await change(lock, (latest) => stopped(latest, reason, moment()));
+    return account ? stoppedOutcome(lock.name, reason) : { kind: 'renewed' };
   }
 
   function stoppedOutcome(name: string, reason: StopReason, missing?: readonly string[]): RefreshOutcome {
@@ -162,16 +143,11 @@ export function createRefreshToken(deps: RefreshDeps) {
     return { kind: 'stopped', reason };
   }
 
-  /** Changes the row unless another process has taken the lock meanwhile: what that one writes is newer. */
-  async function changeLocked(
-    name: string,
-    holder: string,
-    change: (account: PartnerAccount) => PartnerAccount,
+  async function change(
+    lock: AccountLock,
+    changed: (account: PartnerAccount) => PartnerAccount,
   ): Promise<PartnerAccount | undefined> {
-    const account = await accounts.change(name, (current) =>
-      // Rule: no-write-without-the-lock
-      current.refreshing?.holder === holder ? change(current) : undefined,
-    );
+    const account = await lock.change(changed);
     if (account) await publishOwedEvents(deps, account);
     return account;
   }
@@ -188,6 +164,12 @@ export function createRefreshToken(deps: RefreshDeps) {
 }
 
 export type RefreshToken = ReturnType<typeof createRefreshToken>;
+
+const pausedOutcome = (hold: Hold): RefreshOutcome => ({
+  kind: 'paused',
+  untilMs: endOfHold(hold),
+  reason: hold.reason ?? hold.kind,
+});
 
 /**
  * A refresh, or a sweep if the event names no action (as the schedule's event does). There must not be more actions:

@@ -1,7 +1,8 @@
 import type { RefreshOutcome } from '../../shared/contract/invocations.ts';
 import { forEachConcurrent } from '../../shared/domain/concurrency.ts';
 import { isDying, type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
-import { needsAttention, publishOwedEvents } from './account-writes.ts';
+import { needsAttention } from '../../shared/ports/observer.ts';
+import { publishOwedEvents } from './account-writes.ts';
 import type { CallOptions, RefreshDeps, TokenRefresh } from './refresh-lock.ts';
 
 export interface SweepReport {
@@ -36,33 +37,33 @@ export function createSweep(
    * unused for the longest time first. Work that does not fit into the time is left to the next sweep.
    */
   return async function sweep(options: CallOptions): Promise<SweepReport> {
-    const report = { refreshed: [] as string[], failed: [] as string[] };
+    const refreshed: string[] = [];
+    const failed: string[] = [];
     let left = 0;
-    const known = await accounts.list(({ message }) =>
-      needsAttention(observer, 'a stored row cannot be read: its token is not refreshed', {
-        reason: message,
-      }),
+    const listed = await accounts.list(({ message: reason }) =>
+      needsAttention(observer, 'a stored row cannot be read: its token is not refreshed', { reason }),
     );
-    const all = known.toSorted((a, b) => (a.token?.usedAt ?? 0) - (b.token?.usedAt ?? 0));
+    const all = listed.toSorted((a, b) => (a.token?.usedAt ?? 0) - (b.token?.usedAt ?? 0));
     await forEachConcurrent(all, atOnce, async (account) => {
       const { name, token } = account;
       await publishOwedEvents(deps, account);
       const because = stopOf(account) ? undefined : reasonFor(account);
       if (!token || !because) return;
-      const isTime = clock.now() + minMs <= options.deadlineMs;
-      const outcome = isTime
-        ? await refresh({ partnerAccount: name, rejectedVersion: token.version, because }, options)
-        : undefined;
-      if (!outcome) left += 1;
-      if (outcome?.kind === 'renewed') report.refreshed.push(name);
+      if (clock.now() + minMs > options.deadlineMs) {
+        left += 1;
+        return;
+      }
+      const request = { partnerAccount: name, rejectedVersion: token.version, because };
+      const { kind } = await refresh(request, options);
+      if (kind === 'renewed') refreshed.push(name);
       else if (isDying(account, clock.now()))
         needsAttention(observer, 'the refresh token expires within a week unless a refresh succeeds', {
           partnerAccount: name,
         });
-      if (outcome?.kind === 'failed' || outcome?.kind === 'stopped') report.failed.push(name);
+      if (kind === 'failed' || kind === 'stopped') failed.push(name);
     });
     if (left > 0)
       observer.warn('the sweep ran out of time: the other tokens wait for the next one', { count: left });
-    return report;
+    return { refreshed, failed };
   };
 }

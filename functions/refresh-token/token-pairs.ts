@@ -3,9 +3,8 @@ import { backoffMs } from '../../shared/domain/concurrency.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { Secret, type StoredPair, type TokenPair } from '../../shared/domain/secret.ts';
-import type { Observer } from '../../shared/ports/observer.ts';
+import { needsAttention, type Observer } from '../../shared/ports/observer.ts';
 import type { ReceivedTokens, TokenVault } from '../../shared/ports/tokens.ts';
-import { needsAttention } from './account-writes.ts';
 import type { CallOptions, RefreshDeps } from './refresh-lock.ts';
 
 /** Assumed lifetime if the answer does not contain one; if the real lifetime is shorter, a 401 shows it. */

@@ -1,7 +1,5 @@
 import { dynamoDbClient } from '../aws/clients.ts';
 import { createStore } from '../aws/store.ts';
-import { systemClock } from '../domain/clock.ts';
-import { heldUntil } from '../state/budget.ts';
 import { rowPorts } from '../state/row-ports.ts';
 
 /** What a function remembers, in the tables that it may use. */
@@ -12,9 +10,7 @@ export function stateOf(config: { readonly feedStateTable: string; readonly adve
     feedState: { client, name: feedStateTable },
     ...(advertStatusTable !== undefined && { advertStatus: { client, name: advertStatusTable } }),
   });
-  const ports = rowPorts(store);
-  const bridgePausedUntil = async () => heldUntil(await ports.budgetStore.read(), systemClock.now());
-  return { store, ...ports, bridgePausedUntil };
+  return { store, ...rowPorts(store) };
 }
 
 export type FunctionState = ReturnType<typeof stateOf>;

@@ -60,9 +60,13 @@ const removeFrom =
 
 export type Aside = ReturnType<typeof createAside>;
 
-/** @param onUnreadable called for a row that cannot be read; it stays where it is. Default: throws {ShapeError} */
-export function createAside(store: Store, onUnreadable?: OnUnreadable) {
-  async function list(partnerAccount: string, limit?: number): Promise<readonly MessageAside[]> {
+export function createAside(store: Store) {
+  /** @param onUnreadable called for a row that cannot be read; it stays where it is. Default: throws {ShapeError} */
+  async function list(
+    partnerAccount: string,
+    limit?: number,
+    onUnreadable?: OnUnreadable,
+  ): Promise<readonly MessageAside[]> {
     const prefix = `${partnerAccount}/`;
     const rows = await store.list('aside', { prefix, ...(limit !== undefined && { limit }) });
     return readRows(rows, messageAside, onUnreadable);

@@ -1,11 +1,10 @@
 import { createConnect } from '../../functions/connect/connect.ts';
 import { createDrain } from '../../functions/drain/drain.ts';
+import { redeliveryLimits } from '../../functions/fan-out/advert.ts';
 import { createFanOut } from '../../functions/fan-out/fan-out.ts';
 import { createRefreshToken } from '../../functions/refresh-token/refresh-token.ts';
 import type { AdvertEvent, Envelope } from '../../shared/contract/events.ts';
 import { Secret } from '../../shared/domain/secret.ts';
-import { CachedAccounts } from '../../shared/partner-api/cached-rows.ts';
-import { heldUntil } from '../../shared/state/budget.ts';
 import { createInMemoryEvents } from '../fakes/event-publisher.ts';
 import { createInMemoryState } from '../fakes/state.ts';
 import { createFakeService } from './fake-service.ts';
@@ -27,7 +26,6 @@ export async function createWorld() {
   const accounts = state.partnerAccounts;
   await state.applicationSecret.write({ clientId: new Secret('client'), clientSecret: new Secret('hush') });
 
-  const bridgePausedUntil = async () => heldUntil(await state.budgetStore.read(), clock.now());
   const settings = {
     overlapSeconds: 300,
     leaseMs: 90_000,
@@ -37,19 +35,19 @@ export async function createWorld() {
   };
   const drainDeps = {
     ...state,
-    ...{ accounts, reader: service, bridgePausedUntil, observer, clock, newId, settings },
+    ...{ accounts, reader: service, observer, clock, newId, settings },
     holder: 'drain-1',
   };
   const fanOutDeps = {
-    accounts: new CachedAccounts(accounts, clock),
-    histories: state.advertHistories,
+    ...state,
+    accounts,
     adverts: service,
     events,
-    bridgePausedUntil,
     observer,
     clock,
     random,
     settings: {
+      ...redeliveryLimits,
       bridge: 'AdvertBridge',
       advertTries: 5,
       maxAgeMs: dayMs,

@@ -11,8 +11,6 @@ export const shortLimits = {
   attemptMs: 3_000,
   refreshMs: 20_000,
   lockMs: 30_000,
-  /** Which differences of clocks fan-out allows for; at least those of the plan. */
-  clockSkewMs: 0,
   resyncMs: 60_000,
   /** Messages of one feed in the queue. */
   maxWaiting: 1_000,
@@ -30,7 +28,6 @@ export const stackLimits: Limits = {
   attemptMs: 10_000,
   refreshMs: 60_000,
   lockMs: 120_000,
-  clockSkewMs: 1_000,
   resyncMs: 60_000,
   maxWaiting: 10_000,
 };

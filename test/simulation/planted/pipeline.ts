@@ -175,16 +175,10 @@ export const plantedInPipeline: Planted = {
     [
       'delay-does-not-grow',
       'the delay of a message grows with each receive, even if the service asks for a shorter one',
-      'return Math.max(\n    waitMs,\n    Math.min(fault.retryAfterMs ?? 0, isOwnWait(fault) ? longestWaitMs : longestHiddenMs),\n  );',
-      'return fault.retryAfterMs ?? waitMs;',
+      'const delayMs = Math.max(\n    backoffMs(',
+      'const delayMs = fault.retryAfterMs ?? Math.max(\n    backoffMs(',
     ],
     ['delay-does-not-grow', '… and', 'Math.max(askedMs, minDelayMs(', 'Math.min(askedMs, 1e9 + minDelayMs('],
-    [
-      'stopped-wait-in-queue',
-      'messages of a stopped account wait outside the queue',
-      "verdict: { kind: 'hold' } }",
-      "verdict: { kind: 'retry', delayMs: 60_000 } }",
-    ],
   ],
   'test/simulation/world/bridge-ports.ts': [
     [
@@ -196,11 +190,23 @@ export const plantedInPipeline: Planted = {
     [
       'early-end-not-noticed',
       'messages aside are put back when their pause ends early',
-      'heldUntil(await budget.read(), process.clock.now())',
-      '(world.phase.untilMs = Math.max(world.phase.untilMs ?? 0, heldUntil(await budget.read(), process.clock.now())))',
+      'budgetStore: { read: budget.read }',
+      `budgetStore: {
+      async read() {
+        const state = await budget.read();
+        world.phase.held = state.holds ? state : (world.phase.held ?? state);
+        return world.phase.held;
+      },
+    }`,
     ],
   ],
   'functions/fan-out/fan-out.ts': [
+    [
+      'stopped-wait-in-queue',
+      'messages of a stopped account wait outside the queue',
+      "all(group, { kind: 'hold' })",
+      "all(group, { kind: 'retry', delayMs: 60_000 })",
+    ],
     [
       'no-giving-up',
       'fan-out gives a message up before the queue dead-letters it',

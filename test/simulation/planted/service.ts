@@ -20,9 +20,15 @@ export const plantedInService: Planted = {
   ],
   'functions/refresh-token/refresh-lock.ts': [
     [
+      'no-write-without-the-lock',
+      'a refresh that has lost its lock changes nothing in the account’s row',
+      'return refreshing?.holder === holder ? { ...change(current), refreshing } : undefined;\n      });\n      return account && isHeldIn(account) ? account : undefined;',
+      'return change(current);\n      });\n      return account;',
+    ],
+    [
       'no-single-flight',
       'each partner account has at most one refresh at a time',
-      'if (isLasting(now.refreshing?.until ?? 0, settings.lockMs, startedAt)) return undefined;',
+      'if (isLasting(current.refreshing?.until ?? 0, lockMs, startedAt)) return undefined;',
       '',
     ],
   ],
@@ -42,16 +48,10 @@ export const plantedInService: Planted = {
   ],
   'functions/refresh-token/refresh-token.ts': [
     [
-      'no-write-without-the-lock',
-      'a refresh that has lost its lock changes nothing in the account’s row',
-      'current.refreshing?.holder === holder ? change(current) : undefined,',
-      'change(current),',
-    ],
-    [
       'told-before-stored',
       'the new token pair is stored before anything else is done with it',
       'const version = await storePair(deps, name, pair, options);',
-      'await accounts.change(name, (now) => withToken(now, current.version, pair));\n    const version = await storePair(deps, name, pair, options);',
+      'await lock.change((latest) => latest);\n    const version = await storePair(deps, name, pair, options);',
     ],
   ],
   'functions/connect/disconnect-account.ts': [
@@ -72,8 +72,12 @@ export const plantedInService: Planted = {
     [
       'connect-without-lock',
       '`connect` and a refresh do not run at the same time',
-      'const connected = await exclusively(deps, name, options, again);',
-      'const connected = (await accounts.read(name)) && (await again(newId()));',
+      'exclusively(deps, request.partnerAccount, options, (lock) => exchange(request, lock, options));',
+      `deps.accounts.read(request.partnerAccount).then((account) => exchange(request, {
+      ...{ name: request.partnerAccount, account, read: async () => account, remove: async () => undefined },
+      add: (row) => deps.accounts.add(row),
+      change: (changed) => deps.accounts.change(request.partnerAccount, changed),
+    }, options));`,
     ],
     [
       'forgotten-while-connected',
@@ -211,8 +215,8 @@ export const plantedInService: Planted = {
     [
       'pause-lost-by-connect',
       'an operator’s pause of an account continues when the account is connected again',
-      'return { ...waiting, holds: [...(waiting.holds ?? []), ...kept] };',
-      'return waiting;',
+      "holds: [stop, ...holds.filter(({ kind }) => kind === 'operator')],",
+      'holds: [stop],',
     ],
   ],
 };

@@ -6,7 +6,7 @@ import type { ChangedAdvertsQueue, MessageAside, Settlement } from '../../../sha
 import type { TokenVault } from '../../../shared/ports/tokens.ts';
 import { createAdvertHistories } from '../../../shared/state/advert-histories.ts';
 import { createAside, createDeadLetters } from '../../../shared/state/aside.ts';
-import { type BudgetStore, createBudgetStore, heldUntil } from '../../../shared/state/budget.ts';
+import { type BudgetStore, createBudgetStore } from '../../../shared/state/budget.ts';
 import { createFeedStates } from '../../../shared/state/feed-states.ts';
 import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { type CallIncident, callIncidents, reads, writes } from '../model/incidents.ts';
@@ -145,7 +145,7 @@ export function createBridgePorts(world: SimWorld, process: Process, seen: Seen)
     events: { publish },
     // As drain and fan-out use it.
     // Planted fault: early-end-not-noticed
-    bridgePausedUntil: async () => heldUntil(await budget.read(), process.clock.now()),
+    budgetStore: { read: budget.read },
     vault: {
       read: call('vault.read', reads, state.vault.readLate),
       remove: call('vault.remove', writes, state.vault.remove),

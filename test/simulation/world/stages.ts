@@ -147,9 +147,9 @@ export function createStages(world: SimWorld) {
 
   function pollDepsOf(started: Started) {
     const { process, ports, clock, observer, accounts } = started;
-    const { feedStates, queue, deadLetters, aside, bridgePausedUntil } = ports;
+    const { feedStates, queue, deadLetters, aside, budgetStore } = ports;
     return {
-      ...{ accounts, feedStates, queue, deadLetters, aside, bridgePausedUntil, observer, clock },
+      ...{ accounts, feedStates, queue, deadLetters, aside, budgetStore, observer, clock },
       reader: started.partner,
       newId: process.newId,
       holder: process.name,
@@ -168,9 +168,9 @@ export function createStages(world: SimWorld) {
     const { clock } = started;
     const deps = pollDepsOf(started);
     const settings = { ...deps.settings, pollSeconds: plan.pollSeconds, feedsAtOnce: 2 };
-    const { auditShares: shares, advertHistories } = world.state;
+    const { auditShares, advertHistories } = world.state;
     const audited = { ...settings, auditSample: plan.auditSample };
-    const sendAuditShare = createAuditShare({ ...deps, shares, advertHistories, settings: audited });
+    const sendAuditShare = createAuditShare({ ...deps, auditShares, advertHistories, settings: audited });
     const { run } = createDrain({
       ...deps,
       settings,
@@ -253,14 +253,14 @@ export function createStages(world: SimWorld) {
   async function work(name: string, isOver: () => boolean): Promise<Process> {
     const started = start(name);
     const { process, ports, clock, random, observer, accounts } = started;
-    const { histories, events, inbox, bridgePausedUntil } = ports;
+    const { histories, events, inbox, budgetStore } = ports;
     const settler = settlerOf(started);
     const { handle } = createFanOut({
       accounts,
-      histories,
+      advertHistories: histories,
       events,
       adverts: started.partner,
-      bridgePausedUntil,
+      budgetStore,
       observer,
       clock,
       random,
@@ -274,7 +274,6 @@ export function createStages(world: SimWorld) {
         ...plan.publishedEvents,
         maxReceives: plan.maxReceives,
         longestHiddenMs: plan.longestHiddenMs,
-        clockSkewMs: Math.max(plan.maxSkewMs + 1, limits.clockSkewMs),
         fetchMs: limits.fetchMs,
       },
     });
@@ -369,12 +368,13 @@ export function createStages(world: SimWorld) {
 
   /** In the order of the command line's `disconnect --forget`. */
   const forget = (name: string, partnerAccount: string) =>
-    asked(name, (use, { ports }) =>
-      use.forget(partnerAccount, (generation) => {
-        world.history.rowsRemoved(partnerAccount, generation);
-        return ports.histories.remove(partnerAccount, generation);
-      }),
-    );
+    asked(name, async (use, { ports }) => {
+      const generation = await use.beginForget(partnerAccount);
+      if (generation === undefined) return;
+      world.history.rowsRemoved(partnerAccount, generation);
+      await ports.histories.remove(partnerAccount, generation);
+      await use.endForget(partnerAccount, generation);
+    });
 
   return { drain, resync, audit: runAudit, work, sweep, connect, disconnect, forget };
 }

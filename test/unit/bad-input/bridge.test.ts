@@ -143,12 +143,12 @@ describe('the history of an advert', () => {
     for (const id of ['1', '2', '3', '4']) world.service.change(id, 'sold');
     await world.round();
     const sound = world.state.advertHistories;
-    const histories: AdvertHistories = {
+    const advertHistories: AdvertHistories = {
       ...sound,
       read: (key) => (key.advertId === '1' ? read(key) : sound.read(key)),
       write: async (key, next) => (key.advertId === '1' ? next : sound.write(key, next)),
     };
-    const fanOut = createFanOut({ ...world.fanOutDeps, histories });
+    const fanOut = createFanOut({ ...world.fanOutDeps, advertHistories });
     const batch = await world.state.queue.receive({ maxGroups: 10, maxPerGroup: 10, visibilityMs: 60_000 });
     const settlements = await fanOut.handle(batch, world.options());
     const verdictOf = (id: string) =>

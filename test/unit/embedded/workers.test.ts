@@ -31,14 +31,15 @@ async function make({ adverts, handleMs = 100 }: { adverts: number; handleMs?: n
       },
     },
     fanOut: {
-      async handleAdvert(group: readonly Delivery[]): Promise<Settlement[]> {
-        inHand += 1;
-        mostInHand = Math.max(mostInHand, inHand);
-        handled.push(group[0]?.message?.advertId ?? '');
-        await clock.sleep(handleMs);
-        inHand -= 1;
-        return group.map((delivery) => ({ delivery, verdict: { kind: 'done', outcome: 'events' } }));
-      },
+      handleEach: (deliveries: readonly Delivery[]) =>
+        deliveries.map(async (delivery): Promise<Settlement[]> => {
+          inHand += 1;
+          mostInHand = Math.max(mostInHand, inHand);
+          handled.push(delivery.message?.advertId ?? '');
+          await clock.sleep(handleMs);
+          inHand -= 1;
+          return [{ delivery, verdict: { kind: 'done', outcome: 'events' } }];
+        }),
     },
     clock,
     observer,

@@ -59,7 +59,6 @@ async function setUp(maxRequestsPerSecond = 10) {
       ...{ ...state, observer, clock },
       accounts: state.partnerAccounts,
       reader: reader(),
-      bridgePausedUntil: async () => 0,
       newId: () => `id${++ids}`,
       holder: `drain-${ids}`,
       settings: { ...drainLimits, overlapSeconds: 300, pollSeconds: 60 },

@@ -7,7 +7,6 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
-import { CachedAccounts } from '../../../shared/partner-api/cached-rows.ts';
 import { stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { tokenHold } from '../../helpers/holds.ts';
@@ -28,8 +27,7 @@ it('rows, messages and events of adverts are what they were', async () => {
     ...{ feedStates: state.feedStates, aside: state.aside },
   });
   const fanOut = createFanOut({
-    ...{ ...fanOutDeps, histories: state.advertHistories },
-    accounts: new CachedAccounts(accounts, clock),
+    ...{ ...fanOutDeps, accounts, advertHistories: state.advertHistories },
   });
   const round = async () => {
     clock.advance(60_000);

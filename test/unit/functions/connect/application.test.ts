@@ -1,6 +1,4 @@
 import { expect, it } from 'vitest';
-import { BridgeFault } from '../../../../shared/domain/faults.ts';
-import { Secret } from '../../../../shared/domain/secret.ts';
 import { createWorld } from '../../../helpers/world.ts';
 
 it('check requests a token of the application, and returns its scope and the clock difference', async () => {
@@ -17,19 +15,6 @@ it('check requests a token of the application, and returns its scope and the clo
     claimedTime: clock.now() - 3 * 86_400_000,
   });
   expect(await connect.check(options())).toEqual({ scope: '', clockOffSeconds: -259_200 });
-});
-
-it('check uses the stored credentials, although others were accepted a moment ago', async () => {
-  const { connect, options, state, service } = await createWorld();
-  const { requestTokens } = service;
-  service.requestTokens = async (application, ...rest) => {
-    if (application.clientSecret.reveal() === 'wrong') throw new BridgeFault('client-rejected', 'no');
-    return requestTokens(application, ...rest);
-  };
-  expect(await connect.check(options())).toMatchObject({ scope: 'v2 read write' });
-  await state.applicationSecret.write({ clientId: new Secret('client'), clientSecret: new Secret('wrong') });
-
-  await expect(connect.check(options())).rejects.toMatchObject({ code: 'client-rejected' });
 });
 
 it('authorize names the application, the scope, the state, and where to return to', async () => {

@@ -3,7 +3,7 @@ import { createConnect } from '../../../../functions/connect/connect.ts';
 import type { ConnectRequest } from '../../../../functions/connect/connect-account.ts';
 import type { ConnectDeps } from '../../../../functions/connect/connected-row.ts';
 import { BridgeFault } from '../../../../shared/domain/faults.ts';
-import { type PartnerAccount, stopOf } from '../../../../shared/domain/partner-account.ts';
+import { stopOf } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import { createTokenWorld } from '../../../helpers/token-world.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
@@ -150,79 +150,6 @@ describe('two first connects of one name at the same moment', () => {
   });
 });
 
-describe('connect on a known name that another process has overtaken', () => {
-  const byOther = (world: World) =>
-    world.connect.connect({ partnerAccount: 'main', newUser: true, ...code('other') }, world.options());
-  const refreshed = async (world: World) => {
-    const rejectedVersion = (await world.account())?.token?.version ?? '';
-    const request = { partnerAccount: 'main', rejectedVersion, because: 'token-rejected' } as const;
-    expect(await world.refreshToken.refresh(request, world.options())).toEqual({ kind: 'renewed' });
-  };
-
-  it.each<
-    [string, Partial<ConnectRequest>, 'requestTokens' | 'register', (world: World) => Promise<unknown>]
-  >([
-    ['by connect, for the same user', { sameUser: true }, 'requestTokens', byOther],
-    ['by connect, for a new user', { newUser: true }, 'requestTokens', byOther],
-    ['by a refresh', { sameUser: true }, 'register', refreshed],
-  ])('leaves what the other one wrote: %s', async (_by, whose, where, overtake) => {
-    const world = await createWorld();
-    const { client, feedStates, settings } = world.connectDeps;
-    const late = async () => {
-      world.clock.advance(settings.lockMs);
-      await overtake(world);
-    };
-    const slow = createConnect({
-      ...world.connectDeps,
-      client: {
-        ...client,
-        async requestTokens(...args) {
-          if (where === 'requestTokens') await late();
-          return client.requestTokens(...args);
-        },
-      },
-      feedStates: {
-        ...feedStates,
-        async register(feed) {
-          await feedStates.register(feed);
-          if (where === 'register') await late();
-        },
-      },
-    });
-    const options = { deadlineMs: world.clock.now() + 600_000 };
-
-    await expect(
-      slow.connect({ partnerAccount: 'main', ...whose, ...code('slow') }, options),
-    ).rejects.toMatchObject({ code: 'account-busy' });
-
-    const account = await world.account();
-    expect(stopOf(account as PartnerAccount)).toBeUndefined();
-    const pair = (await world.state.vault.read('main', account?.token?.version))?.pair;
-    expect([pair?.generation, (await world.feed())?.generation]).toEqual([
-      account?.generation,
-      account?.generation,
-    ]);
-  });
-
-  it('fails when the account was forgotten meanwhile', async () => {
-    const world = await createWorld();
-    const { vault } = world.connectDeps;
-    const stage = createConnect({
-      ...world.connectDeps,
-      vault: {
-        ...vault,
-        async write(...args) {
-          await world.accounts.remove('main');
-          return vault.write(...args);
-        },
-      },
-    });
-    const request = { partnerAccount: 'main', sameUser: true, ...code('slow') };
-
-    await expect(stage.connect(request, world.options())).rejects.toThrow(/forgotten/);
-  });
-});
-
 describe('connect for a new user under a known name', () => {
   /** `main` has published an event; then another user authorizes. */
   async function published() {
@@ -263,23 +190,6 @@ describe('connect for a new user under a known name', () => {
     expect(await rowOf(before.generation)).toMatchObject({ sequence: 1 });
     expect(await rowOf(connected.generation)).toBeUndefined();
     expect((await world.books()).listed).toBe(0);
-  });
-
-  it('discards messages of the former user, and publishes every advert of the new one', async () => {
-    const { world, connect } = await published();
-    world.service.change('1', 'sold');
-    await world.round();
-    await connect();
-    world.clock.advance(5_000);
-
-    expect((await world.handleBatch()).map(({ verdict }) => verdict.kind)).toEqual(['forgotten']);
-    await world.round();
-    await world.handleBatch();
-
-    expect(world.advertEvents().at(-1)?.detail).toMatchObject({
-      metadata: { generation: (await world.account())?.generation, sequence: 1 },
-      data: { advertId: '1', status: 'sold', previousStatus: null },
-    });
   });
 });
 

@@ -51,17 +51,14 @@ describe('disconnect', () => {
 });
 
 describe('forgetting', () => {
-  it('removes histories before the account, and returns whether the name was known', async () => {
+  it('keeps the account until its histories may be removed', async () => {
     const generation = (await world.account())?.generation;
-    const calls: unknown[] = [];
-    const removeHistories = async (upTo: number) => {
-      calls.push(upTo, (await world.account())?.forgetting);
-    };
 
-    expect(await world.connect.forget('main', removeHistories)).toBe(true);
+    expect(await world.connect.beginForget('main')).toBe(generation);
+    expect(await world.account()).toMatchObject({ forgetting: true });
+    await world.connect.endForget('main', generation ?? 0);
+
     expect([await world.account(), await world.feed()]).toEqual([undefined, undefined]);
-    expect(await world.connect.forget('main', removeHistories)).toBe(false);
-    expect(calls).toEqual([generation, true]);
     expect((await connect()).generation).toBeGreaterThan(generation ?? 0);
   });
 
@@ -76,12 +73,10 @@ describe('forgetting', () => {
     // The worker sees the account now, and has one of the two messages left to do.
     await world.handleBatch(1);
     const before = world.advertEvents();
-    const later: string[] = [];
 
-    await world.connect.forget('main', async (generation) => {
-      await world.state.advertHistories.remove('main', generation);
-      later.push(...(await world.handleBatch()).map(({ verdict }) => verdict.kind));
-    });
+    const generation = (await world.connect.beginForget('main')) ?? 0;
+    await world.state.advertHistories.remove('main', generation);
+    const later = (await world.handleBatch()).map(({ verdict }) => verdict.kind);
 
     expect(before).toHaveLength(2);
     expect(later).toEqual(['forgotten']);

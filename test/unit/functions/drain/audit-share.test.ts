@@ -24,7 +24,7 @@ const share = (auditSample: number) => {
   let ids = 0;
   return createAuditShare({
     advertHistories: state.advertHistories,
-    shares: state.auditShares,
+    auditShares: state.auditShares,
     queue: {
       async send(messages) {
         if (isRefused) return new Set(messages.map((message) => message.key));

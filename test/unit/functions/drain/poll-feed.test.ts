@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { DrainDeps } from '../../../../functions/drain/drain.ts';
-import { newTrail } from '../../../../functions/drain/poll-fault.ts';
+import { createStandstillDetector } from '../../../../functions/drain/poll-fault.ts';
 import { pollFeed } from '../../../../functions/drain/poll-feed.ts';
 import { advertsFeed } from '../../../../shared/contract/messages.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
@@ -9,7 +9,6 @@ import type { CallOptions, FeedReader } from '../../../../shared/ports/readers.t
 import { createWorld, type World } from '../../../helpers/world.ts';
 
 const minuteMs = 60_000;
-const connectedSince = '2026-11-20T11:55:00.000Z';
 
 let world: World;
 beforeEach(async () => {
@@ -31,29 +30,14 @@ const failWith = (...[code, text, details]: ConstructorParameters<typeof BridgeF
 const lines = (level: string) => world.observer.lines.filter((line) => line.level === level);
 
 describe('a poll', () => {
-  it('sends since and cursor back as they are stored, also after an empty page', async () => {
-    change(1);
-
-    expect(await poll()).toEqual({ end: 'up-to-date', pages: 1, listed: 1 });
-    await poll();
-    await poll();
-
-    expect(world.service.feedRequests.map(({ since, cursor }) => [since, cursor])).toEqual([
-      [connectedSince, undefined],
-      [connectedSince, '1'],
-      [connectedSince, '1'],
-    ]);
-    expect(await world.feed()).toMatchObject({ cursor: '1', lastSuccess: world.clock.now() });
-  });
-
   it('reads on while hasMore says so, for ten pages a turn', async () => {
     change(35);
     world.service.state.pageSize = 1;
-    const trail = newTrail();
+    const standstillAfter = createStandstillDetector();
 
     for (let turn = 1; turn <= 3; turn += 1)
-      expect(await poll({ trail })).toEqual({ end: 'turn-over', pages: 10, listed: 10 });
-    expect(await poll({ trail })).toEqual({ end: 'up-to-date', pages: 5, listed: 5 });
+      expect(await poll({ standstillAfter })).toEqual({ end: 'turn-over', pages: 10, listed: 10 });
+    expect(await poll({ standstillAfter })).toEqual({ end: 'up-to-date', pages: 5, listed: 5 });
   });
 
   it('sends a message for each ID of its page, with the cause', async () => {
@@ -96,17 +80,6 @@ describe('a poll', () => {
     expect(reason).toContain('7 malformed advert IDs (expected 1 to 20 digits): ');
     expect(reason).toContain('"null", "{\\"id\\":1}", "1/../2", …');
     expect(reason).not.toMatch(/[\p{Cc}\p{Bidi_C}]|x{41}|more/u);
-  });
-
-  it('stores and counts nothing when its lease runs out before the answer', async () => {
-    for (const id of ['1', '1', 'abc']) world.service.list(id);
-    world.service.state.beforePage = () => world.clock.advance(90_001);
-
-    expect(await poll()).toMatchObject({ end: 'lease-lost' });
-
-    expect((await world.feed())?.cursor).toBeUndefined();
-    const { counted } = world.observer;
-    expect([metrics.listed, metrics.deadLettered, metrics.coalesced].map(counted)).toEqual([0, 0, 0]);
   });
 
   it('ends at once when out of time, aborted, unknown, leased or just polled', async () => {

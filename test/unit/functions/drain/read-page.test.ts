@@ -4,7 +4,6 @@ import { idsOf } from '../../../../functions/drain/read-page.ts';
 import { advertsFeed } from '../../../../shared/contract/messages.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { BridgeFault } from '../../../../shared/domain/faults.ts';
-import type { FeedState } from '../../../../shared/state/feed-states.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
 const minuteMs = 60_000;
@@ -136,45 +135,5 @@ describe('starting over', () => {
     world.clock.advance(5 * minuteMs);
     expect(await poll()).toMatchObject({ end: 'up-to-date' });
     expect(await world.feed()).toMatchObject({ resets: 3, resetsInARow: 0 });
-  });
-
-  describe('during a resync', () => {
-    const resyncSince = '2026-11-01T00:00:00.000Z';
-    /** Reads the first of two pages. */
-    beforeEach(async () => {
-      world.service.change('2', 'active');
-      world.service.state.pageSize = 1;
-      const stop = new AbortController();
-      world.service.state.beforePage = () => stop.abort();
-      await poll({ signal: stop.signal, resync: { since: resyncSince } });
-      world.service.state.beforePage = () => undefined;
-    });
-
-    it('is done from the start of the resync, and from the last success after it', async () => {
-      const during = (await world.feed()) as FeedState;
-      expect(during).toMatchObject({
-        since: resyncSince,
-        cursor: '1',
-        lastSuccess: world.clock.now() - minuteMs,
-      });
-      world.service.state.pageSize = 1_000;
-      world.service.state.beforePage = ({ cursor }) => {
-        if (cursor !== undefined && starts().length === 2)
-          throw new BridgeFault('not-found', 'no such cursor', { status: 410 });
-      };
-      expect(await poll()).toMatchObject({ end: 'up-to-date' });
-      world.clock.advance(minuteMs);
-      reject(410);
-      await poll();
-
-      expect(starts()).toEqual([connectedSince, resyncSince, resyncSince, '2026-11-20T11:56:00.000Z']);
-    });
-
-    it('does not begin later because of a second resync', async () => {
-      const report = await poll({ resync: { since: '2026-11-20T11:50:00.000Z' } });
-
-      expect(report).toMatchObject({ end: 'up-to-date' });
-      expect(starts()).toEqual([connectedSince, resyncSince, resyncSince]);
-    });
   });
 });

@@ -1,9 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createFanOut, type FanOutDeps } from '../../../../functions/fan-out/fan-out.ts';
-import { delayAfter } from '../../../../functions/fan-out/redelivery.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { BridgeFault, type FaultKind } from '../../../../shared/domain/faults.ts';
-import { CachedAccounts } from '../../../../shared/partner-api/cached-rows.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
 const minuteMs = 60_000;
@@ -25,18 +23,6 @@ const fail = (code: FaultKind, details: ConstructorParameters<typeof BridgeFault
   };
   return undefined;
 };
-
-describe('the delay after a fault', () => {
-  it('grows to 16 s for a fault of the advert, to five minutes for a transient one', () => {
-    const delays = (code: FaultKind) =>
-      [1, 2, 3, 4, 5, 9, 10, 30].map((attempt) => {
-        const attempts = { tries: attempt, receives: attempt };
-        return delayAfter(new BridgeFault(code, code), attempts, { random: () => 1 }) / 1_000;
-      });
-    expect(delays('contract-broken')).toEqual([2, 4, 8, 16, 16, 16, 16, 16]);
-    expect(delays('transient')).toEqual([1, 2, 4, 8, 16, 256, 300, 300]);
-  });
-});
 
 describe('a message that fails', () => {
   it.each<[FaultKind, number, string]>([
@@ -111,15 +97,15 @@ const faults: Record<string, () => Partial<FanOutDeps> | undefined> = {
   'a token that is not renewed': () => fail('token-rejected'),
   'a wrong path': () => fail('wrong-path'),
   'an account that cannot be read': () => ({
-    accounts: cached({ read: () => Promise.reject(new Error('throttled')) }),
+    accounts: { read: () => Promise.reject(new Error('throttled')) },
   }),
   'an account of an older generation than the message': () => ({
-    accounts: cached({
+    accounts: {
       async read(name) {
         const read = await world.accounts.read(name);
         return read && { ...read, generation: 1 };
       },
-    }),
+    },
   }),
   'a history that cannot be read': () => histories({ read: () => Promise.reject(new Error('throttled')) }),
   'a history that others write all the time': () => histories({ write: async () => undefined }),
@@ -133,10 +119,8 @@ const faults: Record<string, () => Partial<FanOutDeps> | undefined> = {
   },
   'a bus that refuses': () => void world.events.refuse(),
 };
-const cached = (change: Partial<World['accounts']>) =>
-  new CachedAccounts({ ...world.accounts, ...change }, world.clock);
-const histories = (change: Partial<FanOutDeps['histories']>) => ({
-  histories: { ...world.state.advertHistories, ...change },
+const histories = (change: Partial<FanOutDeps['advertHistories']>) => ({
+  advertHistories: { ...world.state.advertHistories, ...change },
 });
 
 describe('a message that fails for a day', () => {
