@@ -40,11 +40,8 @@ export interface ConnectDeps extends Omit<RefreshDeps, 'vault'> {
  * Writes the row of the new generation, which waits for its token. From now on nothing of the previous user is used.
  * @throws {BridgeFault} `account-busy` when another `connect` has taken the name
  */
-export async function beginRow(
-  { clock }: ConnectDeps,
-  { name, ...lock }: AccountLock,
-  generation: number,
-): Promise<void> {
+export async function beginRow({ clock }: ConnectDeps, lock: AccountLock, generation: number): Promise<void> {
+  const { name } = lock;
   const now = clock.now();
   const waiting = { name, generation, connectedAt: toInstant(now) };
   const stop = stopHold('disconnected', now);

@@ -37,10 +37,8 @@ const newerMs = 900_000;
  * Whether the generation has ended, or its histories are being removed. Writing a row now would start a history a
  * second time, and a late write of another worker could match the version of the new row.
  */
-const isOver = (account: PartnerAccount | undefined, generation: number): boolean =>
-  !account ||
-  account.generation > generation ||
-  (account.generation === generation && account.forgetting === true);
+const isOver = (account: PartnerAccount, generation: number): boolean =>
+  account.generation > generation || (account.generation === generation && account.forgetting === true);
 
 const all = (group: Group, verdict: Verdict): Settlement[] =>
   group.map((delivery) => ({ delivery, verdict }));
@@ -75,8 +73,8 @@ export function createFanOut(deps: FanOutDeps) {
     // Planted fault: aged-while-paused
     if (fault.code === 'operator-paused') return hold(group);
     const [account, bridge] = await Promise.all([accounts.read(partnerAccount), budgetStore.read()]);
-    if (isOver(account, generation)) return forgotten(group);
-    const untilMs = heldUntil(account?.generation === generation ? account : undefined, bridge);
+    if (!account || isOver(account, generation)) return forgotten(group);
+    const untilMs = heldUntil(account.generation === generation ? account : undefined, bridge);
     if (isLong(untilMs)) return hold(group);
     // Rule: no-dead-letter-on-hold
     return untilMs > clock.now() ? sendBack(group, untilMs - clock.now(), random) : undefined;

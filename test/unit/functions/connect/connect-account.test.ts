@@ -119,37 +119,6 @@ describe('connect', () => {
   });
 });
 
-describe('two first connects of one name at the same moment', () => {
-  it.each([false, true])('give it to the first; the second exchanges its code late: %s', async (isLate) => {
-    const world = await createWorld();
-    const { client } = world.connectDeps;
-    const first = world.connect.connect({ partnerAccount: 'shop', ...code('first') }, world.options());
-    const stage = createConnect({
-      ...world.connectDeps,
-      client: {
-        ...client,
-        async requestTokens(...args) {
-          if (isLate) await first;
-          return client.requestTokens(...args);
-        },
-      },
-    });
-    const second = stage.connect({ partnerAccount: 'shop', ...code('second') }, world.options());
-
-    const message = expect.stringContaining('somebody else connected shop at the same time');
-    expect(await Promise.allSettled([first, second])).toMatchObject([
-      { value: { isNew: true, generation: (await world.account('shop'))?.generation } },
-      { reason: { code: 'account-busy', message } },
-    ]);
-    expect(await world.account('shop')).not.toHaveProperty('refreshing');
-    await expectWhole(world, 'shop');
-    world.service.change('1', 'active');
-    expect((await world.round()).polls).toContainEqual(
-      expect.objectContaining({ partnerAccount: 'shop', end: 'up-to-date', listed: 1 }),
-    );
-  });
-});
-
 describe('connect for a new user under a known name', () => {
   /** `main` has published an event; then another user authorizes. */
   async function published() {
