@@ -5,7 +5,7 @@ import { idsOf } from '../functions/drain/read-page.ts';
 import { BridgeFault } from '../shared/domain/faults.ts';
 import type { AdvertHistories } from '../shared/state/advert-histories.ts';
 import type { BackfillKey } from '../shared/state/progress.ts';
-import { type Bridge, once } from './bridge.ts';
+import type { Bridge } from './bridge.ts';
 
 export interface SourcePage {
   /** The IDs as received: not validated, and possibly repeated. */
@@ -17,7 +17,7 @@ export interface SourcePage {
 export interface AdvertSource {
   /** An unfinished walk is continued only with a source of the same name. */
   readonly name: string;
-  readonly total?: () => Promise<number>;
+  readonly total?: number;
   pages(from: number): AsyncGenerator<SourcePage>;
 }
 
@@ -70,24 +70,19 @@ export function listSource(
 /** The given IDs, `atOnce` in a page. Positions count adverts. */
 export function idsSource(ids: readonly string[], atOnce: number): AdvertSource {
   const hash = createHash('sha256').update(ids.join('\n')).digest('hex').slice(0, 16);
-  return foundSource(`ids ${hash}`, async () => ids, atOnce);
+  return foundSource(`ids ${hash}`, ids, atOnce);
 }
 
-/** @param find called once */
-function foundSource(name: string, find: () => Promise<readonly string[]>, atOnce: number): AdvertSource {
-  const ids = once(find);
-  return {
-    name,
-    total: async () => (await ids()).length,
-    async *pages(from) {
-      const all = await ids();
-      for (let position = from; position < all.length; position += atOnce) {
-        const data = all.slice(position, position + atOnce);
-        yield { data, next: position + data.length };
-      }
-    },
-  };
-}
+const foundSource = (name: string, ids: readonly string[], atOnce: number): AdvertSource => ({
+  ...{ name, total: ids.length },
+  async *pages(from) {
+    for (let position = from; position < ids.length; ) {
+      const data = ids.slice(position, position + atOnce);
+      position += data.length;
+      yield { data, next: position };
+    }
+  },
+});
 
 /**
  * Which adverts are audited: `ids`; `sample`, so many at random of all published ones, others when it is continued; or
@@ -102,29 +97,24 @@ export type Audited =
 export async function auditSource(bridge: Bridge, key: BackfillKey, audited: Audited): Promise<AdvertSource> {
   const { maxRequestsPerSecond } = await bridge.settings();
   const batch = auditBatch(maxRequestsPerSecond);
-  const published = once(async () => {
-    const all: string[] = [];
-    for await (const { advertIds } of publishedPages(bridge.advertHistories, key)) all.push(...advertIds);
-    return all;
-  });
   if ('ids' in audited) return idsSource(audited.ids, batch);
+  const published: string[] = [];
+  for await (const { advertIds } of publishedPages(bridge.advertHistories, key)) published.push(...advertIds);
   if ('sample' in audited) {
     const { sample, random } = audited;
-    const draw = async () => {
-      const ranked = (await published()).map((advertId) => ({ advertId, rank: random() }));
-      const drawn = ranked.sort((one, other) => one.rank - other.rank).slice(0, sample);
-      return drawn.map(({ advertId }) => advertId);
-    };
-    return foundSource(`sample ${sample}`, draw, batch);
+    const ranked = published.map((advertId) => ({ advertId, rank: random() }));
+    const drawn = ranked.sort((one, other) => one.rank - other.rank).slice(0, sample);
+    const ids = drawn.map(({ advertId }) => advertId);
+    return foundSource(`sample ${sample}`, ids, batch);
   }
 
   const { list } = audited;
   const source = foundSource(`full ${list.name}`, published, batch);
+  const known = new Set(published);
   return {
     ...source,
     async *pages(from) {
       yield* source.pages(from);
-      const known = new Set(await published());
       let position = Math.max(from, known.size);
       for await (const { data, next } of list.pages(position - known.size)) {
         const unpublished = idsOf(data).ids.filter((id) => !known.has(id));

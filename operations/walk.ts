@@ -64,7 +64,7 @@ export async function walk<P extends BackfillProgress>(
   { signal, restart = false, onProgress }: WalkOptions<P>,
 ): Promise<WalkResult<P>> {
   const { clock } = bridge;
-  const total = await source.total?.();
+  const { total } = source;
   const begun = await progresses.change(key, 0, (before) => {
     const unfinished = before?.state === 'done' || restart ? undefined : before;
     if (unfinished?.source === source.name) return { ...unfinished, state: 'running' };

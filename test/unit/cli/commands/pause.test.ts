@@ -1,5 +1,7 @@
 import { userInfo } from 'node:os';
 import { describe, expect, it } from 'vitest';
+import { toInstant } from '../../../../shared/domain/clock.ts';
+import { holdBridge, serviceHold, stopped, tokenHold } from '../../../helpers/holds.ts';
 import { startConnected } from '../local-bridge.ts';
 
 describe('pause', () => {
@@ -61,6 +63,43 @@ describe('pause', () => {
     const ended = await run('run --until-idle');
     expect(ended.exitCode).toBe(0);
     expect(ended.stdout.trim().split('\n')).toHaveLength(3);
+  });
+
+  it('is ended with the service’s own by resume --early, but no stop, which only the user ends', async () => {
+    const { run, inState } = await startConnected();
+    const until = Date.now() + 60_000;
+    const held = toInstant(until);
+    const circuit = serviceHold('circuit', until);
+    const { holds: stop } = stopped('refresh-token-rejected');
+    const holds = () =>
+      inState(async ({ budgetStore, partnerAccounts }) => [
+        (await budgetStore.read()).holds,
+        (await partnerAccounts.read('main'))?.holds,
+      ]);
+    await inState(async ({ budgetStore, partnerAccounts }) => {
+      await holdBridge(budgetStore, circuit);
+      await partnerAccounts.change('main', (row) => ({ ...row, holds: [...stop, tokenHold(until)] }));
+    });
+    await run('pause main --reason first');
+    await run('pause main --reason second');
+    await run('pause');
+
+    const resumed = JSON.parse((await run('resume main --json')).stdout);
+    const between = await holds();
+    const early = JSON.parse((await run('resume main --early --json')).stdout);
+
+    const ended = { who: userInfo().username, reason: 'second', since: expect.any(String), until: null };
+    const stillPaused = { ...ended, reason: null };
+    const kept = { partnerAccount: 'main', stillPaused };
+    const passing = { servicePauseUntil: null, circuitEnded: false, stillHeldUntil: held };
+    expect(resumed).toEqual({ ...kept, ...passing, ended });
+    expect(between).toMatchObject([
+      [circuit, { kind: 'operator' }],
+      [...stop, tokenHold(until)],
+    ]);
+    const gone = { servicePauseUntil: held, circuitEnded: true, stillHeldUntil: null };
+    expect(early).toEqual({ ...kept, ...gone, ended: null });
+    expect(await holds()).toMatchObject([[{ kind: 'operator' }], stop]);
   });
 
   it.each([

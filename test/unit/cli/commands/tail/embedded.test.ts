@@ -68,19 +68,3 @@ describe('tail of an embedded bridge', () => {
     state.close();
   });
 });
-
-describe('the event log', () => {
-  it('keeps the last five thousand events if nobody else reads them', async () => {
-    const { dir } = await startConnected();
-    const state = openEmbeddedState(dir);
-    await Promise.all(
-      Array.from({ length: 6_000 }, (_, index) => state.eventLog.append(`event ${index + 1}`)),
-    );
-
-    const [oldest] = state.eventLog.after(0);
-
-    expect(oldest).toEqual({ number: 1_001, envelope: 'event 1001' });
-    expect(state.eventLog.ends()).toEqual({ first: 1_001, last: 6_000 });
-    state.close();
-  });
-});
