@@ -5,7 +5,7 @@ import { forEachConcurrent } from '../domain/concurrency.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { Settlement, Verdict } from '../ports/queue.ts';
 import type { Aside } from '../state/aside.ts';
-import { type BooksWriter, type Counted, sumsByGeneration } from '../state/books.ts';
+import { type BooksWriter, type Counted, type Counts, sumsByGeneration } from '../state/books.ts';
 import { batchesOf, type Edges, messagesAtOnce, type Queue, type ReceivedRecord } from './sqs.ts';
 
 export interface BatchSettlerOptions extends Edges {
@@ -28,8 +28,6 @@ export interface Batch {
  */
 const maxInvisibleSeconds = 43_200 - 60;
 
-type Of<K extends Verdict['kind']> = Settlement & { readonly verdict: Extract<Verdict, { kind: K }> };
-
 /**
  * Carries out a batch's verdicts: puts messages aside, sets delays and counts outcomes. The event source
  * mapping deletes every message that is not reported as failed. So all messages that must return to the queue are
@@ -41,24 +39,18 @@ type Of<K extends Verdict['kind']> = Settlement & { readonly verdict: Extract<Ve
 export function createBatchSettler(options: BatchSettlerOptions) {
   const { queue, books, aside, observer, clock = systemClock } = options;
 
-  /** @returns those that may leave the queue */
-  async function putAside(settlements: readonly Settlement[]): Promise<ReadonlySet<Settlement>> {
-    const refused = await aside.store(settlements);
-    const [error] = refused.values();
-    const count = refused.size;
-    if (count > 0) observer.warn('messages could not be put aside: they come back', { count, error });
-    return new Set(settlements.filter((settlement) => !refused.has(settlement)));
-  }
-
   // If the delay cannot be set, the message is still delivered again, when its visibility timeout ends.
-  async function delay(settlements: readonly Of<'retry'>[], { records, receivedAt }: Batch): Promise<void> {
+  async function delay({ records, settlements, receivedAt }: Batch): Promise<void> {
     const receipts = new Map(records.map(({ messageId, receiptHandle }) => [messageId, receiptHandle]));
     const maxSeconds = maxInvisibleSeconds - Math.ceil((clock.now() - receivedAt) / 1000);
-    await forEachConcurrent(batchesOf(settlements, messagesAtOnce), 4, async (batch) => {
-      const Entries = batch.map(({ delivery, verdict }, index) => ({
+    const delays = settlements.flatMap(({ delivery, verdict }) =>
+      verdict.kind === 'retry' ? [{ id: delivery.id, seconds: Math.ceil(verdict.delayMs / 1000) }] : [],
+    );
+    await forEachConcurrent(batchesOf(delays, messagesAtOnce), 4, async (batch) => {
+      const Entries = batch.map(({ id, seconds }, index) => ({
         Id: String(index),
-        ReceiptHandle: receipts.get(delivery.id),
-        VisibilityTimeout: Math.max(0, Math.min(Math.ceil(verdict.delayMs / 1000), maxSeconds)),
+        ReceiptHandle: receipts.get(id),
+        VisibilityTimeout: Math.max(0, Math.min(seconds, maxSeconds)),
       }));
       await queue.client.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: queue.url, Entries }));
     }).catch((error: unknown) => {
@@ -69,10 +61,10 @@ export function createBatchSettler(options: BatchSettlerOptions) {
   }
 
   /** Sums the outcomes per generation of a partner account, with one write for each. */
-  async function count(settled: readonly (Of<'done'> | Of<'dead-letter'>)[]): Promise<void> {
+  async function count(settled: readonly Settlement[]): Promise<void> {
     const counted = settled.flatMap(({ delivery: { message, receives }, verdict }): Counted[] => {
-      const outcome = verdict.kind === 'done' ? verdict.outcome : 'deadLettered';
-      return message ? [[message, { [outcome]: 1, ...(receives > 1 && { redelivered: 1 }) }]] : [];
+      const outcome = outcomeOf(verdict);
+      return message && outcome ? [[message, { [outcome]: 1, ...(receives > 1 && { redelivered: 1 }) }]] : [];
     });
     await forEachConcurrent(sumsByGeneration(counted), 4, ([{ partnerAccount, generation }, counts]) =>
       books.add(partnerAccount, generation, counts),
@@ -80,18 +72,23 @@ export function createBatchSettler(options: BatchSettlerOptions) {
   }
 
   return async (batch: Batch): Promise<SQSBatchResponse> => {
-    const of = <K extends Verdict['kind']>(kind: K) =>
-      batch.settlements.filter((settlement): settlement is Of<K> => settlement.verdict.kind === kind);
-    const [stored] = await Promise.all([
-      putAside([...of('hold'), ...of('dead-letter')]),
-      delay(of('retry'), batch),
-    ]);
-    const outcomes = [...of('done'), ...of('dead-letter').filter((settlement) => stored.has(settlement))];
-    await count(outcomes);
-    const gone = new Set([...outcomes, ...stored, ...of('forgotten')].map(({ delivery }) => delivery.id));
-    const failures = batch.records.map(({ messageId }) => messageId).filter((id) => !gone.has(id));
+    const { records, settlements } = batch;
+    const [refused] = await Promise.all([aside.store(settlements), delay(batch)]);
+    const [error] = refused.values();
+    if (refused.size > 0)
+      observer.warn('messages could not be put aside: they come back', { count: refused.size, error });
+    const settled = settlements.filter((one) => one.verdict.kind !== 'retry' && !refused.has(one));
+    await count(settled);
+    const gone = new Set(settled.map(({ delivery }) => delivery.id));
+    const failures = records.map(({ messageId }) => messageId).filter((id) => !gone.has(id));
     // An emulator treats an empty identifier as success and deletes the batch; throwing never deletes anything.
     if (failures.includes('')) throw new Error('a record without a message ID');
     return { batchItemFailures: failures.map((itemIdentifier) => ({ itemIdentifier })) };
   };
+}
+
+/** Under which name the books count it, if at all. */
+function outcomeOf(verdict: Verdict): keyof Counts | undefined {
+  if (verdict.kind === 'done') return verdict.outcome;
+  return verdict.kind === 'dead-letter' ? 'deadLettered' : undefined;
 }
