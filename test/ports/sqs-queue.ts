@@ -1,5 +1,6 @@
 import { createBatchSettler } from '../../shared/aws/settler.ts';
 import { createChangedAdvertsQueue, type Queue } from '../../shared/aws/sqs.ts';
+import type { Aside } from '../../shared/state/aside.ts';
 import { anObserver } from '../helpers/aws/fixtures.ts';
 import { sqsInbox } from '../helpers/aws/sqs-inbox.ts';
 
@@ -10,14 +11,18 @@ export const sqsCapabilities = { controlsTime: false, deduplicates: true };
  * The SQS queue for the suite of the changed adverts' queue.
  *
  * @param bodies what the queue holds, in flight included
+ * @param aside default: messages aside are not stored
  */
-export function sqsQueue(queue: Queue, bodies: () => Promise<readonly string[]>) {
+export function sqsQueue(
+  queue: Queue,
+  bodies: () => Promise<readonly string[]>,
+  aside: Pick<Aside, 'store'> = { store: async () => new Map() },
+) {
   const settler = createBatchSettler({
     queue,
     books: { add: async () => {} },
     observer: anObserver().observer,
-    // Messages aside have a suite of their own (aside.suite.ts).
-    aside: { store: async () => new Map() },
+    aside,
   });
   const changedAdverts = createChangedAdvertsQueue({
     queue,

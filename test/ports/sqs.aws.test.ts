@@ -1,5 +1,9 @@
-import { afterAll, beforeAll, beforeEach } from 'vitest';
-import { startSqs } from '../helpers/aws/emulators.ts';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { createStore } from '../../shared/aws/store.ts';
+import { createAside } from '../../shared/state/aside.ts';
+import { startDynamo, startSqs } from '../helpers/aws/emulators.ts';
+import { changedAdvert, heldMessage } from '../helpers/records.ts';
+import { asideSuite } from './aside.suite.ts';
 import { changedAdvertsQueueSuite } from './changed-adverts-queue.suite.ts';
 import { sqsCapabilities, sqsQueue } from './sqs-queue.ts';
 
@@ -16,11 +20,12 @@ const needsGroupsTogether = new Set([
 ]);
 
 let sqs: Awaited<ReturnType<typeof startSqs>>;
+let dynamo: Awaited<ReturnType<typeof startDynamo>>;
 
 beforeAll(async () => {
-  sqs = await startSqs();
+  [sqs, dynamo] = await Promise.all([startSqs(), startDynamo()]);
 });
-afterAll(() => sqs.stop());
+afterAll(() => Promise.all([sqs.stop(), dynamo.stop()]));
 
 beforeEach(({ task, skip }) => {
   skip(needsGroupsTogether.has(task.name), 'fauxqs hands out one message of a group at a time');
@@ -29,4 +34,24 @@ beforeEach(({ task, skip }) => {
 changedAdvertsQueueSuite('SQS (fauxqs)', sqsCapabilities, async () => {
   const queue = sqs.createQueue();
   return { queue: sqsQueue(queue, async () => queue.bodies()) };
+});
+
+const emptyStore = async () => createStore({ feedState: await dynamo.feedStateTable() });
+
+asideSuite('DynamoDB and SQS (dynalite, fauxqs)', async () => {
+  const aside = createAside(await emptyStore());
+  return { queue: sqsQueue(sqs.createQueue(), async () => [], aside), aside };
+});
+
+it('an unreadable message aside stays, is named, and keeps no others', async () => {
+  const store = await emptyStore();
+  const unreadable: string[] = [];
+  const aside = createAside(store);
+  await store.put({ kind: 'aside', name: 'main/1:k' }, { message: { key: 'k' } }, 'absent');
+  const message = changedAdvert();
+  await aside.store([heldMessage(message, 2)]);
+
+  const listed = await aside.list('main', undefined, (error) => unreadable.push(error.message));
+  expect(listed.map((one) => one.message)).toEqual([message]);
+  expect(unreadable).toEqual([expect.stringContaining('message aside main/1:k: ')]);
 });
