@@ -7,7 +7,6 @@ import { systemClock } from '../shared/domain/clock.ts';
 import { createPartnerClient, type PartnerClientOptions } from '../shared/partner-api/client.ts';
 import { createPartnerService } from '../shared/partner-api/partner-service.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
-import type { Observer } from '../shared/ports/observer.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
 
 /** Longer than any refresh takes. */
@@ -42,17 +41,8 @@ export function createLocalPartner({ state, events, newId, ...options }: LocalPa
   return { ...partner, refreshToken };
 }
 
-export interface LocalConnectOptions {
-  readonly state: EmbeddedState;
-  readonly baseUrl: string;
-  readonly settings: BridgeSettings;
-  readonly observer: Observer;
-  /** Number of connections kept open. Default 1. */
-  readonly concurrency?: number;
-}
-
 /** Connects and disconnects accounts in the embedded state; their events stay owed, for only `run` has subscribers. */
-export function createLocalConnect({ state, ...options }: LocalConnectOptions) {
+export function createLocalConnect({ state, ...options }: Omit<LocalPartnerOptions, 'events' | 'newId'>) {
   const { settings, observer } = options;
   const client = createPartnerClient({ ...options, budgetStore: state.budgetStore });
   const connect = createConnect({

@@ -7,12 +7,13 @@ import type { Observer } from '../shared/ports/observer.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
 import type { WebhookStatus } from '../shared/sqlite/webhooks.ts';
 import { linesReader, startLines } from './lines.ts';
-import { startDelivery, type Webhook } from './webhooks/delivery.ts';
+import { startDelivery } from './webhooks/delivery.ts';
 import { sendToWebhook } from './webhooks/request.ts';
 
 export interface ReadersOptions {
   readonly state: Pick<EmbeddedState, 'eventLog' | 'webhooks'>;
-  readonly webhooks: readonly Webhook[];
+  /** URLs that have a secret. */
+  readonly webhooks: readonly string[];
   /** Standard output, if events are written to it. */
   readonly output: Writable | undefined;
   /** Called once when the reader of standard output has ended. */
@@ -33,14 +34,12 @@ export async function openReaders(options: ReadersOptions) {
   const { state, output, onClosed, observer, retentionHours, clock, send = sendToWebhook } = options;
   const { eventLog: log, webhooks } = state;
   const positionOfLines = output ? await log.begin(linesReader) : await log.leave(linesReader);
-  for (const { url } of options.webhooks) {
+  for (const url of options.webhooks) {
     await log.begin(url);
     await webhooks.makeAllDue(url);
   }
   const lines = output && startLines(output, positionOfLines ?? 0, { log, clock, observer, onClosed });
-  const deliveries = options.webhooks.map((webhook) =>
-    startDelivery(webhook, { webhooks, clock, observer, send }),
-  );
+  const deliveries = options.webhooks.map((url) => startDelivery(url, { webhooks, clock, observer, send }));
 
   /** Gives up old events of every webhook, also of those that this run does not send to: they would be kept for ever. */
   async function giveUpOld(): Promise<void> {
@@ -60,9 +59,8 @@ export async function openReaders(options: ReadersOptions) {
     });
     return giveUpMs;
   });
-  const urls = new Set(options.webhooks.map(({ url }) => url));
   const undelivered = (): WebhookStatus[] =>
-    webhooks.list().filter(({ url, waiting }) => urls.has(url) && waiting > 0);
+    webhooks.list().filter(({ url, waiting }) => options.webhooks.includes(url) && waiting > 0);
 
   const events: EventPublisher = {
     async publish(envelope) {

@@ -5,7 +5,7 @@ import { linesOf, shownUrl } from '../../shared/domain/text.ts';
 import { withLocal, withStack } from '../bridge/open.ts';
 import type { FolderBridge } from '../bridge/open-folder.ts';
 import { webhookUrl } from '../run/options.ts';
-import { secretsOf, webhookFrom } from '../run/webhooks.ts';
+import { requireSecrets, webhookFrom } from '../run/webhooks.ts';
 import { defineCommand } from '../shared/command.ts';
 import { exitCodes, stream } from '../shared/io.ts';
 import { option, optionalName, text } from '../shared/options.ts';
@@ -93,7 +93,7 @@ async function webhookPages(
   webhook: string,
   target: LocalTarget,
 ): Promise<SendPages> {
-  secretsOf(webhooks, [webhook], target);
+  requireSecrets(webhooks, [webhook], target);
   await eventLog.begin(webhook);
   return async function* ({ partnerAccount, generation }) {
     for (let after: string | undefined; ; ) {

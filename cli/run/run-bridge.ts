@@ -3,7 +3,6 @@ import { runEmbeddedBridge } from '../../embedded/bridge.ts';
 import { createDryState } from '../../embedded/dry-state.ts';
 import { openReaders } from '../../embedded/readers.ts';
 import { createTextObserver } from '../../embedded/text-observer.ts';
-import type { Webhook } from '../../embedded/webhooks/delivery.ts';
 import { CommandError, namesText } from '../../operations/errors.ts';
 import { findingsOf, needsAttention } from '../../operations/findings.ts';
 import { readStatus, type Status } from '../../operations/status.ts';
@@ -26,7 +25,7 @@ import { commandFor, type LocalTarget, mendsAt } from '../shared/target.ts';
 import { are, count } from '../shared/wording.ts';
 import type { runOptions } from './options.ts';
 import { withoutRepeats } from './repeats.ts';
-import { secretsOf, webhookIn } from './webhooks.ts';
+import { requireSecrets, webhookIn } from './webhooks.ts';
 
 type RunOptions = Checked<typeof runOptions>;
 
@@ -42,8 +41,8 @@ export function runBridge(io: Io, target: LocalTarget, options: RunOptions) {
       const baseUrl = bridge.baseUrl();
       await bridge.state.applicationSecret.read();
       const inFiles = await Promise.all(options.webhookFile.map((file) => webhookIn(io, file)));
-      const urls = [...new Set([...options.webhook, ...inFiles])];
-      const webhooks = secretsOf(bridge.state.webhooks, urls, target);
+      const webhooks = [...new Set([...options.webhook, ...inFiles])];
+      requireSecrets(bridge.state.webhooks, webhooks, target);
       const started = { command: commandFor(target, 'run'), startedAt: toInstant(systemClock.now()) };
       // Taken after the state was opened: a folder without a bridge gets no lock file either.
       const lock = takeRunLock(target.dir, dryRun ? 'dry-run' : started);
@@ -60,7 +59,7 @@ interface Opened {
   readonly state: EmbeddedState;
   readonly target: LocalTarget;
   readonly baseUrl: string;
-  readonly webhooks: readonly Webhook[];
+  readonly webhooks: readonly string[];
   /** Aborted when the state can no longer be used; the reason is the fault. */
   readonly broken: AbortSignal;
 }

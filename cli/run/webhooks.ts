@@ -1,4 +1,3 @@
-import type { Webhook } from '../../embedded/webhooks/delivery.ts';
 import { CommandError, UsageError } from '../../operations/errors.ts';
 import { shownUrl } from '../../shared/domain/text.ts';
 import type { Webhooks } from '../../shared/sqlite/webhooks.ts';
@@ -28,16 +27,13 @@ export function webhookFrom(
 }
 
 /** @throws {CommandError} for a webhook without a secret: the receiver could not verify its events */
-export function secretsOf(
+export function requireSecrets(
   webhooks: Pick<Webhooks, 'signing'>,
   urls: readonly string[],
   target: Target,
-): readonly Webhook[] {
-  return urls.map((url) => {
-    const signing = webhooks.signing(url);
-    if (signing) return { url, signing };
-    throw new CommandError(noSecretText(target, url));
-  });
+): void {
+  const missing = urls.find((url) => !webhooks.signing(url));
+  if (missing !== undefined) throw new CommandError(noSecretText(target, missing));
 }
 
 export const noSecretText = (target: Target, url: string): string =>

@@ -3,7 +3,7 @@ import { backoffMs, forEachConcurrent, type Loop, startLoop } from '../../shared
 import { shownUrl } from '../../shared/domain/text.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { Trouble } from '../../shared/sqlite/event-log.ts';
-import type { Signing, UnsentEvent, Webhooks } from '../../shared/sqlite/webhooks.ts';
+import type { UnsentEvent, Webhooks } from '../../shared/sqlite/webhooks.ts';
 import { type Attempt, cloudEventOf, type sendToWebhook, signedHeaders } from './request.ts';
 
 export interface DeliveryDeps {
@@ -11,12 +11,6 @@ export interface DeliveryDeps {
   readonly clock: Clock;
   readonly observer: Observer;
   readonly send: typeof sendToWebhook;
-}
-
-export interface Webhook {
-  readonly url: string;
-  /** As stored when the run began. */
-  readonly signing: Signing;
 }
 
 /** Number of concurrent requests to one webhook, each with an event of another advert. */
@@ -37,7 +31,7 @@ const longestLookMs = 5_000;
  * are sent in order, each after the previous one has arrived. An event that was not taken, and what follows it of its
  * subject, becomes an unsent event, which is sent again. The webhook's position in the log must be stored before.
  */
-export function startDelivery({ url, signing: atBegin }: Webhook, deps: DeliveryDeps): Loop {
+export function startDelivery(url: string, deps: DeliveryDeps): Loop {
   const { webhooks, clock, observer, send } = deps;
   const webhook = shownUrl(url);
   let trouble: Trouble | undefined;
@@ -71,7 +65,10 @@ export function startDelivery({ url, signing: atBegin }: Webhook, deps: Delivery
   /** @returns the event as it is sent again; undefined when it has arrived */
   async function attempt(event: UnsentEvent): Promise<UnsentEvent | undefined> {
     // Read for each attempt, so that a new secret or format takes effect without a restart.
-    const { secrets, format } = webhooks.signing(url) ?? atBegin;
+    const signing = webhooks.signing(url);
+    // Forgotten in the meantime, with its events.
+    if (!signing) return event;
+    const { secrets, format } = signing;
     const body = format === 'cloudevents' ? cloudEventOf(event.envelope) : event.envelope;
     const { eventId } = JSON.parse(event.envelope).detail.metadata;
     const headers = {

@@ -1,25 +1,18 @@
 import { parsedJson } from '../contract/checks.ts';
-import { type Counters, type Etag, type Key, newEtag, type Row, type Store, sumOf } from '../ports/store.ts';
+import {
+  type Counters,
+  type Etag,
+  type Key,
+  type Listing,
+  newEtag,
+  type Row,
+  type Store,
+  sumOf,
+} from '../ports/store.ts';
 import type { Connection } from './file/connection.ts';
 
 /** Rows of an embedded bridge alone: a text by name, the token pairs of a partner account, and a reader of events. */
 export type LocalKey = Key | { readonly kind: 'document' | 'tokens' | 'reader'; readonly name: string };
-
-/**
- * The rows in the state file. Writes of one turn of the event loop are one transaction (file/connection.ts). The
- * functions below are for use within a read or write of the connection.
- */
-export interface RowStore extends Store {
-  find(key: LocalKey): Row | undefined;
-  findAll(kind: LocalKey['kind'], listing?: Parameters<Store['list']>[1]): Row[];
-  addWithin(key: Key, counters: Counters): void;
-  /** Like `put`, whatever is there. */
-  putWithin(key: LocalKey, value: unknown): void;
-  /** Nothing if there is no row. */
-  changeWithin<T>(key: LocalKey, change: (value: T) => T): void;
-  /** @returns whether the row was there */
-  removeWithin(key: LocalKey, expected?: Etag): boolean;
-}
 
 interface Found {
   readonly name: string;
@@ -27,7 +20,13 @@ interface Found {
   readonly value: string;
 }
 
-export function createRowStore(connection: Connection): RowStore {
+export type RowStore = ReturnType<typeof createRowStore>;
+
+/**
+ * The rows in the state file. Writes of one turn of the event loop are one transaction (file/connection.ts). The
+ * functions beside those of the port are for use within a read or write of the connection.
+ */
+export function createRowStore(connection: Connection) {
   const select = connection.prepare('SELECT name, etag, value FROM rows WHERE kind = ? AND name = ?');
   // SQLite compares text by its bytes. The range includes `after`, which is left out.
   const selectSome = connection.prepare(
@@ -48,28 +47,30 @@ export function createRowStore(connection: Connection): RowStore {
     'DELETE FROM rows WHERE kind = ? AND name = ? AND etag = ifnull(?, etag)',
   );
 
-  const find: RowStore['find'] = ({ kind, name }) => {
+  function find({ kind, name }: LocalKey): Row | undefined {
     const found = select.get(kind, name) as Found | undefined;
     return found && rowOf(found);
-  };
-  const findAll: RowStore['findAll'] = (kind, { prefix = '', after = '', limit = -1 } = {}) => {
+  }
+  function findAll(kind: LocalKey['kind'], { prefix = '', after = '', limit = -1 }: Listing = {}): Row[] {
     const low = after > prefix ? after : prefix;
     const found = selectSome.all(kind, low, `${prefix}\uffff`, after, limit);
     return (found as unknown as Found[]).map(rowOf);
-  };
-  const removeWithin: RowStore['removeWithin'] = ({ kind, name }, expected) =>
+  }
+  /** @returns whether the row was there */
+  const removeWithin = ({ kind, name }: LocalKey, expected?: Etag): boolean =>
     remove.run(kind, name, expected ?? null).changes === 1;
-  const putWithin: RowStore['putWithin'] = ({ kind, name }, value) =>
+  /** Like `put`, whatever is there. */
+  const putWithin = ({ kind, name }: LocalKey, value: unknown): void =>
     void upsert.run(JSON.stringify(value), newEtag(), kind, name);
+  /** Nothing if there is no row. */
   function changeWithin<T>(key: LocalKey, change: (value: T) => T): void {
     const row = find(key);
     if (row) putWithin(key, change(row.value as T));
   }
-  const addWithin: RowStore['addWithin'] = (key, counters) =>
+  const addWithin = (key: Key, counters: Counters): void =>
     putWithin(key, sumOf(find(key)?.value as Counters | undefined, counters));
 
-  return {
-    ...{ find, findAll, addWithin, putWithin, changeWithin, removeWithin },
+  const store: Store = {
     get: async (key) => connection.read(() => find(key)),
     list: async (kind, listing) => connection.read(() => findAll(kind, listing)),
     put(key, value, expected) {
@@ -88,6 +89,7 @@ export function createRowStore(connection: Connection): RowStore {
       connection.write(() => removeWithin(key, expected) || expected === undefined || !find(key)),
     add: (key, counters) => connection.write(() => addWithin(key, counters)),
   };
+  return { ...store, find, findAll, addWithin, putWithin, changeWithin, removeWithin };
 }
 
 const rowOf = ({ name, etag, value }: Found): Row => ({ name, etag, value: parsedJson(value) });

@@ -53,11 +53,11 @@ async function setUp(answer: (event: string, atMs: number) => Attempt = () => de
     if (attempt.kind === 'delivered') received[request.url]?.push(event);
     return attempt;
   }
-  const signing = { secrets: [aSecret(0)] as const, format: 'event' as const };
+  for (const each of [url, good]) await state.webhooks.writeSecret(each, aSecret(0));
   const open = () =>
     openReaders({
       ...{ state, observer, clock, retentionHours: 3, onClosed: () => undefined, send },
-      webhooks: [url, good].map((each) => ({ url: each, signing })),
+      webhooks: [url, good],
       output: output(),
     });
   let readers = await open();
