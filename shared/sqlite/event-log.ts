@@ -36,7 +36,7 @@ export const readerKey = (name: string) => ({ kind: 'reader', name }) as const;
 /** Number of events that are kept although every reader has read them, for `tail`. The oldest are removed in portions. */
 const kept = 5_000;
 const portion = 500;
-/** Number of events to read, or to give up, at once. */
+/** Number of events to read at once. */
 const rowsAtOnce = 500;
 
 export type EventLog = ReturnType<typeof createEventLog>;
@@ -63,8 +63,8 @@ export function createEventLog(connection: Connection, rows: RowStore, clock: { 
     `SELECT count(*) AS waiting, min(at) AS oldest FROM events WHERE number > ?1 AND ${isMeant}`,
   );
   const selectOld = connection.prepare(
-    `SELECT max(number) AS last, count(*) AS old, ifnull(sum(${isMeant}), 0) AS events
-     FROM (SELECT * FROM events WHERE number > ?1 ORDER BY number LIMIT ${rowsAtOnce}) WHERE at < ?3`,
+    `SELECT max(number) AS last, ifnull(sum(${isMeant}), 0) AS missed FROM events WHERE number > ?1
+       AND number < ifnull((SELECT number FROM events WHERE number > ?1 AND at >= ?3 ORDER BY number LIMIT 1), 1e18)`,
   );
   const selectLatest = connection.prepare(
     `SELECT name, value ->> 'envelope' AS envelope FROM rows
@@ -138,15 +138,11 @@ export function createEventLog(connection: Connection, rows: RowStore, clock: { 
 
     /** Passes over the reader's unread events from before a given time. @returns their number */
     async giveUp(reader: string, before: number): Promise<number> {
-      for (let sum = 0; ; ) {
-        const from = position(reader) ?? Number.POSITIVE_INFINITY;
-        const row = connection.read(() => selectOld.get(from, reader, before));
-        const { last, old, events } = row as { last: number | null; old: number; events: number };
-        if (last === null) return sum;
-        await advance(reader, last, events);
-        sum += events;
-        if (old < rowsAtOnce) return sum;
-      }
+      const from = position(reader) ?? Number.POSITIVE_INFINITY;
+      const row = connection.read(() => selectOld.get(from, reader, before));
+      const { last, missed } = row as { last: number | null; missed: number };
+      if (last !== null) await advance(reader, last, missed);
+      return missed;
     },
   };
 }
