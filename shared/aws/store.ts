@@ -9,6 +9,8 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { parsedJson } from '../contract/checks.ts';
 import { type Kind, storeKeys, type TableName, tableOfKind } from '../contract/names.ts';
+import { systemClock } from '../domain/clock.ts';
+import { backoffMs } from '../domain/concurrency.ts';
 import { type Counters, type Etag, type Key, newEtag, type Row, type Store, sumOf } from '../ports/store.ts';
 
 export interface Table {
@@ -28,6 +30,9 @@ const isExpected = '#etag = :expected';
 
 /** More than are added while the SDK repeats a call (clients.ts), and few enough for an item below 1 KB, a write unit. */
 const idsKept = 50;
+
+/** The others add within milliseconds; with the backoff, these attempts take two seconds at most. */
+const maxAdditions = 20;
 
 /**
  * The rows in two DynamoDB tables, with the value as JSON text. A conditional write that fails returns the item that is
@@ -127,7 +132,7 @@ export function createStore(tables: Readonly<Partial<Record<TableName, Table>>>)
     // The etag shows a repeated call only if nobody has counted in between, so the item has the IDs of the latest calls.
     async add(key, counters) {
       const id = newEtag().slice(0, 8);
-      for (let item = await find(key); ; ) {
+      for (let [item, attempt] = [await find(key), 1]; attempt <= maxAdditions; attempt += 1) {
         const ids = item?.ids?.S ?? '';
         if (ids.includes(id)) return;
         const row = item && rowOf(item);
@@ -136,7 +141,9 @@ export function createStore(tables: Readonly<Partial<Record<TableName, Table>>>)
         const refused = await write(key, { etag: newEtag(), value, ids: kept }, row?.etag ?? 'absent');
         if (!refused) return;
         item = refused.item;
+        await systemClock.sleep(backoffMs(attempt, { baseMs: 10, capMs: 200, random: Math.random }));
       }
+      throw new Error(`${key.kind} ${key.name}: too many conflicting additions`);
     },
   };
 }

@@ -1,7 +1,6 @@
 import { GetQueueAttributesCommand, SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createBookKeeper, createChangedAdvertsQueue, deliveryOf } from '../../../shared/aws/sqs.ts';
-import { positionOf } from '../../../shared/domain/queue/message-groups.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
 import { aClock, aMessage } from '../../helpers/aws/fixtures.ts';
 import { mockClient } from '../../helpers/aws/mock-client.ts';
@@ -32,30 +31,6 @@ function make(inFlight = 0) {
 beforeEach(() => sqs.reset());
 
 describe('sending changed adverts', () => {
-  it('takes a hundred calls for a page of a thousand, eight at a time', async () => {
-    let [underWay, most] = [0, 0];
-    sqs.on(SendMessageBatchCommand).callsFake(async ({ Entries }) => {
-      underWay += 1;
-      most = Math.max(most, underWay);
-      await new Promise(setImmediate);
-      underWay -= 1;
-      return { Successful: Entries.map(({ Id }: { Id: string }) => ({ Id })) };
-    });
-    expect(await make().send(page(1000))).toEqual(new Set());
-    expect(sends().map((entries) => entries.length)).toEqual(Array(100).fill(10));
-    expect(most).toBe(8);
-  });
-
-  it('groups by partner account and advert, and deduplicates by key', async () => {
-    acceptAll();
-    await make().send([aMessage('42')]);
-    expect(sends()[0]?.[0]).toMatchObject({
-      MessageGroupId: 'main/42',
-      MessageDeduplicationId: aMessage('42').key,
-      MessageBody: JSON.stringify(aMessage('42')),
-    });
-  });
-
   it('returns what stayed refused, or unmentioned, after five tries', async () => {
     sqs.on(SendMessageBatchCommand).resolves({ Failed: [failed(0, false)] });
     const { send, clock } = make();
@@ -142,16 +117,6 @@ describe('a record of the queue', () => {
       SequenceNumber: '18893421234567890123',
     },
   };
-
-  it('becomes a delivery with a position', () => {
-    expect(deliveryOf(record)).toEqual({
-      id: 'id-1',
-      message: aMessage(),
-      position: positionOf('18893421234567890123', 2),
-      receives: 2,
-      sentAt: 1_763_640_000_123,
-    });
-  });
 
   it('gets a position that rises with each delivery where the number is missing', () => {
     const without = (ApproximateReceiveCount: string, SentTimestamp = '1763640000123') =>
