@@ -1,12 +1,6 @@
 import type { Connection } from './file/connection.ts';
 import type { RowStore } from './store.ts';
 
-export interface Unread {
-  readonly waiting: number;
-  /** When the oldest of them was published, ms since 1970. */
-  readonly oldest?: number;
-}
-
 /** Why a webhook takes no events. */
 export interface Trouble {
   readonly reason: string;
@@ -58,9 +52,6 @@ export function createEventLog(connection: Connection, rows: RowStore, clock: { 
   const isMeant = '(reader IS NULL OR reader = ?2)';
   const selectAfter = connection.prepare(
     `SELECT number, envelope FROM events WHERE number > ?1 AND ${isMeant} ORDER BY number LIMIT ?3`,
-  );
-  const selectUnread = connection.prepare(
-    `SELECT count(*) AS waiting, min(at) AS oldest FROM events WHERE number > ?1 AND ${isMeant}`,
   );
   const selectOld = connection.prepare(
     `SELECT max(number) AS last, ifnull(sum(${isMeant}), 0) AS missed FROM events WHERE number > ?1
@@ -127,14 +118,6 @@ export function createEventLog(connection: Connection, rows: RowStore, clock: { 
       }),
     advance,
     leave: (name: string): Promise<void> => connection.write(() => void rows.removeWithin(readerKey(name))),
-
-    unread(reader: string): Unread {
-      const from = position(reader);
-      if (from === undefined) return { waiting: 0 };
-      const row = connection.read(() => selectUnread.get(from, reader));
-      const { waiting, oldest } = row as { waiting: number; oldest: number | null };
-      return { waiting, ...(oldest !== null && { oldest }) };
-    },
 
     /** Passes over the reader's unread events from before a given time. @returns their number */
     async giveUp(reader: string, before: number): Promise<number> {

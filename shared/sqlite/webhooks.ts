@@ -1,12 +1,5 @@
 import { Secret } from '../domain/secret.ts';
-import {
-  type EventLog,
-  type Reader,
-  readerKey,
-  type Trouble,
-  type Unread,
-  type WebhookFormat,
-} from './event-log.ts';
+import { type EventLog, type Reader, readerKey, type Trouble, type WebhookFormat } from './event-log.ts';
 import type { Connection } from './file/connection.ts';
 import type { RowStore } from './store.ts';
 
@@ -28,8 +21,12 @@ export interface Signing {
   readonly format: WebhookFormat;
 }
 
-export interface WebhookStatus extends Unread {
+export interface WebhookStatus {
   readonly url: string;
+  /** Number of events that it has not received. */
+  readonly waiting: number;
+  /** When the oldest of them was published, ms since 1970. */
+  readonly oldest?: number;
   /** Number of events that were never sent, because they were older than the retention. */
   readonly givenUp: number;
   /** Undefined if the last attempt succeeded, or there was none. */
@@ -76,22 +73,15 @@ export function createWebhooks(connection: Connection, rows: RowStore, log: Even
   const makeAllDue = connection.prepare('UPDATE unsent SET due_at = 0 WHERE webhook = ? AND due_at > 0');
   const removeOld = connection.prepare('DELETE FROM unsent WHERE webhook = ? AND at < ?');
   const sumUp = connection.prepare(
-    'SELECT count(*) AS unsent, min(at) AS oldest FROM unsent WHERE webhook = ?',
+    `SELECT count(*) AS waiting, min(at) AS oldest FROM (SELECT at FROM unsent WHERE webhook = ?1
+       UNION ALL SELECT at FROM events WHERE number > ?2 AND (reader IS NULL OR reader = ?1))`,
   );
   const removeAll = connection.prepare('DELETE FROM unsent WHERE webhook = ?');
 
-  function statusOf(url: string, { givenUp = 0, trouble }: Reader): WebhookStatus {
-    const { unsent, oldest } = sumUp.get(url) as { unsent: number; oldest: number | null };
-    const unread = log.unread(url);
-    const [since] = [oldest ?? [], unread.oldest ?? []].flat().sort((a, b) => a - b);
-    const waiting = unread.waiting + unsent;
-    return {
-      url,
-      givenUp,
-      waiting,
-      ...(since !== undefined && { oldest: since }),
-      ...(trouble && { trouble }),
-    };
+  function statusOf(url: string, { position, givenUp = 0, trouble }: Reader): WebhookStatus {
+    const row = sumUp.get(url, position ?? null) as { waiting: number; oldest: number | null };
+    const { waiting, oldest } = row;
+    return { url, givenUp, waiting, ...(oldest !== null && { oldest }), ...(trouble && { trouble }) };
   }
   const readerOf = (webhook: string) => rows.find(readerKey(webhook))?.value as Reader | undefined;
   const change = (webhook: string, to: (reader: Reader) => Reader): Promise<void> =>

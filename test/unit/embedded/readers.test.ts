@@ -141,7 +141,7 @@ describe('the readers of the event log', () => {
 
     const all = ['1/1', '2/1'];
     expect(received).toEqual({ stdout: all, [good]: all, [url]: all });
-    expect(['stdout', good, url].map((reader) => log.unread(reader).waiting)).toEqual([0, 0, 0]);
+    expect(['stdout', good, url].map(log.position)).toEqual([2, 2, 2]);
     expect(observer.lines.map(({ level }) => level)).toEqual(['error']);
   });
 
