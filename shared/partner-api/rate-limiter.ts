@@ -30,9 +30,8 @@ const spread = 1.05;
 const lateMs = 40;
 /** The resolution of timers. */
 const earlyMs = 1;
-/** A longer delay of the store or of a timer means that the process was stalled, which does not predict the next delay. */
-const maxDelayMs = 500;
-const delayOf = (ms: number): number => Math.min(maxDelayMs, Math.max(0, ms));
+/** If the store takes longer, the process was stalled, which does not predict the next duration. */
+const maxStoreMs = 500;
 
 /** One per process and budget. */
 export class RateLimiter {
@@ -48,8 +47,6 @@ export class RateLimiter {
   #slots = 0;
   /** Duration of the last reservation. Slots are reserved from that much later on; otherwise they would already be late. */
   #storeMs = 0;
-  /** Delay of the last timer. On a busy machine every timer is late; set earlier by this, it does not miss each slot. */
-  #timerMs = 0;
   /** How far this process's clock is from the one by which slots are given. */
   #offsetMs = 0;
 
@@ -105,10 +102,7 @@ export class RateLimiter {
     }
     if (this.#waiters.length === 0) return;
     if (this.#slots === 0) return this.#reserve();
-    const now = this.#now();
-    const sleepMs = Math.max(earlyMs, this.#firstSlotMs - now - this.#timerMs);
-    await this.#clock.sleep(sleepMs);
-    this.#timerMs = delayOf(this.#now() - now - sleepMs - earlyMs);
+    await this.#clock.sleep(Math.max(earlyMs, this.#firstSlotMs - this.#now()));
   }
 
   /** Refuses requests that wait in vain; the others keep their order. */
@@ -148,26 +142,20 @@ export class RateLimiter {
   async #reserve(): Promise<void> {
     const askedAtMs = this.#clock.now();
     const [intervalMs, offsetMs] = [this.#intervalMs, this.#offsetMs];
-    const request = { count: this.#batch(), intervalMs, offsetMs, lastClockMs: this.#budget.state.clockMs };
+    // Where slots are scarce none for requests to come, because an unused slot is lost.
+    const isScarce = freeSlotMs(this.#budget.state, this.#now()) > this.#now() + earlyMs;
+    const ahead = isScarce ? 0 : Math.floor(lateMs / intervalMs);
+    // At most for a second, so that a pause is noticed.
+    const count = Math.min(this.#waiters.length + ahead, Math.ceil(1000 / intervalMs));
+    const request = { count, intervalMs, offsetMs, lastClockMs: this.#budget.state.clockMs };
     const reserved = await this.#budget.reserve((state) =>
       // Not the time of an earlier attempt: the process may have stood still in between.
       reserveSlots(state, { ...request, nowMs: this.#clock.now() + this.#storeMs }),
     );
-    this.#storeMs = delayOf(this.#clock.now() - askedAtMs);
+    this.#storeMs = Math.min(maxStoreMs, Math.max(0, this.#clock.now() - askedAtMs));
     this.#offsetMs = reserved.offsetMs;
     this.#firstSlotMs = reserved.firstSlotMs;
-    this.#slots = request.count;
-  }
-
-  /**
-   * For all that wait, but for at most a second, so that a pause is noticed. At high rates also for requests to come, so
-   * that they need not wait for the store; where slots are scarce none, because an unused slot is lost.
-   */
-  #batch(): number {
-    const most = Math.max(1, Math.ceil(1000 / this.#intervalMs));
-    const isScarce = freeSlotMs(this.#budget.state, this.#now()) > this.#now() + earlyMs;
-    const ahead = isScarce ? 0 : Math.floor(lateMs / this.#intervalMs);
-    return Math.min(most, this.#waiters.length + ahead);
+    this.#slots = count;
   }
 }
 

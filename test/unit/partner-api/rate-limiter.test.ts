@@ -163,15 +163,6 @@ describe('the rate', () => {
     );
   });
 
-  it('is made use of even where every timer is late', async () => {
-    const clock = createVirtualClock(() => 80);
-    const rateLimiter = limiterOf(createBudgetStore(createInMemoryStore()), clock);
-
-    const times = await starts(clock, () => rateLimiter.enter('a', farMs), 20);
-
-    expect(times.at(-1)).toBeLessThan(3_000);
-  });
-
   it('refuses at once when there is no slot before the deadline, and reserves none', async () => {
     const { clock, rateLimiter, reserved } = setUp();
     const first = Array.from({ length: 10 }, () => rateLimiter.enter('a', farMs));
