@@ -66,17 +66,17 @@ export function advertIn(sent: Sent, id: string): Pick<ObservedAdvert, 'status' 
 
 /** Puts a {@link Secret} in the place of each text, and of each object with a name, that repeats a secret. */
 function withoutCredentials(value: unknown, secrets: Secrets): unknown {
-  const repeats = (text: string) => repeatsSecret(text, secrets);
-  if (typeof value === 'string') return repeats(value) ? new Secret(value) : value;
-  if (typeof value !== 'object' || value === null) return value;
   const text = jsonOf(value);
   // Nested so deeply that no field of it can be copied.
   if (text === undefined) return new Secret('');
-  if (!repeats(text)) return value;
-  if (Array.isArray(value)) return value.map((inner) => withoutCredentials(inner, secrets));
-  const entries = Object.entries(value);
-  if (entries.some(([name]) => repeats(name))) return new Secret(text);
-  return Object.fromEntries(entries.map(([name, inner]) => [name, withoutCredentials(inner, secrets)]));
+  if (!repeatsSecret(text, secrets)) return value;
+  return JSON.parse(text, (_name, inner: unknown) => {
+    const names = typeof inner === 'object' && inner !== null ? Object.keys(inner) : [];
+    const isRepeated = [inner, ...names].some(
+      (one) => typeof one === 'string' && repeatsSecret(one, secrets),
+    );
+    return isRepeated ? new Secret('') : inner;
+  });
 }
 
 /**
