@@ -4,76 +4,87 @@
  * narrows it again. The evidence is kept in the memory of a process; what it shows becomes a hold (holds.ts), which is
  * stored.
  */
-import type { FaultKind } from './faults.ts';
+import type { BridgeFault, FaultKind } from './faults.ts';
 import { endOfHold, type Hold, type HoldKind } from './holds.ts';
 
-interface BlameRule {
-  readonly kind: HoldKind;
-  readonly reason: string;
-  /** So many different resources of an account hold the account. */
-  readonly account: number;
-  /** So many of at least two accounts hold the bridge. */
-  readonly bridge: number;
-  /** Length of the first hold, and the longest that repeated faults make it. */
-  readonly firstMs: number;
-  readonly maxMs: number;
-}
-
-const [secondMs, minuteMs] = [1_000, 60_000];
-/** All requests would get the same answer: no more messages may be dead-lettered for it, and one a minute tries it. */
-const permanent: BlameRule = {
-  ...{ kind: 'service', reason: 'the service refuses all requests alike' },
-  ...{ account: 20, bridge: 20, firstMs: minuteMs, maxMs: minuteMs },
+/**
+ * @param numbers so many different resources of an account hold the account; so many of at least two accounts hold the
+ * bridge; length of the first hold, and the longest that repeated faults make it, in seconds
+ */
+const rule = (kind: HoldKind, reason: string, numbers: readonly [number, number, number, number]) => {
+  const [account, bridge, first, longest] = numbers;
+  return { kind, reason, account, bridge, firstMs: first * 1_000, maxMs: longest * 1_000 };
 };
+
+/** All requests would get the same answer: no more messages may be dead-lettered for it, and one a minute tries it. */
+const refusal = rule('service', 'the service refuses all requests alike', [20, 20, 60, 60]);
 
 /** Other faults are no evidence: the service has judged that request, so they count as a success. */
-const rules: Readonly<Partial<Record<FaultKind, BlameRule>>> = {
-  transient: {
-    ...{ kind: 'service', reason: 'the service does not answer, or with errors' },
-    ...{ account: 3, bridge: 4, firstMs: 5 * secondMs, maxMs: 10 * minuteMs },
-  },
+const rules: Readonly<Record<string, ReturnType<typeof rule> | undefined>> = {
+  transient: rule('service', 'the service does not answer, or with errors', [3, 4, 5, 600]),
   /** The limit is the application's, so one answer holds the bridge. */
-  'rate-limited': {
-    ...{ kind: 'service', reason: 'the service asked for a pause' },
-    ...{ account: 1, bridge: 1, firstMs: secondMs, maxMs: minuteMs },
-  },
-  forbidden: {
-    ...{ kind: 'circuit', reason: 'the service answers 403 to different requests' },
-    ...{ account: 3, bridge: 2, firstMs: minuteMs, maxMs: 60 * minuteMs },
-  },
-  'token-rejected': {
-    ...{ kind: 'token', reason: 'the service rejects the token in different requests' },
-    ...{ account: 3, bridge: 6, firstMs: 5 * secondMs, maxMs: 60 * minuteMs },
-  },
-  'invalid-request': permanent,
-  'request-refused': permanent,
-  'wrong-path': permanent,
-  'contract-broken': permanent,
-};
+  'rate-limited': rule('service', 'the service asked for a pause', [1, 1, 1, 60]),
+  forbidden: rule('circuit', 'the service answers 403 to different requests', [3, 2, 60, 3_600]),
+  'token-rejected': rule('token', 'the service rejects the token in different requests', [3, 6, 5, 3_600]),
+  'invalid-request': refusal,
+  'request-refused': refusal,
+  'wrong-path': refusal,
+  'contract-broken': refusal,
+} satisfies Partial<Record<FaultKind, object>>;
+
+const isRefusal = (fault = ''): boolean => rules[fault] === refusal;
 
 /** What a resource is, without its account and its number: an advert, or a feed. */
 const kindOf = (resource: string): string => resource.replace(/^\S* |\d+$/g, '');
 
-/** Whether a success clears the suspect: that a feed is read says nothing about adverts that are refused. */
-const clears = (resource: string, fault: string, suspect: string): boolean =>
+/** Whether a success clears the suspects: that a feed is read says nothing about adverts that are refused. */
+const clears = (resource: string, fault: string, suspects: readonly string[]): boolean =>
   // Rule: refusals-judged-by-kind
-  rules[fault as FaultKind] !== permanent || kindOf(suspect) === kindOf(resource);
+  !isRefusal(fault) || suspects.some((suspect) => kindOf(suspect) === kindOf(resource));
 
-/** Whether a success shows that the reason of the hold is over. */
-export const isEndedBy = (resource: string, { fault, blamed = [] }: Hold): boolean =>
-  fault !== undefined &&
-  (rules[fault as FaultKind] !== permanent || blamed.some((suspect) => clears(resource, fault, suspect)));
-
-export const isEvidence = (fault: FaultKind): boolean => rules[fault] !== undefined;
-
+/** What one answer shows. */
 export interface Evidence {
   /** Undefined for a token request. */
   readonly account: string | undefined;
   readonly resource: string;
   /** Undefined after a success. */
-  readonly fault: FaultKind | undefined;
-  readonly retryAfterMs?: number | undefined;
+  readonly fault: BridgeFault | undefined;
   readonly sentAt: number;
+}
+
+/** Whether the answer speaks against the service; otherwise it counts as a success. */
+export const isBad = ({ fault }: Pick<Evidence, 'fault'>): boolean =>
+  fault !== undefined && rules[fault.code] !== undefined;
+
+const maxBlamed = 20;
+
+/** The hold after an answer: as long as the service asked for, and otherwise `forMs`. */
+function holdAfter({ code, retryAfterMs = 0 }: BridgeFault, forMs: number, now: number): Hold {
+  const { kind, reason } = rules[code] ?? refusal;
+  const length = Math.max(retryAfterMs, forMs);
+  return { kind, fault: code, reason, since: now, until: now + length, forMs: length };
+}
+
+/** Twice as long as before, at most as long as its rule allows. */
+const longer = ({ fault = '', forMs = 0 }: Hold): number =>
+  Math.min(2 * forMs, Math.max(forMs, rules[fault]?.maxMs ?? 0));
+
+/**
+ * The hold after the answer to a request that has tried the service: none after a success, twice as long after the same
+ * fault. After another fault, another resource tries next; but if the service only asks to wait, that is the hold.
+ *
+ * @returns undefined when the hold is over
+ */
+export function afterTrial(hold: Hold, { fault, resource }: Evidence, now: number): Hold | undefined {
+  const { fault: held = '', since } = hold;
+  const isJudged = clears(resource, held, hold.blamed ?? []);
+  if (!fault || !rules[fault.code]) return isJudged ? undefined : hold;
+  // What the service refuses, it has judged, so the reason of the hold is over.
+  if (isRefusal(fault.code) && !isRefusal(held)) return undefined;
+  const blamed = [...new Set([...(hold.blamed ?? []), resource])].slice(-maxBlamed);
+  if (fault.code === held) return { ...holdAfter(fault, longer(hold), now), since, blamed };
+  if (fault.code === 'rate-limited') return holdAfter(fault, rules[fault.code]?.firstMs ?? 0, now);
+  return isJudged ? { ...hold, blamed } : hold;
 }
 
 export interface Verdict {
@@ -82,48 +93,22 @@ export interface Verdict {
   readonly hold: Hold;
 }
 
-interface Bad extends Evidence {
+interface Suspect {
+  readonly account: string;
+  readonly resource: string;
   readonly fault: FaultKind;
 }
 
 /** A hold that begins within this time after another of the same fault is twice as long. */
-const againMs = 2 * minuteMs;
-const maxBlamed = 20;
-
-/** The hold after an answer: as long as the service asked for, and otherwise `forMs`. */
-function holdAfter({ fault, retryAfterMs = 0 }: Bad, forMs: number, now: number): Hold {
-  const { kind, reason } = rules[fault] ?? permanent;
-  const length = Math.max(retryAfterMs, forMs);
-  return { kind, fault, reason, since: now, until: now + length, forMs: length };
-}
-
-/**
- * The hold after a trial that has failed: twice as long, at most as long as its rule allows. If it has failed with another
- * fault, another resource tries next; if the service only asks to wait, that is the hold.
- *
- * @returns undefined when the answer ends the hold: the service has judged the request, so it does not refuse all alike
- * for the reason of the hold
- */
-export function afterTrial(hold: Hold, { fault, ...evidence }: Evidence, now: number): Hold | undefined {
-  const rule = fault && rules[fault];
-  if (rule === permanent && rules[hold.fault as FaultKind] !== permanent) return undefined;
-  if (fault === 'rate-limited' && fault !== hold.fault)
-    return holdAfter({ ...evidence, fault }, rule?.firstMs ?? 0, now);
-  if (fault === undefined) return hold;
-  const { forMs = 0, since } = hold;
-  const blamed = [...new Set([...(hold.blamed ?? []), evidence.resource])].slice(-maxBlamed);
-  if (fault !== hold.fault) return isEndedBy(evidence.resource, hold) ? { ...hold, blamed } : hold;
-  const longestMs = Math.max(forMs, rule?.maxMs ?? 0);
-  const next = holdAfter({ ...evidence, fault }, Math.min(2 * forMs, longestMs), now);
-  return { ...next, since, blamed };
-}
+const againMs = 120_000;
 
 export class Blame {
   readonly #circuitMs: number;
-  /** Faults of different resources, with no success of their account since. */
-  #ofAccounts: readonly Bad[] = [];
-  /** The same, with no success of any account since. */
-  #ofBridge: readonly Bad[] = [];
+  /**
+   * Resources that answered with a fault, each once: by account, with no success of it since; without a name, of all
+   * accounts, with no success of any since.
+   */
+  readonly #suspects = new Map<string | undefined, readonly Suspect[]>();
   /** The last hold of each account that this process made; without a name: of the bridge. */
   readonly #last = new Map<string | undefined, Hold>();
 
@@ -136,63 +121,63 @@ export class Blame {
    * @param isOnly whether the bridge has no other account
    * @returns the hold that is necessary after this answer, together with those before it
    */
-  answered(evidence: Evidence, now: number, isOnly = false): Verdict | undefined {
-    const { account, resource, fault } = evidence;
-    const rule = fault && rules[fault];
-    if (!fault || !rule) return this.#succeeded(account, resource);
-    const bad = { ...evidence, fault };
+  answered({ account, resource, fault, sentAt }: Evidence, now: number, isOnly = false): Verdict | undefined {
+    const rule = fault && rules[fault.code];
+    if (!rule) {
+      for (const owner of [undefined, account])
+        this.#keep(owner, (one) => !clears(resource, one.fault, [one.resource]));
+      return undefined;
+    }
     // What was sent before a hold began gives no new information, unless the service asks for a longer wait.
-    if (this.#isBeforeHold(undefined, bad)) return undefined;
-    if (fault === 'rate-limited') return this.#verdict(undefined, bad, [], now);
-    if (account === undefined || this.#isBeforeHold(account, bad)) return undefined;
-    this.#ofBridge = withFault(this.#ofBridge, bad);
-    this.#ofAccounts = withFault(this.#ofAccounts, bad);
-    const all = this.#ofBridge.filter((one) => one.fault === fault);
-    const own = this.#ofAccounts.filter((one) => one.fault === fault && one.account === account);
+    const isStale = (owner: string | undefined) => {
+      const last = this.#last.get(owner);
+      return last && sentAt <= last.since && sentAt + (fault.retryAfterMs ?? 0) <= endOfHold(last);
+    };
+    if (isStale(undefined)) return undefined;
+    if (fault.code === 'rate-limited') return this.#verdict(undefined, fault, [], now);
+    if (account === undefined || isStale(account)) return undefined;
+    const suspect = { account, resource, fault: fault.code };
+    const all = this.#with(undefined, suspect);
+    const own = this.#with(account, suspect);
     // Rule: blame-several-accounts
-    if (all.some((one) => one.account !== account) && all.length >= rule.bridge)
-      return this.#verdict(undefined, bad, all, now);
+    const isOfSeveral = all.some((one) => one.account !== account);
     // A blocked address cannot show in another account.
     // Rule: blame-the-only-account
-    if (isOnly && fault === 'forbidden' && own.length >= rule.bridge)
-      return this.#verdict(undefined, bad, own, now);
+    const isAddress = isOnly && fault.code === 'forbidden';
+    if ((isOfSeveral || isAddress) && all.length >= rule.bridge)
+      return this.#verdict(undefined, fault, all, now);
     // Rule: blame-several-adverts
-    return own.length >= rule.account ? this.#verdict(account, bad, own, now) : undefined;
+    return own.length >= rule.account ? this.#verdict(account, fault, own, now) : undefined;
   }
 
-  #isBeforeHold(account: string | undefined, { sentAt, retryAfterMs = 0 }: Bad): boolean {
-    const last = this.#last.get(account);
-    return last !== undefined && sentAt <= last.since && sentAt + retryAfterMs <= endOfHold(last);
+  #keep(owner: string | undefined, isLeft: (one: Suspect) => boolean): void {
+    this.#suspects.set(owner, (this.#suspects.get(owner) ?? []).filter(isLeft));
   }
 
-  /** A success of an account clears its own suspects, and no accounts are suspected together any more. */
-  #succeeded(account: string | undefined, resource: string): undefined {
-    const isLeft = (one: Bad) => !clears(resource, one.fault, one.resource);
-    this.#ofBridge = this.#ofBridge.filter(isLeft);
-    this.#ofAccounts = this.#ofAccounts.filter((one) => one.account !== account || isLeft(one));
+  /** @returns all of the same fault */
+  #with(owner: string | undefined, suspect: Suspect): readonly Suspect[] {
+    const { resource, fault } = suspect;
+    this.#keep(owner, (one) => one.resource !== resource || one.fault !== fault);
+    const all = [...(this.#suspects.get(owner) ?? []), suspect];
+    this.#suspects.set(owner, all);
+    return all.filter((one) => one.fault === fault);
   }
 
-  #verdict(account: string | undefined, bad: Bad, suspects: readonly Bad[], now: number): Verdict {
-    const { fault } = bad;
+  #verdict(
+    account: string | undefined,
+    fault: BridgeFault,
+    suspects: readonly Suspect[],
+    now: number,
+  ): Verdict {
+    const { code } = fault;
     const before = this.#last.get(account);
-    const isAgain = before?.fault === fault && now - endOfHold(before) < againMs;
-    const hold = (isAgain && afterTrial(before, bad, now)) || this.#firstHold(account, bad, now);
+    const isAgain = before?.fault === code && now - endOfHold(before) < againMs;
+    const isAddress = account === undefined && code === 'forbidden';
+    const firstMs = isAddress ? this.#circuitMs : (rules[code]?.firstMs ?? 0);
     const blamed = suspects.slice(-maxBlamed).map(({ resource }) => resource);
-    const made = { ...hold, since: now, blamed };
-    if (account === undefined) this.#ofBridge = this.#ofBridge.filter((one) => one.fault !== fault);
-    else this.#ofAccounts = this.#ofAccounts.filter((one) => one.fault !== fault || one.account !== account);
-    this.#last.set(account, made);
-    return { account, hold: made };
-  }
-
-  #firstHold(account: string | undefined, bad: Bad, now: number): Hold {
-    const isAddress = account === undefined && bad.fault === 'forbidden';
-    return holdAfter(bad, isAddress ? this.#circuitMs : (rules[bad.fault]?.firstMs ?? 0), now);
+    const hold = { ...holdAfter(fault, isAgain ? longer(before) : firstMs, now), blamed };
+    this.#keep(account, (one) => one.fault !== code);
+    this.#last.set(account, hold);
+    return { account, hold };
   }
 }
-
-/** Each resource counts once. */
-const withFault = (faults: readonly Bad[], bad: Bad): readonly Bad[] =>
-  faults.some(({ fault, resource }) => fault === bad.fault && resource === bad.resource)
-    ? faults
-    : [...faults, bad];

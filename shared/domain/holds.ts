@@ -108,11 +108,14 @@ export const untriedHold = (holder: Holder | undefined, now: number): Hold | und
 export const blamingHold = ({ holds = [] }: Holder): Hold | undefined =>
   holds.find(({ fault }) => fault !== undefined);
 
-/** When a request for `resource` may be the one that tries the service after the hold, ms since 1970. */
-export function trialAt(hold: Hold, resource: string, now: number): number {
+/** The hold because of which no request for `resource` is sent now. After its end, those that it blames do not go first. */
+export function holdFor(holder: Holder, resource: string, now: number): Hold | undefined {
+  const hold = holdOf(undefined, holder, now);
+  const untried = untriedHold(holder, now);
   // Rule: trial-not-of-the-blamed
-  const isBlamed = hold.blamed?.includes(resource) === true;
-  return isBlamed ? Math.min(endOfHold(hold), now) + onlyBlamedMs : now;
+  if (hold || !untried?.blamed?.includes(resource)) return hold;
+  const until = Math.min(endOfHold(untried), now) + onlyBlamedMs;
+  return until > now ? { ...untried, until } : undefined;
 }
 
 /** All but the request that tries the service see the hold a little longer. */

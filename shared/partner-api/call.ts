@@ -14,7 +14,7 @@ import { createConnections, NoAnswerError, type Transport, type WireRequest } fr
 /** What requests wait for; one per process. */
 export interface Gates {
   readonly rateLimiter: Pick<RateLimiter, 'enter'>;
-  readonly holds: Pick<HoldKeeper, 'admit' | 'check' | 'answered' | 'isFailing'>;
+  readonly holds: Pick<HoldKeeper, 'admit' | 'check' | 'answered'>;
 }
 
 export interface CallerDeps extends Gates {
@@ -36,7 +36,7 @@ export interface CallRequest {
   readonly endpoint: Endpoint;
   readonly wire: (token: Secret) => WireRequest;
   /** Absent for a token request, which has its secrets in the body. */
-  readonly token?: (resource: string) => Secret | Promise<Secret>;
+  readonly token?: (resource: string) => Promise<Secret>;
   /** Secrets besides the token. Default: none. */
   readonly secrets?: readonly Secret[];
   /** Owner of the token. */
@@ -57,33 +57,20 @@ export function createCaller(deps: CallerDeps) {
   const { transport, rateLimiter, holds, clock, random, maxPauseMs, answers } = deps;
   const { attemptTimeoutMs = 10_000 } = deps;
   const connections = createConnections(deps.concurrency);
-
-  /**
-   * The token, nearly always without waiting; throws the fault of a hold. Only a request that has its token may try the
-   * service after a hold: the renewal of the token is a request too, which would be refused because of that trial.
-   */
-  function admitted({ resource, token }: CallRequest): Secret | Promise<Secret> {
-    const admit = (secret: Secret) => {
-      const admission = holds.admit(undefined, resource, token === undefined);
-      return admission ? admission.then(() => secret) : secret;
-    };
-    if (!token) return admit(noToken);
-    const checked = holds.check(resource);
-    const taken = checked ? checked.then(() => token(resource)) : token(resource);
-    return taken instanceof Promise ? taken.then(admit) : admit(taken);
-  }
+  /** Resources whose last answer was a fault. */
+  const failing = new Set<string>();
 
   /**
    * Takes the token only after the slot, so that nothing can happen to the token while the request waits. If that
    * takes long, the slot is lost, so that the rate is never exceeded.
    */
-  async function turnOf(request: CallRequest): Promise<Secret> {
+  async function turnOf({ resource, token, deadlineMs }: CallRequest): Promise<Secret> {
     for (;;) {
-      const untilMs = await rateLimiter.enter(request.resource, request.deadlineMs);
-      const taken = admitted(request);
-      if (!(taken instanceof Promise)) return taken;
-      const token = await taken;
-      if (clock.now() <= untilMs) return token;
+      const untilMs = await rateLimiter.enter(resource, deadlineMs);
+      const taken = token ? await token(resource) : noToken;
+      // Only now may it try the service after a hold: a renewal of its token would be refused because of that trial.
+      await holds.admit({ resource, isForTokens: token === undefined });
+      if (clock.now() <= untilMs) return taken;
     }
   }
 
@@ -112,20 +99,19 @@ export function createCaller(deps: CallerDeps) {
   async function attempt<T>(request: CallRequest, read: (sent: Sent) => T): Promise<T | BridgeFault> {
     const leftMs = request.deadlineMs - clock.now();
     if (leftMs <= 0) throw outOfTime(request);
+    const { account, resource, token, endpoint, isUndecided } = request;
+    await holds.check({ resource, isForTokens: token === undefined });
     // A renewal must not occupy a connection. Nor does a token request take one, for which the others may wait.
-    const ready = admitted(request);
-    if (ready instanceof Promise) await ready;
-    const isPooled = request.token !== undefined;
-    if (isPooled && !(await connections.take(leftMs))) throw outOfTime(request);
-    const sent = await exchange(request).finally(() => isPooled && connections.release());
-    const { account, resource, endpoint, isUndecided } = request;
+    await token?.(resource);
+    if (token && !(await connections.take(leftMs))) throw outOfTime(request);
+    const sent = await exchange(request).finally(() => token && connections.release());
     const { sentAt, answer } = sent;
     const outcome = answer ? judged(sent, endpoint, read) : sent.fault;
     const fault = outcome instanceof BridgeFault ? outcome : undefined;
     answers?.note({ status: answer?.status, fault, ms: clock.now() - sentAt, resource, account });
     const isOpen = fault !== undefined && isUndecided?.(fault) === true;
     // This is done before the caller gets the answer, because the Lambda function may be frozen right after that.
-    await holds.answered({ account, resource, fault, sentAt }, isOpen);
+    await holds.answered({ account, resource, fault, sentAt, isUndecided: isOpen });
     return outcome;
   }
 
@@ -142,12 +128,18 @@ export function createCaller(deps: CallerDeps) {
 
   /** @throws {BridgeFault} the fault of the last attempt */
   return async function call<T>(request: CallRequest, read: (sent: Sent) => T): Promise<T> {
+    const { resource, endpoint } = request;
     // Where the last answer was a fault, the queue or the next run repeats, with growing delays.
-    const attempts = holds.isFailing(request.resource) ? 1 : maxAttempts;
+    const attempts = failing.has(resource) ? 1 : maxAttempts;
+    if (failing.size >= maxFailing) failing.clear();
     for (let made = 1; ; made += 1) {
       const outcome = await attempt(request, read);
-      if (!(outcome instanceof BridgeFault)) return outcome;
-      if (made >= attempts || !isRepeatable(outcome, request.endpoint)) throw outcome;
+      if (!(outcome instanceof BridgeFault)) {
+        failing.delete(resource);
+        return outcome;
+      }
+      failing.add(resource);
+      if (made >= attempts || !isRepeatable(outcome, endpoint)) throw outcome;
       // No jitter if the service named the time; one more millisecond, because a timer may fire early.
       const { retryAfterMs } = outcome;
       const waitMs = retryAfterMs === undefined ? backoffMs(made, { ...backoff, random }) : retryAfterMs + 1;
@@ -159,6 +151,8 @@ export function createCaller(deps: CallerDeps) {
 
 /** Total number of attempts of one call. */
 const maxAttempts = 3;
+/** More resources than this are not remembered as failing. */
+const maxFailing = 10_000;
 const backoff = { baseMs: 250, capMs: 5_000 };
 
 /**

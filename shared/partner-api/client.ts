@@ -65,7 +65,7 @@ export interface CallOptions {
  * What returns a token is asked before a request waits for its turn, so that a token is renewed before that, and again
  * when the request is about to be sent. If it throws, nothing is sent.
  */
-export type AccessTokenOf = Secret | ((resource: string) => Secret | Promise<Secret>);
+export type AccessTokenOf = Secret | ((resource: string) => Promise<Secret>);
 
 /** Paging of the advert list. Assumed, because partner-api.md §4.2 does not show it. */
 export interface ListQuery {
@@ -118,7 +118,7 @@ export function createPartnerClient(options: PartnerClientOptions, gates: Gates 
         path: prefix + path + query,
         headers: [...headers, 'Authorization', bearer(secret)],
       }),
-      token: typeof token === 'function' ? token : () => token,
+      token: typeof token === 'function' ? token : async () => token,
       account: partnerAccount,
       resource: partnerAccount === undefined ? path : `${partnerAccount} ${path}`,
       what: `GET ${path}`,

@@ -24,7 +24,7 @@ const statuses = [[400, 499]] as const;
 const token = { endpoint: 'token', statuses } as const;
 const api = { endpoint: 'api', statuses } as const;
 
-export const faultTable: readonly FaultRow[] = [
+const faultTable: readonly FaultRow[] = [
   // By code. A code in a redirect decides nothing.
   { ...token, kind: 'grant-rejected', codes: ['invalid_grant'] },
   { ...token, kind: 'client-rejected', codes: ['invalid_client', 'unauthorized_client'] },

@@ -53,26 +53,16 @@ export class TokenSource {
   }
 
   /**
-   * The token to send now, nearly always without waiting, by a row that is at most five seconds old.
+   * The token to send now, by a row that is at most five seconds old.
    * @throws {BridgeFault} `generation-over`, `account-stopped`, `account-paused`, `operator-paused`, `paused`,
    * `transient`
    */
-  current(asked: TokenQuery): AccessToken | Promise<AccessToken> {
-    const { partnerAccount: name, generation, resource } = asked;
-    const cached = this.#options.accounts.peek(name);
-    // A row of another generation may be older than the caller's data.
-    if (cached?.account?.generation === generation) {
-      const { token } = cached.account;
-      const known = this.#tokens.get(name);
-      // Planted fault: version-not-compared
-      if (known && known.version === token?.version && this.#isGood(name, known)) {
-        const admission = this.#options.holds.admit(cached.account, resource);
-        return admission ? admission.then(() => known) : known;
-      }
-    }
-    return this.#fetched(asked).catch((error: unknown) => {
+  async current(asked: TokenQuery): Promise<AccessToken> {
+    try {
+      return await this.#found(asked);
+    } catch (error) {
       throw asBridgeFault(error);
-    });
+    }
   }
 
   /** The service has rejected the token of this version: the next `current` renews it. */
@@ -85,10 +75,10 @@ export class TokenSource {
   }
 
   /** Reads the row and the secret, and has the token renewed until there is a good one or a fault explains why not. */
-  async #fetched(asked: TokenQuery): Promise<AccessToken> {
-    const { partnerAccount: name, generation, deadlineMs, resource } = asked;
+  async #found({ partnerAccount: name, generation, deadlineMs, resource }: TokenQuery): Promise<AccessToken> {
     const { accounts, holds, clock } = this.#options;
     let row = accounts.peek(name)?.account;
+    // A row of another generation may be older than the caller's data.
     let isCached = row?.generation === generation;
     /** The version in place of which there is a new one. */
     let renewed: string | undefined;
@@ -97,7 +87,7 @@ export class TokenSource {
       // Planted fault: generation-not-compared
       if (row?.generation !== generation) throw generationOver(name, generation);
       const { token } = row;
-      await holds.admit(row, resource);
+      await holds.admit({ resource, account: row });
       const found = await this.#tokenOf(name, token?.version);
       if (found && this.#isGood(name, found)) return found;
       if (found && renewed !== undefined && found.version !== renewed) {
@@ -211,37 +201,34 @@ export function withTokenOf(tokens: Pick<TokenSource, 'current' | 'reject'>) {
   ): Promise<T> => {
     const { partnerAccount, deadlineMs } = whose;
     let used = { version: '', resource: '' };
-    const token = (resource: string) => {
-      const taken = (found: Pick<AccessToken, 'token' | 'version'>) => {
-        used = { version: found.version, resource };
-        return found.token;
-      };
-      const found = tokens.current({ ...whose, resource });
-      return found instanceof Promise ? found.then(taken) : taken(found);
+    const token = async (resource: string) => {
+      const { token: secret, version } = await tokens.current({ ...whose, resource });
+      used = { version, resource };
+      return secret;
     };
-    let isRepeated = false;
-    // Rule: one-renewal-for-an-advert
-    const isUndecided = ({ code }: BridgeFault) =>
-      code === 'token-rejected' && !isRepeated && renewedFor.get(used.resource) !== used.version;
-    for (;;) {
+    for (let isRepeated = false; ; isRepeated = true) {
+      // Rule: one-renewal-for-an-advert
+      const isUndecided = ({ code }: BridgeFault) =>
+        code === 'token-rejected' && !isRepeated && renewedFor.get(used.resource) !== used.version;
       try {
         return await send(token, { partnerAccount, deadlineMs, isUndecided });
       } catch (fault) {
         if (!(fault instanceof BridgeFault)) throw fault;
         const { version, resource } = used;
+        if (isUndecided(fault)) {
+          tokens.reject(partnerAccount, version, 'token-rejected');
+          continue;
+        }
+        if (fault.code === 'token-rejected') {
+          if (renewedFor.size >= maxRenewedFor) renewedFor.clear();
+          renewedFor.set(resource, version);
+        }
         if (fault.code === 'scope-insufficient') {
           tokens.reject(partnerAccount, version, fault.code);
           // The request has failed, whatever the result of reporting the token.
-          await (async () => token(resource))().catch(() => undefined);
+          await token(resource).catch(() => undefined);
         }
-        if (fault.code !== 'token-rejected') throw fault;
-        if (!isUndecided(fault)) {
-          if (renewedFor.size >= maxRenewedFor) renewedFor.clear();
-          renewedFor.set(resource, version);
-          throw fault;
-        }
-        isRepeated = true;
-        tokens.reject(partnerAccount, version, fault.code);
+        throw fault;
       }
     }
   };

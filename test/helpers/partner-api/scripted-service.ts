@@ -78,7 +78,7 @@ function answer(scripted: Scripted, request: SeenRequest, response: ServerRespon
 }
 
 /** The advert that was asked for. */
-export const goodAdvert: Scripted = (request, response) => {
+const goodAdvert: Scripted = (request, response) => {
   const id = Number(request.url.split('/').pop());
   response.end(JSON.stringify({ data: { id, status: 'active', title: 'A bicycle' } }));
 };

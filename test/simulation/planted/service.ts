@@ -103,12 +103,6 @@ export const plantedInService: Planted = {
     ],
     ['version-not-compared', '… and', 'if (found?.version !== version || !found)', 'if (!found)'],
     [
-      'version-not-compared',
-      '… and',
-      'if (known && known.version === token?.version && this.#isGood',
-      'if (known && (token || true) && this.#isGood',
-    ],
-    [
       'generation-not-compared',
       'requests for one generation never use the token of another',
       'if (row?.generation !== generation) throw',
@@ -149,8 +143,8 @@ export const plantedInService: Planted = {
     [
       'blame-several-accounts',
       'answers hold the whole bridge only if they are those of several accounts',
-      'all.some((one) => one.account !== account) && all.length >= rule.bridge',
-      'all.length >= rule.bridge',
+      'const isOfSeveral = all.some((one) => one.account !== account);',
+      'const isOfSeveral = all.length > 0;',
     ],
     [
       'blame-several-adverts',
@@ -161,14 +155,14 @@ export const plantedInService: Planted = {
     [
       'blame-the-only-account',
       '403 for two adverts of an account holds the bridge only if no other account is connected',
-      "if (isOnly && fault === 'forbidden' && own.length >= rule.bridge)",
-      "if (!isOnly && fault === 'forbidden' && own.length >= rule.bridge)",
+      "const isAddress = isOnly && fault.code === 'forbidden';",
+      "const isAddress = !isOnly && fault.code === 'forbidden';",
     ],
     [
       'refusals-judged-by-kind',
       'that a feed is read well ends no hold for adverts that are refused',
-      'rules[fault as FaultKind] !== permanent || kindOf(suspect) === kindOf(resource);',
-      'kindOf(suspect) !== undefined;',
+      'kindOf(suspect) === kindOf(resource)',
+      'kindOf(suspect) !== undefined',
     ],
   ],
   'shared/partner-api/hold-keeper.ts': [
@@ -181,14 +175,14 @@ export const plantedInService: Planted = {
     [
       'cursor-403-counted',
       'a 403 for a cursor is judged by the next request, which has no cursor',
-      'if (isUndecided) return undefined;',
+      'if (isUndecided) return;',
       '',
     ],
     [
       'one-403-opens-circuit',
       'the circuit opens only when two different accounts answer 403',
-      'const verdict = this.#blame.answered(evidence, now, budget.state.connected === 1);',
-      "if (fault?.code === 'forbidden') this.#blame.answered({ ...evidence, account: 'other' }, now);\n    const verdict = this.#blame.answered(evidence, now, budget.state.connected === 1);",
+      'const verdict = this.#blame.answered(answer, now, budget.state.connected === 1);',
+      "if (fault?.code === 'forbidden') this.#blame.answered({ ...answer, account: 'other', resource: 'other 1' }, now);\n    const verdict = this.#blame.answered(answer, now, budget.state.connected === 1);",
     ],
     [
       'pause-not-asked-for',

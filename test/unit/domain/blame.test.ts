@@ -1,33 +1,24 @@
 import { describe, expect, it } from 'vitest';
-import { afterTrial, Blame, isEndedBy } from '../../../shared/domain/blame.ts';
-import type { FaultKind } from '../../../shared/domain/faults.ts';
+import { afterTrial, Blame } from '../../../shared/domain/blame.ts';
+import { BridgeFault, type FaultKind } from '../../../shared/domain/faults.ts';
 import type { Hold } from '../../../shared/domain/holds.ts';
 
 const startMs = 1_000_000;
 const circuitMs = 1_800_000;
+const asking = (kind: FaultKind, retryAfterMs?: number) => new BridgeFault(kind, kind, { retryAfterMs });
 
 function setUp() {
   const blame = new Blame(circuitMs);
   let now = startMs;
-  /** The answers of `account` about the adverts with these numbers. */
-  const answered = (
-    account: string,
-    adverts: readonly number[],
-    fault?: FaultKind,
-    retryAfterMs?: number,
-  ) => {
-    const verdicts = adverts.map((advert) => {
-      const sentAt = now;
-      now += 10;
-      return blame.answered({ account, resource: `${account} ${advert}`, fault, retryAfterMs, sentAt }, now);
-    });
-    return verdicts.find((verdict) => verdict !== undefined);
+  const answer = (resource: string, fault?: BridgeFault, sentAt = now) => {
+    now += 10;
+    return blame.answered({ account: resource.split(' ')[0], resource, fault, sentAt }, now);
   };
-  return { blame, answered, now: () => now, pass: (ms: number) => (now += ms) };
+  return { answer, now: () => now, pass: (ms: number) => (now += ms) };
 }
 
 const passing: readonly FaultKind[] = ['transient', 'forbidden', 'token-rejected'];
-const permanent: readonly FaultKind[] = [
+const refusals: readonly FaultKind[] = [
   'invalid-request',
   'request-refused',
   'wrong-path',
@@ -38,34 +29,29 @@ const circuit = { kind: 'circuit', forMs: circuitMs, until: startMs + 20 + circu
 const tenOf = (account: string, last: string) => `${account} 1 2 3 4 5 6 7 8 9 ${last} !`;
 
 describe('blame', () => {
-  // Answers about adverts of accounts, in their order: `!` is the fault, all others are successes.
+  // Answers about adverts or the feed of an account, in their order: `!` is the fault, all others are successes.
   it.each<[string, string, readonly FaultKind[], object | undefined]>([
     ['nothing for one advert', 'main 1 1 1 1 1 2 2 !', passing, undefined],
     ['the account for three of its adverts', 'main 1 2 3 !', passing, { account: 'main', hold: { blamed } }],
     ['nothing after a success in between', 'main 1 2 !; main 9; main 3 4 !', passing, undefined],
     ["the account after another's success", 'main 1 2 !; shop 9; main 3 !', passing, { account: 'main' }],
-    [
-      'the bridge for two accounts',
-      'main 1 !; shop 1 !',
-      ['forbidden'],
-      { account: undefined, hold: circuit },
-    ],
+    ['the bridge for two', 'main 1 !; shop 1 !', ['forbidden'], { account: undefined, hold: circuit }],
     ['no bridge after any success', 'main 1 2 !; beta 7; shop 1 2 !', ['forbidden'], undefined],
     ['the bridge at once', 'main 1 !', ['rate-limited'], { account: undefined, hold: { forMs: 1_000 } }],
-    ['nothing for 19 adverts', `${tenOf('main', '10')}; shop 1 2 3 4 5 6 7 8 9 !`, permanent, undefined],
+    ['nothing for 19 adverts', `${tenOf('main', '10')}; shop 1 2 3 4 5 6 7 8 9 !`, refusals, undefined],
     [
-      'the bridge for 20 adverts alike',
-      `${tenOf('main', '10')}; ${tenOf('shop', '77')}`,
-      permanent,
+      'the bridge for 20 adverts, although feeds are read',
+      `${tenOf('main', '10')}; main feed; ${tenOf('shop', '77')}`,
+      refusals,
       { account: undefined, hold: { forMs: 60_000 } },
     ],
   ])('holds %s: %s', (_case, answers, faults, expected) => {
     for (const fault of faults) {
-      const { answered } = setUp();
-      const verdicts = answers.split('; ').map((part) => {
-        const [account = '', ...adverts] = part.split(' ');
-        const isBad = adverts.at(-1) === '!' && adverts.pop() !== undefined;
-        return answered(account, adverts.map(Number), isBad ? fault : undefined);
+      const { answer } = setUp();
+      const verdicts = answers.split('; ').flatMap((part) => {
+        const [account, ...resources] = part.split(' ');
+        const isBad = resources.at(-1) === '!' && resources.pop() !== undefined;
+        return resources.map((one) => answer(`${account} ${one}`, isBad ? asking(fault) : undefined));
       });
 
       expect(verdicts.slice(0, -1).filter(Boolean)).toEqual([]);
@@ -74,111 +60,53 @@ describe('blame', () => {
     }
   });
 
-  it('holds the bridge for twenty adverts refused alike, although feeds are read well', () => {
-    const { blame, now, pass } = setUp();
-    const answer = (advert: number, fault?: FaultKind) => {
-      const [account, path] = [
-        advert % 2 ? 'main' : 'shop',
-        fault ? `/adverts/${advert}` : '/status/adverts',
-      ];
-      pass(10);
-      return blame.answered({ account, resource: `${account} ${path}`, fault, sentAt: now() }, now());
-    };
-    for (let advert = 1; advert < 20; advert += 1) {
-      expect(answer(advert, 'invalid-request')).toBeUndefined();
-      answer(advert);
-    }
-
-    const verdict = answer(20, 'invalid-request');
-
-    expect(verdict).toMatchObject({ account: undefined, hold: { fault: 'invalid-request', forMs: 60_000 } });
-    const { hold } = verdict ?? expect.fail();
-    expect(isEndedBy('main /status/adverts', hold)).toBe(false);
-    expect(isEndedBy('main /adverts/99', hold)).toBe(true);
-  });
-
   it('doubles a hold that follows another, up to a limit', () => {
-    const { answered, pass } = setUp();
-    const lengths: (number | undefined)[] = [];
-    for (let turn = 0; turn < 8; turn += 1) {
-      const length = answered('main', [1], 'rate-limited')?.hold.forMs;
-      lengths.push(length);
-      answered('main', [2]);
-      pass((length ?? 0) + 1);
-    }
+    const { answer, pass } = setUp();
+    const lengthOfNext = () => answer('main 1', asking('rate-limited'))?.hold.forMs ?? 0;
+    const lengths = Array.from({ length: 8 }, () => {
+      const length = lengthOfNext();
+      answer('main 2');
+      pass(length + 1);
+      return length;
+    });
 
     expect(lengths).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
     pass(200_000);
-    expect(answered('main', [1], 'rate-limited')?.hold.forMs).toBe(1_000);
+    expect(lengthOfNext()).toBe(1_000);
   });
 
-  it('holds longer when an answer of before the hold asks for a longer wait', () => {
-    const { blame, now } = setUp();
+  it('ignores what was sent before the hold, unless it asks for a longer wait', () => {
+    const { answer, now } = setUp();
     const sentAt = now();
-    const evidence = { account: 'main', fault: 'rate-limited', sentAt } as const;
-    blame.answered({ ...evidence, resource: 'main 1', retryAfterMs: 2_000 }, sentAt + 10);
+    for (const advert of [1, 2, 3]) answer(`main ${advert}`, asking('transient'));
+    const late = [4, 5, 6].map((advert) => answer(`main ${advert}`, asking('transient'), sentAt));
+    expect(late).toEqual([undefined, undefined, undefined]);
 
-    const longer = { ...evidence, resource: 'main 2', retryAfterMs: 9_000 };
-    expect(blame.answered(longer, sentAt + 20)).toMatchObject({ hold: { until: sentAt + 9_020 } });
-  });
-
-  it('ignores answers to requests that were sent before the hold began', () => {
-    const { blame, answered, now, pass } = setUp();
-    const sentAt = now();
-    const late = (account: string, fault: FaultKind) =>
-      [4, 5, 6].map((advert) =>
-        blame.answered({ account, resource: `${account} ${advert}`, fault, sentAt }, now()),
-      );
-    const nothing = [undefined, undefined, undefined];
-    answered('main', [1, 2, 3], 'transient');
-    expect(late('main', 'transient')).toEqual(nothing);
-    pass(1_000);
-    answered('main', [1], 'forbidden');
-    expect(answered('shop', [1], 'forbidden')).toMatchObject({ account: undefined });
-
-    expect([...late('beta', 'forbidden'), ...late('dune', 'forbidden')]).toEqual([...nothing, ...nothing]);
+    answer('main 1', asking('rate-limited', 2_000), sentAt);
+    expect(answer('shop 1', asking('rate-limited', 1_000), sentAt)).toBeUndefined();
+    expect(answer('shop 2', asking('rate-limited', 9_000), sentAt)).toMatchObject({ account: undefined });
   });
 });
 
 describe('a trial', () => {
   const hold = { kind: 'circuit', since: 1, until: 9, forMs: 60_000, fault: 'forbidden' } as const;
   const doubled = { since: 1, forMs: 120_000, until: 121_000, blamed: ['main 1'] };
-  const refused = { ...hold, fault: 'invalid-request' } as const;
-  it.each<[string, Hold, FaultKind, object | undefined]>([
+  const refused = { ...hold, fault: 'invalid-request', blamed: ['main 7'] } as const;
+  const forFeed = { ...refused, blamed: ['main feed'] } as const;
+  it.each<[string, Hold, FaultKind | undefined, object | undefined]>([
+    ['ends the hold by a success', hold, undefined, undefined],
+    ['ends the hold because of refusals by a success of that kind', refused, undefined, undefined],
+    ['leaves the hold because of refusals of another kind', forFeed, undefined, forFeed],
     ['doubles the hold for the same fault, and is blamed too', hold, 'forbidden', doubled],
-    [
-      'is blamed for another fault, and leaves the end to the next',
-      hold,
-      'transient',
-      { ...hold, blamed: ['main 1'] },
-    ],
+    ['leaves the end to another for another fault', hold, 'transient', { ...hold, blamed: ['main 1'] }],
     ['ends the hold when that one request is refused as wrong', hold, 'request-refused', undefined],
     ['is followed by a hold as long as asked for', hold, 'rate-limited', { kind: 'service', until: 91_000 }],
     ['comes once a minute while all are refused alike', refused, 'invalid-request', { until: 61_000 }],
-  ])('%s', (_case, before, fault, expected) => {
-    const retryAfterMs = fault === 'rate-limited' ? 90_000 : 0;
-    const next = afterTrial(
-      before,
-      { account: 'main', resource: 'main 1', sentAt: 10, retryAfterMs, fault },
-      1_000,
-    );
+  ])('%s', (_case, before, kind, expected) => {
+    const fault = kind && asking(kind, kind === 'rate-limited' ? 90_000 : undefined);
+    const next = afterTrial(before, { account: 'main', resource: 'main 1', sentAt: 10, fault }, 1_000);
 
     if (expected) expect(next).toMatchObject(expected);
     else expect(next).toBeUndefined();
   });
-});
-
-it.each<[boolean, FaultKind, object]>([
-  [true, 'forbidden', { account: undefined, hold: { kind: 'circuit', forMs: circuitMs } }],
-  [true, 'transient', { account: 'main' }],
-  [true, 'invalid-request', { account: 'main' }],
-  [false, 'forbidden', { account: 'main' }],
-])('the only account (%s) whose adverts answer %s opens the circuit for 403', (isOnly, fault, end) => {
-  const blame = new Blame(circuitMs);
-  const answered = (advert: number) => {
-    const sentAt = startMs + advert;
-    return blame.answered({ account: 'main', resource: `main ${advert}`, fault, sentAt }, sentAt + 1, isOnly);
-  };
-
-  expect(Array.from({ length: 20 }, (_, index) => answered(index)).find(Boolean)).toMatchObject(end);
 });

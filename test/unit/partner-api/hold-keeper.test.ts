@@ -25,10 +25,11 @@ async function setUp() {
       const fault = kind && new BridgeFault(kind, kind, retryAfterMs === undefined ? {} : { retryAfterMs });
       const sentAt = clock.now();
       clock.advance(1);
-      await holds.answered({ account, resource: `${account} ${advert}`, fault, sentAt }, false);
+      const answer = { account, resource: `${account} ${advert}`, fault, sentAt, isUndecided: false };
+      await holds.answered(answer);
     };
-    const admitTo = (holder: PartnerAccount | undefined, resource: string, isForTokens = false) =>
-      (async () => holds.admit(holder, resource, isForTokens))().then(
+    const admitTo = (account: PartnerAccount | undefined, resource: string, isForTokens = false) =>
+      holds.admit({ account, resource, isForTokens }).then(
         () => 'admitted',
         (error: BridgeFault) => error.code,
       );
@@ -104,7 +105,7 @@ describe('a rejected token in the request that tries the service', () => {
 
     const fault = new BridgeFault('token-rejected', 'token-rejected');
     const answer = { account: 'main', resource: 'main 1', fault, sentAt: clock.now() };
-    await first.holds.answered(answer, true);
+    await first.holds.answered({ ...answer, isUndecided: true });
 
     expect((await store.read()).holds?.[0]?.fault).toBe(left);
   });
@@ -175,19 +176,6 @@ describe('a hold of the bridge', () => {
     expect(observer.lines).toContainEqual(
       expect.objectContaining({ fields: { error: expect.objectContaining({ cause: error }) } }),
     );
-  });
-
-  it('is followed by a trial of one request, which goes on while it is undecided', async () => {
-    const { clock, first, second } = await setUp();
-    await first.budget.change((state) => withHold(state, pause(-1)));
-
-    expect(await first.enter('main 1')).toBe('admitted');
-    expect([await first.enter('main 1'), await first.enter('main 2')]).toEqual(['admitted', 'paused']);
-    expect(await second.enter('main 3')).toBe('paused');
-
-    await first.answered('main', 1);
-    clock.advance(1_001);
-    expect([await first.enter('main 2'), await second.enter('main 3')]).toEqual(['admitted', 'admitted']);
   });
 });
 

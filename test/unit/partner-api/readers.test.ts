@@ -15,7 +15,7 @@ it.each<[string, FaultKind[], string, string[], string[]]>([
   const rejections: string[] = [];
   let version = 1;
   const withToken = withTokenOf({
-    current: () => ({ token: new Secret(`${version}`), version: `${version}`, expiresAt: 0 }),
+    current: async () => ({ token: new Secret(`${version}`), version: `${version}`, expiresAt: 0 }),
     reject(_name, rejectedVersion, because) {
       rejections.push(`${rejectedVersion} ${because}`);
       version += 1;

@@ -79,10 +79,8 @@ function setUp() {
 
 describe('the current token', () => {
   it('is the same object for each version, whose secret is read once', async () => {
-    const { find, tokens, state, clock } = setUp();
+    const { find, state, clock } = setUp();
     const found = await Promise.all([find(), find()]);
-    const asked = { partnerAccount: 'main', generation: 1, deadlineMs: farMs, resource: 'a' };
-    expect(tokens.current(asked)).toMatchObject({ version: '1' });
     for (let time = 0; time < 30; time += 1) {
       clock.advance(5_001);
       found.push(...(await Promise.all([find(), find()])));
@@ -101,43 +99,6 @@ describe('the current token', () => {
     clock.advance(-3_600_000);
     await current();
     expect(state).toMatchObject({ rowReads: 1, reads: 1 });
-  });
-
-  it('is the new version within five seconds', async () => {
-    const { current, state, clock } = setUp();
-    await current();
-    state.version = 2;
-
-    clock.advance(3_000);
-    expect(await current()).toBe('access-1');
-    clock.advance(2_001);
-    expect(await current()).toBe('access-2');
-  });
-
-  it.each<[string, Partial<PartnerAccount>, string]>([
-    ['given to another user', { generation: 2 }, 'generation-over'],
-    ['disconnected', stopped('disconnected'), 'account-stopped'],
-    ['paused', { holds: [{ kind: 'operator', who: 'ann', since: startMs }] }, 'operator-paused'],
-  ])('is refused five seconds after the account was %s', async (_how, row, code) => {
-    const { current, state, clock } = setUp();
-    await current();
-    state.row = row;
-    clock.advance(5_001);
-
-    expect((await faultOf(current())).code).toBe(code);
-  });
-
-  it('is only for its own generation', async () => {
-    const { current, renewed, state, asked } = setUp();
-    await current();
-    state.version = 2;
-    state.row = { generation: 2 };
-
-    // Whoever asks for a newer generation than is known has the row read again at once.
-    expect(await current(2)).toBe('access-2');
-    expect(await faultOf(current(1))).toMatchObject({ code: 'generation-over', retryAfterMs: 5_000 });
-    expect((await faultOf(renewed())).code).toBe('generation-over');
-    expect(asked).toEqual([]);
   });
 
   it('waits until the secret shows the version that the row names', async () => {
