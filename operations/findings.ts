@@ -90,10 +90,8 @@ export const needsAttention = (findings: readonly Finding[]): boolean =>
   findings.some(({ severity }) => severity !== 'note');
 
 /** Of the whole bridge: while one of them lasts, nothing is delivered. */
-const standstills: readonly string[] = [
-  ...['older-copy', 'operator-paused', 'not-running', 'circuit', 'held', 'table', 'schedule', 'mapping'],
-  'no-account',
-];
+const standstills =
+  'older-copy operator-paused not-running circuit held table schedule mapping no-account'.split(' ');
 /** Also where nobody has to act: nothing waits. */
 const notesOfStandstill: readonly string[] = ['not-running', 'no-account'];
 const maxNames = 5;
@@ -101,13 +99,11 @@ const delays: readonly string[] = ['late', 'lagging', 'rate-limited'];
 
 /** The first line of `status`: is it delivering? */
 export function deliveryText(status: Status, findings: readonly Finding[]): string {
-  const isStandstill = ({ what, severity, partnerAccount }: Finding) =>
-    partnerAccount === null &&
-    standstills.includes(what) &&
-    (severity !== 'note' || notesOfStandstill.includes(what));
-  const [standstill] = findings
-    .filter(isStandstill)
-    .sort((a, b) => standstills.indexOf(a.what) - standstills.indexOf(b.what));
+  const ofBridge = findings.filter(({ partnerAccount }) => partnerAccount === null);
+  const [standstill] = standstills.flatMap((what) => {
+    const isOne = (one: Finding) => one.severity !== 'note' || notesOfStandstill.includes(what);
+    return ofBridge.filter((one) => one.what === what && isOne(one));
+  });
   const faults = findings.filter(({ severity, what }) => severity === 'fault' && !delays.includes(what));
   const ofAccounts = faults.filter(({ partnerAccount }) => partnerAccount !== null);
   const hit = [...new Set(ofAccounts.map(({ partnerAccount }) => `${partnerAccount}`))];
@@ -117,14 +113,11 @@ export function deliveryText(status: Status, findings: readonly Finding[]): stri
   if (late) return `Late${causeText(late)}`;
   const isDeaf = faults.some(({ what }) => what === 'webhook');
   const deaf = (status.webhooks ?? []).filter(({ state }) => isDeaf && state !== 'delivering');
+  const addresses = deaf.map(({ address }) => address);
   const exceptions = [
-    hit.length > 0 && `not for ${namesText(hit, maxNames)}`,
-    deaf.length > 0 &&
-      `not to ${namesText(
-        deaf.map(({ address }) => address),
-        maxNames,
-      )}`,
-  ].filter((exception) => exception !== false);
+    ...(hit.length > 0 ? [`not for ${namesText(hit, maxNames)}`] : []),
+    ...(deaf.length > 0 ? [`not to ${namesText(addresses, maxNames)}`] : []),
+  ];
   return exceptions.length === 0 ? 'Delivering.' : `Delivering, but ${exceptions.join(', and ')}.`;
 }
 
@@ -272,23 +265,26 @@ const triesAgain = 'A bridge that runs tries again by itself.';
 const pausedText = ({ who, reason }: ShownPause): string =>
   `paused by ${who}${reason === null ? '' : ` (${reason})`}.`;
 
-/** A fault of which only the remedy depends on the bridge: connecting the account again, or storing the application. */
-const mendedBy =
-  (words: 'connect' | 'application', says: string, advice: string, more: More = {}): AccountRule =>
-  ({ name }, { kind, command }) =>
-    fault(says, {
-      ...more,
-      advice,
-      mend: command(words === 'connect' ? connectWords(name) : applicationWords(kind)),
-    });
+/** A fault that ends when the account is connected again. */
+const byConnecting =
+  (says: string, advice = 'Connect it again:', more: More = {}): AccountRule =>
+  ({ name }, { command }) =>
+    fault(says, { ...more, advice, mend: command(connectWords(name)) });
+
+/** A fault that ends when the application is stored. */
+const byStoring =
+  (says: string, advice: string): AccountRule =>
+  (_account, { kind, command }) =>
+    fault(says, { advice, mend: command(applicationWords(kind)) });
 
 const authorize = (because: string) =>
-  mendedBy('connect', `${because}.`, 'Have the user authorize again:', { runbook: 'partneraccountstopped' });
+  byConnecting(`${because}.`, 'Have the user authorize again:', { runbook: 'partneraccountstopped' });
 const tooSmallScope = authorize('the user granted less than the bridge requires');
 const refusedToken = authorize(
   'the service no longer accepts the refresh token (revoked, used elsewhere, or unused for a month)',
 );
-const noApplication = "the application's credentials are missing or damaged.";
+const noApplication = byStoring("the application's credentials are missing or damaged.", 'Store them:');
+const damagedPair = byConnecting('the stored token pair is damaged.');
 const wrongBaseUrl =
   'there is no partner service at the base URL (it answers with a redirect, or does not know the path).';
 
@@ -310,27 +306,22 @@ const accountRules: Readonly<Record<string, AccountRule>> = {
   'account-stopped': authorize('there are no credentials that work'),
   'scope-insufficient': tooSmallScope,
   'scope-refused': tooSmallScope,
-  'client-rejected': mendedBy(
-    'application',
+  'client-rejected': byStoring(
     'the service refuses the client ID or the client secret.',
     'Store the right ones:',
   ),
-  'malformed-state': (account, options) => {
+  'malformed-state'(account, options) {
     const { reason } = account;
-    if (isAboutSecret(reason ?? '', 'application'))
-      return mendedBy('application', noApplication, 'Store them:')(account, options);
-    if (isAboutSecret(reason ?? '', 'partnerAccountPrefix'))
-      return mendedBy('connect', 'the stored token pair is damaged.', 'Connect it again:')(account, options);
+    if (isAboutSecret(reason ?? '', 'application')) return noApplication(account, options);
+    if (isAboutSecret(reason ?? '', 'partnerAccountPrefix')) return damagedPair(account, options);
     return fault('stored data is damaged.', { advice: 'How to restore it:', mend: 'docs/operate/backup.md' });
   },
-  'wrong-path': (account, options) => {
+  'wrong-path'(account, options) {
     const advice = 'Set the right one:';
-    return options.kind === 'local'
-      ? mendedBy('application', wrongBaseUrl, advice)(account, options)
-      : fault(wrongBaseUrl, { advice, mend: 'npx cdk deploy -c partnerBaseUrl=URL' });
+    if (options.kind === 'local') return byStoring(wrongBaseUrl, advice)(account, options);
+    return fault(wrongBaseUrl, { advice, mend: 'npx cdk deploy -c partnerBaseUrl=URL' });
   },
-  'token-answer-broken': mendedBy(
-    'connect',
+  'token-answer-broken': byConnecting(
     'the token endpoint gave an access token that cannot be sent; the bridge asks again.',
     'If this stays, ask the service, or authorize again:',
   ),
@@ -348,11 +339,7 @@ const accountRules: Readonly<Record<string, AccountRule>> = {
       advice: 'See what is missing or denied:',
       ...{ mend: command('doctor'), runbook: 'needsattention' },
     }),
-  'feed-missing': mendedBy(
-    'connect',
-    'its feed is not registered as it should be, so it is not polled.',
-    'Connect it again:',
-  ),
+  'feed-missing': byConnecting('its feed is not registered as it should be, so it is not polled.'),
   'refresh-token-dying': ({ name, refreshTokenExpiresAt }, { command }) =>
     attention(`its refresh token was not used for weeks and expires at ${refreshTokenExpiresAt}.`, {
       advice: 'Fix what prevents it from being refreshed (the log of refresh-token says what), or:',

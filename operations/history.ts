@@ -1,6 +1,6 @@
 /** Why an advert has an event or has none: what the bridge knows about the advert, in order of time, and one sentence. */
 import type { AdvertEvent } from '../shared/contract/events.ts';
-import { advertsFeed, type ChangedAdvert, type DeadLetter } from '../shared/contract/messages.ts';
+import { advertsFeed } from '../shared/contract/messages.ts';
 import {
   type HistoryOwner,
   isPublished,
@@ -14,7 +14,7 @@ import { printableLine as printable } from '../shared/domain/text.ts';
 import type { WaitingMessage } from '../shared/ports/queue.ts';
 import type { AdvertRow } from '../shared/state/advert-histories.ts';
 import type { BudgetState } from '../shared/state/budget.ts';
-import { type FeedState, feedsOfAccount } from '../shared/state/feed-states.ts';
+import { feedsOfAccount } from '../shared/state/feed-states.ts';
 import type { Bridge } from './bridge.ts';
 import { knownAccount } from './errors.ts';
 
@@ -29,67 +29,37 @@ type HistoryBridge = Pick<
     settings(): Promise<PublishedEvents>;
   };
 
-export type HistoryOutcome =
-  /** Its latest event is on the bus, and no message of it is known to wait. */
-  | 'published'
-  /** Its latest event is recorded, and a setting keeps it from being published. */
-  | 'kept-off'
-  /** Its latest event is recorded, and the bus may not have accepted it. */
-  | 'not-accepted'
-  | 'waits-in-queue'
-  /** The service answered that it does not know the advert, and is asked again before an event is published. */
-  | 'unconfirmed'
-  /** A message waits outside the queue, for a person or the end of a hold. */
-  | 'aside'
-  | 'dead-lettered'
-  /** It has no event, and a person has deleted its dead letter. */
-  | 'dropped'
-  | 'not-listed';
+export type AdvertHistory = Awaited<ReturnType<typeof readHistory>>;
 
-/** A message that has no outcome yet. Times are ISO 8601 in UTC; `until` is null if it is not delayed. */
-type Waiting = Pick<ChangedAdvert, 'key' | 'listedAt' | 'cause' | 'correlationId'> &
-  Pick<WaitingMessage, 'place' | 'receives'> & { readonly until: string | null };
-
-/** As printed by `history --json`; times are ISO 8601 in UTC. */
-export interface AdvertHistory {
-  readonly partnerAccount: string;
-  readonly advertId: string;
-  /** The complete latest event as recorded; null when there is none. */
-  readonly latest: AdvertEvent | null;
-  /** Whether the bus has accepted it; null when this is uncertain, and when there is no event. */
-  readonly latestPublished: boolean | null;
-  readonly waiting: readonly Waiting[];
-  readonly deadLetters: readonly ({ readonly id: string } & DeadLetter)[];
-  readonly facts: readonly Fact[];
-  readonly outcome: HistoryOutcome;
-  readonly answer: string;
-}
-
-interface Fact {
-  readonly at: string;
-  readonly says: string;
-}
-
-interface Known extends Pick<AdvertHistory, 'advertId' | 'waiting' | 'deadLetters' | 'latestPublished'> {
-  readonly account: PartnerAccount;
-  readonly feed: FeedState | undefined;
-  readonly row: AdvertRow | undefined;
-  readonly latest: AdvertEvent | undefined;
-  /** The newest dead letter of the current generation, unless the latest event is later. */
-  readonly givenUp: DeadLetter | undefined;
-  /** Messages in a queue that cannot be inspected, of all adverts; 0 if it can. */
-  readonly queued: number;
-  readonly published: PublishedEvents;
-  /** Why nothing is asked of the service for this advert now. */
-  readonly because: string | undefined;
-  readonly nowMs: number;
-}
-
-/** Changes nothing. @throws {UsageError} for an unknown partner account */
+/** As printed by `history --json`; times are ISO 8601 in UTC. Changes nothing. @throws {UsageError} for an unknown partner account */
 export async function readHistory(
   bridge: HistoryBridge,
+  of: Pick<HistoryOwner, 'partnerAccount' | 'advertId'>,
+) {
+  const known = await look(bridge, of);
+  const { latest = null, latestPublished, waiting, deadLetters } = known;
+  const outcome = outcomeOf(known);
+  return {
+    ...of,
+    /** The complete latest event as recorded; null when there is none. */
+    latest,
+    /** Whether the bus has accepted it; null when this is uncertain, and when there is no event. */
+    latestPublished,
+    /** Messages that have no outcome yet; `until` is null if a message is not delayed. */
+    waiting,
+    deadLetters,
+    facts: factsOf(known).sort((a, b) => Date.parse(a.at) - Date.parse(b.at)),
+    outcome,
+    answer: sentences[outcome](known),
+  };
+}
+
+type Known = Awaited<ReturnType<typeof look>>;
+
+async function look(
+  bridge: HistoryBridge,
   { partnerAccount, advertId }: Pick<HistoryOwner, 'partnerAccount' | 'advertId'>,
-): Promise<AdvertHistory> {
+) {
   const account = await knownAccount(bridge.partnerAccounts, partnerAccount);
   const { generation } = account;
   const key = { partnerAccount, generation, feed: advertsFeed.name, advertId };
@@ -115,24 +85,21 @@ export async function readHistory(
     )
     .toSorted((a, b) => (a.at > b.at ? -1 : 1));
   const nowMs = bridge.clock.now();
-  const known: Known = {
-    ...{ account, row, latest, published, queued, advertId, nowMs, deadLetters, givenUp },
+  return {
+    ...{ account, advertId, row, latest, deadLetters, nowMs, published },
+    /** The newest dead letter of the current generation, unless the latest event is later. */
+    givenUp,
+    /** Messages in a queue that cannot be inspected, of all adverts; 0 if it can. */
+    queued,
     feed: feeds.find((feed) => feed.generation === generation && feed.feed === key.feed),
     waiting: found.filter(({ message }) => message.generation === generation).map(shownWaiting),
     latestPublished: isOnBus(row, latest, published),
+    /** Why nothing is asked of the service for this advert now. */
     because: becauseOf(account, budget, bridge.isDelivering(), nowMs),
-  };
-  const outcome = outcomeOf(known);
-  const { waiting, latestPublished } = known;
-  return {
-    ...{ partnerAccount, advertId, latest: latest ?? null, latestPublished, waiting, deadLetters },
-    facts: factsOf(known).sort((a, b) => Date.parse(a.at) - Date.parse(b.at)),
-    outcome,
-    answer: sentences[outcome](known),
   };
 }
 
-const shownWaiting = ({ message, place, receives, until }: WaitingMessage): Waiting => {
+const shownWaiting = ({ message, place, receives, until }: WaitingMessage) => {
   const { key, listedAt, cause, correlationId } = message;
   return {
     ...{ place, key, listedAt, cause, correlationId, receives },
@@ -141,11 +108,7 @@ const shownWaiting = ({ message, place, receives, until }: WaitingMessage): Wait
 };
 
 /** Whether the bus has accepted the latest event; null when this is uncertain. */
-function isOnBus(
-  row: AdvertRow | undefined,
-  latest: AdvertEvent | undefined,
-  published: PublishedEvents,
-): boolean | null {
+function isOnBus(row: AdvertRow | undefined, latest: AdvertEvent | undefined, published: PublishedEvents) {
   if (!row || !latest) return null;
   if (!isPublished(latest, published)) return false;
   // Planted fault: history-ignores-pending
@@ -169,37 +132,40 @@ function becauseOf(
   return `${printable(heldFault(hold, whose, nowMs).message)} ${until}`;
 }
 
-function outcomeOf(known: Known): HistoryOutcome {
+function outcomeOf(known: Known): keyof typeof sentences {
   const { row, waiting, givenUp, latest, latestPublished, queued } = known;
-  if (waiting.some(({ place }) => place === 'queue')) {
-    return row?.missingSince === undefined ? 'waits-in-queue' : 'unconfirmed';
-  }
+  const isUnconfirmed = row?.missingSince !== undefined;
+  if (waiting.some(({ place }) => place === 'queue')) return isUnconfirmed ? 'unconfirmed' : 'waits-in-queue';
   // Planted fault: history-without-aside
   if (waiting.length > 0) return 'aside';
   if (givenUp) return 'dead-lettered';
-  if (queued > 0 && row?.missingSince !== undefined) return 'unconfirmed';
+  if (queued > 0 && isUnconfirmed) return 'unconfirmed';
   if (!latest && row) return queued > 0 ? 'waits-in-queue' : 'dropped';
   if (!latest) return 'not-listed';
   if (latestPublished === null) return 'not-accepted';
   return latestPublished ? 'published' : 'kept-off';
 }
 
-const sentences: Readonly<Record<HistoryOutcome, (known: Known) => string>> = {
-  published: (known) => `${eventText(known)} was published, and ${quietText(known)}${unreadText(known)}.`,
-  'kept-off': (known) =>
+/** The answer, by the outcome. */
+const sentences = {
+  published: (known: Known) =>
+    `${eventText(known)} was published, and ${quietText(known)}${unreadText(known)}.`,
+  /** By a setting. */
+  'kept-off': (known: Known) =>
     `${eventText(known)} was recorded and not published, because the setting ${keptOffBy(known)}.`,
-  'not-accepted': (known) =>
+  'not-accepted': (known: Known) =>
     `${eventText(known)} was recorded, but the bus may not have accepted it: it is published before anything else when its message comes again, or the feed lists the advert again.`,
-  unconfirmed: ({ advertId, row }) =>
+  unconfirmed: ({ advertId, row }: Known) =>
     `The partner service said at ${toInstant(row?.missingSince ?? 0)} that it does not know advert ${advertId}: it is asked once more before an event says that the advert is unavailable.`,
-  'waits-in-queue': (known) => `${listedText(known)} waits in the queue${waitText(known)}.`,
-  aside: (known) =>
+  'waits-in-queue': (known: Known) => `${listedText(known)} waits in the queue${waitText(known)}.`,
+  /** For a person or the end of a hold. */
+  aside: (known: Known) =>
     `${listedText(known)} waits outside the queue${waitText(known) || ', from where it comes back within a minute'}.`,
-  'dead-lettered': ({ advertId, givenUp }) =>
+  'dead-lettered': ({ advertId, givenUp }: Known) =>
     `The change of advert ${advertId} was given up at ${givenUp?.at} (${printable(givenUp?.fault ?? '')}: ${printable(givenUp?.reason ?? '')}), and has no event until its dead letter is redriven.`,
-  dropped: ({ advertId }) =>
+  dropped: ({ advertId }: Known) =>
     `Advert ${advertId} has no event: what the feed listed of it was given up, and its dead letter was dropped.`,
-  'not-listed': (known) =>
+  'not-listed': (known: Known) =>
     `Advert ${known.advertId} has not been ${known.queued > 0 ? 'handled' : 'listed by the feed'} since partner account ${known.account.name} was connected at ${known.account.connectedAt}${known.queued > 0 ? `, and ${quietText(known)}` : ''}${unreadText(known)}.`,
 };
 
@@ -238,9 +204,9 @@ function keptOffBy({ account, published }: Known): string {
     : `publishStatuses (${publishStatuses.join(', ')}) names neither of its statuses`;
 }
 
-function factsOf(known: Known): Fact[] {
+function factsOf(known: Known) {
   const { account, latest, latestPublished, waiting, deadLetters, row, feed, nowMs } = known;
-  const facts: Fact[] = [{ at: account.connectedAt, says: `partner account ${account.name} was connected` }];
+  const facts = [{ at: account.connectedAt, says: `partner account ${account.name} was connected` }];
   const fact = (at: string, says: string) => facts.push({ at, says });
   const page = (id: string, cause: string) => `listed by page ${printable(id)} (${cause})`;
   if (latest) {
