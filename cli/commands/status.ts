@@ -11,17 +11,16 @@ import {
 import { readStatus, type Status } from '../../operations/status.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { type Clock, systemClock } from '../../shared/domain/clock.ts';
-import { answersLines } from '../../shared/domain/text/answers-text.ts';
 import { printableLine } from '../../shared/domain/text.ts';
 import { type Counters, sumOf } from '../../shared/ports/store.ts';
 import type { Books } from '../../shared/state/books.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
 import { connectCommand } from '../shared/explain.ts';
-import { clearScreen, type ExitCode, exitCodes, type Io } from '../shared/io.ts';
+import { clearScreen, type ExitCode, exitCodes } from '../shared/io.ts';
 import { flag, optionalName } from '../shared/options.ts';
 import { commandFor, mendsAt, type Target } from '../shared/target.ts';
-import { booksText, count, duration } from '../shared/wording.ts';
+import { answersLines, booksText, count, duration } from '../shared/wording.ts';
 
 export const addStatus = defineCommand(
   {
@@ -47,45 +46,35 @@ Examples:
       const requestsPerSecond =
         bridge.kind === 'local' ? (await bridge.settings()).maxRequestsPerSecond : undefined;
       const version = { deployed: bridge.stack?.version ?? null, command: packageJson.version };
-      const report = async (clear = () => {}) => {
+      const isRedrawn = options.watch && !json && io.stdout.isTTY === true;
+      const report = async () => {
         const nowMs = systemClock.now();
         const status = await readStatus(bridge, nowMs, name);
         const isFlawed = status.unreadable.some((flaw) => flaw.startsWith(`partner account ${name}:`));
         if (name !== undefined && status.partnerAccounts.length === 0 && !isFlawed)
           throw unknownAccount(await bridge.partnerAccounts.list(() => undefined));
         const findings = findingsOf(status, { ...mendsAt(target), nowMs, requestsPerSecond });
-        clear();
+        if (isRedrawn) clearScreen(io);
         const urgent = findings.filter((one) => one.partnerAccount === null && one.severity !== 'note');
         const attention = [...new Set(urgent.map(({ what }) => what))];
         const data = { ...status, attention, findings, version };
         answer(data, statusText(data, target, nowMs));
         return needsAttention(findings) ? exitCodes.needsPerson : exitCodes.done;
       };
-      if (!options.watch) return report();
-      const redraws = !json && io.stdout.isTTY === true;
-      return watch({ io, clock: systemClock, signal: io.untilStopped(), redraws }, report);
+      return options.watch ? watch(report, systemClock, io.untilStopped()) : report();
     }),
 );
 
 const watchedMs = 5_000;
 
-interface Watching {
-  readonly io: Io;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-  /** On a terminal, each report replaces the one before. Otherwise, and for JSON, they are printed one after the other. */
-  readonly redraws: boolean;
-}
-
 /** Reports every five seconds until the signal. @returns the exit code of the last report */
 export async function watch(
-  { io, clock, signal, redraws }: Watching,
-  report: (clear: () => void) => Promise<ExitCode>,
+  report: () => Promise<ExitCode>,
+  clock: Clock,
+  signal: AbortSignal,
 ): Promise<ExitCode> {
   for (;;) {
-    const exitCode = await report(() => {
-      if (redraws) clearScreen(io);
-    });
+    const exitCode = await report();
     await clock.sleep(watchedMs, signal);
     if (signal.aborted) return exitCode;
   }

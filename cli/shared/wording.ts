@@ -1,7 +1,7 @@
-import { are, count, duration } from '../../shared/domain/text/figures.ts';
+import { answersLines, are, count, duration } from '../../shared/domain/text/figures.ts';
 import type { Books } from '../../shared/state/books.ts';
 
-export { are, count, duration };
+export { answersLines, are, count, duration };
 
 /** How long so many requests take, such as ` (33 min at 10/s)`; empty for less than a second. */
 export const timeFor = (requests: number, perSecond: number): string =>

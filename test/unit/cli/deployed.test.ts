@@ -6,7 +6,7 @@ import {
   ResourceNotFoundException,
 } from '@aws-sdk/client-secrets-manager';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { stackClients } from '../../../operations/stack-clients.ts';
 import type { StackOutputs } from '../../../operations/stack-outputs.ts';
 import { readPast } from '../../../operations/stack-state.ts';
@@ -17,18 +17,12 @@ import { createAside, createDeadLetters } from '../../../shared/state/aside.ts';
 import { createBooksWriter } from '../../../shared/state/books.ts';
 import { aLetter, aMessage } from '../../helpers/aws/fixtures.ts';
 import { partnerAccount } from '../../helpers/records.ts';
-import { type PlayedStack, startPlayedStack } from './played-stack.ts';
+import { beforeEachStack, type PlayedStack } from './played-stack.ts';
 import { cli } from './run-cli.ts';
 
-let aws: Awaited<ReturnType<typeof startPlayedStack>>;
 let stack: PlayedStack;
-
-beforeAll(async () => {
-  aws = await startPlayedStack();
-});
-afterAll(async () => void (await aws.stop()));
-beforeEach(async () => {
-  stack = await aws.begin();
+beforeEachStack((begun) => {
+  stack = begun;
 });
 
 const answer = (value: object) => ({ Payload: Buffer.from(JSON.stringify(value)) as never });

@@ -46,7 +46,7 @@ import {
 import { ListSubscriptionsByTopicCommand, SNSClient, type Subscription } from '@aws-sdk/client-sns';
 import { DeleteQueueCommand, SetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { STSClient } from '@aws-sdk/client-sts';
-import { vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, vi } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { createStore } from '../../../shared/aws/store.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
@@ -264,8 +264,6 @@ export async function startPlayedStack() {
     return {
       ...{ played, mocks, queue, deadLetters, store, accounts, setQueue, dropTable },
       tables: { feedState: table.name, advertStatus: advertStatusTable.name },
-      changeAccount: (change: Partial<PartnerAccount>) =>
-        accounts.change('main', (account) => ({ ...account, ...change })),
       /** Puts an item into the feed-state table as it is. */
       put: (item: Record<string, object>) =>
         direct.send(new PutItemCommand({ TableName: table.name, Item: item as never })),
@@ -296,6 +294,16 @@ export async function startPlayedStack() {
   }
 
   return { begin, createQueue: sqs.createQueue, stop: () => Promise.all([dynamo.stop(), sqs.stop()]) };
+}
+
+/** A healthy stack for each test of a file. */
+export function beforeEachStack(begun: (stack: PlayedStack) => void): void {
+  let aws: Awaited<ReturnType<typeof startPlayedStack>>;
+  beforeAll(async () => {
+    aws = await startPlayedStack();
+  });
+  beforeEach(async () => begun(await aws.begin()));
+  afterAll(async () => void (await aws.stop()));
 }
 
 type Played = ReturnType<typeof healthy>;

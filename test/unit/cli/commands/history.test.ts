@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { changedAdvert } from '../../../helpers/records.ts';
 import { startConnected } from '../local-bridge.ts';
 
 describe('history of an embedded bridge', () => {
@@ -23,21 +22,6 @@ describe('history of an embedded bridge', () => {
       facts: expect.any(Array),
       outcome: 'published',
       answer: expect.stringContaining('was published'),
-    });
-  });
-
-  it('tells what waits, and for what', async () => {
-    const { inState, run } = await startConnected();
-    await inState(async ({ partnerAccounts, queue }) => {
-      const { generation = 0 } = (await partnerAccounts.read('main')) ?? {};
-      await queue.send([changedAdvert({ advertId: '7', generation, correlationId: 'page-1' })]);
-    });
-
-    expect(JSON.parse((await run('history main 7 --json')).stdout)).toMatchObject({
-      latest: null,
-      latestPublished: null,
-      waiting: [{ place: 'queue', key: 'page-1:7', correlationId: 'page-1', receives: 0, until: null }],
-      outcome: 'waits-in-queue',
     });
   });
 });

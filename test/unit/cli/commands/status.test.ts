@@ -3,10 +3,8 @@ import { statusText } from '../../../../cli/commands/status.ts';
 import { mendsAt, type Target } from '../../../../cli/shared/target.ts';
 import { findingsOf } from '../../../../operations/findings.ts';
 import type { Status } from '../../../../operations/status.ts';
-import { ShapeError } from '../../../../shared/contract/checks.ts';
 import { emptyBooks } from '../../../../shared/state/books.ts';
 import { stopped, tokenHold } from '../../../helpers/holds.ts';
-import { partnerAccount } from '../../../helpers/records.ts';
 import { type GivenStatus, nowMs, statusOf } from '../../operations/bridge-status.ts';
 
 const textOf = (status: Status, target: Target) => {
@@ -42,23 +40,6 @@ it('status has the last poll, the reserved budget and the oldest change, as data
     'rate: 13 % of 10 requests a second used, 100 % in the busiest minute',
   ])
     expect(text).toContain(part);
-});
-
-it('status leaves out a row that cannot be read, and names it', async () => {
-  const flaw = new ShapeError('partner account odd', [{ path: 'generation', expected: 'a number' }]);
-  const status = await statusOf({
-    ports: {
-      partnerAccounts: {
-        async list(onUnreadable) {
-          onUnreadable?.(flaw);
-          return [partnerAccount()];
-        },
-      },
-    },
-  });
-
-  expect(status.unreadable).toEqual(['partner account odd: generation: a number']);
-  expect(status.partnerAccounts.map(({ name }) => name)).toEqual(['main']);
 });
 
 const minuteOld = { connectedAt: new Date(nowMs - 60_000).toISOString() };

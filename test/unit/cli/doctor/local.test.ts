@@ -19,7 +19,7 @@ import { childProcesses } from '../../../helpers/child-process.ts';
 import { holdBridge, serviceHold, stopped } from '../../../helpers/holds.ts';
 import { changedAdvert, deadLetter } from '../../../helpers/records.ts';
 import { type Local, startConnected } from '../local-bridge.ts';
-import { badIn, expectFound, resultsIn } from './results.ts';
+import { badIn, expectFound, resultsIn, rowsOf } from './results.ts';
 
 /** Every byte of the folder, with names, modes and times. */
 function bytesOf(dir: string): unknown {
@@ -59,10 +59,6 @@ function damage({ dir }: Local, name = 'unsent_due'): void {
 }
 
 type Plant = (local: Local) => unknown;
-const held =
-  (kind: 'service' | 'circuit', untilMs: number): Plant =>
-  (local) =>
-    local.inState(({ budgetStore }) => holdBridge(budgetStore, serviceHold(kind, Date.now() + untilMs)));
 const newPair =
   (given: { scope?: string; accessToken?: Secret }): Plant =>
   (local) =>
@@ -78,6 +74,8 @@ const inState =
   (work: (state: EmbeddedState) => Promise<unknown>): Plant =>
   (local) =>
     local.inState(work);
+const held = (kind: 'service' | 'circuit') =>
+  inState(({ budgetStore }) => holdBridge(budgetStore, serviceHold(kind, Date.now() + 600_000)));
 const withAccount =
   (given: object): Plant =>
   (local) =>
@@ -93,18 +91,12 @@ const fileForFolder = file('', (dir) => {
   rmSync(dir, { recursive: true });
   writeFileSync(dir, '');
 });
-const goneHook = inState(async ({ webhooks, eventLog }) => {
-  await eventLog.begin('https://a.example/hook');
-  const trouble = { since: Date.now(), reason: '410', gone: true };
-  await webhooks.settle('https://a.example/hook', { position: 0, trouble, sent: [], unsent: [] });
-});
 const refused = { ...serviceHold('service', Date.now() + 600_000), fault: 'transient' };
 const begin = /advert-bridge application --base-url URL .*--local/;
 const connect = 'advert-bridge connect main --open';
 const restore = 'Restore the folder from a backup';
 
-/** By the check and its result: what is planted, how, and what mends it. */
-const planted: Readonly<Record<string, readonly (readonly [string, Plant, RegExp | string])[]>> = {
+const rows = rowsOf<Plant>({
   'folder fault': [
     ['no bridge', file('', (dir) => rmSync(dir, { recursive: true })), begin],
     ['a file', fileForFolder, '--local'],
@@ -137,6 +129,7 @@ const planted: Readonly<Record<string, readonly (readonly [string, Plant, RegExp
   'application fault': [['no base URL', withSql("DELETE FROM rows WHERE name = 'setting/base-url'"), begin]],
   'application-credentials fault': [
     ['a wrong secret', ({ application }) => application('another-secret'), begin],
+    ['no answer', ({ sandbox }) => sandbox.close(), begin],
     [
       'another path',
       ({ application, sandbox }) => application(undefined, `${sandbox.url}/elsewhere`),
@@ -165,14 +158,10 @@ const planted: Readonly<Record<string, readonly (readonly [string, Plant, RegExp
   ],
   'delivery fault': [
     ['one fault for all requests', withAccount({ holds: [refused] }), 'docs/operate/runbook.md'],
-    ['a webhook that is gone', goneHook, 'advert-bridge webhook URL --forget'],
   ],
-  'pause warning': [['a pause of the service', held('service', 600_000), /resume --early --local/]],
-  'pause fault': [['an open circuit', held('circuit', -1), 'advert-bridge resume --early --local']],
-};
-const rows = Object.entries(planted).flatMap(([found, plants]) =>
-  plants.map((row) => [found, ...row] as const),
-);
+  'pause warning': [['a pause of the service', held('service'), /resume --early --local/]],
+  'pause fault': [['an open circuit', held('circuit'), /resume --early --local/]],
+});
 
 describe('doctor --local', () => {
   it('finds nothing where all is right, and changes nothing', async () => {
@@ -189,19 +178,9 @@ describe('doctor --local', () => {
     expectFound(await doctor(local), { found, mend });
   });
 
-  it('finds a service that does not answer', async () => {
-    const local = await startConnected();
-    await local.sandbox.close();
-
-    expectFound(await doctor(local), {
-      found: 'application-credentials fault',
-      mend: 'advert-bridge application --base-url URL',
-    });
-  });
-
   it('asks nothing of a service that wants to be left alone', async () => {
     const local = await startConnected();
-    await held('service', 600_000)(local);
+    await held('service')(local);
     local.sandbox.control.journal.clear();
 
     const checks = resultsIn(await doctor(local));

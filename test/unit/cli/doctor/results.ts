@@ -10,6 +10,12 @@ export const badIn = (checks: readonly CheckResult[]): string[] =>
     result === 'ok' || result === 'skipped' ? [] : [`${name} ${result}`],
   );
 
+/** By the check and its result: what is planted, how, and what mends it. */
+type Planted<Plant> = Readonly<Record<string, readonly (readonly [string, Plant, RegExp | string])[]>>;
+
+export const rowsOf = <Plant>(planted: Planted<Plant>) =>
+  Object.entries(planted).flatMap(([found, plants]) => plants.map((row) => [found, ...row] as const));
+
 interface Expected {
   /** The check and its result, such as `queues warning`. */
   readonly found: string;

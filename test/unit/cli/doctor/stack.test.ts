@@ -2,28 +2,17 @@ import { readFileSync } from 'node:fs';
 import { DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { DescribeAlarmsCommand } from '@aws-sdk/client-cloudwatch';
 import { ListRulesCommand } from '@aws-sdk/client-eventbridge';
-import {
-  GetFunctionConfigurationCommand,
-  InvokeCommand,
-  ResourceNotFoundException,
-} from '@aws-sdk/client-lambda';
+import { GetFunctionConfigurationCommand, ResourceNotFoundException } from '@aws-sdk/client-lambda';
 import { GetScheduleCommand } from '@aws-sdk/client-scheduler';
 import { CreateQueueCommand } from '@aws-sdk/client-sqs';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { serviceHold, stopped } from '../../../helpers/holds.ts';
-import { anAlarm, aSecret, type PlayedStack, startPlayedStack } from '../played-stack.ts';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { anAlarm, aSecret, beforeEachStack, type PlayedStack } from '../played-stack.ts';
 import { cli } from '../run-cli.ts';
-import { badIn, expectFound, resultsIn } from './results.ts';
+import { badIn, expectFound, resultsIn, rowsOf } from './results.ts';
 
-let aws: Awaited<ReturnType<typeof startPlayedStack>>;
 let stack: PlayedStack;
-
-beforeAll(async () => {
-  aws = await startPlayedStack();
-});
-afterAll(async () => void (await aws.stop()));
-beforeEach(async () => {
-  stack = await aws.begin();
+beforeEachStack((begun) => {
+  stack = begun;
 });
 
 const doctor = () => cli('doctor --json');
@@ -79,8 +68,7 @@ const update =
 const dropTable =
   /--no-deletion-protection-enabled`, then `aws dynamodb delete-table --table-name AdvertBridge-FeedState1A-OLD/;
 
-/** By the check and its result: what is planted, how, and what mends it. */
-const planted: Readonly<Record<string, readonly (readonly [string, Plant, RegExp | string])[]>> = {
+const rows = rowsOf<Plant>({
   'stack warning': [
     ['an undone deployment', { stack: { StackStatus: 'UPDATE_ROLLBACK_COMPLETE' } }, 'describe-stack-events'],
   ],
@@ -152,15 +140,7 @@ const planted: Readonly<Record<string, readonly (readonly [string, Plant, RegExp
     ['no secret', { application: undefined }, 'create-secret --name advert-bridge/application'],
   ],
   'application-credentials fault': [['credentials that are refused', { answer: refused }, store]],
-  'clock warning': [
-    ['a clock that is off', { answer: { clockOffSeconds: -300 } }, 'tell the partner service'],
-  ],
   'partner-accounts fault': [
-    [
-      'a stopped one',
-      ({ changeAccount }: PlayedStack) => changeAccount(stopped('refresh-token-rejected')),
-      connect,
-    ],
     ['a row that cannot be read', ({ put }: PlayedStack) => put(oddRow), 'docs/operate/backup.md'],
   ],
   'token-secrets fault': [
@@ -177,10 +157,7 @@ const planted: Readonly<Record<string, readonly (readonly [string, Plant, RegExp
     ['an old table', leftTable, dropTable],
     ['an old queue', leftQueue, 'aws sqs delete-queue --queue-url'],
   ],
-};
-const rows = Object.entries(planted).flatMap(([found, plants]) =>
-  plants.map((row) => [found, ...row] as const),
-);
+});
 
 async function plantIn(plant: Plant): Promise<void> {
   if (typeof plant === 'function') return void (await plant(stack));
@@ -239,18 +216,6 @@ describe('doctor of a stack', () => {
     stack.played.policy = statement(Sid, { Principal: '*', ...change });
 
     expect(badIn(resultsIn(await doctor()))).toEqual([]);
-  });
-
-  it('asks nothing of the service while it is to be left alone', async () => {
-    const value = { nextSlotMs: 0, holds: [serviceHold('service', Date.now() + 600_000)] };
-    await stack.put({
-      ...{ pk: { S: 'bridge' }, sk: { S: 'budget' } },
-      ...{ etag: { S: 'e' }, value: { S: JSON.stringify(value) } },
-    });
-
-    await doctor();
-
-    expect(stack.mocks.lambda.commandCalls(InvokeCommand)).toEqual([]);
   });
 });
 
