@@ -51,7 +51,7 @@ const booksWith = (inFlight: number, oldestListedAt: string): StatusPorts['bookK
 });
 const needy = (faultKind: string, fault: string = faultKind): Given => ({
   ...one({ token }),
-  feed: { fault, faultKind, needsPerson: true, lastPolled: nowMs + 1 },
+  feed: { fault, faultKind, needsPerson: true, lastPolled: nowMs + 1, lastSuccess: nowMs - 10 * minute },
 });
 const secretFlaw = (name: string) => needy('malformed-state', `secret advert-bridge/${name}: expected JSON`);
 const unreadable: StatusPorts['feedStates'] = {
