@@ -99,8 +99,8 @@ export const plantedInPipeline: Planted = {
     [
       'no-overlap',
       'the drain starts over further back than a change takes to become visible in the feed',
-      'overlapSeconds: plan.overlapSeconds,\n        leaseMs',
-      'overlapSeconds: 0,\n        leaseMs',
+      'overlapSeconds: plan.overlapSeconds,\n    leaseMs',
+      'overlapSeconds: 0,\n    leaseMs',
     ],
   ],
   'functions/fan-out/settle-advert.ts': [

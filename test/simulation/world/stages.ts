@@ -33,6 +33,14 @@ export function createStages(world: SimWorld) {
   const { plan, scheduler, coverage } = world;
   const { limits } = plan;
   const counts = new Map<string, number>();
+  const tokenSettings = { bridge: 'AdvertBridge', requiredScope: 'v2 read write', lockMs: limits.lockMs };
+  const pollSettings = {
+    maxRequestsPerSecond: plan.requestsPerSecond,
+    // Planted fault: no-overlap
+    overlapSeconds: plan.overlapSeconds,
+    leaseMs: limits.leaseMs,
+    maxWaiting: limits.maxWaiting,
+  };
 
   const frozenMs = (process: Process) => between(process.random, 5_000, 60_000);
 
@@ -56,7 +64,11 @@ export function createStages(world: SimWorld) {
     else process.die('at its time limit');
   }
 
-  /** @param isSpared nothing goes wrong with the process itself, nor with its calls to AWS */
+  /**
+   * A process with all that a use case depends on.
+   *
+   * @param isSpared nothing goes wrong with the process itself, nor with its calls to AWS
+   */
   function start(name: string, isSpared = false) {
     const process = createProcess(world, name, isSpared);
     if (plan.freezes && world.phase.chaos && !isSpared) freezeSometimes(process);
@@ -89,27 +101,21 @@ export function createStages(world: SimWorld) {
           }),
       },
     });
-    return { process, ports, clock, random, observer, partner, accounts: partner.accounts };
+    const { accounts, client } = partner;
+    const common = { process, clock, random, observer, newId: process.newId, holder: name };
+    return { ...ports, ...common, accounts, accountRows: ports.accounts, partner, reader: partner, client };
   }
 
   type Started = ReturnType<typeof start>;
 
   /** As on AWS: the row of a message is stored before it leaves the queue. */
-  function settlerOf({ ports: { settler, aside } }: Started): Settler {
+  function settlerOf({ settler, aside }: Started): Settler {
     return {
       async settle(settlements) {
         const refused = await aside.store(settlements);
         await settler.settle(settlements.filter((settlement) => !refused.has(settlement)));
       },
     };
-  }
-
-  function tokenDepsOf({ process, ports, clock, observer, partner }: Started) {
-    const { accounts, vault, applicationSecret, events } = ports;
-    const settings = { bridge: 'AdvertBridge', requiredScope: 'v2 read write', lockMs: limits.lockMs };
-    const { newId } = process;
-    const { client } = partner;
-    return { accounts, vault, applicationSecret, events, client, observer, clock, newId, settings };
   }
 
   /** A function has a time limit; its process also ends after its answer. */
@@ -135,47 +141,28 @@ export function createStages(world: SimWorld) {
     return `${name}-${number}`;
   };
 
+  const tokensOf = (started: Started) =>
+    createRefreshToken({ ...started, accounts: started.accountRows, settings: tokenSettings });
+
   function invokeRefresh(
     request: Parameters<ReturnType<typeof createRefreshToken>['refresh']>[0],
     callerDeadlineMs: number,
   ): Promise<RefreshOutcome> {
     const started = start(numbered(`refresh-${request.partnerAccount}`));
-    const { refresh } = createRefreshToken(tokenDepsOf(started));
+    const { refresh } = tokensOf(started);
     const deadlineMs = Math.min(callerDeadlineMs, started.clock.now() + limits.refreshMs - 5_000);
     return within(started, limits.refreshMs, () => refresh(request, { deadlineMs }));
-  }
-
-  function pollDepsOf(started: Started) {
-    const { process, ports, clock, observer, accounts } = started;
-    const { feedStates, queue, deadLetters, aside, budgetStore } = ports;
-    return {
-      ...{ accounts, feedStates, queue, deadLetters, aside, budgetStore, observer, clock },
-      reader: started.partner,
-      newId: process.newId,
-      holder: process.name,
-      settings: {
-        maxRequestsPerSecond: plan.requestsPerSecond,
-        // Planted fault: no-overlap
-        overlapSeconds: plan.overlapSeconds,
-        leaseMs: limits.leaseMs,
-        maxWaiting: limits.maxWaiting,
-      },
-    };
   }
 
   async function drain(name: string): Promise<void> {
     const started = start(name);
     const { clock } = started;
-    const deps = pollDepsOf(started);
-    const settings = { ...deps.settings, pollSeconds: plan.pollSeconds, feedsAtOnce: 2 };
+    const { pollSeconds, auditSample } = plan;
+    const settings = { ...pollSettings, pollSeconds, feedsAtOnce: 2, auditSample };
     const { auditShares, advertHistories } = world.state;
-    const audited = { ...settings, auditSample: plan.auditSample };
-    const sendAuditShare = createAuditShare({ ...deps, auditShares, advertHistories, settings: audited });
-    const { run } = createDrain({
-      ...deps,
-      settings,
-      ...(plan.auditSample > 0 && { sendAuditShare }),
-    });
+    const deps = { ...started, auditShares, advertHistories, settings };
+    const sendAuditShare = createAuditShare(deps);
+    const { run } = createDrain({ ...deps, ...(auditSample > 0 && { sendAuditShare }) });
     const poll = async () => {
       const startedAt = clock.now();
       const report = await run({
@@ -195,7 +182,7 @@ export function createStages(world: SimWorld) {
   async function resync(name: string, partnerAccount: string, since: string): Promise<void> {
     const started = start(name);
     const { clock } = started;
-    const deps = pollDepsOf(started);
+    const deps = { ...started, settings: pollSettings };
     const deadlineMs = clock.now() + limits.resyncMs;
     const read = async () => {
       for (let isBegun = false; clock.now() < deadlineMs; ) {
@@ -221,19 +208,18 @@ export function createStages(world: SimWorld) {
     isSafe: boolean,
   ): Promise<AuditResult | undefined> {
     const started = start(name, isSafe);
-    const { clock, random, ports } = started;
-    const account = await ports.accounts.read(partnerAccount);
+    const account = await started.accountRows.read(partnerAccount);
     if (!account || stopOf(account)) return undefined;
     const key = { partnerAccount, generation: account.generation };
     const { signal } = new AbortController();
     const { advertHistories, audits } = world.state;
     const bridge = {
-      ...pollDepsOf(started),
-      ...{ audits, clock, depthLagMs: 0, isDelivering: () => true },
-      advertHistories: { page: advertHistories.page, read: ports.histories.read },
+      ...started,
+      ...{ audits, depthLagMs: 0, isDelivering: () => true },
+      advertHistories: { page: advertHistories.page, read: started.histories.read },
       settings: async () => ({ maxRequestsPerSecond: plan.requestsPerSecond }),
     } as unknown as Bridge;
-    const source = await auditSource(bridge, key, { sample: 299, random });
+    const source = await auditSource(bridge, key, { sample: 299, random: started.random });
     return within(started, 1_800_000, () => audit(bridge, key, source, { signal }));
   }
 
@@ -252,28 +238,19 @@ export function createStages(world: SimWorld) {
   /** Handles batch after batch, as a Lambda instance does, until it dies. */
   async function work(name: string, isOver: () => boolean): Promise<Process> {
     const started = start(name);
-    const { process, ports, clock, random, observer, accounts } = started;
-    const { histories, events, inbox, budgetStore } = ports;
+    const { process, clock, random, inbox } = started;
     const settler = settlerOf(started);
+    const { advertTries, maxAgeMs, confirmUnavailableSeconds, maxReceives, longestHiddenMs } = plan;
     const { handle } = createFanOut({
-      accounts,
-      advertHistories: histories,
-      events,
+      ...started,
+      advertHistories: started.histories,
       adverts: started.partner,
-      budgetStore,
-      observer,
-      clock,
-      random,
       settings: {
+        ...{ advertTries, maxAgeMs, confirmUnavailableSeconds, maxReceives, longestHiddenMs },
         bridge: 'AdvertBridge',
-        advertTries: plan.advertTries,
-        maxAgeMs: plan.maxAgeMs,
-        confirmUnavailableSeconds: plan.confirmUnavailableSeconds,
         // The copied field must come from the same answer as the status: checks/events.ts.
         ...(plan.seed % 2 === 0 && { eventFields: ['status'] }),
         ...plan.publishedEvents,
-        maxReceives: plan.maxReceives,
-        longestHiddenMs: plan.longestHiddenMs,
         fetchMs: limits.fetchMs,
       },
     });
@@ -300,7 +277,7 @@ export function createStages(world: SimWorld) {
 
   async function sweep(name: string): Promise<void> {
     const started = start(name);
-    const { sweep: sweepAll } = createRefreshToken(tokenDepsOf(started));
+    const { sweep: sweepAll } = tokensOf(started);
     const deadlineMs = started.clock.now() + limits.refreshMs - 5_000;
     await within(started, limits.refreshMs, () => sweepAll({ deadlineMs }));
   }
@@ -310,9 +287,8 @@ export function createStages(world: SimWorld) {
    * lock has the function's time limit, which is shorter than the lock's, so that nothing it sends arrives after
    * another one has the lock.
    */
-  function endedBeforeItsLock({ process, ports }: Started): PartnerAccounts {
+  function endedBeforeItsLock({ process, store }: Started): PartnerAccounts {
     let limit: { cancelled?: boolean } | undefined;
-    const { store } = ports;
     return createPartnerAccounts({
       ...store,
       put(key, value, expected) {
@@ -334,18 +310,13 @@ export function createStages(world: SimWorld) {
     work: (use: ReturnType<typeof createConnect>, started: Started, deadlineMs: number) => Promise<T>,
   ): Promise<T> {
     const started = start(name);
-    const settings = {
-      bridge: 'AdvertBridge',
-      requiredScope: 'v2 read write',
-      lockMs: limits.lockMs,
-      overlapSeconds: plan.overlapSeconds,
+    const deps = {
+      ...started,
+      accounts: endedBeforeItsLock(started),
+      advertHistories: started.histories,
+      bookKeeper: world.state.bookKeeper,
+      settings: { ...tokenSettings, overlapSeconds: plan.overlapSeconds },
     };
-    const { feedStates, histories: advertHistories } = started.ports;
-    const { bookKeeper } = world.state;
-    const accounts = endedBeforeItsLock(started);
-    const { client } = started.partner;
-    const ports = { accounts, feedStates, advertHistories, bookKeeper, client };
-    const deps = { ...tokenDepsOf(started), ...ports, settings };
     const patienceMs = limits.refreshMs + 2 * limits.lockMs;
     const deadlineMs = started.clock.now() + patienceMs - 5_000;
     return within(started, patienceMs, () => work(createConnect(deps), started, deadlineMs));
@@ -368,11 +339,11 @@ export function createStages(world: SimWorld) {
 
   /** In the order of the command line's `disconnect --forget`. */
   const forget = (name: string, partnerAccount: string) =>
-    asked(name, async (use, { ports }) => {
+    asked(name, async (use, { histories }) => {
       const generation = await use.beginForget(partnerAccount);
       if (generation === undefined) return;
       world.history.rowsRemoved(partnerAccount, generation);
-      await ports.histories.remove(partnerAccount, generation);
+      await histories.remove(partnerAccount, generation);
       await use.endForget(partnerAccount, generation);
     });
 
