@@ -31,14 +31,10 @@ describe('nobody is told to install our packages from a registry', () => {
   it.each([
     ['npm install advert-bridge', true],
     ['npm install --save-dev advert-bridge-kit @aws-sdk/client-dynamodb', true],
-    ['queue is this (`npm i advert-bridge@0.2.0`)', true],
     ['npx -p node@24 -p advert-bridge advert-bridge …', true],
-    ['npx --yes advert-bridge@latest demo', true],
     ['pip install advert-bridge', true],
     ['    "advert-bridge-kit": "^0.1.0"', true],
     ['npm install ./advert-bridge-[0-9]*.tgz', false],
-    ['npm install advert-bridge-0.1.0.tgz', false],
-    ['npx --package /path/advert-bridge-0.1.0.tgz advert-bridge demo', false],
     ['npx advert-bridge demo', false],
     ['    "advert-bridge-kit": "file:advert-bridge-kit.tgz"', false],
   ])('%s is found: %s', (line, isFault) => {

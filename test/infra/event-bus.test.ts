@@ -5,7 +5,6 @@ import { contradictionsOf, patternsOf } from '../../infra/constructs/subscriptio
 import { aFilter } from '../helpers/subscriptions.ts';
 import { inShort, type Synthesized, synthesized } from '../helpers/synthesized.ts';
 
-const alone = synthesized({ busName: 'marketplace' });
 const open = synthesized({
   subscriberAccounts: '111111111111,222222222222,111111111111',
   organizationId: 'o-a1b2c3d4e5',
@@ -18,12 +17,6 @@ const crowded = synthesized({
 
 const statements = ({ ofType }: Synthesized) =>
   ofType('AWS::Events::EventBusPolicy').map(([, { Properties }]) => Properties.Statement);
-
-describe('the bus', () => {
-  it('has no policy when no subscriber is set', () => {
-    expect(statements(alone)).toEqual([]);
-  });
-});
 
 describe('the policy of the bus', () => {
   it('allows the rules of any subscription of the construct', () => {

@@ -48,11 +48,6 @@ const emittedIn = (lines: readonly string[]): Shown[] =>
   });
 
 describe('the dashboard', () => {
-  it('exists when the settings ask for it', () => {
-    expect(synthesized().ofType('AWS::CloudWatch::Dashboard')).toEqual([]);
-    expect(bridge.one('AWS::CloudWatch::Dashboard').Properties.DashboardName).toBe('AdvertBridge');
-  });
-
   it('has at most fifty metrics, which are free', () => {
     expect(new Set(onDashboard).size).toBeLessThanOrEqual(50);
   });

@@ -29,6 +29,7 @@ const table: readonly (readonly [what: string, props: Props, wanted: Wanted])[] 
     () => ({}),
     {
       ...{ 'SNS::Topic TopicName': [], 'KMS::Key KeyPolicy': [], 'CloudWatch::Dashboard DashboardName': [] },
+      'Events::EventBusPolicy Action': [],
       'CloudWatch::Alarm AlarmActions': [undefined],
       'Lambda::Function Runtime': ['nodejs24.x'],
       'Lambda::Function Architectures': [['arm64']],

@@ -1,8 +1,8 @@
 import { createBatchSettler } from '../../shared/aws/settler.ts';
 import { createChangedAdvertsQueue, type Queue } from '../../shared/aws/sqs.ts';
 import type { Aside } from '../../shared/state/aside.ts';
-import { anObserver } from '../helpers/aws/fixtures.ts';
 import { sqsInbox } from '../helpers/aws/sqs-inbox.ts';
+import { createRecordingObserver } from '../helpers/recording-observer.ts';
 
 /** Time is the emulator's own, and counting is another table's business: what needs either is shown elsewhere. */
 export const sqsCapabilities = { controlsTime: false, deduplicates: true };
@@ -21,7 +21,7 @@ export function sqsQueue(
   const settler = createBatchSettler({
     queue,
     books: { add: async () => {} },
-    observer: anObserver().observer,
+    observer: createRecordingObserver(),
     aside,
   });
   const changedAdverts = createChangedAdvertsQueue({

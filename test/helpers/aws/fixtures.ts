@@ -1,13 +1,8 @@
-import type { ChangedAdvert, DeadLetter } from '../../../shared/contract/messages.ts';
-import { createManualClock } from '../manual-clock.ts';
-import { createRecordingObserver } from '../recording-observer.ts';
-import { changedAdvert, deadLetter } from '../records.ts';
+import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
+import { changedAdvert } from '../records.ts';
 
 export const aMessage = (advertId = '123', fields: Partial<ChangedAdvert> = {}): ChangedAdvert =>
   changedAdvert({ advertId, correlationId: '0b6c1f5e-6c1c-4f4e-9d55-0f2d7a1b2c3d', ...fields });
-
-export const aLetter = (fields: Partial<DeadLetter> = {}): DeadLetter =>
-  deadLetter({ receives: 5, message: aMessage(), ...fields });
 
 /** An event as it is published, of the usual size. */
 export const anEnvelope = (advertId = '123', sequence = 7) =>
@@ -31,10 +26,3 @@ export const anEnvelope = (advertId = '123', sequence = 7) =>
       data: { advertId, status: 'active', previousStatus: 'new' },
     },
   });
-
-export const aClock = (startMs = 0) => createManualClock(startMs);
-
-export function anObserver() {
-  const observer = createRecordingObserver();
-  return { observer, lines: observer.lines, counts: observer.counts };
-}

@@ -1,12 +1,13 @@
 import { EventBridgeClient, PutEventsCommand, type PutEventsRequestEntry } from '@aws-sdk/client-eventbridge';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createEventPublisher } from '../../../shared/aws/event-publisher.ts';
-import { aClock, anEnvelope } from '../../helpers/aws/fixtures.ts';
+import { anEnvelope } from '../../helpers/aws/fixtures.ts';
 import { mockClient } from '../../helpers/aws/mock-client.ts';
+import { createManualClock } from '../../helpers/manual-clock.ts';
 
 const bus = mockClient(EventBridgeClient);
 const client = new EventBridgeClient({});
-const make = (clock = aClock()) =>
+const make = (clock = createManualClock()) =>
   createEventPublisher({ client, busName: 'adverts', clock, random: () => 0.5 });
 const calls = () => bus.commandCalls(PutEventsCommand).map(({ args }) => args[0].input.Entries ?? []);
 const advertOf = ({ Resources }: PutEventsRequestEntry) => Resources?.[0]?.split('/').at(-1);
@@ -73,7 +74,7 @@ describe('publishing events', () => {
 
   it('sends just the failed entries again, five times, each after a longer wait', async () => {
     bus.on(PutEventsCommand).callsFake(refuse);
-    const clock = aClock();
+    const clock = createManualClock();
     const { publish } = make(clock);
     const outcomes = await Promise.allSettled(['1', '2'].map((id) => publish(anEnvelope(id))));
     expect(outcomes).toMatchObject([

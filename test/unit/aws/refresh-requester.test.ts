@@ -1,14 +1,14 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createRefreshRequester } from '../../../shared/aws/refresh-requester.ts';
-import { aClock } from '../../helpers/aws/fixtures.ts';
 import { mockClient } from '../../helpers/aws/mock-client.ts';
+import { createManualClock } from '../../helpers/manual-clock.ts';
 
 const lambda = mockClient(LambdaClient);
 const requester = createRefreshRequester({
   client: new LambdaClient({}),
   functionName: 'refresh-token',
-  clock: aClock(1_000),
+  clock: createManualClock(1_000),
 });
 const request = { partnerAccount: 'main', rejectedVersion: 'version-1', because: 'token-rejected' } as const;
 const ask = (deadlineMs = 5_000) => requester.refresh(request, { deadlineMs });

@@ -5,8 +5,11 @@ import { deliveryOf } from '../../../shared/aws/sqs.ts';
 import type { Verdict } from '../../../shared/ports/queue.ts';
 import { createAside } from '../../../shared/state/aside.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
-import { aClock, aLetter, aMessage, anObserver } from '../../helpers/aws/fixtures.ts';
+import { aMessage } from '../../helpers/aws/fixtures.ts';
 import { mockClient } from '../../helpers/aws/mock-client.ts';
+import { createManualClock } from '../../helpers/manual-clock.ts';
+import { createRecordingObserver } from '../../helpers/recording-observer.ts';
+import { deadLetter } from '../../helpers/records.ts';
 
 const sqs = mockClient(SQSClient);
 const queue = { client: new SQSClient({}), url: 'https://queue' };
@@ -14,18 +17,19 @@ const { generation } = aMessage();
 const done: Verdict = { kind: 'done', outcome: 'events' };
 const hold: Verdict = { kind: 'hold' };
 const retry = (delayMs: number): Verdict => ({ kind: 'retry', delayMs });
-const deadLetter = (id: string): Verdict => ({
+const givenUp = (id: string): Verdict => ({
   kind: 'dead-letter',
-  letter: aLetter({ advertId: id, message: aMessage(id) }),
+  letter: deadLetter({ advertId: id, message: aMessage(id) }),
 });
 
 function make() {
   const books = { add: vi.fn(async () => {}) };
-  const { observer, lines } = anObserver();
+  const observer = createRecordingObserver();
+  const { lines } = observer;
   const store = createInMemoryStore();
   const put = vi.spyOn(store, 'put');
   const aside = createAside(store);
-  const settle = createBatchSettler({ queue, books, observer, clock: aClock(100_000), aside });
+  const settle = createBatchSettler({ queue, books, observer, clock: createManualClock(100_000), aside });
   return { settle, books, lines, store, put };
 }
 
@@ -107,7 +111,7 @@ describe('settling a batch', () => {
 
   it('counts outcomes once for each generation of an account, redelivered ones apart', async () => {
     const { settle, books } = make();
-    await settle(aBatch([done, done, deadLetter('2'), { kind: 'forgotten' }], 2));
+    await settle(aBatch([done, done, givenUp('2'), { kind: 'forgotten' }], 2));
     const bodies = [{}, { generation: 8 }, { partnerAccount: 'other' }].map((fields, index) =>
       JSON.stringify(aMessage(String(index), fields)),
     );
@@ -129,7 +133,7 @@ describe('settling a batch', () => {
   it('takes a message back, uncounted, when its dead letter could not be stored', async () => {
     const { settle, books, put, lines, store } = make();
     put.mockRejectedValueOnce(new Error('throttled'));
-    expect(await settle(aBatch([deadLetter('0'), deadLetter('1'), done]))).toEqual(failing('id-0'));
+    expect(await settle(aBatch([givenUp('0'), givenUp('1'), done]))).toEqual(failing('id-0'));
     expect(books.add.mock.calls).toEqual([['main', generation, { events: 1, deadLettered: 1 }]]);
     expect(lines.map(({ level }) => level)).toEqual(['warn']);
     expect(await store.list('dead')).toHaveLength(1);
@@ -149,7 +153,7 @@ describe('settling a batch', () => {
 
   it('takes the dead letter of what is no message, uncounted, and puts none of it aside', async () => {
     const { settle, books, put } = make();
-    const verdict = { kind: 'dead-letter', letter: aLetter({ message: null }) } as const;
+    const verdict = { kind: 'dead-letter', letter: deadLetter({ message: null }) } as const;
     expect(await settle(batchOf([{ body: 'no message', verdict }]))).toEqual(failing());
     put.mockClear();
     expect(await settle(batchOf([{ body: 'no message', verdict: hold }]))).toEqual(failing('id-0'));

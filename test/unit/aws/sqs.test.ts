@@ -2,8 +2,9 @@ import { GetQueueAttributesCommand, SendMessageBatchCommand, SQSClient } from '@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createBookKeeper, createChangedAdvertsQueue, deliveryOf } from '../../../shared/aws/sqs.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
-import { aClock, aMessage } from '../../helpers/aws/fixtures.ts';
+import { aMessage } from '../../helpers/aws/fixtures.ts';
 import { mockClient } from '../../helpers/aws/mock-client.ts';
+import { createManualClock } from '../../helpers/manual-clock.ts';
 
 const sqs = mockClient(SQSClient);
 const queue = { client: new SQSClient({}), url: 'https://queue' };
@@ -23,7 +24,7 @@ const contains = (visible: number) =>
     .resolves({ Attributes: { ApproximateNumberOfMessages: String(visible) } });
 
 function make(inFlight = 0) {
-  const clock = aClock();
+  const clock = createManualClock();
   const accountDepth = { from: 100, inFlightOf: async () => inFlight };
   return { clock, ...createChangedAdvertsQueue({ queue, accountDepth, clock, random: () => 0.5 }) };
 }

@@ -15,8 +15,8 @@ import { createBookKeeper } from '../../../shared/aws/sqs.ts';
 import { createAdvertHistories } from '../../../shared/state/advert-histories.ts';
 import { createAside, createDeadLetters } from '../../../shared/state/aside.ts';
 import { createBooksWriter } from '../../../shared/state/books.ts';
-import { aLetter, aMessage } from '../../helpers/aws/fixtures.ts';
-import { partnerAccount } from '../../helpers/records.ts';
+import { aMessage } from '../../helpers/aws/fixtures.ts';
+import { deadLetter, partnerAccount } from '../../helpers/records.ts';
 import { beforeEachStack, type PlayedStack } from './played-stack.ts';
 import { cli } from './run-cli.ts';
 
@@ -298,8 +298,8 @@ it('dead letters go back to the queue and out of the books, and what has nothing
   const message = aMessage('11');
   await createBooksWriter(store).add(name, generation, { deadLettered: 2 });
   await deadLetters.sendMalformed([
-    aLetter({ advertId: '11', message }),
-    aLetter({ advertId: 'x', fault: 'malformed-id', message: null }),
+    deadLetter({ advertId: '11', message }),
+    deadLetter({ advertId: 'x', fault: 'malformed-id', message: null }),
   ]);
 
   const redriven = await cli('dead-letters redrive main');

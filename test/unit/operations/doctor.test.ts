@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Checks, examine, fault, SkippedError, warning } from '../../../operations/doctor/check.ts';
-import { aClock } from '../../helpers/aws/fixtures.ts';
+import { createManualClock } from '../../helpers/manual-clock.ts';
 
 type Explain = Parameters<typeof examine>[2]['explain'];
 const examined = (check: Checks<string>[string], explain: Explain = () => undefined) =>
@@ -28,7 +28,7 @@ describe('examine', () => {
   });
 
   it('ends a check at its time limit', async () => {
-    const clock = aClock();
+    const clock = createManualClock(0);
     const never = () => new Promise<never>(() => undefined);
 
     const [result] = await examine({ never }, never, { explain: () => undefined, clock });
