@@ -60,9 +60,10 @@ function withSettings(plan: Plan, random: Random): Plan {
 function planWithDefaults(seed: number, wanted?: Temper) {
   const random = streamOf(hashOf('plan', seed));
 
-  const some = (most: number) => Array.from({ length: between(random, 0, most) }, (_, index) => index);
-  const moment = () => between(random, 0, chaosMs);
-  const account = () => pick(random, accounts);
+  const moments = (name: string, most: number, draw = random): AccountMoment[] =>
+    Array.from({ length: between(draw, 0, most) }, (_, index) => {
+      return { key: `${name}-${index}`, account: pick(draw, accounts), atMs: between(draw, 0, chaosMs) };
+    });
   const tempers = ['quiet', 'late', 'late', 'overtaken', 'mixed', 'mixed', 'mixed', 'mixed'] as const;
   const drawn = pick<Temper>(random, tempers);
   const temper = wanted ?? drawn;
@@ -99,16 +100,9 @@ function planWithDefaults(seed: number, wanted?: Temper) {
     : ratesOfPorts(temper, hashOf('ports', seed));
   const troubles: Trouble[] = siege
     ? [{ key: 'siege', kind: siege, account: pick(waits, accounts), fromMs: 30_000, untilMs: chaosMs }]
-    : some(isOvertaken ? 0 : temper === 'late' ? 1 : 3).map((index) => {
-        const fromMs = moment();
+    : moments('trouble', isOvertaken ? 0 : temper === 'late' ? 1 : 3).map(({ key, account, atMs }) => {
         const kind = pick(random, ['outage', 'block', 'bus-down', 'bus-down'] as const);
-        return {
-          key: `trouble-${index}`,
-          kind,
-          account: account(),
-          fromMs,
-          untilMs: fromMs + between(random, 5_000, 60_000),
-        };
+        return { key, kind, account, fromMs: atMs, untilMs: atMs + between(random, 5_000, 60_000) };
       });
 
   return {
@@ -126,10 +120,8 @@ function planWithDefaults(seed: number, wanted?: Temper) {
     workers: isOvertaken ? 8 : temper === 'late' ? between(random, 3, 4) : stackWorkers,
     revocations:
       !isOvertaken && random() < 0.4
-        ? some(4).map((index) => ({
-            key: `revocation-${index}`,
-            account: account(),
-            atMs: moment(),
+        ? moments('revocation', 4).map((one) => ({
+            ...one,
             backMs: between(random, 0, pick(random, [500, 8_000, 60_000])),
             /** Only the scope that the bridge needs. */
             isOfScope: random() < 0.3,
@@ -137,23 +129,19 @@ function planWithDefaults(seed: number, wanted?: Temper) {
         : [],
     departures:
       !isOvertaken && random() < 0.3
-        ? some(3).map((index) => ({
-            key: `departure-${index}`,
-            account: account(),
-            atMs: moment(),
+        ? moments('departure', 3).map((one) => ({
+            ...one,
             // A generation is a time in seconds, and clocks differ.
             backMs: between(random, 6_000, 40_000),
             forgets: random() < 0.6,
             /** The user revokes the authorization this long before; 0: not at all. */
-            revokedMs: pick(streamOf(hashOf(`departure-${index}`, seed)), [0, 8_000, 40_000]),
+            revokedMs: pick(streamOf(hashOf(one.key, seed)), [0, 8_000, 40_000]),
           }))
         : [],
     handovers:
       !isOvertaken && handing() < 0.3
-        ? Array.from({ length: between(handing, 1, 2) }, (_, index) => ({
-            key: `handover-${index}`,
-            account: pick(handing, accounts),
-            atMs: between(handing, Math.round(chaosMs / 4), chaosMs),
+        ? moments('handover', 2, handing).map((one) => ({
+            ...one,
             /** Disconnects first, and connects after this time; undefined: does not disconnect. */
             awayMs: pick(handing, [null, null, 500, 8_000, 30_000]) ?? undefined,
             /** At first, the person forgets to say that it is another user. */
@@ -165,11 +153,9 @@ function planWithDefaults(seed: number, wanted?: Temper) {
     twins: streamOf(hashOf('twins', seed))() < 0.2,
     /** An account that stays revoked until the end. */
     lostAccount: accounts.length > 1 && random() < 0.1 ? accounts.at(-1) : undefined,
-    redrives: some(6).map((index) => ({ key: `redrive-${index}`, atMs: moment() })),
+    redrives: moments('redrive', 6),
     rejections: [
-      ...(!isOvertaken && random() < 0.4
-        ? some(3).map((index) => ({ key: `rejection-${index}`, account: account(), atMs: moment() }))
-        : []),
+      ...(!isOvertaken && random() < 0.4 ? moments('rejection', 3) : []),
       ...resyncs.map(({ key, account, rejectedMs }) => ({
         key: `${key}-rejected`,
         account,
@@ -204,10 +190,7 @@ function planWithDefaults(seed: number, wanted?: Temper) {
     /** The whole bridge is paused for the days at the end of a run: tokens must be kept alive even then. */
     pausesAtLast: operating() < 0.3,
     /** A person ends an open circuit, or a pause that the service asked for, if there is one. */
-    lifts: Array.from({ length: between(waits, 0, 3) }, (_, index) => ({
-      key: `lift-${index}`,
-      atMs: between(waits, 0, chaosMs + 20_000),
-    })),
+    lifts: moments('lift', 3, waits),
     publishedEvents: publishedEventsOf(streamOf(hashOf('published', seed))),
     circuitSeconds: pick(waits, [40, 40, 200]),
     siege,

@@ -34,7 +34,7 @@ const maxLines = 400;
 /** Leaves out lines about other subjects, and the days at the end. */
 function linesAbout(violation: Violation, lines: readonly string[]): readonly string[] {
   const about = new RegExp(
-    ` dies (before|after|at its time)|CALM| service +| a person +|${subjectIn(violation)}`,
+    ` dies (before|after|at its time)|CALM| the plan +| service +| a person +|${subjectIn(violation)}`,
   );
   // A violation detected at the moment of an action (`drain-7 stored …`) ends with the last line of its process.
   const process = ` ${violation.message.split(' ')[0]} `;

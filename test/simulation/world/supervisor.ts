@@ -1,9 +1,9 @@
 /** Executes a plan: starts the processes, makes the changes, and lets the people act. */
 
+import { inspect } from 'node:util';
 import { stopOf } from '../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
-import type { Plan } from '../model/draw-plan.ts';
-import type { AccountMoment, Moment, PlannedChange } from '../model/plan.ts';
+import type { AccountMoment, Moment } from '../model/plan.ts';
 import { between, hashOf, streamOf } from '../model/random.ts';
 import { epochMs } from '../model/scheduler.ts';
 import { secretMark } from '../model/token-desk.ts';
@@ -26,9 +26,17 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
   const atMoment = (atMs: number, event: () => void) =>
     scheduler.after(atMs - (scheduler.now() - epochMs), event);
 
+  const says = ({ key, ...what }: { readonly key: string }) =>
+    `${key} ${inspect(what, { compact: true, breakLength: Number.POSITIVE_INFINITY })}`;
+
   /** Lets each planned incident happen at its time, unless it is left out of the run. */
-  function planned<T extends Moment>(moments: readonly T[], says: (one: T) => string, act: (one: T) => void) {
-    for (const one of moments) atMoment(one.atMs, () => log.allows(one.key, () => says(one)) && act(one));
+  function planned<T extends Moment>(moments: readonly T[], act: (one: T) => void) {
+    for (const one of moments)
+      atMoment(one.atMs, () => {
+        if (!log.allows(one.key, () => says(one))) return;
+        log.trace('the plan', () => says(one));
+        act(one);
+      });
   }
 
   async function setUp(): Promise<void> {
@@ -91,50 +99,22 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
   }
 
   function begin(): void {
-    const becomes = ({ account, advertId, status }: PlannedChange) =>
-      `${account} ${advertId ?? 'no advert'} becomes ${status ?? 'unknown'}`;
-    planned(plan.changes, becomes, (change) => {
-      const { key, account, advertId, status } = change;
-      log.trace('service', () => becomes(change));
+    planned(plan.changes, ({ key, account, advertId, status }) => {
       const count = 1 + plan.handovers.filter((handover) => handover.account === account).length;
       const whose = users.whose(account, advertId ?? '', count, streamOf(hashOf(`user-${key}`, plan.seed)));
       if (advertId === undefined) service.listMalformed(whose.user, 'no-advert', random);
       else service.change(whose.user, whose.advertId, status, streamOf(hashOf(key, plan.seed)));
     });
-    planned(
-      plan.drains,
-      ({ key }) => `${key} runs`,
-      ({ key }) => quietly(stages.drain(key)),
-    );
-    planned(
-      plan.rejections,
-      ({ account }) => `${account}: cursors are rejected`,
-      ({ account }) => service.rejectCursors(users.currentOf(account)),
-    );
-    planned(
-      plan.resyncs,
-      ({ account }) => `a person has the feed of ${account} read again`,
-      ({ key, account, backMs }) => quietly(people.readAgain(key, account, backMs)),
-    );
-    planned(
-      plan.audits,
-      ({ account }) => `a person audits ${account}`,
-      ({ key, account }) => quietly(auditor.run(key, account)),
-    );
-    planned(
-      plan.redrives,
-      () => 'dead letters are redriven in part',
-      () => quietly(people.redrive(0.6)),
-    );
-    planned(
-      plan.revocations,
-      ({ account, isOfScope }) => `${account} ${isOfScope ? 'loses a scope' : 'is revoked'}`,
-      ({ account, backMs, isOfScope }) => {
-        if (isOfScope) people.narrow(account);
-        else revoke(account);
-        scheduler.after(backMs, () => account !== plan.lostAccount && quietly(people.connect(account)));
-      },
-    );
+    planned(plan.drains, ({ key }) => quietly(stages.drain(key)));
+    planned(plan.rejections, ({ account }) => service.rejectCursors(users.currentOf(account)));
+    planned(plan.resyncs, ({ key, account, backMs }) => quietly(people.readAgain(key, account, backMs)));
+    planned(plan.audits, ({ key, account }) => quietly(auditor.run(key, account)));
+    planned(plan.redrives, () => quietly(people.redrive(0.6)));
+    planned(plan.revocations, ({ account, backMs, isOfScope }) => {
+      if (isOfScope) people.narrow(account);
+      else revoke(account);
+      scheduler.after(backMs, () => account !== plan.lostAccount && quietly(people.connect(account)));
+    });
     if (plan.revokesWhileStoring) {
       whileStoring(0.4, 'is revoked', (account) => {
         revoke(account);
@@ -151,12 +131,9 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     }
     const isKept = ({ account }: AccountMoment) => account !== plan.lostAccount;
     const twins = streamOf(hashOf('twins while forgetting', plan.seed));
-    const leaves = ({ account, forgets }: Plan['departures'][number]) =>
-      `a person ${forgets ? 'forgets' : 'disconnects'} ${account}`;
-    planned(plan.departures.filter(isKept), leaves, ({ account, backMs, forgets, revokedMs }) => {
+    planned(plan.departures.filter(isKept), ({ account, backMs, forgets, revokedMs }) => {
       if (revokedMs > 0) revoke(account);
       scheduler.after(revokedMs, () => {
-        log.trace('a person', () => `${forgets ? 'forgets' : 'disconnects'} ${account}`);
         const isHandedOver = plan.handovers.some((handover) => handover.account === account);
         const hasTwin = plan.twins && forgets && !isHandedOver;
         // First while the name is being forgotten, which takes a few steps; then again when it is reconnected.
@@ -169,37 +146,20 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
         );
       });
     });
-    const gives = ({ account, awayMs }: Plan['handovers'][number]) =>
-      `a person gives ${account} to another user${awayMs === undefined ? '' : ', disconnecting it first'}`;
-    planned(plan.handovers.filter(isKept), gives, (handover) => {
-      const { account, awayMs, forgetsToSay, revokedMs } = handover;
+    planned(plan.handovers.filter(isKept), ({ account, awayMs, forgetsToSay, revokedMs }) => {
       if (revokedMs !== undefined) revoke(account);
       scheduler.after(revokedMs ?? 0, () => {
-        log.trace('a person', () => gives(handover));
         const handed = handOver(account, awayMs !== undefined, forgetsToSay);
         quietly(handed.finally(() => scheduler.after(awayMs ?? 0, () => quietly(connect(account)))));
       });
     });
-    for (const { key, kind, account, fromMs, untilMs } of plan.troubles) {
-      log.allows(key, () => `${kind} ${account} from ${fromMs / 1000} s to ${untilMs / 1000} s`);
-    }
-    for (const { key, account, of, answer, fromMs, untilMs } of plan.ills) {
-      log.allows(key, () => `${of} of ${account}: ${answer} from ${fromMs / 1000} s to ${untilMs / 1000} s`);
-    }
-    planned(
-      plan.operatorPauses,
-      ({ account }) => `an operator pauses ${account ?? 'the bridge'}`,
-      ({ account, forMs, resumedMs, early }) => {
-        quietly(people.pauseByOperator(account, forMs));
-        if (resumedMs !== undefined)
-          scheduler.after(resumedMs, () => quietly(people.resumeByOperator(account, early)));
-      },
-    );
-    planned(
-      plan.lifts,
-      () => 'a person ends what the service asked for',
-      () => void people.resumeEarly(),
-    );
+    for (const lasting of [...plan.troubles, ...plan.ills]) log.allows(lasting.key, () => says(lasting));
+    planned(plan.operatorPauses, ({ account, forMs, resumedMs, early }) => {
+      quietly(people.pauseByOperator(account, forMs));
+      if (resumedMs !== undefined)
+        scheduler.after(resumedMs, () => quietly(people.resumeByOperator(account, early)));
+    });
+    planned(plan.lifts, () => void people.resumeEarly());
     const { lostAccount } = plan;
     if (lostAccount) atMoment(plan.chaosMs / 2, () => revoke(lostAccount));
     for (let worker = 1; worker <= plan.workers; worker += 1) keepWorking(worker);
