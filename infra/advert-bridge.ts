@@ -13,8 +13,8 @@ import { type MetricName, metrics, outputs, storeKeys } from '../shared/contract
 import { CatchUp, stackArnOf } from './constructs/catch-up.ts';
 import { ChangedAdverts } from './constructs/changed-adverts.ts';
 import { eventBus } from './constructs/event-bus.ts';
-import { Alarms, bridgeMetric } from './constructs/monitoring/alarms.ts';
-import { Dashboard } from './constructs/monitoring/dashboard.ts';
+import { alarmsOf, bridgeMetric } from './constructs/monitoring/alarms.ts';
+import { dashboard } from './constructs/monitoring/dashboard.ts';
 import { withSecurityGroup } from './constructs/network.ts';
 import { ownPackage } from './constructs/package-files.ts';
 import type { AdvertBridgeProps } from './constructs/props/advert-bridge-props.ts';
@@ -101,22 +101,20 @@ export class AdvertBridge extends Construct {
       connect: connect.lambda,
     };
     const catchUp = new CatchUp(this, parts, functions);
-    const alarms = new Alarms(this, 'Alarms', { settings, changedAdverts, ...functions });
-    if (settings.dashboard) {
-      new Dashboard(this, 'Glance', { settings, alarms: alarms.all, changedAdverts, functions });
-    }
+    const alarms = alarmsOf(this, 'Alarms', { settings, changedAdverts, ...functions });
+    if (settings.dashboard) dashboard(this, 'Glance', { settings, alarms, changedAdverts, functions });
     this.name = settings.name;
     this.#settings = settings;
     this.bus = bus;
     this.tables = { feedState, advertStatus };
     this.queues = { changedAdverts: changedAdverts.queue, deadLetters: changedAdverts.deadLetters };
     this.functions = functions;
-    this.alarms = alarms.all;
+    this.alarms = alarms;
     this.metrics = metricsOf(settings);
     this.catchUpRole = catchUp.role;
     this.#schedules = [drain.schedule, refreshToken.schedule];
     // The schedules depend on the alarms, so that nothing runs unwatched.
-    for (const each of this.#schedules) each.node.addDependency(alarms);
+    for (const each of this.#schedules) each.node.addDependency(...alarms);
     this.#addOutputs();
     if (settings.target === 'emulator') leaveOutUnknown(this);
   }

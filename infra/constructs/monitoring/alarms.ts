@@ -60,26 +60,13 @@ export const bridgeMetric = (
     dimensionsMap: { service: namePrefix },
   });
 
-export class Alarms extends Construct {
-  readonly all: readonly Alarm[];
-
-  constructor(scope: Construct, id: string, props: AlarmsProps) {
-    super(scope, id);
-    const { settings } = props;
-    this.all = Object.entries(watchesOf(props)).map(([name, watch]) => this.#alarm(settings, name, watch));
-    const { alarmEmail: email, alarmTopic } = settings;
-    const mail = email === undefined ? [] : [mailTopic(this, this.all, email)];
-    const actions = [...mail, ...(alarmTopic ? [alarmTopic] : [])].map((topic) => new SnsAction(topic));
-    for (const alarm of this.all) {
-      alarm.addAlarmAction(...actions);
-      alarm.addOkAction(...actions);
-    }
-  }
-
-  #alarm({ name: bridge, runbookUrl }: BridgeConfig, name: string, watch: Watch): Alarm {
+export function alarmsOf(parent: Construct, id: string, props: AlarmsProps): Alarm[] {
+  const scope = new Construct(parent, id);
+  const { name: bridge, runbookUrl, alarmEmail: email, alarmTopic } = props.settings;
+  const all = Object.entries(watchesOf(props)).map(([name, watch]) => {
     const { severity = 'high', says, metric, above = 0, isRepeated = false, missing } = watch;
     const heading = name.split('-')[0]?.toLowerCase();
-    return new Alarm(this, name, {
+    return new Alarm(scope, name, {
       alarmName: `${bridge}-${name}`,
       alarmDescription: `Severity: ${severity}. ${says} Runbook: ${runbookUrl}#${heading}`,
       metric,
@@ -88,7 +75,14 @@ export class Alarms extends Construct {
       ...(isRepeated ? { evaluationPeriods: 12, datapointsToAlarm: 3 } : { evaluationPeriods: 1 }),
       treatMissingData: missing ?? TreatMissingData.NOT_BREACHING,
     });
+  });
+  const mail = email === undefined ? [] : [mailTopic(scope, all, email)];
+  const actions = [...mail, ...(alarmTopic ? [alarmTopic] : [])].map((topic) => new SnsAction(topic));
+  for (const alarm of all) {
+    alarm.addAlarmAction(...actions);
+    alarm.addOkAction(...actions);
   }
+  return all;
 }
 
 function watchesOf({

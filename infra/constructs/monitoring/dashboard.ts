@@ -2,7 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import {
   type Alarm,
   AlarmStatusWidget,
-  Dashboard as CloudWatchDashboard,
+  Dashboard,
   GraphWidget,
   type IMetric,
   type IWidget,
@@ -29,70 +29,71 @@ export interface DashboardProps {
 const { MAXIMUM, SUM } = Stats;
 const third = 8;
 
-export class Dashboard extends Construct {
-  constructor(scope: Construct, id: string, { settings, alarms, changedAdverts, functions }: DashboardProps) {
-    super(scope, id);
-    const { queue } = changedAdverts;
-    const counts = (...names: readonly (keyof typeof metrics)[]): IMetric[] =>
-      names.map((name) => bridgeMetric(settings, metrics[name], SUM));
-    const maximum = (name: keyof typeof metrics) => bridgeMetric(settings, metrics[name], MAXIMUM);
-    const greatest = (label: string) => ({ period, statistic: MAXIMUM, label });
-    const ofFunctions = (metric: 'metricErrors' | 'metricThrottles', what = ''): IMetric[] =>
-      Object.entries(functions).map(([name, lambda]) =>
-        lambda[metric]({ period, statistic: SUM, label: `${stageOf(name)}${what}` }),
-      );
-    const durations = Object.entries(functions).map(([name, lambda]) =>
-      lambda.metricDuration(greatest(stageOf(name))),
+export function dashboard(
+  parent: Construct,
+  id: string,
+  { settings, alarms, changedAdverts, functions }: DashboardProps,
+): void {
+  const { queue } = changedAdverts;
+  const counts = (...names: readonly (keyof typeof metrics)[]): IMetric[] =>
+    names.map((name) => bridgeMetric(settings, metrics[name], SUM));
+  const maximum = (name: keyof typeof metrics) => bridgeMetric(settings, metrics[name], MAXIMUM);
+  const greatest = (label: string) => ({ period, statistic: MAXIMUM, label });
+  const ofFunctions = (metric: 'metricErrors' | 'metricThrottles', what = ''): IMetric[] =>
+    Object.entries(functions).map(([name, lambda]) =>
+      lambda[metric]({ period, statistic: SUM, label: `${stageOf(name)}${what}` }),
     );
-    const answers = maximum('answerMs');
-    const attention = [
-      maximum('stoppedPartnerAccounts'),
-      ...counts('needsAttention', 'circuitOpened', 'cursorResets', 'auditDifferences'),
-    ];
-    new CloudWatchDashboard(this, 'Dashboard', {
-      dashboardName: settings.name,
-      defaultInterval: Duration.hours(12),
-      widgets: [
-        [new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms], width: 3 * third, height: 4 })],
-        [
-          graph('How far behind the feeds are, s', [maximum('feedLagSeconds')], maxLagSeconds),
-          graph('Changes', counts('listed', 'events', 'unchanged', 'coalesced', 'unavailable')),
-          freshness(settings),
-        ],
-        [
-          graph('In the queue', [
-            queue.metricApproximateNumberOfMessagesVisible(greatest('waiting')),
-            queue.metricApproximateNumberOfMessagesNotVisible(greatest('in hand')),
-          ]),
-          graph('Age of the oldest message, s', [
-            queue.metricApproximateAgeOfOldestMessage(greatest('oldest')),
-          ]),
-          graph('Given up, put aside, repeated', [
-            maximum('deadLetters'),
-            ...counts('deadLettered', 'held', 'redelivered'),
-          ]),
-        ],
-        [
-          graph('Needs a person, or the service', attention),
-          graph('Functions that failed or were throttled', [
-            ...ofFunctions('metricErrors'),
-            ...ofFunctions('metricThrottles', ' throttled'),
-          ]),
-          graph('How long functions ran, ms', durations),
-        ],
-        [
-          graph('What the service answered', [
-            answers.with({ statistic: Stats.SAMPLE_COUNT, label: 'to fan-out' }),
-            ...counts('answers429', 'answers403', 'answers4xx', 'answers5xx', 'answersNone'),
-          ]),
-          graph('How long its answers took, ms', [
-            answers.with({ statistic: Stats.p(50), label: 'half of them' }),
-            answers.with({ statistic: Stats.p(95), label: '95 % of them' }),
-          ]),
-        ],
+  const durations = Object.entries(functions).map(([name, lambda]) =>
+    lambda.metricDuration(greatest(stageOf(name))),
+  );
+  const answers = maximum('answerMs');
+  const attention = [
+    maximum('stoppedPartnerAccounts'),
+    ...counts('needsAttention', 'circuitOpened', 'cursorResets', 'auditDifferences'),
+  ];
+  new Dashboard(new Construct(parent, id), 'Dashboard', {
+    dashboardName: settings.name,
+    defaultInterval: Duration.hours(12),
+    widgets: [
+      [new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms], width: 3 * third, height: 4 })],
+      [
+        graph('How far behind the feeds are, s', [maximum('feedLagSeconds')], maxLagSeconds),
+        graph('Changes', counts('listed', 'events', 'unchanged', 'coalesced', 'unavailable')),
+        freshness(settings),
       ],
-    });
-  }
+      [
+        graph('In the queue', [
+          queue.metricApproximateNumberOfMessagesVisible(greatest('waiting')),
+          queue.metricApproximateNumberOfMessagesNotVisible(greatest('in hand')),
+        ]),
+        graph('Age of the oldest message, s', [
+          queue.metricApproximateAgeOfOldestMessage(greatest('oldest')),
+        ]),
+        graph('Given up, put aside, repeated', [
+          maximum('deadLetters'),
+          ...counts('deadLettered', 'held', 'redelivered'),
+        ]),
+      ],
+      [
+        graph('Needs a person, or the service', attention),
+        graph('Functions that failed or were throttled', [
+          ...ofFunctions('metricErrors'),
+          ...ofFunctions('metricThrottles', ' throttled'),
+        ]),
+        graph('How long functions ran, ms', durations),
+      ],
+      [
+        graph('What the service answered', [
+          answers.with({ statistic: Stats.SAMPLE_COUNT, label: 'to fan-out' }),
+          ...counts('answers429', 'answers403', 'answers4xx', 'answers5xx', 'answersNone'),
+        ]),
+        graph('How long its answers took, ms', [
+          answers.with({ statistic: Stats.p(50), label: 'half of them' }),
+          answers.with({ statistic: Stats.p(95), label: '95 % of them' }),
+        ]),
+      ],
+    ],
+  });
 }
 
 /** @param limit drawn as a line */

@@ -18,6 +18,7 @@ import {
   has,
   isKnown,
   isObject,
+  longestOf,
   made,
   otherRegion,
   unknownIn,
@@ -158,12 +159,13 @@ const maxBytes = 4_096;
 /** For the names of tables, queues, bus and functions, and the policy of secrets, whose lengths are not known at synth. */
 const resourceBytes = 1_400;
 
-const functionSettingNames = Object.keys(
-  functionSettings.entries,
-) as (keyof typeof functionSettings.entries)[];
+const settingsOf = (config: BridgeConfig) =>
+  Object.fromEntries(
+    Object.keys(functionSettings.entries).map((name) => [name, config[name as keyof BridgeConfig]]),
+  );
 
 export const environmentOf = (config: BridgeConfig): Record<string, string> => ({
-  [settingsKey]: JSON.stringify(Object.fromEntries(functionSettingNames.map((name) => [name, config[name]]))),
+  [settingsKey]: JSON.stringify(settingsOf(config)),
   [resourceKeys.namePrefix]: config.namePrefix,
 });
 
@@ -172,8 +174,6 @@ function environmentFaults(config: BridgeConfig): Fault[] {
   const most = maxBytes - resourceBytes;
   const bytes = Buffer.byteLength(JSON.stringify(environmentOf(config)));
   if (bytes <= most) return [];
-  const length = (name: (typeof functionSettingNames)[number]) => JSON.stringify(config[name] ?? '').length;
-  const [longest = ''] = functionSettingNames.toSorted((one, other) => length(other) - length(one));
   const expected = `expected less text: the settings of a function may have ${most} bytes in its environment, not ${bytes}`;
-  return [[longest, expected]];
+  return [[longestOf(settingsOf(config)), expected]];
 }

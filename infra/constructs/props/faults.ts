@@ -33,6 +33,12 @@ export const unknownIn = (given: object, known: readonly string[]): Fault[] =>
     .filter((name) => !known.includes(name))
     .map((name) => [name, `there is no such property${didYouMean(name, known)}`]);
 
+/** The name of the value that is the longest as JSON, for a limit on all of them together. */
+export const longestOf = (values: Readonly<Record<string, unknown>>): string =>
+  Object.keys(values).reduce((longest, name) =>
+    JSON.stringify(values[name] ?? '').length > JSON.stringify(values[longest] ?? '').length ? name : longest,
+  );
+
 /** A fault for each of these properties that is given. */
 export const givenOf = <P extends object>(
   props: P,

@@ -1,6 +1,6 @@
 import type { AdvertEvent } from '../../../shared/contract/events.ts';
 import { detailTypes, eventSource } from '../../../shared/contract/names.ts';
-import type { Fault } from '../props/faults.ts';
+import { type Fault, longestOf } from '../props/faults.ts';
 
 /** Type of an event: `AdvertStatusChanged`, `AdvertUnavailable` and so on, as in docs/subscribe/events.md. */
 export type DetailType = (typeof detailTypes)[keyof typeof detailTypes];
@@ -90,12 +90,7 @@ export function contradictionsOf(filter: AdvertFilter): Fault[] {
   const length = Math.max(...patternsOf(filter).map((pattern) => JSON.stringify(pattern).length));
   if (length <= maxPatternLength) return [];
   const most = `expected an event pattern of at most ${maxPatternLength} characters, this one has ${length}`;
-  return [[longestList(filter), `${most}: spread the values over several subscriptions with one target`]];
-}
-
-function longestList({ partnerAccounts = [], statuses = [], advertIds = [] }: AdvertFilter): string {
-  const lengths = Object.entries({ partnerAccounts, statuses, advertIds }).map(
-    ([name, list]) => [name, JSON.stringify(list).length] as const,
-  );
-  return lengths.sort(([, a], [, b]) => b - a)[0]?.[0] ?? 'filter';
+  const { partnerAccounts, statuses, advertIds } = filter;
+  const longest = longestOf({ partnerAccounts, statuses, advertIds });
+  return [[longest, `${most}: spread the values over several subscriptions with one target`]];
 }
