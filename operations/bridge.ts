@@ -1,10 +1,9 @@
 /** A bridge as operators see it: the same for an embedded bridge in a folder and for a deployed stack. */
-import type { ConnectRequest } from '../functions/connect/connect-account.ts';
-import type { AcceptedApplication, ConnectedAccount, PollAnswer } from '../shared/contract/invocations.ts';
+import type { ConnectAnswer, ConnectEvent, PollAnswer } from '../shared/contract/invocations.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
 import type { Clock } from '../shared/domain/clock.ts';
 import type { PartnerAccount } from '../shared/domain/partner-account.ts';
-import type { Secret } from '../shared/domain/secret.ts';
+import type { Application } from '../shared/domain/secret.ts';
 import type { AdvertLister } from '../shared/partner-api/partner-service.ts';
 import type { ChangedAdvertsQueue, WaitingMessages } from '../shared/ports/queue.ts';
 import type { FeedReader } from '../shared/ports/readers.ts';
@@ -67,7 +66,12 @@ export interface Bridge {
   settings(): Promise<BridgeSettings>;
   /** The partner service, within the bridge's rate budget and with its tokens. */
   service(): Promise<FeedReader & AdvertLister>;
-  readonly functions: BridgeFunctions;
+  /** @param baseUrl only for an embedded bridge: a stack has it as a setting */
+  storeApplication(application: Application, baseUrl?: string): Promise<void>;
+  /** Invokes the connect function of a stack, or carries out its work in this process. */
+  askConnect(event: ConnectEvent): Promise<ConnectAnswer>;
+  /** Polls the feeds once, as {@link askConnect} does its work. @param only this partner account; default: all */
+  poll(only: string | undefined): Promise<PollAnswer>;
   /** The operator: for a stack the caller's ARN, for an embedded bridge the user of this machine. */
   who(): Promise<string>;
   /** Whether a consumer takes messages from the queue: of a stack always, of a folder while a process runs it. */
@@ -90,25 +94,3 @@ export interface Bridge {
     },
   ): AsyncGenerator<readonly string[]>;
 }
-
-/** What the bridge's functions do for an operator: a stack invokes them, an embedded bridge runs them in this process. */
-export interface BridgeFunctions {
-  /** @param application.baseUrl only for an embedded bridge: a stack has it as a setting */
-  storeApplication(application: {
-    readonly clientId: string;
-    readonly clientSecret: Secret;
-    readonly baseUrl?: string;
-  }): Promise<void>;
-  /** @throws if the service rejects the stored credentials */
-  checkApplication(): Promise<AcceptedApplication>;
-  /** The page of the partner service where a user authorizes the application. */
-  authorizeUrl(request: { readonly state: string; readonly redirectUri: string }): Promise<string>;
-  connect(request: ConnectRequest): Promise<ConnectedAccount>;
-  /** May be repeated. @param options.forget removes cursor, history and books too @returns whether the name was known */
-  disconnect(partnerAccount: string, options: { readonly forget: boolean }): Promise<boolean>;
-  /** Polls the feeds once. @param only this partner account; default: all */
-  poll(only: string | undefined): Promise<PollAnswer>;
-}
-
-/** Which user a partner account belongs to after connecting. */
-export type UserChoice = Omit<ConnectRequest, 'refreshToken' | 'code' | 'redirectUri'>;

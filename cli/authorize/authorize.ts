@@ -2,7 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { aborted } from 'node:util';
-import type { Bridge, UserChoice } from '../../operations/bridge.ts';
+import type { ConnectRequest } from '../../functions/connect/connect-account.ts';
+import type { Bridge } from '../../operations/bridge.ts';
+import { askFor, connectAccount } from '../../operations/connect-functions.ts';
 import { CommandError } from '../../operations/errors.ts';
 import type { ConnectedAccount } from '../../shared/contract/invocations.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
@@ -13,7 +15,7 @@ import { openBrowser } from './open-browser.ts';
 import type { ListenAt } from './redirect-uri.ts';
 
 export interface Authorization {
-  readonly user: UserChoice;
+  readonly user: Omit<ConnectRequest, 'refreshToken' | 'code' | 'redirectUri'>;
   /** Listens on loopback, or asks the user to paste the final address of a browser on another machine. */
   readonly way: ListenAt | { readonly pasteFrom: string };
   readonly open: boolean;
@@ -24,7 +26,7 @@ export interface Authorization {
 /** @throws {CommandError} if the user denies it, a signal or the time ends it, or it is refused: nothing is stored */
 export async function connectByCode(
   io: Io,
-  { functions }: Pick<Bridge, 'functions'>,
+  bridge: Pick<Bridge, 'askConnect'>,
   { user, way, open, timeoutSeconds = 300 }: Authorization,
 ): Promise<ConnectedAccount> {
   // 256 random bits: https://www.rfc-editor.org/rfc/rfc6749#section-10.12
@@ -38,7 +40,7 @@ export async function connectByCode(
   const redirectUri = 'pasteFrom' in way ? way.pasteFrom : (listener?.redirectUri ?? '');
   let opened: Awaited<ReturnType<typeof openBrowser>> | undefined;
   try {
-    const url = await functions.authorizeUrl({ state, redirectUri });
+    const { url } = await askFor(bridge, 'authorize', { action: 'authorize', state, redirectUri });
     const stopped = io.untilStopped();
     const over = AbortSignal.any([stopped, AbortSignal.timeout(timeoutSeconds * 1000)]);
     say(
@@ -64,7 +66,7 @@ export async function connectByCode(
     }
     const code = codeIn(answer, state);
     say(io, 'The answer has arrived. Connecting …');
-    return await functions.connect({ ...user, code, redirectUri });
+    return await connectAccount(bridge, { ...user, code, redirectUri });
   } catch (error) {
     // A rejected grant has another meaning for a code than for a refresh token.
     if (!(error instanceof BridgeFault) || error.code !== 'grant-rejected') throw error;

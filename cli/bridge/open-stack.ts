@@ -4,7 +4,6 @@ import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import { GetCallerIdentityCommand } from '@aws-sdk/client-sts';
 import * as v from 'valibot';
 import { type Bridge, once } from '../../operations/bridge.ts';
-import { connectFunctions } from '../../operations/connect-functions.ts';
 import { CommandError } from '../../operations/errors.ts';
 import { silentObserver } from '../../operations/poll-deps.ts';
 import { stackClients } from '../../operations/stack-clients.ts';
@@ -18,7 +17,6 @@ import { checkedJson } from '../../shared/contract/checks.ts';
 import { connectAnswers, type PollEvent, pollAnswer } from '../../shared/contract/invocations.ts';
 import { namePrefixOf, secretNamesOf } from '../../shared/contract/names.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
-import { Secret } from '../../shared/domain/secret.ts';
 import { createPartnerService } from '../../shared/partner-api/partner-service.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
 import { createBooksWriter } from '../../shared/state/books.ts';
@@ -30,6 +28,7 @@ import { tailBus } from './stack-tail.ts';
 export type StackBridge = Awaited<ReturnType<typeof openStack>>;
 
 const concurrency = 2;
+const anyConnectAnswer = v.variant('kind', Object.values(connectAnswers));
 
 /** @throws {CommandError} if the stack does not exist */
 export async function openStack(opening: Opening<StackTarget>, clients = stackClients(opening.onClose)) {
@@ -42,7 +41,7 @@ export async function openStack(opening: Opening<StackTarget>, clients = stackCl
   const { bridgeName: name } = outputs;
   const secretNames = secretNamesOf(namePrefixOf(name));
   const ports = rowPorts(store);
-  const { advertHistories, aside, deadLetters } = ports;
+  const { aside, deadLetters } = ports;
 
   /** The same for every function: those of the drain are read. */
   const settings = once(async () => {
@@ -90,30 +89,23 @@ export async function openStack(opening: Opening<StackTarget>, clients = stackCl
       read: (nowMs) => readStackState({ outputs, clients }, nowMs),
       past: (nowMs) => readPast({ outputs, clients }, nowMs),
     },
-    functions: {
-      ...connectFunctions({
-        ...{ advertHistories, deadLetters },
-        // Only functions of the stack need tokens.
-        invoke: async (event) =>
-          checkedJson(
-            v.variant('kind', Object.values(connectAnswers)),
-            await invoke({ client: clients.lambda, functionName: outputs.connectFunctionName }, event),
-            'answer of the connect function',
-          ),
-      }),
-      async storeApplication({ clientId, clientSecret }) {
-        const secret = createApplicationSecret(clients.secrets, secretNames);
-        await secret.write({ clientId: new Secret(clientId), clientSecret }).catch((cause: unknown) => {
-          if (!(cause instanceof Error) || cause.name !== 'ResourceNotFoundException') throw cause;
-          const says = `there is no secret ${secretNames.application}: deploy the stack again with \`npx cdk deploy\``;
-          throw new CommandError(says, { cause });
-        });
-      },
-      async poll(only) {
-        const event: PollEvent = { action: 'poll', ...(only !== undefined && { partnerAccount: only }) };
-        const drain = { client: clients.lambda, functionName: outputs.drainFunctionName };
-        return checkedJson(pollAnswer, await invoke(drain, event), 'answer of drain');
-      },
+    async storeApplication(application) {
+      const secret = createApplicationSecret(clients.secrets, secretNames);
+      await secret.write(application).catch((cause: unknown) => {
+        if (!(cause instanceof Error) || cause.name !== 'ResourceNotFoundException') throw cause;
+        const says = `there is no secret ${secretNames.application}: deploy the stack again with \`npx cdk deploy\``;
+        throw new CommandError(says, { cause });
+      });
+    },
+    async askConnect(event) {
+      const functionName = outputs.connectFunctionName;
+      const answer = await invoke({ client: clients.lambda, functionName }, event);
+      return checkedJson(anyConnectAnswer, answer, 'answer of the connect function');
+    },
+    async poll(only) {
+      const event: PollEvent = { action: 'poll', ...(only !== undefined && { partnerAccount: only }) };
+      const drain = { client: clients.lambda, functionName: outputs.drainFunctionName };
+      return checkedJson(pollAnswer, await invoke(drain, event), 'answer of drain');
     },
     async who() {
       // Every AWS identity may call this: https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html

@@ -1,6 +1,8 @@
 import * as v from 'valibot';
+import { askFor } from '../../operations/connect-functions.ts';
 import { CommandError, UsageError } from '../../operations/errors.ts';
 import { partnerBaseUrl } from '../../shared/contract/settings.ts';
+import { Secret } from '../../shared/domain/secret.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
 import { explained } from '../shared/explain.ts';
@@ -9,7 +11,7 @@ import { checkedOptions, flag, option, text } from '../shared/options.ts';
 import { readSecret } from '../shared/secret-input.ts';
 import { commandFor } from '../shared/target.ts';
 
-const clientId = v.pipe(
+const clientIdText = v.pipe(
   v.string("expected the application's client ID"),
   v.trim(),
   v.regex(/^[\x21-\x7e]{1,256}$/, 'expected 1 to 256 visible characters'),
@@ -30,7 +32,7 @@ export const addApplication = defineCommand(
   advert-bridge application --client-id my-client \\
     --client-secret-file client-secret.txt --check   (the deployed stack)`,
     options: {
-      clientId: option('ID', "the application's client ID (required)", clientId),
+      clientId: option('ID', "the application's client ID (required)", clientIdText),
       clientSecretStdin: flag('read the client secret from standard input'),
       clientSecretFile: text('FILE', 'read the client secret from FILE'),
       baseUrl: option(
@@ -42,25 +44,22 @@ export const addApplication = defineCommand(
     },
   },
   async ({ io, target, options, report }) => {
-    const { clientSecretStdin: fromStdin, clientSecretFile: file, check } = options;
+    const { clientId, baseUrl, clientSecretStdin: fromStdin, clientSecretFile: file, check } = options;
     const isLocal = target.kind === 'local';
-    if (!isLocal && options.baseUrl !== undefined) {
+    if (!isLocal && baseUrl !== undefined) {
       throw new UsageError(
         '--base-url is for --local DIR: a stack has it as its setting partnerBaseUrl (npx cdk deploy -c partnerBaseUrl=URL)',
       );
     }
-    const given = {
-      clientId: options.clientId,
-      ...(isLocal && checkedOptions({ baseUrl: { schema: partnerBaseUrl } }, options)),
-    };
+    if (isLocal) checkedOptions({ baseUrl: { schema: partnerBaseUrl } }, options);
     const source = { what: 'client secret', option: '--client-secret', fromStdin, file };
     const clientSecret = await readSecret(io, source);
     await withBridge(
       target,
-      async ({ functions }, place) => {
-        await functions.storeApplication({ ...given, clientSecret });
+      async (bridge, place) => {
+        await bridge.storeApplication({ clientId: new Secret(clientId), clientSecret }, baseUrl);
         if (!check) return;
-        await functions.checkApplication().catch((cause: unknown) => {
+        await askFor(bridge, 'accepted', { action: 'check' }).catch((cause: unknown) => {
           const error = explained(cause, place);
           if (!(error instanceof CommandError)) throw error;
           const stored = 'The given credentials are stored nevertheless, until you replace them.';
@@ -70,7 +69,7 @@ export const addApplication = defineCommand(
       { create: true },
     );
     report(
-      { ...given, stored: true, ...(check && { accepted: true }) },
+      { clientId, ...(isLocal && { baseUrl }), stored: true, ...(check && { accepted: true }) },
       `Stored the application's credentials in ${isLocal ? target.dir : `stack ${target.stack}`}.`,
       ...(check ? ['The partner service accepts them.'] : []),
       `Next: \`${commandFor(target, 'connect NAME')}\``,

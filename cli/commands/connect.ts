@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { Bridge } from '../../operations/bridge.ts';
+import { connectAccount } from '../../operations/connect-functions.ts';
 import { listDeadLetters, redriveDeadLetters } from '../../operations/dead-letters.ts';
 import { requireKnown, UsageError } from '../../operations/errors.ts';
 import { beginNewHistory, type NewHistory } from '../../operations/new-history.ts';
@@ -99,7 +100,7 @@ Examples:
     const work = async (bridge: Bridge) => {
       const account =
         'refreshToken' in credential
-          ? await bridge.functions.connect({ ...user, ...credential })
+          ? await connectAccount(bridge, { ...user, ...credential })
           : await (await import('../authorize/authorize.ts')).connectByCode(io, bridge, {
               ...given,
               user,

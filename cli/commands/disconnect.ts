@@ -1,3 +1,4 @@
+import { disconnectAccount } from '../../operations/connect-functions.ts';
 import { accountsBeside, requireKnown, unknownAccount } from '../../operations/errors.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
@@ -25,11 +26,11 @@ export const addDisconnect = defineCommand(
   async ({ io, target, args: { name }, options: { forget, yes }, report }) => {
     const asks = forget && !yes;
     if (asks) requireTerminal(io, '--forget');
-    await withBridge(target, async ({ partnerAccounts: accounts, functions }) => {
-      await requireKnown(accounts, name);
+    await withBridge(target, async (bridge) => {
+      await requireKnown(bridge.partnerAccounts, name);
       if (asks) await confirm(io, `Forget ${name}? Its cursor, history and books are removed permanently.`);
-      if (!(await functions.disconnect(name, { forget })))
-        throw unknownAccount(await accountsBeside(accounts, name));
+      if (!(await disconnectAccount(bridge, name, { forget })))
+        throw unknownAccount(await accountsBeside(bridge.partnerAccounts, name));
     });
     report(
       { partnerAccount: name, disconnected: true, forgotten: forget },

@@ -25,7 +25,7 @@ Examples:
   async ({ target, args: { name }, answer }) => {
     const { found, isDelivering } = await withBridge(target, async (bridge) => {
       await requireKnown(bridge.partnerAccounts, name);
-      return { found: await bridge.functions.poll(name), isDelivering: bridge.isDelivering() };
+      return { found: await bridge.poll(name), isDelivering: bridge.isDelivering() };
     });
     answer(found, ...pollLines(target, name, found, isDelivering));
     return exitCodeOf(found);

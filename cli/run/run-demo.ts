@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import type { Writable } from 'node:stream';
 import { startConsole } from '../../console/console.ts';
 import type { Bridge } from '../../operations/bridge.ts';
+import { connectAccount } from '../../operations/connect-functions.ts';
 import { readStatus } from '../../operations/status.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { type Sandbox, startSandbox } from '../../sandbox/server.ts';
@@ -62,11 +63,11 @@ export async function runDemo(given: Io, changes: number | undefined, json: bool
 }
 
 async function connectTo({ url: baseUrl, application, users }: Sandbox, target: LocalTarget): Promise<void> {
-  const connect = async ({ functions }: Bridge) => {
-    const { clientId, clientSecret } = application;
-    await functions.storeApplication({ clientId, clientSecret: new Secret(clientSecret), baseUrl });
+  const [clientId, clientSecret] = [new Secret(application.clientId), new Secret(application.clientSecret)];
+  const connect = async (bridge: Bridge) => {
+    await bridge.storeApplication({ clientId, clientSecret }, baseUrl);
     for (const { name, refreshToken } of users)
-      await functions.connect({ partnerAccount: name, refreshToken: new Secret(refreshToken) });
+      await connectAccount(bridge, { partnerAccount: name, refreshToken: new Secret(refreshToken) });
   };
   await withBridge(target, connect, { create: true, settings });
 }
@@ -89,7 +90,7 @@ async function play({ io, target, sandbox }: Demo): Promise<ExitCode> {
       commands: { run: command('run'), reconnect: command(`connect ${partnerAccount}`) },
       reconnect: async () => {
         const refreshToken = new Secret(control.issueRefreshToken(partnerAccount));
-        await bridge.functions.connect({ partnerAccount, refreshToken, sameUser: true });
+        await connectAccount(bridge, { partnerAccount, refreshToken, sameUser: true });
       },
     });
     const started = await startConsole({

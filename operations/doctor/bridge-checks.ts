@@ -1,6 +1,8 @@
 /** Checks of every kind of bridge. Most show the findings of `status`. */
+
 import { stopOf } from '../../shared/domain/partner-account.ts';
 import { type Bridge, once } from '../bridge.ts';
+import { askFor } from '../connect-functions.ts';
 import { connectWords } from '../errors.ts';
 import { type Finding, findingsOf, type Mends, mendText, pageOf } from '../findings.ts';
 import { readStatus } from '../status.ts';
@@ -30,7 +32,7 @@ export function bridgeFacts(bridge: Bridge, place: Place) {
         throw new SkippedError('no request is sent to the service during a pause: see pause');
       if (bridge.kind === 'local' && place.baseUrl === undefined)
         throw new SkippedError('needs a base URL: see application');
-      return bridge.functions.checkApplication();
+      return askFor(bridge, 'accepted', { action: 'check' });
     }),
   };
 }

@@ -137,7 +137,7 @@ describe('what is written for a terminal', () => {
   });
 
   it('goes through one writer for each kind: no command writes by itself', () => {
-    const writers = ['main.ts', 'event-output.ts', 'io.ts', 'process-io.ts', 'progress.ts'];
+    const writers = ['main.ts', 'event-output.ts', 'io.ts', 'progress.ts'];
     const files = globSync('cli/**/*.ts').filter((file) => !writers.includes(basename(file)));
 
     const writes = files.filter((file) =>
