@@ -75,7 +75,7 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
     events,
     settings: { ...settings, ...redeliveryLimits, advertTries, maxAgeMs, bridge: stackName, fetchMs },
   });
-  const workers = startWorkers({ inbox: queue, settler: queue, fanOut, clock, observer, concurrency });
+  const workers = startWorkers({ queue, fanOut, clock, observer, concurrency });
 
   async function send(messages: readonly ChangedAdvert[]) {
     const refused = await queue.send(messages);

@@ -5,8 +5,7 @@ import type { Observer } from '../shared/ports/observer.ts';
 import type { Inbox, Settlement, Settler } from '../shared/ports/queue.ts';
 
 export interface WorkerDeps {
-  readonly inbox: Inbox;
-  readonly settler: Settler;
+  readonly queue: Inbox & Settler;
   readonly fanOut: Pick<FanOut, 'handleEach'>;
   readonly clock: Clock;
   readonly observer: Observer;
@@ -27,7 +26,7 @@ const settleBackoff = { baseMs: 200, capMs: 5_000, random: Math.random };
  * Once stopped, they take no more messages, and end when those in hand are settled.
  */
 export function startWorkers(deps: WorkerDeps): Loop {
-  const { inbox, settler, fanOut, clock, observer, concurrency } = deps;
+  const { queue, fanOut, clock, observer, concurrency } = deps;
   // So that the connections stay busy while other adverts wait for the disk.
   const maxInHand = 2 * concurrency;
   let inHand = 0;
@@ -37,7 +36,7 @@ export function startWorkers(deps: WorkerDeps): Loop {
     // it again.
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await settler.settle(settlements);
+        return await queue.settle(settlements);
       } catch (error) {
         observer.error('the messages of an advert could not be settled', { error });
         if (stopping.aborted) return;
@@ -50,7 +49,7 @@ export function startWorkers(deps: WorkerDeps): Loop {
   async function takeWork(stopping: AbortSignal): Promise<boolean> {
     const maxGroups = maxInHand - inHand;
     if (maxGroups === 0) return false;
-    const deliveries = await inbox.receive({ maxGroups, maxPerGroup: maxPerAdvert, visibilityMs });
+    const deliveries = await queue.receive({ maxGroups, maxPerGroup: maxPerAdvert, visibilityMs });
     // Stopped in the meantime: the next run receives these messages.
     if (stopping.aborted) return false;
     for (const advert of fanOut.handleEach(deliveries, { deadlineMs: clock.now() + handleMs })) {

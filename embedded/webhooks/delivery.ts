@@ -17,6 +17,8 @@ export interface DeliveryDeps {
 const concurrency = 8;
 /** Number of events whose results are stored together; after a crash, they are sent again. */
 const batchSize = 64;
+/** After this time, a batch begins no further event: with the last attempts, it ends within half a minute. */
+const batchMs = 10_000;
 /** Delay between two attempts for one refused event: from about a second to a quarter of an hour. */
 const eventBackoff = { baseMs: 2_000, capMs: 15 * 60_000, random: () => Math.random() };
 /** Delay for the whole subscriber after consecutive failures. */
@@ -48,12 +50,14 @@ export function startDelivery(url: string, deps: DeliveryDeps): Loop {
     if (due.length + logged.length === 0) return false;
     const blocked = logged.filter(({ subject }) => webhooks.hasUnsent(url, subject));
     const free = logged.filter((event) => !blocked.includes(event));
+    const endsAt = clock.now() + batchMs;
+    const mustWait = () => stopping.aborted || isPaused() || clock.now() >= endsAt;
     const sent: UnsentEvent[] = [];
     const unsent = [...blocked];
     const bySubject = Map.groupBy([...due, ...free], ({ subject }) => subject);
     await forEachConcurrent([...bySubject.values()], concurrency, async (events) => {
       for (const [index, event] of events.entries()) {
-        const failed = stopping.aborted || isPaused() ? event : await attempt(event);
+        const failed = mustWait() ? event : await attempt(event);
         if (failed) return void unsent.push(failed, ...events.slice(index + 1));
         sent.push(event);
       }

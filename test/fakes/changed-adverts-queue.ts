@@ -96,16 +96,8 @@ function inMemoryTable(rows: InMemoryStore): MessageTable {
     text === undefined ? null : JSON.parse(text).listedAt;
   return {
     insert: (partnerAccount, generation, body, sentAt) => {
-      const sequenceNumber = messages.length;
-      messages.push({
-        sequenceNumber,
-        partnerAccount,
-        generation,
-        body,
-        sentAt,
-        receives: 0,
-        visibleAt: null,
-      });
+      const row = { sequenceNumber: messages.length, partnerAccount, generation, body, sentAt };
+      messages.push({ ...row, receives: 0, visibleAt: null });
       return true;
     },
     // Those that were removed had been read before.

@@ -32,6 +32,7 @@ async function setUp(answer: (event: string, atMs: number) => Attempt = () => de
   const requests: WebhookRequest[] = [];
   const sent: { event: string; at: number }[] = [];
   const broken = { output: false };
+  const pace = { ms: 0 };
   const eventOf = (id: string) => id.split('/').slice(2).join('/');
   const output = () =>
     new Writable({
@@ -47,6 +48,7 @@ async function setUp(answer: (event: string, atMs: number) => Attempt = () => de
     const event = eventOf(request.headers['webhook-id'] ?? '');
     const at = clock.now() - begun;
     const isGood = request.url === good;
+    if (!isGood && pace.ms > 0) await clock.sleep(pace.ms);
     if (!isGood) sent.push({ event, at });
     if (!isGood) requests.push(request);
     const attempt = isGood ? delivered : answer(event, at);
@@ -67,7 +69,7 @@ async function setUp(answer: (event: string, atMs: number) => Attempt = () => de
     state.close();
   });
   return {
-    ...{ observer, received, requests, sent, broken },
+    ...{ observer, received, requests, sent, broken, pace },
     ...{ log: state.eventLog, webhooks: state.webhooks },
     run: (ms: number) => clock.run(begun + ms),
     stop: () => readers.stop(),
@@ -263,6 +265,19 @@ describe('the delivery to a webhook', () => {
     expect(sent.length).toBeGreaterThan(60);
     expect(sent.length).toBeLessThan(200);
     expect(counts()?.trouble).toMatchObject({ reason: 'it answered 500', gone: false });
+  });
+
+  it('stores what a slow subscriber has taken within half a minute, and sends each event once', async () => {
+    const { publish, run, pace, sent, counts } = await setUp();
+    await run(1_000);
+    pace.ms = 9_000;
+    await publish(...Array.from({ length: 60 }, (_, advert) => `${advert + 1}/1`));
+
+    await run(40_000);
+    expect(counts()?.waiting).toBeLessThan(60 - 16);
+    await run(200_000);
+    expect(counts()?.waiting).toBe(0);
+    expect(eventsOf(sent)).toHaveLength(60);
   });
 
   it('sends a refused event again when its Retry-After has passed, not earlier', async () => {

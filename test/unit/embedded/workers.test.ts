@@ -20,8 +20,8 @@ async function make({ adverts, handleMs = 100 }: { adverts: number; handleMs?: n
     Array.from({ length: adverts }, (_, index) => changedAdvert({ advertId: String(index + 1) })),
   );
   const workers = startWorkers({
-    inbox: queue,
-    settler: {
+    queue: {
+      receive: (options) => queue.receive(options),
       async settle(settlements) {
         if (refusals > 0) {
           refusals -= 1;
