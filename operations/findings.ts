@@ -30,10 +30,14 @@ export interface Finding {
   readonly runbook: Section | null;
 }
 
-export interface FindingOptions {
-  readonly nowMs: number;
+/** What a remedy depends on. */
+export interface Mends {
   readonly kind: 'local' | 'stack';
   readonly command: (words: string) => string;
+}
+
+export interface FindingOptions extends Mends {
+  readonly nowMs: number;
   /** Request rate of the whole bridge. Default: 10. */
   readonly requestsPerSecond?: number | undefined;
 }
@@ -41,7 +45,6 @@ export interface FindingOptions {
 type Found = Pick<Finding, 'severity' | 'says'> & Partial<Finding>;
 type BridgeRule = (status: Status, options: FindingOptions) => Found | readonly Found[] | false;
 type Named = Pick<AccountStatus, 'name' | 'reason'> & Partial<AccountStatus>;
-export type Mends = Pick<FindingOptions, 'kind' | 'command'>;
 /** Its sentence follows the name of the account, or stands alone in a command's error. */
 type AccountRule = (account: Named, options: Mends) => Found;
 

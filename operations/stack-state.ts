@@ -16,7 +16,7 @@ import { allPages, type StackClients, unlessMissing } from './stack-clients.ts';
 import type { StackOutputs } from './stack-outputs.ts';
 
 /** A deployed bridge, with what its resources are read through. */
-export interface StackPlace {
+export interface DeployedStack {
   readonly outputs: StackOutputs;
   readonly clients: StackClients;
 }
@@ -41,7 +41,7 @@ const missing = 'missing';
 export type StackState = Awaited<ReturnType<typeof readStackState>>;
 
 /** Reads everything concurrently. What AWS refuses to show is listed in `unseen`, and does not affect the rest. */
-export async function readStackState(stack: StackPlace, nowMs: number) {
+export async function readStackState(stack: DeployedStack, nowMs: number) {
   const unseen: string[] = [];
   const seen = <T>(what: string, look: Promise<T>): Promise<T | undefined> =>
     look.catch((error: unknown) => {
@@ -75,7 +75,7 @@ export async function readStackState(stack: StackPlace, nowMs: number) {
 }
 
 /** Nothing reads the advert-status table but fan-out, so nothing else would notice that it is gone. */
-export function readTables({ clients, outputs }: StackPlace) {
+export function readTables({ clients, outputs }: DeployedStack) {
   return Promise.all(
     [outputs.feedStateTableName, outputs.advertStatusTableName].map(async (name) => {
       const found = await unlessMissing(clients.dynamoDb.send(new DescribeTableCommand({ TableName: name })));
@@ -94,7 +94,7 @@ export const tailPrefix = 'advert-bridge-tail-';
 export async function rulesOf({
   clients,
   outputs: { eventBusName: EventBusName },
-}: StackPlace): Promise<Rule[]> {
+}: DeployedStack): Promise<Rule[]> {
   const all: Rule[] = [];
   let NextToken: string | undefined;
   do {
@@ -109,25 +109,22 @@ export async function rulesOf({
 }
 
 /** @see https://docs.aws.amazon.com/scheduler/latest/APIReference/API_GetSchedule.html */
-export async function readSchedules({ clients, outputs: names }: StackPlace): Promise<ResourceState> {
+export async function readSchedules({ clients, outputs: names }: DeployedStack): Promise<ResourceState> {
   const schedules = [
     { of: 'drain', name: names.drainScheduleName, invokes: names.drainFunctionName },
     { of: 'refresh-token', name: names.refreshTokenScheduleName, invokes: names.refreshTokenFunctionName },
   ];
-  const all = await Promise.all(
-    schedules.map(async ({ of, name, invokes }) => {
-      const found = await unlessMissing(clients.scheduler.send(new GetScheduleCommand({ Name: name })));
-      const { state, mend } = scheduleState(found, name, invokes);
-      const says = `schedule ${name} is ${state}: ${invokes} is not invoked`;
-      return state === enabled
-        ? []
-        : [{ state: `${of} ${state}`, fault: { of: 'schedule', says, mend } as const }];
-    }),
-  );
-  const others = all.flat();
+  const looked = schedules.map(async (schedule) => {
+    const { name, invokes } = schedule;
+    const found = await unlessMissing(clients.scheduler.send(new GetScheduleCommand({ Name: name })));
+    return { ...schedule, ...scheduleState(found, name, invokes) };
+  });
+  const others = (await Promise.all(looked)).filter(({ state }) => state !== enabled);
   return {
-    state: others.map(({ state }) => state).join(', ') || enabled,
-    faults: others.map(({ fault }) => fault),
+    state: others.map(({ of, state }) => `${of} ${state}`).join(', ') || enabled,
+    faults: others.map(({ name, state, invokes, mend }) => {
+      return { of: 'schedule', says: `schedule ${name} is ${state}: ${invokes} is not invoked`, mend };
+    }),
   };
 }
 
@@ -146,7 +143,7 @@ function scheduleState(found: GetScheduleCommandOutput | undefined, name: string
 }
 
 /** @see https://docs.aws.amazon.com/lambda/latest/api/API_ListEventSourceMappings.html */
-export async function readMapping({ clients, outputs }: StackPlace): Promise<ResourceState> {
+export async function readMapping({ clients, outputs }: DeployedStack): Promise<ResourceState> {
   const asked = new ListEventSourceMappingsCommand({ FunctionName: outputs.fanOutFunctionName });
   const { EventSourceMappings = [] } = await clients.lambda.send(asked);
   const queueName = outputs.queueUrl.split('/').at(-1);
@@ -174,7 +171,7 @@ export async function readMapping({ clients, outputs }: StackPlace): Promise<Res
 
 /** @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_DescribeAlarms.html */
 export async function alarmsOf(
-  { clients, outputs: { bridgeName } }: StackPlace,
+  { clients, outputs: { bridgeName } }: DeployedStack,
   only: { readonly StateValue?: 'ALARM' } = {},
 ): Promise<MetricAlarm[]> {
   const asked = { AlarmNamePrefix: `${bridgeName}-`, ...only };
@@ -194,7 +191,10 @@ export const raisedAlarm = (alarm: MetricAlarm, { bridgeName }: StackOutputs) =>
 });
 
 /** The SQS API does not return the oldest message; reading the metric costs nothing, and it is a minute or two old. */
-async function oldestMessage({ clients, outputs }: StackPlace, nowMs: number): Promise<number | undefined> {
+async function oldestMessage(
+  { clients, outputs }: DeployedStack,
+  nowMs: number,
+): Promise<number | undefined> {
   const age = { ...ofQueue(outputs.queueUrl, 'ApproximateAgeOfOldestMessage'), Stat: 'Maximum' };
   const [found] = await metricData(clients, { age }, { fromMs: nowMs - 600_000, nowMs });
   return found?.Values?.[0];
@@ -207,7 +207,7 @@ export interface PastMinute {
 }
 
 export async function readPast(
-  { outputs: { bridgeName, queueUrl }, clients }: StackPlace,
+  { outputs: { bridgeName, queueUrl }, clients }: DeployedStack,
   nowMs: number,
 ): Promise<readonly PastMinute[]> {
   const ofBridge = (MetricName: string) => ({

@@ -9,12 +9,12 @@ import { readStatus } from '../status.ts';
 import { type Checks, fault, orSkip, type Problem, SkippedError, warning } from './check.ts';
 
 /** How the bridge is called in commands, and where its partner service is: undefined until it is stored. */
-export interface Place extends Mends {
+export interface ExaminedPlace extends Mends {
   readonly baseUrl?: string | undefined;
 }
 
 /** Each is read once, by the check that needs it first. */
-export function bridgeFacts(bridge: Bridge, place: Place) {
+export function bridgeFacts(bridge: Bridge, place: ExaminedPlace) {
   const status = once(async () => {
     // What AWS runs has its own checks.
     const { stack: _stack, ...ports } = bridge;

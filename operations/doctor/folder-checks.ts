@@ -15,12 +15,12 @@ import {
   bridgeChecks,
   bridgeFacts,
   checkPairs,
+  type ExaminedPlace,
   findingCheck,
-  type Place,
 } from './bridge-checks.ts';
 import { type Checks, fault, faultIn, orSkip, SkippedError, warning } from './check.ts';
 
-interface Folder extends Pick<Place, 'command'> {
+interface Folder extends Pick<ExaminedPlace, 'command'> {
   readonly dir: string;
 }
 
@@ -28,7 +28,7 @@ interface FolderFacts extends BridgeFacts {
   readonly bridge: Bridge & { readonly state: EmbeddedState };
 }
 
-export const folderFacts = (bridge: FolderFacts['bridge'], place: Place): FolderFacts => ({
+export const folderFacts = (bridge: FolderFacts['bridge'], place: ExaminedPlace): FolderFacts => ({
   ...bridgeFacts(bridge, place),
   bridge,
 });

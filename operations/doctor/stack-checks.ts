@@ -24,7 +24,7 @@ const recreate =
   'No deployment makes again what was deleted by hand: destroy the stack and deploy it again, as in ' +
   'docs/operate/deploy.md#deploy-again-after-a-destroy';
 
-interface Place {
+interface NamedStack {
   readonly stack: string;
   readonly clients: StackClients;
   /** Fails as opening does. */
@@ -32,7 +32,7 @@ interface Place {
 }
 
 /** Of the place of the stack, whether or not there is one. */
-export const placeChecks: Checks<Place> = {
+export const placeChecks: Checks<NamedStack> = {
   async identity({ clients: { sts } }) {
     const { Account, Arn } = await sts.send(new GetCallerIdentityCommand({}));
     return `${Arn} in AWS account ${Account}, region ${await sts.config.region()}`;

@@ -5,9 +5,9 @@ import { type Bridge, once } from '../bridge.ts';
 import { allPages, type StackClients } from '../stack-clients.ts';
 import type { StackOutputs } from '../stack-outputs.ts';
 import { alarmsOf } from '../stack-state.ts';
-import { bridgeFacts, type Place } from './bridge-checks.ts';
+import { bridgeFacts, type ExaminedPlace } from './bridge-checks.ts';
 
-interface StackPlace extends Place {
+interface ExaminedStack extends ExaminedPlace {
   readonly stack: string;
   /** Of the command. */
   readonly version: string;
@@ -16,14 +16,13 @@ interface StackPlace extends Place {
 
 export type StackFacts = ReturnType<typeof stackFacts>;
 
-export function stackFacts(bridge: Bridge & { readonly outputs: StackOutputs }, place: StackPlace) {
+export function stackFacts(bridge: Bridge & { readonly outputs: StackOutputs }, place: ExaminedStack) {
   const { outputs } = bridge;
   const { clients, stack: StackName } = place;
   const secretNames = secretNamesOf(namePrefixOf(outputs.bridgeName));
   /** The bridge's own tables, queues, alarms and bus. A user's stack may contain more. */
   const resources = once(async () => {
-    const { feedStateTableName, advertStatusTableName, queueUrl, deadLetterQueueUrl, eventBusName } = outputs;
-    const ids = [feedStateTableName, advertStatusTableName, queueUrl, deadLetterQueueUrl, eventBusName];
+    const ids = Object.values(outputs);
     const pages = paginateListStackResources({ client: clients.cloudFormation }, { StackName });
     const all = await allPages(pages, ({ StackResourceSummaries }) => StackResourceSummaries);
     const own = all.filter(
@@ -39,10 +38,10 @@ export function stackFacts(bridge: Bridge & { readonly outputs: StackOutputs }, 
     ...{ clients, outputs, secretNames, resourcesOf, stack: StackName, version: place.version },
     /** Those that the stack made, by name; undefined if one was deleted. */
     alarms: once(async () => {
-      const [found, made] = [
-        await alarmsOf({ clients, outputs }),
-        await resourcesOf('AWS::CloudWatch::Alarm'),
-      ];
+      const [found, made] = await Promise.all([
+        alarmsOf({ clients, outputs }),
+        resourcesOf('AWS::CloudWatch::Alarm'),
+      ]);
       return made.map(({ PhysicalResourceId: name = '' }) => {
         return { name, alarm: found.find(({ AlarmName }) => AlarmName === name) };
       });

@@ -24,12 +24,8 @@ const envelope = JSON.stringify(
     observedAt: noon,
   }),
 );
-const active: AdvertRow = {
-  ...{ sequence: 3, status: 'active', envelope, by: earlier.key },
-  pending: false,
-  etag: 'absent',
-};
 const noEvent: AdvertRow = { sequence: 0, status: null, pending: false, etag: 'absent' };
+const active: AdvertRow = { ...noEvent, sequence: 3, status: 'active', envelope, by: earlier.key };
 const queued: WaitingMessage = { message, place: 'queue', receives: 0 };
 const parked: WaitingMessage = { message, place: 'aside', receives: 0 };
 const letter = deadLetter({ message, at: '2026-11-20T12:01:00.000Z', reason: 'the answer has no status' });
@@ -49,32 +45,22 @@ interface Knowledge {
 
 /** What `history` says five minutes after noon. */
 function historyOf(known: Knowledge) {
-  const { account, row, waiting = [], letters = [], budget, queued } = known;
-  const bridge = {
-    kind: queued === undefined ? ('local' as const) : ('stack' as const),
-    partnerAccounts: {
-      read: async () => partnerAccount(account),
-      list: async () => [partnerAccount(account)],
-    } as unknown as Bridge['partnerAccounts'],
-    feedStates: {
-      list: async () => [feedState({ lastSuccess: noon + 240_000 })],
-    } as unknown as Bridge['feedStates'],
-    budgetStore: { read: async () => budget ?? { nextSlotMs: 0 } } as Bridge['budgetStore'],
-    advertHistories: { read: async () => row } as unknown as Bridge['advertHistories'],
+  const { account, row, waiting = [], letters = [], budget = { nextSlotMs: 0 }, queued } = known;
+  const { isAtWork = true, published = {} } = known;
+  const bridge: unknown = {
+    kind: queued === undefined ? 'local' : 'stack',
+    partnerAccounts: { read: async () => partnerAccount(account) },
+    feedStates: { list: async () => [feedState({ lastSuccess: noon + 240_000 })] },
+    budgetStore: { read: async () => budget },
+    advertHistories: { read: async () => row },
     waitingMessages: { ofAdvert: async () => waiting },
-    deadLetters: {
-      list: async () =>
-        letters.map((one, index) => {
-          const id = `main/${index}`;
-          return { id, key: { kind: 'dead' as const, name: id }, etag: 'e', letter: one };
-        }),
-    },
-    queue: { depth: async () => queued ?? 0 },
+    deadLetters: { list: async () => letters.map((one, index) => ({ id: `main/${index}`, letter: one })) },
+    queue: { depth: async () => queued },
     clock: { now: () => noon + 300_000 },
-    settings: async () => known.published ?? {},
-    isDelivering: () => known.isAtWork ?? true,
+    settings: async () => published,
+    isDelivering: () => isAtWork,
   };
-  return readHistory(bridge, { partnerAccount: 'main', advertId: '123' });
+  return readHistory(bridge as Bridge, { partnerAccount: 'main', advertId: '123' });
 }
 
 const held: BudgetState = { nextSlotMs: 0, holds: [serviceHold('circuit', noon + 600_000)] };
