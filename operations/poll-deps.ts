@@ -2,14 +2,9 @@ import type { PollDeps } from '../functions/drain/accept-page.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 import type { Bridge } from './bridge.ts';
 
-export type PolledBridge = Pick<
-  Bridge,
-  'service' | 'settings' | 'feedStates' | 'queue' | 'deadLetters' | 'clock' | 'newId'
->;
-
 /** For reading a feed as the drain does. @param command begins the name of the lease's holder */
 export async function pollDepsOf(
-  bridge: PolledBridge,
+  bridge: Omit<Bridge, 'functions'>,
   command: string,
 ): Promise<PollDeps & Pick<Bridge, 'deadLetters'>> {
   const { feedStates, queue, deadLetters, clock, newId } = bridge;

@@ -3,8 +3,9 @@ import { pollFeed } from '../functions/drain/poll-feed.ts';
 import { unreadSince } from '../functions/drain/read-page.ts';
 import { advertsFeed } from '../shared/contract/messages.ts';
 import { earlierOf } from '../shared/domain/clock.ts';
+import type { Bridge } from './bridge.ts';
 import { CommandError } from './errors.ts';
-import { type PolledBridge, pollDepsOf } from './poll-deps.ts';
+import { pollDepsOf } from './poll-deps.ts';
 
 export interface ResyncOptions {
   readonly signal: AbortSignal;
@@ -27,7 +28,7 @@ const pollMs = 10 * 60_000;
  * @throws {CommandError} when the feed is unknown, or the bridge does not stop reading it
  */
 export async function resync(
-  bridge: PolledBridge,
+  bridge: Bridge,
   partnerAccount: string,
   requested: string,
   { signal, onProgress }: ResyncOptions,
@@ -40,18 +41,17 @@ export async function resync(
   const unread = await unreadSince(poll, partnerAccount);
   if (unread === undefined) throw unknownFeed();
   const since = earlierOf(unread, requested);
-  let listed = 0;
-  let isBegun = false;
+  let [listed, pages] = [0, 0];
   let heldSince: number | undefined;
   while (!signal.aborted) {
     // After its first page, a resync continues from that page's cursor.
     const report = await pollFeed(poll, advertsFeed, partnerAccount, {
       deadlineMs: clock.now() + pollMs,
       signal,
-      resync: isBegun ? {} : { since },
+      resync: pages > 0 ? {} : { since },
     });
     listed += report.listed;
-    isBegun ||= report.pages > 0;
+    pages += report.pages;
     if (report.end === 'up-to-date') return { since, listed, finished: true };
     if (report.end === 'fault') throw report.fault;
     if (report.end === 'unknown-feed') throw unknownFeed();

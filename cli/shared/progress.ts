@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { printableLine } from '../../shared/domain/text.ts';
 import { type Io, say } from './io.ts';
 
-const everyMs = 500;
+const redrawEveryMs = 500;
 const eraseLine = '\r\u001B[K';
 
 export interface Progress {
@@ -12,8 +12,16 @@ export interface Progress {
   stop(): void;
 }
 
-/** Shows one line that is updated during long work, but only if standard error is a terminal. */
-export function startProgress({ stderr }: Pick<Io, 'stderr'>, text: () => Promise<string>): Progress {
+/**
+ * Shows one line that is updated during long work.
+ *
+ * @param lineEveryMs how often a new line is written where standard error is no terminal. Default: never
+ */
+export function startProgress(
+  { stderr }: Pick<Io, 'stderr'>,
+  text: () => Promise<string>,
+  lineEveryMs?: number,
+): Progress {
   let isShown = false;
   let isStopped = false;
 
@@ -24,10 +32,12 @@ export function startProgress({ stderr }: Pick<Io, 'stderr'>, text: () => Promis
   const show = async () => {
     const line = await text().catch(() => '');
     if (isStopped || line === '') return;
+    if (!stderr.isTTY) return say({ stderr }, line);
     stderr.write(`${eraseLine}${printableLine(line)}`);
     isShown = true;
   };
-  const timer = stderr.isTTY ? setInterval(() => void show(), everyMs).unref() : undefined;
+  const everyMs = stderr.isTTY ? redrawEveryMs : lineEveryMs;
+  const timer = everyMs && setInterval(() => void show(), everyMs).unref();
 
   return {
     output: new Writable({
@@ -46,25 +56,18 @@ export function startProgress({ stderr }: Pick<Io, 'stderr'>, text: () => Promis
   };
 }
 
-/** Where standard error is no terminal, a line is written this often. */
-const lineEveryMs = 30_000;
-
 /** Shows progress during `work`: the last line that `work` has set. */
 export async function withProgress<T>(
   io: Io,
   work: (show: (line: string) => void) => Promise<T>,
 ): Promise<T> {
   let latest = '';
-  const progress = startProgress(io, async () => latest);
-  const timer = io.stderr.isTTY
-    ? undefined
-    : setInterval(() => latest && say(io, latest), lineEveryMs).unref();
+  const progress = startProgress(io, async () => latest, 30_000);
   try {
     return await work((line) => {
       latest = line;
     });
   } finally {
-    clearInterval(timer);
     progress.stop();
   }
 }

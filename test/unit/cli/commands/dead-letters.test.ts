@@ -37,38 +37,37 @@ describe('dead-letters list', () => {
     const { exitCode, stdout, stderr } = await letters('list');
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 3, stderr: '' });
-    expect(stdout).toMatch(/^ID +WHEN +ACCOUNT +ADVERT +FAULT +REASON\n/);
-    expect(stdout).toMatch(
-      /\nmain\/[0-9a-f]{16} +2026-11-20T12:00:00.000Z +main +11 +contract-broken +the answer has no status\n/,
-    );
-    expect(stdout).toMatch(
-      /\nmain\/[0-9a-f]{16} .*x and 2 more +malformed-id +no advert ID \(nothing to send\)\n/,
-    );
-    expect(stdout).toContain('advert-bridge dead-letters show ID --local');
+    for (const line of [
+      /^ID +WHEN +ACCOUNT +ADVERT +FAULT +REASON$/m,
+      /^main\/[0-9a-f]{16} +2026-11-20T12:00:00.000Z +main +11 +contract-broken +the answer has no status$/m,
+      /^main\/[0-9a-f]{16} .*x and 2 more +malformed-id +no advert ID \(nothing to send\)$/m,
+      /advert-bridge dead-letters show ID --local/,
+    ])
+      expect(stdout).toMatch(line);
     expect(stdout).not.toContain('\u001b');
   });
 
-  it('gives all of them as JSON, or those of one partner account', async () => {
-    const { letters, ids, one, two, three } = await withLetters();
+  it('gives all of them as JSON, with their groups', async () => {
+    const { letters, one, two, three } = await withLetters();
 
     const { exitCode, stdout, stderr } = await letters('list --json');
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 3, stderr: '' });
+    const group = { partnerAccount: 'main', fault: 'contract-broken', count: 1 };
+    const { advertId, fault } = { advertId: '11', fault: 'contract-broken' };
     expect(JSON.parse(stdout)).toMatchObject({
       deadLetters: [
-        {
-          id: one,
-          partnerAccount: 'main',
-          advertId: '11',
-          fault: 'contract-broken',
-          message: { advertId: '11' },
-        },
+        { id: one, partnerAccount: 'main', advertId, fault, message: { advertId } },
         { id: two, partnerAccount: 'other' },
         { id: three, fault: 'malformed-id', message: null },
       ],
-      groups: [{ partnerAccount: 'main', fault: 'contract-broken', count: 1 }, {}, {}],
-      unreadable: [],
+      ...{ groups: [group, {}, {}], unreadable: [] },
     });
+  });
+
+  it('gives those of a partner account, of a fault, or from before a time', async () => {
+    const { ids, one, two, three } = await withLetters();
+
     expect(await ids(' main')).toEqual([one, three]);
     // Not connected, but its letters are there.
     expect(await ids(' other')).toEqual([two]);
@@ -77,27 +76,25 @@ describe('dead-letters list', () => {
   });
 });
 
-describe('dead-letters show', () => {
-  it('shows the whole letter', async () => {
-    const { letters, one } = await withLetters();
+it('dead-letters show gives the whole letter', async () => {
+  const { letters, one } = await withLetters();
 
-    const told = await letters(`show ${one}`);
-    const given = await letters(`show ${one} --json`);
+  const shown = await letters(`show ${one}`);
+  const asJson = await letters(`show ${one} --json`);
 
-    expect(told).toMatchObject({ exitCode: 0, stderr: '' });
-    for (const part of ['main', '11', 'contract-broken', 'the answer has no status', `redrive ${one}`])
-      expect(told.stdout).toContain(part);
-    expect(given).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(JSON.parse(given.stdout)).toMatchObject({ id: one, receives: 1, message: { feed: 'adverts' } });
-  });
+  for (const part of ['main', '11', 'contract-broken', 'the answer has no status', `redrive ${one}`])
+    expect(shown.stdout).toContain(part);
+  expect(JSON.parse(asJson.stdout)).toMatchObject({ id: one, receives: 1, message: { feed: 'adverts' } });
+  for (const ended of [shown, asJson]) expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
 });
 
 describe('dead-letters redrive', () => {
-  it('puts a message back into the queue and out of the books’ dead letters', async () => {
+  it('puts those that are there back into the queue, and names those that are not', async () => {
     const { letters, ids, status, one, two, three } = await withLetters();
 
-    expect(await letters(`redrive ${one}`)).toMatchObject({ exitCode: 0, stdout: '' });
+    const ended = await letters(`redrive ${one} ${gone}`);
 
+    expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(`no dead letter ${gone}`) });
     expect(await ids()).toEqual([two, three]);
     expect((await status()).queue).toEqual({ waiting: 1, deadLetters: 2 });
   });
@@ -109,41 +106,25 @@ describe('dead-letters redrive', () => {
     const all = await letters('redrive --all');
     const again = await letters('redrive --all');
 
-    expect(main.exitCode).toBe(3);
-    expect(JSON.parse(main.stdout)).toEqual({
-      redriven: [one],
-      nothingToSend: [three],
-      refused: [],
-      unknown: [],
-    });
-    expect(all).toMatchObject({
-      exitCode: 3,
-      stderr: expect.stringMatching(/1 dead letter was .*\n.*: main.*\. /),
-    });
-    expect(again).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('0 dead letters were') });
+    const result = { redriven: [one], nothingToSend: [three], refused: [], unknown: [] };
+    expect(JSON.parse(main.stdout)).toEqual(result);
+    expect(all.stderr).toMatch(/1 dead letter was .*\n.*: main.*\. /);
+    expect(again.stderr).toContain('0 dead letters were');
+    expect([main, all, again].map(({ exitCode }) => exitCode)).toEqual([3, 3, 3]);
     expect(await ids()).toEqual([three]);
-  });
-
-  it('does those that are there, and names those that are not', async () => {
-    const { letters, ids, one, two, three } = await withLetters();
-
-    const ended = await letters(`redrive ${one} ${gone}`);
-
-    expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(`no dead letter ${gone}`) });
-    expect(await ids()).toEqual([two, three]);
   });
 });
 
 describe('dead-letters drop', () => {
   it('asks first', async () => {
-    const { letters, ids, one, two, three } = await withLetters();
+    const { letters, ids, all, one, two, three } = await withLetters();
 
     const no = await letters(`drop ${one}`, { isTTY: true, stdin: 'n\n' });
     const left = await ids();
     const yes = await letters(`drop ${one}`, { isTTY: true, stdin: 'y\n' });
 
     expect(no).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('nothing was changed') });
-    expect(left).toEqual([one, two, three]);
+    expect(left).toEqual(all);
     expect(yes).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('1 dead letter was dropped') });
     expect(await ids()).toEqual([two, three]);
   });
@@ -164,8 +145,9 @@ describe('dead-letters drop', () => {
   });
 });
 
-describe('dead-letters --dry-run', () => {
-  it.each(['redrive', 'drop'])('%s says how many match, and changes nothing', async (command) => {
+it.each(['redrive', 'drop'])(
+  'dead-letters %s --dry-run says how many, and changes nothing',
+  async (command) => {
     const { letters, ids, all } = await withLetters();
 
     const told = await letters(`${command} main --dry-run`);
@@ -174,5 +156,21 @@ describe('dead-letters --dry-run', () => {
     expect(told).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('2 dead letters match') });
     expect(JSON.parse(stdout)).toMatchObject({ matching: 1, groups: [{ fault: 'transient', count: 1 }] });
     expect(await ids()).toEqual(all);
-  });
+  },
+);
+
+it.each([
+  ['list nobody', 'no such partner account. Known: main'],
+  ['redrive', 'say which dead letters'],
+  ['redrive main --all', 'say which dead letters'],
+  ['redrive main other', 'ID: expected the ID of a dead letter'],
+  ['show hunter2', 'ID: expected the ID of a dead letter'],
+  [`drop ${gone}`, 'there is no terminal to ask'],
+])('is refused: dead-letters %s', async (args, expected) => {
+  const { letters } = await withLetters();
+
+  const ended = await letters(args);
+
+  expect(ended).toMatchObject({ exitCode: 2, stdout: '', stderr: expect.stringContaining(expected) });
+  expect(ended.stderr).not.toContain('hunter2');
 });
