@@ -65,41 +65,36 @@ export async function walk<P extends BackfillProgress>(
 ): Promise<WalkResult<P>> {
   const { clock } = bridge;
   const { total } = source;
+  // It is stored with the progress. Another process that continues the walk stores its own, and this one ends.
+  const id = bridge.newId();
   const begun = await progresses.change(key, 0, (before) => {
     const unfinished = before?.state === 'done' || restart ? undefined : before;
-    if (unfinished?.source === source.name) return { ...unfinished, state: 'running' };
+    if (unfinished?.source === source.name) return { ...unfinished, id, state: 'running' };
     if (unfinished && !replacesOther) return undefined;
     return first({
-      ...{ id: bridge.newId(), state: 'running', source: source.name, position: 0, listed: 0, malformed: 0 },
+      ...{ id, state: 'running', source: source.name, position: 0, listed: 0, malformed: 0 },
       startedAt: toInstant(clock.now()),
       ...(total !== undefined && { total }),
     });
   });
   if (!begun) throw new Error('the progress was removed');
-  let { value: progress, etag } = begun;
-  const { id } = progress;
+  let progress = begun;
   if (progress.source !== source.name) return { end: 'other-source', progress };
 
   /** The end of this walk that another process has stored. */
-  const endBy = (stored: P = progress): WalkResult<P> => {
-    const isEnded = stored.id === id && stored.state !== 'running';
-    return { end: isEnded ? (stored.state as 'done' | 'paused') : 'taken-over', progress: stored };
-  };
+  function endBy(stored: P | undefined): WalkResult<P> | undefined {
+    if (stored?.id !== id) return { end: 'taken-over', progress: stored ?? progress };
+    return stored.state === 'running' ? undefined : { end: stored.state, progress: stored };
+  }
 
   /** @returns the end of the walk, if this is one */
   async function save(next: P, listed = 0): Promise<WalkResult<P> | undefined> {
-    let isOurs = false;
-    const written = await progresses.change(key, listed, (stored) => {
-      // Another process may have started to continue from the same position; it stops when it sees that this one is ahead.
-      isOurs = stored?.id === id && stored.position === progress.position;
-      // A pause keeps the position of the page that was just sent; the progress of another process stays unchanged.
-      return stored && isOurs
-        ? { ...next, state: next.state === 'done' ? next.state : stored.state }
-        : stored;
-    });
-    if (!written || !isOurs || written.value.state !== 'running') return endBy(written?.value);
-    ({ value: progress, etag } = written);
-    return undefined;
+    const written = await progresses.change(key, listed, (stored) =>
+      // A pause keeps the position of the page that was just sent.
+      stored?.id === id ? { ...next, state: next.state === 'done' ? 'done' : stored.state } : stored,
+    );
+    progress = next;
+    return endBy(written);
   }
 
   const seen = new Set<string>();
@@ -129,9 +124,8 @@ export async function walk<P extends BackfillProgress>(
       if (looked.next === 'stop') return (await save(progress)) ?? { end: 'stuck', progress };
       if (looked.next === 'wait') {
         await clock.sleep(lookMs);
-        // The walk may be paused while it waits.
-        const stored = await progresses.read(key);
-        if (stored?.etag !== etag) return endBy(stored?.value);
+        const end = endBy(await progresses.read(key));
+        if (end) return end;
         continue;
       }
       const end = await (page.done ? save({ ...progress, state: 'done' }) : send(page.value));
@@ -145,15 +139,15 @@ export async function walk<P extends BackfillProgress>(
   }
 }
 
-/** Asks a running walk to stop after its current page. @returns undefined when none is running */
-export async function pauseWalk<P extends BackfillProgress>(
-  progresses: Progresses<P>,
+/** Asks a running backfill to stop after its current page. @returns undefined when none is running */
+export async function pauseBackfill(
+  { backfills }: Pick<Bridge, 'backfills'>,
   key: BackfillKey,
-): Promise<P | undefined> {
-  const stored = await progresses.change(key, 0, (value) =>
+): Promise<BackfillProgress | undefined> {
+  const stored = await backfills.change(key, 0, (value) =>
     value?.state === 'running' ? { ...value, state: 'paused' } : undefined,
   );
-  return stored?.value.state === 'paused' ? stored.value : undefined;
+  return stored?.state === 'paused' ? stored : undefined;
 }
 
 /** Live changes wait behind at most this many messages and one page: about a minute at the default rate. */

@@ -1,6 +1,6 @@
 import { idsSource, listSource } from '../../operations/advert-sources.ts';
 import { CommandError, UsageError } from '../../operations/errors.ts';
-import { backfill, pauseWalk } from '../../operations/walk.ts';
+import { backfill, pauseBackfill } from '../../operations/walk.ts';
 import { catchUp, pagingOptions, readIds, walkText } from '../bridge/catch-up.ts';
 import { defineCommand } from '../shared/command.ts';
 import { exitCodes, say } from '../shared/io.ts';
@@ -41,9 +41,7 @@ Examples:
     if (stop) {
       if (ids !== undefined || restart)
         throw new UsageError('--stop goes with no other option: it stops a backfill that is running');
-      const [paused] = await catchUp(io, target, partnerAccount, (bridge, key) =>
-        pauseWalk(bridge.backfills, key),
-      );
+      const [paused] = await catchUp(io, target, partnerAccount, pauseBackfill);
       if (!paused) throw new CommandError(`no backfill of ${partnerAccount} is running`);
       const said = `Paused after ${count(paused.listed)} adverts. To continue: ${again}`;
       report({ partnerAccount, end: 'paused', ...paused }, said);

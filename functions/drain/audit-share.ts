@@ -37,7 +37,7 @@ export function createAuditShare(deps: AuditShareDeps): (key: BackfillKey) => Pr
 
   async function send(key: BackfillKey): Promise<void> {
     const now = clock.now();
-    const stored = (await auditShares.read(key))?.value;
+    const stored = await auditShares.read(key);
     const isToday = stored && now - Date.parse(stored.startedAt) < dayMs;
     const { startedAt, sent, from } = isToday
       ? stored

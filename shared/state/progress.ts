@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import { checked, form, kept, readRows, wholeNumber } from '../contract/checks.ts';
-import { type Etag, type Key, type Row, type Store, update } from '../ports/store.ts';
+import { type Key, type Row, type Store, update } from '../ports/store.ts';
 
 /** Progress of a backfill. The latest backfill of each partner account and generation is kept. */
 export interface BackfillProgress {
-  /** New for each backfill, kept when a backfill is continued. */
+  /** Of the process that runs it, or has run it. */
   readonly id: string;
   readonly state: 'running' | 'paused' | 'done';
   /** Name of the source of its IDs; a backfill is continued only with the same source. */
@@ -52,11 +52,6 @@ export interface BackfillKey {
   readonly generation: number;
 }
 
-export interface StoredProgress<T> {
-  readonly value: T;
-  readonly etag: Etag;
-}
-
 export type Progresses<T extends object> = ReturnType<typeof createProgress<T>>;
 
 /** The latest operation of one kind, for each partner account and generation. */
@@ -66,9 +61,7 @@ export function createProgress<T extends object>(store: Store, kind: 'backfill' 
     name: `${partnerAccount}/${generation}/${kind}`,
   });
   /** @throws {ShapeError} */
-  const storedIn = (row: Row): StoredProgress<T> => ({
-    ...{ value: progressIn(row).value as object as T, etag: row.etag },
-  });
+  const valueIn = (row: Row) => progressIn(row).value as object as T;
 
   return {
     /** Those of all accounts and generations, without unreadable ones. */
@@ -76,15 +69,15 @@ export function createProgress<T extends object>(store: Store, kind: 'backfill' 
       const rows = (await store.list('progress')).filter(({ name }) => name.endsWith(`/${kind}`));
       const read = (row: Row) => {
         const [partnerAccount = '', generation] = row.name.split('/');
-        return { partnerAccount, generation: Number(generation), value: storedIn(row).value };
+        return { partnerAccount, generation: Number(generation), value: valueIn(row) };
       };
       return readRows(rows, read, () => undefined);
     },
 
     /** @throws {ShapeError} */
-    async read(key: BackfillKey): Promise<StoredProgress<T> | undefined> {
+    async read(key: BackfillKey): Promise<T | undefined> {
       const row = await store.get(keyOf(key));
-      return row && storedIn(row);
+      return row && valueIn(row);
     },
 
     /**
@@ -99,13 +92,13 @@ export function createProgress<T extends object>(store: Store, kind: 'backfill' 
       key: BackfillKey,
       listed: number,
       next: (before: T | undefined) => T | undefined,
-    ): Promise<StoredProgress<T> | undefined> {
+    ): Promise<T | undefined> {
       const row = await update(store, keyOf(key), (before) => {
         const counted = (before ? progressIn(before).counted : 0) + listed;
-        const value = next(before && storedIn(before).value);
+        const value = next(before && valueIn(before));
         return value && { value, counted };
       });
-      return row && storedIn(row);
+      return row && valueIn(row);
     },
   };
 }

@@ -7,7 +7,7 @@ import {
 } from '../../../operations/advert-sources.ts';
 import { audit } from '../../../operations/audit.ts';
 import type { Bridge } from '../../../operations/bridge.ts';
-import { backfill, pauseWalk, type WalkOptions } from '../../../operations/walk.ts';
+import { backfill, pauseBackfill, type WalkOptions } from '../../../operations/walk.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
 import { BridgeFault } from '../../../shared/domain/faults.ts';
 import {
@@ -95,7 +95,7 @@ describe('a backfill', () => {
   const run = (source: AdvertSource, options: Partial<WalkOptions<BackfillProgress>> = {}) =>
     backfill(bridge(), key, source, { signal, ...options });
   const counted = () => listedByOperations(world.state.store, key);
-  const stored = async () => (await world.state.backfills.read(key))?.value;
+  const stored = () => world.state.backfills.read(key);
   /** As another process writes. */
   const change = (more: Partial<BackfillProgress>) =>
     world.state.backfills.change(key, 0, (before) => before && { ...before, ...more });
@@ -148,7 +148,7 @@ describe('a backfill', () => {
 
     const result = await run(listOf(['1', '2'], ['3', '4']));
 
-    expect(result).toMatchObject({ end: 'done', progress: { id: 'id-1', listed: 4 } });
+    expect(result).toMatchObject({ end: 'done', progress: { listed: 4 } });
     expect(sentIds()).toEqual([
       ['3', '4'],
       ['3', '4'],
@@ -176,7 +176,7 @@ describe('a backfill', () => {
 
     expect(stopped).toMatchObject({ end: 'stopped', progress: { state: 'running', position: 1, listed: 2 } });
     const { startedAt } = stopped.progress;
-    expect(done).toMatchObject({ end: 'done', progress: { id: 'id-1', listed: 3, startedAt } });
+    expect(done).toMatchObject({ end: 'done', progress: { listed: 3, startedAt } });
     expect(sentIds()).toEqual([['1', '2'], ['3']]);
   });
 
@@ -205,11 +205,11 @@ describe('a backfill', () => {
 
     it.each<[string, (stop: AbortController) => unknown, object]>([
       ['is told to stop', (stop) => stop.abort(), { end: 'stopped' }],
-      ['is paused', () => pauseWalk(world.state.backfills, key), { end: 'paused' }],
+      ['is paused', () => pauseBackfill(world.state, key), { end: 'paused' }],
       [
         'is continued elsewhere',
-        () => change({ position: 9 }),
-        { end: 'taken-over', progress: { position: 9 } },
+        () => change({ id: 'theirs' }),
+        { end: 'taken-over', progress: { id: 'theirs' } },
       ],
     ])('ends when it %s', async (_, happens, expected) => {
       const stop = new AbortController();
@@ -248,28 +248,27 @@ describe('a backfill', () => {
   });
 
   it('that is paused while it sends a page counts the page, and goes on behind it', async () => {
-    meanwhile = [() => undefined, () => pauseWalk(world.state.backfills, key)];
+    meanwhile = [() => undefined, () => pauseBackfill(world.state, key)];
     const source = listOf(['1', '2'], ['3']);
 
     const result = await run(source);
 
     expect(result).toMatchObject({ end: 'paused', progress: { state: 'paused', position: 1, listed: 2 } });
     expect(await counted()).toBe(2);
-    expect(await run(source)).toMatchObject({ end: 'done', progress: { id: 'id-1', listed: 3 } });
+    expect(await run(source)).toMatchObject({ end: 'done', progress: { listed: 3 } });
     expect(sentIds()).toEqual([['1', '2'], ['3']]);
   });
 
   it.each<[string, Partial<BackfillProgress>]>([
-    ['has come further', { position: 9 }],
-    ['has come to its end', { position: 9, state: 'done' }],
-    ['has begun another one', { id: 'theirs' }],
+    ['continues it, or has begun another one', { id: 'theirs' }],
+    ['has continued it to its end', { id: 'theirs', position: 9, state: 'done' }],
     ['has begun and paused another one', { id: 'theirs', state: 'paused' }],
   ])('leaves the progress to another process that %s, with its own page counted', async (_, more) => {
     meanwhile = [() => undefined, () => change(more)];
 
     const result = await run(listOf(['1', '2'], ['3']));
 
-    expect(result).toMatchObject({ end: more.state === 'done' ? 'done' : 'taken-over', progress: more });
+    expect(result).toMatchObject({ end: 'taken-over', progress: more });
     expect(await stored()).toMatchObject({ listed: 0, ...more });
     expect(await counted()).toBe(2);
     expect(sentIds()).toEqual([['1', '2']]);
