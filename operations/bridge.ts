@@ -7,6 +7,7 @@ import type { Application } from '../shared/domain/secret.ts';
 import type { AdvertLister } from '../shared/partner-api/partner-service.ts';
 import type { ChangedAdvertsQueue, WaitingMessages } from '../shared/ports/queue.ts';
 import type { FeedReader } from '../shared/ports/readers.ts';
+import type { Store } from '../shared/ports/store.ts';
 import type { Webhooks } from '../shared/sqlite/webhooks.ts';
 import type { ActivityStore } from '../shared/state/activity.ts';
 import type { AdvertHistories } from '../shared/state/advert-histories.ts';
@@ -49,9 +50,7 @@ export interface Bridge {
   readonly waitingMessages: WaitingMessages;
   readonly deadLetters: DeadLetters;
   /** Only for a stack: the queue of an embedded bridge counts what is put back. */
-  readonly booksWriter?: {
-    add(partnerAccount: string, generation: number, entry: { deadLettered: number }): Promise<void>;
-  };
+  readonly books?: Pick<Store, 'add'>;
   /** Only for an embedded bridge. */
   readonly webhooks?: Pick<Webhooks, 'list'>;
   /** Only for an embedded bridge: the accounts that an older copy of the state would publish with used numbers. */

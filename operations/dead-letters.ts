@@ -1,5 +1,6 @@
 import { ShapeError } from '../shared/contract/checks.ts';
 import { putBack, type StoredDeadLetter } from '../shared/state/aside.ts';
+import { countInBooks } from '../shared/state/books.ts';
 import type { Bridge } from './bridge.ts';
 import { requireKnown } from './errors.ts';
 
@@ -67,7 +68,7 @@ function groupsOf(letters: readonly StoredDeadLetter[]) {
 
 /** Puts messages back into the queue, those of the given dead letters. @returns their IDs */
 export async function redriveDeadLetters(
-  { aside, queue, booksWriter }: Pick<Bridge, 'aside' | 'queue' | 'booksWriter'>,
+  { aside, queue, books }: Pick<Bridge, 'aside' | 'queue' | 'books'>,
   letters: readonly StoredDeadLetter[],
   onProgress?: OnProgress,
 ) {
@@ -77,12 +78,9 @@ export async function redriveDeadLetters(
   const redriven: string[] = [];
   for (let from = 0; from < messages.length; from += atOnce) {
     const accepted = await putBack(messages.slice(from, from + atOnce), { queue, remove: aside.remove });
-    const counts = Object.groupBy(accepted, ({ message: { partnerAccount, generation } }) =>
-      JSON.stringify([partnerAccount, generation]),
-    );
-    for (const [owner, { length } = []] of Object.entries(counts)) {
-      const [partnerAccount, generation] = JSON.parse(owner);
-      await booksWriter?.add(partnerAccount, generation, { deadLettered: -length });
+    if (books) {
+      const counted = accepted.map(({ message }) => [message, { deadLettered: -1 }] as const);
+      await countInBooks(books, counted);
     }
     redriven.push(...accepted.map(({ id }) => id));
     onProgress?.(Math.min(from + atOnce, messages.length), messages.length);

@@ -19,7 +19,6 @@ import { namePrefixOf, secretNamesOf } from '../../shared/contract/names.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { createPartnerService } from '../../shared/partner-api/partner-service.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
-import { createBooksWriter } from '../../shared/state/books.ts';
 import { rowPorts } from '../../shared/state/row-ports.ts';
 import type { StackTarget } from '../shared/target.ts';
 import type { Opening } from './opening.ts';
@@ -83,7 +82,7 @@ export async function openStack(opening: Opening<StackTarget>, clients = stackCl
     // The whole queue counts, not only the account's messages, because live changes have priority over an operator's.
     queue: createChangedAdvertsQueue({ queue }),
     waitingMessages: aside,
-    booksWriter: createBooksWriter(store),
+    books: store,
     stack: {
       version: outputs.version,
       read: (nowMs) => readStackState({ outputs, clients }, nowMs),

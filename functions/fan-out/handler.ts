@@ -11,7 +11,6 @@ import { withRuntime } from '../../shared/runtime/middleware.ts';
 import { observer } from '../../shared/runtime/observer.ts';
 import { partnerService } from '../../shared/runtime/partner.ts';
 import { stateOf } from '../../shared/runtime/state.ts';
-import { createBooksWriter } from '../../shared/state/books.ts';
 import { redeliveryLimits } from './advert.ts';
 import { createFanOut } from './fan-out.ts';
 
@@ -26,8 +25,7 @@ const fanOut = createFanOut({
 });
 const settle = createBatchSettler({
   queue: { client: sqsClient(), url: config.queueUrl },
-  books: createBooksWriter(state.store),
-  ...{ aside: state.aside, observer },
+  ...{ books: state.store, aside: state.aside, observer },
 });
 
 /** Publishes the changes of the adverts in one batch; unsettled messages return to the queue. */

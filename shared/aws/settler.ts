@@ -4,13 +4,14 @@ import { systemClock } from '../domain/clock.ts';
 import { forEachConcurrent } from '../domain/concurrency.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { Settlement, Verdict } from '../ports/queue.ts';
+import type { Store } from '../ports/store.ts';
 import type { Aside } from '../state/aside.ts';
-import { type BooksWriter, type Counted, type Counts, sumsByGeneration } from '../state/books.ts';
+import { type Counted, type Counts, countInBooks } from '../state/books.ts';
 import { batchesOf, type Edges, messagesAtOnce, type Queue, type ReceivedRecord } from './sqs.ts';
 
 export interface BatchSettlerOptions extends Edges {
   readonly queue: Queue;
-  readonly books: BooksWriter;
+  readonly books: Pick<Store, 'add'>;
   readonly aside: Pick<Aside, 'store'>;
   readonly observer: Observer;
 }
@@ -60,15 +61,12 @@ export function createBatchSettler(options: BatchSettlerOptions) {
     });
   }
 
-  /** Sums the outcomes per generation of a partner account, with one write for each. */
   async function count(settled: readonly Settlement[]): Promise<void> {
     const counted = settled.flatMap(({ delivery: { message, receives }, verdict }): Counted[] => {
       const outcome = outcomeOf(verdict);
       return message && outcome ? [[message, { [outcome]: 1, ...(receives > 1 && { redelivered: 1 }) }]] : [];
     });
-    await forEachConcurrent(sumsByGeneration(counted), 4, ([{ partnerAccount, generation }, counts]) =>
-      books.add(partnerAccount, generation, counts),
-    );
+    await countInBooks(books, counted);
   }
 
   return async (batch: Batch): Promise<SQSBatchResponse> => {

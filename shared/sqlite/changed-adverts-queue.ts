@@ -12,14 +12,7 @@ import type {
 } from '../ports/queue.ts';
 import type { Counters } from '../ports/store.ts';
 import { type Aside, rowAside } from '../state/aside.ts';
-import {
-  type BookKeeper,
-  booksKey,
-  type Counted,
-  type Counts,
-  inFlightIn,
-  sumsByGeneration,
-} from '../state/books.ts';
+import { type BookKeeper, type Counted, type Counts, inFlightIn, sumsByGeneration } from '../state/books.ts';
 import type { Connection } from './file/connection.ts';
 import type { RowStore } from './store.ts';
 
@@ -116,9 +109,7 @@ export function createChangedAdvertsQueue(
 
   /** Adds to the books within a write of the connection. */
   function count(all: readonly Counted[]): void {
-    const counted = all.filter(([, counts]) => Object.keys(counts).length > 0);
-    for (const [{ partnerAccount, generation }, counts] of sumsByGeneration(counted))
-      rows.addWithin(booksKey(partnerAccount, generation), counts as Counters);
+    for (const [key, counts] of sumsByGeneration(all)) rows.addWithin(key, counts);
   }
 
   /** Number of messages in the queue and aside. @param prefix of the names of books */

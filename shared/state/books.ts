@@ -1,5 +1,6 @@
 import { readRows } from '../contract/checks.ts';
 import type { ChangedAdvert } from '../contract/messages.ts';
+import { forEachConcurrent } from '../domain/concurrency.ts';
 import { type Counters, type Key, type Store, sumOf } from '../ports/store.ts';
 import { feedStateOf } from './feed-states.ts';
 import { listedByOperations } from './progress.ts';
@@ -46,28 +47,21 @@ export const booksKey = (partnerAccount: string, generation: number): Key => ({
 /** What is to be counted in the books of a generation. */
 export type Counted = readonly [of: Pick<ChangedAdvert, 'partnerAccount' | 'generation'>, counts: Counts];
 
-/** One sum for each generation. */
-export function sumsByGeneration(all: readonly Counted[]): Counted[] {
-  const sums = new Map<string, Counted>();
-  for (const [of, counts] of all) {
-    const { name } = booksKey(of.partnerAccount, of.generation);
-    sums.set(name, [of, sumOf(sums.get(name)?.[1], counts)]);
+/** One sum for each row of the books; none if there is nothing to count. */
+export function sumsByGeneration(all: readonly Counted[]): readonly (readonly [Key, Counters])[] {
+  const sums = new Map<string, readonly [Key, Counters]>();
+  for (const [{ partnerAccount, generation }, counts] of all) {
+    const key = booksKey(partnerAccount, generation);
+    sums.set(key.name, [key, sumOf(sums.get(key.name)?.[1], counts)]);
   }
-  return [...sums.values()];
+  return [...sums.values()].filter(([, counts]) => Object.values(counts).some(Boolean));
 }
 
-export type BooksWriter = ReturnType<typeof createBooksWriter>;
-
-/** For a queue that counts its outcomes after they happen. */
-export const createBooksWriter = (store: Pick<Store, 'add'>) => ({
-  /** One write; none if there is nothing to count. */
-  async add(partnerAccount: string, generation: number, counts: Counts): Promise<void> {
-    // `redelivered` is there from the first outcome on, although it may be 0.
-    if (Object.values(counts).some(Boolean)) {
-      await store.add(booksKey(partnerAccount, generation), { redelivered: 0, ...counts });
-    }
-  },
-});
+/** For a queue that counts its outcomes after they happen. `redelivered` is there from the first one on. */
+export const countInBooks = (store: Pick<Store, 'add'>, all: readonly Counted[]): Promise<void> =>
+  forEachConcurrent(sumsByGeneration(all), 4, ([key, counts]) =>
+    store.add(key, { redelivered: 0, ...counts }),
+  );
 
 /** Number of messages without an outcome, in the queue or aside. */
 export const inFlightIn = (counted: Counters): number => booksOf(counted).inFlight;

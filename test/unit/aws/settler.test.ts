@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createBatchSettler } from '../../../shared/aws/settler.ts';
 import { deliveryOf } from '../../../shared/aws/sqs.ts';
 import type { Verdict } from '../../../shared/ports/queue.ts';
+import type { Store } from '../../../shared/ports/store.ts';
 import { createAside } from '../../../shared/state/aside.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
 import { aMessage } from '../../helpers/aws/fixtures.ts';
@@ -14,6 +15,7 @@ import { deadLetter } from '../../helpers/records.ts';
 const sqs = mockClient(SQSClient);
 const queue = { client: new SQSClient({}), url: 'https://queue' };
 const { generation } = aMessage();
+const name = `main/${generation}`;
 const done: Verdict = { kind: 'done', outcome: 'events' };
 const hold: Verdict = { kind: 'hold' };
 const retry = (delayMs: number): Verdict => ({ kind: 'retry', delayMs });
@@ -23,14 +25,21 @@ const givenUp = (id: string): Verdict => ({
 });
 
 function make() {
-  const books = { add: vi.fn(async () => {}) };
+  const add = vi.fn<Store['add']>(async () => {});
+  const counted = () => add.mock.calls.map(([{ name }, counts]) => [name, counts]);
   const observer = createRecordingObserver();
   const { lines } = observer;
   const store = createInMemoryStore();
   const put = vi.spyOn(store, 'put');
   const aside = createAside(store);
-  const settle = createBatchSettler({ queue, books, observer, clock: createManualClock(100_000), aside });
-  return { settle, books, lines, store, put };
+  const settle = createBatchSettler({
+    queue,
+    books: { add },
+    observer,
+    clock: createManualClock(100_000),
+    aside,
+  });
+  return { settle, add, counted, lines, store, put };
 }
 
 interface Sent {
@@ -110,37 +119,37 @@ describe('settling a batch', () => {
   });
 
   it('counts outcomes once for each generation of an account, redelivered ones apart', async () => {
-    const { settle, books } = make();
+    const { settle, counted } = make();
     await settle(aBatch([done, done, givenUp('2'), { kind: 'forgotten' }], 2));
     const bodies = [{}, { generation: 8 }, { partnerAccount: 'other' }].map((fields, index) =>
       JSON.stringify(aMessage(String(index), fields)),
     );
     await settle(batchOf(bodies.map((body) => ({ body, verdict: done }))));
-    expect(books.add.mock.calls).toEqual([
-      ['main', generation, { events: 2, deadLettered: 1, redelivered: 3 }],
-      ['main', generation, { events: 1 }],
-      ['main', 8, { events: 1 }],
-      ['other', generation, { events: 1 }],
+    expect(counted()).toEqual([
+      [name, { events: 2, deadLettered: 1, redelivered: 3 }],
+      [name, { events: 1, redelivered: 0 }],
+      ['main/8', { events: 1, redelivered: 0 }],
+      [`other/${generation}`, { events: 1, redelivered: 0 }],
     ]);
   });
 
   it('fails as a whole when outcomes cannot be counted', async () => {
-    const { settle, books } = make();
-    books.add.mockRejectedValue(new Error('throttled'));
+    const { settle, add } = make();
+    add.mockRejectedValue(new Error('throttled'));
     await expect(settle(aBatch([done]))).rejects.toThrow('throttled');
   });
 
   it('takes a message back, uncounted, when its dead letter could not be stored', async () => {
-    const { settle, books, put, lines, store } = make();
+    const { settle, counted, put, lines, store } = make();
     put.mockRejectedValueOnce(new Error('throttled'));
     expect(await settle(aBatch([givenUp('0'), givenUp('1'), done]))).toEqual(failing('id-0'));
-    expect(books.add.mock.calls).toEqual([['main', generation, { events: 1, deadLettered: 1 }]]);
+    expect(counted()).toEqual([[name, { events: 1, deadLettered: 1, redelivered: 0 }]]);
     expect(lines.map(({ level }) => level)).toEqual(['warn']);
     expect(await store.list('dead')).toHaveLength(1);
   });
 
   it('puts messages aside in the order of the queue, uncounted', async () => {
-    const { settle, books, store } = make();
+    const { settle, counted, store } = make();
     expect(await settle(aBatch([hold, hold, done]))).toEqual(failing());
     expect(await store.list('aside')).toMatchObject(
       ['0', '1'].map((id) => ({
@@ -148,15 +157,15 @@ describe('settling a batch', () => {
         value: { message: aMessage(id) },
       })),
     );
-    expect(books.add.mock.calls).toEqual([['main', generation, { events: 1 }]]);
+    expect(counted()).toEqual([[name, { events: 1, redelivered: 0 }]]);
   });
 
   it('takes the dead letter of what is no message, uncounted, and puts none of it aside', async () => {
-    const { settle, books, put } = make();
+    const { settle, counted, put } = make();
     const verdict = { kind: 'dead-letter', letter: deadLetter({ message: null }) } as const;
     expect(await settle(batchOf([{ body: 'no message', verdict }]))).toEqual(failing());
     put.mockClear();
     expect(await settle(batchOf([{ body: 'no message', verdict: hold }]))).toEqual(failing('id-0'));
-    expect([books.add.mock.calls, put.mock.calls]).toEqual([[], []]);
+    expect([counted(), put.mock.calls]).toEqual([[], []]);
   });
 });

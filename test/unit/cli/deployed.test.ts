@@ -14,7 +14,7 @@ import packageJson from '../../../package.json' with { type: 'json' };
 import { createBookKeeper } from '../../../shared/aws/sqs.ts';
 import { createAdvertHistories } from '../../../shared/state/advert-histories.ts';
 import { createAside, createDeadLetters } from '../../../shared/state/aside.ts';
-import { createBooksWriter } from '../../../shared/state/books.ts';
+import { booksKey } from '../../../shared/state/books.ts';
 import { aMessage } from '../../helpers/aws/fixtures.ts';
 import { deadLetter, partnerAccount } from '../../helpers/records.ts';
 import { beforeEachStack, type PlayedStack } from './played-stack.ts';
@@ -296,7 +296,7 @@ it('dead letters go back to the queue and out of the books, and what has nothing
   const deadLetters = createDeadLetters(store);
   const bookKeeper = createBookKeeper({ store, aside: createAside(store), queue, deadLetters });
   const message = aMessage('11');
-  await createBooksWriter(store).add(name, generation, { deadLettered: 2 });
+  await store.add(booksKey(name, generation), { deadLettered: 2 });
   await deadLetters.sendMalformed([
     deadLetter({ advertId: '11', message }),
     deadLetter({ advertId: 'x', fault: 'malformed-id', message: null }),

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { booksKey, createBooksWriter, readBooks } from '../../../shared/state/books.ts';
+import { booksKey, type Counts, countInBooks, readBooks } from '../../../shared/state/books.ts';
 import { createFeedStates } from '../../../shared/state/feed-states.ts';
 import { createProgress } from '../../../shared/state/progress.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
@@ -11,8 +11,11 @@ beforeEach(() => {
   store = createInMemoryStore();
 });
 
-const add = (counts: Parameters<ReturnType<typeof createBooksWriter>['add']>[2]) =>
-  createBooksWriter(store).add('main', 7, counts);
+const add = (...all: Counts[]) =>
+  countInBooks(
+    store,
+    all.map((counts) => [of, counts]),
+  );
 const read = (generation = 7) => readBooks(store, 'main', generation);
 
 describe('the books of a generation', () => {
@@ -31,8 +34,10 @@ describe('the books of a generation', () => {
     if (!lease || !('etag' in lease)) throw new Error('no lease');
     const page = progress({ counts: { listed: 23, malformed: 1, repeated: 3 } });
     await feedStates.advance(lease, page, { nowMs: 2, leaseMs: 1_000 });
-    await add({ events: 8, coalesced: 1 });
-    await add({ events: 1, unavailable: 2, deadLettered: 1, unchanged: 4, redelivered: 2 });
+    await add(
+      { events: 8, coalesced: 1 },
+      { events: 1, unavailable: 2, deadLettered: 1, unchanged: 4, redelivered: 2 },
+    );
 
     expect(await read()).toEqual({
       ...{ listed, events: 9, unchanged: 4, coalesced: 4, unavailable: 2, deadLettered: 2 },
