@@ -5,7 +5,7 @@ import type { Clock } from '../shared/domain/clock.ts';
 import type { PartnerAccount } from '../shared/domain/partner-account.ts';
 import type { Application } from '../shared/domain/secret.ts';
 import type { AdvertLister } from '../shared/partner-api/partner-service.ts';
-import type { ChangedAdvertsQueue, WaitingMessages } from '../shared/ports/queue.ts';
+import type { ChangedAdvertsQueue } from '../shared/ports/queue.ts';
 import type { FeedReader } from '../shared/ports/readers.ts';
 import type { Store } from '../shared/ports/store.ts';
 import type { Webhooks } from '../shared/sqlite/webhooks.ts';
@@ -47,7 +47,7 @@ export interface Bridge {
   readonly bookKeeper: BookKeeper;
   readonly queue: ChangedAdvertsQueue;
   /** SQS cannot be inspected: of a stack, only messages aside are found. */
-  readonly waitingMessages: WaitingMessages;
+  readonly waitingMessages: Pick<Aside, 'ofAdvert'>;
   readonly deadLetters: DeadLetters;
   /** Only for a stack: the queue of an embedded bridge counts what is put back. */
   readonly books?: Pick<Store, 'add'>;

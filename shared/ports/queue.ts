@@ -79,9 +79,3 @@ export interface WaitingMessage {
   /** Hidden until this moment, ms since 1970. */
   readonly until?: number;
 }
-
-/** Reads messages without receiving them. Only for people's commands: it may read all messages of the partner account. */
-export interface WaitingMessages {
-  /** The messages of one advert, in all generations, oldest first; in SQS, which cannot be inspected, only those aside. */
-  ofAdvert(partnerAccount: string, advertId: string): Promise<readonly WaitingMessage[]>;
-}

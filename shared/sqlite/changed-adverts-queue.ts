@@ -8,7 +8,6 @@ import type {
   ReceiveOptions,
   Settlement,
   Settler,
-  WaitingMessages,
 } from '../ports/queue.ts';
 import type { Counters } from '../ports/store.ts';
 import { type Aside, rowAside } from '../state/aside.ts';
@@ -247,7 +246,7 @@ export const createWaitingMessages = (
   connection: Pick<Connection, 'read'>,
   table: MessageTable,
   aside: Pick<Aside, 'ofAdvert'>,
-): WaitingMessages => ({
+): Pick<Aside, 'ofAdvert'> => ({
   async ofAdvert(partnerAccount, advertId) {
     const found = connection.read(() => table.ofAdvert(partnerAccount, advertId));
     const queued = found.flatMap(({ body, receives, visibleAt: until }) => {

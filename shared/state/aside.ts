@@ -107,7 +107,10 @@ export function createAside(store: Store) {
 
     remove: removeFrom(store),
 
-    /** The messages on hold of an advert, by reading all of its partner account. */
+    /**
+     * The messages on hold of an advert, in all generations, oldest first. Only for people's commands: it reads all messages
+     * of the partner account.
+     */
     async ofAdvert(partnerAccount: string, advertId: string): Promise<readonly WaitingMessage[]> {
       const held = (await list(partnerAccount)).filter(({ message }) => message.advertId === advertId);
       return held.map(({ message }) => ({ message, place: 'aside', receives: 0 }));

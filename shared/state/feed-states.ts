@@ -94,9 +94,11 @@ export type FeedStates = ReturnType<typeof createFeedStates>;
 
 export function createFeedStates(store: Store) {
   return {
-    /** Lists the least recently polled feed first. @throws {ShapeError} for an unreadable row, unless `onUnreadable` is given */
+    /** The least recently polled feed first, otherwise by name. @throws {ShapeError} for an unreadable row, unless `onUnreadable` is given */
     list: async (onUnreadable?: OnUnreadable): Promise<FeedState[]> =>
-      readRows(await store.list('feed'), feedStateOf, onUnreadable).sort(byWaiting),
+      readRows(await store.list('feed'), feedStateOf, onUnreadable).sort(
+        (a, b) => (a.lastPolled ?? -1) - (b.lastPolled ?? -1),
+      ),
 
     /** Creates the feed's state; keeps an existing state of the same generation. */
     async register(state: FeedState): Promise<void> {
@@ -206,7 +208,3 @@ function withoutFault(state: FeedState): FeedState {
   const { fault: _fault, faultKind: _kind, needsPerson: _person, pausedUntil: _until, ...rest } = state;
   return rest;
 }
-
-const byWaiting = (a: FeedState, b: FeedState): number =>
-  (a.lastPolled ?? -1) - (b.lastPolled ?? -1) ||
-  (`${a.partnerAccount}/${a.feed}` < `${b.partnerAccount}/${b.feed}` ? -1 : 1);

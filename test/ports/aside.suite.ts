@@ -1,13 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
-import type {
-  ChangedAdvertsQueue,
-  Delivery,
-  Inbox,
-  Settler,
-  Verdict,
-  WaitingMessages,
-} from '../../shared/ports/queue.ts';
+import type { ChangedAdvertsQueue, Delivery, Inbox, Settler, Verdict } from '../../shared/ports/queue.ts';
 import type { Aside } from '../../shared/state/aside.ts';
 import type { BookKeeper } from '../../shared/state/books.ts';
 import { changedAdvert, settlement } from '../helpers/records.ts';
@@ -19,7 +12,7 @@ export interface AsideSubject extends Cleaned {
   /** Where the books are one step with what is counted. */
   readonly bookKeeper?: BookKeeper;
   /** Where the queue itself can be inspected. */
-  readonly waitingMessages?: WaitingMessages;
+  readonly waitingMessages?: Pick<Aside, 'ofAdvert'>;
 }
 
 const all = { maxGroups: 1_000, maxPerGroup: 10, visibilityMs: 30_000 };

@@ -137,15 +137,6 @@ describe('the end of a poll', () => {
   });
 });
 
-describe('registering', () => {
-  it('begins anew for a greater generation, and changes nothing else', async () => {
-    await feedStates.advance(await take('a'), progress({ lastSuccess: now }), { nowMs: now, leaseMs });
-    const anew = feedState({ generation: 2e9, since: '2026-12-01T00:00:00Z' });
-    for (const state of [anew, { ...anew, since: 'other' }, feedState()]) await feedStates.register(state);
-    expect(await feedStates.list()).toEqual([anew]);
-  });
-});
-
 describe('the list', () => {
   it('begins with the feeds that have waited longest, then goes by name', async () => {
     for (const partnerAccount of ['late', 'early', 'b', 'a'])
