@@ -230,6 +230,11 @@ describe('an advert', () => {
 
     expect(advertOf(body, '12345678901234567890').status).toBe('active');
   });
+
+  // SQLite would keep it as U+FFFD: the same status, a change with every fetch.
+  it('is refused where the status is not well-formed text', () => {
+    expect(() => advertOf('{"data":{"id":1,"status":"\\ud800"}}', '1')).toThrow(BridgeFault);
+  });
 });
 
 describe('an answer of the token endpoint', () => {
@@ -259,6 +264,15 @@ describe('an answer of the token endpoint', () => {
       const stored = textOfPair(tokenPair(pairIn(JSON.stringify({ ...tokens, refresh_token }))));
 
       expect(pairOfText(stored, 'main').refreshToken.reveal()).toBe(refresh_token);
+    },
+  );
+
+  it.each(['', ' ', '\ud800', 'x'.repeat(8_193)])(
+    'keeps the old refresh token in the place of %j',
+    (given) => {
+      const read = pairIn(JSON.stringify({ ...tokens, refresh_token: given }));
+
+      expect(read?.refreshToken.reveal()).toBe('refresh-1');
     },
   );
 });
