@@ -4,7 +4,6 @@ import { afterTrial, Blame, type Evidence, isBad, type Verdict } from '../domain
 import type { Clock } from '../domain/clock.ts';
 import type { BridgeFault } from '../domain/faults.ts';
 import {
-  blamingHold,
   endOfHold,
   type Hold,
   type Holder,
@@ -132,12 +131,14 @@ export class HoldKeeper {
       if (trial?.resource !== answer.resource) continue;
       this.#trials.delete(owner);
       await this.#stored(owner, (holder) => {
-        const tried = blamingHold(holder);
+        const tried = holder.holds?.find(({ fault, until }) => fault !== undefined && until === trial.until);
         // The hold has ended or changed meanwhile: this answer is evidence like any other.
-        if (!tried || tried.until !== trial.until) return holder;
+        if (!tried) return holder;
         wasTrial = true;
-        const others = withoutHolds(holder, (hold) => hold === tried);
         const next = afterTrial(tried, answer, now);
+        const isOver = (hold: Hold) => hold.fault !== undefined && !afterTrial(hold, answer, now);
+        // A success ends all holds that it speaks against, not only the one that was tried.
+        const others = withoutHolds(holder, (hold) => hold === tried || (!isBad(answer) && isOver(hold)));
         return next ? withHold(others, next) : others;
       });
     }

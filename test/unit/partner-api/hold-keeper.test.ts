@@ -125,6 +125,17 @@ describe('the answer of a trial', () => {
     expect((await store.read()).holds).toMatchObject([{ fault: 'rate-limited', forMs: 9_000 }]);
   });
 
+  it('ends both of two holds by a success', async () => {
+    const { store, first } = await setUp();
+    for (const kind of ['circuit', 'service'] as const)
+      await holdBridge(store, serviceHold(kind, startMs - 1));
+    expect(await first.enter('main 1')).toBe('admitted');
+
+    await first.answered('main', 1);
+
+    expect((await store.read()).holds).toBeUndefined();
+  });
+
   it('holds the whole bridge if it is a 429 for an account', async () => {
     const { clock, store, first } = await setUp();
     for (const advert of [1, 2, 3]) await first.answered('main', advert, 'transient');
