@@ -6,7 +6,6 @@ import { auditPaceMs } from '../functions/drain/audit-share.ts';
 import type { AdvertEvent } from '../shared/contract/events.ts';
 import type { AdvertRow } from '../shared/state/advert-histories.ts';
 import type { AuditProgress, BackfillKey } from '../shared/state/progress.ts';
-import type { AdvertSource } from './advert-sources.ts';
 import type { Bridge } from './bridge.ts';
 import { type Walk, type WalkOptions, type WalkResult, walk } from './walk.ts';
 
@@ -17,11 +16,10 @@ const maxUndelivered = 1_000;
 
 export async function audit(
   bridge: Bridge,
-  key: BackfillKey,
-  source: AdvertSource,
   options: WalkOptions<AuditProgress>,
 ): Promise<WalkResult<AuditProgress>> {
   const { clock } = bridge;
+  const { key } = options;
   const paceMs = auditPaceMs((await bridge.settings()).maxRequestsPerSecond);
   let sentMs = clock.now() - paceMs;
   let lastResultMs = Number.NEGATIVE_INFINITY;
@@ -59,7 +57,7 @@ export async function audit(
       return { ...progress, waiting: [...progress.waiting, ...(await Promise.all(sent))] };
     },
   };
-  return walk(bridge, kind, key, source, options);
+  return walk(bridge, kind, options);
 }
 
 /**

@@ -34,16 +34,7 @@ export async function pause(
 }
 
 /** What was in force and has been ended, as printed by `resume --json`. */
-export interface Resumed {
-  readonly ended: ShownPause | null;
-  /** Until when the service had asked the whole bridge to wait; null: not ended, or there was no pause. */
-  readonly servicePauseUntil: string | null;
-  readonly circuitEnded: boolean;
-  /** A pause of the whole bridge that is still in force, although the partner account's has ended. */
-  readonly stillPaused: ShownPause | null;
-  /** Until when it still waits for another reason, which only `--early` ends; null if it does not. */
-  readonly stillHeldUntil: string | null;
-}
+export type Resumed = Awaited<ReturnType<typeof resume>>;
 
 const isOperators = ({ kind }: Hold): boolean => kind === 'operator';
 /** Made by the service's answers. Only the user ends a stop (`authorization`). */
@@ -61,7 +52,7 @@ export async function resume(
   { partnerAccounts, budgetStore, clock }: PausedBridge,
   name: string | undefined,
   { early }: { readonly early: boolean },
-): Promise<Resumed> {
+) {
   const nowMs = clock.now();
   const isOver = (hold: Hold) => isOperators(hold) || (early && isPassing(hold));
   const whole = await budgetStore.read();
@@ -73,9 +64,12 @@ export async function resume(
   const waits = holdOf(passingOf(whole), account && passingOf(account), nowMs);
   return {
     ended: shownPause(heldBy(account ?? whole, 'operator', nowMs)),
+    /** Until when the service had asked the whole bridge to wait; null: not ended, or there was no pause. */
     servicePauseUntil: early && service ? toInstant(endOfHold(service)) : null,
     circuitEnded: early && whole.holds?.some(({ kind }) => kind === 'circuit') === true,
+    /** A pause of the whole bridge that is still in force, although the partner account's has ended. */
     stillPaused: account ? shownPause(heldBy(whole, 'operator', nowMs)) : null,
+    /** Until when it still waits for another reason, which only `--early` ends; null if it does not. */
     stillHeldUntil: !early && waits ? toInstant(endOfHold(waits)) : null,
   };
 }

@@ -31,6 +31,8 @@ export interface Walk<P extends BackfillProgress> {
 }
 
 export interface WalkOptions<P> {
+  readonly key: BackfillKey;
+  readonly source: AdvertSource;
   /** Stops after the current page; the walk can be continued later. */
   readonly signal: AbortSignal;
   /** Abandons an unfinished walk and starts a new one. */
@@ -59,9 +61,7 @@ const lookMs = 500;
 export async function walk<P extends BackfillProgress>(
   bridge: Bridge,
   { cause, progresses, first, replacesOther, look, sent }: Walk<P>,
-  key: BackfillKey,
-  source: AdvertSource,
-  { signal, restart = false, onProgress }: WalkOptions<P>,
+  { key, source, signal, restart = false, onProgress }: WalkOptions<P>,
 ): Promise<WalkResult<P>> {
   const { clock } = bridge;
   const { total } = source;
@@ -156,19 +156,17 @@ const maxWaiting = 500;
 /** Fetches every advert of a list once: it gets an event if it has none or if its latest one differs. */
 export function backfill(
   bridge: Bridge,
-  key: BackfillKey,
-  source: AdvertSource,
   options: WalkOptions<BackfillProgress>,
 ): Promise<WalkResult<BackfillProgress>> {
   const kind: Walk<BackfillProgress> = {
     ...{ cause: 'backfill', progresses: bridge.backfills, replacesOther: false },
     first: (begun) => begun,
     async look(progress, isThrough) {
-      const isFull = !isThrough && (await bridge.queue.depth(key.partnerAccount)) > maxWaiting;
+      const isFull = !isThrough && (await bridge.queue.depth(options.key.partnerAccount)) > maxWaiting;
       if (!isFull) return { progress, next: 'go-on' };
       return { progress, next: bridge.isDelivering() ? 'wait' : 'stop' };
     },
     sent: async (progress) => progress,
   };
-  return walk(bridge, kind, key, source, options);
+  return walk(bridge, kind, options);
 }

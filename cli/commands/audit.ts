@@ -48,8 +48,8 @@ Examples:
       let audited: Audited = { sample: sample ?? defaultSample, random: Math.random };
       if (given) audited = { ids: given };
       else if (full) audited = { list: listSource(bridge, key, options) };
-      return audit(bridge, key, await auditSource(bridge, key, audited), {
-        signal,
+      return audit(bridge, {
+        ...{ key, source: await auditSource(bridge, key, audited), signal },
         onProgress({ listed, total, waiting, differing }) {
           const differ = differing.length === 0 ? '' : `; ${count(differing.length)} differed`;
           show(`${walkText(listed - waiting.length, total, 'audited', rate)}${differ}`);

@@ -52,8 +52,8 @@ Examples:
     const [{ end, progress }, next] = await catchUp(io, target, partnerAccount, async (bridge, key, show) => {
       const { maxRequestsPerSecond } = await bridge.settings();
       const source = given ? idsSource(given, idsAtOnce) : listSource(bridge, key, options);
-      return backfill(bridge, key, source, {
-        ...{ signal, restart },
+      return backfill(bridge, {
+        ...{ key, source, signal, restart },
         onProgress({ listed, total }, isWaiting) {
           const waits = isWaiting ? ', waiting for the queue to empty' : '';
           show(`${walkText(listed, total, 'listed', maxRequestsPerSecond)}${waits}`);

@@ -5,13 +5,6 @@ import { type Io, say } from './io.ts';
 const redrawEveryMs = 500;
 const eraseLine = '\r\u001B[K';
 
-export interface Progress {
-  /** For other printable text: removes the progress line before the text is written. */
-  readonly output: Writable;
-  /** Removes the progress line permanently, and drops later writes to `output`. */
-  stop(): void;
-}
-
 /**
  * Shows one line that is updated during long work.
  *
@@ -21,7 +14,7 @@ export function startProgress(
   { stderr }: Pick<Io, 'stderr'>,
   text: () => Promise<string>,
   lineEveryMs?: number,
-): Progress {
+) {
   let isShown = false;
   let isStopped = false;
 
@@ -40,6 +33,7 @@ export function startProgress(
   const timer = everyMs && setInterval(() => void show(), everyMs).unref();
 
   return {
+    /** For other printable text: removes the progress line before the text is written. */
     output: new Writable({
       decodeStrings: false,
       write(chunk, _encoding, done) {
@@ -48,6 +42,7 @@ export function startProgress(
         done();
       },
     }),
+    /** Removes the progress line permanently, and drops later writes to `output`. */
     stop() {
       isStopped = true;
       clearInterval(timer);

@@ -220,7 +220,7 @@ export function createStages(world: SimWorld) {
       settings: async () => ({ maxRequestsPerSecond: plan.requestsPerSecond }),
     } as unknown as Bridge;
     const source = await auditSource(bridge, key, { sample: 299, random: started.random });
-    return within(started, 1_800_000, () => audit(bridge, key, source, { signal }));
+    return within(started, 1_800_000, () => audit(bridge, { key, source, signal }));
   }
 
   /** Deliveries that a worker has, and another one gets too: an event source mapping delivers at least once. */

@@ -93,7 +93,7 @@ async function publish(advertIds: readonly string[]): Promise<void> {
 
 describe('a backfill', () => {
   const run = (source: AdvertSource, options: Partial<WalkOptions<BackfillProgress>> = {}) =>
-    backfill(bridge(), key, source, { signal, ...options });
+    backfill(bridge(), { key, source, signal, ...options });
   const counted = () => listedByOperations(world.state.store, key);
   const stored = () => world.state.backfills.read(key);
   /** As another process writes. */
@@ -277,7 +277,7 @@ describe('a backfill', () => {
 
 describe('an audit', () => {
   const run = async (audited: Audited, more: Partial<WalkOptions<AuditProgress>> = {}) =>
-    audit(bridge(), key, await auditSource(bridge(), key, audited), { signal, ...more });
+    audit(bridge(), { key, source: await auditSource(bridge(), key, audited), signal, ...more });
   const found = ({ equal, differing, neverPublished, unsettled }: AuditProgress) => ({
     ...{ equal, differing, neverPublished, unsettled },
   });
