@@ -1,10 +1,6 @@
-import { DescribeAlarmsCommand, GetMetricDataCommand } from '@aws-sdk/client-cloudwatch';
-import { InvokeCommand } from '@aws-sdk/client-lambda';
-import {
-  GetSecretValueCommand,
-  PutSecretValueCommand,
-  ResourceNotFoundException,
-} from '@aws-sdk/client-secrets-manager';
+import type { GetMetricDataCommandInput } from '@aws-sdk/client-cloudwatch';
+import type { InvokeCommandInput } from '@aws-sdk/client-lambda';
+import { ResourceNotFoundException } from '@aws-sdk/client-secrets-manager';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { stackClients } from '../../../operations/stack-clients.ts';
@@ -17,7 +13,7 @@ import { createAside, createDeadLetters } from '../../../shared/state/aside.ts';
 import { booksKey } from '../../../shared/state/books.ts';
 import { aMessage } from '../../helpers/aws/fixtures.ts';
 import { deadLetter, partnerAccount } from '../../helpers/records.ts';
-import { beforeEachStack, type PlayedStack } from './played-stack.ts';
+import { beforeEachStack, type PlayedStack, refusing } from './played-stack.ts';
 import { cli } from './run-cli.ts';
 
 let stack: PlayedStack;
@@ -25,29 +21,32 @@ beforeEachStack((begun) => {
   stack = begun;
 });
 
-const answer = (value: object) => ({ Payload: Buffer.from(JSON.stringify(value)) as never });
 const requests = () =>
-  stack.mocks.lambda.commandCalls(InvokeCommand).map(({ args: [{ input }] }) => ({
-    functionName: input.FunctionName,
-    payload: JSON.parse(String(input.Payload)),
+  stack.inputsOf<InvokeCommandInput>('Invoke').map(({ FunctionName: functionName, Payload }) => ({
+    functionName,
+    payload: JSON.parse(String(Payload)),
   }));
+/** What was asked for of the only request for metrics. */
+const metricsAsked = () =>
+  stack
+    .inputsOf<GetMetricDataCommandInput>('GetMetricData')
+    .at(-1)
+    ?.MetricDataQueries?.map(({ MetricStat }) => MetricStat?.Metric);
 
 describe('application', () => {
   it('stores the credentials in the secret of the stack', async () => {
     const ended = await cli('application --client-id a --client-secret-stdin', { stdin: 'hush\n' });
 
     expect(ended).toMatchObject({ exitCode: 0, stdout: '' });
-    const [call] = stack.mocks.secretsManager.commandCalls(PutSecretValueCommand);
-    expect(call?.args[0].input).toEqual({
-      SecretId: 'advert-bridge/application',
-      SecretString: JSON.stringify({ clientId: 'a', clientSecret: 'hush' }),
-    });
+    const SecretString = JSON.stringify({ clientId: 'a', clientSecret: 'hush' });
+    expect(stack.inputsOf('PutSecretValue')).toEqual([
+      { SecretId: 'advert-bridge/application', SecretString },
+    ]);
   });
 
   it('says that the stack has to be deployed when the secret is missing', async () => {
-    stack.mocks.secretsManager
-      .on(PutSecretValueCommand)
-      .rejects(new ResourceNotFoundException({ message: 'no', $metadata: {} }));
+    const absent = new ResourceNotFoundException({ message: 'no', $metadata: {} });
+    stack.answers.PutSecretValue = refusing(absent);
 
     expect(await cli('application --client-id a --client-secret-stdin', { stdin: 'hush' })).toMatchObject({
       exitCode: 1,
@@ -90,10 +89,8 @@ describe('connect', () => {
       ...connected,
       feed: { kind: 'failed', fault: 'transient', reason: 'GET /api/partner/status/adverts answered 503' },
     };
-    stack.mocks.lambda
-      .on(InvokeCommand)
-      .resolvesOnce(answer({ kind: 'authorize', url: 'https://partner.example/oauth/authorize/?state=x' }))
-      .resolvesOnce(answer({ kind: 'connected', ...account }));
+    const authorize = { kind: 'authorize', url: 'https://partner.example/oauth/authorize/?state=x' };
+    stack.played.answers = [authorize, { kind: 'connected', ...account }];
     const onOutput = (text: string) => {
       const redirectUri = /back to (http:\S+),/.exec(text)?.[1];
       if (redirectUri === undefined) return;
@@ -103,8 +100,8 @@ describe('connect', () => {
 
     const ended = await cli('connect main --port 0', { onOutput });
 
-    const [authorize, handedIn] = requests().map(({ payload }) => payload);
-    expect(authorize).toEqual({
+    const [begun, handedIn] = requests().map(({ payload }) => payload);
+    expect(begun).toEqual({
       action: 'authorize',
       state: expect.stringMatching(/^[\w-]{43}$/),
       redirectUri: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/callback$/),
@@ -113,7 +110,7 @@ describe('connect', () => {
       action: 'connect',
       partnerAccount: 'main',
       code: 'one-time-code',
-      redirectUri: authorize.redirectUri,
+      redirectUri: begun.redirectUri,
     });
     expect(ended).toMatchObject({ exitCode: 3, stdout: '' });
     expect(ended.stderr).toContain('The first request for its feed failed (transient)');
@@ -182,10 +179,10 @@ describe('status', () => {
     ],
     [
       'what may not be looked at',
-      () =>
-        stack.mocks.cloudWatch
-          .on(DescribeAlarmsCommand)
-          .rejects(Object.assign(new Error('no cloudwatch:DescribeAlarms'), { name: 'AccessDenied' })),
+      () => {
+        const denied = Object.assign(new Error('no cloudwatch:DescribeAlarms'), { name: 'AccessDenied' });
+        stack.answers.DescribeAlarms = refusing(denied);
+      },
       { alarms: null, schedule: 'enabled', attention: ['unseen'] },
       /AWS did not show the alarms \(AccessDenied: no cloudwatch:DescribeAlarms\)\. .*deploy\.md#what-status-/,
     ],
@@ -201,8 +198,7 @@ describe('status', () => {
   });
 
   it('tells how old the oldest message is, where any waits', async () => {
-    const { cloudWatch } = stack.mocks;
-    cloudWatch.on(GetMetricDataCommand).resolves({ MetricDataResults: [{ Values: [600, 540] }] });
+    stack.played.metrics = [{ Values: [600, 540] }];
     const waits = async () => JSON.parse((await cli('status --json')).stdout).oldestWaitingSeconds;
 
     expect(await waits()).toBeNull();
@@ -210,8 +206,7 @@ describe('status', () => {
     const message = { MessageBody: '{}', MessageGroupId: 'a', MessageDeduplicationId: 'a' };
     await client.send(new SendMessageCommand({ QueueUrl, ...message }));
     expect(await waits()).toBe(600);
-    const [call] = cloudWatch.commandCalls(GetMetricDataCommand);
-    expect(call?.args[0].input.MetricDataQueries?.[0]?.MetricStat?.Metric).toMatchObject({
+    expect(metricsAsked()?.[0]).toMatchObject({
       MetricName: 'ApproximateAgeOfOldestMessage',
       Dimensions: [{ Name: 'QueueName', Value: QueueUrl.split('/').at(-1) }],
     });
@@ -226,14 +221,11 @@ describe('status', () => {
 });
 
 it('the last half hour of the plots comes from CloudWatch', async () => {
-  const { cloudWatch } = stack.mocks;
   const [first, second] = [new Date(60_000), new Date(120_000)];
-  cloudWatch.on(GetMetricDataCommand).resolves({
-    MetricDataResults: [
-      { Id: 'lag', Timestamps: [second, first], Values: [7, 3] },
-      { Id: 'events', Timestamps: [second], Values: [40] },
-    ],
-  });
+  stack.played.metrics = [
+    { Id: 'lag', Timestamps: [second, first], Values: [7, 3] },
+    { Id: 'events', Timestamps: [second], Values: [40] },
+  ];
   const outputs = { bridgeName: 'AdvertBridge', queueUrl: 'https://sqs.example/1/QueueUrl' } as StackOutputs;
   const clients = stackClients(onTestFinished);
 
@@ -241,9 +233,7 @@ it('the last half hour of the plots comes from CloudWatch', async () => {
     { atMs: 120_000, values: { lag: 7, events: 40 } },
     { atMs: 60_000, values: { lag: 3 } },
   ]);
-  const [call] = cloudWatch.commandCalls(GetMetricDataCommand);
-  const wanted = call?.args[0].input.MetricDataQueries?.map(({ MetricStat }) => MetricStat?.Metric);
-  expect(wanted).toMatchObject([
+  expect(metricsAsked()).toMatchObject([
     { MetricName: 'FeedLagSeconds', Dimensions: [{ Name: 'service', Value: 'advert-bridge' }] },
     { Namespace: 'AWS/SQS', Dimensions: [{ Name: 'QueueName', Value: 'QueueUrl' }] },
     { Namespace: 'AdvertBridge', MetricName: 'Events' },
@@ -255,10 +245,7 @@ it('disconnect removes the history before the name is forgotten', async () => {
   const generation = 1_763_640_000;
   const key = { partnerAccount: 'main', generation, feed: 'adverts', advertId: '1' } as const;
   await histories.write(key, { sequence: 1, status: 'active', pending: false, etag: 'absent' });
-  stack.mocks.lambda
-    .on(InvokeCommand)
-    .resolvesOnce(answer({ kind: 'forgetting', generation }))
-    .resolves(answer({ kind: 'forgotten' }));
+  stack.played.answers = [{ kind: 'forgetting', generation }, { kind: 'forgotten' }];
 
   expect(await cli('disconnect main --forget --yes')).toMatchObject({ exitCode: 0 });
 
@@ -273,9 +260,8 @@ it.each(['backfill main', 'resync main --since 2026-11-20T12:00:00Z'])(
   'names the role that may read tokens, where AWS denies that: %s',
   async (command) => {
     const message = 'User: me is not authorized to perform: secretsmanager:GetSecretValue on resource: r';
-    stack.mocks.secretsManager
-      .on(GetSecretValueCommand)
-      .rejects(Object.assign(new Error(message), { name: 'AccessDeniedException' }));
+    const denied = Object.assign(new Error(message), { name: 'AccessDeniedException' });
+    stack.answers.GetSecretValue = refusing(denied);
 
     const { exitCode, stderr } = await cli(command);
 

@@ -1,25 +1,19 @@
-import { PutEventsCommand } from '@aws-sdk/client-eventbridge';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { PutEventsCommandInput } from '@aws-sdk/client-eventbridge';
+import { describe, expect, it } from 'vitest';
 import { advertEvent } from '../../../../shared/domain/advert-event.ts';
 import { type AdvertRow, createAdvertHistories } from '../../../../shared/state/advert-histories.ts';
 import { changedAdvert, partnerAccount } from '../../../helpers/records.ts';
 import { startWebhook } from '../../../helpers/webhook-server.ts';
 import { startConnected } from '../local-bridge.ts';
-import { type PlayedStack, startPlayedStack } from '../played-stack.ts';
+import { beforeEachStack, type PlayedStack } from '../played-stack.ts';
 import { cli } from '../run-cli.ts';
 
 const bus = 'arn:aws:events:eu-central-1:111122223333:event-bus/adverts';
 
 describe('snapshot of a stack', () => {
-  let aws: Awaited<ReturnType<typeof startPlayedStack>>;
   let stack: PlayedStack;
-
-  beforeAll(async () => {
-    aws = await startPlayedStack();
-  });
-  afterAll(async () => void (await aws.stop()));
-  beforeEach(async () => {
-    stack = await aws.begin();
+  beforeEachStack((begun) => {
+    stack = begun;
   });
 
   /** Rows of 25 adverts, one of a forgotten generation, and one that has no event yet. @returns the envelopes meant */
@@ -53,7 +47,7 @@ describe('snapshot of a stack', () => {
     ['a standard queue', 'standard'],
   ] as const)('sends the recorded events to %s, as EventBridge would have', async (_, kind) => {
     const envelopes = await record();
-    const queue = aws.createQueue(kind);
+    const queue = stack.createQueue(kind);
 
     const ended = await cli(['snapshot', '--to', queue.url, '--json']);
 
@@ -78,16 +72,12 @@ describe('snapshot of a stack', () => {
 
   it('sends to a bus of the subscriber, and to no other', async () => {
     const envelopes = await record();
-    const { events } = stack.mocks;
-    events.on(PutEventsCommand).callsFake(({ Entries }) => ({
-      Entries: Entries.map(() => ({ EventId: 'x' })),
-    }));
     const to = 'arn:aws:events:eu-west-1:444455556666:event-bus/search';
 
     const ended = await cli(['snapshot', 'main', '--to', to]);
 
     expect(ended).toMatchObject({ exitCode: 0, stderr: `25 events sent to ${to}.\n` });
-    const entries = events.commandCalls(PutEventsCommand).flatMap(({ args: [{ input }] }) => input.Entries);
+    const entries = stack.inputsOf<PutEventsCommandInput>('PutEvents').flatMap(({ Entries }) => Entries);
     expect(new Set(entries.map((entry) => entry?.EventBusName))).toEqual(new Set([to]));
     expect(entries.map((entry) => entry?.Detail).sort()).toEqual(
       envelopes.map((envelope) => JSON.stringify(JSON.parse(envelope).detail)).sort(),

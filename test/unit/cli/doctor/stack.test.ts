@@ -1,12 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
-import { DescribeAlarmsCommand } from '@aws-sdk/client-cloudwatch';
-import { ListRulesCommand } from '@aws-sdk/client-eventbridge';
-import { GetFunctionConfigurationCommand, ResourceNotFoundException } from '@aws-sdk/client-lambda';
-import { GetScheduleCommand } from '@aws-sdk/client-scheduler';
 import { CreateQueueCommand } from '@aws-sdk/client-sqs';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { anAlarm, aSecret, beforeEachStack, type PlayedStack } from '../played-stack.ts';
+import { anAlarm, aSecret, beforeEachStack, type PlayedStack, refusing } from '../played-stack.ts';
 import { cli } from '../run-cli.ts';
 import { badIn, expectFound, resultsIn, rowsOf } from './results.ts';
 
@@ -41,14 +36,18 @@ const unconfirmed = { SubscriptionArn: 'PendingConfirmation', Endpoint: 'a@b.exa
 const others = { SecretVersionsToStages: { v2: ['AWSCURRENT'], v1: ['AWSPREVIOUS'] } };
 const deleted = { DeletedDate: new Date() };
 const fn = (name: string, change: object): Plant => ({ functions: { [`${name}FunctionName`]: change } });
-const noFunction: Plant = ({ mocks }: PlayedStack) =>
-  mocks.lambda
-    .on(GetFunctionConfigurationCommand, { FunctionName: 'DrainFunctionName' })
-    .rejects(new ResourceNotFoundException({ message: 'no', $metadata: {} }));
-const noSchedule: Plant = ({ mocks }: PlayedStack) =>
-  mocks.scheduler
-    .on(GetScheduleCommand, { Name: 'DrainScheduleName' })
-    .rejects(named('ResourceNotFoundException'));
+/** AWS does not know the resource `name`, for which an operation asks. */
+const gone =
+  (operation: string, name: string): Plant =>
+  ({ answers }: PlayedStack) => {
+    const { [operation]: healthy } = answers;
+    answers[operation] = (input, emulated) => {
+      if (Object.values(input).includes(name)) throw named('ResourceNotFoundException');
+      return healthy?.(input, emulated);
+    };
+  };
+const noFunction = gone('GetFunctionConfiguration', 'DrainFunctionName');
+const noSchedule = gone('GetSchedule', 'DrainScheduleName');
 const noActions: Plant = ({ played }: PlayedStack) => {
   played.alarms = played.alarms.map((each) => ({ ...each, AlarmActions: [] }));
 };
@@ -250,9 +249,8 @@ describe('docs/operate/doctor.md', () => {
 
 describe('a stack that is not there', () => {
   it('is the one fault: all that needs it is skipped', async () => {
-    stack.mocks.cloudFormation
-      .on(DescribeStacksCommand)
-      .rejects(named('ValidationError', 'Stack with id AdvertBridge does not exist'));
+    const absent = named('ValidationError', 'Stack with id AdvertBridge does not exist');
+    stack.answers.DescribeStacks = refusing(absent);
 
     const ended = await doctor();
 
@@ -270,7 +268,7 @@ describe('a stack that is not there', () => {
 describe('credentials that AWS refuses', () => {
   it('are the one fault: all else is skipped', async () => {
     stack.played.unknown = named('ExpiredTokenException');
-    stack.mocks.cloudFormation.on(DescribeStacksCommand).rejects(stack.played.unknown);
+    stack.answers.DescribeStacks = refusing(stack.played.unknown);
 
     const ended = await doctor();
 
@@ -303,7 +301,7 @@ describe('a check that fails itself', () => {
     named('AccessDeniedException', `User: me is not authorized to perform: ${action} on resource: r`);
 
   it('names the permission that it lacks', async () => {
-    stack.mocks.cloudWatch.on(DescribeAlarmsCommand).rejects(denied('cloudwatch:DescribeAlarms'));
+    stack.answers.DescribeAlarms = refusing(denied('cloudwatch:DescribeAlarms'));
 
     const checks = resultsIn(await doctor());
 
@@ -316,7 +314,7 @@ describe('a check that fails itself', () => {
 
   it('is skipped where an emulator does not know the call', async () => {
     vi.stubEnv('AWS_ENDPOINT_URL', 'http://127.0.0.1:4566');
-    stack.mocks.events.on(ListRulesCommand).rejects(named('UnknownOperationException'));
+    stack.answers.ListRules = refusing(named('UnknownOperationException'));
 
     const ended = await doctor();
 
