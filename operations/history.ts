@@ -8,23 +8,17 @@ import {
   type PublishedEvents,
 } from '../shared/domain/advert-event.ts';
 import { knownSuccess, toInstant } from '../shared/domain/clock.ts';
-import { endOfHold, heldFault, holdOf } from '../shared/domain/holds.ts';
+import { endOfHold, type Hold, heldFault, holdOf } from '../shared/domain/holds.ts';
 import { type PartnerAccount, stopOf } from '../shared/domain/partner-account.ts';
 import { printableLine as printable } from '../shared/domain/text.ts';
 import type { WaitingMessage } from '../shared/ports/queue.ts';
 import type { AdvertRow } from '../shared/state/advert-histories.ts';
-import type { BudgetState } from '../shared/state/budget.ts';
 import { feedsOfAccount } from '../shared/state/feed-states.ts';
 import type { Bridge } from './bridge.ts';
 import { knownAccount } from './errors.ts';
 
-type HistoryBridge = Pick<
-  Bridge,
-  'kind' | 'partnerAccounts' | 'feedStates' | 'advertHistories' | 'budgetStore'
-> &
-  Pick<Bridge, 'waitingMessages' | 'isDelivering'> & {
-    readonly queue: Pick<Bridge['queue'], 'depth'>;
-    readonly deadLetters: Pick<Bridge['deadLetters'], 'list'>;
+type HistoryBridge = Pick<Bridge, 'kind' | 'isDelivering' | 'waitingMessages' | 'queue'> &
+  Pick<Bridge, 'partnerAccounts' | 'feedStates' | 'advertHistories' | 'budgetStore' | 'deadLetters'> & {
     readonly clock: Pick<Bridge['clock'], 'now'>;
     settings(): Promise<PublishedEvents>;
   };
@@ -85,6 +79,8 @@ async function look(
     )
     .toSorted((a, b) => (a.at > b.at ? -1 : 1));
   const nowMs = bridge.clock.now();
+  const hold = holdOf(budget, account, nowMs);
+  const notRunning = bridge.isDelivering() ? undefined : 'no `run` is at work on this bridge';
   return {
     ...{ account, advertId, row, latest, deadLetters, nowMs, published },
     /** The newest dead letter of the current generation, unless the latest event is later. */
@@ -95,7 +91,7 @@ async function look(
     waiting: found.filter(({ message }) => message.generation === generation).map(shownWaiting),
     latestPublished: isOnBus(row, latest, published),
     /** Why nothing is asked of the service for this advert now. */
-    because: becauseOf(account, budget, bridge.isDelivering(), nowMs),
+    because: hold ? heldText(account, hold, nowMs) : notRunning,
   };
 }
 
@@ -115,17 +111,10 @@ function isOnBus(row: AdvertRow | undefined, latest: AdvertEvent | undefined, pu
   return row.pending ? null : true;
 }
 
-function becauseOf(
-  account: PartnerAccount,
-  budget: BudgetState,
-  isDelivering: boolean,
-  nowMs: number,
-): string | undefined {
+function heldText(account: PartnerAccount, hold: Hold, nowMs: number): string {
   const stop = stopOf(account);
   if (stop)
     return `partner account ${account.name} is stopped (${stop.reason}) since ${toInstant(stop.since)}`;
-  const hold = holdOf(budget, account, nowMs);
-  if (!hold) return isDelivering ? undefined : 'no `run` is at work on this bridge';
   const whose = account.holds?.includes(hold) ? account.name : undefined;
   const end = endOfHold(hold);
   const until = Number.isFinite(end) ? `until ${toInstant(end)}` : 'until it is resumed';

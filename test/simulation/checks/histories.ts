@@ -61,7 +61,7 @@ async function asOnAws({ state }: SimWorld) {
         (await state.waitingMessages.ofAdvert(...owner)).filter(({ place }) => place === 'aside'),
     },
     kind: 'stack' as const,
-    queue: { depth: async () => waiting - held.waiting },
+    queue: { ...state.queue, depth: async () => waiting - held.waiting },
   };
 }
 
