@@ -39,9 +39,9 @@ function asked([name = '']: readonly string[]): Promise<AddCommand[]> {
 
 /** Never rejects: it reports every error in one message on standard error. @param argv without the program's name */
 export async function runCli(argv: readonly string[], io: Io): Promise<ExitCode> {
-  const output = watchOutput(io);
+  const faultOfOutput = watchOutput(io);
   const exitCode = await run(argv, io);
-  const fault = await output.fault();
+  const fault = await faultOfOutput();
   if (fault === undefined) return exitCode;
   say(io, `advert-bridge: standard output cannot be written (${fault}), so what it got is incomplete`);
   return exitCodes.fault;

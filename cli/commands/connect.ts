@@ -164,46 +164,34 @@ function wayOf({ port, redirectUri, paste }: ConnectOptions) {
   return { pasteFrom: redirectUri ?? loopbackRedirect(port ?? defaultPort) };
 }
 
-function connectedLines(
-  { partnerAccount, scope, tokenExpiresAt, isNew, feed }: ConnectedAccount,
-  since: string | undefined,
-): string[] {
+function connectedLines(account: ConnectedAccount, since: string | undefined): string[] {
+  const { partnerAccount, scope, tokenExpiresAt, isNew, feed } = account;
   const detail = `scope ${scope === '' ? 'unknown' : printableLine(scope)}, token until ${tokenExpiresAt}`;
-  const lines = isNew
-    ? [`Connected ${partnerAccount} (${detail}).`]
-    : [`Connected ${partnerAccount} again (${detail}). Reading continues from the kept cursor.`];
-  if (!isNew && since !== undefined) {
-    lines.push(
+  const adverts = feed.kind === 'read' && are(feed.listed, 'advert has', 'adverts have');
+  return [
+    isNew
+      ? `Connected ${partnerAccount} (${detail}).`
+      : `Connected ${partnerAccount} again (${detail}). Reading continues from the kept cursor.`,
+    !isNew &&
+      since !== undefined &&
       '--since was ignored: it is for a new name. To start a new history, add --new-user, or run disconnect with --forget first.',
-    );
-  }
-  if (feed.kind === 'read') {
-    const adverts = are(feed.listed, 'advert has', 'adverts have');
-    lines.push(`Its feed answers: ${adverts} changed lately${feed.hasMore ? ', or more' : ''}.`);
-  }
-  return lines;
+    adverts && `Its feed answers: ${adverts} changed lately${feed.hasMore ? ', or more' : ''}.`,
+  ].filter((line) => line !== false);
 }
 
 /** What the operator should do next; also printed with --json. */
 function leftLines(target: Target, account: ConnectedAccount): string[] {
   const { partnerAccount, isNew, userUnverified, feed } = account;
-  const lines: string[] = [];
-  if (userUnverified !== undefined) {
-    lines.push(
+  return [
+    userUnverified !== undefined &&
       `Note: there is nothing to tell by whether this is the same user as before: ${userUnverified}. If it is another user ` +
         'by mistake, connect again as the right user. If it is another user on purpose, start a new history, so that no ' +
         `data of the former user is used: \`${commandFor(target, `connect ${partnerAccount} --new-user`)}\``,
-    );
-  }
-  if (feed.kind === 'failed') {
-    const reason = printableLine(feed.reason);
-    lines.push(
-      feed.fault === 'operator-paused'
-        ? `Its feed was not polled: ${reason}. To end the pause: \`${commandFor(target, 'resume [NAME]')}\``
-        : `The first request for its feed failed (${feed.fault}): ${reason}. Its credentials are stored` +
-            `${isNew ? ' and its feed is registered' : ''}; polling tries again, and ` +
-            `\`${commandFor(target, `status ${partnerAccount}`)}\` shows how it goes.`,
-    );
-  }
-  return lines;
+    feed.kind === 'failed' &&
+      (feed.fault === 'operator-paused'
+        ? `Its feed was not polled: ${printableLine(feed.reason)}. To end the pause: \`${commandFor(target, 'resume [NAME]')}\``
+        : `The first request for its feed failed (${feed.fault}): ${printableLine(feed.reason)}. Its credentials are stored` +
+          `${isNew ? ' and its feed is registered' : ''}; polling tries again, and ` +
+          `\`${commandFor(target, `status ${partnerAccount}`)}\` shows how it goes.`),
+  ].filter((line) => typeof line === 'string');
 }

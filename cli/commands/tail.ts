@@ -3,7 +3,7 @@ import { linesOf } from '../../shared/domain/text.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
 import { eventOutput } from '../shared/event-output.ts';
-import { exitCodes, say, stream } from '../shared/io.ts';
+import { exitCodes, say, stream, untilUnread } from '../shared/io.ts';
 import { optionalName } from '../shared/options.ts';
 
 export const addTail = defineCommand(
@@ -25,9 +25,7 @@ Examples:
     jsonHelp: 'JSON lines, on a terminal too',
   },
   async ({ io, target, args: { name }, json }) => {
-    const readerGone = new AbortController();
-    io.stdout.once('error', () => readerGone.abort());
-    const signal = AbortSignal.any([io.untilStopped(), readerGone.signal]);
+    const signal = AbortSignal.any([io.untilStopped(), untilUnread(io)]);
     const output = eventOutput(io, json);
     await withBridge(target, async (bridge) => {
       await requireKnown(bridge.partnerAccounts, name);

@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Writable } from 'node:stream';
 import { startConsole } from '../../console/console.ts';
 import type { Bridge } from '../../operations/bridge.ts';
 import { connectAccount } from '../../operations/connect-functions.ts';
@@ -15,7 +14,7 @@ import { systemClock } from '../../shared/domain/clock.ts';
 import { Secret } from '../../shared/domain/secret.ts';
 import { withBridge } from '../bridge/open.ts';
 import { eventOutput } from '../shared/event-output.ts';
-import { type ExitCode, exitCodes, type Io, print, say } from '../shared/io.ts';
+import { type ExitCode, exitCodes, type Io, print, say, untilUnread } from '../shared/io.ts';
 import { checkedOptions, optionOf } from '../shared/options.ts';
 import { thisProgram } from '../shared/program.ts';
 import { commandFor, type LocalTarget } from '../shared/target.ts';
@@ -72,14 +71,11 @@ async function connectTo({ url: baseUrl, application, users }: Sandbox, target: 
   await withBridge(target, connect, { create: true, settings });
 }
 
-const run = ({ io, target }: Demo) =>
-  runBridge(io, target, checkedOptions(runOptions, { ...settings, untilIdle: true }));
-
 /** Changes adverts until it is stopped, with the bridge in a process of its own, and a console to watch and break it. */
 async function play({ io, target, sandbox }: Demo): Promise<ExitCode> {
   const { control, url } = sandbox;
   const [[id] = []] = both.map((user) => control.createAdverts(3, { user, status: 'active' }));
-  const isOver = AbortSignal.any([io.untilStopped(), whenBroken(io.stdout)]);
+  const isOver = AbortSignal.any([io.untilStopped(), untilUnread(io)]);
   const options = Object.entries(settings).flatMap(([name, value]) => [optionOf(name), String(value)]);
   const place = ['--local', target.dir];
   const command = (words: string) => commandFor(target, words);
@@ -115,20 +111,15 @@ Each change becomes an event within a few seconds. Ctrl-C ends the demo.\n`,
   });
 }
 
-function whenBroken(output: Writable): AbortSignal {
-  const broken = new AbortController();
-  output.on('error', () => broken.abort());
-  return broken.signal;
-}
-
 /** Half of the changes create adverts, and the other half change them, so that each causes its own event. */
 async function makeChanges(demo: Demo, changes: number): Promise<ExitCode> {
-  const { io } = demo;
+  const { io, target } = demo;
   const { control } = demo.sandbox;
+  const run = () => runBridge(io, target, checkedOptions(runOptions, { ...settings, untilIdle: true }));
   const ids = control.createAdverts(Math.ceil(changes / 2), { status: 'new' });
-  await run(demo);
+  await run();
   for (const id of ids.slice(0, Math.floor(changes / 2))) control.setStatus(id, 'active');
-  const { stopped } = await run(demo);
+  const { stopped } = await run();
   if (stopped) say(io, '\nThe demo was stopped before everything was delivered.');
   return report(demo, control.changeCount());
 }

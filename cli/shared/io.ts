@@ -58,22 +58,26 @@ export function clearScreen({ stdout }: Pick<Io, 'stdout'>): void {
   stdout.write('\u001B[H\u001B[J');
 }
 
+/** Aborted when nobody reads standard output any more. */
+export function untilUnread({ stdout }: Pick<Io, 'stdout'>): AbortSignal {
+  const readerGone = new AbortController();
+  stdout.once('error', () => readerGone.abort());
+  return readerGone.signal;
+}
+
 /** A reader that ends early (`| head -1`) is not a fault. On Windows the code is EOF. */
 const readerGone: readonly string[] = ['EPIPE', 'EOF'];
 
-export function watchOutput({ stdout }: Pick<Io, 'stdout'>) {
+/** @returns tells the system's error code for a failed write so far, such as `ENOSPC` */
+export function watchOutput({ stdout }: Pick<Io, 'stdout'>): () => Promise<string | undefined> {
   let first: NodeJS.ErrnoException | undefined;
   stdout.on('error', (error) => {
     first ??= error;
   });
-  return {
-    /** The system's error code for a failed write so far, such as `ENOSPC`. */
-    async fault(): Promise<string | undefined> {
-      await new Promise<void>((written) => stdout.write('', () => written()));
-      if (first === undefined) return undefined;
-      const { code = 'unknown' } = first;
-      return readerGone.includes(code) ? undefined : code;
-    },
+  return async () => {
+    await new Promise<void>((written) => stdout.write('', () => written()));
+    const code = first && (first.code ?? 'unknown');
+    return code && readerGone.includes(code) ? undefined : code;
   };
 }
 

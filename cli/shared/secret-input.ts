@@ -10,7 +10,7 @@ export interface SecretSource {
   readonly file: string | undefined;
 }
 
-const maxBytes = 16_384;
+const maxLength = 16_384;
 
 /**
  * Reads a secret from standard input or a file, without the trailing newline.
@@ -30,29 +30,19 @@ export async function readSecret(io: Io, { what, option, fromStdin, file }: Secr
         `Pipe it in (\`… ${option}-stdin < FILE\`), or give ${option}-file FILE`,
     );
   }
-  const secret = (await readInput(io, file, what)).replace(/^\uFEFF/, '').trim();
   // A file's name may be the secret itself, given by mistake.
   const from = file === undefined ? 'standard input' : 'the file';
-  if (secret === '')
-    throw new CommandError(`the ${what} is empty: ${from} holds nothing. Nothing was stored`);
-  if (/[\r\n]/.test(secret)) {
-    throw new CommandError(`the ${what} has to be one line, but ${from} holds several. Nothing was stored`);
+  const refused = (why: string) => new CommandError(`the ${what} ${why}. Nothing was stored`);
+  const parts = file === undefined ? io.stdin.setEncoding('utf8') : [await readTextFile(file, what)];
+  let given = '';
+  for await (const part of parts) {
+    given += part;
+    if (given.length > maxLength) throw refused(`is longer than ${maxLength} bytes: that is some other file`);
   }
+  const secret = given.replace(/^\uFEFF/, '').trim();
+  if (secret === '') throw refused(`is empty: ${from} holds nothing`);
+  if (/[\r\n]/.test(secret)) throw refused(`has to be one line, but ${from} holds several`);
   return new Secret(secret);
-}
-
-async function readInput({ stdin }: Io, file: string | undefined, what: string): Promise<string> {
-  if (file !== undefined) {
-    const text = await readTextFile(file, what);
-    if (text.length > maxBytes) throw tooLong(what);
-    return text;
-  }
-  let bytes = Buffer.alloc(0);
-  for await (const chunk of stdin) {
-    bytes = Buffer.concat([bytes, Buffer.from(chunk)]);
-    if (bytes.length > maxBytes) throw tooLong(what);
-  }
-  return bytes.toString('utf8');
 }
 
 export const readTextFile = (file: string, what: string): Promise<string> =>
@@ -60,11 +50,6 @@ export const readTextFile = (file: string, what: string): Promise<string> =>
     const { code } = cause as NodeJS.ErrnoException;
     throw new CommandError(`the file of the ${what} cannot be read (${code})`);
   });
-
-const tooLong = (what: string) =>
-  new CommandError(
-    `the ${what} is longer than ${maxBytes} bytes: that is some other file. Nothing was stored`,
-  );
 
 /** @throws {UsageError} if an action that cannot be undone needs a confirmation, but there is no terminal */
 export function requireTerminal({ stdin }: Io, what: string): void {
