@@ -30,8 +30,9 @@ const spread = 1.05;
 const lateMs = 40;
 /** The resolution of timers. */
 const earlyMs = 1;
-/** If the store takes longer, the process was stalled, which does not predict the next duration. */
-const maxStoreMs = 500;
+/** A longer delay of the store or of a timer means that the process was stalled, which does not predict the next delay. */
+const maxDelayMs = 500;
+const delayOf = (ms: number): number => Math.min(maxDelayMs, Math.max(0, ms));
 
 /** One per process and budget. */
 export class RateLimiter {
@@ -47,6 +48,8 @@ export class RateLimiter {
   #slots = 0;
   /** Duration of the last reservation. Slots are reserved from that much later on; otherwise they would already be late. */
   #storeMs = 0;
+  /** Delay of the last timer. Where each timer is late by more than `lateMs`, all slots would be lost without it. */
+  #timerMs = 0;
   /** How far this process's clock is from the one by which slots are given. */
   #offsetMs = 0;
 
@@ -102,7 +105,10 @@ export class RateLimiter {
     }
     if (this.#waiters.length === 0) return;
     if (this.#slots === 0) return this.#reserve();
-    await this.#clock.sleep(Math.max(earlyMs, this.#firstSlotMs - this.#now()));
+    const now = this.#now();
+    const sleepMs = Math.max(earlyMs, this.#firstSlotMs - now - this.#timerMs);
+    await this.#clock.sleep(sleepMs);
+    this.#timerMs = delayOf(this.#now() - now - sleepMs - earlyMs);
   }
 
   /** Refuses requests that wait in vain; the others keep their order. */
@@ -152,7 +158,7 @@ export class RateLimiter {
       // Not the time of an earlier attempt: the process may have stood still in between.
       reserveSlots(state, { ...request, nowMs: this.#clock.now() + this.#storeMs }),
     );
-    this.#storeMs = Math.min(maxStoreMs, Math.max(0, this.#clock.now() - askedAtMs));
+    this.#storeMs = delayOf(this.#clock.now() - askedAtMs);
     this.#offsetMs = reserved.offsetMs;
     this.#firstSlotMs = reserved.firstSlotMs;
     this.#slots = count;

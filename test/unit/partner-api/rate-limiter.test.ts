@@ -163,6 +163,15 @@ describe('the rate', () => {
     );
   });
 
+  it.each([45, 80])('is made use of where each timer is late by %i ms', async (lateMs) => {
+    const clock = createVirtualClock(() => lateMs);
+    const rateLimiter = limiterOf(createBudgetStore(createInMemoryStore()), clock);
+
+    const times = await starts(clock, () => rateLimiter.enter('a', farMs), 20);
+
+    expect(times.at(-1)).toBeLessThan(3_000);
+  });
+
   it('refuses at once when there is no slot before the deadline, and reserves none', async () => {
     const { clock, rateLimiter, reserved } = setUp();
     const first = Array.from({ length: 10 }, () => rateLimiter.enter('a', farMs));
