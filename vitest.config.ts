@@ -7,7 +7,6 @@ const isolated = [
   'examples/*/test/**/*.test.ts',
   // They load the Lambda handlers, whose clients keep the addresses that the first of them read from the environment.
   'test/infra/iam/*.test.ts',
-  'test/infra/glance.test.ts',
   'test/unit/aws/{call-counts,many-partner-accounts}.test.ts',
   'test/unit/{golden/on-aws,no-leak/aws}.test.ts',
   // It mocks the table of feeds, which the other files have loaded.

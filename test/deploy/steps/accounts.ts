@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
 import { type Deployment, deliver, settled } from '../stack/deployment.ts';
-import { drain, invoke } from '../stack/functions.ts';
+import { drain } from '../stack/functions.ts';
 
 /** Sets up the application and a partner account, using only the command line. */
 export async function connectSteps({ steps, advertBridge, sandbox }: Deployment): Promise<void> {
@@ -18,7 +16,7 @@ export async function connectSteps({ steps, advertBridge, sandbox }: Deployment)
 }
 
 export async function tokenSteps(deployment: Deployment): Promise<void> {
-  const { steps, cloud, outputs, sandbox } = deployment;
+  const { steps, sandbox } = deployment;
   const { control } = sandbox;
   const advert = control.truth()[0]?.id ?? '';
   const grants = () =>
@@ -31,25 +29,6 @@ export async function tokenSteps(deployment: Deployment): Promise<void> {
     control.setStatus(advert, 'unpaid');
     await deliver(deployment, 1);
     assert.ok(grants().length > before, 'the token endpoint was asked');
-  });
-
-  /** Gives the bridge a token that lives for two seconds, lets it expire, and does what the schedule does. */
-  async function sweepAfterExpiry(): Promise<unknown> {
-    control.change({ accessTokenLifetimeSeconds: 2 });
-    control.expireAccessTokens();
-    await drain(cloud, outputs.drainFunctionName);
-    await sleep(2500);
-    control.change({ accessTokenLifetimeSeconds: 86_400 });
-    return invoke(cloud, outputs.refreshTokenFunctionName);
-  }
-
-  await steps.check('the scheduled function refreshes what has run out since', async () => {
-    const nothing = { refreshed: [], failed: [] };
-    let report = await sweepAfterExpiry();
-    // The scheduled drain may have met the expired token first.
-    if (isDeepStrictEqual(report, nothing)) report = await sweepAfterExpiry();
-    assert.deepEqual(report, { refreshed: ['main'], failed: [] });
-    assert.deepEqual(await invoke(cloud, outputs.refreshTokenFunctionName), nothing);
   });
 }
 

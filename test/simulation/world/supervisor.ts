@@ -12,7 +12,7 @@ import { createPeople } from './people.ts';
 import type { Process } from './process.ts';
 import type { SimWorld } from './sim-world.ts';
 import type { Stages } from './stages.ts';
-import { watchAside } from './watch-aside.ts';
+import { createAsideWatch } from './watch-aside.ts';
 
 export function createSupervisor(world: SimWorld, stages: Stages) {
   const { plan, scheduler, log, phase, service, state, users, commanded } = world;
@@ -174,7 +174,8 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     for (const name of ['worker-calm-1', 'worker-calm-2']) quietly(stages.work(name, () => over));
     let drains = 0;
     every(10_000, () => quietly(stages.drain(`drain-calm-${++drains}`)));
-    every(10_000, () => void watchAside(world));
+    const watchAside = createAsideWatch(world);
+    every(10_000, () => void watchAside());
     every(20_000, () => {
       for (const account of unconnected) if (account !== plan.lostAccount) quietly(connect(account));
     });
