@@ -1,37 +1,24 @@
 /** Opens the bridge that a command acts on. Only the modules of its kind are loaded: SQLite or the AWS SDK. */
-import type { Bridge } from '../../operations/bridge.ts';
 import { explained, type Place } from '../shared/explain.ts';
 import type { LocalTarget, StackTarget, Target } from '../shared/target.ts';
 import type { FolderBridge } from './open-folder.ts';
 import type { StackBridge } from './open-stack.ts';
 import type { Opening, OpenOptions } from './opening.ts';
 
+type BridgeAt<T extends Target> = T extends LocalTarget ? FolderBridge : StackBridge;
+
 /** Calls `work` with the bridge, closes everything afterwards, and explains its errors. */
-export const withBridge = <R>(
-  target: Target,
-  work: (bridge: Bridge, place: Place) => Promise<R>,
-  options?: OpenOptions,
-): Promise<R> =>
-  target.kind === 'local' ? withLocal(target, work, options) : withStack(target, work, options);
-
-export const withLocal = <R>(
-  target: LocalTarget,
-  work: (bridge: FolderBridge, place: Place) => Promise<R>,
+export const withBridge = <T extends Target, R>(
+  target: T,
+  work: (bridge: BridgeAt<T>, place: Place) => Promise<R>,
   options?: OpenOptions,
 ): Promise<R> =>
   withOpening(target, options, async (opening) => {
-    const { openFolder } = await import('./open-folder.ts');
-    return work(await openFolder(opening), opening);
-  });
-
-export const withStack = <R>(
-  target: StackTarget,
-  work: (bridge: StackBridge, place: Place) => Promise<R>,
-  options?: OpenOptions,
-): Promise<R> =>
-  withOpening(target, options, async (opening) => {
-    const { openStack } = await import('./open-stack.ts');
-    return work(await openStack(opening), opening);
+    const bridge =
+      target.kind === 'local'
+        ? await (await import('./open-folder.ts')).openFolder(opening as Opening<LocalTarget>)
+        : await (await import('./open-stack.ts')).openStack(opening as Opening<StackTarget>);
+    return work(bridge as BridgeAt<T>, opening);
   });
 
 /** Calls `work` in the context in which a bridge is opened; the bridge need not exist. Explains its errors. */

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { UsageError } from '../../operations/errors.ts';
 import { recordedPages, type SendPages, snapshot } from '../../operations/snapshot.ts';
 import { linesOf, shownUrl } from '../../shared/domain/text.ts';
-import { withLocal, withStack } from '../bridge/open.ts';
+import { withBridge } from '../bridge/open.ts';
 import type { FolderBridge } from '../bridge/open-folder.ts';
 import { webhookUrl } from '../run/options.ts';
 import { requireSecrets, webhookFrom } from '../run/webhooks.ts';
@@ -53,12 +53,12 @@ Examples:
     const sent = await withProgress(io, (show) => {
       const details = { name, signal, onSent: (now: number) => show(`${count(now)} events sent`) };
       if (!isLocal) {
-        return withStack(target, async (bridge) => {
+        return withBridge(target, async (bridge) => {
           const { openTarget } = await import('../../operations/snapshot-target.ts');
           return snapshot(bridge, recordedPages(bridge, await openTarget(to ?? '', bridge.outputs)), details);
         });
       }
-      return withLocal(target, async (bridge) => {
+      return withBridge(target, async (bridge) => {
         if (webhook !== undefined)
           return snapshot(bridge, await webhookPages(bridge, webhook, target), details);
         io.stdout.once('error', () => readerGone.abort());

@@ -4,7 +4,7 @@ import { CommandError, UsageError } from '../../operations/errors.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { shownUrl } from '../../shared/domain/text.ts';
 import { webhookFormats } from '../../shared/sqlite/event-log.ts';
-import { withLocal } from '../bridge/open.ts';
+import { withBridge } from '../bridge/open.ts';
 import { webhookUrl } from '../run/options.ts';
 import { noSecretText, webhookFrom } from '../run/webhooks.ts';
 import { defineCommand } from '../shared/command.ts';
@@ -56,7 +56,7 @@ Examples:
       throw new UsageError('--forget takes no secret and no other option');
     if (url === undefined) {
       if (givesSecret || changes || forget) throw new UsageError('URL is missing: which webhook is meant');
-      const all = await withLocal(target, async ({ state: { webhooks } }) =>
+      const all = await withBridge(target, async ({ state: { webhooks } }) =>
         webhooks.list().map(({ url: each, waiting, oldest, givenUp }) => {
           const { secrets = [], format = 'event' } = webhooks.signing(each) ?? {};
           const since = oldest === undefined ? null : toInstant(oldest);
@@ -76,7 +76,7 @@ Examples:
     }
     const webhook = shownUrl(url);
     if (forget) {
-      const events = await withLocal(target, async ({ state }) => state.webhooks.forget(url));
+      const events = await withBridge(target, async ({ state }) => state.webhooks.forget(url));
       const said = `Forgot ${webhook}, and ${count(events)} events that waited for it.`;
       report({ webhook, forgotten: true, events }, said);
       return exitCodes.done;
@@ -89,7 +89,7 @@ Examples:
           'gives. Nothing was stored',
       );
     }
-    await withLocal(target, async ({ state: { webhooks } }) => {
+    await withBridge(target, async ({ state: { webhooks } }) => {
       if (secret !== 'kept') await webhooks.writeSecret(url, secret, { keepOld });
       else if (!webhooks.signing(url)) throw new CommandError(noSecretText(target, url));
       if (dropOld) await webhooks.dropOldSecret(url);

@@ -15,7 +15,7 @@ import { keepMark, markFileIn, readMark, reusedHistories } from '../../shared/sq
 import { takeRunLock } from '../../shared/sqlite/file/run-lock.ts';
 import type { EmbeddedState } from '../../shared/sqlite/state.ts';
 import { type Books, emptyBooks } from '../../shared/state/books.ts';
-import { withLocal } from '../bridge/open.ts';
+import { withBridge } from '../bridge/open.ts';
 import { storeRunSettings } from '../bridge/run-settings.ts';
 import { connectCommand } from '../shared/explain.ts';
 import { type Io, say } from '../shared/io.ts';
@@ -35,7 +35,7 @@ export function runBridge(io: Io, target: LocalTarget, options: RunOptions) {
   const broken = new AbortController();
   // Another process's lock ends by itself. A full disk or a damaged file does not, and ends the run.
   const onFault = (fault: { readonly code: string }) => fault.code !== 'state-in-use' && broken.abort(fault);
-  return withLocal(
+  return withBridge(
     target,
     async (bridge) => {
       const baseUrl = bridge.baseUrl();

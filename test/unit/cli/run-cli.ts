@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { PassThrough, Readable, type Writable } from 'node:stream';
@@ -53,4 +54,16 @@ export function newFolder(atEnd = onTestFinished): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'cli-test-'));
   atEnd(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/** A request whose Host and method are free, which `fetch` does not allow. */
+export function rawStatus(url: string, { host, method = 'GET' }: { host?: string; method?: string } = {}) {
+  return new Promise((resolve, reject) => {
+    const headers = host === undefined ? {} : { host };
+    httpRequest(url, { method, headers, agent: false }, (response) => {
+      response.resume().on('end', () => resolve(response.statusCode));
+    })
+      .on('error', reject)
+      .end();
+  });
 }

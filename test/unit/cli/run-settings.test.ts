@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { withLocal } from '../../../cli/bridge/open.ts';
+import { withBridge } from '../../../cli/bridge/open.ts';
 import { startConnected, startLocal } from './local-bridge.ts';
 
 describe('the settings of the latest run', () => {
   it('are those that other commands on the same folder go by', async () => {
     const { run, dir } = await startConnected();
     const settingsOf = () =>
-      withLocal({ kind: 'local', dir }, async (bridge) => {
+      withBridge({ kind: 'local', dir }, async (bridge) => {
         const { maxRequestsPerSecond, overlapSeconds } = await bridge.settings();
         return { maxRequestsPerSecond, overlapSeconds };
       });

@@ -1,5 +1,4 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { request as httpRequest } from 'node:http';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
@@ -7,7 +6,7 @@ import type { SandboxOptions } from '../../../../sandbox/server.ts';
 import { stateFileIn } from '../../../../shared/sqlite/file/private-folder.ts';
 import { freePort } from '../../../helpers/free-port.ts';
 import { startLocal } from '../local-bridge.ts';
-import { type CliOptions, newFolder } from '../run-cli.ts';
+import { type CliOptions, newFolder, rawStatus } from '../run-cli.ts';
 
 /** A sandbox whose user allows, an embedded bridge with a stored application, and an interactive `connect`. */
 async function startAuthorizing(options: SandboxOptions = {}) {
@@ -45,18 +44,6 @@ async function visit(address: string, headers: Record<string, string> = {}) {
   const response = await fetch(address, { headers });
   const { status, url } = response;
   return { status, url, html: await response.text(), headers: response.headers };
-}
-
-/** A request whose Host and method are free, which `fetch` does not allow. */
-function rawStatus(url: string, { host, method = 'GET' }: { host?: string; method?: string }) {
-  return new Promise((resolve, reject) => {
-    const headers = host === undefined ? {} : { host };
-    httpRequest(url, { method, headers, agent: false }, (response) => {
-      response.resume().on('end', () => resolve(response.statusCode));
-    })
-      .on('error', reject)
-      .end();
-  });
 }
 
 describe('connect, when the user allows it', () => {

@@ -1,6 +1,6 @@
-import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { startConnected } from '../local-bridge.ts';
+import { rawStatus } from '../run-cli.ts';
 
 /** A run of a connected bridge with two published adverts, until `work` has ended. */
 async function whileRunning(work: (address: string) => Promise<void>, more = '') {
@@ -22,13 +22,6 @@ async function whileRunning(work: (address: string) => Promise<void>, more = '')
   stop.abort();
   return ended;
 }
-
-const statusOf = (url: string, options: object) =>
-  new Promise((resolve, reject) => {
-    request(url, { agent: false, ...options }, (response) => resolve(response.resume().statusCode))
-      .on('error', reject)
-      .end();
-  });
 
 describe('run --metrics', () => {
   it('gives its figures as Prometheus text and says that it delivers', async () => {
@@ -52,9 +45,9 @@ describe('run --metrics', () => {
 
   it('refuses a foreign Host, another method and another path', async () => {
     await whileRunning(async (address) => {
-      expect(await statusOf(`${address}/metrics`, { headers: { host: 'evil.example' } })).toBe(421);
-      expect(await statusOf(`${address}/metrics`, { method: 'POST' })).toBe(405);
-      expect(await statusOf(`${address}/`, {})).toBe(404);
+      expect(await rawStatus(`${address}/metrics`, { host: 'evil.example' })).toBe(421);
+      expect(await rawStatus(`${address}/metrics`, { method: 'POST' })).toBe(405);
+      expect(await rawStatus(`${address}/`)).toBe(404);
     });
   });
 });
