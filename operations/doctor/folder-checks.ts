@@ -1,5 +1,5 @@
 /** Checks of an embedded bridge's folder, which is only read: not even SQLite's own files in it change. */
-import { accessSync, constants, statfsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { missingScopes } from '../../functions/refresh-token/token-pairs.ts';
 import { ShapeError } from '../../shared/contract/checks.ts';
@@ -67,9 +67,9 @@ export const folderChecks: Checks<Folder> = {
     const closed = [dir, file].find((each) => !isUsable(each));
     const begin = `Begin one there: \`${command(applicationWords('local'))}\``;
     const open = `\`chmod u+rwX ${quoted(dir)} ${quoted(file)}\``;
-    if (statOf(dir)?.isDirectory() === false)
+    if (existsSync(dir) && !statSync(dir).isDirectory())
       report(fault(`${dir} is a file`, 'Name the folder of the bridge with --local'));
-    else if (!statOf(file)) report(fault(`there is no bridge in ${dir}`, begin));
+    else if (!existsSync(file)) report(fault(`there is no bridge in ${dir}`, begin));
     else if (closed !== undefined) report(fault(`this user may not read and write ${closed}`, open));
     return `${path.resolve(dir)} holds a bridge`;
   },
@@ -149,16 +149,7 @@ export const stateChecks: Checks<FolderFacts> = {
 };
 
 function needFile(dir: string): void {
-  if (!statOf(stateFileIn(dir))) throw new SkippedError('needs a bridge in the folder: see folder');
-}
-
-function statOf(place: string) {
-  try {
-    return statSync(place, { throwIfNoEntry: false });
-  } catch {
-    // A file instead of a folder, or a folder without read permission.
-    return undefined;
-  }
+  if (!existsSync(stateFileIn(dir))) throw new SkippedError('needs a bridge in the folder: see folder');
 }
 
 function isUsable(place: string): boolean {

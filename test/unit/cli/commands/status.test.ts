@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { statusText } from '../../../../cli/commands/status.ts';
+import { statusText, watch } from '../../../../cli/commands/status.ts';
 import { mendsAt, type Target } from '../../../../cli/shared/target.ts';
 import { findingsOf } from '../../../../operations/findings.ts';
 import type { Status } from '../../../../operations/status.ts';
@@ -130,4 +130,20 @@ describe('the status of a thousand partner accounts', () => {
     expect(partnerAccounts.map(({ name }) => name)).toEqual(['user-1500']);
     expect(reads).toEqual(['user-1500']);
   });
+});
+
+it('status --watch reports every five seconds until it is stopped', async () => {
+  const stopping = new AbortController();
+  const sleeps: number[] = [];
+  const clock = {
+    now: () => 0,
+    async sleep(ms: number) {
+      sleeps.push(ms);
+      if (sleeps.length === 3) stopping.abort();
+    },
+  };
+
+  const exitCode = await watch(async () => (sleeps.length === 2 ? 3 : 0), clock, stopping.signal);
+
+  expect({ exitCode, sleeps }).toEqual({ exitCode: 3, sleeps: [5_000, 5_000, 5_000] });
 });

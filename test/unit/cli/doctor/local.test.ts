@@ -236,29 +236,23 @@ it.each<[string, Partial<typeof machineFacts>, string, RegExp]>([
   expect(found?.mend === null).toBe(result === 'ok');
 });
 
-describe('the state of a bridge that another process', () => {
-  const start = childProcesses();
-  const holding = (dir: string) => `
-    const { openEmbeddedState } = await import(process.cwd() + '/shared/sqlite/state.ts');
-    const state = openEmbeddedState(${JSON.stringify(dir)});
-    await state.settings.write('a', 'b');
-    console.log('open');
-    setInterval(() => undefined, 1000);`;
+const start = childProcesses();
+const holding = (dir: string) => `
+  const { openEmbeddedState } = await import(process.cwd() + '/shared/sqlite/state.ts');
+  const state = openEmbeddedState(${JSON.stringify(dir)});
+  await state.settings.write('a', 'b');
+  console.log('open');
+  setInterval(() => undefined, 1000);`;
 
-  it('has open is read, and stays as it is to the last byte', async () => {
-    const local = await startConnected();
-    const { line } = await start(holding(local.dir));
-    expect(line).toBe('open');
+it.each([
+  ['has open', false],
+  ['had open when it was killed', true],
+])('doctor reads a state that another process %s, and leaves every byte as it is', async (_, isKilled) => {
+  const local = await startConnected();
+  const child = await start(holding(local.dir));
+  if (isKilled) await child.kill();
 
-    expect(badIn(resultsIn(await doctor(local)))).toEqual([]);
-    expect(readdirSync(local.dir).toSorted()).toEqual(['bridge.db', 'bridge.db-shm', 'bridge.db-wal']);
-  });
-
-  it('had open when it was killed is read, and stays as it is to the last byte', async () => {
-    const local = await startConnected();
-    const child = await start(holding(local.dir));
-    await child.kill();
-
-    expect(badIn(resultsIn(await doctor(local)))).toEqual([]);
-  });
+  expect(child.line).toBe('open');
+  expect(badIn(resultsIn(await doctor(local)))).toEqual([]);
+  expect(readdirSync(local.dir).toSorted()).toEqual(['bridge.db', 'bridge.db-shm', 'bridge.db-wal']);
 });
