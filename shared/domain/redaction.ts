@@ -82,15 +82,21 @@ function stretchesOf(secret: Secret): readonly Stretches[] {
   return stretches;
 }
 
-const windowsOf = (text: string, length: number): string[] =>
-  Array.from({ length: Math.max(0, text.length - length + 1) }, (_, at) => text.slice(at, at + length));
+/** One by one, because all those of a long text need more memory than a function has. */
+function* windowsOf(text: string, length: number): Generator<string> {
+  for (let at = 0; at + length <= text.length; at += 1) yield text.slice(at, at + length);
+}
+
+function contains(text: string, { length, known }: Stretches): boolean {
+  for (const part of windowsOf(text, length)) if (known.has(part)) return true;
+  return false;
+}
 
 function repeats(text: string, stretches: readonly Stretches[], depth: number): boolean {
   const plain = decodedText(text);
   if (plain === undefined) return true;
   const compared = folded(plain);
-  if (stretches.some(({ length, known }) => windowsOf(compared, length).some((part) => known.has(part))))
-    return true;
+  if (stretches.some((one) => contains(compared, one))) return true;
   const runs = (depth < maxBase64Depth && plain.match(base64Run)) || [];
   return runs.flatMap(textsInBase64).some((inside) => repeats(inside, stretches, depth + 1));
 }
@@ -105,7 +111,7 @@ const textsInBase64 = (run: string): string[] =>
 
 /**
  * Whether `text` contains eight or more consecutive characters of a secret (all of a shorter one), whatever their case,
- * spacing and encoding (text.ts, base64). True also for text that is encoded more than eight times. The run time is
+ * spacing and encoding (text.ts, base64). True also for text that cannot be decoded (text.ts). The run time is
  * proportional to the length. Secrets with fewer than four characters are ignored.
  */
 export const repeatsSecret = (text: string, secrets: readonly Secret[]): boolean =>

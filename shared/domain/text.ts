@@ -1,7 +1,9 @@
 /** Decodes the encodings in which one text may contain another, so that texts can be compared by content. */
 
-/** A text with more layers of encoding is not treated as an echo. */
+/** A text with more layers of encoding is not decoded. */
 const maxRounds = 8;
+/** Nor is one that becomes more than twice as long, and this much: some letters stand for eighteen. */
+const maxMoreChars = 1_000;
 
 const plainAscii = /^[\x20-\x24\x27-\x5b\x5d-\x7e\n]*$/;
 const percentEncoded = /(?:%[0-9a-f]{2})+/gi;
@@ -48,7 +50,7 @@ const decodedOnce = (text: string): string =>
 /**
  * The content of `text`: encodings undone until nothing changes, without invisible characters, in form NFKC.
  *
- * @returns undefined when it still changes after eight rounds
+ * @returns undefined when it still changes after eight rounds, or becomes far longer
  */
 export function decodedText(text: string): string | undefined {
   if (plainAscii.test(text)) return text;
@@ -57,6 +59,7 @@ export function decodedText(text: string): string | undefined {
   for (let round = 0; round <= maxRounds; round += 1) {
     const decoded = decodedOnce(current);
     if (decoded === current) return current;
+    if (decoded.length > 2 * text.length + maxMoreChars) return undefined;
     current = decoded;
   }
   return undefined;

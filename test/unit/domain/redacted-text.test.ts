@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { repeatsSecret, withoutNamedValues, withoutSecrets } from '../../../shared/domain/redaction.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
@@ -25,6 +26,7 @@ describe('a text repeats a secret', () => {
     ['in base64 of UTF-16', base64(secret, 'utf16le'), secret],
     ['in base64 of base64', base64(`x${base64(`y${secret}`)}`), secret],
     ['perhaps, when it is encoded too often', nineTimes('harmless %'), secret],
+    ['perhaps, when it becomes far longer', '\ufdfa'.repeat(100), secret],
     ['perhaps, in base64 of what is encoded too often', base64(nineTimes('%')), secret],
   ])('%s', (_case, text, value) => {
     expect(repeatsSecret(`a: ${text}. b`, [new Secret('another'), new Secret(value as string)])).toBe(true);
@@ -38,6 +40,18 @@ describe('a text repeats a secret', () => {
     ['by base64 three deep', base64(base64(base64(secret))), secret],
   ])('not %s', (_case, text, value) => {
     expect(repeatsSecret(`a: ${text}. b`, [new Secret(value)])).toBe(false);
+  });
+
+  it('not at the cost of the memory, in a long text', () => {
+    const domain = new URL('../../../shared/domain/', import.meta.url);
+    const script = `import { repeatsSecret } from '${domain}redaction.ts';
+      import { Secret } from '${domain}secret.ts';
+      console.log(repeatsSecret('ab3'.repeat(500_000), [new Secret('s3cret-of-the-user')]));`;
+    const options = ['--max-old-space-size=40', '--input-type=module', '--eval', script];
+    expect(spawnSync(process.execPath, options, { encoding: 'utf8' })).toMatchObject({
+      status: 0,
+      stdout: 'false\n',
+    });
   });
 });
 
