@@ -1,6 +1,6 @@
 /** Parses successful answers. An answer of the wrong shape is a fault; its message names places, never contents. */
 import * as v from 'valibot';
-import { checked, ShapeError } from '../contract/checks.ts';
+import { advertIdPattern, checked, ShapeError } from '../contract/checks.ts';
 import {
   advert,
   type FeedPage,
@@ -35,7 +35,7 @@ const noCredential = 'expected no credential of the request';
 
 /** An ID stays as it is. Anything else is shown to people, so a credential in it is removed. */
 function shownEntry(entry: unknown, secrets: Secrets): unknown {
-  if (typeof entry === 'number' || (typeof entry === 'string' && /^\d*$/.test(entry))) return entry;
+  if (Number.isSafeInteger(entry) || (typeof entry === 'string' && advertIdPattern.test(entry))) return entry;
   const text = typeof entry === 'string' ? entry : jsonOf(entry);
   return text !== undefined && repeatsSecret(text, secrets) ? cleanText(text, secrets) : entry;
 }

@@ -122,4 +122,13 @@ describe('an answer that repeats the token of the request', () => {
       });
     },
   );
+
+  it.each(['"', ''])('shows no digits of it in what is no ID: in %j', (quote) => {
+    const digits = '73190482659127743018265590127346';
+    const body = `{"data":["17",${quote}${digits}${quote}],"hasMore":false,"nextCursor":"n"}`;
+
+    const { data } = pageIn(sentOf(body, { secrets: [new Secret(digits)] }), 10);
+
+    expect(data).toEqual(['17', '[redacted]']);
+  });
 });
