@@ -89,9 +89,10 @@ export function createActions(
   }
 
   async function perform(wanted: Wanted, begun: Action): Promise<void> {
-    const { state, says } = await (wanted.action === 'break'
-      ? toggle(wanted.what)
-      : performCommands(wanted, begun));
+    const ended = wanted.action === 'break' ? toggle(wanted.what) : performCommands(wanted, begun);
+    const { state, says } = await ended.catch(
+      (error: unknown): Ended => ({ state: 'failed', says: printableLine(String(error)) }),
+    );
     if (state === 'failed' && says.includes(denialBegins)) denied.add(wanted.action);
     if (state === 'done') denied.delete(wanted.action);
     change({ ...begun, state, says });
@@ -99,10 +100,8 @@ export function createActions(
   }
 
   async function toggle(what: string): Promise<Ended> {
-    return (breaks?.toggle(what) ?? Promise.resolve()).then(
-      () => ({ state: 'done', says: what }),
-      (error: unknown) => ({ state: 'failed', says: printableLine(String(error)) }),
-    );
+    await breaks?.toggle(what);
+    return { state: 'done', says: what };
   }
 
   async function performCommands(wanted: Commanded, begun: Action): Promise<Ended> {

@@ -67,6 +67,11 @@ describe('an action of the page', () => {
     expect(action).toMatchObject({ state });
   });
 
+  it('fails where no process can have such arguments, and the console goes on', async () => {
+    const { action } = await done({ action: 'pause', name: 'main', reason: 'a\0b' });
+    expect(action).toMatchObject({ state: 'failed', says: expect.stringContaining('null bytes') });
+  });
+
   it('handles more dead letters than one command line has room for', async () => {
     const { action } = await done({ action: 'redrive', ids: manyIds });
     expect(action?.state).toBe('done');
