@@ -11,7 +11,8 @@ import { bridgeSettings, bridgeSettingsSchema } from '../../shared/contract/sett
 import { systemClock, toInstant } from '../../shared/domain/clock.ts';
 import { shownUrl } from '../../shared/domain/text.ts';
 import { type Counters, sumOf } from '../../shared/ports/store.ts';
-import { keepMark, markFileIn, readMark, reusedHistories } from '../../shared/sqlite/file/published-mark.ts';
+import { markFileIn } from '../../shared/sqlite/file/private-folder.ts';
+import { keepMark, readMark, reusedHistories } from '../../shared/sqlite/file/published-mark.ts';
 import { takeRunLock } from '../../shared/sqlite/file/run-lock.ts';
 import type { EmbeddedState } from '../../shared/sqlite/state.ts';
 import { type Books, emptyBooks } from '../../shared/state/books.ts';

@@ -15,16 +15,19 @@ import {
 import path from 'node:path';
 import { StateError } from './state-error.ts';
 
-const [stateName, lockName] = ['bridge.db', 'run.lock'];
+const databases = ['bridge.db', 'run.lock'] as const;
 /** Suffixes of a database file and of its companion files. */
 const endings = ['', '-wal', '-shm', '-journal'];
+const notes = ['was-readable', 'published.json'] as const;
 
 /** `DIR/bridge.db` */
-export const stateFileIn = (dir: string): string => fileIn(dir, stateName);
+export const stateFileIn = (dir: string): string => fileIn(dir, databases[0]);
 /** `DIR/run.lock` */
-export const lockFileIn = (dir: string): string => fileIn(dir, lockName);
+export const lockFileIn = (dir: string): string => fileIn(dir, databases[1]);
 /** A file that stands for the fact that others could read the state, until the application's credentials are renewed. */
-const markIn = (dir: string): string => fileIn(dir, 'was-readable');
+const exposedFileIn = (dir: string): string => fileIn(dir, notes[0]);
+/** `DIR/published.json` (published-mark.ts) */
+export const markFileIn = (dir: string): string => fileIn(dir, notes[1]);
 
 /** The path as SQLite opens it too: it would take a relative path that begins with `file:` for a URI. */
 function fileIn(dir: string, name: string): string {
@@ -58,7 +61,7 @@ export function refuseForeignFolder(dir: string): void {
   const folder = path.resolve(dir);
   const link = 'is a symbolic link, which somebody could point elsewhere.';
   refuseForeign(folder, folder, `${link} Give the folder itself: --local ${realPathOf(folder)}`);
-  for (const name of [stateName, lockName].flatMap((file) => endings.map((ending) => file + ending))) {
+  for (const name of [...databases.flatMap((file) => endings.map((ending) => file + ending)), ...notes]) {
     const file = path.join(folder, name);
     refuseForeign(file, folder, `${link} Put the file itself in its place, or choose another folder`);
   }
@@ -136,14 +139,14 @@ function makePrivate(file: string): void {
     for (const place of endings.map((ending) => file + ending)) {
       const stat = statOf(place);
       if (!stat?.isFile() || (stat.mode & 0o077) === 0) continue;
-      if ((stat.mode & 0o044) !== 0) closeSync(openSync(markIn(path.dirname(file)), 'a', 0o600));
+      if ((stat.mode & 0o044) !== 0) closeSync(openSync(exposedFileIn(path.dirname(file)), 'a', 0o600));
       chmodSync(place, 0o600);
     }
   }
 }
 
 /** For when the credentials that others could have read were replaced. */
-export const forgetExposure = (dir: string): void => rmSync(markIn(dir), { force: true });
+export const forgetExposure = (dir: string): void => rmSync(exposedFileIn(dir), { force: true });
 
 /** Changes when another folder, or another state file, is put in its place. */
 export const identityOf = (dir: string): string =>
@@ -163,7 +166,7 @@ export function exposureOf(dir: string): { readonly says: string; readonly mend:
       mend: `\`chmod 600 ${open}\`. If somebody may have read it, have the client secret replaced and connect each partner account again`,
     };
   }
-  if (statOf(markIn(dir))) {
+  if (statOf(exposedFileIn(dir))) {
     return {
       says: `${others} could read the tokens in ${dir} until a command prevented it`,
       mend: 'Have the client secret replaced, and store the new one: `application`. Then connect each partner account again',

@@ -2,13 +2,11 @@
  * The number of the latest published event, kept in a file beside the state. A state that ends at an earlier event is an
  * older copy: it would use sequence numbers again that subscribers already have, with other contents.
  */
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { markFileIn } from './private-folder.ts';
 
 /** Number of the event in the log of the state, and when it was noted, ms since 1970. */
 export type PublishedMark = Readonly<Record<'event' | 'at', number>>;
-
-export const markFileIn = (dir: string): string => path.join(dir, 'published.json');
 
 export function readMark(dir: string): PublishedMark | undefined {
   try {
@@ -47,7 +45,9 @@ export function keepMark(dir: string, lastEvent: () => number): () => void {
       if (event === written) return;
       // Renamed, so that a crash leaves the mark before.
       const mark: PublishedMark = { event, at: Date.now() };
-      writeFileSync(`${file}.next`, JSON.stringify(mark), { mode: 0o600 });
+      // Made anew: where others may write into the folder, a link of that name could lead to any file.
+      rmSync(`${file}.next`, { force: true });
+      writeFileSync(`${file}.next`, JSON.stringify(mark), { mode: 0o600, flag: 'wx' });
       renameSync(`${file}.next`, file);
       written = event;
     } catch {

@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { keepMark } from '../../../shared/sqlite/file/published-mark.ts';
 import { isRunning, takeRunLock } from '../../../shared/sqlite/file/run-lock.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
@@ -111,7 +112,7 @@ describe('a state that is a link', () => {
     expect(() => openEmbeddedState(path.join(link, 'state')).close()).not.toThrow();
   });
 
-  it.each(['bridge.db', 'bridge.db-shm', 'run.lock', 'run.lock-wal'])(
+  it.each(['bridge.db', 'bridge.db-shm', 'run.lock', 'run.lock-wal', 'was-readable', 'published.json'])(
     'is refused as %s, and what it leads to stays as it is',
     (name) => {
       const dir = prepared();
@@ -128,4 +129,16 @@ describe('a state that is a link', () => {
       expect(readFileSync(elsewhere).equals(before)).toBe(true);
     },
   );
+
+  it('is replaced where a run is about to write its mark', () => {
+    const dir = prepared();
+    const elsewhere = path.join(folder(), 'precious');
+    writeFileSync(elsewhere, 'precious');
+    symlinkSync(elsewhere, path.join(dir, 'published.json.next'));
+
+    keepMark(dir, () => 7)();
+
+    expect(readFileSync(elsewhere, 'utf8')).toBe('precious');
+    expect(readFileSync(path.join(dir, 'published.json'), 'utf8')).toContain('"event":7');
+  });
 });
