@@ -5,38 +5,28 @@ import { inShort, synthesized } from '../helpers/synthesized.ts';
 
 const bridge = synthesized({ dashboard: 'true', auditSample: '299' });
 
-/** `Namespace MetricName Dimension=value`. */
-type Shown = string;
-const shown = (namespace: string, name: string, dimension: string, value: string): Shown =>
+const shown = (namespace: unknown, name: unknown, dimension: unknown, value: unknown): string =>
   `${namespace} ${name} ${dimension}=${value}`;
 
-interface Widget {
-  readonly type: string;
-  readonly width: number;
-  readonly properties: {
-    readonly metrics?: readonly (readonly unknown[])[];
-    readonly alarms?: readonly string[];
-  };
-}
-const body = JSON.parse(
+const { widgets } = JSON.parse(
   inShort(bridge.one('AWS::CloudWatch::Dashboard').Properties.DashboardBody) as string,
-) as { readonly widgets: readonly Widget[] };
+) as { widgets: { properties: { metrics?: unknown[][]; alarms?: string[] } }[] };
 
 /** A widget's row is namespace, name, then names and values of dimensions in turn; an expression is only an object. */
-const onDashboard: Shown[] = body.widgets
+const onDashboard = widgets
   .flatMap(({ properties }) => properties.metrics ?? [])
   .map((row) => row.filter((part) => typeof part === 'string'))
   .filter(([namespace]) => namespace !== undefined)
-  .map(([namespace, name, dimension, value]) => `${namespace} ${name} ${dimension}=${value}`);
+  .map(([namespace, name, dimension, value]) => shown(namespace, name, dimension, value));
 
-const inAlarms: Shown[] = bridge
+const inAlarms = bridge
   .ofType('AWS::CloudWatch::Alarm')
   .map(([, { Properties: p }]) =>
-    shown(p.Namespace, p.MetricName, p.Dimensions[0].Name, String(inShort(p.Dimensions[0].Value))),
+    shown(p.Namespace, p.MetricName, p.Dimensions[0].Name, inShort(p.Dimensions[0].Value)),
   );
 
 /** The metrics in lines of the embedded metric format. */
-const emittedIn = (lines: readonly string[]): Shown[] =>
+const emittedIn = (lines: readonly string[]): string[] =>
   lines.flatMap((line) => {
     const record = JSON.parse(line);
     // biome-ignore lint/suspicious/noExplicitAny: the embedded metric format, as it is.
@@ -57,7 +47,7 @@ describe('the dashboard', () => {
       .filter((one) => one.startsWith(metricsNamespace))
       .map((one) => one.split(' ')[1]);
     expect(new Set(names)).toEqual(new Set(Object.values(metrics)));
-    const shownAlarms = body.widgets.flatMap(({ properties }) => properties.alarms ?? []);
+    const shownAlarms = widgets.flatMap(({ properties }) => properties.alarms ?? []);
     expect(shownAlarms).toHaveLength(bridge.ofType('AWS::CloudWatch::Alarm').length);
   });
 });

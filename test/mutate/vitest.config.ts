@@ -5,10 +5,10 @@ export default defineConfig({
   ssr: { resolve: { conditions: ['advert-bridge-source', 'node', 'development|production'] } },
   test: {
     include: [
-      'test/unit/{functions,partner-api,domain,state,sqlite,embedded,operations,fakes,bad-input,aws}/**/*.test.ts',
+      'test/unit/{functions,partner-api,domain,state,sqlite,embedded,operations,bad-input,aws}/**/*.test.ts',
       'test/ports/*.test.ts',
     ],
-    exclude: ['**/aws/{call-counts,many-partner-accounts}.test.ts', '**/functions/audit/sample.test.ts'],
+    exclude: ['**/aws/{call-counts,many-partner-accounts}.test.ts'],
     unstubEnvs: true,
     restoreMocks: true,
     silent: true,
