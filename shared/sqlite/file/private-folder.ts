@@ -65,7 +65,12 @@ export function refuseForeignFolder(dir: string): void {
     const file = path.join(folder, name);
     refuseForeign(file, folder, `${link} Put the file itself in its place, or choose another folder`);
   }
-  refuseOpen(realPathOf(path.dirname(folder)));
+  refuseOpen(realPathOf(existingAbove(folder)));
+}
+
+function existingAbove(folder: string): string {
+  const parent = path.dirname(folder);
+  return statOf(parent) || parent === folder ? parent : existingAbove(parent);
 }
 
 function refuseForeign(place: string, folder: string, linkFault: string): void {

@@ -67,13 +67,16 @@ describe.skipIf(!isRoot)('a state that belongs to another user', () => {
 });
 
 describe.skipIf(process.platform === 'win32')('a state below a folder that others may write', () => {
-  it.each([0o777, 0o757])('is refused where one far above has mode %o, before anything is made', (mode) => {
+  it.each([
+    [0o777, 'a/b'],
+    [0o757, ''],
+  ])('is refused where one far above has mode %o, before anything is made in %j', (mode, existing) => {
     const top = folder();
-    const parent = path.join(top, 'a', 'b');
-    mkdirSync(parent, { recursive: true });
+    mkdirSync(path.join(top, existing), { recursive: true });
     chmodSync(top, mode);
 
-    expectRefused(path.join(parent, 'state'), `chmod go-w ${top}`);
+    expectRefused(path.join(top, 'a', 'b', 'state'), `chmod go-w ${top}`);
+    expect(readdirSync(top)).toEqual(existing === '' ? [] : ['a']);
   });
 
   it('is taken where the folder is sticky, as /tmp is', () => {
