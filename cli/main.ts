@@ -1,4 +1,5 @@
 import { runCli } from './cli.ts';
+import { addEs2024 } from './node-20.ts';
 import type { Io } from './shared/io.ts';
 import { nameProgramAsStarted } from './shared/program.ts';
 
@@ -23,6 +24,7 @@ function untilStopped(): AbortSignal {
 
 // A reader that has ended is no reason for a stack trace; `run` detects it itself.
 for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
+addEs2024();
 nameProgramAsStarted();
 const { stdin, stdout, stderr, env } = process;
 const io: Io = { stdin, stdout, stderr, env, untilStopped };

@@ -1,6 +1,8 @@
 import type { Fields, Observer } from '../../shared/ports/observer.ts';
 
 const repeatMs = 60_000;
+/** A run without an end forgets what it has logged after so many different messages. */
+const maxLogged = 10_000;
 
 /** Logs a repeated warning once a minute. @param options.accountFaults whether faults of a feed or a token are logged */
 export function withoutRepeats(
@@ -21,6 +23,7 @@ export function withoutRepeats(
         before.leftOut += 1;
         return;
       }
+      if (logged.size >= maxLogged) logged.clear();
       logged.set(key, { at: now(), leftOut: 0 });
       observer[level](message, before?.leftOut ? { ...fields, repeatedSince: before.leftOut } : fields);
     };
