@@ -52,7 +52,7 @@ export async function audit(
       if (messages.length > 0) sentMs = clock.now();
       const sent = messages.map(async ({ key: message, advertId }) => {
         const row = await bridge.advertHistories.read({ ...key, feed: 'adverts', advertId });
-        return { message, etag: row?.etag ?? 'absent' };
+        return { message, by: row?.by };
       });
       return { ...progress, waiting: [...progress.waiting, ...(await Promise.all(sent))] };
     },
@@ -84,13 +84,13 @@ async function withResults(
     unsettled: [...progress.unsettled],
   };
   for (const [index, sent] of progress.waiting.entries()) {
-    const { message, etag } = sent;
+    const { message, by } = sent;
     const advertId = advertIdOf(message);
     const row = rows[index];
     const isHandled =
       row !== undefined && row.tries === undefined && row.missingSince === undefined && !row.pending;
     // Planted fault: audit-before-settled
-    if (isHandled && (row.by === message || (isEmpty && row.etag !== etag))) {
+    if (isHandled && (row.by === message || (isEmpty && row.by !== by))) {
       const detail = eventFor(message, row)?.detail;
       if (!detail) found.equal += 1;
       else if (detail.metadata.sequence === 1) found.neverPublished.push(advertId);

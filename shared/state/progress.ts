@@ -31,8 +31,8 @@ export interface AuditProgress extends BackfillProgress {
   }[];
   /** Adverts that had no event. */
   readonly neverPublished: readonly string[];
-  /** Keys of the messages whose result is not known yet, with the etag of the advert's row when they were sent. */
-  readonly waiting: readonly { readonly message: string; readonly etag: string }[];
+  /** Keys of the messages whose result is not known yet, with the one in the advert's row when they were sent. */
+  readonly waiting: readonly { readonly message: string; readonly by?: string | undefined }[];
   /** Adverts that fan-out gave up, or that waited for too long. */
   readonly unsettled: readonly string[];
 }

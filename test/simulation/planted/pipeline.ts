@@ -16,7 +16,7 @@ export const plantedInPipeline: Planted = {
     [
       'audit-before-settled',
       'an audit counts an advert only when its message is settled',
-      'row.by === message || (isEmpty && row.etag !== etag)',
+      'row.by === message || (isEmpty && row.by !== by)',
       'true',
     ],
   ],

@@ -336,6 +336,24 @@ describe('an audit', () => {
     expect(found(progress)).toMatchObject({ equal: 29, unsettled: ['3'] });
   });
 
+  it('has no result of an advert that fan-out gave up once its pending event was out', async () => {
+    await publish(['3']);
+    const published = { ...key, feed: 'adverts', advertId: '3' } as const;
+    const { advertHistories } = world.state;
+    const before = await advertHistories.read(published);
+    if (before) await advertHistories.write(published, { ...before, pending: true });
+    world.service.state.beforeAdvert = () => {
+      // Older than fan-out lets a message become: so it is given up without a try that is counted.
+      world.clock.advance(7 * 86_400_000);
+      throw new BridgeFault('transient', 'no answer');
+    };
+
+    const { progress } = await run({ ids: ['3'] });
+
+    expect(await row('3')).toMatchObject({ pending: false });
+    expect(found(progress)).toMatchObject({ equal: 0, unsettled: ['3'] });
+  });
+
   it('stops when nothing is handled for five minutes, and goes on there', async () => {
     await publish(['1', '2']);
     failing('transient', '1', '2');
