@@ -31,7 +31,7 @@ const isExpected = '#etag = :expected';
 /** More than are added while the SDK repeats a call (clients.ts), and few enough for an item below 1 KB, a write unit. */
 const idsKept = 50;
 
-/** The others add within milliseconds; with the backoff, these attempts take two seconds at most. */
+/** The others add within milliseconds; with the backoff, these attempts take about two seconds. */
 const maxAdditions = 20;
 
 /**

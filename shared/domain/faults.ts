@@ -1,13 +1,11 @@
 /**
  * Every kind of fault between the bridge and the partner service, and a table of how each is handled;
- * shared/partner-api/fault-table.ts decides which answer becomes which fault. docs/contribute/architecture.md lists every
+ * shared/partner-api/fault-table.ts decides which answer becomes which fault, and blame.ts what it holds. docs/contribute/architecture.md lists every
  * retry, including those of AWS calls and of the bus.
  */
 import { ShapeError } from '../contract/checks.ts';
 
 export interface FaultPolicy {
-  /** Whose fault it is; others must not be affected (functions/fan-out/fan-out.ts). */
-  readonly blames: 'service' | 'partner-account' | 'advert' | 'bridge';
   /** When fan-out gives up a message: at its first try, after a few tries, or only by its age (redelivery.ts). */
   readonly deadLettered: 'at-once' | 'by-tries' | 'by-age';
   /** One more attempt within the same call may help. */
@@ -17,57 +15,56 @@ export interface FaultPolicy {
 }
 
 const policy = (
-  blames: FaultPolicy['blames'],
   deadLettered: FaultPolicy['deadLettered'],
   { retryable = false, needsAttention = false } = {},
-): FaultPolicy => ({ blames, deadLettered, retryable, needsAttention });
+): FaultPolicy => ({ deadLettered, retryable, needsAttention });
 
 export const faultPolicies = {
   /** No answer, a reset, a timeout, 5xx, a body that is not JSON. */
-  transient: policy('service', 'by-age', { retryable: true }),
+  transient: policy('by-age', { retryable: true }),
   /** 429. */
-  'rate-limited': policy('service', 'by-age'),
+  'rate-limited': policy('by-age'),
   /** Not sent: the service asked the whole bridge to wait, or the rate budget has no slot before the deadline. */
-  paused: policy('service', 'by-age'),
+  paused: policy('by-age'),
   /** 403 without a known code: one forbidden advert, or the first sign of an address block. */
-  forbidden: policy('advert', 'by-tries'),
+  forbidden: policy('by-tries'),
   /** 401, also after the token was renewed. If several adverts of the account get it, the account is held (blame.ts). */
-  'token-rejected': policy('advert', 'by-tries'),
-  'scope-insufficient': policy('partner-account', 'by-age', { needsAttention: true }),
+  'token-rejected': policy('by-tries'),
+  'scope-insufficient': policy('by-age', { needsAttention: true }),
   /** 400 or 422, or 409 with a code such as validation_error: our request is wrong, so it is never sent again unchanged. */
-  'invalid-request': policy('advert', 'at-once'),
+  'invalid-request': policy('at-once'),
   /** Any other 4xx: refused for a reason that may not lie in the request (409, 423, 451 may go away). */
-  'request-refused': policy('advert', 'by-tries'),
+  'request-refused': policy('by-tries'),
   /** 404 or 410 in the service's own error shape; fan-out makes it `AdvertUnavailable`. */
-  'not-found': policy('advert', 'by-tries'),
+  'not-found': policy('by-tries'),
   /** 404 for the path itself: the base URL is wrong. */
-  'wrong-path': policy('bridge', 'by-age', { needsAttention: true }),
+  'wrong-path': policy('by-age', { needsAttention: true }),
   /** 200 with a body of the wrong shape, or a body beyond the size limit. */
-  'contract-broken': policy('advert', 'by-tries'),
+  'contract-broken': policy('by-tries'),
   /** A message was delivered again and again without a result, because fan-out ended each time before it had one. */
-  'delivered-too-often': policy('advert', 'at-once'),
+  'delivered-too-often': policy('at-once'),
   /** invalid_grant: the refresh token, or the one-time code, is not valid any more. */
-  'grant-rejected': policy('partner-account', 'by-age', { needsAttention: true }),
+  'grant-rejected': policy('by-age', { needsAttention: true }),
   /** invalid_client: the application's own credentials are wrong. */
-  'client-rejected': policy('bridge', 'by-age', { needsAttention: true }),
+  'client-rejected': policy('by-age', { needsAttention: true }),
   /** invalid_scope, or a smaller scope than requested. */
-  'scope-refused': policy('partner-account', 'by-age', { needsAttention: true }),
+  'scope-refused': policy('by-age', { needsAttention: true }),
   /** `connect` for a known name was authorized by a different user. */
-  'other-user': policy('partner-account', 'by-age', { needsAttention: true }),
+  'other-user': policy('by-age', { needsAttention: true }),
   /** The partner account needs manual reauthorization: not sent. */
-  'account-stopped': policy('partner-account', 'by-age', { needsAttention: true }),
+  'account-stopped': policy('by-age', { needsAttention: true }),
   /** The partner account is paused: not sent. */
-  'account-paused': policy('partner-account', 'by-age'),
+  'account-paused': policy('by-age'),
   /** An operator has paused the partner account, or the whole bridge: not sent. Its messages wait aside, whatever their age. */
-  'operator-paused': policy('bridge', 'by-age'),
+  'operator-paused': policy('by-age'),
   /** The account was given to another user or forgotten: the token is not that user's. Not sent. */
-  'generation-over': policy('partner-account', 'by-age'),
+  'generation-over': policy('by-age'),
   /** Another process is changing the partner account's credentials: the command has to be repeated. */
-  'account-busy': policy('partner-account', 'by-age'),
+  'account-busy': policy('by-age'),
   /** A secret or a stored row has the wrong shape: half-written, or edited manually. It is never overwritten. */
-  'malformed-state': policy('bridge', 'by-age', { needsAttention: true }),
+  'malformed-state': policy('by-age', { needsAttention: true }),
   /** A table, queue, secret or function of the bridge is missing, or the bridge may not use it. */
-  'resource-unusable': policy('bridge', 'by-age', { needsAttention: true }),
+  'resource-unusable': policy('by-age', { needsAttention: true }),
 } as const satisfies Record<string, FaultPolicy>;
 
 export type FaultKind = keyof typeof faultPolicies;

@@ -1,4 +1,4 @@
-/** One call repeats attempts; each takes a connection, then a slot of the rate budget, then its token. */
+/** One call repeats attempts; each takes a connection, then a slot of the rate budget, its token, and after a hold the trial. */
 
 import type { Clock } from '../domain/clock.ts';
 import { backoffMs } from '../domain/concurrency.ts';

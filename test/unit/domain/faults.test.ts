@@ -26,6 +26,6 @@ it('a fault stays as it is', () => {
     status: 429,
     retryAfterMs: 1,
     askedToWaitMs: 2,
-    policy: { blames: 'service' },
+    policy: { deadLettered: 'by-age' },
   });
 });
