@@ -47,7 +47,7 @@ export function targetOptions(where: Where): OptionSpecs {
   };
 }
 
-/** @param checked the values of {@link targetOptions} @returns undefined for a command that is for no bridge */
+/** @returns undefined for a command that is for no bridge */
 export function targetOf({ local, stack }: Readonly<Record<string, unknown>>): Target | undefined {
   if (local !== undefined) return { kind: 'local', dir: String(local) };
   return stack === undefined ? undefined : { kind: 'stack', stack: String(stack) };
