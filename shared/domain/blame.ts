@@ -1,8 +1,8 @@
 /**
  * An answer of the service holds the smallest thing that explains it: the advert alone, then (several different adverts
- * of an account, no success of it between) the account, then (several accounts, no success between) the bridge. A success
- * narrows it again. The evidence is kept in the memory of a process; what it shows becomes a hold (holds.ts), which is
- * stored.
+ * of an account within a minute, no success of it between) the account, then (several accounts, no success between) the
+ * bridge. A success narrows it again. The evidence is kept in the memory of a process; what it shows becomes a hold
+ * (holds.ts), which is stored.
  */
 import type { BridgeFault, FaultKind } from './faults.ts';
 import { endOfHold, type Hold, type HoldKind } from './holds.ts';
@@ -97,8 +97,14 @@ interface Suspect {
   readonly account: string;
   readonly resource: string;
   readonly fault: FaultKind;
+  readonly at: number;
 }
 
+/**
+ * So long an answer counts, ms, for other processes may have had a success since. Refusals count without an end: on a
+ * quiet bridge, twenty of them take hours.
+ */
+const suspectMs = 60_000;
 /** A hold that begins within this time after another of the same fault is twice as long. */
 const againMs = 120_000;
 
@@ -136,7 +142,7 @@ export class Blame {
     if (isStale(undefined)) return undefined;
     if (fault.code === 'rate-limited') return this.#verdict(undefined, fault, [], now);
     if (account === undefined || isStale(account)) return undefined;
-    const suspect = { account, resource, fault: fault.code };
+    const suspect = { account, resource, fault: fault.code, at: now };
     const all = this.#with(undefined, suspect);
     const own = this.#with(account, suspect);
     // Rule: blame-several-accounts
@@ -156,8 +162,9 @@ export class Blame {
 
   /** @returns all of the same fault */
   #with(owner: string | undefined, suspect: Suspect): readonly Suspect[] {
-    const { resource, fault } = suspect;
-    this.#keep(owner, (one) => one.resource !== resource || one.fault !== fault);
+    const { resource, fault, at } = suspect;
+    const isRecent = (one: Suspect) => isRefusal(one.fault) || at - one.at < suspectMs;
+    this.#keep(owner, (one) => isRecent(one) && (one.resource !== resource || one.fault !== fault));
     const all = [...(this.#suspects.get(owner) ?? []), suspect];
     this.#suspects.set(owner, all);
     return all.filter((one) => one.fault === fault);

@@ -60,6 +60,21 @@ describe('blame', () => {
     }
   });
 
+  it.each([
+    ['forbidden', undefined],
+    ['invalid-request', { kind: 'service' }],
+  ] as const)('remembers answers for a minute, and refusals without an end: %s', (fault, expected) => {
+    const { answer, pass } = setUp();
+    for (let advert = 1; advert < 20; advert += 1) {
+      expect(answer(`account-${advert % 2} ${advert}`, asking(fault))).toBeUndefined();
+      pass(60_000);
+    }
+
+    expect(answer('account-2 20', asking(fault))?.hold).toEqual(
+      expected && expect.objectContaining(expected),
+    );
+  });
+
   it('doubles a hold that follows another, up to a limit', () => {
     const { answer, pass } = setUp();
     const lengthOfNext = () => answer('main 1', asking('rate-limited'))?.hold.forMs ?? 0;
