@@ -156,6 +156,11 @@ export class Blame {
     return own.length >= rule.account ? this.#verdict(account, fault, own, now) : undefined;
   }
 
+  /** The last hold is not in force, so answers that were under way before it count. */
+  forget(account: string | undefined): void {
+    this.#last.delete(account);
+  }
+
   #keep(owner: string | undefined, isLeft: (one: Suspect) => boolean): void {
     this.#suspects.set(owner, (this.#suspects.get(owner) ?? []).filter(isLeft));
   }

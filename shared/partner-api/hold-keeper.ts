@@ -168,10 +168,11 @@ export class HoldKeeper {
     if (isCircuit) observer?.count(metrics.circuitOpened, 1);
     if (isCircuit || askedMs !== undefined) observer?.count(metrics.needsAttention, 1);
     const now = this.#clock.now();
-    await this.#stored(account, (holder) => {
+    const isStored = await this.#stored(account, (holder) => {
       const before = heldBy(holder, hold.kind, now);
       return before && endOfHold(before) >= endOfHold(hold) ? holder : withHold(holder, hold);
     });
+    if (!isStored) this.#blame.forget(account);
   }
 
   /** @returns the row after the change; undefined if there is none */
@@ -184,15 +185,17 @@ export class HoldKeeper {
     });
   }
 
-  /** Never rejects. */
-  async #stored(name: string | undefined, rule: Rule): Promise<void> {
+  /** Never rejects. @returns whether it was stored */
+  async #stored(name: string | undefined, rule: Rule): Promise<boolean> {
     try {
       await this.#change(name, rule);
+      return true;
     } catch (error) {
       this.#options.observer?.warn('a hold could not be stored: other processes may go on sending', {
         ...(name !== undefined && { partnerAccount: name }),
         error,
       });
+      return false;
     }
   }
 }

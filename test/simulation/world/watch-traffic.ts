@@ -25,7 +25,8 @@ export function createTrafficWatch({ plan, scheduler, history }: Model) {
   const starts: number[] = [];
   /** Resources that answered 403 to a request without a cursor, and when they last did. */
   const forbidden = new Map<string, number>();
-  const unable = new Set<Process>();
+  /** When a process last could not store a pause. */
+  const unable = new Map<Process, number>();
   let pause: Pause = { fromMs: 0, untilMs: 0 };
   let isBlocked = false;
   /** When the circuit last opened or closed: much earlier answers do not affect its next change. */
@@ -55,15 +56,14 @@ export function createTrafficWatch({ plan, scheduler, history }: Model) {
     askedToWait(process: Process, ms: number): void {
       const askedMs = scheduler.now();
       const untilMs = askedMs + Math.min(ms, 1_000 * plan.maxPauseSeconds) - roundingMs;
-      unable.delete(process);
       scheduler.after(tellingMs, () => {
+        const isStored = !process.isDead() && (unable.get(process) ?? 0) < askedMs;
         // A person may have ended the pause just after it was stored.
-        if (turnedMs >= askedMs || process.isDead() || unable.has(process) || untilMs <= pause.untilMs)
-          return;
+        if (turnedMs >= askedMs || !isStored || untilMs <= pause.untilMs) return;
         pause = { fromMs: scheduler.now(), untilMs };
       });
     },
-    pauseNotStored: (process: Process): void => void unable.add(process),
+    pauseNotStored: (process: Process): void => void unable.set(process, scheduler.now()),
     answeredForbidden: (resource: string): void => void forbidden.set(resource, scheduler.now()),
     /** The number of connected accounts, as the bridge knows it. */
     connected(number: number | undefined): void {

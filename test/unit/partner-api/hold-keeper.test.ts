@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { BridgeFault, type FaultKind } from '../../../shared/domain/faults.ts';
 import { withHold } from '../../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
@@ -58,6 +58,18 @@ describe('holds because of answers', () => {
     ]);
     clock.advance(1_001);
     expect(await first.enter('shop 2')).toBe('paused');
+  });
+
+  it('are made by the next answer where one could not be stored', async () => {
+    const { clock, store, first } = await setUp();
+    const fault = new BridgeFault('rate-limited', 'wait', { retryAfterMs: 3_000 });
+    const answer = { account: 'main', fault, sentAt: clock.now(), isUndecided: false };
+    vi.spyOn(first.budget, 'change').mockRejectedValueOnce(new Error('throttled'));
+
+    await first.holds.answered({ ...answer, resource: 'main 1' });
+    await first.holds.answered({ ...answer, resource: 'main 2' });
+
+    expect((await store.read()).holds).toMatchObject([{ kind: 'service', forMs: 3_000 }]);
   });
 
   it('end with the success of one trial, which is claimed once and not by a blamed advert', async () => {
