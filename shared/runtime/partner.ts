@@ -1,13 +1,15 @@
-import { lambdaClient, secretsManagerClient } from '../aws/clients.ts';
+import { randomUUID } from 'node:crypto';
+import { eventBridgeClient, lambdaClient, secretsManagerClient } from '../aws/clients.ts';
+import { createEventPublisher } from '../aws/event-publisher.ts';
 import { createRefreshRequester } from '../aws/refresh-requester.ts';
-import { createTokenVault } from '../aws/secrets.ts';
+import { createApplicationSecret, createTokenVault } from '../aws/secrets.ts';
 import type { FunctionConfig, FunctionName } from '../contract/environment.ts';
-import { secretNamesOf } from '../contract/names.ts';
+import { bridgeNameOf, secretNamesOf } from '../contract/names.ts';
 import { systemClock } from '../domain/clock.ts';
 import { createPartnerClient } from '../partner-api/client.ts';
 import { createPartnerService } from '../partner-api/partner-service.ts';
 import { createAnswers } from '../state/activity.ts';
-import { partnerConnections, storeAnswersMs } from './limits.ts';
+import { partnerConnections, refreshLimits, storeAnswersMs } from './limits.ts';
 import { observer, telemetry } from './observer.ts';
 import type { FunctionState } from './state.ts';
 
@@ -20,9 +22,30 @@ function clientOptions(config: FunctionConfig<FunctionName>, state: FunctionStat
   return { baseUrl, settings: config, budgetStore, observer, answers, concurrency: partnerConnections };
 }
 
-/** For a function that has its own tokens. */
-export const partnerClient = (config: FunctionConfig<'refreshToken' | 'connect'>, state: FunctionState) =>
-  createPartnerClient(clientOptions(config, state, false));
+/**
+ * What the functions that request and store tokens have in common.
+ *
+ * @param newSecret policy and key of the secrets that the function may create
+ */
+export function tokenDeps(
+  config: FunctionConfig<'refreshToken' | 'connect'>,
+  state: FunctionState,
+  ...newSecret: [policy?: string, key?: string]
+) {
+  const secrets = secretsManagerClient();
+  const names = secretNamesOf(config.namePrefix);
+  return {
+    accounts: state.partnerAccounts,
+    vault: createTokenVault(secrets, names, ...newSecret),
+    applicationSecret: createApplicationSecret(secrets, names),
+    client: createPartnerClient(clientOptions(config, state, false)),
+    events: createEventPublisher({ client: eventBridgeClient(), busName: config.eventBusName }),
+    observer,
+    clock: systemClock,
+    newId: randomUUID,
+    settings: { ...config, ...refreshLimits, bridge: bridgeNameOf(config.namePrefix) },
+  };
+}
 
 /**
  * For drain and fan-out, which request new tokens from the refresh-token function.
