@@ -74,7 +74,8 @@ async function strike(scene: Scene, stage: Stage, signal: NodeJS.Signals): Promi
   // Reading the process table takes longer than the critical moment lasts, so it is repeated only for a new worker.
   if (pids.length === 0) pids = await workersOf(scene, stage);
   const at = Date.now();
-  const struck = pids.filter((pid) => send(pid, signal));
+  // After a death, the mappings go on with new workers; while one is frozen, another has to be there to take over.
+  const struck = (signal === 'SIGSTOP' ? pids.slice(0, 1) : pids).filter((pid) => send(pid, signal));
   return struck.length > 0 ? { answer, pids: struck, account, at } : undefined;
 }
 
