@@ -69,7 +69,7 @@ export function createDrain(deps: DrainDeps) {
 
   async function round(options: RoundOptions): Promise<DrainReport> {
     // Concurrently, so that due feeds do not wait while many messages are put back.
-    const [report] = await Promise.all([pollAll(options), releaseHeld(deps, options.deadlineMs)]);
+    const [report] = await Promise.all([pollAll(options), releaseHeld(deps, options)]);
     return report;
   }
 
@@ -146,7 +146,7 @@ export function createDrain(deps: DrainDeps) {
     return (await Promise.all(rounds)).at(-1) as DrainReport;
   }
 
-  return { round, run, release: (deadlineMs: number) => releaseHeld(deps, deadlineMs) };
+  return { round, run, release: (deadlineMs: number) => releaseHeld(deps, { deadlineMs }) };
 }
 
 /** There may be more to read: the queue is full, or the run before has the feed and ends soon. */
@@ -177,33 +177,35 @@ export const pollAnswerOf = ({ polls, stopped, paused }: DrainReport): PollAnswe
 });
 
 const accountsAtOnce = 4;
-/** Messages per step; a crash between sending and removing them sends at most these twice. */
-const messagesAtOnce = 250;
+const readAtOnce = 250;
+/** Between two steps that put messages back. */
+const putBackMs = 5_000;
 
 /**
  * Puts the messages aside back into the queue, unless their partner account or the whole bridge is on hold now. Those of
  * an unknown account too: fan-out discards them. Never rejects: what could not be put back stays aside until the next run.
  */
-async function releaseHeld(deps: DrainDeps, deadlineMs: number): Promise<void> {
+async function releaseHeld(deps: DrainDeps, options: RoundOptions): Promise<void> {
+  const { deadlineMs, nextRoundMs = 0, signal } = options;
   const { accounts, aside, queue, budgetStore, observer, clock, settings } = deps;
+  // Half of what is fetched until the next step, because the changes of other accounts wait behind them.
+  const atOnce = Math.ceil(((settings.maxRequestsPerSecond ?? 10) * putBackMs) / 2_000);
 
   const onUnreadable = ({ message: reason }: ShapeError) =>
     observer.warn('a message aside cannot be read', { reason });
 
-  async function releaseOf(partnerAccount: string): Promise<void> {
+  /** @returns whether there may be more */
+  async function releaseOf(partnerAccount: string, limit: number): Promise<boolean> {
     const account = await accounts.read(partnerAccount);
-    if (holdOf(undefined, account, clock.now())) return;
-    // No more than make the drain stop reading a feed: the next run puts back the others.
-    let released = 0;
-    while (released < settings.maxWaiting && clock.now() < deadlineMs) {
-      const held = await aside.list(partnerAccount, messagesAtOnce, onUnreadable);
-      if (held.length === 0) break;
-      // Planted fault: removed-before-sent
-      const accepted = await putBack(held, { queue, remove: aside.remove });
-      released += accepted.length;
-      if (accepted.length < held.length) break;
-    }
-    if (released > 0) observer.info('messages put back into the queue', { partnerAccount, count: released });
+    if (holdOf(undefined, account, clock.now())) return false;
+    // More than `limit`, because unreadable rows among them stay where they are.
+    const held = (await aside.list(partnerAccount, readAtOnce, onUnreadable)).slice(0, limit);
+    if (held.length === 0) return false;
+    // Planted fault: removed-before-sent
+    const accepted = await putBack(held, { queue, remove: aside.remove });
+    if (accepted.length > 0)
+      observer.info('messages put back into the queue', { partnerAccount, count: accepted.length });
+    return accepted.length === limit;
   }
 
   const warn = (error: unknown, partnerAccount?: string) =>
@@ -212,11 +214,18 @@ async function releaseHeld(deps: DrainDeps, deadlineMs: number): Promise<void> {
       error,
     });
   try {
-    const names = await aside.accounts();
-    if (names.length === 0 || holdOf(await budgetStore.read(), undefined, clock.now())) return;
-    await forEachConcurrent(names, accountsAtOnce, (name) =>
-      releaseOf(name).catch((error: unknown) => warn(error, name)),
-    );
+    let names = await aside.accounts();
+    while (names.length > 0 && !holdOf(await budgetStore.read(), undefined, clock.now())) {
+      const more: string[] = [];
+      const limit = Math.ceil(atOnce / names.length);
+      await forEachConcurrent(names, accountsAtOnce, async (name) => {
+        const isMore = await releaseOf(name, limit).catch((error: unknown) => warn(error, name));
+        if (isMore) more.push(name);
+      });
+      names = more;
+      if (names.length === 0 || clock.now() + putBackMs >= Math.min(nextRoundMs, deadlineMs)) return;
+      await clock.sleep(putBackMs, signal);
+    }
   } catch (error) {
     warn(error);
   }

@@ -34,7 +34,7 @@ export interface PollOptions {
   readonly resync?: { readonly since?: string };
   /** The feed's state when this run listed it. If another run has polled the feed after that, this poll is skipped. */
   readonly listed?: Pick<FeedState, 'lastPolled'>;
-  /** So many messages of the account may wait in the queue; the other changes wait in the feed. Default: `maxWaiting`. */
+  /** So many messages of the account may wait in the queue; the other changes wait in the feed. Default: `readAheadOf`. */
   readonly readAhead?: number;
   /** Of the round, whose earlier turns have read the feed too. Default: a new one. */
   readonly standstillAfter?: StandstillDetector;
@@ -87,7 +87,7 @@ export async function pollFeed(
     listed,
     resync,
     standstillAfter = createStandstillDetector(),
-    readAhead = settings.maxWaiting,
+    readAhead = readAheadOf(settings),
   } = options;
   const overlapMs = settings.overlapSeconds * 1000;
   const slotsMs = (slotsBefore * 1000) / (settings.maxRequestsPerSecond ?? 10);

@@ -226,13 +226,17 @@ describe('an operator’s pause', () => {
 });
 
 describe('messages aside', () => {
+  async function putAside(names: readonly string[]) {
+    const deliveries = names.map((name, index) => {
+      const message = changedAdvert({ partnerAccount: name, key: `${name}-${index}` });
+      return { id: message.key, message, position: `${index}`, receives: 1, sentAt: world.clock.now() };
+    });
+    await world.state.aside.store(deliveries.map((delivery) => ({ delivery, verdict: { kind: 'hold' } })));
+  }
+
   it('of one account are put back although another one cannot be read', async () => {
     const { aside, queue } = world.state;
-    const deliveries = ['main', 'other'].map((partnerAccount) => {
-      const message = changedAdvert({ partnerAccount, key: partnerAccount });
-      return { id: partnerAccount, message, position: '1', receives: 1, sentAt: world.clock.now() };
-    });
-    await aside.store(deliveries.map((delivery) => ({ delivery, verdict: { kind: 'hold' } })));
+    await putAside(['main', 'other']);
     const error = new Error('throttled');
     const read = (name: string) => (name === 'main' ? Promise.reject(error) : world.accounts.read(name));
 
@@ -244,5 +248,21 @@ describe('messages aside', () => {
       { level: 'warn', fields: { partnerAccount: 'main', error } },
       { level: 'info', fields: { partnerAccount: 'other', count: 1 } },
     ]);
+  });
+
+  it('are put back at half the rate until the next round, whatever their accounts', async () => {
+    await putAside(Array.from({ length: 400 }, (_, index) => (index % 2 ? 'main' : 'other')));
+    const settings = { ...world.drainDeps.settings, maxRequestsPerSecond: 10 };
+    const began = world.clock.now();
+    const putBack: string[] = [];
+    const sendAgain: DrainDeps['queue']['sendAgain'] = (messages) => {
+      putBack.push(`${messages.length} at ${(world.clock.now() - began) / 1000} s`);
+      return world.state.queue.sendAgain(messages);
+    };
+    const drain = drainWith({ settings, queue: { ...world.state.queue, sendAgain } });
+
+    await drain.round({ deadlineMs: began + hourMs, nextRoundMs: began + 15_000 });
+
+    expect(putBack).toEqual([0, 0, 5, 5, 10, 10].map((second) => `13 at ${second} s`));
   });
 });
