@@ -26,16 +26,16 @@ Examples:
   advert-bridge audit main --local .advert-bridge
   advert-bridge audit main --full   (the deployed stack)
   advert-bridge audit main --ids adverts.txt --json`,
-    args: { partnerAccount: nameArgument },
     options: {
+      partnerAccount: nameArgument,
       sample: optionalNumber(`number of adverts, chosen at random (default: ${defaultSample})`, 1, 1_000_000),
       full: flag('every published advert, and every other advert of the service'),
       ids: text('FILE', 'the adverts in FILE, one ID per line; - is standard input'),
       ...pagingOptions,
     },
   },
-  async ({ io, target, args: { partnerAccount }, options, answer }) => {
-    const { sample, full, ids } = options;
+  async ({ io, target, options, answer }) => {
+    const { partnerAccount, sample, full, ids } = options;
     if ([sample !== undefined, full, ids !== undefined].filter(Boolean).length > 1) {
       throw new UsageError(
         '--sample, --full and --ids exclude each other: each says which adverts are audited',

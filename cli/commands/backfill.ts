@@ -27,16 +27,16 @@ Examples:
   advert-bridge backfill main   (the deployed stack)
   advert-bridge backfill main --ids adverts.txt --local .advert-bridge
   advert-bridge backfill main --stop`,
-    args: { partnerAccount: nameArgument },
     options: {
+      partnerAccount: nameArgument,
       ids: text('FILE', 'fetch the adverts in FILE, one ID per line; - is standard input'),
       restart: flag('abandon an unfinished backfill and start again'),
       stop: flag('stop the backfill that is running elsewhere, after its current page'),
       ...pagingOptions,
     },
   },
-  async ({ io, target, args: { partnerAccount }, options, report }) => {
-    const { ids, restart, stop } = options;
+  async ({ io, target, options, report }) => {
+    const { partnerAccount, ids, restart, stop } = options;
     const again = `\`${commandFor(target, `backfill ${partnerAccount}`)}\``;
     if (stop) {
       if (ids !== undefined || restart)

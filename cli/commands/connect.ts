@@ -29,6 +29,7 @@ import { are } from '../shared/wording.ts';
 const { requiredScope, overlapSeconds, acceptLanguage } = bridgeSettings;
 /** A stack has them itself. */
 const localSettings = settingOptions({ requiredScope, overlapSeconds, acceptLanguage });
+const nameHelp = 'the name that the partner account has in events';
 const browserOptions = {
   open: flag('open the address in a browser here'),
   port: optionalNumber(`where to listen; 0: any free port (default: ${defaultPort})`, 0, 65_535),
@@ -45,6 +46,7 @@ const loginOptions = {
   refreshTokenFile: { ...text('FILE', 'no browser: the token in FILE'), ...excludesBrowser },
 };
 const options = {
+  name: { argument: '[NAME]', help: nameHelp, schema: v.optional(partnerAccountName) },
   ...loginOptions,
   newHistory: {
     ...flag('for a known NAME: a new history, with its token'),
@@ -55,7 +57,6 @@ const options = {
   ...localSettings,
 };
 type ConnectOptions = Checked<typeof options>;
-const nameHelp = 'the name that the partner account has in events';
 
 export const addConnect = defineCommand(
   {
@@ -73,16 +74,15 @@ Examples:
   advert-bridge connect main --open   (the deployed stack)
   advert-bridge connect main --local .advert-bridge --refresh-token-stdin < token.txt
   advert-bridge connect --all --new-history --since 2026-11-20T12:00:00Z`,
-    args: { name: { syntax: '[NAME]', help: nameHelp, schema: v.optional(partnerAccountName) } },
     options,
   },
   async (call) => {
-    const { io, target, args, options: given, report } = call;
+    const { io, target, options: given, report } = call;
     const setting = Object.entries(given).find(([name, value]) => name in localSettings && value)?.[0];
     if (target.kind === 'stack' && setting !== undefined)
       throw new UsageError(`${setting} is a setting of the stack: npx cdk deploy -c ${setting}=VALUE`);
     if (given.newHistory) return withNewHistory(call);
-    const partnerAccount = args.name;
+    const partnerAccount = given.name;
     if (partnerAccount === undefined || given.all)
       throw new UsageError(given.all ? '--all goes with --new-history' : `NAME is missing: ${nameHelp}`);
     const { since, sameUser, newUser, refreshTokenStdin: fromStdin, refreshTokenFile: file } = given;
@@ -125,20 +125,16 @@ Examples:
 );
 
 /** After a restore: a new generation of NAME, or of every partner account, with the token that is stored. */
-async function withNewHistory({
-  target,
-  args: { name },
-  options: given,
-  report,
-}: Call<Target, ConnectOptions, { readonly name?: string | undefined }>): Promise<ExitCode> {
-  if ((name === undefined) !== given.all) throw new UsageError('--new-history: give one NAME, or --all');
+async function withNewHistory({ target, options, report }: Call<Target, ConnectOptions>): Promise<ExitCode> {
+  const { name, all, since } = options;
+  if ((name === undefined) !== all) throw new UsageError('--new-history: give one NAME, or --all');
   return withBridge(target, async (bridge) => {
     await requireKnown(bridge.partnerAccounts, name);
     const accounts = name === undefined ? await bridge.partnerAccounts.list() : [{ name }];
     const begun: NewHistory[] = [];
     const stopped: string[] = [];
     for (const each of accounts) {
-      const history = await beginNewHistory(bridge, each.name, given.since);
+      const history = await beginNewHistory(bridge, each.name, since);
       if (history) begun.push(history);
       else stopped.push(each.name);
     }

@@ -62,16 +62,14 @@ const filterOptions = {
   before: option('TIME', 'only those given up before this time', v.optional(momentOption)),
 };
 const choiceOptions = {
-  ...filterOptions,
-  all: flag('all dead letters'),
-  dryRun: flag('say how many, and change nothing'),
-};
-const choiceArgs = {
   which: {
-    syntax: '[ID...]',
+    argument: '[ID...]',
     help: 'as `list` shows them; or one NAME: those of that partner account',
     schema: wordsFilter,
   },
+  ...filterOptions,
+  all: flag('all dead letters'),
+  dryRun: flag('say how many, and change nothing'),
 };
 
 const addList = defineCommand(
@@ -85,11 +83,10 @@ const addList = defineCommand(
 
 Examples:
   advert-bridge dead-letters list main --local .advert-bridge`,
-    args: { partnerAccount: optionalName('only those of this partner account') },
-    options: filterOptions,
+    options: { partnerAccount: optionalName('only those of this partner account'), ...filterOptions },
   },
-  async ({ target, args, options, answer }) => {
-    const found = await withBridge(target, (bridge) => listDeadLetters(bridge, { ...args, ...options }));
+  async ({ target, options, answer }) => {
+    const found = await withBridge(target, (bridge) => listDeadLetters(bridge, options));
     const { letters, groups, unreadable } = found;
     const deadLetters = letters.map(({ id, letter }) => ({ id, ...letter }));
     answer({ deadLetters, groups, unreadable }, ...listLines(found, target));
@@ -104,9 +101,9 @@ const addShow = defineCommand(
     description: 'Shows everything in a dead letter, including its message. Changes nothing.',
     more: `Examples:
   advert-bridge dead-letters show main/3f0a6c1e9d554f4e --json   (the deployed stack)`,
-    args: { id: { syntax: '<ID>', help: 'as `list` shows it', schema: deadLetterId } },
+    options: { id: { argument: '<ID>', help: 'as `list` shows it', schema: deadLetterId } },
   },
-  async ({ target, args: { id }, answer }) => {
+  async ({ target, options: { id }, answer }) => {
     const { letters, unreadable } = await withBridge(target, (bridge) =>
       listDeadLetters(bridge, { ids: [id] }),
     );
@@ -130,7 +127,6 @@ letters have nothing to send, and stay for a person.
 Examples:
   advert-bridge dead-letters redrive main/3f0a6c1e9d554f4e --local .advert-bridge
   advert-bridge dead-letters redrive --fault contract-broken --all --dry-run   (the deployed stack)`,
-    args: choiceArgs,
     options: choiceOptions,
   },
   (call) =>
@@ -162,15 +158,14 @@ const addDrop = defineCommand(
       'Removes dead letters for good, after asking. Their adverts get no event until they change again.',
     more: `Examples:
   advert-bridge dead-letters drop main/3f0a6c1e9d554f4e --yes   (the deployed stack)`,
-    args: choiceArgs,
     options: { ...choiceOptions, yes: flag('do not ask') },
   },
   async (call) => {
-    const { io, args, options } = call;
+    const { io, options } = call;
     if (!options.yes && !options.dryRun) requireTerminal(io, 'drop');
     return withChosen(call, async (bridge, { letters, groups, unknown }) => {
       const dropped = letters.map(({ id }) => id);
-      const which = args.which.ids ? dropped.join(', ') : `${count(dropped.length)} dead letters`;
+      const which = options.which.ids ? dropped.join(', ') : `${count(dropped.length)} dead letters`;
       if (!options.yes && dropped.length > 0)
         await confirm(io, `Drop ${which}? Their content is removed permanently and will not be published.`);
       const by = await bridge.who();
@@ -185,11 +180,11 @@ const addDrop = defineCommand(
   },
 );
 
-type Choice = Call<Target, Checked<typeof choiceOptions>, Checked<typeof choiceArgs>>;
+type Choice = Call<Target, Checked<typeof choiceOptions>>;
 
 /** Calls `act` with the dead letters that arguments and options choose; with --dry-run only counts them. */
 async function withChosen(
-  { target, args: { which }, options: { fault, before, all, dryRun }, report }: Choice,
+  { target, options: { which, fault, before, all, dryRun }, report }: Choice,
   act: (bridge: Bridge, chosen: DeadLetterList) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   if (Object.keys(which).length > 0 === all)

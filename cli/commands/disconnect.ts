@@ -17,13 +17,13 @@ export const addDisconnect = defineCommand(
       'there; with --forget they are removed too, once the work on them has ended.',
     more: `Example:
   advert-bridge disconnect main --forget --yes   (the deployed stack)`,
-    args: { name: nameArgument },
     options: {
+      name: nameArgument,
       forget: flag('remove cursor, history and books as well (asks first)'),
       yes: flag('do not ask'),
     },
   },
-  async ({ io, target, args: { name }, options: { forget, yes }, report }) => {
+  async ({ io, target, options: { name, forget, yes }, report }) => {
     const asks = forget && !yes;
     if (asks) requireTerminal(io, '--forget');
     await withBridge(target, async (bridge) => {

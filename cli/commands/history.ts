@@ -21,13 +21,13 @@ export const addHistory = defineCommand(
     description:
       'Shows what the bridge knows about an advert, in order of time. The last sentence is the answer. Changes nothing.',
     more,
-    args: {
+    options: {
       partnerAccount: nameArgument,
-      advertId: { syntax: '<ADVERT>', help: 'the ID of the advert', schema: advertId },
+      advertId: { argument: '<ADVERT>', help: 'the ID of the advert', schema: advertId },
     },
   },
-  async ({ io, target, args, json, answer }) => {
-    const history = await withBridge(target, (bridge) => readHistory(bridge, args));
+  async ({ io, target, options, json, answer }) => {
+    const history = await withBridge(target, (bridge) => readHistory(bridge, options));
     answer(history, ...history.facts.map(({ at, says }) => `${at}  ${says}`), history.answer);
     const letter = history.deadLetters.at(-1);
     if (history.outcome === 'dead-lettered' && letter && !json) {

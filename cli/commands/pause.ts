@@ -22,8 +22,8 @@ partner account are kept apart: both have to be over.
 Examples:
   advert-bridge pause main --for 2h --reason "their migration" --local .advert-bridge
   advert-bridge pause --reason "the service asked us to"   (the deployed stack)`,
-    args: { name: optionalName('only this partner account') },
     options: {
+      name: optionalName('only this partner account'),
       for: option(
         'DURATION',
         'how long, such as 30m or 2h (default: until resume)',
@@ -36,7 +36,7 @@ Examples:
       ),
     },
   },
-  async ({ target, args: { name }, options: { for: forMs, reason }, report }) => {
+  async ({ target, options: { name, for: forMs, reason }, report }) => {
     const paused = await withBridge(target, (bridge) => pause(bridge, name, { forMs, reason }));
     const { who, until } = paused;
     report(
@@ -64,14 +64,14 @@ for the next pause. Exit code 3: the whole bridge is still paused.
 Examples:
   advert-bridge resume main --local .advert-bridge
   advert-bridge resume --early   (the deployed stack)`,
-    args: { name: optionalName('only this partner account') },
     options: {
+      name: optionalName('only this partner account'),
       early: flag(
         'end also a pause that the service asked for, an open circuit, and a pause for a bad token',
       ),
     },
   },
-  async ({ target, args: { name }, options: { early }, report }) => {
+  async ({ target, options: { name, early }, report }) => {
     const resumed = await withBridge(target, (bridge) => resume(bridge, name, { early }));
     report({ partnerAccount: name ?? null, ...resumed }, ...resumedLines(target, name, resumed));
     return resumed.stillPaused ? exitCodes.needsPerson : exitCodes.done;

@@ -20,9 +20,9 @@ export const addPoll = defineCommand(
 Examples:
   advert-bridge poll main --local .advert-bridge
   advert-bridge poll --json   (the deployed stack)`,
-    args: { name: optionalName('only this partner account') },
+    options: { name: optionalName('only this partner account') },
   },
-  async ({ target, args: { name }, answer }) => {
+  async ({ target, options: { name }, answer }) => {
     const { found, isDelivering } = await withBridge(target, async (bridge) => {
       await requireKnown(bridge.partnerAccounts, name);
       return { found: await bridge.poll(name), isDelivering: bridge.isDelivering() };

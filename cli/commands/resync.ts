@@ -32,8 +32,8 @@ changed. Ctrl-C stops after the current page; the bridge continues from there.
 Examples:
   advert-bridge resync main --since 2h --local .advert-bridge
   advert-bridge resync main --since 2026-11-20T12:00:00Z   (the deployed stack)`,
-    args: { name: nameArgument },
     options: {
+      name: nameArgument,
       since: option(
         'TIME',
         'where reading begins: how long ago, such as 2h, or a time (required)',
@@ -41,9 +41,9 @@ Examples:
       ),
     },
   },
-  async ({ io, target, args: { name }, options, report }) => {
-    if (Date.parse(options.since) > Date.now()) {
-      throw new UsageError(`--since: ${options.since} is in the future by this machine's clock`);
+  async ({ io, target, options: { name, since: begin }, report }) => {
+    if (Date.parse(begin) > Date.now()) {
+      throw new UsageError(`--since: ${begin} is in the future by this machine's clock`);
     }
     const signal = io.untilStopped();
     const waits = {
@@ -51,7 +51,7 @@ Examples:
       queue: ', waiting for the queue to empty',
     };
     const [result, next] = await catchUp(io, target, name, (bridge, _key, show) =>
-      resync(bridge, name, options.since, {
+      resync(bridge, name, begin, {
         signal,
         onProgress: (listed, waitsFor) =>
           show(`${count(listed)} adverts listed${waitsFor ? waits[waitsFor] : ''}`),

@@ -28,15 +28,15 @@ Examples:
   advert-bridge snapshot --to https://sqs.eu-central-1.amazonaws.com/111122223333/search
   advert-bridge snapshot main --to arn:aws:events:eu-central-1:444455556666:event-bus/search
   advert-bridge snapshot --local .advert-bridge > adverts.ndjson`,
-    args: { name: optionalName('only adverts of this partner account') },
     options: {
+      name: optionalName('only adverts of this partner account'),
       to: text('QUEUE|BUS', 'URL or ARN of an SQS queue, or ARN of an event bus (required for a stack)'),
       webhook: option('URL', 'the webhook of a subscriber (with --local)', v.optional(webhookUrl)),
       webhookFile: text('FILE', 'the same, with the URL in FILE: for a URL that contains a secret'),
     },
   },
-  async ({ io, target, args: { name }, options, json, report }) => {
-    const { to } = options;
+  async ({ io, target, options, json, report }) => {
+    const { name, to } = options;
     const webhook = await webhookFrom(io, { url: options.webhook, file: options.webhookFile });
     const isLocal = target.kind === 'local';
     if (!isLocal && webhook !== undefined)

@@ -37,16 +37,18 @@ Examples:
   advert-bridge status --local .advert-bridge
   advert-bridge status main --json   (the deployed stack)
   advert-bridge status --watch`,
-    args: { name: optionalName('only this partner account') },
-    options: { watch: flag('again every five seconds, until Ctrl-C') },
+    options: {
+      name: optionalName('only this partner account'),
+      watch: flag('again every five seconds, until Ctrl-C'),
+    },
   },
-  ({ io, target, args: { name }, options, json, answer }) =>
+  ({ io, target, options: { name, watch: isWatched }, json, answer }) =>
     withBridge(target, async (bridge) => {
       // A stack is asked for them with a call of Lambda.
       const requestsPerSecond =
         bridge.kind === 'local' ? (await bridge.settings()).maxRequestsPerSecond : undefined;
       const version = { deployed: bridge.stack?.version ?? null, command: packageJson.version };
-      const isRedrawn = options.watch && !json && io.stdout.isTTY === true;
+      const isRedrawn = isWatched && !json && io.stdout.isTTY === true;
       const report = async () => {
         const nowMs = systemClock.now();
         const status = await readStatus(bridge, nowMs, name);
@@ -61,7 +63,7 @@ Examples:
         answer(data, statusText(data, target, nowMs));
         return needsAttention(findings) ? exitCodes.needsPerson : exitCodes.done;
       };
-      return options.watch ? watch(report, systemClock, io.untilStopped()) : report();
+      return isWatched ? watch(report, systemClock, io.untilStopped()) : report();
     }),
 );
 

@@ -21,10 +21,10 @@ killed tail left behind, the next one removes.
 Examples:
   advert-bridge tail   (the deployed stack)
   advert-bridge tail main --local .advert-bridge | head -1`,
-    args: { name: optionalName('only those of this partner account') },
+    options: { name: optionalName('only those of this partner account') },
     jsonHelp: 'JSON lines, on a terminal too',
   },
-  async ({ io, target, args: { name }, json }) => {
+  async ({ io, target, options: { name }, json }) => {
     const signal = AbortSignal.any([io.untilStopped(), untilUnread(io)]);
     const output = eventOutput(io, json);
     await withBridge(target, async (bridge) => {

@@ -31,8 +31,8 @@ Examples:
   advert-bridge webhook https://example.org/adverts --local .advert-bridge --secret-file webhook-secret.txt
   advert-bridge webhook --local .advert-bridge   (what waits for each)`,
     where: { localOnly: 'Subscribers of a deployed stack put rules on its bus' },
-    args: { url: { syntax: '[URL]', help: 'where the events go', schema: v.optional(webhookUrl) } },
     options: {
+      url: { argument: '[URL]', help: 'where the events go', schema: v.optional(webhookUrl) },
       secretStdin: flag('read the secret from standard input'),
       secretFile: text('FILE', 'read the secret from FILE'),
       keepOld: flag('sign with the secret before, too, while the subscriber changes to the new one'),
@@ -46,8 +46,8 @@ Examples:
       webhookFile: text('FILE', 'the URL is in FILE: for a URL that contains a secret'),
     },
   },
-  async ({ io, target, args, options, report, answer }) => {
-    const url = await webhookFrom(io, { url: args.url, file: options.webhookFile });
+  async ({ io, target, options, report, answer }) => {
+    const url = await webhookFrom(io, { url: options.url, file: options.webhookFile });
     const { secretStdin: fromStdin, secretFile: file, forget, keepOld, dropOld, format } = options;
     const givesSecret = fromStdin || file !== undefined;
     const changes = keepOld || dropOld || format !== undefined;

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import type * as v from 'valibot';
 import { exposureOf } from '../../shared/sqlite/file/private-folder.ts';
 import { type ExitCode, give, type Io, say, show } from './io.ts';
 import { addOptions, type Checked, checkedOptions, flag, type OptionSpecs } from './options.ts';
@@ -12,15 +11,7 @@ type TargetFor<W extends Where> = W extends 'any' ? Target : W extends 'none' ? 
 
 const helpGroups = { 'set up': 'Set up:', watch: 'Watch:', act: 'Act:', try: 'Try:' } as const;
 
-interface ArgumentSpec {
-  /** `<NAME>` if it is required, `[NAME]` if it is optional, `<NAME...>` for several. */
-  readonly syntax: string;
-  readonly help: string;
-  readonly schema: v.GenericSchema;
-}
-type ArgumentSpecs = Readonly<Record<string, ArgumentSpec>>;
-
-export interface CommandSpec<O extends OptionSpecs, W extends Where, A extends ArgumentSpecs> {
+export interface CommandSpec<O extends OptionSpecs, W extends Where> {
   readonly name: string;
   /** Default: that of the command that it is part of. */
   readonly group?: keyof typeof helpGroups;
@@ -29,17 +20,16 @@ export interface CommandSpec<O extends OptionSpecs, W extends Where, A extends A
   /** Shown below the options: more explanations, and examples. */
   readonly more: string;
   readonly where?: W;
-  readonly args?: A;
+  /** Arguments stand in the order of the command line. */
   readonly options?: O;
   readonly isWithoutJson?: boolean;
   /** What --json does. Default: the result as JSON. */
   readonly jsonHelp?: string;
 }
 
-export interface Call<T, O, A> {
+export interface Call<T, O> {
   readonly io: Io;
   readonly target: T;
-  readonly args: A;
   readonly options: O;
   readonly json: boolean;
   /** Reports what was done: with --json `data` as JSON on standard output, otherwise `lines` on standard error. */
@@ -49,24 +39,17 @@ export interface Call<T, O, A> {
 }
 
 /** A command whose command line is checked as a whole before `run` is called. */
-export function defineCommand<
-  const O extends OptionSpecs,
-  const W extends Where = 'any',
-  const A extends ArgumentSpecs = ArgumentSpecs,
->(
-  spec: CommandSpec<O, W, A>,
-  run: (call: Call<TargetFor<W>, Checked<O>, Checked<A>>) => Promise<ExitCode>,
+export function defineCommand<const O extends OptionSpecs, const W extends Where = 'any'>(
+  spec: CommandSpec<O, W>,
+  run: (call: Call<TargetFor<W>, Checked<O>>) => Promise<ExitCode>,
 ): AddCommand {
-  const { name, group, args = {} as A, where = 'any' } = spec;
-  const { jsonHelp = 'the result as JSON on standard output' } = spec;
-  const options: OptionSpecs = {
+  const { name, group, where = 'any', jsonHelp = 'the result as JSON on standard output' } = spec;
+  const specs: OptionSpecs = {
     ...spec.options,
     ...targetOptions(where),
     ...(!spec.isWithoutJson && { json: flag(jsonHelp) }),
   };
-  const names = Object.fromEntries(
-    Object.entries(args).map(([key, { syntax }]) => [key, syntax.replace(/[^A-Z]/g, '')]),
-  );
+  const argumentKeys = Object.keys(specs).filter((key) => specs[key]?.argument);
   return (program, io, end) => {
     const command = program
       .command(name)
@@ -74,15 +57,13 @@ export function defineCommand<
       .description(spec.description)
       .addHelpText('after', `\n${spec.more}`);
     if (group) command.helpGroup(helpGroups[group]);
-    for (const { syntax, help } of Object.values(args)) command.argument(syntax, help);
-    addOptions(command, options);
-    return command.action(async (...given: unknown[]) => {
-      const words = Object.fromEntries(Object.keys(args).map((key, index) => [key, given[index]]));
-      const all = checkedOptions({ ...options, ...args }, { ...command.opts(), ...words }, names);
-      const { local, stack, json: asJson, ...checked } = all;
-      const json = asJson === true;
+    addOptions(command, specs);
+    return command.action(async () => {
+      const words = argumentKeys.map((key, index) => [key, command.processedArgs[index]]);
+      const given = { ...command.opts(), ...Object.fromEntries(words) };
+      const { local, stack, json, ...options } = checkedOptions(specs, given);
       const target = targetOf({ local, stack });
-      if (target?.kind === 'local') warnOfExposure(io, target.dir, checked.jsonLogs === true);
+      if (target?.kind === 'local') warnOfExposure(io, target.dir, options.jsonLogs === true);
       const printer =
         (print: typeof say | typeof show) =>
         (data: unknown, ...lines: readonly string[]): void => {
@@ -90,10 +71,9 @@ export function defineCommand<
           else for (const line of lines) print(io, line);
         };
       const exitCode = await run({
-        ...{ io, json, report: printer(say), answer: printer(show) },
+        ...{ io, json: json === true, report: printer(say), answer: printer(show) },
         target: target as TargetFor<W>,
-        args: checked as unknown as Checked<A>,
-        options: checked as unknown as Checked<O>,
+        options: options as unknown as Checked<O>,
       });
       end(exitCode);
     });

@@ -5,7 +5,7 @@ import { UsageError } from '../../operations/errors.ts';
 import { flawsOf, partnerAccountName } from '../../shared/contract/checks.ts';
 import { fromText, type Setting, schemasOf } from '../../shared/contract/settings.ts';
 
-/** One option. Its key in {@link OptionSpecs} is its name in camel case: `pageSize` is `--page-size`. */
+/** One option or argument. Its key in {@link OptionSpecs} is its name in camel case: `pageSize` is `--page-size`. */
 export interface OptionSpec<S extends v.GenericSchema = v.GenericSchema> {
   /** Absent: the help of its command leaves the option out, and says where it is described. */
   readonly help?: string;
@@ -13,13 +13,15 @@ export interface OptionSpec<S extends v.GenericSchema = v.GenericSchema> {
   readonly schema: S;
   /** Placeholder for the value in the help, such as `N`; absent: the option has no value. */
   readonly value?: string;
+  /** It is an argument instead: `<NAME>` if it is required, `[NAME]` if it is optional, `[ID...]` for several. */
+  readonly argument?: string;
   readonly repeatable?: boolean;
   /** The options that it excludes. */
   readonly conflicts?: readonly string[];
 }
 
 export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
-type Specs = Readonly<Record<string, { readonly schema: v.GenericSchema }>>;
+type Specs = Readonly<Record<string, Pick<OptionSpec, 'schema' | 'argument'>>>;
 export type Checked<O extends Specs> = Readonly<
   v.InferOutput<v.ObjectSchema<{ readonly [K in keyof O]: O[K]['schema'] }, undefined>>
 >;
@@ -55,12 +57,17 @@ export const optionalNumber = (help: string, least: number, most: number) =>
 export const number = (help: string, least: number, most: number, standard: number) =>
   option('N', help, v.optional(wholeNumber(least, most), String(standard)));
 
-export const nameArgument = { syntax: '<NAME>', help: 'the partner account', schema: partnerAccountName };
+export const nameArgument = { argument: '<NAME>', help: 'the partner account', schema: partnerAccountName };
 
-export const optionalName = (help: string) => ({ syntax: '[NAME]', help, schema: v.optional(v.string()) });
+export const optionalName = (help: string) => ({ argument: '[NAME]', help, schema: v.optional(v.string()) });
 
 export function addOptions(command: Command, options: OptionSpecs): void {
-  for (const [key, { help = '', schema, value, repeatable, conflicts = [] }] of Object.entries(options)) {
+  for (const [key, spec] of Object.entries(options)) {
+    const { help = '', schema, value, argument, repeatable, conflicts = [] } = spec;
+    if (argument) {
+      command.argument(argument, help);
+      continue;
+    }
     const { default: standard } = schema as { readonly default?: unknown };
     const isShown = typeof standard === 'string' || typeof standard === 'number';
     const added = new Option(
@@ -79,13 +86,11 @@ export function addOptions(command: Command, options: OptionSpecs): void {
 /**
  * Checks all given values together, so that one attempt shows every fault.
  *
- * @param names the spelling on the command line, for those whose spelling is not their name in kebab case
  * @throws {UsageError} with each wrong option and the expected value, but never the given value
  */
 export function checkedOptions<const O extends Specs>(
   specs: O,
   given: Readonly<Record<string, unknown>>,
-  names: Readonly<Record<string, string>> = {},
 ): Checked<O> {
   // A missing value is reported like a wrong one, with the expected value.
   const all = Object.fromEntries(Object.keys(specs).map((name) => [name, given[name]]));
@@ -94,7 +99,7 @@ export function checkedOptions<const O extends Specs>(
   const lines = flawsOf(result.issues).map(({ path, expected }) => {
     // The path of a repeatable option ends with a number.
     const [name = ''] = path.split('.');
-    return `${names[name] ?? optionOf(name)}: ${expected}`;
+    return `${specs[name]?.argument?.replace(/[^A-Z]/g, '') ?? optionOf(name)}: ${expected}`;
   });
   throw new UsageError(
     lines.length === 1 ? lines[0] : `${lines.length} options are wrong:\n  ${lines.join('\n  ')}`,
