@@ -10,9 +10,9 @@ import { metrics } from '../../shared/contract/names.ts';
 import { type Clock, toInstant } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
 import { cleanText } from '../../shared/partner-api/error-answers.ts';
+import type { PartnerReaders } from '../../shared/partner-api/partner-service.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/queue.ts';
-import type { FeedReader } from '../../shared/ports/readers.ts';
 import type { DeadLetters } from '../../shared/state/aside.ts';
 import type { FeedState, FeedStates, Lease } from '../../shared/state/feed-states.ts';
 import { isSetback, type StandstillDetector } from './poll-fault.ts';
@@ -20,7 +20,7 @@ import { idsOf, type PageIds, type PageRead } from './read-page.ts';
 
 export interface PollDeps extends EnqueueDeps {
   readonly feedStates: FeedStates;
-  readonly reader: FeedReader;
+  readonly reader: Pick<PartnerReaders, 'readPage'>;
   readonly clock: Clock;
   /** Names this process as the holder of leases. */
   readonly holder: string;

@@ -4,7 +4,8 @@ import { isCursor } from '../../shared/contract/partner-service.ts';
 import { type Clock, knownSuccess, toInstant } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
 import { mayBeCursorRejection } from '../../shared/partner-api/error-answers.ts';
-import type { CallOptions, FeedReader, ReceivedPage } from '../../shared/ports/readers.ts';
+import type { PartnerReaders } from '../../shared/partner-api/partner-service.ts';
+import type { CallOptions, ReceivedPage } from '../../shared/ports/readers.ts';
 import { type FeedState, type FeedStates, feedsOfAccount } from '../../shared/state/feed-states.ts';
 
 export interface PageRead extends ReceivedPage {
@@ -28,7 +29,7 @@ export interface ReadOptions extends CallOptions {
  * @throws {BridgeFault}
  */
 export async function readPageOrStartOver(
-  reader: FeedReader,
+  reader: Pick<PartnerReaders, 'readPage'>,
   feed: Feed,
   state: FeedState,
   { overlapMs, nowMs, limit, ...options }: ReadOptions,

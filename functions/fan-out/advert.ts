@@ -1,15 +1,15 @@
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import type { PublishedEvents } from '../../shared/domain/advert-event.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
+import type { PartnerReaders } from '../../shared/partner-api/partner-service.ts';
 import type { EventPublisher } from '../../shared/ports/event-publisher.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { Delivery } from '../../shared/ports/queue.ts';
-import type { AdvertReader } from '../../shared/ports/readers.ts';
 import type { AdvertHistories, AdvertRow } from '../../shared/state/advert-histories.ts';
 
 export interface AdvertDeps {
   readonly advertHistories: Pick<AdvertHistories, 'read' | 'write'>;
-  readonly adverts: AdvertReader;
+  readonly adverts: Pick<PartnerReaders, 'readAdvert'>;
   readonly events: EventPublisher;
   readonly observer: Observer;
   readonly clock: Clock;

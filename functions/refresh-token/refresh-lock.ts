@@ -2,9 +2,10 @@ import type { RefreshRequest, Rejection } from '../../shared/contract/invocation
 import { type Clock, isLasting } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
+import type { PartnerClient } from '../../shared/partner-api/client.ts';
 import type { EventPublisher } from '../../shared/ports/event-publisher.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
-import type { ApplicationSecret, TokenEndpoint, TokenVault } from '../../shared/ports/tokens.ts';
+import type { ApplicationSecret, TokenVault } from '../../shared/ports/tokens.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 
 export interface LockDeps {
@@ -20,7 +21,7 @@ export interface LockDeps {
 export interface RefreshDeps extends LockDeps {
   readonly vault: Pick<TokenVault, 'read' | 'write'>;
   readonly applicationSecret: Pick<ApplicationSecret, 'read'>;
-  readonly client: TokenEndpoint;
+  readonly client: Pick<PartnerClient, 'requestTokens'>;
   readonly events: EventPublisher;
   readonly observer: Observer;
   readonly settings: LockDeps['settings'] & {

@@ -3,10 +3,10 @@ import type { Feed } from '../contract/messages.ts';
 import { type BridgeSettings, partnerBaseUrl } from '../contract/settings.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
 import type { BridgeFault } from '../domain/faults.ts';
-import type { Secret } from '../domain/secret.ts';
+import type { Application, Secret } from '../domain/secret.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { FeedQuery, ObservedAdvert, ReceivedPage } from '../ports/readers.ts';
-import type { ReceivedTokens, TokenEndpoint } from '../ports/tokens.ts';
+import type { Grant, ReceivedTokens } from '../ports/tokens.ts';
 import type { Answers } from '../state/activity.ts';
 import type { BudgetStore } from '../state/budget.ts';
 import { type AdvertList, advertIn, listIn, pageIn, tokensIn } from './answers.ts';
@@ -160,7 +160,11 @@ export function createPartnerClient(options: PartnerClientOptions, gates: Gates 
     },
 
     /** @see partner-api.md §4.6, §5.3 */
-    async requestTokens(application, grant, { deadlineMs }): Promise<ReceivedTokens> {
+    async requestTokens(
+      application: Application,
+      grant: Grant,
+      { deadlineMs }: { readonly deadlineMs: number },
+    ): Promise<ReceivedTokens> {
       const body = tokenBody(application, grant);
       const what = `POST ${paths.token}`;
       const path = prefix + paths.token;
@@ -183,5 +187,5 @@ export function createPartnerClient(options: PartnerClientOptions, gates: Gates 
     authorizeUrl: (query: AuthorizeQuery) => authorizeUrl(baseUrl, query),
     /** Closes idle connections. */
     close: transport.close,
-  } satisfies TokenEndpoint & Record<string, unknown>;
+  };
 }

@@ -1,11 +1,10 @@
 /** Creates the readers of the partner service, for functions, commands and the embedded bridge. */
 
-import { feeds } from '../contract/messages.ts';
+import { type FeedName, feeds } from '../contract/messages.ts';
 import { systemClock } from '../domain/clock.ts';
-import type { AdvertReader, FeedReader } from '../ports/readers.ts';
+import type { CallOptions, FeedQuery } from '../ports/readers.ts';
 import type { RefreshRequester, TokenVault } from '../ports/tokens.ts';
 import type { PartnerAccounts } from '../state/partner-accounts.ts';
-import type { AdvertList } from './answers.ts';
 import { CachedAccounts } from './cached-rows.ts';
 import {
   createGates,
@@ -35,29 +34,27 @@ export function createPartnerService(options: PartnerServiceOptions) {
   return { client, accounts, ...createPartnerReaders(client, tokens) };
 }
 
-export interface AdvertLister {
-  /** The IDs of one page of a partner account's adverts. @throws {BridgeFault} @see partner-api.md §4.2 */
-  listAdverts(
-    partnerAccount: string,
-    query: ListQuery,
-    options: { readonly generation: number; readonly deadlineMs: number },
-  ): Promise<AdvertList>;
-}
+export type PartnerReaders = ReturnType<typeof createPartnerReaders>;
 
-/** Reads feeds and adverts of known partner accounts. */
+/** Reads feeds and adverts, each with the partner account's current token. All functions throw {BridgeFault}. */
 export function createPartnerReaders(
   client: Pick<PartnerClient, 'feedPage' | 'advert' | 'adverts'>,
   tokens: Pick<TokenSource, 'current' | 'reject'>,
-): FeedReader & AdvertReader & AdvertLister {
+) {
   const withToken = withTokenOf(tokens);
   return {
-    readPage: (partnerAccount, query, options) =>
+    readPage: (partnerAccount: string, query: FeedQuery, options: CallOptions) =>
       withToken({ partnerAccount, ...options }, (token, call) => client.feedPage(token, query, call)),
-    readAdvert: (partnerAccount, advertId, { feed, ...options }) =>
+    readAdvert: (
+      partnerAccount: string,
+      advertId: string,
+      { feed, ...options }: CallOptions & { readonly feed: FeedName },
+    ) =>
       withToken({ partnerAccount, ...options }, (token, call) =>
         client.advert(token, feeds[feed], advertId, call),
       ),
-    listAdverts: (partnerAccount, query, options) =>
+    /** The IDs of one page of the partner account's adverts. @see partner-api.md §4.2 */
+    listAdverts: (partnerAccount: string, query: ListQuery, options: CallOptions) =>
       withToken({ partnerAccount, ...options }, (token, call) => client.adverts(token, query, call)),
   };
 }

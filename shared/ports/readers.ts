@@ -1,4 +1,4 @@
-import type { Feed, FeedName } from '../contract/messages.ts';
+import type { Feed } from '../contract/messages.ts';
 import type { FeedPage } from '../contract/partner-service.ts';
 
 /** An advert, or an object of another feed. */
@@ -8,19 +8,6 @@ export interface ObservedAdvert {
   readonly advert?: () => unknown;
   /** When the answer arrived, by the bridge's clock. */
   readonly receivedAt: number;
-}
-
-/** The partner service, called with the partner account's current token. */
-export interface AdvertReader {
-  /**
-   * @param advertId ID of the object, of whichever feed
-   * @throws {BridgeFault} `not-found` when the service does not know the advert; `generation-over`
-   */
-  readAdvert(
-    partnerAccount: string,
-    advertId: string,
-    options: CallOptions & { readonly feed: FeedName },
-  ): Promise<ObservedAdvert>;
 }
 
 export interface FeedQuery {
@@ -35,12 +22,6 @@ export interface CallOptions {
   readonly deadlineMs: number;
   /** Of the message, or of `since` and cursor; a token of another generation of the account is not used. */
   readonly generation: number;
-}
-
-/** The partner service, called with the partner account's current token. */
-export interface FeedReader {
-  /** @throws {BridgeFault} */
-  readPage(partnerAccount: string, query: FeedQuery, options: CallOptions): Promise<ReceivedPage>;
 }
 
 export interface ReceivedPage {

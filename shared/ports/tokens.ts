@@ -45,15 +45,6 @@ export interface ReceivedTokens {
   readonly claimedTime?: number;
 }
 
-export interface TokenEndpoint {
-  /** @throws {BridgeFault} `grant-rejected`, `client-rejected`, `scope-refused`, or a transient fault */
-  requestTokens(
-    application: Application,
-    grant: Grant,
-    options: { readonly deadlineMs: number },
-  ): Promise<ReceivedTokens>;
-}
-
 export interface ApplicationSecret {
   /** @throws {ShapeError} when the secret is still empty, or half-written */
   read(): Promise<Application>;

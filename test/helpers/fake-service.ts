@@ -1,7 +1,8 @@
 import type { ConnectDeps } from '../../functions/connect/connected-row.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
-import type { AdvertReader, FeedQuery, FeedReader, ReceivedPage } from '../../shared/ports/readers.ts';
+import type { PartnerReaders } from '../../shared/partner-api/partner-service.ts';
+import type { FeedQuery, ReceivedPage } from '../../shared/ports/readers.ts';
 import type { Grant, ReceivedTokens } from '../../shared/ports/tokens.ts';
 
 /** The partner service as ports, without HTTP, for use cases. The sandbox is the service with HTTP. */
@@ -47,7 +48,7 @@ export function createFakeService(clock: Clock) {
       };
     },
   };
-  const reader: FeedReader & AdvertReader = {
+  const reader: Pick<PartnerReaders, 'readPage' | 'readAdvert'> = {
     async readPage(_partnerAccount, query): Promise<ReceivedPage> {
       feedRequests.push(query);
       state.beforePage(query);

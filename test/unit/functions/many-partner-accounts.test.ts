@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import { createDrain, type DrainReport } from '../../../functions/drain/drain.ts';
 import { CachedBudget } from '../../../shared/partner-api/cached-rows.ts';
+import type { PartnerReaders } from '../../../shared/partner-api/partner-service.ts';
 import { RateLimiter } from '../../../shared/partner-api/rate-limiter.ts';
-import type { FeedReader } from '../../../shared/ports/readers.ts';
 import { drainLimits, scheduleMs } from '../../../shared/runtime/limits.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
 import { createVirtualClock } from '../../helpers/partner-api/virtual-clock.ts';
@@ -33,7 +33,7 @@ async function setUp(maxRequestsPerSecond = 10) {
   const backlog = new Map<string, number>();
   let ids = 0;
 
-  function reader(): FeedReader {
+  function reader(): Pick<PartnerReaders, 'readPage'> {
     const budget = new CachedBudget(state.budgetStore, clock);
     const rateLimiter = new RateLimiter({ budget, clock, maxRequestsPerSecond });
     return {
