@@ -7,35 +7,37 @@ import { type ExitCode, exitCodes, type Io, print, say, watchOutput } from './sh
 import { asCalled } from './shared/program.ts';
 import { usageErrorOf } from './shared/usage.ts';
 
-/** The commands, in the order of the help. Only the requested command's module is loaded. */
-const commands: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
-  ['application', async () => (await import('./commands/application.ts')).addApplication],
-  ['connect', async () => (await import('./commands/connect.ts')).addConnect],
-  ['run', async () => (await import('./commands/run.ts')).addRun],
-  ['webhook', async () => (await import('./commands/webhook.ts')).addWebhook],
-  ['backfill', async () => (await import('./commands/backfill.ts')).addBackfill],
-  ['resync', async () => (await import('./commands/resync.ts')).addResync],
-  ['audit', async () => (await import('./commands/audit.ts')).addAudit],
-  ['snapshot', async () => (await import('./commands/snapshot.ts')).addSnapshot],
-  ['status', async () => (await import('./commands/status.ts')).addStatus],
-  ['doctor', async () => (await import('./commands/doctor.ts')).addDoctor],
-  ['history', async () => (await import('./commands/history.ts')).addHistory],
-  ['console', async () => (await import('./commands/console.ts')).addConsole],
-  ['tail', async () => (await import('./commands/tail.ts')).addTail],
-  ['dead-letters', async () => (await import('./commands/dead-letters.ts')).addDeadLetters],
-  ['pause', async () => (await import('./commands/pause.ts')).addPause],
-  ['resume', async () => (await import('./commands/pause.ts')).addResume],
-  ['poll', async () => (await import('./commands/poll.ts')).addPoll],
-  ['disconnect', async () => (await import('./commands/disconnect.ts')).addDisconnect],
-  ['sandbox', async () => (await import('./commands/sandbox.ts')).addSandbox],
-  ['demo', async () => (await import('./commands/demo.ts')).addDemo],
-]);
-
-/** The requested command; if it is unknown, all commands, for the help and for suggestions. */
-function asked([name = '']: readonly string[]): Promise<AddCommand[]> {
-  const command = commands.get(name);
-  return Promise.all((command ? [command] : [...commands.values()]).map((load) => load()));
-}
+/** The commands, by their heading in the help. Only the requested command's module is loaded. */
+const commands: Readonly<Record<string, Readonly<Record<string, () => Promise<AddCommand>>>>> = {
+  'Set up:': {
+    application: async () => (await import('./commands/application.ts')).addApplication,
+    connect: async () => (await import('./commands/connect.ts')).addConnect,
+    run: async () => (await import('./commands/run.ts')).addRun,
+    webhook: async () => (await import('./commands/webhook.ts')).addWebhook,
+    disconnect: async () => (await import('./commands/disconnect.ts')).addDisconnect,
+  },
+  'Act:': {
+    backfill: async () => (await import('./commands/backfill.ts')).addBackfill,
+    resync: async () => (await import('./commands/resync.ts')).addResync,
+    audit: async () => (await import('./commands/audit.ts')).addAudit,
+    snapshot: async () => (await import('./commands/snapshot.ts')).addSnapshot,
+    'dead-letters': async () => (await import('./commands/dead-letters.ts')).addDeadLetters,
+    pause: async () => (await import('./commands/pause.ts')).addPause,
+    resume: async () => (await import('./commands/pause.ts')).addResume,
+    poll: async () => (await import('./commands/poll.ts')).addPoll,
+  },
+  'Watch:': {
+    status: async () => (await import('./commands/status.ts')).addStatus,
+    doctor: async () => (await import('./commands/doctor.ts')).addDoctor,
+    history: async () => (await import('./commands/history.ts')).addHistory,
+    console: async () => (await import('./commands/console.ts')).addConsole,
+    tail: async () => (await import('./commands/tail.ts')).addTail,
+  },
+  'Try:': {
+    sandbox: async () => (await import('./commands/sandbox.ts')).addSandbox,
+    demo: async () => (await import('./commands/demo.ts')).addDemo,
+  },
+};
 
 /** Never rejects: it reports every error in one message on standard error. @param argv without the program's name */
 export async function runCli(argv: readonly string[], io: Io): Promise<ExitCode> {
@@ -68,8 +70,14 @@ async function dispatch(argv: readonly string[], io: Io): Promise<ExitCode> {
     .helpOption('-h, --help', 'show this text, or the help of a command')
     .helpCommand('help [command]', 'show the help of a command')
     .addHelpText('after', programHelp);
-  for (const add of await asked(argv)) {
-    add(program, io, (exitCode) => {
+  const all = Object.entries(commands).flatMap(([heading, loaders]) =>
+    Object.entries(loaders).map(([name, load]) => ({ heading, name, load })),
+  );
+  const asked = all.filter(({ name }) => name === argv[0]);
+  // For the help and for suggestions all commands are needed.
+  for (const { heading, name, load } of asked.length > 0 ? asked : all) {
+    const add = await load();
+    add(program.command(name).helpGroup(heading), io, (exitCode) => {
       ended = exitCode;
     });
   }

@@ -47,9 +47,9 @@ export function listSource(
     name: `list ${paging}`,
     async *pages(from) {
       let before: readonly unknown[] = [];
-      for (let position = from; paging !== 'none' || position === 0; ) {
-        const first = paging === 'page' ? position + 1 : position;
-        const query = { position: first, limit: pageSize, positionParameter, limitParameter };
+      for (let next = from; paging !== 'none' || next === 0; ) {
+        const position = paging === 'page' ? next + 1 : next;
+        const query = { position, limit: pageSize, positionParameter, limitParameter };
         const options = { generation, deadlineMs: bridge.clock.now() + pageMs };
         const { data } = await (await bridge.service()).listAdverts(partnerAccount, query, options);
         if (data.length === 0) return;
@@ -60,26 +60,28 @@ export function listSource(
           );
         }
         before = data;
-        position += paging === 'offset' ? data.length : 1;
-        yield { data, next: position };
+        next += paging === 'offset' ? data.length : 1;
+        yield { data, next };
       }
     },
   };
 }
 
-/** The given IDs, `atOnce` in a page. Positions count adverts. */
-export function idsSource(ids: readonly string[], atOnce: number): AdvertSource {
-  const hash = createHash('sha256').update(ids.join('\n')).digest('hex').slice(0, 16);
-  return foundSource(`ids ${hash}`, ids, atOnce);
-}
+const hashOf = (ids: readonly string[]): string =>
+  createHash('sha256').update(ids.join('\n')).digest('hex').slice(0, 16);
 
-const foundSource = (name: string, ids: readonly string[], atOnce: number): AdvertSource => ({
+/** The given IDs, `atOnce` in a page. Positions count adverts. */
+export const idsSource = (
+  ids: readonly string[],
+  atOnce: number,
+  name = `ids ${hashOf(ids)}`,
+): AdvertSource => ({
   ...{ name, total: ids.length },
   async *pages(from) {
-    for (let position = from; position < ids.length; ) {
-      const data = ids.slice(position, position + atOnce);
-      position += data.length;
-      yield { data, next: position };
+    for (let next = from; next < ids.length; ) {
+      const data = ids.slice(next, next + atOnce);
+      next += data.length;
+      yield { data, next };
     }
   },
 });
@@ -102,14 +104,13 @@ export async function auditSource(bridge: Bridge, key: BackfillKey, audited: Aud
   for await (const { advertIds } of publishedPages(bridge.advertHistories, key)) published.push(...advertIds);
   if ('sample' in audited) {
     const { sample, random } = audited;
-    const ranked = published.map((advertId) => ({ advertId, rank: random() }));
-    const drawn = ranked.sort((one, other) => one.rank - other.rank).slice(0, sample);
-    const ids = drawn.map(({ advertId }) => advertId);
-    return foundSource(`sample ${sample}`, ids, batch);
+    const ranks = new Map(published.map((advertId) => [advertId, random()]));
+    const drawn = published.sort((one, other) => (ranks.get(one) ?? 0) - (ranks.get(other) ?? 0));
+    return idsSource(drawn.slice(0, sample), batch, `sample ${sample}`);
   }
 
   const { list } = audited;
-  const source = foundSource(`full ${list.name}`, published, batch);
+  const source = idsSource(published, batch, `full ${list.name}`);
   const known = new Set(published);
   return {
     ...source,
@@ -132,9 +133,8 @@ export async function auditSource(bridge: Bridge, key: BackfillKey, audited: Aud
 }
 
 export async function* publishedPages({ page }: Pick<AdvertHistories, 'page'>, key: BackfillKey) {
-  for (let from: string | undefined, isOver = false; !isOver; isOver = from === undefined) {
-    const found = await page(key, from);
+  for (let found = await page(key); ; found = await page(key, found.next)) {
     yield found;
-    from = found.next;
+    if (found.next === undefined) return;
   }
 }

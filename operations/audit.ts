@@ -18,7 +18,7 @@ export async function audit(
   bridge: Bridge,
   options: WalkOptions<AuditProgress>,
 ): Promise<WalkResult<AuditProgress>> {
-  const { clock } = bridge;
+  const { clock, advertHistories } = bridge;
   const { key } = options;
   const paceMs = auditPaceMs((await bridge.settings()).maxRequestsPerSecond);
   let sentMs = clock.now() - paceMs;
@@ -51,7 +51,7 @@ export async function audit(
     async sent(progress, messages) {
       if (messages.length > 0) sentMs = clock.now();
       const sent = messages.map(async ({ key: message, advertId }) => {
-        const row = await bridge.advertHistories.read({ ...key, feed: 'adverts', advertId });
+        const row = await advertHistories.read({ ...key, feed: 'adverts', advertId });
         return { message, by: row?.by };
       });
       return { ...progress, waiting: [...progress.waiting, ...(await Promise.all(sent))] };

@@ -64,22 +64,19 @@ export async function walk<P extends BackfillProgress>(
   { key, source, signal, restart = false, onProgress }: WalkOptions<P>,
 ): Promise<WalkResult<P>> {
   const { clock } = bridge;
-  const { total } = source;
+  const { name, total } = source;
   // It is stored with the progress. Another process that continues the walk stores its own, and this one ends.
   const id = bridge.newId();
   const begun = await progresses.change(key, 0, (before) => {
     const unfinished = before?.state === 'done' || restart ? undefined : before;
-    if (unfinished?.source === source.name) return { ...unfinished, id, state: 'running' };
+    if (unfinished?.source === name) return { ...unfinished, id, state: 'running' };
     if (unfinished && !replacesOther) return undefined;
-    return first({
-      ...{ id, state: 'running', source: source.name, position: 0, listed: 0, malformed: 0 },
-      startedAt: toInstant(clock.now()),
-      ...(total !== undefined && { total }),
-    });
+    const startedAt = toInstant(clock.now());
+    const counts = { position: 0, listed: 0, malformed: 0, ...(total !== undefined && { total }) };
+    return first({ id, state: 'running', source: name, startedAt, ...counts });
   });
-  if (!begun) throw new Error('the progress was removed');
-  let progress = begun;
-  if (progress.source !== source.name) return { end: 'other-source', progress };
+  let progress = begun as P;
+  if (progress.source !== name) return { end: 'other-source', progress };
 
   /** The end of this walk that another process has stored. */
   function endBy(stored: P | undefined): WalkResult<P> | undefined {
@@ -89,11 +86,11 @@ export async function walk<P extends BackfillProgress>(
 
   /** @returns the end of the walk, if this is one */
   async function save(next: P, listed = 0): Promise<WalkResult<P> | undefined> {
+    progress = next;
     const written = await progresses.change(key, listed, (stored) =>
       // A pause keeps the position of the page that was just sent.
       stored?.id === id ? { ...next, state: next.state === 'done' ? 'done' : stored.state } : stored,
     );
-    progress = next;
     return endBy(written);
   }
 
@@ -115,28 +112,24 @@ export async function walk<P extends BackfillProgress>(
   }
 
   const pages = source.pages(progress.position);
-  try {
-    for (let page = await pages.next(); ; ) {
-      signal.throwIfAborted();
-      const looked = await look(progress, page.done === true);
-      progress = looked.progress;
-      onProgress?.(progress, looked.next === 'wait');
-      if (looked.next === 'stop') return (await save(progress)) ?? { end: 'stuck', progress };
-      if (looked.next === 'wait') {
-        await clock.sleep(lookMs);
-        const end = endBy(await progresses.read(key));
-        if (end) return end;
-        continue;
-      }
-      const end = await (page.done ? save({ ...progress, state: 'done' }) : send(page.value));
-      if (end) return end;
-      signal.throwIfAborted();
-      page = await pages.next();
+  let page: IteratorResult<SourcePage> | undefined;
+  while (!signal.aborted) {
+    page ??= await pages.next();
+    const looked = await look(progress, page.done === true);
+    progress = looked.progress;
+    onProgress?.(progress, looked.next === 'wait');
+    if (looked.next === 'stop') return (await save(progress)) ?? { end: 'stuck', progress };
+    let end: WalkResult<P> | undefined;
+    if (looked.next === 'wait') {
+      await clock.sleep(lookMs);
+      end = endBy(await progresses.read(key));
+    } else {
+      end = await (page.done ? save({ ...progress, state: 'done' }) : send(page.value));
+      page = undefined;
     }
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    return (await save(progress)) ?? { end: 'stopped', progress };
+    if (end) return end;
   }
+  return (await save(progress)) ?? { end: 'stopped', progress };
 }
 
 /** Asks a running backfill to stop after its current page. @returns undefined when none is running */
@@ -154,19 +147,18 @@ export async function pauseBackfill(
 const maxWaiting = 500;
 
 /** Fetches every advert of a list once: it gets an event if it has none or if its latest one differs. */
-export function backfill(
-  bridge: Bridge,
-  options: WalkOptions<BackfillProgress>,
-): Promise<WalkResult<BackfillProgress>> {
-  const kind: Walk<BackfillProgress> = {
-    ...{ cause: 'backfill', progresses: bridge.backfills, replacesOther: false },
-    first: (begun) => begun,
-    async look(progress, isThrough) {
-      const isFull = !isThrough && (await bridge.queue.depth(options.key.partnerAccount)) > maxWaiting;
-      if (!isFull) return { progress, next: 'go-on' };
-      return { progress, next: bridge.isDelivering() ? 'wait' : 'stop' };
+export const backfill = (bridge: Bridge, options: WalkOptions<BackfillProgress>) =>
+  walk(
+    bridge,
+    {
+      ...{ cause: 'backfill', progresses: bridge.backfills, replacesOther: false },
+      first: (begun) => begun,
+      sent: async (progress) => progress,
+      async look(progress, isThrough) {
+        const isFull = !isThrough && (await bridge.queue.depth(options.key.partnerAccount)) > maxWaiting;
+        if (!isFull) return { progress, next: 'go-on' };
+        return { progress, next: bridge.isDelivering() ? 'wait' : 'stop' };
+      },
     },
-    sent: async (progress) => progress,
-  };
-  return walk(bridge, kind, options);
-}
+    options,
+  );

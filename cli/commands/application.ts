@@ -19,8 +19,6 @@ const clientIdText = v.pipe(
 
 export const addApplication = defineCommand(
   {
-    name: 'application',
-    group: 'set up',
     summary: "store the application's credentials",
     description:
       'Stores the credentials that the partner service gave the application. Again: replaces them; partner accounts ' +

@@ -13,8 +13,6 @@ const defaultSample = 300;
 
 export const addAudit = defineCommand(
   {
-    name: 'audit',
-    group: 'act',
     summary: 'check what was published against the service, and publish what differs',
     description:
       'Sends adverts that were published through the bridge again, and tells which of them differed from the partner service.',

@@ -12,8 +12,6 @@ const idsAtOnce = 100;
 
 export const addBackfill = defineCommand(
   {
-    name: 'backfill',
-    group: 'act',
     summary: 'fetch every advert once',
     description:
       'Fetches every advert of a partner account once. An advert without events gets its first event, and an advert whose ' +

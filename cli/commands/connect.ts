@@ -60,8 +60,6 @@ type ConnectOptions = Checked<typeof options>;
 
 export const addConnect = defineCommand(
   {
-    name: 'connect',
-    group: 'set up',
     summary: 'connect a partner account',
     description:
       'Lets the user of a partner account authorize the application, or reads a refresh token; stores the token pair, ' +

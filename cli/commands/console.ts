@@ -11,8 +11,6 @@ import { commandFor } from '../shared/target.ts';
 
 export const addConsole = defineCommand(
   {
-    name: 'console',
-    group: 'watch',
     summary: 'watch and steer the bridge on a page',
     description:
       'Serves a page on this machine that shows how the bridge is doing, and does what the commands do, until Ctrl-C. ' +

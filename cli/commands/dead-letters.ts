@@ -20,9 +20,8 @@ import { confirm, requireTerminal } from '../shared/secret-input.ts';
 import { commandFor, type Target } from '../shared/target.ts';
 import { are, count, tableLines } from '../shared/wording.ts';
 
-export const addDeadLetters: AddCommand = (program, io, end) => {
-  const command = program
-    .command('dead-letters')
+export const addDeadLetters: AddCommand = (command, io, end) => {
+  command
     .summary('handle the messages that were given up')
     .description('Dead letters stand for changed adverts that the bridge gave up on, each with the reason.')
     .helpCommand(false)
@@ -36,8 +35,8 @@ Examples:
   advert-bridge dead-letters redrive main --fault contract-broken --local .advert-bridge
   advert-bridge dead-letters drop main/3f0a6c1e9d554f4e --yes --local .advert-bridge`,
     );
-  for (const add of [addList, addShow, addRedrive, addDrop]) add(command, io, end);
-  return command;
+  const subcommands = { list: addList, show: addShow, redrive: addRedrive, drop: addDrop };
+  for (const [name, add] of Object.entries(subcommands)) add(command.command(name), io, end);
 };
 
 const expectedId = 'expected the ID of a dead letter, as `dead-letters list` shows it';
@@ -74,7 +73,6 @@ const choiceOptions = {
 
 const addList = defineCommand(
   {
-    name: 'list',
     summary: 'show them, oldest first',
     description:
       'Lists the dead letters with advert, partner account, fault, reason and time, and how many have the same fault and ' +
@@ -96,7 +94,6 @@ Examples:
 
 const addShow = defineCommand(
   {
-    name: 'show',
     summary: 'show one in full',
     description: 'Shows everything in a dead letter, including its message. Changes nothing.',
     more: `Examples:
@@ -116,7 +113,6 @@ const addShow = defineCommand(
 
 const addRedrive = defineCommand(
   {
-    name: 'redrive',
     summary: 'put their messages back into the queue',
     description:
       'Puts the messages back into the queue, behind those that wait for the same advert, so that each advert is ' +
@@ -152,7 +148,6 @@ Examples:
 
 const addDrop = defineCommand(
   {
-    name: 'drop',
     summary: 'delete them',
     description:
       'Removes dead letters for good, after asking. Their adverts get no event until they change again.',

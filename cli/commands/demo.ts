@@ -3,8 +3,6 @@ import { optionalNumber } from '../shared/options.ts';
 
 export const addDemo = defineCommand(
   {
-    name: 'demo',
-    group: 'try',
     summary: 'watch an embedded bridge and the sandbox service at work',
     description:
       'Runs the sandbox partner service and an embedded bridge: adverts change, and events appear, until Ctrl-C. Prints the ' +

@@ -9,8 +9,6 @@ import { confirm, requireTerminal } from '../shared/secret-input.ts';
 
 export const addDisconnect = defineCommand(
   {
-    name: 'disconnect',
-    group: 'set up',
     summary: 'stop polling for a partner account',
     description:
       'Stops polling and removes the credentials. Cursor and history stay, so that connecting again continues from ' +

@@ -23,8 +23,6 @@ Examples:
 
 export const addDoctor = defineCommand(
   {
-    name: 'doctor',
-    group: 'watch',
     summary: 'check the whole bridge',
     description:
       'Checks the whole bridge, changes nothing, and prints for each fault the command or setting that fixes it.',

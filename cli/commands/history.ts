@@ -15,8 +15,6 @@ Examples:
 
 export const addHistory = defineCommand(
   {
-    name: 'history',
-    group: 'watch',
     summary: 'explain why an event of an advert was published or not',
     description:
       'Shows what the bridge knows about an advert, in order of time. The last sentence is the answer. Changes nothing.',

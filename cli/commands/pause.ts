@@ -10,8 +10,6 @@ const expectedReason = 'expected a text of 1 to 200 characters';
 
 export const addPause = defineCommand(
   {
-    name: 'pause',
-    group: 'act',
     summary: 'send no requests to the partner service for a while',
     description:
       'From at most 5 seconds later nothing is asked of the partner service for NAME, or without NAME for anyone. ' +
@@ -53,8 +51,6 @@ const resumeCommand = (target: Target, name: string | undefined): string =>
 
 export const addResume = defineCommand(
   {
-    name: 'resume',
-    group: 'act',
     summary: 'end a pause',
     description:
       'Ends the pause of NAME, or without NAME that of the whole bridge. What waited is published within a minute.',

@@ -9,8 +9,6 @@ import { count } from '../shared/wording.ts';
 
 export const addPoll = defineCommand(
   {
-    name: 'poll',
-    group: 'act',
     summary: 'poll the feed now',
     description:
       'Polls the feed of NAME, or of every partner account, now, and tells how each poll ended. One that is stopped or ' +

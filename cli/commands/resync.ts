@@ -19,8 +19,6 @@ const sinceOption = v.union(
 
 export const addResync = defineCommand(
   {
-    name: 'resync',
-    group: 'act',
     summary: 'read the feed again from a time',
     description:
       "Reads a partner account's feed again from a time, and continues from there: for when changes may have been missed.",

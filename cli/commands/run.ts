@@ -6,8 +6,6 @@ import { commandFor, type Target } from '../shared/target.ts';
 
 export const addRun = defineCommand(
   {
-    name: 'run',
-    group: 'set up',
     summary: 'run the embedded bridge',
     description:
       'Runs the bridge whose state is in a folder: polls the feeds, fetches each changed advert, publishes events. A ' +

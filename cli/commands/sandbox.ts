@@ -7,8 +7,6 @@ import { programName } from '../shared/program.ts';
 
 export const addSandbox = defineCommand(
   {
-    name: 'sandbox',
-    group: 'try',
     summary: 'run the sandbox partner service',
     description:
       'Runs a partner service to try the bridge against: the whole interface, and control over its faults. It listens ' +

@@ -15,8 +15,6 @@ import { count } from '../shared/wording.ts';
 
 export const addSnapshot = defineCommand(
   {
-    name: 'snapshot',
-    group: 'act',
     summary: "send every advert's latest event to one subscriber",
     description: "Sends every advert's latest event, as it was recorded, to one subscriber and no other.",
     more: `For a subscriber that is new or has lost its data: subscribe first, then take the

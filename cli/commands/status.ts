@@ -24,8 +24,6 @@ import { answersLines, booksText, count, duration } from '../shared/wording.ts';
 
 export const addStatus = defineCommand(
   {
-    name: 'status',
-    group: 'watch',
     summary: 'show how the bridge is doing',
     description:
       'Says whether the bridge delivers, then lag, token expiry, books, the queue and what AWS runs, and for each problem ' +

@@ -8,8 +8,6 @@ import { optionalName } from '../shared/options.ts';
 
 export const addTail = defineCommand(
   {
-    name: 'tail',
-    group: 'watch',
     summary: 'show events as they are published',
     description:
       'Shows events as they are published, until Ctrl-C: a line each for people on a terminal; JSON, as subscribers ' +

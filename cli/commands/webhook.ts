@@ -16,8 +16,6 @@ import { count } from '../shared/wording.ts';
 
 export const addWebhook = defineCommand(
   {
-    name: 'webhook',
-    group: 'set up',
     summary: 'store the secret of a webhook, or show what waits for it',
     description:
       'Stores the secret that signs the events of a webhook. Without URL, shows what waits for each webhook. For an ' +

@@ -4,17 +4,12 @@ import { type ExitCode, give, type Io, say, show } from './io.ts';
 import { addOptions, type Checked, checkedOptions, flag, type OptionSpecs } from './options.ts';
 import { type LocalTarget, type Target, targetOf, targetOptions, type Where } from './target.ts';
 
-/** Adds a command to the program; `end` receives the exit code when the command has ended. */
-export type AddCommand = (program: Command, io: Io, end: (exitCode: ExitCode) => void) => Command;
+/** Gives a command its texts, its options and what it does; `end` receives the exit code when it has ended. */
+export type AddCommand = (command: Command, io: Io, end: (exitCode: ExitCode) => void) => void;
 
 type TargetFor<W extends Where> = W extends 'any' ? Target : W extends 'none' ? undefined : LocalTarget;
 
-const helpGroups = { 'set up': 'Set up:', watch: 'Watch:', act: 'Act:', try: 'Try:' } as const;
-
 export interface CommandSpec<O extends OptionSpecs, W extends Where> {
-  readonly name: string;
-  /** Default: that of the command that it is part of. */
-  readonly group?: keyof typeof helpGroups;
   readonly summary: string;
   readonly description: string;
   /** Shown below the options: more explanations, and examples. */
@@ -43,22 +38,17 @@ export function defineCommand<const O extends OptionSpecs, const W extends Where
   spec: CommandSpec<O, W>,
   run: (call: Call<TargetFor<W>, Checked<O>>) => Promise<ExitCode>,
 ): AddCommand {
-  const { name, group, where = 'any', jsonHelp = 'the result as JSON on standard output' } = spec;
+  const { where = 'any', jsonHelp = 'the result as JSON on standard output' } = spec;
   const specs: OptionSpecs = {
     ...spec.options,
     ...targetOptions(where),
     ...(!spec.isWithoutJson && { json: flag(jsonHelp) }),
   };
   const argumentKeys = Object.keys(specs).filter((key) => specs[key]?.argument);
-  return (program, io, end) => {
-    const command = program
-      .command(name)
-      .summary(spec.summary)
-      .description(spec.description)
-      .addHelpText('after', `\n${spec.more}`);
-    if (group) command.helpGroup(helpGroups[group]);
+  return (command, io, end) => {
+    command.summary(spec.summary).description(spec.description).addHelpText('after', `\n${spec.more}`);
     addOptions(command, specs);
-    return command.action(async () => {
+    command.action(async () => {
       const words = argumentKeys.map((key, index) => [key, command.processedArgs[index]]);
       const given = { ...command.opts(), ...Object.fromEntries(words) };
       const { local, stack, json, ...options } = checkedOptions(specs, given);

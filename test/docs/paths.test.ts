@@ -19,7 +19,7 @@ const scripts = globSync(['package.json', 'examples/*/package.json']).flatMap((f
   Object.keys(JSON.parse(readFileSync(file, 'utf8')).scripts),
 );
 const partnerApi = 'docs/partner-api.md';
-const commands = [...readFileSync('cli/cli.ts', 'utf8').matchAll(/^ {2}\['([a-z-]+)'/gm)].map(
+const commands = [...readFileSync('cli/cli.ts', 'utf8').matchAll(/^ {4}'?([a-z-]+)'?: async/gm)].map(
   ([, name]) => name,
 );
 const isPage = (file: string) => file.endsWith('.md');
