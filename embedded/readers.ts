@@ -38,14 +38,14 @@ export async function openReaders(options: ReadersOptions) {
     await log.begin(url);
     await webhooks.makeAllDue(url);
   }
-  const lines = output && startLines(output, positionOfLines ?? 0, { log, clock, observer, onClosed });
-  const deliveries = options.webhooks.map((url) => startDelivery(url, { webhooks, clock, observer, send }));
+  const readers = options.webhooks.map((url) => startDelivery(url, { webhooks, clock, observer, send }));
+  if (output) readers.push(startLines(output, positionOfLines ?? 0, { log, clock, observer, onClosed }));
 
   /** Gives up old events of every webhook, also of those that this run does not send to: they would be kept for ever. */
   async function giveUpOld(): Promise<void> {
     const before = clock.now() - retentionHours * 3_600_000;
     for (const { url } of webhooks.list()) {
-      const events = await webhooks.giveUp(url, before);
+      const events = await log.giveUp(url, before);
       const message = `events were given up: they waited for the webhook for more than ${retentionHours} hours`;
       if (events > 0) observer.error(message, { webhook: shownUrl(url), events });
     }
@@ -65,8 +65,7 @@ export async function openReaders(options: ReadersOptions) {
   const events: EventPublisher = {
     async publish(envelope) {
       await log.append(envelope);
-      lines?.wake();
-      for (const delivery of deliveries) delivery.wake();
+      for (const reader of readers) reader.wake();
     },
   };
   return {
@@ -88,8 +87,6 @@ export async function openReaders(options: ReadersOptions) {
     undelivered,
 
     /** Resolves when standard output has all events, and none is being sent any more; may be called again. */
-    stop: async (): Promise<void> => {
-      await Promise.all([lines, givingUp, ...deliveries].map((loop) => loop?.stop()));
-    },
+    stop: () => Promise.all([givingUp, ...readers].map((loop) => loop.stop())),
   };
 }

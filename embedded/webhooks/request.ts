@@ -127,12 +127,7 @@ const prefix = 'whsec_';
 const minBytes = 24;
 const maxBytes = 64;
 
-/**
- * Normalizes a webhook's secret to its stored form: `whsec_` and 24 to 64 random bytes in Base64.
- *
- * @param given the secret, with or without the prefix
- * @returns undefined for anything else
- */
+/** The stored form, `whsec_` and 24 to 64 random bytes in Base64, of a secret with or without prefix; else undefined. */
 export function webhookSecret(given: Secret): Secret | undefined {
   const text = given.reveal().replace(new RegExp(`^${prefix}`), '');
   const key = Buffer.from(text, 'base64');
@@ -142,11 +137,7 @@ export function webhookSecret(given: Secret): Secret | undefined {
   return new Secret(prefix + key.toString('base64'));
 }
 
-/**
- * The headers of one attempt to send an event.
- *
- * @param secrets as {@link webhookSecret} returns them; two while the subscriber changes its secret
- */
+/** The headers of one attempt. @param secrets stored forms; two while the subscriber changes its secret */
 export function signedHeaders(secrets: readonly Secret[], id: string, body: string, nowMs: number) {
   const timestamp = String(Math.floor(nowMs / 1000));
   const signatures = secrets.map((secret) => {

@@ -4,18 +4,16 @@ import { type RefreshEvent, type RefreshOutcome, refreshOutcome } from '../contr
 import { type Clock, systemClock } from '../domain/clock.ts';
 import type { RefreshRequester } from '../ports/tokens.ts';
 
-export interface RefreshRequesterOptions {
+export interface InvokedFunction {
   readonly client: LambdaClient;
   readonly functionName: string;
-  readonly clock?: Clock;
 }
 
 /**
  * Invokes the refresh-token function, and waits for its answer at most until the caller's deadline; the function
  * finishes its work anyway. Neither the request nor the answer contains a token.
  */
-export function createRefreshRequester(options: RefreshRequesterOptions): RefreshRequester {
-  const { clock = systemClock } = options;
+export function createRefreshRequester(fn: InvokedFunction, clock: Clock = systemClock): RefreshRequester {
   return {
     async refresh(request, { deadlineMs }) {
       const leftMs = deadlineMs - clock.now();
@@ -23,7 +21,7 @@ export function createRefreshRequester(options: RefreshRequesterOptions): Refres
       const event: RefreshEvent = { action: 'refresh', ...request };
       try {
         // A deadline that contains slots of the rate budget has fractions of a millisecond, which `timeout` rejects.
-        const answer = await invoke(options, event, AbortSignal.timeout(Math.ceil(leftMs)));
+        const answer = await invoke(fn, event, AbortSignal.timeout(Math.ceil(leftMs)));
         return checkedJson(refreshOutcome, answer, 'answer of refresh-token');
       } catch (error) {
         return failed(
@@ -41,7 +39,7 @@ const failed = (reason: string): RefreshOutcome => ({ kind: 'failed', fault: 'tr
  * @throws `FunctionError` when it ended with an error, which it has logged itself
  */
 export async function invoke(
-  { client, functionName }: { readonly client: LambdaClient; readonly functionName: string },
+  { client, functionName }: InvokedFunction,
   request: unknown,
   abortSignal?: AbortSignal,
 ): Promise<string> {

@@ -143,28 +143,21 @@ export function createChangedAdvertsQueue(
     return taken;
   }
 
-  /** Nothing if the delivery is not the latest of its message. `remember` is for after the commit. */
-  function carryOut({ delivery, verdict }: Settlement) {
+  /** Nothing if the delivery is not the latest of its message. */
+  function carryOut(settled: Settlement): { queued: QueuedRow; counts: Counts; visibleAt?: number }[] {
+    const { delivery, verdict } = settled;
     const queued = known.get(Number.parseInt(delivery.id, 10));
     if (!queued || receiptOf(queued) !== delivery.id) return [];
     const { sequenceNumber } = queued;
     if (verdict.kind === 'retry') {
       const visibleAt = clock.now() + verdict.delayMs;
-      if (!table.setVisibleAt(visibleAt, sequenceNumber)) return [];
-      const remember = () => {
-        queued.visibleAt = visibleAt;
-      };
-      return [{ queued, counts: {}, remember }];
+      return table.setVisibleAt(visibleAt, sequenceNumber) ? [{ queued, visibleAt, counts: {} }] : [];
     }
     if (!table.remove(sequenceNumber)) return [];
-    const aside = rowAside({ delivery, verdict });
+    const aside = rowAside(settled);
     if (aside) rows.putWithin(aside.key, aside.value);
     const counts: Counts = verdict.kind === 'done' ? { [verdict.outcome]: 1 } : countsOf[verdict.kind];
-    const forget = () => {
-      known.delete(sequenceNumber);
-      groups.remove(queued);
-    };
-    return [{ queued, counts, remember: forget }];
+    return [{ queued, counts }];
   }
 
   return {
@@ -207,7 +200,12 @@ export function createChangedAdvertsQueue(
         count(carriedOut.map(({ queued, counts }) => [queued, counts]));
         return carriedOut;
       });
-      for (const { remember } of changes) remember();
+      for (const { queued, visibleAt } of changes) {
+        if (visibleAt === undefined) {
+          known.delete(queued.sequenceNumber);
+          groups.remove(queued);
+        } else queued.visibleAt = visibleAt;
+      }
     },
     async figures() {
       const { deadLetters, queued, aside } = connection.read(table.figures);

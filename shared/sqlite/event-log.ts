@@ -57,10 +57,7 @@ export function createEventLog(connection: Connection, rows: RowStore, clock: { 
     `SELECT max(number) AS last, ifnull(sum(${isMeant}), 0) AS missed FROM events WHERE number > ?1
        AND number < ifnull((SELECT number FROM events WHERE number > ?1 AND at >= ?3 ORDER BY number LIMIT 1), 1e18)`,
   );
-  const selectLatest = connection.prepare(
-    `SELECT name, value ->> 'envelope' AS envelope FROM rows
-     WHERE kind = 'history' AND name > ? AND name < ? ORDER BY name LIMIT 1000`,
-  );
+  const removeOldUnsent = connection.prepare('DELETE FROM unsent WHERE webhook = ? AND at < ?');
 
   /** Call it within a write of the connection. */
   function add(envelope: string, reader: string | null): void {
@@ -70,17 +67,16 @@ export function createEventLog(connection: Connection, rows: RowStore, clock: { 
 
   const ends = () =>
     connection.read(() => selectEnds.get()) as unknown as Readonly<Record<'first' | 'last', number>>;
+  /** Within a read or write of the connection. */
   const readerOf = (name: string) => rows.find(readerKey(name))?.value as Reader | undefined;
   /** Undefined for a reader that has not begun. */
   const position = (name: string): number | undefined => connection.read(() => readerOf(name))?.position;
-  const advance = (name: string, number: number, missed = 0): Promise<void> =>
-    connection.write(() =>
-      rows.changeWithin(readerKey(name), ({ position = 0, givenUp = 0, ...reader }: Reader) => ({
-        ...reader,
-        position: Math.max(number, position),
-        givenUp: givenUp + missed,
-      })),
-    );
+  const move = (name: string, number: number, missed: number): void =>
+    rows.changeWithin(readerKey(name), ({ position = 0, givenUp = 0, ...reader }: Reader) => ({
+      ...reader,
+      position: Math.max(number, position),
+      givenUp: givenUp + missed,
+    }));
 
   return {
     append: (envelope: string): Promise<void> => connection.write(() => add(envelope, null)),
@@ -90,20 +86,21 @@ export function createEventLog(connection: Connection, rows: RowStore, clock: { 
      * and appending are one transaction, so that no event is appended after a later event of the same advert.
      *
      * @param history partner account and generation, `main/1763640000`
-     * @param after position where the last call ended
-     * @returns undefined when there are no more
+     * @param after where the last call ended; the end is reached when it returns undefined
      */
-    appendLatest: (reader: string, history: string, after = `${history}/`) =>
+    appendLatest: (reader: string, history: string, after = '') =>
       connection.write(() => {
-        // '0' is the character after '/', so this is the end of the keys with the prefix `history/`.
-        const found = selectLatest.all(after, `${history}0`) as { name: string; envelope: string | null }[];
-        const envelopes = found.flatMap(({ envelope }) => envelope ?? []);
+        const found = rows.findAll('history', { prefix: `${history}/`, after, limit: 1_000 });
+        const envelopes = found.flatMap(
+          ({ value }) => (value as { envelope?: string } | undefined)?.envelope ?? [],
+        );
         for (const envelope of envelopes) add(envelope, reader);
         const last = found.at(-1);
         return last && { after: last.name, added: envelopes.length };
       }),
 
     ends,
+    readerOf,
     /** The events after `number`, without those for another reader alone; at most 500. */
     after: (number: number, reader = '', limit = rowsAtOnce) =>
       connection.read(() => selectAfter.all(number, reader, limit)) as { number: number; envelope: string }[],
@@ -116,16 +113,17 @@ export function createEventLog(connection: Connection, rows: RowStore, clock: { 
         rows.putWithin(readerKey(name), reader);
         return reader.position;
       }),
-    advance,
+    advance: (name: string, number: number) => connection.write(() => move(name, number, 0)),
     leave: (name: string): Promise<void> => connection.write(() => void rows.removeWithin(readerKey(name))),
 
-    /** Passes over the reader's unread events from before a given time. @returns their number */
-    async giveUp(reader: string, before: number): Promise<number> {
-      const from = position(reader) ?? Number.POSITIVE_INFINITY;
-      const row = connection.read(() => selectOld.get(from, reader, before));
-      const { last, missed } = row as { last: number | null; missed: number };
-      if (last !== null) await advance(reader, last, missed);
-      return missed;
-    },
+    /** Passes over the reader's unread and unsent events from before a given time. @returns their number */
+    giveUp: (reader: string, before: number): Promise<number> =>
+      connection.write(() => {
+        const from = readerOf(reader)?.position ?? Number.POSITIVE_INFINITY;
+        const old = selectOld.get(from, reader, before) as { last: number | null; missed: number };
+        const missed = old.missed + Number(removeOldUnsent.run(reader, before).changes);
+        if (old.last !== null || missed > 0) move(reader, old.last ?? 0, missed);
+        return missed;
+      }),
   };
 }

@@ -15,12 +15,6 @@ export interface UnsentEvent {
   readonly dueAt: number;
 }
 
-export interface Signing {
-  /** The newest first. */
-  readonly secrets: readonly [Secret, ...Secret[]];
-  readonly format: WebhookFormat;
-}
-
 export interface WebhookStatus {
   readonly url: string;
   /** Number of events that it has not received. */
@@ -71,7 +65,6 @@ export function createWebhooks(connection: Connection, rows: RowStore, log: Even
   );
   const selectUnsent = connection.prepare('SELECT 1 FROM unsent WHERE webhook = ? AND subject = ? LIMIT 1');
   const makeAllDue = connection.prepare('UPDATE unsent SET due_at = 0 WHERE webhook = ? AND due_at > 0');
-  const removeOld = connection.prepare('DELETE FROM unsent WHERE webhook = ? AND at < ?');
   const sumUp = connection.prepare(
     `SELECT count(*) AS waiting, min(at) AS oldest FROM (SELECT at FROM unsent WHERE webhook = ?1
        UNION ALL SELECT at FROM events WHERE number > ?2 AND (reader IS NULL OR reader = ?1))`,
@@ -83,7 +76,6 @@ export function createWebhooks(connection: Connection, rows: RowStore, log: Even
     const { waiting, oldest } = row;
     return { url, givenUp, waiting, ...(oldest !== null && { oldest }), ...(trouble && { trouble }) };
   }
-  const readerOf = (webhook: string) => rows.find(readerKey(webhook))?.value as Reader | undefined;
   const change = (webhook: string, to: (reader: Reader) => Reader): Promise<void> =>
     connection.write(() => rows.changeWithin(readerKey(webhook), to), durable);
 
@@ -97,7 +89,7 @@ export function createWebhooks(connection: Connection, rows: RowStore, log: Even
     /** Stores the results of a batch, unless the webhook was forgotten. */
     settle: (webhook: string, { position: read, trouble, sent, unsent }: Settled): Promise<void> =>
       connection.write(() => {
-        const reader = readerOf(webhook);
+        const reader = log.readerOf(webhook);
         if (!reader) return;
         const { position = 0 } = reader;
         for (const { number, subject } of sent.filter((event) => event.number <= position)) {
@@ -126,27 +118,18 @@ export function createWebhooks(connection: Connection, rows: RowStore, log: Even
     /** Makes all unsent events due, so that a new run does not wait for the backoff of the previous run. */
     makeAllDue: (webhook: string): Promise<void> => connection.write(() => void makeAllDue.run(webhook)),
 
-    /** Gives up the events from before a given time. @returns their number */
-    async giveUp(webhook: string, before: number): Promise<number> {
-      const unsent = await connection.write(() => {
-        const removed = Number(removeOld.run(webhook, before).changes);
-        const count = ({ givenUp = 0, ...reader }: Reader) => ({ ...reader, givenUp: givenUp + removed });
-        if (removed > 0) rows.changeWithin(readerKey(webhook), count);
-        return removed;
-      });
-      return unsent + (await log.giveUp(webhook, before));
-    },
-
-    signing(webhook: string): Signing | undefined {
-      const { secrets: stored = [], format = 'event' } = connection.read(() => readerOf(webhook)) ?? {};
-      const [newest, ...older] = stored.map((secret) => new Secret(secret));
-      return newest && { secrets: [newest, ...older], format };
+    /** Undefined if it has no secret. */
+    signing(webhook: string) {
+      const { secrets = [], format = 'event' } = connection.read(() => log.readerOf(webhook)) ?? {};
+      return secrets.length > 0
+        ? { secrets: secrets.map((secret) => new Secret(secret)), format }
+        : undefined;
     },
 
     /** Stores a new secret. @param keepOld whether the previous secret signs too */
     writeSecret: (webhook: string, secret: Secret, { keepOld = false } = {}): Promise<void> =>
       connection.write(() => {
-        const reader = readerOf(webhook);
+        const reader = log.readerOf(webhook);
         const newest = secret.reveal();
         const older = keepOld ? (reader?.secrets ?? []).slice(0, 1).filter((old) => old !== newest) : [];
         rows.putWithin(readerKey(webhook), { ...reader, secrets: [newest, ...older] });
@@ -159,7 +142,7 @@ export function createWebhooks(connection: Connection, rows: RowStore, log: Even
     /** Removes the webhook's secret, its position and its events. @returns the number of events that waited for it */
     forget: (webhook: string): Promise<number> =>
       connection.write(() => {
-        const reader = readerOf(webhook);
+        const reader = log.readerOf(webhook);
         const waiting = reader ? statusOf(webhook, reader).waiting : 0;
         rows.removeWithin(readerKey(webhook));
         removeAll.run(webhook);

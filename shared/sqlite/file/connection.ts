@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { asStateError, guarded, isBusy, StateError } from './state-error.ts';
+import { guarded, StateError } from './state-error.ts';
 
 export interface WriteOptions {
   /** Waits for the disk, for data that must survive even a power cut. Default false. */
@@ -23,21 +23,11 @@ export type Connection = ReturnType<typeof createConnection>;
  * @param onFault called with each fault of the file, before the caller receives it
  * @see https://sqlite.org/pragma.html#pragma_synchronous
  */
-export function createConnection(
-  db: DatabaseSync,
-  file: string,
-  onFault: (fault: StateError) => void = () => undefined,
-) {
+export function createConnection(db: DatabaseSync, file: string, onFault?: (fault: StateError) => void) {
   let writes: Write[] = [];
   let scheduled: NodeJS.Immediate | undefined;
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
-
-  function reported(error: unknown): unknown {
-    const fault = asStateError(error, file);
-    if (fault instanceof StateError) onFault(fault);
-    return fault;
-  }
 
   function inTransaction(group: readonly Write[]): unknown[] {
     const isDurable = group.some(({ durable }) => durable);
@@ -59,11 +49,11 @@ export function createConnection(
   /** If a group fails, each of its changes is tried alone, unless the file is locked, which would affect all of them. */
   function settle(group: readonly Write[]): void {
     try {
-      const values = inTransaction(group);
+      const values = guarded(file, () => inTransaction(group), onFault);
       for (const [index, { resolve }] of group.entries()) resolve(values[index]);
-    } catch (error) {
-      const fault = reported(error);
-      if (group.length === 1 || isBusy(error)) for (const { reject } of group) reject(fault);
+    } catch (fault) {
+      const isLocked = fault instanceof StateError && fault.code === 'state-in-use';
+      if (group.length === 1 || isLocked) for (const { reject } of group) reject(fault);
       else for (const write of group) settle([write]);
     }
   }
@@ -78,13 +68,7 @@ export function createConnection(
 
   return {
     prepare: (sql: string) => guarded(file, () => db.prepare(sql)),
-    read<T>(query: () => T): T {
-      try {
-        return query();
-      } catch (error) {
-        throw reported(error);
-      }
-    },
+    read: <T>(query: () => T): T => guarded(file, query, onFault),
     /**
      * Runs `change` in the next transaction; resolves after its commit. If a change throws, only that change is undone
      * and rejects.

@@ -15,19 +15,15 @@ import {
 import path from 'node:path';
 import { StateError } from './state-error.ts';
 
-const databases = ['bridge.db', 'run.lock'] as const;
-/** Suffixes of a database file and of its companion files. */
-const endings = ['', '-wal', '-shm', '-journal'];
-const notes = ['was-readable', 'published.json'] as const;
+/** A database file and its companion files. */
+const withEndings = (file: string) => ['', '-wal', '-shm', '-journal'].map((ending) => file + ending);
 
-/** `DIR/bridge.db` */
-export const stateFileIn = (dir: string): string => fileIn(dir, databases[0]);
-/** `DIR/run.lock` */
-export const lockFileIn = (dir: string): string => fileIn(dir, databases[1]);
+export const stateFileIn = (dir: string): string => fileIn(dir, 'bridge.db');
+export const lockFileIn = (dir: string): string => fileIn(dir, 'run.lock');
 /** A file that stands for the fact that others could read the state, until the application's credentials are renewed. */
-const exposedFileIn = (dir: string): string => fileIn(dir, notes[0]);
-/** `DIR/published.json` (published-mark.ts) */
-export const markFileIn = (dir: string): string => fileIn(dir, notes[1]);
+const exposedFileIn = (dir: string): string => fileIn(dir, 'was-readable');
+/** See published-mark.ts. */
+export const markFileIn = (dir: string): string => fileIn(dir, 'published.json');
 
 /** The path as SQLite opens it too: it would take a relative path that begins with `file:` for a URI. */
 function fileIn(dir: string, name: string): string {
@@ -49,10 +45,9 @@ const statOf = (place: string) => found(() => lstatSync(place, { throwIfNoEntry:
 const realPathOf = (folder: string): string => found(() => realpathSync(folder)) ?? folder;
 
 /**
- * Refuses a state folder that another user controls: the folder and the state files in it must belong to the user of
- * this process (root, too: the folder's owner could redirect what root writes with a link), and must not be symbolic
- * links. Folders above it may be links, and nobody else may be able to replace what is in them, as OpenSSH requires for
- * a key. On Windows, where files have no user ID, only links are refused.
+ * Refuses a state folder that another user controls: it and its files must belong to the user of this process (root, too:
+ * the owner could redirect what root writes) and be no symbolic links; and nobody else may be able to replace what is in
+ * the folders above it, as OpenSSH requires for a key. On Windows, where files have no user ID, only links are refused.
  *
  * @throws {StateError} `state-unsafe`, with what to do
  */
@@ -61,10 +56,9 @@ export function refuseForeignFolder(dir: string): void {
   const folder = path.resolve(dir);
   const link = 'is a symbolic link, which somebody could point elsewhere.';
   refuseForeign(folder, folder, `${link} Give the folder itself: --local ${realPathOf(folder)}`);
-  for (const name of [...databases.flatMap((file) => endings.map((ending) => file + ending)), ...notes]) {
-    const file = path.join(folder, name);
+  const databases = [stateFileIn(folder), lockFileIn(folder)].flatMap(withEndings);
+  for (const file of [...databases, exposedFileIn(folder), markFileIn(folder)])
     refuseForeign(file, folder, `${link} Put the file itself in its place, or choose another folder`);
-  }
   refuseOpen(realPathOf(existingAbove(folder)));
 }
 
@@ -141,7 +135,7 @@ function makePrivate(file: string): void {
     closeSync(openSync(file, 'wx', 0o600));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    for (const place of endings.map((ending) => file + ending)) {
+    for (const place of withEndings(file)) {
       const stat = statOf(place);
       if (!stat?.isFile() || (stat.mode & 0o077) === 0) continue;
       if ((stat.mode & 0o044) !== 0) closeSync(openSync(exposedFileIn(path.dirname(file)), 'a', 0o600));

@@ -41,22 +41,23 @@ const codes: Readonly<Record<number, keyof typeof advice>> = {
   26: 'state-damaged', // NOTADB
 };
 
-/** Converts an error of SQLite or the file system about `file` to a {@link StateError}; returns any other unchanged. */
-export function asStateError(error: unknown, file: string): unknown {
+/** Returns an error that is not of SQLite or the file system unchanged. */
+function asStateError(error: unknown, file: string): unknown {
   if (!(error instanceof Error) || error instanceof StateError) return error;
   const { errcode, errstr, syscall } = error as { errcode?: number; errstr?: string; syscall?: string };
-  const code =
-    errcode === undefined ? (syscall ? ('state-not-writable' as const) : undefined) : codes[errcode & 0xff];
+  const code = errcode === undefined ? syscall && 'state-not-writable' : codes[errcode & 0xff];
   if (!code) return error;
   return new StateError(code, `${file} ${advice[code]} (${errstr ?? error.message})`, { cause: error });
 }
 
-/** Runs `work` and converts its errors about `file` to {@link StateError}. */
-export function guarded<T>(file: string, work: () => T): T {
+/** Runs `work` and converts its errors about `file` to {@link StateError}. @param onFault called with each of these */
+export function guarded<T>(file: string, work: () => T, onFault?: (fault: StateError) => void): T {
   try {
     return work();
   } catch (error) {
-    throw asStateError(error, file);
+    const fault = asStateError(error, file);
+    if (fault instanceof StateError) onFault?.(fault);
+    throw fault;
   }
 }
 

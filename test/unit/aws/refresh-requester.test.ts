@@ -5,11 +5,8 @@ import { mockClient } from '../../helpers/aws/mock-client.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 
 const lambda = mockClient(LambdaClient);
-const requester = createRefreshRequester({
-  client: new LambdaClient({}),
-  functionName: 'refresh-token',
-  clock: createManualClock(1_000),
-});
+const fn = { client: new LambdaClient({}), functionName: 'refresh-token' };
+const requester = createRefreshRequester(fn, createManualClock(1_000));
 const request = { partnerAccount: 'main', rejectedVersion: 'version-1', because: 'token-rejected' } as const;
 const ask = (deadlineMs = 5_000) => requester.refresh(request, { deadlineMs });
 const answer = (value: unknown, more = {}) =>

@@ -109,9 +109,9 @@ describe('the event log', () => {
 
 describe('the webhooks', () => {
   it('are none at first', async () => {
-    const { webhooks, urls } = make();
+    const { log, webhooks, urls } = make();
     expect([urls(), webhooks.next(one, 10), webhooks.signing(one)]).toEqual([[], [], undefined]);
-    expect([await webhooks.giveUp(one, Date.now()), await webhooks.forget(one)]).toEqual([0, 0]);
+    expect([await log.giveUp(one, Date.now()), await webhooks.forget(one)]).toEqual([0, 0]);
   });
 
   const subject = 'advert-bridge/main/advert/7';
@@ -153,13 +153,13 @@ describe('the webhooks', () => {
   );
 
   it('give up what is older than the retention, count it, and go on with what follows it', async () => {
-    const { log, webhooks, clock, fail, next, of } = await withEvents();
+    const { log, clock, fail, next, of } = await withEvents();
     clock.advance(hourMs);
     await log.append(envelope('7', 4));
     for (const number of [1, 2, 3, 4]) await fail(number, clock.now());
     await log.advance(one, 4);
 
-    expect(await webhooks.giveUp(one, clock.now() - hourMs / 2)).toBe(3);
+    expect(await log.giveUp(one, clock.now() - hourMs / 2)).toBe(3);
 
     expect(next()).toEqual([4]);
     // The attempt for an event that was given up was still under way.
