@@ -26,33 +26,25 @@ export type AccountStatus = ReturnType<typeof accountStatus>;
 
 /** As in `status --json`. @param explained causes that something of the whole bridge explains already */
 export function accountStatus(
-  { account, feeds: stored, books }: Known,
+  { account, feeds: stored, books: { redelivered, ...books } }: Known,
   nowMs: number,
   explained: readonly string[],
 ) {
   const { name, generation, token } = account;
   const feeds = stored.map((feed) => (isOutdated(feed, account) ? { ...feed, ...noFault } : feed));
-  const holds = holdsOf(account, feeds, nowMs);
-  const successes = feeds.map((feed) => knownSuccess(feed.lastSuccess, nowMs));
-  const oldest = Math.min(...successes.map((success) => success ?? Number.NaN));
-  const lastSuccess = Number.isFinite(oldest) ? oldest : undefined;
-  // Not negative: the clock of the machine that connected the account may be ahead of this one.
-  const behindMs = Math.max(0, nowMs - (lastSuccess ?? Date.parse(account.connectedAt)));
-  const lagSeconds = feeds.length === 0 ? null : behindMs / 1000;
-  const causes = attentionOf(account, feeds, { ...holds, lagSeconds: lagSeconds ?? 0, nowMs });
-  const attention = causes.filter((cause) => !explained.includes(cause));
+  const facts = factsOf(account, feeds, nowMs);
+  const attention = attentionOf(facts).filter((cause) => !explained.includes(cause));
   const lastReset = Math.max(0, ...feeds.map((feed) => feed.lastReset ?? 0));
-  const { redelivered, ...outcomes } = books;
   return {
     name,
     generation,
     /** `reason`: why it is paused or stopped, or what went wrong with the last poll; null if there is no problem. */
-    ...stateOf(feeds, holds),
-    paused: shownPause(holds.pause),
+    ...stateOf(facts),
+    paused: shownPause(facts.pause),
     hold: shownHold(account),
     /** Since the feed was last read to its end, or since `connect`; null without a feed. */
-    lagSeconds,
-    lastSuccess: instant(lastSuccess),
+    lagSeconds: facts.lagSeconds,
+    lastSuccess: instant(facts.lastSuccess),
     tokenExpiresAt: instant(token?.expiresAt),
     /** When the refresh token expires unless it is used earlier; each use adds a month. */
     refreshTokenExpiresAt: instant(token && token.usedAt + refreshTokenLifetimeMs),
@@ -61,7 +53,7 @@ export function accountStatus(
     attention,
     cursorResets: feeds.reduce((sum, { resets }) => sum + resets, 0),
     lastCursorReset: instant(lastReset || undefined),
-    books: outcomes,
+    books,
     /** Number of repeated deliveries; only for a stack, which counts outcomes per delivery. */
     redelivered,
   };
@@ -69,25 +61,30 @@ export function accountStatus(
 
 const instant = (ms: number | undefined): string | null => (ms === undefined ? null : toInstant(ms));
 
-type Holds = ReturnType<typeof holdsOf>;
+type Facts = ReturnType<typeof factsOf>;
 
-/** What keeps it from being polled. */
-const holdsOf = (account: PartnerAccount, feeds: readonly FeedState[], nowMs: number) => ({
-  stop: stopOf(account),
-  /** An operator's. */
-  pause: heldBy(account, 'operator', nowMs),
-  hold: holdOf(
-    undefined,
-    withoutHolds(account, ({ kind }) => kind === 'operator'),
-    nowMs,
-  ),
-  stuck: feeds.find(({ pausedUntil = 0 }) => pausedUntil > nowMs),
-});
+function factsOf(account: PartnerAccount, feeds: readonly FeedState[], nowMs: number) {
+  const successes = feeds.map((feed) => knownSuccess(feed.lastSuccess, nowMs) ?? Number.NaN);
+  const oldest = Math.min(...successes);
+  const lastSuccess = Number.isFinite(oldest) ? oldest : undefined;
+  // Not negative: the clock of the machine that connected the account may be ahead of this one.
+  const behindMs = Math.max(0, nowMs - (lastSuccess ?? Date.parse(account.connectedAt)));
+  const ofService = withoutHolds(account, ({ kind }) => kind === 'operator');
+  return {
+    ...{ account, feeds, nowMs, lastSuccess },
+    lagSeconds: feeds.length === 0 ? null : behindMs / 1000,
+    stop: stopOf(account),
+    /** An operator's. */
+    pause: heldBy(account, 'operator', nowMs),
+    hold: holdOf(undefined, ofService, nowMs),
+    stuck: feeds.find(({ pausedUntil = 0 }) => pausedUntil > nowMs),
+  };
+}
 
-function stateOf(
-  feeds: readonly FeedState[],
-  { stop, pause, hold, stuck }: Holds,
-): { readonly state: 'polling' | 'paused' | 'stopped'; readonly reason: string | null } {
+function stateOf({ feeds, stop, pause, hold, stuck }: Facts): {
+  readonly state: 'polling' | 'paused' | 'stopped';
+  readonly reason: string | null;
+} {
   if (stop) return { state: 'stopped', reason: stop.reason };
   if (pause) return { state: 'paused', reason: pause.reason ?? `paused by ${pause.who}` };
   if (hold) return { state: 'paused', reason: hold.reason ?? hold.kind };
@@ -99,18 +96,7 @@ function stateOf(
  * What a person has to handle, the most urgent first, each a finding (findings.ts): a stop's reason, a kind of fault, or
  * a word of its own. A new one is not a breaking change. Nothing for an account that was disconnected on purpose.
  */
-function attentionOf(
-  account: PartnerAccount,
-  feeds: readonly FeedState[],
-  {
-    stop,
-    pause,
-    hold,
-    stuck,
-    lagSeconds,
-    nowMs,
-  }: Holds & { readonly lagSeconds: number; readonly nowMs: number },
-): string[] {
+function attentionOf({ account, feeds, stop, pause, hold, stuck, lagSeconds, nowMs }: Facts): string[] {
   if (stop) return stop.reason === 'disconnected' ? [] : [stop.reason];
   const causes: string[] = [];
   if (pause) causes.push('operator-paused');
@@ -124,7 +110,7 @@ function attentionOf(
     if (needsPerson) causes.push(faultKind);
   // Any other known problem already explains that nothing is read.
   if (causes.length === 0 && nowMs - (blamingHold(account)?.since ?? nowMs) >= heldMs) causes.push('held');
-  if (causes.length === 0 && isPolling && lagSeconds > maxLagSeconds) causes.push('lagging');
+  if (causes.length === 0 && isPolling && (lagSeconds ?? 0) > maxLagSeconds) causes.push('lagging');
   if (isDying(account, nowMs)) causes.push('refresh-token-dying');
   return [...new Set(causes)];
 }

@@ -1,11 +1,5 @@
 /** The state of AWS resources around the bridge of a stack. */
-import {
-  GetMetricDataCommand,
-  type Metric,
-  type MetricAlarm,
-  type MetricDataResult,
-  paginateDescribeAlarms,
-} from '@aws-sdk/client-cloudwatch';
+import { GetMetricDataCommand, type MetricAlarm, paginateDescribeAlarms } from '@aws-sdk/client-cloudwatch';
 import { DescribeTableCommand } from '@aws-sdk/client-dynamodb';
 import { ListRulesCommand, type ListRulesCommandOutput, type Rule } from '@aws-sdk/client-eventbridge';
 import { ListEventSourceMappingsCommand } from '@aws-sdk/client-lambda';
@@ -49,13 +43,13 @@ export async function readStackState(stack: DeployedStack, nowMs: number) {
       unseen.push(`${what} (${name}: ${message})`);
       return undefined;
     });
-  const [tables = [], schedule, mapping, alarms, rules, oldest] = await Promise.all([
+  const [tables = [], schedule, mapping, alarms, rules, [newest] = []] = await Promise.all([
     seen('the tables', readTables(stack)),
     seen('the schedules', readSchedules(stack)),
     seen("fan-out's event source mapping", readMapping(stack)),
     seen('the alarms', alarmsOf(stack, { StateValue: 'ALARM' })),
     seen('the rules', rulesOf(stack)),
-    seen('the age of the oldest message', oldestMessage(stack, nowMs)),
+    seen('the age of the oldest message', readMinutes(stack, ['oldest'], { fromMs: nowMs - 600_000, nowMs })),
   ]);
   return {
     schedule: schedule?.state ?? unknown,
@@ -69,7 +63,7 @@ export async function readStackState(stack: DeployedStack, nowMs: number) {
       rules?.map(({ Name: name = unknown, State = unknown }) => ({ name, state: State.toLowerCase() })) ??
       null,
     /** SQS's last measurement of the last ten minutes; null if there is none. */
-    oldestMessageSeconds: oldest ?? null,
+    oldestMessageSeconds: newest?.values.oldest ?? null,
     unseen,
   };
 }
@@ -114,33 +108,30 @@ export async function readSchedules({ clients, outputs: names }: DeployedStack):
     { of: 'drain', name: names.drainScheduleName, invokes: names.drainFunctionName },
     { of: 'refresh-token', name: names.refreshTokenScheduleName, invokes: names.refreshTokenFunctionName },
   ];
-  const looked = schedules.map(async (schedule) => {
-    const { name, invokes } = schedule;
+  const looked = schedules.map(async ({ of, name, invokes }) => {
     const found = await unlessMissing(clients.scheduler.send(new GetScheduleCommand({ Name: name })));
-    return { ...schedule, ...scheduleState(found, name, invokes) };
+    const { State = found ? unknown : missing, Target } = found ?? {};
+    const Arn = Target?.Arn ?? '';
+    const wanted = { ...Target, Arn: Arn.replace(/^((?:[^:]*:){6})[^:]+/, `$1${invokes}`) };
+    const state = State === 'ENABLED' && Arn !== wanted.Arn ? `invoking ${Arn}` : State.toLowerCase();
+    const says = `schedule ${name} is ${state}: ${invokes} is not invoked`;
+    const mend = found ? updateCommand({ ...found, Name: name }, wanted) : makeAgainCommand;
+    return { of, state, fault: { of: 'schedule' as const, says, mend } };
   });
   const others = (await Promise.all(looked)).filter(({ state }) => state !== enabled);
   return {
     state: others.map(({ of, state }) => `${of} ${state}`).join(', ') || enabled,
-    faults: others.map(({ name, state, invokes, mend }) => {
-      return { of: 'schedule', says: `schedule ${name} is ${state}: ${invokes} is not invoked`, mend };
-    }),
+    faults: others.map(({ fault }) => fault),
   };
 }
 
-/** @param found undefined: there is none */
-function scheduleState(found: GetScheduleCommandOutput | undefined, name: string, invokes: string) {
-  if (!found) return { state: missing, mend: makeAgainCommand };
-  const { State = unknown, ScheduleExpression, FlexibleTimeWindow, Target, Description } = found;
-  const Arn = Target?.Arn ?? '';
-  const wanted = { ...Target, Arn: Arn.replace(/^((?:[^:]*:){6})[^:]+/, `$1${invokes}`) };
-  // The call replaces the whole schedule, so all of its properties are repeated.
-  const mend =
-    `aws scheduler update-schedule --name ${name} --state ENABLED --schedule-expression '${ScheduleExpression}' ` +
-    `${Description === undefined ? '' : `--description '${Description}' `}--flexible-time-window Mode=${FlexibleTimeWindow?.Mode} --target '${JSON.stringify(wanted)}'`;
-  const state = State === 'ENABLED' && Arn !== wanted.Arn ? `invoking ${Arn}` : State.toLowerCase();
-  return { state, mend };
-}
+/** The call replaces the whole schedule, so all of its properties are repeated. */
+const updateCommand = (
+  { Name, ScheduleExpression, FlexibleTimeWindow, Description }: GetScheduleCommandOutput,
+  target: object,
+): string =>
+  `aws scheduler update-schedule --name ${Name} --state ENABLED --schedule-expression '${ScheduleExpression}' ` +
+  `${Description === undefined ? '' : `--description '${Description}' `}--flexible-time-window Mode=${FlexibleTimeWindow?.Mode} --target '${JSON.stringify(target)}'`;
 
 /** @see https://docs.aws.amazon.com/lambda/latest/api/API_ListEventSourceMappings.html */
 export async function readMapping({ clients, outputs }: DeployedStack): Promise<ResourceState> {
@@ -163,10 +154,9 @@ export async function readMapping({ clients, outputs }: DeployedStack): Promise<
     ],
     [result.startsWith('PROBLEM'), `does not get through: ${result}`, makeAgainCommand],
   ];
-  const [worst] = found.flatMap(([isSo, says, mend]): ResourceFault[] =>
-    isSo ? [{ of: 'mapping', says: `the event source mapping of fan-out ${says}`, mend }] : [],
-  );
-  return { state, faults: worst ? [worst] : [] };
+  const [, says, mend = ''] = found.find(([isSo]) => isSo) ?? [];
+  const fault: ResourceFault = { of: 'mapping', says: `the event source mapping of fan-out ${says}`, mend };
+  return { state, faults: says === undefined ? [] : [fault] };
 }
 
 /** @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_DescribeAlarms.html */
@@ -190,66 +180,52 @@ export const raisedAlarm = (alarm: MetricAlarm, { bridgeName }: StackOutputs) =>
   since: alarm.StateUpdatedTimestamp?.toISOString() ?? null,
 });
 
-/** The SQS API does not return the oldest message; reading the metric costs nothing, and it is a minute or two old. */
-async function oldestMessage(
-  { clients, outputs }: DeployedStack,
-  nowMs: number,
-): Promise<number | undefined> {
-  const age = { ...ofQueue(outputs.queueUrl, 'ApproximateAgeOfOldestMessage'), Stat: 'Maximum' };
-  const [found] = await metricData(clients, { age }, { fromMs: nowMs - 600_000, nowMs });
-  return found?.Values?.[0];
-}
+const measured = {
+  lag: { of: 'bridge', MetricName: metrics.feedLagSeconds, Stat: 'Maximum' },
+  events: { of: 'bridge', MetricName: metrics.events, Stat: 'Sum' },
+  waiting: { of: 'queue', MetricName: 'ApproximateNumberOfMessagesVisible', Stat: 'Maximum' },
+  /** The SQS API does not return the oldest message; reading the metric costs nothing, and it is a minute or two old. */
+  oldest: { of: 'queue', MetricName: 'ApproximateAgeOfOldestMessage', Stat: 'Maximum' },
+} as const;
 
 /** A minute of the past, as CloudWatch has it; a figure that nothing was measured for is absent. */
 export interface PastMinute {
   readonly atMs: number;
-  readonly values: { readonly lag?: number; readonly waiting?: number; readonly events?: number };
+  readonly values: Readonly<Partial<Record<keyof typeof measured, number>>>;
 }
 
-export async function readPast(
-  { outputs: { bridgeName, queueUrl }, clients }: DeployedStack,
-  nowMs: number,
-): Promise<readonly PastMinute[]> {
-  const ofBridge = (MetricName: string) => ({
-    ...{ Namespace: metricsNamespace, MetricName },
-    Dimensions: [{ Name: 'service', Value: namePrefixOf(bridgeName) }],
-  });
-  const wanted = {
-    lag: { ...ofBridge(metrics.feedLagSeconds), Stat: 'Maximum' },
-    waiting: { ...ofQueue(queueUrl, 'ApproximateNumberOfMessagesVisible'), Stat: 'Maximum' },
-    events: { ...ofBridge(metrics.events), Stat: 'Sum' },
-  };
+export const readPast = (stack: DeployedStack, nowMs: number): Promise<PastMinute[]> =>
+  readMinutes(stack, ['lag', 'waiting', 'events'], { fromMs: nowMs - 1_800_000, nowMs });
+
+/**
+ * Newest first.
+ *
+ * @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html
+ */
+async function readMinutes(
+  { outputs: { bridgeName, queueUrl }, clients: { cloudWatch } }: DeployedStack,
+  wanted: readonly (keyof typeof measured)[],
+  { fromMs, nowMs }: { readonly fromMs: number; readonly nowMs: number },
+): Promise<PastMinute[]> {
+  const places = {
+    bridge: [metricsNamespace, { Name: 'service', Value: namePrefixOf(bridgeName) }],
+    queue: ['AWS/SQS', { Name: 'QueueName', Value: queueUrl.split('/').at(-1) ?? '' }],
+  } as const;
+  const { MetricDataResults = [] } = await cloudWatch.send(
+    new GetMetricDataCommand({
+      ...{ StartTime: new Date(fromMs), EndTime: new Date(nowMs), ScanBy: 'TimestampDescending' },
+      MetricDataQueries: wanted.map((Id) => {
+        const { of, MetricName, Stat } = measured[Id];
+        const [Namespace, dimension] = places[of];
+        const Metric = { Namespace, MetricName, Dimensions: [dimension] };
+        return { Id, MetricStat: { Metric, Period: 60, Stat } };
+      }),
+    }),
+  );
   const minutes = new Map<number, PastMinute['values']>();
-  const found = await metricData(clients, wanted, { fromMs: nowMs - 1_800_000, nowMs });
-  for (const { Id = '', Timestamps = [], Values = [] } of found) {
+  for (const { Id = '', Timestamps = [], Values = [] } of MetricDataResults) {
     for (const [index, at] of Timestamps.entries())
       minutes.set(at.getTime(), { ...minutes.get(at.getTime()), [Id]: Values[index] });
   }
   return [...minutes].map(([atMs, values]) => ({ atMs, values }));
-}
-
-const ofQueue = (queueUrl: string, MetricName: string) => ({
-  ...{ Namespace: 'AWS/SQS', MetricName },
-  Dimensions: [{ Name: 'QueueName', Value: queueUrl.split('/').at(-1) ?? '' }],
-});
-
-/**
- * By minutes, newest first.
- *
- * @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html
- */
-async function metricData(
-  { cloudWatch }: StackClients,
-  wanted: Readonly<Record<string, Metric & { readonly Stat: string }>>,
-  { fromMs, nowMs }: { readonly fromMs: number; readonly nowMs: number },
-): Promise<readonly MetricDataResult[]> {
-  const { MetricDataResults = [] } = await cloudWatch.send(
-    new GetMetricDataCommand({
-      ...{ StartTime: new Date(fromMs), EndTime: new Date(nowMs), ScanBy: 'TimestampDescending' },
-      MetricDataQueries: Object.entries(wanted).map(([Id, { Stat, ...metric }]) => {
-        return { Id, MetricStat: { Metric: metric, Period: 60, Stat } };
-      }),
-    }),
-  );
-  return MetricDataResults;
 }

@@ -91,36 +91,35 @@ const maxInFull = 20;
 const maxShown = 10;
 
 export function statusText(status: Shown, target: Target, nowMs: number): string {
-  const { findings } = status;
-  const standstill = standstillOf(status);
+  const { findings, partnerAccounts, paused, pausedUntil } = status;
+  const held = paused ? 'is paused' : pausedUntil === null ? undefined : 'waits';
+  const polling = held ? `not polled, because the whole bridge ${held}` : 'polling';
+  const states = { polling, paused: 'paused', stopped: 'stopped' };
   const findingLines = (name: string | null) =>
     findings
       .filter(({ partnerAccount }) => partnerAccount === name)
-      .map((one) =>
-        `${one.says} ${mendText(one) || (one.runbook === null ? '' : `See ${pageOf(one)}`)}`.trim(),
-      );
-  const accountLines = (account: AccountStatus, isWhole: boolean): string[] => {
+      .map((one) => `${one.says} ${mendText(one) || (one.runbook ? `See ${pageOf(one)}` : '')}`.trim());
+  const accountLines = (account: AccountStatus, more: readonly string[]): string[] => {
     const { name, state, reason } = account;
     const why = reason === null ? '' : ` (${printableLine(reason)})`;
     const found = findingLines(name);
     if (state === 'stopped' && found.length === 0)
       found.push(`to connect it again: \`${connectCommand(target, name)}\``);
-    return [
-      `${name}: ${state === 'polling' ? (standstill ?? state) : state}${why}`,
-      ...(isWhole ? wholeLines(account) : []),
-      ...found.map((line) => `  ${line}`),
-    ];
+    return [`${name}: ${states[state]}${why}`, ...[...more, ...found].map((line) => `  ${line}`)];
   };
-  const accounts = status.partnerAccounts.toSorted((a, b) => urgencyOf(b) - urgencyOf(a));
+  const accounts = partnerAccounts.toSorted((a, b) => urgencyOf(b) - urgencyOf(a));
   const urgent = accounts.filter((account) => urgencyOf(account) > 0);
+  const totals = Object.entries(states).map(
+    ([state, says]) => `${count(accounts.filter((account) => account.state === state).length)} ${says}`,
+  );
   const shown =
     accounts.length > maxInFull
       ? [
-          totalsLine(accounts, standstill),
-          ...urgent.slice(0, maxShown).flatMap((account) => accountLines(account, false)),
+          `${count(accounts.length)} partner accounts: ${totals.join(', ')}`,
+          ...urgent.slice(0, maxShown).flatMap((account) => accountLines(account, [])),
           ...crowdLines(accounts, urgent.length - maxShown, target),
         ]
-      : accounts.flatMap((account) => accountLines(account, true));
+      : accounts.flatMap((account) => accountLines(account, wholeLines(account)));
   return [
     deliveryText(status, findings),
     ...shown,
@@ -135,20 +134,6 @@ const urgencyOf = ({ needsPerson: isUrgent, state, reason }: AccountStatus): num
   if (isUrgent) return 3;
   return state === 'paused' ? 2 : Number(state === 'polling' && reason !== null);
 };
-
-/** Why no partner account is polled at all, whatever its own state; undefined if polling continues. */
-function standstillOf({ paused, pausedUntil }: Status): string | undefined {
-  if (paused) return 'not polled, because the whole bridge is paused';
-  return pausedUntil === null ? undefined : 'not polled, because the whole bridge waits';
-}
-
-function totalsLine(accounts: readonly AccountStatus[], standstill: string | undefined): string {
-  const states = (['polling', 'paused', 'stopped'] as const).map((state) => {
-    const { length } = accounts.filter((account) => account.state === state);
-    return `${count(length)} ${state === 'polling' ? (standstill ?? state) : state}`;
-  });
-  return `${count(accounts.length)} partner accounts: ${states.join(', ')}`;
-}
 
 /** @param hidden how many of those that need somebody, wait or fail are not shown */
 function crowdLines(accounts: readonly AccountStatus[], hidden: number, target: Target): string[] {
@@ -177,9 +162,9 @@ function wholeLines(account: AccountStatus): string[] {
   const resets = cursorResets === 0 ? '' : `, cursor rejected ${count(cursorResets)} times${last}`;
   const token = state === 'stopped' ? 'no longer used' : `until ${tokenExpiresAt}, then refreshed`;
   return [
-    `  feed:  ${lagSeconds === null ? 'none' : read}${resets}`,
-    `  token: ${tokenExpiresAt === null ? 'none' : token}`,
-    `  books: ${booksText(account)}`,
+    `feed:  ${lagSeconds === null ? 'none' : read}${resets}`,
+    `token: ${tokenExpiresAt === null ? 'none' : token}`,
+    `books: ${booksText(account)}`,
   ];
 }
 

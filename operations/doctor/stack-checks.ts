@@ -9,10 +9,10 @@ import { maxReceiveCount } from '../../shared/contract/messages.ts';
 import { quoted } from '../../shared/domain/text.ts';
 import { alarmFinding } from '../findings.ts';
 import { allPages, type StackClients, unlessMissing } from '../stack-clients.ts';
-import { type ResourceFault, raisedAlarm, readMapping, readSchedules } from '../stack-state.ts';
+import { raisedAlarm, readMapping, readSchedules } from '../stack-state.ts';
 import { bridgeChecks, problemOf } from './bridge-checks.ts';
 import { busChecks } from './bus-checks.ts';
-import { type Checks, fault, orSkip, type Problem, warning } from './check.ts';
+import { type Checks, fault, orSkip, warning } from './check.ts';
 import type { StackFacts } from './stack-facts.ts';
 import { storageChecks } from './storage-checks.ts';
 
@@ -46,15 +46,12 @@ export const placeChecks: Checks<NamedStack> = {
     );
     const status = Stacks[0]?.StackStatus ?? 'gone';
     const says = `stack ${stack} is ${status}`;
+    const undone = `${says}: the last deployment failed and was undone`;
+    const events = `\`aws cloudformation describe-stack-events --stack-name ${stack}\``;
     if (status.endsWith('_IN_PROGRESS'))
       report(warning(says, 'Wait for the deployment, then run doctor again'));
     else if (status === 'UPDATE_ROLLBACK_COMPLETE')
-      report(
-        warning(
-          `${says}: the last deployment failed and was undone`,
-          `\`aws cloudformation describe-stack-events --stack-name ${stack}\` says why; then \`npx cdk deploy\``,
-        ),
-      );
+      report(warning(undone, `${events} says why; then \`npx cdk deploy\``));
     else if (/FAILED|ROLLBACK|DELETE|gone/.test(status))
       report(fault(says, 'Deploy it again with `npx cdk deploy` and the settings that it has'));
     return says;
@@ -62,17 +59,17 @@ export const placeChecks: Checks<NamedStack> = {
 };
 
 /** The values from infra/constructs/changed-adverts.ts: the maximum retention, and ten times the timeout of fan-out. */
-const retention = {
-  name: 'MessageRetentionPeriod',
-  seconds: 14 * 86_400,
-  saysOf: (seconds = '') => `keeps messages for ${seconds} s, and what waits longer is lost`,
-};
-const visibility = {
-  name: 'VisibilityTimeout',
-  seconds: 600,
-  saysOf: (seconds = '') =>
-    `hands messages out again after ${seconds} s, perhaps while fan-out still works on them`,
-};
+const leastSeconds = {
+  MessageRetentionPeriod: [14 * 86_400, 'keeps messages for N s, and what waits longer is lost'],
+  VisibilityTimeout: [600, 'hands messages out again after N s, perhaps while fan-out still works on them'],
+} as const;
+
+const resourceCheck =
+  (read: typeof readMapping, fine: string): Checks<StackFacts>[string] =>
+  async (facts, report) => {
+    for (const { says, mend } of (await read(facts)).faults) report(fault(says, `\`${mend}\``));
+    return fine;
+  };
 
 /** Of the bridge of the stack. */
 export const stackChecks: Checks<StackFacts> = {
@@ -107,14 +104,8 @@ export const stackChecks: Checks<StackFacts> = {
       report(fault(`the functions have different ${settingsKey}`, redeploy));
     return `${names.length} can run`;
   },
-  async schedules(facts, report) {
-    for (const problem of problemsOf(await readSchedules(facts))) report(problem);
-    return 'all are enabled';
-  },
-  async 'event-source-mapping'(facts, report) {
-    for (const problem of problemsOf(await readMapping(facts))) report(problem);
-    return 'it passes messages on';
-  },
+  schedules: resourceCheck(readSchedules, 'all are enabled'),
+  'event-source-mapping': resourceCheck(readMapping, 'it passes messages on'),
   async queues({ outputs: { queueUrl, deadLetterQueueUrl }, clients: { sqs } }, report) {
     const attributesOf = async (QueueUrl: string) => {
       const asked = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['All'] });
@@ -124,14 +115,15 @@ export const stackChecks: Checks<StackFacts> = {
     const [main, dead] = await Promise.all([attributesOf(queueUrl), attributesOf(deadLetterQueueUrl)]);
     const setAttribute = (url: string, name: string, value: string) =>
       `\`aws sqs set-queue-attributes --queue-url ${url} --attributes '${JSON.stringify({ [name]: value })}'\``;
-    const least = [
-      { ...main, ...retention },
-      { ...dead, ...retention },
-      { ...main, ...visibility },
-    ];
-    for (const { url, attributes, name, seconds, saysOf } of least) {
-      const mend = setAttribute(url, name, String(seconds));
-      if (Number(attributes[name]) < seconds) report(warning(`${url} ${saysOf(attributes[name])}`, mend));
+    for (const [{ url, attributes }, name] of [
+      [main, 'MessageRetentionPeriod'],
+      [dead, 'MessageRetentionPeriod'],
+      [main, 'VisibilityTimeout'],
+    ] as const) {
+      const [least, says] = leastSeconds[name];
+      const { [name]: seconds = '' } = attributes;
+      const mend = setAttribute(url, name, String(least));
+      if (Number(seconds) < least) report(warning(`${url} ${says.replace('N', seconds)}`, mend));
     }
     const deadLetterTargetArn = dead.attributes.QueueArn;
     const policy = JSON.parse(main.attributes.RedrivePolicy || '{}');
@@ -181,6 +173,3 @@ export const stackChecks: Checks<StackFacts> = {
   ...storageChecks,
   ...bridgeChecks,
 };
-
-const problemsOf = ({ faults }: { readonly faults: readonly ResourceFault[] }): Problem[] =>
-  faults.map(({ says, mend }) => fault(says, `\`${mend}\``));

@@ -25,13 +25,13 @@ export function stackFacts(bridge: Bridge & { readonly outputs: StackOutputs }, 
     const ids = Object.values(outputs);
     const pages = paginateListStackResources({ client: clients.cloudFormation }, { StackName });
     const all = await allPages(pages, ({ StackResourceSummaries }) => StackResourceSummaries);
-    const own = all.filter(
+    return all.filter(
       ({ PhysicalResourceId: id = '' }) =>
         ids.includes(id) || alarmOfBridge(id, outputs.bridgeName) !== undefined,
     );
-    return Map.groupBy(own, ({ ResourceType }) => ResourceType);
   });
-  const resourcesOf = async (type: string) => (await resources()).get(type) ?? [];
+  const resourcesOf = async (type: string) =>
+    (await resources()).filter(({ ResourceType }) => ResourceType === type);
 
   return {
     ...bridgeFacts(bridge, place),

@@ -198,7 +198,7 @@ describe('status', () => {
   });
 
   it('tells how old the oldest message is, where any waits', async () => {
-    stack.played.metrics = [{ Values: [600, 540] }];
+    stack.played.metrics = [{ Id: 'oldest', Timestamps: [new Date(), new Date(0)], Values: [600, 540] }];
     const waits = async () => JSON.parse((await cli('status --json')).stdout).oldestWaitingSeconds;
 
     expect(await waits()).toBeNull();
