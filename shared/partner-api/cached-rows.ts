@@ -1,5 +1,5 @@
 import type { OnUnreadable } from '../contract/checks.ts';
-import { type Clock, isYoung, systemClock } from '../domain/clock.ts';
+import { type Clock, isYoung } from '../domain/clock.ts';
 import { asBridgeFault, BridgeFault } from '../domain/faults.ts';
 import { type PartnerAccount, stopOf } from '../domain/partner-account.ts';
 import { type BudgetState, type BudgetStore, freshBudget, type Reservation } from '../state/budget.ts';
@@ -24,125 +24,119 @@ interface CachedAccount {
   readonly readAt: number;
 }
 
-type Accounts = Pick<PartnerAccounts, 'list' | 'read' | 'change'>;
+export type CachedAccounts = ReturnType<typeof createCachedAccounts>;
 
 /** The rows of partner accounts, each cached for five seconds; one per process. */
-export class CachedAccounts implements Accounts {
-  readonly #accounts: Accounts;
-  readonly #clock: Clock;
-  readonly #cached = new Map<string, CachedAccount>();
-  readonly #shared = sharedRuns<PartnerAccount | undefined>();
-  /** Number of accounts that are not stopped; undefined until this process has listed them. */
-  connected: number | undefined;
+export function createCachedAccounts(
+  accounts: Pick<PartnerAccounts, 'list' | 'read' | 'change'>,
+  clock: Clock,
+) {
+  const rows = new Map<string, CachedAccount>();
+  const shared = sharedRuns<PartnerAccount | undefined>();
+  let connected: number | undefined;
 
-  constructor(accounts: Accounts, clock: Clock = systemClock) {
-    this.#accounts = accounts;
-    this.#clock = clock;
+  function keep(name: string, row: CachedAccount): void {
+    const known = rows.get(name);
+    if (!known || known.readAt <= row.readAt || known.readAt > clock.now()) rows.set(name, row);
   }
 
-  async read(name: string) {
-    const readAt = this.#clock.now();
-    const found = await this.#accounts.read(name);
-    this.#keep(name, { account: found, readAt });
-    return found;
-  }
-
-  async list(onUnreadable?: OnUnreadable): Promise<PartnerAccount[]> {
-    const readAt = this.#clock.now();
-    const listed = await this.#accounts.list(onUnreadable);
-    for (const account of listed) this.#keep(account.name, { account, readAt });
-    this.connected = listed.filter((account) => !stopOf(account)).length;
-    return listed;
-  }
-
-  async change(...[name, change]: Parameters<PartnerAccounts['change']>) {
-    const readAt = this.#clock.now();
-    const account = await this.#accounts.change(name, change);
-    this.#keep(name, { account, readAt });
+  async function kept(name: string, access: () => Promise<PartnerAccount | undefined>) {
+    const readAt = clock.now();
+    const account = await access();
+    keep(name, { account, readAt });
     return account;
   }
 
+  const read = (name: string) => kept(name, () => accounts.read(name));
+
   /** The cached row, without reading; undefined if it is too old. */
-  peek(name: string): CachedAccount | undefined {
-    const cached = this.#cached.get(name);
-    return cached && isYoung(cached.readAt, this.#clock.now(), rowMaxAgeMs) ? cached : undefined;
+  function peek(name: string): CachedAccount | undefined {
+    const cached = rows.get(name);
+    return cached && isYoung(cached.readAt, clock.now(), rowMaxAgeMs) ? cached : undefined;
   }
 
-  /** Concurrent callers share one read. @throws {BridgeFault} `transient` if it takes longer than a row may be old */
-  get(name: string): Promise<PartnerAccount | undefined> {
-    return this.#shared(name, async () => {
-      await this.read(name);
-      const cached = this.peek(name);
-      if (cached) return cached.account;
-      throw new BridgeFault('transient', `the row of partner account ${name} cannot be read in time`);
-    });
-  }
+  return {
+    /** Number of accounts that are not stopped; undefined until this process has listed them. */
+    get connected(): number | undefined {
+      return connected;
+    },
 
-  #keep(name: string, cached: CachedAccount): void {
-    const known = this.#cached.get(name);
-    const isNewer = !known || known.readAt <= cached.readAt || known.readAt > this.#clock.now();
-    if (isNewer) this.#cached.set(name, cached);
-  }
+    read,
+    peek,
+
+    change: (...changed: Parameters<PartnerAccounts['change']>) =>
+      kept(changed[0], () => accounts.change(...changed)),
+
+    async list(onUnreadable?: OnUnreadable): Promise<PartnerAccount[]> {
+      const readAt = clock.now();
+      const listed = await accounts.list(onUnreadable);
+      for (const account of listed) keep(account.name, { account, readAt });
+      connected = listed.filter((account) => !stopOf(account)).length;
+      return listed;
+    },
+
+    /** Concurrent callers share one read. @throws {BridgeFault} `transient` if it takes longer than a row may be old */
+    get: (name: string): Promise<PartnerAccount | undefined> =>
+      shared(name, async () => {
+        await read(name);
+        const cached = peek(name);
+        if (cached) return cached.account;
+        throw new BridgeFault('transient', `the row of partner account ${name} cannot be read in time`);
+      }),
+  };
 }
 
 /** Maximum time until this process learns of a hold that another one has made. */
 const maxAgeMs = 1_000;
 
+export type CachedBudget = ReturnType<typeof createCachedBudget>;
+
 /** The row of the whole bridge, its rate budget and its holds, as this process knows it; one per process. */
-export class CachedBudget {
-  readonly #store: BudgetStore;
-  readonly #clock: Clock;
-  #state: BudgetState = freshBudget;
-  #stateAtMs = Number.NEGATIVE_INFINITY;
+export function createCachedBudget(store: BudgetStore, clock: Clock) {
+  let known: BudgetState = freshBudget;
+  let knownAtMs = Number.NEGATIVE_INFINITY;
   /** Number of times that this process has changed a hold: a read that began before does not contain it. */
-  #changes = 0;
+  let changes = 0;
 
-  constructor(store: BudgetStore, clock: Clock) {
-    this.#store = store;
-    this.#clock = clock;
-  }
-
-  /** Of any age: nothing is stored yet until it is first read. */
-  get state(): BudgetState {
-    return this.#state;
-  }
-
-  get isFresh(): boolean {
-    return isYoung(this.#stateAtMs, this.#clock.now(), maxAgeMs);
-  }
-
-  async refresh(): Promise<void> {
-    if (this.isFresh) return;
-    const changes = this.#changes;
-    this.#update(await reached(this.#store.read()), changes);
-  }
-
-  /** Applies a change here at once, and stores it for the other processes. */
-  async change(rule: (state: BudgetState) => BudgetState): Promise<BudgetState> {
-    this.#changes += 1;
-    this.#state = rule(this.#state);
-    // Planted fault: pause-not-shared
-    const { state } = await reached(this.#store.change((stored) => ({ state: rule(stored) })));
-    this.#changes += 1;
-    this.#state = state;
-    return state;
-  }
-
-  async reserve(rule: (state: BudgetState) => Reservation): Promise<Reservation> {
-    const changes = this.#changes;
-    const reservation = await reached(this.#store.change(rule));
-    this.#update(reservation.state, changes);
-    return reservation;
-  }
-
-  /** Takes over the stored state, including an early end of a hold. */
-  #update(state: BudgetState, changes: number): void {
-    const { holds: _stored, ...rest } = state;
-    const { holds } = this.#state;
+  /** Takes over the stored state, including an early end of a hold. @param before `changes` when the read began */
+  function update(stored: BudgetState, before: number): void {
+    const { holds: _stored, ...rest } = stored;
+    const { holds } = known;
     // Planted fault: pause-unseen-by-warm-process
-    this.#state = changes === this.#changes ? state : { ...rest, ...(holds && { holds }) };
-    this.#stateAtMs = this.#clock.now();
+    known = before === changes ? stored : { ...rest, ...(holds && { holds }) };
+    knownAtMs = clock.now();
   }
+
+  return {
+    /** Of any age: nothing is stored yet until it is first read. */
+    get state(): BudgetState {
+      return known;
+    },
+
+    async refresh(): Promise<void> {
+      if (isYoung(knownAtMs, clock.now(), maxAgeMs)) return;
+      const before = changes;
+      update(await reached(store.read()), before);
+    },
+
+    /** Applies a change here at once, and stores it for the other processes. */
+    async change(rule: (state: BudgetState) => BudgetState): Promise<BudgetState> {
+      changes += 1;
+      known = rule(known);
+      // Planted fault: pause-not-shared
+      const { state } = await reached(store.change((stored) => ({ state: rule(stored) })));
+      changes += 1;
+      known = state;
+      return state;
+    },
+
+    async reserve(rule: (state: BudgetState) => Reservation): Promise<Reservation> {
+      const before = changes;
+      const reservation = await reached(store.change(rule));
+      update(reservation.state, before);
+      return reservation;
+    },
+  };
 }
 
 async function reached<T>(access: Promise<T>): Promise<T> {

@@ -1,6 +1,6 @@
 /** One call repeats attempts; each takes a connection, then a slot of the rate budget, its token, and after a hold the trial. */
 
-import type { Clock } from '../domain/clock.ts';
+import { type Clock, systemClock } from '../domain/clock.ts';
 import { backoffMs } from '../domain/concurrency.ts';
 import { BridgeFault } from '../domain/faults.ts';
 import { Secret } from '../domain/secret.ts';
@@ -13,24 +13,34 @@ import { createConnections, NoAnswerError, type Transport, type WireRequest } fr
 
 /** What requests wait for; one per process. */
 export interface Gates {
-  readonly rateLimiter: Pick<RateLimiter, 'enter'>;
-  readonly holds: Pick<HoldKeeper, 'admit' | 'check' | 'answered'>;
+  readonly rateLimiter: RateLimiter;
+  readonly holds: HoldKeeper;
 }
 
-export interface CallerDeps extends Gates {
-  readonly transport: Transport;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly concurrency: number;
+export interface CallerOptions {
+  /** Maximum number of concurrent requests and open sockets. Default 1. */
+  readonly concurrency?: number;
   /** Time limit of one attempt, from connecting to the last byte. Default 10,000. */
   readonly attemptTimeoutMs?: number;
-  /** The longest wait that the bridge accepts from the service. */
-  readonly maxPauseMs: number;
-  /** Counts the answers. Default: nobody does. */
+  /** Counts the answers of the service. Default: nobody does. */
   readonly answers?: Pick<Answers, 'note'>;
+  readonly clock?: Clock;
+  readonly random?: () => number;
 }
 
-export interface CallRequest {
+export interface CallOptions {
+  /** Milliseconds since 1970: no attempt begins after this moment. */
+  readonly deadlineMs: number;
+  /** Owner of the token: bad answers about several of its adverts put it on hold. */
+  readonly partnerAccount?: string;
+  /**
+   * Whether the fault may be caused only by the cursor or the token, so that the caller repeats the request and the next
+   * answer decides. Default: no.
+   */
+  readonly isUndecided?: (fault: BridgeFault) => boolean;
+}
+
+export interface CallRequest extends CallOptions {
   /** Method and path without the query, such as `GET /api/partner/adverts/123`, for messages. */
   readonly what: string;
   readonly endpoint: Endpoint;
@@ -39,12 +49,8 @@ export interface CallRequest {
   readonly token?: (resource: string) => Promise<Secret>;
   /** Secrets besides the token. Default: none. */
   readonly secrets?: readonly Secret[];
-  /** Owner of the token. */
-  readonly account?: string;
+  /** Under this name, gates and faults know what is asked for. */
   readonly resource: string;
-  readonly deadlineMs: number;
-  /** Whether a fault may be caused only by the cursor or the token: then the next request for the resource decides. */
-  readonly isUndecided?: (fault: BridgeFault) => boolean;
 }
 
 /** For requests that need no token. */
@@ -53,10 +59,14 @@ const noToken = new Secret('');
 const outOfTime = ({ what }: CallRequest) =>
   new BridgeFault('transient', `${what}: not sent, because there was no time left`);
 
-export function createCaller(deps: CallerDeps) {
-  const { transport, rateLimiter, holds, clock, random, maxPauseMs, answers } = deps;
-  const { attemptTimeoutMs = 10_000 } = deps;
-  const connections = createConnections(deps.concurrency);
+/** @param maxPauseMs the longest wait that the bridge accepts from the service */
+export function createCaller(
+  { rateLimiter, holds }: Gates,
+  transport: Transport,
+  { maxPauseMs, ...options }: CallerOptions & { readonly maxPauseMs: number },
+) {
+  const { answers, attemptTimeoutMs = 10_000, clock = systemClock, random = Math.random } = options;
+  const connections = createConnections(options.concurrency ?? 1);
   /** Resources whose last answer was a fault. */
   const failing = new Set<string>();
 
@@ -99,7 +109,7 @@ export function createCaller(deps: CallerDeps) {
   async function attempt<T>(request: CallRequest, read: (sent: Sent) => T): Promise<T | BridgeFault> {
     const leftMs = request.deadlineMs - clock.now();
     if (leftMs <= 0) throw outOfTime(request);
-    const { account, resource, token, endpoint, isUndecided } = request;
+    const { partnerAccount: account, resource, token, endpoint, isUndecided } = request;
     await holds.check({ resource, isForTokens: token === undefined });
     // A renewal must not occupy a connection. Nor does a token request take one, for which the others may wait.
     await token?.(resource);

@@ -1,35 +1,24 @@
 import { checked } from '../contract/checks.ts';
 import type { Feed } from '../contract/messages.ts';
 import { type BridgeSettings, partnerBaseUrl } from '../contract/settings.ts';
-import { type Clock, systemClock } from '../domain/clock.ts';
+import { systemClock } from '../domain/clock.ts';
 import type { BridgeFault } from '../domain/faults.ts';
 import type { Application, Secret } from '../domain/secret.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { FeedQuery, ObservedAdvert, ReceivedPage } from '../ports/readers.ts';
 import type { Grant, ReceivedTokens } from '../ports/tokens.ts';
-import type { Answers } from '../state/activity.ts';
 import type { BudgetStore } from '../state/budget.ts';
 import { type AdvertList, advertIn, listIn, pageIn, tokensIn } from './answers.ts';
-import { type CachedAccounts, CachedBudget } from './cached-rows.ts';
-import { createCaller, type Gates } from './call.ts';
+import { type CachedAccounts, createCachedBudget } from './cached-rows.ts';
+import { type CallerOptions, type CallOptions, type CallRequest, createCaller, type Gates } from './call.ts';
 import { mayBeCursorRejection, type Sent } from './error-answers.ts';
-import { HoldKeeper } from './hold-keeper.ts';
-import { RateLimiter } from './rate-limiter.ts';
-import {
-  type AuthorizeQuery,
-  authorizeUrl,
-  bearer,
-  commonHeaders,
-  objectPath,
-  paths,
-  queryOf,
-  secretOf,
-  tokenBody,
-} from './requests.ts';
+import { createHoldKeeper } from './hold-keeper.ts';
+import { createRateLimiter } from './rate-limiter.ts';
+import { bearer, commonHeaders, objectPath, paths, queryOf, secretOf, tokenBody } from './requests.ts';
 import { claimedDate, createServiceClock } from './service-clock.ts';
 import { createTransport, type Transport } from './transport.ts';
 
-export interface PartnerClientOptions {
+export interface PartnerClientOptions extends CallerOptions {
   /** https, or http on loopback. A path in this URL is the prefix of every path of the service. */
   readonly baseUrl: string;
   readonly settings: Pick<
@@ -39,26 +28,10 @@ export interface PartnerClientOptions {
   /** The rate budget that all processes of the bridge share. */
   readonly budgetStore: BudgetStore;
   readonly observer: Observer;
-  /** Counts the answers of the service. Default: nobody does. */
-  readonly answers?: Pick<Answers, 'note'>;
-  /** Maximum number of concurrent requests and open sockets. Default 1. */
-  readonly concurrency?: number;
-  readonly clock?: Clock;
-  readonly random?: () => number;
   /** When aborted, no new request begins; requests in flight are completed. Default: never. */
   readonly stopped?: AbortSignal;
   /** Default: HTTP to the base URL. The simulation replaces it. */
   readonly transport?: Transport;
-  readonly attemptTimeoutMs?: number;
-}
-
-export interface CallOptions {
-  /** Milliseconds since 1970: no attempt begins after this moment. */
-  readonly deadlineMs: number;
-  /** Owner of the token: bad answers about several of its adverts put it on hold. */
-  readonly partnerAccount?: string;
-  /** Whether the caller repeats the request after this fault, so that the fault decides nothing. Default: no. */
-  readonly isUndecided?: (fault: BridgeFault) => boolean;
 }
 
 /**
@@ -84,9 +57,9 @@ const maxAnswerBytes = 1_048_576;
 /** @param accounts absent: answers hold no account, only the bridge */
 export function createGates(options: PartnerClientOptions, accounts?: CachedAccounts) {
   const { clock = systemClock, observer, stopped, settings } = options;
-  const budget = new CachedBudget(options.budgetStore, clock);
+  const budget = createCachedBudget(options.budgetStore, clock);
   const shared = { ...settings, budget, accounts, clock, observer, stopped };
-  return { rateLimiter: new RateLimiter(shared), holds: new HoldKeeper(shared) };
+  return { rateLimiter: createRateLimiter(shared), holds: createHoldKeeper(shared) };
 }
 
 export type PartnerClient = ReturnType<typeof createPartnerClient>;
@@ -97,33 +70,32 @@ export type PartnerClient = ReturnType<typeof createPartnerClient>;
  * @throws {ShapeError} when the base URL is invalid
  */
 export function createPartnerClient(options: PartnerClientOptions, gates: Gates = createGates(options)) {
-  const { concurrency = 1, clock = systemClock, random = Math.random, settings } = options;
+  const { concurrency = 1, settings } = options;
   const baseUrl = checked(partnerBaseUrl, options.baseUrl, 'base URL');
   const origin = new URL(baseUrl);
   const prefix = origin.pathname.replace(/\/+$/, '');
   const headers = commonHeaders(origin.host, settings.acceptLanguage);
   const transport = options.transport ?? createTransport({ origin, concurrency, maxAnswerBytes });
   const maxPauseMs = settings.maxPauseSeconds * 1000;
-  const call = createCaller({ ...options, ...gates, transport, concurrency, clock, random, maxPauseMs });
+  const call = createCaller(gates, transport, { ...options, maxPauseMs });
   const serviceTimeOf = createServiceClock(options.observer);
   const timeOf = ({ answer, receivedAt }: Sent) => serviceTimeOf(answer.head.headers.date, receivedAt);
 
-  /** A GET under /api/partner. Faults and the rate limiter use `path` without the query as its name. */
-  function get(token: AccessTokenOf, path: string, query: string, callOptions: CallOptions) {
+  /** A GET under /api/partner. */
+  function get(token: AccessTokenOf, path: string, query: string, callOptions: CallOptions): CallRequest {
     const { partnerAccount } = callOptions;
     return {
       ...callOptions,
-      wire: (secret: Secret) => ({
-        method: 'GET' as const,
+      wire: (secret) => ({
+        method: 'GET',
         path: prefix + path + query,
         headers: [...headers, 'Authorization', bearer(secret)],
       }),
       token: typeof token === 'function' ? token : async () => token,
-      account: partnerAccount,
       resource: partnerAccount === undefined ? path : `${partnerAccount} ${path}`,
       what: `GET ${path}`,
       endpoint: 'api',
-    } as const;
+    };
   }
 
   return {
@@ -183,8 +155,19 @@ export function createPartnerClient(options: PartnerClientOptions, gates: Gates 
       }));
     },
 
-    /** The address of the page that asks the user for consent. @see partner-api.md §5.3 */
-    authorizeUrl: (query: AuthorizeQuery) => authorizeUrl(baseUrl, query),
+    /**
+     * The address of the page that asks the user for consent. @see partner-api.md §4.7, §5.3
+     *
+     * @param query.scope space separated
+     * @param query.state random; the service returns it unchanged
+     * @param query.redirectUri needed when several callback URLs are registered; then also in the token request
+     */
+    authorizeUrl(query: { clientId: Secret; scope: string; state: string; redirectUri?: string }): string {
+      const { clientId, scope, state, redirectUri: redirect_uri } = query;
+      const fields = { client_id: clientId.reveal(), response_type: 'code', scope, state, redirect_uri };
+      return baseUrl + paths.authorize + queryOf(fields);
+    },
+
     /** Closes idle connections. */
     close: transport.close,
   };

@@ -44,40 +44,34 @@ interface Answer extends Evidence {
   readonly isUndecided: boolean;
 }
 
+export type HoldKeeper = ReturnType<typeof createHoldKeeper>;
+
 /**
  * Refuses requests because of a hold, lets one request try the service when a hold has ended, and turns the service's
  * answers into holds (blame.ts). One per process.
  */
-export class HoldKeeper {
-  readonly #options: HoldKeeperOptions;
-  readonly #clock: Clock;
-  readonly #blame: Blame;
+export function createHoldKeeper(options: HoldKeeperOptions) {
+  const { budget, accounts, circuitSeconds, clock, observer } = options;
+  const blame = new Blame(circuitSeconds * 1000);
   /**
    * What this process tries the service with, by account (without a name: for the bridge), and the end of the hold. A
    * hold that ends at another time is not what it tries.
    */
-  readonly #trials = new Map<string | undefined, Pick<Hold, 'until'> & { readonly resource: string }>();
-
-  constructor(options: HoldKeeperOptions) {
-    this.#options = options;
-    this.#clock = options.clock;
-    this.#blame = new Blame(options.circuitSeconds * 1000);
-  }
+  const trials = new Map<string | undefined, Pick<Hold, 'until'> & { readonly resource: string }>();
 
   /**
    * For a request that cannot be sent yet, because it has no token.
    * @returns whether it would be the one that tries the service after a hold
    * @throws {BridgeFault} the fault of the hold
    */
-  async check({ resource, account, isForTokens = false }: Asking): Promise<boolean> {
-    const { budget } = this.#options;
+  async function check({ resource, account, isForTokens = false }: Asking): Promise<boolean> {
     if (!account && budget.state.holds) await budget.refresh();
     // Planted fault: tokens-held-back
     const isOther = ({ kind }: Hold) => isForTokens && holdMeanings[kind].sendsTokens;
     const holder = account ?? withoutHolds(budget.state, isOther);
-    const now = this.#clock.now();
+    const now = clock.now();
     const hold = holdFor(holder, resource, now);
-    const trial = this.#trials.get(account?.name);
+    const trial = trials.get(account?.name);
     const isTrial = hold?.fault !== undefined && trial?.resource === resource && trial.until === hold.until;
     // Planted fault: pause-not-asked-for
     if (hold && !isTrial) throw heldFault(hold, account?.name, now);
@@ -89,48 +83,47 @@ export class HoldKeeper {
    * until that one is answered.
    * @throws {BridgeFault} the fault of the hold
    */
-  async admit(asking: Asking): Promise<void> {
+  async function admit(asking: Asking): Promise<void> {
     const { resource, account } = asking;
-    if (!(await this.check(asking))) return;
+    if (!(await check(asking))) return;
     let tried: Hold | undefined;
-    const holder = await this.#change(account?.name, (current) => {
-      const now = this.#clock.now();
+    const holder = await change(account?.name, (current) => {
+      const now = clock.now();
       const hold = untriedHold(current, now);
       tried = hold && whileTried(hold, now);
       // Rule: one-trial-at-a-time
       return tried ? withHold(current, tried) : current;
     });
-    if (tried) this.#trials.set(account?.name, { resource, until: tried.until });
-    else if (holder) await this.admit({ ...asking, account: account && { ...holder, name: account.name } });
+    if (tried) trials.set(account?.name, { resource, until: tried.until });
+    else if (holder) await admit({ ...asking, account: account && { ...holder, name: account.name } });
   }
 
   /** Resolves when other processes can see the result. */
-  async answered(answer: Answer): Promise<void> {
+  async function answered(answer: Answer): Promise<void> {
     const { fault, isUndecided } = answer;
-    const { accounts, budget } = this.#options;
-    if (fault?.code === 'token-rejected' && isUndecided) return this.#tokenRejected(answer);
+    if (fault?.code === 'token-rejected' && isUndecided) return tokenRejected(answer);
     // Planted fault: cursor-403-counted
     if (isUndecided) return;
-    const now = this.#clock.now();
+    const now = clock.now();
     const connected = accounts?.connected;
     if (connected !== undefined && connected !== budget.state.connected)
-      await this.#stored(undefined, (state) => ({ ...state, connected }));
-    const wasTrial = await this.#endTrials(answer, now);
+      await stored(undefined, (state) => ({ ...state, connected }));
+    const wasTrial = await endTrials(answer, now);
     // A 429 holds the bridge, even if it answers the trial of an account.
     if (wasTrial && isBad(answer) && fault?.code !== 'rate-limited') return;
     // Planted fault: one-403-opens-circuit
-    const verdict = this.#blame.answered(answer, now, budget.state.connected === 1);
-    if (verdict && fault) await this.#hold(verdict, fault);
+    const verdict = blame.answered(answer, now, budget.state.connected === 1);
+    if (verdict && fault) await begin(verdict, fault);
   }
 
   /** @returns whether the request has tried the service */
-  async #endTrials(answer: Answer, now: number): Promise<boolean> {
+  async function endTrials(answer: Answer, now: number): Promise<boolean> {
     let wasTrial = false;
     for (const owner of new Set([undefined, answer.account])) {
-      const trial = this.#trials.get(owner);
+      const trial = trials.get(owner);
       if (trial?.resource !== answer.resource) continue;
-      this.#trials.delete(owner);
-      await this.#stored(owner, (holder) => {
+      trials.delete(owner);
+      await stored(owner, (holder) => {
         const tried = holder.holds?.find(({ fault, until }) => fault !== undefined && until === trial.until);
         // The hold has ended or changed meanwhile: this answer is evidence like any other.
         if (!tried) return holder;
@@ -149,14 +142,13 @@ export class HoldKeeper {
    * The token is renewed, in another process, whose request for it must not wait for this trial. What the service judges
    * it does not refuse for the reason of the hold.
    */
-  async #tokenRejected({ resource }: Answer): Promise<void> {
-    if (this.#trials.get(undefined)?.resource !== resource) return;
+  async function tokenRejected({ resource }: Answer): Promise<void> {
+    if (trials.get(undefined)?.resource !== resource) return;
     const isOver = ({ fault }: Hold) => fault !== undefined && fault !== 'token-rejected';
-    await this.#stored(undefined, (state) => withoutHolds(state, isOver));
+    await stored(undefined, (state) => withoutHolds(state, isOver));
   }
 
-  async #hold({ account, hold }: Verdict, fault: BridgeFault): Promise<void> {
-    const { observer } = this.#options;
+  async function begin({ account, hold }: Verdict, fault: BridgeFault): Promise<void> {
     const { askedToWaitMs: askedMs } = fault;
     observer?.warn('requests are on hold because of the answers of the service', {
       ...{ partnerAccount: account, reason: hold.reason, fault: fault.code, answer: fault.message },
@@ -167,17 +159,16 @@ export class HoldKeeper {
     const isCircuit = hold.kind === 'circuit';
     if (isCircuit) observer?.count(metrics.circuitOpened, 1);
     if (isCircuit || askedMs !== undefined) observer?.count(metrics.needsAttention, 1);
-    const now = this.#clock.now();
-    const isStored = await this.#stored(account, (holder) => {
+    const now = clock.now();
+    const isStored = await stored(account, (holder) => {
       const before = heldBy(holder, hold.kind, now);
       return before && endOfHold(before) >= endOfHold(hold) ? holder : withHold(holder, hold);
     });
-    if (!isStored) this.#blame.forget(account);
+    if (!isStored) blame.forget(account);
   }
 
   /** @returns the row after the change; undefined if there is none */
-  async #change(name: string | undefined, rule: Rule): Promise<Holder | undefined> {
-    const { accounts, budget } = this.#options;
+  async function change(name: string | undefined, rule: Rule): Promise<Holder | undefined> {
     if (name === undefined) return budget.change(rule);
     return accounts?.change(name, (current) => {
       const changed = rule(current);
@@ -186,16 +177,18 @@ export class HoldKeeper {
   }
 
   /** Never rejects. @returns whether it was stored */
-  async #stored(name: string | undefined, rule: Rule): Promise<boolean> {
+  async function stored(name: string | undefined, rule: Rule): Promise<boolean> {
     try {
-      await this.#change(name, rule);
+      await change(name, rule);
       return true;
     } catch (error) {
-      this.#options.observer?.warn('a hold could not be stored: other processes may go on sending', {
+      observer?.warn('a hold could not be stored: other processes may go on sending', {
         ...(name !== undefined && { partnerAccount: name }),
         error,
       });
       return false;
     }
   }
+
+  return { check, admit, answered };
 }

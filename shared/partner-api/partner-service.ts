@@ -5,7 +5,7 @@ import { systemClock } from '../domain/clock.ts';
 import type { CallOptions, FeedQuery } from '../ports/readers.ts';
 import type { RefreshRequester, TokenVault } from '../ports/tokens.ts';
 import type { PartnerAccounts } from '../state/partner-accounts.ts';
-import { CachedAccounts } from './cached-rows.ts';
+import { createCachedAccounts } from './cached-rows.ts';
 import {
   createGates,
   createPartnerClient,
@@ -13,7 +13,7 @@ import {
   type PartnerClient,
   type PartnerClientOptions,
 } from './client.ts';
-import { TokenSource, withTokenOf } from './token-source.ts';
+import { createTokenSource, type TokenSource, withTokenOf } from './token-source.ts';
 
 export interface PartnerServiceOptions extends PartnerClientOptions {
   readonly accounts: Pick<PartnerAccounts, 'list' | 'read' | 'change'>;
@@ -27,10 +27,10 @@ export interface PartnerServiceOptions extends PartnerClientOptions {
  */
 export function createPartnerService(options: PartnerServiceOptions) {
   const { tokenReader: reader, requester, clock = systemClock } = options;
-  const accounts = new CachedAccounts(options.accounts, clock);
+  const accounts = createCachedAccounts(options.accounts, clock);
   const gates = createGates(options, accounts);
   const client = createPartnerClient(options, gates);
-  const tokens = new TokenSource({ reader, requester, accounts, holds: gates.holds, clock });
+  const tokens = createTokenSource({ reader, requester, accounts, holds: gates.holds, clock });
   return { client, accounts, ...createPartnerReaders(client, tokens) };
 }
 

@@ -44,23 +44,6 @@ export const tokenBody = ({ clientId, clientSecret }: Application, grant: Grant)
     redirect_uri: 'redirectUri' in grant ? grant.redirectUri : undefined,
   });
 
-export interface AuthorizeQuery {
-  readonly clientId: Secret;
-  /** Space separated. */
-  readonly scope: string;
-  /** Random; the service returns it unchanged. */
-  readonly state: string;
-  /** Needed when several callback URLs are registered; then also in the token request. */
-  readonly redirectUri?: string;
-}
-
-/** @param baseUrl without a slash at its end @see partner-api.md §4.7, §5.3 */
-export function authorizeUrl(baseUrl: string, query: AuthorizeQuery): string {
-  const { clientId, scope, state, redirectUri: redirect_uri } = query;
-  const fields = { client_id: clientId.reveal(), response_type: 'code', scope, state, redirect_uri };
-  return baseUrl + paths.authorize + queryOf(fields);
-}
-
 /** Headers of every request. @param host as in the URL, with the port unless it is the scheme's own */
 export const commonHeaders = (host: string, acceptLanguage: string | undefined): readonly string[] => [
   ...['Host', host, 'Accept', 'application/json', 'Version', '2.0'],

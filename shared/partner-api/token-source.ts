@@ -4,7 +4,8 @@ import { asBridgeFault, BridgeFault, faultKinds, faultPolicies } from '../domain
 import type { Secret } from '../domain/secret.ts';
 import type { RefreshRequester, TokenVault } from '../ports/tokens.ts';
 import { type CachedAccounts, sharedRuns } from './cached-rows.ts';
-import type { AccessTokenOf, CallOptions } from './client.ts';
+import type { CallOptions } from './call.ts';
+import type { AccessTokenOf } from './client.ts';
 import type { HoldKeeper } from './hold-keeper.ts';
 
 interface TokenSourceOptions {
@@ -36,47 +37,26 @@ const lookMs = 500;
 /** Long enough for the row of the next generation to become visible. */
 const generationMs = 5_000;
 
+export type TokenSource = ReturnType<typeof createTokenSource>;
+
 /**
  * Access tokens of partner accounts; one per process, so that all callers share reads and refreshes. A token is used only
  * while the account's row names its version, and only for the generation of that row. @see partner-api.md §5.3
  */
-export class TokenSource {
-  readonly #options: TokenSourceOptions;
-  readonly #tokens = new Map<string, AccessToken>();
-  readonly #reads = sharedRuns<AccessToken | undefined>();
-  readonly #renewals = sharedRuns<RefreshOutcome>();
+export function createTokenSource({ reader, requester, accounts, holds, clock }: TokenSourceOptions) {
+  const tokens = new Map<string, AccessToken>();
+  const reads = sharedRuns<AccessToken | undefined>();
+  const renewals = sharedRuns<RefreshOutcome>();
   /** The last rejected version of each account and the reason; it is not sent again. */
-  readonly #rejected = new Map<string, { readonly version: string; readonly because: Rejection }>();
+  const rejected = new Map<string, { readonly version: string; readonly because: Rejection }>();
 
-  constructor(options: TokenSourceOptions) {
-    this.#options = options;
-  }
-
-  /**
-   * The token to send now, by a row that is at most five seconds old.
-   * @throws {BridgeFault} `generation-over`, `account-stopped`, `account-paused`, `operator-paused`, `paused`,
-   * `transient`
-   */
-  async current(asked: TokenQuery): Promise<AccessToken> {
-    try {
-      return await this.#found(asked);
-    } catch (error) {
-      throw asBridgeFault(error);
-    }
-  }
-
-  /** The service has rejected the token of this version: the next `current` renews it. */
-  reject(name: string, version: string, because: Rejection): void {
-    this.#rejected.set(name, { version, because });
-  }
-
-  #isGood(name: string, { version, expiresAt }: AccessToken): boolean {
-    return expiresAt > this.#options.clock.now() && this.#rejected.get(name)?.version !== version;
+  function isGood(name: string, { version, expiresAt }: AccessToken): boolean {
+    return expiresAt > clock.now() && rejected.get(name)?.version !== version;
   }
 
   /** Reads the row and the secret, and has the token renewed until there is a good one or a fault explains why not. */
-  async #found({ partnerAccount: name, generation, deadlineMs, resource }: TokenQuery): Promise<AccessToken> {
-    const { accounts, holds, clock } = this.#options;
+  async function find(asked: TokenQuery): Promise<AccessToken> {
+    const { partnerAccount: name, generation, deadlineMs, resource } = asked;
     let row = accounts.peek(name)?.account;
     // A row of another generation may be older than the caller's data.
     let isCached = row?.generation === generation;
@@ -88,20 +68,20 @@ export class TokenSource {
       if (row?.generation !== generation) throw generationOver(name, generation);
       const { token } = row;
       await holds.admit({ resource, account: row });
-      const found = await this.#tokenOf(name, token?.version);
-      if (found && this.#isGood(name, found)) return found;
+      const found = await tokenOf(name, token?.version);
+      if (found && isGood(name, found)) return found;
       if (found && renewed !== undefined && found.version !== renewed) {
         // Expired although it is new: this process's clock is ahead, so the service's answers decide.
         const kept = { ...found, expiresAt: Number.POSITIVE_INFINITY };
-        this.#tokens.set(name, kept);
-        if (this.#isGood(name, kept)) return kept;
+        tokens.set(name, kept);
+        if (isGood(name, kept)) return kept;
       }
       // Another process may have renewed the token since the row was cached.
       if (isCached) continue;
       let waitMs = lookMs;
       // Not twice in a row, because a renewed token may become visible only after a moment.
       if (found && renewed === undefined) {
-        const outcome = await this.#renewed(name, token?.version ?? '', deadlineMs);
+        const outcome = await renew(name, token?.version ?? '', deadlineMs);
         if (outcome.kind === 'renewed') {
           renewed = found.version;
           continue;
@@ -115,28 +95,27 @@ export class TokenSource {
   }
 
   /** Concurrent callers share one read. @returns undefined if the secret does not show that version yet */
-  async #tokenOf(name: string, version: string | undefined): Promise<AccessToken | undefined> {
-    const known = this.#tokens.get(name);
+  async function tokenOf(name: string, version: string | undefined): Promise<AccessToken | undefined> {
+    const known = tokens.get(name);
     // Planted fault: version-not-compared
     if (known && known.version === version) return known;
-    return this.#reads(`${name} ${version}`, async () => {
-      const found = await this.#options.reader.read(name, version);
+    return reads(`${name} ${version}`, async () => {
+      const found = await reader.read(name, version);
       // Planted fault: version-not-compared
       if (found?.version !== version || !found) return undefined;
       const { accessToken: token, expiresAt } = found.pair;
       const fresh = { token, version: found.version, expiresAt };
-      this.#tokens.set(name, fresh);
+      tokens.set(name, fresh);
       return fresh;
     });
   }
 
   /** Asks the refresh-token stage, once for all who wait; each waits until its own deadline. */
-  async #renewed(name: string, version: string, deadlineMs: number): Promise<RefreshOutcome> {
-    const rejection = this.#rejected.get(name);
+  async function renew(name: string, version: string, deadlineMs: number): Promise<RefreshOutcome> {
+    const rejection = rejected.get(name);
     const because = rejection?.version === version ? rejection.because : 'expired';
-    const { clock, requester } = this.#options;
     const request = { partnerAccount: name, rejectedVersion: version, because };
-    const renewal = this.#renewals(`${name} ${version} ${because}`, () =>
+    const renewal = renewals(`${name} ${version} ${because}`, () =>
       requester.refresh(request, { deadlineMs }).catch(asFailed),
     );
     const done = new AbortController();
@@ -145,6 +124,22 @@ export class TokenSource {
     if (!outcome) throw notRenewed(name, lookMs);
     return outcome;
   }
+
+  return {
+    /**
+     * The token to send now, by a row that is at most five seconds old.
+     * @throws {BridgeFault} `generation-over`, `account-stopped`, `account-paused`, `operator-paused`, `paused`,
+     * `transient`
+     */
+    current: (asked: TokenQuery): Promise<AccessToken> =>
+      find(asked).catch((error: unknown) => {
+        throw asBridgeFault(error);
+      }),
+
+    /** The service has rejected the token of this version: the next `current` renews it. */
+    reject: (name: string, version: string, because: Rejection): void =>
+      void rejected.set(name, { version, because }),
+  };
 }
 
 /** @returns how long to wait while another process refreshes the token; throws in every other case */

@@ -83,49 +83,39 @@ export function createTransport({ origin, concurrency, maxAnswerBytes }: Transpo
         path,
         headers,
       });
-      let response: IncomingMessage | undefined;
+      let hasHead = false;
       const timer = setTimeout(() => fail(new NoAnswerError('timeout')), timeoutMs);
 
+      // What happens after the first of these two changes nothing.
       function fail(error: NoAnswerError): void {
         clearTimeout(timer);
         reject(error);
         request.destroy();
       }
-      request.on('error', (error) => fail(noAnswer(error, response !== undefined, request.reusedSocket)));
+      function succeed(incoming: IncomingMessage, text: string | undefined): void {
+        clearTimeout(timer);
+        resolve({ status: incoming.statusCode ?? 0, head: incoming, body: text });
+      }
+      request.on('error', (error) => fail(noAnswer(error, hasHead, request.reusedSocket)));
       request.on('response', (incoming: IncomingMessage) => {
-        response = incoming;
-        readBody(incoming, maxAnswerBytes, (text, error) => {
-          if (error) return fail(new NoAnswerError('cut-off', { cause: error }));
-          clearTimeout(timer);
-          resolve({ status: incoming.statusCode ?? 0, head: incoming, body: text });
-          if (text === undefined) request.destroy();
+        hasHead = true;
+        const chunks: Buffer[] = [];
+        let bytes = 0;
+        incoming.on('data', (chunk: Buffer) => {
+          bytes += chunk.length;
+          if (bytes <= maxAnswerBytes) return chunks.push(chunk);
+          succeed(incoming, undefined);
+          request.destroy();
         });
+        // To its end, so that the socket can be reused.
+        incoming.on('end', () => succeed(incoming, Buffer.concat(chunks).toString('utf8')));
+        incoming.on('error', (error) => fail(new NoAnswerError('cut-off', { cause: error })));
       });
       request.end(body);
     });
   }
 
   return { send, close: () => agent.destroy() };
-}
-
-/** Reads the body to its end, so that the socket can be reused; stops beyond the limit. Calls `done` once. */
-function readBody(
-  incoming: IncomingMessage,
-  maxBytes: number,
-  done: (text: string | undefined, error?: Error) => void,
-): void {
-  let chunks: Buffer[] = [];
-  let bytes = 0;
-  incoming.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    chunks.push(chunk);
-    if (bytes <= maxBytes) return;
-    incoming.removeAllListeners('data').removeAllListeners('end');
-    chunks = [];
-    done(undefined);
-  });
-  incoming.on('end', () => done(Buffer.concat(chunks).toString('utf8')));
-  incoming.on('error', (error) => done(undefined, error));
 }
 
 function noAnswer(error: NodeJS.ErrnoException, hadHead: boolean, reused: boolean): NoAnswerError {

@@ -2,11 +2,11 @@ import { advertsFeed } from '../../../shared/contract/messages.ts';
 import type { Clock } from '../../../shared/domain/clock.ts';
 import { BridgeFault } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
-import { CachedBudget } from '../../../shared/partner-api/cached-rows.ts';
+import { createCachedBudget } from '../../../shared/partner-api/cached-rows.ts';
 import type { Gates } from '../../../shared/partner-api/call.ts';
 import { createPartnerClient, type PartnerClientOptions } from '../../../shared/partner-api/client.ts';
 import type { Sent } from '../../../shared/partner-api/error-answers.ts';
-import { HoldKeeper, type HoldKeeperOptions } from '../../../shared/partner-api/hold-keeper.ts';
+import { createHoldKeeper, type HoldKeeperOptions } from '../../../shared/partner-api/hold-keeper.ts';
 import { createBudgetStore } from '../../../shared/state/budget.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
 
@@ -71,8 +71,8 @@ export const sentOf = (
 
 /** What keeps holds, in a state of its own. */
 export function holdsOf({ clock = sleepless, ...options }: Partial<HoldKeeperOptions> = {}) {
-  const budget = new CachedBudget(createBudgetStore(createInMemoryStore()), clock);
-  return new HoldKeeper({ budget, circuitSeconds: 1_800, clock, ...options });
+  const budget = createCachedBudget(createBudgetStore(createInMemoryStore()), clock);
+  return createHoldKeeper({ budget, circuitSeconds: 1_800, clock, ...options });
 }
 
 /** The fault that `promise` is rejected with. */

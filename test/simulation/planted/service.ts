@@ -99,7 +99,7 @@ export const plantedInService: Planted = {
       'version-not-compared',
       'a token is used only while its version is the one in the account’s row',
       'if (known && known.version === version) return known;',
-      'if (known && this.#isGood(name, known)) return known;',
+      'if (known && isGood(name, known)) return known;',
     ],
     ['version-not-compared', '… and', 'if (found?.version !== version || !found)', 'if (!found)'],
     [
@@ -129,14 +129,14 @@ export const plantedInService: Planted = {
     [
       'pause-not-shared',
       'a pause that the service asks for applies to all functions',
-      'const { state } = await reached(this.#store.change((stored) => ({ state: rule(stored) })));',
-      'const { state } = { state: this.#state };',
+      'const { state } = await reached(store.change((stored) => ({ state: rule(stored) })));',
+      'const { state } = { state: known };',
     ],
     [
       'pause-unseen-by-warm-process',
       'every process checks repeatedly what an operator has paused',
-      'changes === this.#changes ? state :',
-      'changes === this.#changes && this.#state === freshBudget ? state :',
+      'before === changes ? stored :',
+      'before === changes && known === freshBudget ? stored :',
     ],
   ],
   'shared/domain/blame.ts': [
@@ -181,8 +181,8 @@ export const plantedInService: Planted = {
     [
       'one-403-opens-circuit',
       'the circuit opens only when two different accounts answer 403',
-      'const verdict = this.#blame.answered(answer, now, budget.state.connected === 1);',
-      "if (fault?.code === 'forbidden') this.#blame.answered({ ...answer, account: 'other', resource: 'other 1' }, now);\n    const verdict = this.#blame.answered(answer, now, budget.state.connected === 1);",
+      'const verdict = blame.answered(answer, now, budget.state.connected === 1);',
+      "if (fault?.code === 'forbidden') blame.answered({ ...answer, account: 'other', resource: 'other 1' }, now);\n    const verdict = blame.answered(answer, now, budget.state.connected === 1);",
     ],
     [
       'pause-not-asked-for',

@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import { createDrain, type DrainReport } from '../../../functions/drain/drain.ts';
-import { CachedBudget } from '../../../shared/partner-api/cached-rows.ts';
+import { createCachedBudget } from '../../../shared/partner-api/cached-rows.ts';
 import type { PartnerReaders } from '../../../shared/partner-api/partner-service.ts';
-import { RateLimiter } from '../../../shared/partner-api/rate-limiter.ts';
+import { createRateLimiter } from '../../../shared/partner-api/rate-limiter.ts';
 import { drainLimits, scheduleMs } from '../../../shared/runtime/limits.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
 import { createVirtualClock } from '../../helpers/partner-api/virtual-clock.ts';
@@ -34,8 +34,8 @@ async function setUp(maxRequestsPerSecond = 10) {
   let ids = 0;
 
   function reader(): Pick<PartnerReaders, 'readPage'> {
-    const budget = new CachedBudget(state.budgetStore, clock);
-    const rateLimiter = new RateLimiter({ budget, clock, maxRequestsPerSecond });
+    const budget = createCachedBudget(state.budgetStore, clock);
+    const rateLimiter = createRateLimiter({ budget, clock, maxRequestsPerSecond });
     return {
       async readPage(name, { cursor = '0' }, { deadlineMs }) {
         await rateLimiter.enter(name, deadlineMs);

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { metrics } from '../../../shared/contract/names.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
-import { CachedBudget } from '../../../shared/partner-api/cached-rows.ts';
+import { createCachedBudget } from '../../../shared/partner-api/cached-rows.ts';
 import { createBudgetStore } from '../../../shared/state/budget.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
 import {
@@ -167,7 +167,7 @@ describe('an answer that asks to wait for longer than the bridge lets itself be 
     const clock = createVirtualClock();
     const observer = createRecordingObserver();
     const store = createBudgetStore(createInMemoryStore());
-    const holds = holdsOf({ budget: new CachedBudget(store, clock), clock, observer });
+    const holds = holdsOf({ budget: createCachedBudget(store, clock), clock, observer });
     const client = clientFor({ holds, clock, observer, maxPauseSeconds: 600 });
     const ask = () => client.advert(token, feed, '7', { deadlineMs: clock.now() + 5_000 });
     return { clock, observer, store, ask };
@@ -200,13 +200,13 @@ describe('an answer that asks to wait for longer than the bridge lets itself be 
 it('renews its token before it tries the service after a hold, because the renewal is a request too', async () => {
   const clock = createVirtualClock();
   const store = createBudgetStore(createInMemoryStore());
-  const client = clientFor({ holds: holdsOf({ budget: new CachedBudget(store, clock), clock }), clock });
+  const client = clientFor({ holds: holdsOf({ budget: createCachedBudget(store, clock), clock }), clock });
   const soon = () => ({ deadlineMs: clock.now() + 5_000 });
   service.next({ status: 429, headers: { 'retry-after': '1' } });
   await faultOf(client.advert(token, feed, '7', { deadlineMs: clock.now() + 500 }));
   clock.advance(10_000);
   const renewed = async () => {
-    const budget = new CachedBudget(store, clock);
+    const budget = createCachedBudget(store, clock);
     await budget.refresh();
     const renewing = holdsOf({ budget, clock });
     const resource = '/api/open/oauth/token';

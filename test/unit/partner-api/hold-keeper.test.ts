@@ -2,8 +2,8 @@ import { describe, expect, it, vi } from 'vitest';
 import { BridgeFault, type FaultKind } from '../../../shared/domain/faults.ts';
 import { withHold } from '../../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
-import { CachedAccounts, CachedBudget } from '../../../shared/partner-api/cached-rows.ts';
-import { HoldKeeper } from '../../../shared/partner-api/hold-keeper.ts';
+import { createCachedAccounts, createCachedBudget } from '../../../shared/partner-api/cached-rows.ts';
+import { createHoldKeeper } from '../../../shared/partner-api/hold-keeper.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
 import { freeBridge, holdBridge, serviceHold, stopped } from '../../helpers/holds.ts';
 import { createVirtualClock, startMs } from '../../helpers/partner-api/virtual-clock.ts';
@@ -18,9 +18,9 @@ async function setUp() {
   await stored.add(partnerAccount({ name: 'shop' }));
   const observer = createRecordingObserver();
   const start = () => {
-    const budget = new CachedBudget(store, clock);
-    const accounts = new CachedAccounts(stored, clock);
-    const holds = new HoldKeeper({ budget, accounts, circuitSeconds: 1_800, clock, observer });
+    const budget = createCachedBudget(store, clock);
+    const accounts = createCachedAccounts(stored, clock);
+    const holds = createHoldKeeper({ budget, accounts, circuitSeconds: 1_800, clock, observer });
     const answered = async (account: string, advert: number, kind?: FaultKind, retryAfterMs?: number) => {
       const fault = kind && new BridgeFault(kind, kind, retryAfterMs === undefined ? {} : { retryAfterMs });
       const sentAt = clock.now();

@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../../shared/domain/clock.ts';
-import { CachedBudget } from '../../../shared/partner-api/cached-rows.ts';
-import { RateLimiter, type RateLimiterOptions } from '../../../shared/partner-api/rate-limiter.ts';
+import { createCachedBudget } from '../../../shared/partner-api/cached-rows.ts';
+import { createRateLimiter, type RateLimiterOptions } from '../../../shared/partner-api/rate-limiter.ts';
 import { type BudgetState, type BudgetStore, createBudgetStore } from '../../../shared/state/budget.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
 import { faultOf } from '../../helpers/partner-api/fixtures.ts';
 import { createVirtualClock, startMs, type VirtualClock } from '../../helpers/partner-api/virtual-clock.ts';
 
 const limiterOf = (store: BudgetStore, clock: Clock, options: Partial<RateLimiterOptions> = {}) =>
-  new RateLimiter({
-    ...{ budget: new CachedBudget(store, options.clock ?? clock), clock, maxRequestsPerSecond: 10 },
+  createRateLimiter({
+    ...{ budget: createCachedBudget(store, options.clock ?? clock), clock, maxRequestsPerSecond: 10 },
     ...options,
   });
 
@@ -70,7 +70,7 @@ describe('the rate', () => {
     const ahead: Clock = { ...clock, now: () => clock.now() + 15_000 };
     const early = limiterOf(store, ahead);
     const times: number[] = [];
-    const ask = async (limiter: RateLimiter, deadlineMs: number) => {
+    const ask = async (limiter: typeof rateLimiter, deadlineMs: number) => {
       await limiter.enter('a', deadlineMs);
       times.push(clock.now());
     };

@@ -4,8 +4,8 @@ import type { RefreshOutcome, Rejection } from '../../../shared/contract/invocat
 import { BridgeFault } from '../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
-import { CachedAccounts } from '../../../shared/partner-api/cached-rows.ts';
-import { TokenSource } from '../../../shared/partner-api/token-source.ts';
+import { createCachedAccounts } from '../../../shared/partner-api/cached-rows.ts';
+import { createTokenSource } from '../../../shared/partner-api/token-source.ts';
 import { stopped, tokenHold } from '../../helpers/holds.ts';
 import { faultOf, holdsOf } from '../../helpers/partner-api/fixtures.ts';
 import { createVirtualClock, startMs } from '../../helpers/partner-api/virtual-clock.ts';
@@ -32,17 +32,15 @@ function setUp() {
     token: { version: String(state.version), expiresAt: 0, usedAt: 0 },
     ...state.row,
   });
-  const accounts = new CachedAccounts(
-    {
-      async read(name) {
-        state.rowReads += 1;
-        return rowOf(name);
-      },
-      list: async () => [rowOf('main')],
-      change: () => Promise.reject(new Error('nothing is to be written')),
+  const rows = {
+    async read(name: string): Promise<PartnerAccount | undefined> {
+      state.rowReads += 1;
+      return rowOf(name);
     },
-    clock,
-  );
+    list: async () => [rowOf('main')],
+    change: () => Promise.reject(new Error('nothing is to be written')),
+  };
+  const accounts = createCachedAccounts(rows, clock);
   const reader = {
     async read() {
       state.reads += 1;
@@ -56,7 +54,7 @@ function setUp() {
     state.expiresAt += 3_600_000;
     return { kind: 'renewed' };
   };
-  const tokens = new TokenSource({
+  const tokens = createTokenSource({
     ...{ accounts, reader, clock, holds: holdsOf({ clock }) },
     requester: {
       async refresh({ rejectedVersion, because }) {
@@ -74,7 +72,7 @@ function setUp() {
     tokens.reject('main', '1', because);
     return (await find(1, untilMs)).token.reveal();
   };
-  return { clock, asked, outcomes, state, accounts, reader, tokens, find, current, renewed, renew };
+  return { clock, asked, outcomes, state, rows, accounts, reader, tokens, find, current, renewed, renew };
 }
 
 describe('the current token', () => {
@@ -161,8 +159,8 @@ describe('the current token', () => {
     [
       'reading the row takes longer than it may be old',
       'transient',
-      ({ accounts, clock }) => {
-        accounts.read = async () => void clock.advance(5_001) as undefined;
+      ({ rows, clock }) => {
+        rows.read = async () => void clock.advance(5_001) as undefined;
       },
     ],
   ])('is a fault when %s', async (_when, code, prepare) => {
