@@ -1,6 +1,6 @@
 /**
- * Checks `nobody-delays-another`: messages aside are back in the queue within a minute after the end of their wait. Called
- * repeatedly.
+ * Checks `nobody-delays-another`: messages aside are back in the queue within a minute after the end of their wait, and
+ * the time that half the request rate takes for all of them. Called repeatedly.
  */
 import { holdOf } from '../../../shared/domain/holds.ts';
 import { heldUntil } from '../../../shared/state/budget.ts';
@@ -10,8 +10,8 @@ import type { SimWorld } from './sim-world.ts';
 const maxMs = 60_000;
 
 export function createAsideWatch({ scheduler, state, history, plan }: SimWorld): () => Promise<void> {
-  /** By account: since when nothing keeps its messages from coming back. */
-  const freeSince = new Map<string, number>();
+  /** By account: since when nothing keeps its messages from coming back, and until when they should be back. */
+  const free = new Map<string, { readonly from: number; readonly until: number }>();
 
   return async () => {
     const now = scheduler.now();
@@ -21,12 +21,14 @@ export function createAsideWatch({ scheduler, state, history, plan }: SimWorld):
       const isResting = isBridgePaused || (row && holdOf(undefined, row, now));
       const [first] = await state.aside.list(account, 1);
       if (isResting || !first) {
-        freeSince.delete(account);
+        free.delete(account);
         continue;
       }
-      const from = freeSince.get(account) ?? now;
-      freeSince.set(account, from);
-      if (now - from <= maxMs) continue;
+      const { waiting } = await state.aside.figures();
+      const allMs = (2_000 * waiting) / plan.requestsPerSecond;
+      const { from, until } = free.get(account) ?? { from: now, until: now + maxMs + allMs };
+      free.set(account, { from, until });
+      if (now <= until) continue;
       const message = `${first.message.key} of ${account} is aside ${now - from} ms after nothing kept it from coming back`;
       history.violated({ invariant: 'nobody-delays-another', message });
     }
