@@ -29,9 +29,9 @@ export const worlds = {
     change: (plan, random) => illPlan(plan, random, { of: 'adverts', adverts: pick(random, [1, 1, 2]) }),
   },
   'ill-adverts': {
-    says: 'a hundred adverts of one account answer badly for ten minutes (I8)',
+    says: 'two hundred adverts of one account answer badly for ten minutes (I8)',
     oneOf: seldom,
-    change: (plan, random) => illPlan(plan, random, { of: 'adverts', adverts: 100 }),
+    change: (plan, random) => illPlan(plan, random, { of: 'adverts', adverts: 200 }),
   },
   'ill-account': {
     says: 'every request of one account is answered badly for ten minutes (I8)',
@@ -171,7 +171,7 @@ function illPlan(plan: Plan, random: Random, { of, adverts = 0, answers = badAns
     // Each of a few changes again and again; of many, each once.
     Array.from({ length: isMany ? 1 : 6 }, (_, turn) => ({
       ...{ key: `ill-${index}-${turn}`, account, advertId, status: `status-${turn}` },
-      atMs: fromMs + 90_000 * turn + between(random, 0, isMany ? 2 * minuteMs : minuteMs),
+      atMs: fromMs + 90_000 * turn + between(random, 0, isMany ? 1_200 * adverts : minuteMs),
     })),
   );
   // A feed that answers has listed its changes; so the one that is stuck has none.
