@@ -3,25 +3,21 @@
  * newer. To be called: a bundle leaves out an import that only has effects (`sideEffects` in package.json).
  */
 export function addEs2024(): void {
-  Map.groupBy ??= <K, T>(items: Iterable<T>, keyOf: (item: T, index: number) => K): Map<K, T[]> => {
+  Map.groupBy ??= <K, T>(items: Iterable<T>, keyOf: (item: T, index: number) => K) => {
     const groups = new Map<K, T[]>();
-    let index = 0;
-    for (const item of items) {
-      const key = keyOf(item, index++);
-      const group = groups.get(key);
-      if (group) group.push(item);
-      else groups.set(key, [item]);
+    for (const [index, item] of [...items].entries()) {
+      const key = keyOf(item, index);
+      const group = groups.get(key) ?? [];
+      groups.set(key, group);
+      group.push(item);
     }
     return groups;
   };
   Object.groupBy ??= <K extends PropertyKey, T>(items: Iterable<T>, keyOf: (item: T, index: number) => K) =>
     Object.fromEntries(Map.groupBy(items, keyOf)) as Partial<Record<K, T[]>>;
   Promise.withResolvers ??= <T>() => {
-    let resolve!: (value: T | PromiseLike<T>) => void;
-    let reject!: (reason?: unknown) => void;
-    const promise = new Promise<T>((resolved, rejected) => {
-      [resolve, reject] = [resolved, rejected];
-    });
-    return { promise, resolve, reject };
+    const made = {} as PromiseWithResolvers<T>;
+    made.promise = new Promise((resolve, reject) => Object.assign(made, { resolve, reject }));
+    return made;
   };
 }

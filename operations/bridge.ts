@@ -8,46 +8,29 @@ import type { PartnerReaders } from '../shared/partner-api/partner-service.ts';
 import type { ChangedAdvertsQueue } from '../shared/ports/queue.ts';
 import type { Store } from '../shared/ports/store.ts';
 import type { Webhooks } from '../shared/sqlite/webhooks.ts';
-import type { ActivityStore } from '../shared/state/activity.ts';
-import type { AdvertHistories } from '../shared/state/advert-histories.ts';
-import type { Aside, DeadLetters } from '../shared/state/aside.ts';
+import type { Aside } from '../shared/state/aside.ts';
 import type { BookKeeper } from '../shared/state/books.ts';
-import type { BudgetStore } from '../shared/state/budget.ts';
-import type { FeedStates } from '../shared/state/feed-states.ts';
-import type { PartnerAccounts } from '../shared/state/partner-accounts.ts';
-import type { AuditProgress, BackfillProgress, Progresses } from '../shared/state/progress.ts';
+import type { RowPorts } from '../shared/state/row-ports.ts';
 import type { PastMinute, StackState } from './stack-state.ts';
 
 /** Returns a function that calls `make` once, on its first call, and gives every caller the same result. */
 export function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
+  return () => (made ??= make());
 }
 
 /** What an operation acts on. Everything that costs a request is read on first use. */
-export interface Bridge {
+export interface Bridge extends RowPorts {
   readonly kind: 'local' | 'stack';
   /** Prefix of the names of a stack's alarms; the folder of an embedded bridge. */
   readonly name: string;
   readonly clock: Clock;
   newId(): string;
 
-  readonly partnerAccounts: PartnerAccounts;
-  readonly feedStates: FeedStates;
-  readonly advertHistories: AdvertHistories;
-  readonly budgetStore: BudgetStore;
-  readonly activity: Pick<ActivityStore, 'read'>;
-  readonly aside: Aside;
-  readonly backfills: Progresses<BackfillProgress>;
-  readonly audits: Progresses<AuditProgress>;
   readonly bookKeeper: BookKeeper;
   readonly queue: ChangedAdvertsQueue;
   /** SQS cannot be inspected: of a stack, only messages aside are found. */
   readonly waitingMessages: Pick<Aside, 'ofAdvert'>;
-  readonly deadLetters: DeadLetters;
   /** Only for a stack: the queue of an embedded bridge counts what is put back. */
   readonly books?: Pick<Store, 'add'>;
   /** Only for an embedded bridge. */

@@ -11,11 +11,12 @@ import { feedPlace } from '../shared/state/feed-states.ts';
 import { accountStatus, shownHold, shownPause } from './account-status.ts';
 import type { Bridge } from './bridge.ts';
 
-export type StatusPorts = Pick<Bridge, 'bookKeeper' | 'activity' | 'webhooks' | 'reusedHistories' | 'stack'> &
+export type StatusPorts = Pick<Bridge, 'bookKeeper' | 'webhooks' | 'reusedHistories' | 'stack'> &
   Partial<Pick<Bridge, 'kind' | 'isDelivering'>> & {
     readonly partnerAccounts: Pick<Bridge['partnerAccounts'], 'list'>;
     readonly feedStates: Pick<Bridge['feedStates'], 'list'>;
     readonly budgetStore: Pick<Bridge['budgetStore'], 'read'>;
+    readonly activity: Pick<Bridge['activity'], 'read'>;
   };
 
 /** Number of books read concurrently: there may be a thousand partner accounts. */

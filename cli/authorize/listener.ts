@@ -2,7 +2,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import { systemClock } from '../../shared/domain/clock.ts';
-import { listenOnLoopback } from '../shared/loopback.ts';
+import { closeServer, listenOnLoopback } from '../shared/loopback.ts';
 import { type ListenAt, loopbackRedirect } from './redirect-uri.ts';
 
 const silenceMs = 10_000;
@@ -22,8 +22,8 @@ export async function listenForCallback(at: ListenAt, state: string, onStranger:
   const server = createServer({ headersTimeout: silenceMs, requestTimeout: silenceMs });
   const isIpv6 = at.redirectUri !== undefined && new URL(at.redirectUri).hostname === '[::1]';
   const otherPort = 'Choose another with --port: one whose Callback URL is registered too';
-  const listening = await listenOnLoopback(server, at.port, otherPort, isIpv6 ? '::1' : '127.0.0.1');
-  const redirectUri = at.redirectUri ?? loopbackRedirect(listening.port);
+  const port = await listenOnLoopback(server, at.port, otherPort, isIpv6 ? '::1' : '127.0.0.1');
+  const redirectUri = at.redirectUri ?? loopbackRedirect(port);
   const { pathname, host } = new URL(redirectUri);
   const resultPath = `${pathname.replace(/\/$/, '')}/result`;
   const shown = new AbortController();
@@ -63,7 +63,7 @@ export async function listenForCallback(at: ListenAt, state: string, onStranger:
     arrived,
     async close(): Promise<void> {
       if (isTaken) await systemClock.sleep(graceMs, shown.signal);
-      await listening.close();
+      closeServer(server);
     },
   };
 }

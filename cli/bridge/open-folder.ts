@@ -9,7 +9,8 @@ import { createDrain, pollAnswerOf } from '../../functions/drain/drain.ts';
 import { type Bridge, once } from '../../operations/bridge.ts';
 import { CommandError, UsageError } from '../../operations/errors.ts';
 import { pollDepsOf, silentObserver } from '../../operations/poll-deps.ts';
-import { bridgeSettingsSchema } from '../../shared/contract/settings.ts';
+import { checkedJson } from '../../shared/contract/checks.ts';
+import { type BridgeSettings, bridgeSettingsSchema } from '../../shared/contract/settings.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { forgetExposure, stateFileIn } from '../../shared/sqlite/file/private-folder.ts';
 import { readMark, reusedHistories } from '../../shared/sqlite/file/published-mark.ts';
@@ -18,15 +19,23 @@ import { type EmbeddedState, openEmbeddedState, openEmbeddedStateToRead } from '
 import { applicationCommand } from '../shared/explain.ts';
 import type { LocalTarget } from '../shared/target.ts';
 import type { Opening } from './opening.ts';
-import { readRunSettings } from './run-settings.ts';
 
 export interface FolderBridge extends Bridge, Pick<Opening<LocalTarget>, 'onClose'> {
   readonly state: EmbeddedState;
   /** @throws {CommandError} if no application was stored yet */
   baseUrl(): string;
+  /** Stores the settings of a run for other commands. */
+  storeSettings(run: BridgeSettings): Promise<void>;
 }
 
 const baseUrlSetting = 'base-url';
+const runSetting = 'published-events';
+/** Those that other commands must share: a refresh with another `requiredScope` would stop its partner account. */
+const runSettings = v.pick(bridgeSettingsSchema, [
+  ...(['publishStatuses', 'publishPartnerAccounts'] as const),
+  ...(['requiredScope', 'acceptLanguage', 'overlapSeconds'] as const),
+  ...(['maxRequestsPerSecond', 'circuitSeconds', 'maxPauseSeconds'] as const),
+]);
 const concurrency = 2;
 
 /** Time limit for all requests of one command to the service; the time for their slots of the rate budget is added. */
@@ -57,9 +66,10 @@ export async function openFolder(opening: Opening<LocalTarget>): Promise<FolderB
 
   // The settings of the run, because its requests and these share one rate budget, one pause and the tokens.
   const settings = async () => {
+    const stored = (await state.settings.read(runSetting)) ?? '{}';
     const chosen = Object.entries(given).filter(([, value]) => value !== undefined);
     return v.parse(bridgeSettingsSchema, {
-      ...(await readRunSettings(state)),
+      ...checkedJson(runSettings, stored, 'settings of the latest run'),
       ...Object.fromEntries(chosen),
     });
   };
@@ -89,6 +99,7 @@ export async function openFolder(opening: Opening<LocalTarget>): Promise<FolderB
     },
     isDelivering: () => isRunning(dir),
     depthLagMs: 0,
+    storeSettings: (run) => state.settings.write(runSetting, JSON.stringify(v.parse(runSettings, run))),
     events: (name, watch) => tailFolder(state, name, watch),
     async storeApplication(application, url) {
       if (url === undefined) throw new UsageError('--base-url URL is needed: where the partner service is');

@@ -114,6 +114,6 @@ export async function openStack(opening: Opening<StackTarget>, clients = stackCl
     isDelivering: () => true,
     // SQS counts approximately, for about a minute after the last message was sent.
     depthLagMs: 60_000,
-    events: (partnerAccount, watch) => tailBus(clients, outputs, { ...watch, partnerAccount }),
+    events: (partnerAccount, watch) => tailBus({ clients, outputs }, partnerAccount, watch),
   } satisfies Bridge & Record<string, unknown>;
 }

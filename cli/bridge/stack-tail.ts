@@ -9,7 +9,6 @@ import {
   CreateQueueCommand,
   DeleteMessageBatchCommand,
   DeleteQueueCommand,
-  GetQueueAttributesCommand,
   ListQueuesCommand,
   ListQueueTagsCommand,
   ReceiveMessageCommand,
@@ -34,26 +33,28 @@ const waitSeconds = 2;
 type Clients = Pick<StackClients, 'sqs' | 'events'>;
 
 interface Tail {
+  /** Of the queue and of the rule. */
   readonly name: string;
   readonly bus: string;
   readonly queueUrl: string;
 }
 
 export async function* tailBus(
-  clients: Clients,
-  { eventBusName: bus, eventBusArn }: StackOutputs,
-  watch: Parameters<Bridge['events']>[1] & { readonly partnerAccount: string | undefined },
+  { clients, outputs }: { readonly clients: Clients; readonly outputs: StackOutputs },
+  partnerAccount: string | undefined,
+  { say, signal }: Parameters<Bridge['events']>[1],
 ): AsyncGenerator<readonly string[]> {
+  const { eventBusName: bus, eventBusArn } = outputs;
   await removeLeftovers(clients);
   const name = `${tailPrefix}${randomUUID().slice(0, 13)}`;
+  const ruleArn = `${eventBusArn.replace(':event-bus/', ':rule/')}/${name}`;
+  const queueArn = eventBusArn.replace(/:events:(.*):event-bus\/.*/, `:sqs:$1:${name}`);
   const statement = {
     Effect: 'Allow',
     Principal: { Service: 'events.amazonaws.com' },
     Action: 'sqs:SendMessage',
     Resource: '*',
-    Condition: {
-      ArnEquals: { 'aws:SourceArn': `${eventBusArn.replace(':event-bus/', ':rule/')}/${name}` },
-    },
+    Condition: { ArnEquals: { 'aws:SourceArn': ruleArn } },
   };
   // The queue is created first, because a rule without a queue would not be found again.
   const { QueueUrl: queueUrl = '' } = await clients.sqs.send(
@@ -67,31 +68,22 @@ export async function* tailBus(
       tags: { [tags.bus]: bus, [tags.aliveAt]: new Date().toISOString() },
     }),
   );
-  const tail = { name, bus, queueUrl };
   try {
-    await createRule(clients, tail, watch.partnerAccount);
-    watch.say('Events appear here from now on. Ctrl-C ends it.');
-    yield* received(clients.sqs, queueUrl, watch.signal);
+    const ofAccount = partnerAccount && { detail: { metadata: { partnerAccount: [partnerAccount] } } };
+    const EventPattern = JSON.stringify({ source: [eventSource], ...ofAccount });
+    const Description = 'Made by advert-bridge tail, which removes it.';
+    await clients.events.send(
+      new PutRuleCommand({ Name: name, EventBusName: bus, Description, EventPattern }),
+    );
+    const Targets = [{ Id: targetId, Arn: queueArn }];
+    const put = new PutTargetsCommand({ Rule: name, EventBusName: bus, Targets });
+    const { FailedEntries: [failed] = [] } = await clients.events.send(put);
+    if (failed) throw new CommandError(`the rule got no target: ${failed.ErrorCode}: ${failed.ErrorMessage}`);
+    say('Events appear here from now on. Ctrl-C ends it.');
+    yield* received(clients.sqs, queueUrl, signal);
   } finally {
-    await removeTail(clients, tail);
+    await removeTail(clients, { name, bus, queueUrl });
   }
-}
-
-async function createRule(
-  { sqs, events }: Clients,
-  { name, bus: EventBusName, queueUrl: QueueUrl }: Tail,
-  partnerAccount: string | undefined,
-): Promise<void> {
-  const asked = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['QueueArn'] });
-  const { Attributes } = await sqs.send(asked);
-  const ofAccount = partnerAccount && { detail: { metadata: { partnerAccount: [partnerAccount] } } };
-  const EventPattern = JSON.stringify({ source: [eventSource], ...ofAccount });
-  const Description = 'Made by advert-bridge tail, which removes it.';
-  await events.send(new PutRuleCommand({ Name: name, EventBusName, Description, EventPattern }));
-  const Targets = [{ Id: targetId, Arn: Attributes?.QueueArn ?? '' }];
-  const put = new PutTargetsCommand({ Rule: name, EventBusName, Targets });
-  const { FailedEntries: [failed] = [] } = await events.send(put);
-  if (failed) throw new CommandError(`the rule got no target: ${failed.ErrorCode}: ${failed.ErrorMessage}`);
 }
 
 async function* received(sqs: SQSClient, queueUrl: string, signal: AbortSignal): AsyncGenerator<string[]> {

@@ -4,13 +4,12 @@ import { recordedPages, type SendPages, snapshot } from '../../operations/snapsh
 import { linesOf, shownUrl } from '../../shared/domain/text.ts';
 import { withBridge } from '../bridge/open.ts';
 import type { FolderBridge } from '../bridge/open-folder.ts';
-import { webhookUrl } from '../run/options.ts';
-import { requireSecrets, webhookFrom } from '../run/webhooks.ts';
+import { requireSecrets, webhookCommand, webhookFrom, webhookUrl } from '../run/webhooks.ts';
 import { defineCommand } from '../shared/command.ts';
 import { exitCodes, stream } from '../shared/io.ts';
 import { option, optionalName, text } from '../shared/options.ts';
 import { withProgress } from '../shared/progress.ts';
-import { type LocalTarget, webhookCommand } from '../shared/target.ts';
+import type { LocalTarget } from '../shared/target.ts';
 import { count } from '../shared/wording.ts';
 
 export const addSnapshot = defineCommand(

@@ -5,13 +5,11 @@ import { toInstant } from '../../shared/domain/clock.ts';
 import { shownUrl } from '../../shared/domain/text.ts';
 import { webhookFormats } from '../../shared/sqlite/event-log.ts';
 import { withBridge } from '../bridge/open.ts';
-import { webhookUrl } from '../run/options.ts';
-import { noSecretText, webhookFrom } from '../run/webhooks.ts';
+import { noSecretText, webhookCommand, webhookFrom, webhookUrl } from '../run/webhooks.ts';
 import { defineCommand } from '../shared/command.ts';
 import { exitCodes } from '../shared/io.ts';
 import { flag, option, text } from '../shared/options.ts';
 import { readSecret } from '../shared/secret-input.ts';
-import { webhookCommand } from '../shared/target.ts';
 import { count } from '../shared/wording.ts';
 
 export const addWebhook = defineCommand(

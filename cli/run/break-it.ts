@@ -1,8 +1,8 @@
-import type { Breaks } from '../../console/options.ts';
+import type { Break, Breaks } from '../../console/options.ts';
 import type { Sandbox } from '../../sandbox/server.ts';
 import { quoted } from '../../shared/domain/text.ts';
 
-export interface BreakItOptions {
+interface BreakItOptions {
   readonly sandbox: Pick<Sandbox, 'url' | 'control'>;
   readonly run: { pid(): number | undefined; start(): void; end(signal: 'SIGKILL'): Promise<void> };
   /** The user authorizes the application again. */
@@ -11,53 +11,43 @@ export interface BreakItOptions {
   readonly commands: { readonly reconnect: string; readonly run: string };
 }
 
-interface Way {
-  readonly says: string;
-  readonly isOn: () => boolean;
-  readonly command: () => string;
-  readonly toggle: () => unknown;
-}
-
 export function createBreaks({ sandbox, run, reconnect, commands }: BreakItOptions): Breaks {
   const { url, control } = sandbox;
   const call = (method: string, ...args: unknown[]) =>
     `curl -d ${quoted(JSON.stringify({ method, args }))} ${url}/_sandbox/`;
 
-  function answering(status: number, headers: Record<string, string>, says: string): Way {
+  const faultIds = new Map<number, number>();
+  function answersAll(status: number, headers: Record<string, string> = {}) {
     const fault = { kind: 'status', status, headers } as const;
-    let id: number | undefined;
+    const id = faultIds.get(status);
     return {
-      says,
-      isOn: () => id !== undefined,
-      command: () => (id === undefined ? call('faults.add', fault) : call('faults.remove', id)),
+      isOn: id !== undefined,
+      command: id === undefined ? call('faults.add', fault) : call('faults.remove', id),
       toggle() {
-        if (id === undefined) id = control.faults.add(fault);
-        else id = void control.faults.remove(id);
+        if (id === undefined) faultIds.set(status, control.faults.add(fault));
+        else if (faultIds.delete(status)) control.faults.remove(id);
       },
     };
   }
 
   let isRevoked = false;
-  const ways: Readonly<Record<string, Way>> = {
-    'Service down': answering(
-      503,
-      {},
-      'The service answers 503 to everything. The bridge goes on asking, and delivers what changed once it is back.',
-    ),
-    'Too many requests (429)': answering(
-      429,
-      { 'retry-after': '2' },
-      'The service asks for 2 seconds of quiet. The bridge sends nothing until they are over, and waits longer each time.',
-    ),
-    'Address blocked (403)': answering(
-      403,
-      {},
-      'As a firewall in front of the service would. The bridge opens its circuit: single requests try it, more and more rarely.',
-    ),
+  const ways = (): Readonly<Record<string, Omit<Break, 'name'> & { toggle(): unknown }>> => ({
+    'Service down': {
+      says: 'The service answers 503 to everything. The bridge goes on asking, and delivers what changed once it is back.',
+      ...answersAll(503),
+    },
+    'Too many requests (429)': {
+      says: 'The service asks for 2 seconds of quiet. The bridge sends nothing until they are over, and waits longer each time.',
+      ...answersAll(429, { 'retry-after': '2' }),
+    },
+    'Address blocked (403)': {
+      says: 'As a firewall in front of the service would. The bridge opens its circuit: single requests try it, more and more rarely.',
+      ...answersAll(403),
+    },
     'User revokes': {
       says: 'The user of main withdraws the authorization. Its account stops and keeps its place until it is connected again.',
-      isOn: () => isRevoked,
-      command: () => (isRevoked ? commands.reconnect : call('revoke')),
+      isOn: isRevoked,
+      command: isRevoked ? commands.reconnect : call('revoke'),
       async toggle() {
         if (isRevoked) await reconnect();
         else control.revoke();
@@ -66,25 +56,22 @@ export function createBreaks({ sandbox, run, reconnect, commands }: BreakItOptio
     },
     'Cursor rejected': {
       says: 'The service forgets where the bridge was. It reads its feed again from its last success, and repeats no event.',
-      isOn: () => false,
-      command: () => call('invalidateCursors'),
+      isOn: false,
+      command: call('invalidateCursors'),
       toggle: () => control.invalidateCursors(),
     },
     'Process killed': {
       says: 'As by a crash or a power cut (SIGKILL). Started again, the bridge goes on where it was.',
-      isOn: () => run.pid() === undefined,
-      command: () => (run.pid() === undefined ? commands.run : `kill -9 ${run.pid()}`),
+      isOn: run.pid() === undefined,
+      command: run.pid() === undefined ? commands.run : `kill -9 ${run.pid()}`,
       toggle: () => (run.pid() === undefined ? run.start() : run.end('SIGKILL')),
     },
-  };
+  });
 
   return {
-    list: () =>
-      Object.entries(ways).map(([name, { says, isOn, command }]) => {
-        return { name, says, isOn: isOn(), command: command() };
-      }),
+    list: () => Object.entries(ways()).map(([name, { toggle: _toggle, ...way }]) => ({ name, ...way })),
     async toggle(name) {
-      const way = ways[name];
+      const way = ways()[name];
       if (!way) throw new RangeError(`there is nothing named ${name} to break`);
       await way.toggle();
     },

@@ -4,7 +4,7 @@ import { deliveryText, type Finding } from '../../operations/findings.ts';
 import type { Status } from '../../operations/status.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { isLoopback } from '../../shared/contract/settings.ts';
-import { listenOnLoopback } from '../shared/loopback.ts';
+import { closeServer, listenOnLoopback } from '../shared/loopback.ts';
 
 interface Looked {
   readonly status: Status;
@@ -12,19 +12,17 @@ interface Looked {
 }
 type Labels = Readonly<Record<string, string>>;
 type Sample = readonly [value: number | null | undefined, labels?: Labels];
-type Account = Status['partnerAccounts'][number];
+type SamplesOf = (status: Status, findings: readonly Finding[]) => readonly Sample[];
 
 const labelled = (label: string, values: object, more: Labels = {}) =>
   Object.entries(values).map(([key, value]): Sample => [value, { ...more, [label]: key }]);
 const ofAccounts =
-  (pick: (account: Account) => number | null) =>
-  ({ partnerAccounts }: Status) =>
-    partnerAccounts.map((account): Sample => [pick(account), { partner_account: account.name }]);
+  (pick: (account: Status['partnerAccounts'][number]) => number | null): SamplesOf =>
+  ({ partnerAccounts }) =>
+    partnerAccounts.map((account) => [pick(account), { partner_account: account.name }]);
 
 /** All are gauges: the books begin at 0 again when a partner account gets a new history. */
-const gauges: Readonly<
-  Record<string, readonly [help: string, of: (status: Status, looked: Looked) => readonly Sample[]]>
-> = {
+const gauges: Readonly<Record<string, readonly [help: string, samplesOf: SamplesOf]>> = {
   info: ['the version of the bridge', () => [[1, { version: packageJson.version }]]],
   lag_seconds: ['how long a feed is behind', ofAccounts(({ lagSeconds }) => lagSeconds)],
   polling: [
@@ -58,11 +56,11 @@ const gauges: Readonly<
   ],
   webhook_waiting: [
     'events that a webhook has not received',
-    ({ webhooks = [] }) => webhooks.map(({ address, waiting }): Sample => [waiting, { webhook: address }]),
+    ({ webhooks = [] }) => webhooks.map(({ address, waiting }) => [waiting, { webhook: address }]),
   ],
   findings: [
     'what is wrong, by severity',
-    (_, { findings }) => {
+    (_, findings) => {
       const severities = { fault: 0, attention: 0, note: 0 };
       for (const { severity } of findings) severities[severity] += 1;
       return labelled('severity', severities);
@@ -71,10 +69,10 @@ const gauges: Readonly<
 };
 
 /** The figures of a status, in the text format of Prometheus; a figure that is not known is left out. */
-function metricsText(looked: Looked): string {
+function metricsText({ status, findings }: Looked): string {
   const families = Object.entries(gauges).map(([gauge, [help, samplesOf]]) => {
     const name = `advert_bridge_${gauge}`;
-    const lines = samplesOf(looked.status, looked).flatMap(([value, labels = {}]) => {
+    const lines = samplesOf(status, findings).flatMap(([value, labels = {}]) => {
       const parts = Object.entries(labels).map(([label, text]) => `${label}=${JSON.stringify(text)}`);
       const braced = parts.length > 0 ? `{${parts.join(',')}}` : '';
       return value === null || value === undefined ? [] : `${name}${braced} ${value}\n`;
@@ -100,6 +98,6 @@ export async function serveMetrics(port: number, look: () => Promise<Looked>) {
     const delivery = deliveryText(looked.status, looked.findings);
     return end(200, JSON.stringify({ delivery }), 'application/json');
   });
-  const listening = await listenOnLoopback(server, port, 'Choose another with --metrics');
-  return { address: `http://127.0.0.1:${listening.port}/metrics`, close: listening.close };
+  const taken = await listenOnLoopback(server, port, 'Choose another with --metrics');
+  return { address: `http://127.0.0.1:${taken}/metrics`, close: () => closeServer(server) };
 }

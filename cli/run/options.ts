@@ -1,19 +1,7 @@
 import * as v from 'valibot';
-import { bridgeSettings, isLoopback } from '../../shared/contract/settings.ts';
+import { bridgeSettings } from '../../shared/contract/settings.ts';
 import { flag, number, type OptionSpec, option, optionalNumber, settingOptions } from '../shared/options.ts';
-
-/** A webhook's URL, in the normal form of the URL standard, so that each webhook has only one name. */
-export const webhookUrl = v.pipe(
-  v.string('expected the https URL that takes the events'),
-  v.check(isWebhook, 'expected an https URL without credentials in it (plain http only for loopback)'),
-  v.transform((text) => new URL(text).href),
-);
-
-function isWebhook(text: string): boolean {
-  const parsed = URL.parse(text);
-  if (!parsed || parsed.username || parsed.password) return false;
-  return parsed.protocol === 'https:' || (parsed.protocol === 'http:' && isLoopback(parsed.hostname));
-}
+import { webhookUrl } from './webhooks.ts';
 
 const several = <const S extends v.GenericSchema>(spec: OptionSpec<S>) => ({
   ...spec,

@@ -17,7 +17,7 @@ import { takeRunLock } from '../../shared/sqlite/file/run-lock.ts';
 import type { EmbeddedState } from '../../shared/sqlite/state.ts';
 import { type Books, emptyBooks } from '../../shared/state/books.ts';
 import { withBridge } from '../bridge/open.ts';
-import { storeRunSettings } from '../bridge/run-settings.ts';
+import type { FolderBridge } from '../bridge/open-folder.ts';
 import { connectCommand } from '../shared/explain.ts';
 import { type Io, say } from '../shared/io.ts';
 import type { Checked } from '../shared/options.ts';
@@ -39,7 +39,7 @@ export function runBridge(io: Io, target: LocalTarget, options: RunOptions) {
   return withBridge(
     target,
     async (bridge) => {
-      const baseUrl = bridge.baseUrl();
+      bridge.baseUrl();
       await bridge.state.applicationSecret.read();
       const inFiles = await Promise.all(options.webhookFile.map((file) => webhookIn(io, file)));
       const webhooks = [...new Set([...options.webhook, ...inFiles])];
@@ -50,38 +50,39 @@ export function runBridge(io: Io, target: LocalTarget, options: RunOptions) {
       bridge.onClose(() => lock.release());
       const state = dryRun ? createDryState(bridge.state, target.dir) : bridge.state;
       if (dryRun) bridge.onClose(() => state.close());
-      return runLocked(io, options, { state, target, baseUrl, webhooks, broken: broken.signal });
+      return runLocked(io, options, { bridge, state, target, webhooks, broken: broken.signal });
     },
     { onFault },
   );
 }
 
 interface Opened {
+  readonly bridge: FolderBridge;
+  /** In a dry run, a copy of the bridge's. */
   readonly state: EmbeddedState;
   readonly target: LocalTarget;
-  readonly baseUrl: string;
   readonly webhooks: readonly string[];
   /** Aborted when the state can no longer be used; the reason is the fault. */
   readonly broken: AbortSignal;
 }
 
 async function runLocked(io: Io, options: RunOptions, opened: Opened) {
-  const { state, target, baseUrl, webhooks, broken } = opened;
+  const { bridge, state, target, webhooks, broken } = opened;
   const { dryRun, untilIdle, verbose, jsonLogs, concurrency, advertTries, webhookRetentionHours } = options;
   const settings = v.parse(bridgeSettingsSchema, dryRun ? { ...options, auditSample: 0 } : options);
   const readerGone = new AbortController();
   const signal = AbortSignal.any([io.untilStopped(), readerGone.signal, broken]);
   const log = createTextObserver(io.stderr, 'info', { json: true });
   const tell = (text: string) => (jsonLogs ? log.info(text) : say(io, text));
-  await storeRunSettings(state, settings);
+  if (!dryRun) await bridge.storeSettings(settings);
   await tellStart(tell, options, opened);
-  const statusNow = () => readStatus(state, systemClock.now());
   async function look() {
-    const status = await statusNow();
-    return { status, findings: findingsOf(status, { ...mendsAt(target), nowMs: systemClock.now() }) };
+    const nowMs = systemClock.now();
+    const status = await readStatus(state, nowMs);
+    return { status, findings: findingsOf(status, { ...mendsAt(target), nowMs }) };
   }
-  const before = await statusNow();
-  const summary = async () => summaryText(before, await statusNow());
+  const before = await look();
+  const summary = async () => summaryText(before.status, (await look()).status);
   // An empty line is not shown.
   const progress = startProgress(io, async () => (jsonLogs ? '' : summary()));
   // The run ends with a message that says everything.
@@ -108,7 +109,8 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
   });
   try {
     const fault = await runEmbeddedBridge({
-      ...{ state, baseUrl, settings, concurrency, advertTries, observer, signal, untilIdle },
+      ...{ state, settings, concurrency, advertTries, observer, signal, untilIdle },
+      baseUrl: bridge.baseUrl(),
       events: readers.events,
     }).finally(() => broken.throwIfAborted());
     if (untilIdle && !signal.aborted) await readers.untilDelivered(signal);
@@ -138,7 +140,7 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
 async function tellStart(
   tell: (text: string) => void,
   options: RunOptions,
-  { state, target, baseUrl }: Opened,
+  { bridge, state, target }: Opened,
 ): Promise<void> {
   if (options.dryRun) tell('Dry run: nothing of this is stored or sent.');
   let unreadable = 0;
@@ -167,7 +169,7 @@ async function tellStart(
       name in bridgeSettings && value !== undefined ? [`, ${name} ${value}`] : [],
     );
     tell(
-      `Advert Bridge ${packageJson.version} runs ${target.dir} with ${baseUrl}: ` +
+      `Advert Bridge ${packageJson.version} runs ${target.dir} with ${bridge.baseUrl()}: ` +
         `${are(names.length, 'partner account', 'partner accounts')}${listed}${given.join('')}.`,
     );
   }

@@ -1,12 +1,25 @@
+import * as v from 'valibot';
 import { CommandError, UsageError } from '../../operations/errors.ts';
+import { isLoopback } from '../../shared/contract/settings.ts';
 import { shownUrl } from '../../shared/domain/text.ts';
 import type { Webhooks } from '../../shared/sqlite/webhooks.ts';
 import type { Io } from '../shared/io.ts';
 import { checkedOptions } from '../shared/options.ts';
 import { readSecret } from '../shared/secret-input.ts';
-import type { Target } from '../shared/target.ts';
-import { webhookCommand } from '../shared/target.ts';
-import { webhookUrl } from './options.ts';
+import { commandFor, type Target } from '../shared/target.ts';
+
+/** A webhook's URL, in the normal form of the URL standard, so that each webhook has only one name. */
+export const webhookUrl = v.pipe(
+  v.string('expected the https URL that takes the events'),
+  v.check(isWebhook, 'expected an https URL without credentials in it (plain http only for loopback)'),
+  v.transform((text) => new URL(text).href),
+);
+
+function isWebhook(text: string): boolean {
+  const parsed = URL.parse(text);
+  if (!parsed || parsed.username || parsed.password) return false;
+  return parsed.protocol === 'https:' || (parsed.protocol === 'http:' && isLoopback(parsed.hostname));
+}
 
 /** @returns the URL in the file, whose query may be a secret */
 export async function webhookIn(io: Io, file: string): Promise<string> {
@@ -16,11 +29,10 @@ export async function webhookIn(io: Io, file: string): Promise<string> {
 }
 
 /** The one webhook that a command is about, given as a URL or in a file; undefined if none is given. */
-export function webhookFrom(
+export async function webhookFrom(
   io: Io,
-  given: { readonly url: string | undefined; readonly file: string | undefined },
-): Promise<string> | string | undefined {
-  const { url, file } = given;
+  { url, file }: { readonly url: string | undefined; readonly file: string | undefined },
+): Promise<string | undefined> {
   if (url !== undefined && file !== undefined)
     throw new UsageError('give the webhook once: its URL, or --webhook-file');
   return file === undefined ? url : webhookIn(io, file);
@@ -39,3 +51,9 @@ export function requireSecrets(
 export const noSecretText = (target: Target, url: string): string =>
   `no secret is stored for webhook ${shownUrl(url)}, and every event is signed. Make a secret, store it, and give it to the ` +
   `subscriber: ${webhookCommand(target, url, (shown) => `webhook ${shown} --secret-stdin`)}`;
+
+/** The query of a URL may be a secret and is not shown. The hint then says so, because it cannot be copied unchanged. */
+export function webhookCommand(target: Target, url: string, command: (url: string) => string): string {
+  if (new URL(url).search === '') return `\`${commandFor(target, command(shownUrl(url)))}\``;
+  return `\`${commandFor(target, command('URL'))}\`, with the whole URL in quotes (its query may be a secret, and is not shown)`;
+}

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { stackName } from '../../shared/contract/names.ts';
-import { quoted, shownUrl } from '../../shared/domain/text.ts';
+import { quoted } from '../../shared/domain/text.ts';
 import { type OptionSpecs, option } from './options.ts';
 import { programName } from './program.ts';
 
@@ -62,9 +62,3 @@ export const mendsAt = (target: Target) => ({
   kind: target.kind,
   command: (words: string) => commandFor(target, words),
 });
-
-/** The query of a URL may be a secret and is not shown. The hint then says so, because it cannot be copied unchanged. */
-export function webhookCommand(target: Target, url: string, command: (url: string) => string): string {
-  if (new URL(url).search === '') return `\`${commandFor(target, command(shownUrl(url)))}\``;
-  return `\`${commandFor(target, command('URL'))}\`, with the whole URL in quotes (its query may be a secret, and is not shown)`;
-}

@@ -7,6 +7,8 @@ import { createFeedStates } from './feed-states.ts';
 import { createPartnerAccounts } from './partner-accounts.ts';
 import { type AuditProgress, type AuditShare, type BackfillProgress, createProgress } from './progress.ts';
 
+export type RowPorts = ReturnType<typeof rowPorts>;
+
 /** The ports that are rows of the store alone. */
 export function rowPorts(rows: Store) {
   return {

@@ -4,12 +4,12 @@ import {
   DeleteRuleCommand,
   EventBridgeClient,
   PutRuleCommand,
+  PutTargetsCommand,
   RemoveTargetsCommand,
 } from '@aws-sdk/client-eventbridge';
 import {
   CreateQueueCommand,
   DeleteQueueCommand,
-  GetQueueAttributesCommand,
   ListQueuesCommand,
   ListQueueTagsCommand,
   ReceiveMessageCommand,
@@ -44,7 +44,6 @@ beforeEach(() => {
   events.onAnyCommand().resolves({});
   sqs.onAnyCommand().resolves({});
   sqs.on(CreateQueueCommand).callsFake(async ({ QueueName }) => ({ QueueUrl: `${queuesUrl}/${QueueName}` }));
-  sqs.on(GetQueueAttributesCommand).resolves({ Attributes: { QueueArn: 'arn:queue' } });
 });
 
 /** Ends the tail when the queue has been asked twice. */
@@ -78,6 +77,8 @@ describe('tail of a stack', () => {
       EventBusName: 'adverts',
       EventPattern: '{"source":["advert-bridge"]}',
     });
+    const [target] = events.commandCalls(PutTargetsCommand)[0]?.args[0].input.Targets ?? [];
+    expect(target?.Arn).toBe(`arn:aws:sqs:eu-central-1:111122223333:${name}`);
     const names = events.calls().map(({ args: [command] }) => command.constructor.name);
     expect(names.slice(-2)).toEqual(['RemoveTargetsCommand', 'DeleteRuleCommand']);
     expect(sqs.commandCalls(DeleteQueueCommand)[0]?.args[0].input.QueueUrl).toBe(`${queuesUrl}/${name}`);
