@@ -23,18 +23,15 @@ export async function pollForEver(
   signal: AbortSignal,
 ): Promise<undefined> {
   const pollMs = settings.pollSeconds * 1000;
-  const rounds = new Set<Promise<void>>();
+  let rounds: Promise<unknown> = Promise.resolve();
   while (!signal.aborted) {
     const round = drain
       .round({ deadlineMs: clock.now() + roundMs, nextRoundMs: clock.now() + pollMs, signal })
-      .catch((error: unknown) => observer.error('the feeds could not be polled', { error }))
-      .then(() => {
-        rounds.delete(round);
-      });
-    rounds.add(round);
+      .catch((error: unknown) => observer.error('the feeds could not be polled', { error }));
+    rounds = Promise.all([rounds, round]).then(() => undefined);
     await clock.sleep(pollMs, signal);
   }
-  await Promise.all(rounds);
+  await rounds;
   return undefined;
 }
 

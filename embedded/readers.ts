@@ -42,21 +42,19 @@ export async function openReaders(options: ReadersOptions) {
   if (output) readers.push(startLines(output, positionOfLines ?? 0, { log, clock, observer, onClosed }));
 
   /** Gives up old events of every webhook, also of those that this run does not send to: they would be kept for ever. */
-  async function giveUpOld(): Promise<void> {
-    const before = clock.now() - retentionHours * 3_600_000;
-    for (const { url } of webhooks.list()) {
-      const events = await log.giveUp(url, before);
-      const message = `events were given up: they waited for the webhook for more than ${retentionHours} hours`;
-      if (events > 0) observer.error(message, { webhook: shownUrl(url), events });
-    }
-    await log.giveUp(linesReader, before);
-  }
-
   const givingUp = startLoop(clock, async (stopping) => {
     if (stopping.aborted) return undefined;
-    await giveUpOld().catch((error: unknown) => {
+    const before = clock.now() - retentionHours * 3_600_000;
+    try {
+      for (const { url } of webhooks.list()) {
+        const events = await log.giveUp(url, before);
+        const message = `events were given up: they waited for the webhook for more than ${retentionHours} hours`;
+        if (events > 0) observer.error(message, { webhook: shownUrl(url), events });
+      }
+      await log.giveUp(linesReader, before);
+    } catch (error) {
       observer.error('old events could not be given up', { error });
-    });
+    }
     return giveUpMs;
   });
   const undelivered = (): WebhookStatus[] =>

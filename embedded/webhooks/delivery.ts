@@ -4,7 +4,7 @@ import { shownUrl } from '../../shared/domain/text.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { Trouble } from '../../shared/sqlite/event-log.ts';
 import type { UnsentEvent, Webhooks } from '../../shared/sqlite/webhooks.ts';
-import { type Attempt, cloudEventOf, type sendToWebhook, signedHeaders } from './request.ts';
+import { cloudEventOf, type Failure, type sendToWebhook, signedHeaders } from './request.ts';
 
 export interface DeliveryDeps {
   readonly webhooks: Webhooks;
@@ -70,8 +70,7 @@ export function startDelivery(url: string, deps: DeliveryDeps): Loop {
   async function attempt(event: UnsentEvent): Promise<UnsentEvent | undefined> {
     // Read for each attempt, so that a new secret or format takes effect without a restart.
     const signing = webhooks.signing(url);
-    // Forgotten in the meantime, with its events.
-    if (!signing) return event;
+    if (!signing) return event; // Forgotten in the meantime, with its events.
     const { secrets, format } = signing;
     const body = format === 'cloudevents' ? cloudEventOf(event.envelope) : event.envelope;
     const { eventId } = JSON.parse(event.envelope).detail.metadata;
@@ -98,15 +97,12 @@ export function startDelivery(url: string, deps: DeliveryDeps): Loop {
   }
 
   /** @returns when the event is sent again */
-  function noteFailure(
-    failure: Exclude<Attempt, { kind: 'delivered' }>,
-    eventId: string,
-    attempts: number,
-  ): number {
+  function noteFailure(failure: Failure, eventId: string, attempts: number): number {
     const { reason } = failure;
+    const since = trouble?.since ?? clock.now();
     if (trouble?.gone) return 0;
     if (failure.kind === 'gone') {
-      trouble = { reason, since: trouble?.since ?? clock.now(), gone: true };
+      trouble = { reason, since, gone: true };
       pausedUntil = Number.POSITIVE_INFINITY;
       observer.error('the webhook is gone: this run sends it nothing more, and its events are kept', {
         webhook,
@@ -119,7 +115,7 @@ export function startDelivery(url: string, deps: DeliveryDeps): Loop {
       const waitMs = failure.retryAfterMs ?? backoffMs(attempts, eventBackoff);
       return clock.now() + Math.max(waitMs, minimumWaitMs);
     }
-    trouble = { reason, since: trouble?.since ?? clock.now(), gone: false };
+    trouble = { reason, since, gone: false };
     failedInARow += 1;
     const waitMs = failure.retryAfterMs ?? backoffMs(failedInARow, subscriberBackoff);
     pausedUntil = Math.max(pausedUntil, clock.now() + Math.max(waitMs, minimumWaitMs));

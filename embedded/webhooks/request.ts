@@ -4,8 +4,8 @@ import { Secret } from '../../shared/domain/secret.ts';
 import { retryAfterMs } from '../../shared/partner-api/service-clock.ts';
 
 /** The result of one attempt. */
-export type Attempt =
-  | { readonly kind: 'delivered' }
+export type Attempt = { readonly kind: 'delivered' } | Failure;
+export type Failure =
   /** The subscriber wants no more events: it answered 410. */
   | { readonly kind: 'gone'; readonly reason: string }
   | {

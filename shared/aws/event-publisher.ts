@@ -3,20 +3,20 @@ import {
   PutEventsCommand,
   type PutEventsRequestEntry,
 } from '@aws-sdk/client-eventbridge';
-import { systemClock } from '../domain/clock.ts';
+import { type Clock, systemClock } from '../domain/clock.ts';
 import { backoffMs } from '../domain/concurrency.ts';
 import type { EventPublisher } from '../ports/event-publisher.ts';
-import type { Edges } from './sqs.ts';
 
-export interface EventPublisherOptions extends Edges {
+export interface EventPublisherOptions {
   readonly client: EventBridgeClient;
   readonly busName: string;
+  readonly clock?: Clock;
 }
 
 /** EventBridge's limit. It also accepts 256 KB per call, and no event is larger than a tenth of that. */
 const entriesAtOnce = 10;
 const maxAttempts = 5;
-const backoff = { baseMs: 50, capMs: 1_000 };
+const backoff = { baseMs: 50, capMs: 1_000, random: () => Math.random() };
 
 interface Waiting {
   readonly entry: PutEventsRequestEntry;
@@ -46,7 +46,7 @@ export class RefusedEventError extends Error {
  * @see https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html
  */
 export function createEventPublisher(options: EventPublisherOptions): EventPublisher {
-  const { client, busName, clock = systemClock, random = Math.random } = options;
+  const { client, busName, clock = systemClock } = options;
   const waiting: Waiting[] = [];
   let calling = false;
 
@@ -84,7 +84,7 @@ export function createEventPublisher(options: EventPublisherOptions): EventPubli
         });
         if (refused === undefined) return;
         if (attempt === maxAttempts) throw new RefusedEventError(refused);
-        await clock.sleep(backoffMs(attempt, { ...backoff, random }));
+        await clock.sleep(backoffMs(attempt, backoff));
       }
     },
   };

@@ -1,21 +1,22 @@
 import { ChangeMessageVisibilityBatchCommand } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse } from 'aws-lambda';
-import { systemClock } from '../domain/clock.ts';
-import { forEachConcurrent } from '../domain/concurrency.ts';
+import { type Clock, systemClock } from '../domain/clock.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { Settlement, Verdict } from '../ports/queue.ts';
 import type { Store } from '../ports/store.ts';
 import type { Aside } from '../state/aside.ts';
 import { type Counted, type Counts, countInBooks } from '../state/books.ts';
-import { batchesOf, type Edges, messagesAtOnce, type Queue, type ReceivedRecord } from './sqs.ts';
+import type { Queue, ReceivedRecord } from './sqs.ts';
 
-export interface BatchSettlerOptions extends Edges {
+export interface BatchSettlerOptions {
   readonly queue: Queue;
   readonly books: Pick<Store, 'add'>;
   readonly aside: Pick<Aside, 'store'>;
   readonly observer: Observer;
+  readonly clock?: Clock;
 }
 
+/** At most ten messages, the most that Lambda takes of a FIFO queue. */
 export interface Batch {
   readonly records: readonly ReceivedRecord[];
   readonly settlements: readonly Settlement[];
@@ -44,17 +45,14 @@ export function createBatchSettler(options: BatchSettlerOptions) {
   async function delay({ records, settlements, receivedAt }: Batch): Promise<void> {
     const receipts = new Map(records.map(({ messageId, receiptHandle }) => [messageId, receiptHandle]));
     const maxSeconds = maxInvisibleSeconds - Math.ceil((clock.now() - receivedAt) / 1000);
-    const delays = settlements.flatMap(({ delivery, verdict }) =>
-      verdict.kind === 'retry' ? [{ id: delivery.id, seconds: Math.ceil(verdict.delayMs / 1000) }] : [],
-    );
-    await forEachConcurrent(batchesOf(delays, messagesAtOnce), 4, async (batch) => {
-      const Entries = batch.map(({ id, seconds }, index) => ({
-        Id: String(index),
-        ReceiptHandle: receipts.get(id),
-        VisibilityTimeout: Math.max(0, Math.min(seconds, maxSeconds)),
-      }));
-      await queue.client.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: queue.url, Entries }));
-    }).catch((error: unknown) => {
+    const Entries = settlements.flatMap(({ delivery: { id }, verdict }, index) => {
+      if (verdict.kind !== 'retry') return [];
+      const VisibilityTimeout = Math.max(0, Math.min(Math.ceil(verdict.delayMs / 1000), maxSeconds));
+      return [{ Id: String(index), ReceiptHandle: receipts.get(id), VisibilityTimeout }];
+    });
+    if (Entries.length === 0) return;
+    const delays = new ChangeMessageVisibilityBatchCommand({ QueueUrl: queue.url, Entries });
+    await queue.client.send(delays).catch((error: unknown) => {
       observer.warn('a delay could not be set: the messages come back when their visibility timeout ends', {
         error,
       });

@@ -14,11 +14,6 @@ import type { Store } from '../ports/store.ts';
 import type { Aside, DeadLetters } from '../state/aside.ts';
 import { type BookKeeper, bookKeeperOf } from '../state/books.ts';
 
-export interface Edges {
-  readonly clock?: Clock;
-  readonly random?: () => number;
-}
-
 /** Splits the list into batches of at most `size`. */
 export const batchesOf = <T>(list: readonly T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(list.length / size) }, (_, index) =>
@@ -38,7 +33,7 @@ export const messagesAtOnce = 10;
 /** Enough to hide their latency, and few enough for one pool of kept-alive connections. */
 const batchesAtOnce = 8;
 const maxAttempts = 5;
-const backoff = { baseMs: 50, capMs: 1_000 };
+const backoff = { baseMs: 50, capMs: 1_000, random: () => Math.random() };
 
 /**
  * Sends messages in concurrent batches of ten. A failed entry of a successful call is sent again with backoff, unless
@@ -51,7 +46,7 @@ const backoff = { baseMs: 50, capMs: 1_000 };
 export async function sendBatches(
   { client, url }: Queue,
   messages: readonly Outgoing[],
-  { clock = systemClock, random = Math.random }: Edges = {},
+  clock = systemClock,
 ): Promise<Set<string>> {
   const refused = new Set(messages.map(({ key }) => key));
   await forEachConcurrent(batchesOf(messages, messagesAtOnce), batchesAtOnce, async (batch) => {
@@ -63,7 +58,7 @@ export async function sendBatches(
       const hopeless = new Set(Failed.filter(({ SenderFault }) => SenderFault).map(({ Id }) => Id));
       rest = rest.filter(({ key }, index) => refused.has(key) && !hopeless.has(String(index)));
       if (rest.length === 0 || attempt >= maxAttempts) return;
-      await clock.sleep(backoffMs(attempt, { ...backoff, random }));
+      await clock.sleep(backoffMs(attempt, backoff));
     }
   });
   return refused;
@@ -112,8 +107,9 @@ export function createBookKeeper(options: {
   });
 }
 
-export interface ChangedAdvertsQueueOptions extends Edges {
+export interface ChangedAdvertsQueueOptions {
   readonly queue: Queue;
+  readonly clock?: Clock;
   /** Returns the queue depth for one partner account; default: the depth of the whole queue. */
   readonly accountDepth?: {
     /** While the whole queue is shorter than this, the share of a single account does not matter. */
@@ -152,7 +148,7 @@ export function createChangedAdvertsQueue(options: ChangedAdvertsQueueOptions): 
         MessageGroupId: messageGroupOf(message),
         MessageDeduplicationId: key,
       })),
-      options,
+      clock,
     );
 
   return {

@@ -1,7 +1,5 @@
 export type StateErrorCode =
-  | 'state-damaged'
-  | 'state-not-writable'
-  | 'state-in-use'
+  | keyof typeof advice
   | 'state-newer'
   | 'state-older'
   /** The file has an earlier version, or an unmerged log; opening it for writing brings it up to date. */

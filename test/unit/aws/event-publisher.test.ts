@@ -1,5 +1,5 @@
 import { EventBridgeClient, PutEventsCommand, type PutEventsRequestEntry } from '@aws-sdk/client-eventbridge';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createEventPublisher } from '../../../shared/aws/event-publisher.ts';
 import { anEnvelope } from '../../helpers/aws/fixtures.ts';
 import { mockClient } from '../../helpers/aws/mock-client.ts';
@@ -7,8 +7,7 @@ import { createManualClock } from '../../helpers/manual-clock.ts';
 
 const bus = mockClient(EventBridgeClient);
 const client = new EventBridgeClient({});
-const make = (clock = createManualClock()) =>
-  createEventPublisher({ client, busName: 'adverts', clock, random: () => 0.5 });
+const make = (clock = createManualClock()) => createEventPublisher({ client, busName: 'adverts', clock });
 const calls = () => bus.commandCalls(PutEventsCommand).map(({ args }) => args[0].input.Entries ?? []);
 const advertOf = ({ Resources }: PutEventsRequestEntry) => Resources?.[0]?.split('/').at(-1);
 const adverts = () => calls().map((entries) => entries.map(advertOf));
@@ -23,6 +22,7 @@ const refuse = async ({ Entries }: { Entries: readonly PutEventsRequestEntry[] }
 });
 
 beforeEach(() => {
+  vi.spyOn(Math, 'random').mockReturnValue(0.5);
   bus.reset();
   bus.on(PutEventsCommand).callsFake(accept);
 });

@@ -96,15 +96,12 @@ describe('settling a batch', () => {
     await expect(make().settle(batchOf([{ messageId: '' }]))).rejects.toThrow('without a message ID');
   });
 
-  it('delays what goes back, ten in a call, within the rest of twelve hours', async () => {
-    const ms = [0, 1_500, 99_999_999, ...Array(9).fill(5_000)];
-    await make().settle(aBatch(ms.map(retry)));
-    expect(delays().map((entries) => entries?.length)).toEqual([10, 2]);
-    expect(delays()[0]?.slice(0, 4)).toEqual([
+  it('delays what goes back, within the rest of twelve hours', async () => {
+    await make().settle(aBatch([retry(0), retry(1_500), done, retry(99_999_999)]));
+    expect(delays()[0]).toEqual([
       ['receipt-0', 0],
       ['receipt-1', 2],
-      ['receipt-2', 43_200 - 60 - 10],
-      ['receipt-3', 5],
+      ['receipt-3', 43_200 - 60 - 10],
     ]);
     await make().settle({ ...aBatch([retry(5_000)]), receivedAt: 100_000 - 43_200_000 });
     expect(delays().at(-1)).toEqual([['receipt-0', 0]]);

@@ -1,5 +1,5 @@
 import { GetQueueAttributesCommand, SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createBookKeeper, createChangedAdvertsQueue, deliveryOf } from '../../../shared/aws/sqs.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
 import { aMessage } from '../../helpers/aws/fixtures.ts';
@@ -24,9 +24,10 @@ const contains = (visible: number) =>
     .resolves({ Attributes: { ApproximateNumberOfMessages: String(visible) } });
 
 function make(inFlight = 0) {
+  vi.spyOn(Math, 'random').mockReturnValue(0.5);
   const clock = createManualClock();
   const accountDepth = { from: 100, inFlightOf: async () => inFlight };
-  return { clock, ...createChangedAdvertsQueue({ queue, accountDepth, clock, random: () => 0.5 }) };
+  return { clock, ...createChangedAdvertsQueue({ queue, accountDepth, clock }) };
 }
 
 beforeEach(() => sqs.reset());
