@@ -15,10 +15,7 @@ import { createAdvertHistories } from '../shared/state/advert-histories.ts';
 import { createBudgetStore } from '../shared/state/budget.ts';
 import { createPartnerAccounts } from '../shared/state/partner-accounts.ts';
 
-/**
- * @param real the state of `dir`; the caller holds the run lock, and closes the state
- * @throws {StateError}
- */
+/** @param real the state of `dir`; the caller holds the run lock, and closes the state. @throws {StateError} */
 export function createDryState(real: EmbeddedState, dir: string): EmbeddedState {
   const file = stateFileIn(dir);
   const db = guarded(file, () => copyOf(file));

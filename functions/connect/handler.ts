@@ -1,15 +1,14 @@
 import { functionConfig } from '../../shared/runtime/config.ts';
+import { tokenDeps } from '../../shared/runtime/deps.ts';
 import { withRuntime } from '../../shared/runtime/middleware.ts';
-import { tokenDeps } from '../../shared/runtime/partner.ts';
-import { stateOf } from '../../shared/runtime/state.ts';
 import { readBooks } from '../../shared/state/books.ts';
 import { answerConnect, createConnect } from './connect.ts';
 
 const config = functionConfig('connect');
-const state = stateOf(config);
+const deps = tokenDeps(config, config.partnerSecretPolicy, config.partnerSecretKey);
 const stage = createConnect({
-  ...{ ...state, ...tokenDeps(config, state, config.partnerSecretPolicy, config.partnerSecretKey) },
-  bookKeeper: { read: (name, generation) => readBooks(state.store, name, generation) },
+  ...deps,
+  bookKeeper: { read: (name, generation) => readBooks(deps.store, name, generation) },
 });
 
 /** Carries out operators' commands for the application and for partner accounts. */

@@ -6,11 +6,10 @@ import { deliveryOf } from '../../shared/aws/sqs.ts';
 import { bridgeNameOf } from '../../shared/contract/names.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
+import { partnerService, stateOf } from '../../shared/runtime/deps.ts';
 import { fanOutLimits } from '../../shared/runtime/limits.ts';
 import { withRuntime } from '../../shared/runtime/middleware.ts';
 import { observer } from '../../shared/runtime/observer.ts';
-import { partnerService } from '../../shared/runtime/partner.ts';
-import { stateOf } from '../../shared/runtime/state.ts';
 import { redeliveryLimits } from './advert.ts';
 import { createFanOut } from './fan-out.ts';
 

@@ -21,16 +21,14 @@ import {
 import type { ApplicationSecret, TokenVault } from '../ports/tokens.ts';
 
 /**
- * The minimum that Secrets Manager allows. Immediate deletion is no better: it runs in the background, and the name is
- * not free until it has finished. A secret that waits for its deletion can be restored at once.
- *
+ * The minimum. Immediate deletion blocks the name for a while; a secret that waits for its deletion can be restored at once.
  * @see https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_DeleteSecret.html
  */
 const recoveryWindowDays = 7;
 
 /**
- * Token pairs in Secrets Manager, one secret per partner account. The version of a pair is the request token of its
- * write, so a repeated call does not create a second version.
+ * Token pairs, one secret per partner account. The version of a pair is the request token of its write, so a repeated call
+ * does not create a second version.
  *
  * @param readersPolicy resource policy of each secret, as JSON, set before each value is written. Without it, only the
  * secrets of connected partner accounts can be written

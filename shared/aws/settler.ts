@@ -24,10 +24,7 @@ export interface Batch {
   readonly receivedAt: number;
 }
 
-/**
- * A message can be hidden for at most 12 hours after its receipt; one minute is subtracted for the time until the
- * function starts.
- */
+/** SQS hides a message for at most 12 hours after its receipt; a minute is for the time until the function starts. */
 const maxInvisibleSeconds = 43_200 - 60;
 
 /**

@@ -37,7 +37,7 @@ interface Settled {
   readonly unsent: readonly UnsentEvent[];
 }
 
-// A lost secret cannot be recovered, so this write is durable.
+/** A lost secret cannot be recovered. */
 const durable = { durable: true };
 
 export type Webhooks = ReturnType<typeof createWebhooks>;

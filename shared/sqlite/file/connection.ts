@@ -19,7 +19,6 @@ export type Connection = ReturnType<typeof createConnection>;
  * because a commit costs as much as several changes. A commit survives a crash of the process, including kill -9. After a
  * power cut the file is consistent, but the last commits may be missing, unless they were `durable`.
  *
- * @param file name of the file, for messages
  * @param onFault called with each fault of the file, before the caller receives it
  * @see https://sqlite.org/pragma.html#pragma_synchronous
  */
@@ -71,10 +70,7 @@ export function createConnection(db: DatabaseSync, file: string, onFault?: (faul
     read: <T>(query: () => T): T => guarded(file, query, onFault),
     /**
      * Runs `change` in the next transaction; resolves after its commit. If a change throws, only that change is undone
-     * and rejects.
-     *
-     * @param change may run twice, if another change in its transaction fails
-     * @throws {StateError}
+     * and rejects; the others of its transaction run twice.
      */
     write: <T>(change: () => T, options: WriteOptions = {}): Promise<T> =>
       new Promise<T>((resolve, reject) => {

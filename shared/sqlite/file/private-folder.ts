@@ -1,7 +1,4 @@
-/**
- * The folder of an embedded bridge, which holds tokens: only its owner may read the files in it, and nobody else may
- * control them.
- */
+/** The folder of an embedded bridge, which holds tokens: only its owner may read or control the files in it. */
 import {
   chmodSync,
   closeSync,
@@ -98,11 +95,7 @@ function refuseOpen(place: string): void {
   if (path.dirname(place) !== place) refuseOpen(path.dirname(place));
 }
 
-/**
- * Creates `file` and its folder `dir` if they do not exist, accessible only to their owner.
- *
- * @throws {StateError} when another user controls the folder; then nothing is changed
- */
+/** Creates `file` and its folder `dir`, accessible only to their owner. @throws {StateError} see refuseForeignFolder */
 export function preparePrivateFile(dir: string, file: string): void {
   refuseForeignFolder(dir);
   makeFolder(dir);

@@ -18,10 +18,8 @@ export function readMark(dir: string): PublishedMark | undefined {
 }
 
 /**
- * Partner accounts that an older copy of the state would publish with sequence numbers that were used. None in the latest
- * state, and none whose history began after the mark was written.
- *
- * @param last number of the last event in the log of the state
+ * Partner accounts that an older copy of the state would publish with sequence numbers that were used: none whose history
+ * began after the mark was written. @param last number of the last event in the log of the state
  */
 export function reusedHistories<T extends { readonly generation: number }>(
   { event, at }: PublishedMark,

@@ -125,10 +125,7 @@ function checkIsOurs(db: DatabaseSync, file: string): void {
 const maxWalAttempts = 50;
 const walRetryMs = 20;
 
-/**
- * Switches to a write-ahead log. SQLite's busy timeout does not apply here, and two processes may be creating the file
- * at the same time, so this is retried.
- */
+/** Retried, because two processes may be creating the file at once, and SQLite's busy timeout does not apply here. */
 function useWriteAheadLog(db: DatabaseSync): void {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -1,17 +1,32 @@
+/** What the handlers of the functions have in common: their state, and the partner service. */
 import { randomUUID } from 'node:crypto';
-import { eventBridgeClient, lambdaClient, secretsManagerClient } from '../aws/clients.ts';
+import { dynamoDbClient, eventBridgeClient, lambdaClient, secretsManagerClient } from '../aws/clients.ts';
 import { createEventPublisher } from '../aws/event-publisher.ts';
 import { createRefreshRequester } from '../aws/refresh-requester.ts';
 import { createApplicationSecret, createTokenVault } from '../aws/secrets.ts';
+import { createStore } from '../aws/store.ts';
 import type { FunctionConfig, FunctionName } from '../contract/environment.ts';
 import { bridgeNameOf, secretNamesOf } from '../contract/names.ts';
 import { systemClock } from '../domain/clock.ts';
 import { createPartnerClient } from '../partner-api/client.ts';
 import { createPartnerService } from '../partner-api/partner-service.ts';
 import { createAnswers } from '../state/activity.ts';
+import { rowPorts } from '../state/row-ports.ts';
 import { partnerConnections, refreshLimits, storeAnswersMs } from './limits.ts';
 import { observer, telemetry } from './observer.ts';
-import type { FunctionState } from './state.ts';
+
+type FunctionState = ReturnType<typeof stateOf>;
+
+/** What a function remembers, in the tables that it may use. */
+export function stateOf(config: { readonly feedStateTable: string; readonly advertStatusTable?: string }) {
+  const { feedStateTable, advertStatusTable } = config;
+  const client = dynamoDbClient();
+  const store = createStore({
+    feedState: { client, name: feedStateTable },
+    ...(advertStatusTable !== undefined && { advertStatus: { client, name: advertStatusTable } }),
+  });
+  return { store, ...rowPorts(store) };
+}
 
 function clientOptions(config: FunctionConfig<FunctionName>, state: FunctionState, isTimed: boolean) {
   const { activity, budgetStore } = state;
@@ -22,19 +37,16 @@ function clientOptions(config: FunctionConfig<FunctionName>, state: FunctionStat
   return { baseUrl, settings: config, budgetStore, observer, answers, concurrency: partnerConnections };
 }
 
-/**
- * What the functions that request and store tokens have in common.
- *
- * @param newSecret policy and key of the secrets that the function may create
- */
+/** For the functions that store tokens. @param newSecret policy and key of the secrets that the function may create */
 export function tokenDeps(
   config: FunctionConfig<'refreshToken' | 'connect'>,
-  state: FunctionState,
   ...newSecret: [policy?: string, key?: string]
 ) {
+  const state = stateOf(config);
   const secrets = secretsManagerClient();
   const names = secretNamesOf(config.namePrefix);
   return {
+    ...state,
     accounts: state.partnerAccounts,
     vault: createTokenVault(secrets, names, ...newSecret),
     applicationSecret: createApplicationSecret(secrets, names),
@@ -47,11 +59,7 @@ export function tokenDeps(
   };
 }
 
-/**
- * For drain and fan-out, which request new tokens from the refresh-token function.
- *
- * @param isTimed whether the latency of answers is a metric
- */
+/** For those that request new tokens from the refresh-token function. @param isTimed latency of answers is a metric */
 export function partnerService(
   config: FunctionConfig<'drain' | 'fanOut'>,
   state: FunctionState,
