@@ -146,22 +146,24 @@ describe('a run until idle', () => {
 });
 
 describe('a run for ever', () => {
-  it('begins the next round although one hangs', async () => {
+  it('begins the next round although one hangs, and ends after that one', async () => {
     const stop = new AbortController();
     const hanging = Promise.withResolvers<DrainReport>();
     let rounds = 0;
     const round = async () => {
       rounds += 1;
-      if (rounds === 5) {
-        stop.abort();
-        hanging.resolve(reportOf({}));
-      }
+      if (rounds === 5) stop.abort();
       return rounds === 1 ? hanging.promise : reportOf({});
     };
     const deps = { drain: { round }, clock: createManualClock(), observer: createRecordingObserver() };
 
-    await pollForEver({ ...deps, settings: { ...quick, pollSeconds: 1 } }, stop.signal);
+    const settings = { ...quick, pollSeconds: 1 };
+    const ended = pollForEver({ ...deps, settings }, stop.signal).then(() => 'ended');
 
+    for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+    expect(await Promise.race([ended, 'running'])).toBe('running');
     expect(rounds).toBe(5);
+    hanging.resolve(reportOf({}));
+    expect(await ended).toBe('ended');
   });
 });
