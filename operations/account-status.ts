@@ -28,7 +28,7 @@ export type AccountStatus = ReturnType<typeof accountStatus>;
 export function accountStatus(
   { account, feeds: stored, books: { redelivered, ...books } }: Known,
   nowMs: number,
-  explained: readonly string[],
+  explained: readonly (string | false)[],
 ) {
   const { name, generation, token } = account;
   const feeds = stored.map((feed) => (isOutdated(feed, account) ? { ...feed, ...noFault } : feed));

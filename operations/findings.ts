@@ -92,42 +92,9 @@ export const pageOf = ({ runbook }: Finding): string =>
 export const needsAttention = (findings: readonly Finding[]): boolean =>
   findings.some(({ severity }) => severity !== 'note');
 
-/** Of the whole bridge: while one of them lasts, nothing is delivered. */
-const standstills =
-  'older-copy operator-paused not-running circuit held table schedule mapping no-account'.split(' ');
-/** Also where nobody has to act: nothing waits. */
-const notesOfStandstill: readonly string[] = ['not-running', 'no-account'];
-const maxNames = 5;
-const delays: readonly string[] = ['late', 'lagging', 'rate-limited'];
-
-/** The first line of `status`: is it delivering? */
-export function deliveryText(status: Status, findings: readonly Finding[]): string {
-  const ofBridge = findings.filter(({ partnerAccount }) => partnerAccount === null);
-  const [standstill] = standstills.flatMap((what) => {
-    const isOne = (one: Finding) => one.severity !== 'note' || notesOfStandstill.includes(what);
-    return ofBridge.filter((one) => one.what === what && isOne(one));
-  });
-  const faults = findings.filter(({ severity, what }) => severity === 'fault' && !delays.includes(what));
-  const ofAccounts = faults.filter(({ partnerAccount }) => partnerAccount !== null);
-  const hit = [...new Set(ofAccounts.map(({ partnerAccount }) => `${partnerAccount}`))];
-  const cause = standstill ?? (hit.length === status.partnerAccounts.length ? ofAccounts[0] : undefined);
-  const late = findings.find(({ what }) => delays.includes(what));
-  if (cause) return `Not delivering${causeText(cause)}`;
-  if (late) return `Late${causeText(late)}`;
-  const isDeaf = faults.some(({ what }) => what === 'webhook');
-  const deaf = (status.webhooks ?? []).filter(({ state }) => isDeaf && state !== 'delivering');
-  const addresses = deaf.map(({ address }) => address);
-  const exceptions = [
-    ...(hit.length > 0 ? [`not for ${namesText(hit, maxNames)}`] : []),
-    ...(deaf.length > 0 ? [`not to ${namesText(addresses, maxNames)}`] : []),
-  ];
-  return exceptions.length === 0 ? 'Delivering.' : `Delivering, but ${exceptions.join(', and ')}.`;
-}
-
-const causeText = ({ since, says }: Finding): string => `${since === null ? '' : ` since ${since}`}: ${says}`;
-
 const changes = (number: number): string => `${number} change${number === 1 ? '' : 's'}`;
 
+const maxNames = 5;
 /** Longer than a change takes from the feed to its event, with a first repeat. */
 const lateSeconds = 45;
 /** Fewer bad answers in two minutes may be those of a single advert. */
@@ -139,15 +106,6 @@ function badAnswersText({ answers }: Status, nowMs: number): string {
   if (!counts.some(([kind, number]) => kind !== 'ok' && number >= manyAnswers)) return '';
   return ` It answered lately: ${counts.map(([kind, number]) => `${number} ${kind}`).join(', ')}.`;
 }
-
-const defaultRate = 10;
-
-const ofResource =
-  (what: string): BridgeRule =>
-  ({ resourceFaults = [] }) =>
-    resourceFaults
-      .filter(({ of }) => of === what)
-      .map(({ says, mend }) => fault(`${says[0]?.toUpperCase()}${says.slice(1)}.`, { mend }));
 
 /** @param says the description of the alarm, which ends with the address of its section in the runbook */
 export const alarmFinding = ({ name, says, since }: RaisedAlarm): Finding => {
@@ -207,9 +165,11 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
     const says = `The partner service answers the requests of all partner accounts with the same fault (${hold.fault}). ${triesAgain}`;
     return found(says, { since: hold.since });
   },
-  table: ofResource('table'),
-  schedule: ofResource('schedule'),
-  mapping: ofResource('mapping'),
+  resource: ({ resourceFaults = [] }) =>
+    resourceFaults.map(({ of: what, says, mend }) => ({
+      ...fault(`${says[0]?.toUpperCase()}${says.slice(1)}.`, { mend }),
+      what,
+    })),
   'unreadable-row': ({ unreadable }) =>
     unreadable.map((flaw) =>
       fault(`A stored row cannot be read, so its partner account or feed is not polled: ${flaw}.`, {
@@ -219,7 +179,7 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
   'operator-paused': ({ paused }, { command }) =>
     paused !== null &&
     attention(`The whole bridge is ${pausedText(paused)}`, { since: paused.since, mend: command('resume') }),
-  late: (status, { nowMs, requestsPerSecond = defaultRate }) => {
+  late: (status, { nowMs, requestsPerSecond = 10 }) => {
     const { oldestWaitingSeconds: oldest, queue, paused, pausedUntil, partnerAccounts } = status;
     // What waits for the end of a stop or a pause has a finding of its own; a hold that has just begun has none yet.
     const isHeld = ({ state, attention }: AccountStatus) =>

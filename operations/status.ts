@@ -40,9 +40,7 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     ports.activity.read(),
     ports.stack?.read(nowMs),
   ]);
-  const wanted = accounts
-    .filter(({ name }) => only === undefined || name === only)
-    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const wanted = accounts.filter(({ name }) => only === undefined || name === only);
   const booksOf = new Map<string, Books>();
   await forEachConcurrent(wanted, booksAtOnce, async ({ name, generation }) => {
     booksOf.set(name, await ports.bookKeeper.read(name, generation));
@@ -53,10 +51,7 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     const { name, generation } = account;
     // A feed whose row cannot be read is not missing.
     const isUnreadable = unreadable.some((flaw) => flaw.startsWith(feedPlace(name)));
-    const explained = [
-      ...(isUnreadable ? ['feed-missing'] : []),
-      ...(isRunning === false ? ['lagging'] : []),
-    ];
+    const explained = [isUnreadable && 'feed-missing', isRunning === false && 'lagging'];
     const feeds = feedsOf.get(`${name}/${generation}`) ?? [];
     return accountStatus({ account, feeds, books: booksOf.get(name) as Books }, nowMs, explained);
   });

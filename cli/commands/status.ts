@@ -1,13 +1,6 @@
 import type { AccountStatus } from '../../operations/account-status.ts';
 import { unknownAccount } from '../../operations/errors.ts';
-import {
-  deliveryText,
-  type Finding,
-  findingsOf,
-  mendText,
-  needsAttention,
-  pageOf,
-} from '../../operations/findings.ts';
+import { type Finding, findingsOf, mendText, needsAttention, pageOf } from '../../operations/findings.ts';
 import { readStatus, type Status } from '../../operations/status.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { type Clock, systemClock } from '../../shared/domain/clock.ts';
@@ -16,6 +9,7 @@ import { type Counters, sumOf } from '../../shared/ports/store.ts';
 import type { Books } from '../../shared/state/books.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
+import { deliveryText } from '../shared/delivery.ts';
 import { connectCommand } from '../shared/explain.ts';
 import { clearScreen, type ExitCode, exitCodes } from '../shared/io.ts';
 import { flag, optionalName } from '../shared/options.ts';

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { alarmFinding, deliveryText, findingsOf } from '../../../operations/findings.ts';
+import { deliveryText } from '../../../cli/shared/delivery.ts';
+import { alarmFinding, findingsOf } from '../../../operations/findings.ts';
 import type { Status, StatusPorts } from '../../../operations/status.ts';
 import { ShapeError } from '../../../shared/contract/checks.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
