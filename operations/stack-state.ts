@@ -85,19 +85,14 @@ export function readTables({ clients, outputs }: DeployedStack) {
 export const tailPrefix = 'advert-bridge-tail-';
 
 /** The rules on a bus by which others get the events: without those of tails and of an archive, which AWS manages. */
-export async function rulesOf({
-  clients,
-  outputs: { eventBusName: EventBusName },
-}: DeployedStack): Promise<Rule[]> {
+export async function rulesOf({ clients, outputs }: DeployedStack): Promise<Rule[]> {
   const all: Rule[] = [];
-  let NextToken: string | undefined;
+  let page: ListRulesCommandOutput | undefined;
   do {
-    const page: ListRulesCommandOutput = await clients.events.send(
-      new ListRulesCommand({ EventBusName, NextToken }),
-    );
+    const asked = { EventBusName: outputs.eventBusName, NextToken: page?.NextToken };
+    page = await clients.events.send(new ListRulesCommand(asked));
     all.push(...(page.Rules ?? []));
-    NextToken = page.NextToken;
-  } while (NextToken);
+  } while (page.NextToken);
   const isOwn = (name = '') => name.startsWith('Events-Archive-') || name.startsWith(tailPrefix);
   return all.filter(({ ManagedBy, Name }) => !ManagedBy && !isOwn(Name));
 }

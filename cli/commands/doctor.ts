@@ -9,7 +9,7 @@ import { defineCommand } from '../shared/command.ts';
 import { explained, isDenied, type Place } from '../shared/explain.ts';
 import { exitCodes } from '../shared/io.ts';
 import { asCalled } from '../shared/program.ts';
-import { type LocalTarget, mendsAt, type StackTarget, type Target } from '../shared/target.ts';
+import { type LocalTarget, mendsAt, type StackTarget } from '../shared/target.ts';
 
 const more = `Each line is a check: ok, warning, fault, or skipped if there is nothing to check or another fault must be fixed first.
 The remedy is printed below it. The only request to the partner service asks for a token of the application, which is not
@@ -29,7 +29,11 @@ export const addDoctor = defineCommand(
     more,
   },
   async ({ target, answer }) => {
-    const checks = await examined(target);
+    // The bridge need not exist, and nothing in it is changed.
+    const checks =
+      target.kind === 'local'
+        ? await withOpening(target, { isReadOnly: true }, examineFolder)
+        : await withOpening(target, {}, examineStack);
     answer({ checks }, doctorText(checks));
     if (checks.some(({ result }) => result === 'fault')) return exitCodes.fault;
     return checks.some(({ result }) => result === 'warning') ? exitCodes.needsPerson : exitCodes.done;
@@ -37,12 +41,6 @@ export const addDoctor = defineCommand(
 );
 
 const unreadable = 'needs a state file that can be read: see state-file';
-
-/** The bridge need not exist, and nothing in it is changed. */
-const examined = (target: Target): Promise<CheckResult[]> =>
-  target.kind === 'local'
-    ? withOpening(target, { isReadOnly: true }, examineFolder)
-    : withOpening(target, {}, examineStack);
 
 async function examineFolder(opening: Opening<LocalTarget>): Promise<CheckResult[]> {
   const { openFolder } = await import('../bridge/open-folder.ts');

@@ -34,20 +34,13 @@ export const orSkip = <T>(look: Promise<T>, needed: string): Promise<T> =>
     throw cause instanceof SkippedError ? cause : new SkippedError(needed, { cause });
   });
 
-/** As printed by `doctor --json`. */
-export interface CheckResult {
-  readonly name: string;
+interface Result {
   readonly result: 'ok' | 'skipped' | Problem['result'];
   readonly says: string;
   readonly mend: string | null;
 }
-type Result = Omit<CheckResult, 'name'>;
-
-export interface Examination {
-  /** Returns what an error of a check means; undefined for an unexpected error. */
-  readonly explain: (error: unknown) => Result | undefined;
-  readonly clock?: Clock;
-}
+/** As printed by `doctor --json`. */
+export type CheckResult = Result & { readonly name: string };
 
 const limitSeconds = 30;
 const late = fault(
@@ -59,7 +52,14 @@ const late = fault(
 export const examine = <Facts>(
   checks: Checks<Facts>,
   facts: () => Promise<Facts>,
-  { explain, clock = systemClock }: Examination,
+  {
+    explain,
+    clock = systemClock,
+  }: {
+    /** Returns what an error of a check means; undefined for an unexpected error. */
+    readonly explain: (error: unknown) => Result | undefined;
+    readonly clock?: Clock;
+  },
 ): Promise<CheckResult[]> =>
   Promise.all(
     Object.entries(checks).map(async ([name, check]) => {
