@@ -13,7 +13,6 @@ import { type PartnerAccount, stopOf } from '../shared/domain/partner-account.ts
 import { printableLine as printable } from '../shared/domain/text.ts';
 import type { WaitingMessage } from '../shared/ports/queue.ts';
 import type { AdvertRow } from '../shared/state/advert-histories.ts';
-import { feedsOfAccount } from '../shared/state/feed-states.ts';
 import type { Bridge } from './bridge.ts';
 import { knownAccount } from './errors.ts';
 
@@ -62,7 +61,7 @@ async function look(
   const letters = await bridge.deadLetters.list(partnerAccount);
   const [row, feeds, budget, published, queued] = await Promise.all([
     bridge.advertHistories.read(key),
-    feedsOfAccount(bridge.feedStates, partnerAccount),
+    bridge.feedStates.ofAccount(partnerAccount),
     bridge.budgetStore.read(),
     bridge.settings(),
     bridge.kind === 'stack' ? bridge.queue.depth(partnerAccount) : 0,

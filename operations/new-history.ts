@@ -7,7 +7,6 @@ import { busy, withRefreshLock } from '../functions/refresh-token/refresh-lock.t
 import { feeds } from '../shared/contract/messages.ts';
 import { earlierOf, toInstant } from '../shared/domain/clock.ts';
 import { stopOf } from '../shared/domain/partner-account.ts';
-import { feedsOfAccount } from '../shared/state/feed-states.ts';
 import type { Bridge } from './bridge.ts';
 import { CommandError } from './errors.ts';
 
@@ -40,7 +39,7 @@ export async function beginNewHistory(
     const { account } = lock;
     if (!account?.token || stopOf(account)) return undefined;
     const { generation: former, token } = account;
-    const registered = await feedsOfAccount(feedStates, partnerAccount);
+    const registered = await feedStates.ofAccount(partnerAccount);
     const unread = await unreadSince({ feedStates, clock, settings: { overlapSeconds } }, partnerAccount);
     const nowMs = clock.now();
     const recently = toInstant(nowMs - overlapSeconds * 1000);

@@ -13,7 +13,6 @@ import { toInstant } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
 import type { Secret, TokenPair } from '../../shared/domain/secret.ts';
 import type { Grant } from '../../shared/ports/tokens.ts';
-import { feedsOfAccount } from '../../shared/state/feed-states.ts';
 import { publishOwedEvents } from '../refresh-token/account-writes.ts';
 import { type AccountLock, type CallOptions, exclusively } from '../refresh-token/refresh-lock.ts';
 import { lackingScopes, pairOf, storePair, warnOfOddAnswer } from '../refresh-token/token-pairs.ts';
@@ -48,7 +47,7 @@ export function createConnectAccount(deps: ConnectDeps) {
   ): Promise<ConnectedAccount> {
     const { name } = lock;
     // Read before the given code or token is used up: an unreadable row would make `connect` fail afterwards.
-    const feedRows = lock.account ? await feedsOfAccount(feedStates, name) : [];
+    const feedRows = lock.account ? await feedStates.ofAccount(name) : [];
     const handedIn = 'refreshToken' in request ? { refreshToken: request.refreshToken } : undefined;
     const grant: Grant =
       'code' in request

@@ -18,7 +18,7 @@ import type { AccountLock, RefreshDeps } from '../refresh-token/refresh-lock.ts'
 /** For all operators' commands about credentials. */
 export interface ConnectDeps extends Omit<RefreshDeps, 'vault'> {
   readonly vault: Pick<TokenVault, 'write' | 'remove'>;
-  readonly feedStates: Pick<FeedStates, 'list' | 'register' | 'remove'>;
+  readonly feedStates: Pick<FeedStates, 'ofAccount' | 'register' | 'remove'>;
   readonly advertHistories: Pick<AdvertHistories, 'read'>;
   readonly bookKeeper: Pick<BookKeeper, 'read'>;
   readonly client: Pick<PartnerClient, 'requestTokens' | 'authorizeUrl'> & {

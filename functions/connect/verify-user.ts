@@ -7,7 +7,7 @@ import { asBridgeFault, BridgeFault } from '../../shared/domain/faults.ts';
 import { heldBy, heldFault } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { Secret } from '../../shared/domain/secret.ts';
-import { type FeedState, feedsOfAccount } from '../../shared/state/feed-states.ts';
+import type { FeedState } from '../../shared/state/feed-states.ts';
 import type { ConnectDeps } from './connected-row.ts';
 
 interface Look {
@@ -62,7 +62,7 @@ export function createUserVerification(deps: ConnectDeps) {
   async function verifyUser({ generation }: PartnerAccount, look: Look): Promise<string | undefined> {
     const { partnerAccount } = look;
     const books = await bookKeeper.read(partnerAccount, generation);
-    const states = await feedsOfAccount(feedStates, partnerAccount);
+    const states = await feedStates.ofAccount(partnerAccount);
     const state = states.find(({ feed }) => feed === advertsFeed.name);
     if (books.events + books.unavailable === 0 || !state) return 'no event of it was published so far';
     const since = recentlyRead(state);

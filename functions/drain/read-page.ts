@@ -6,7 +6,7 @@ import { BridgeFault } from '../../shared/domain/faults.ts';
 import { mayBeCursorRejection } from '../../shared/partner-api/error-answers.ts';
 import type { PartnerReaders } from '../../shared/partner-api/partner-service.ts';
 import type { CallOptions, ReceivedPage } from '../../shared/ports/readers.ts';
-import { type FeedState, type FeedStates, feedsOfAccount } from '../../shared/state/feed-states.ts';
+import type { FeedState, FeedStates } from '../../shared/state/feed-states.ts';
 
 export interface PageRead extends ReceivedPage {
   /** The `since` of the request; every later request with the page's cursor must send the same value. */
@@ -66,7 +66,7 @@ export function restartOf(
 }
 
 export interface UnreadDeps {
-  readonly feedStates: Pick<FeedStates, 'list'>;
+  readonly feedStates: Pick<FeedStates, 'ofAccount'>;
   readonly clock: Clock;
   readonly settings: { readonly overlapSeconds: number };
 }
@@ -81,9 +81,7 @@ export async function unreadSince(
   { feedStates, clock, settings }: UnreadDeps,
   partnerAccount: string,
 ): Promise<string | undefined> {
-  const state = (await feedsOfAccount(feedStates, partnerAccount)).find(
-    (each) => each.feed === advertsFeed.name,
-  );
+  const state = (await feedStates.ofAccount(partnerAccount)).find((each) => each.feed === advertsFeed.name);
   return state && restartOf(state, settings.overlapSeconds * 1000, clock.now());
 }
 

@@ -3,15 +3,13 @@ import * as v from 'valibot';
 /** IDs consist only of digits. This also keeps a hostile feed from injecting another path of the service. */
 export const advertIdPattern = /^[0-9]{1,20}$/;
 
-/** A partner account's name is part of secret names, event IDs and message groups. */
-const partnerAccountPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
-
 export const advertId = v.pipe(v.string(), v.regex(advertIdPattern, 'expected 1 to 20 digits'));
 
+/** A partner account's name is part of secret names, event IDs and message groups. */
 export const partnerAccountName = v.pipe(
   v.string(),
   v.regex(
-    partnerAccountPattern,
+    /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
     'expected 1 to 64 letters, digits, ".", "_" or "-", beginning with a letter or digit',
   ),
 );
@@ -90,8 +88,6 @@ export class ShapeError extends Error {
   }
 }
 
-type Schema = v.GenericSchema<unknown, unknown>;
-
 /** The faults of `value` against `schema`: one per place, for at most twenty places, without any contents. */
 export function flawsOf(issues: readonly v.BaseIssue<unknown>[]): Flaw[] {
   const flaws = new Map<string, Flaw>();
@@ -112,14 +108,22 @@ function saysExpected(issue: v.BaseIssue<unknown>): string {
 }
 
 /** @param place name of the value for the message: `feed page` @throws {ShapeError} with every wrong place */
-export function checked<S extends Schema>(schema: S, value: unknown, place: string): v.InferOutput<S> {
+export function checked<S extends v.GenericSchema>(
+  schema: S,
+  value: unknown,
+  place: string,
+): v.InferOutput<S> {
   const result = v.safeParse(schema, value);
   if (result.success) return result.output;
   throw new ShapeError(place, flawsOf(result.issues));
 }
 
 /** @throws {ShapeError} also for text that is not JSON */
-export function checkedJson<S extends Schema>(schema: S, text: string, place: string): v.InferOutput<S> {
+export function checkedJson<S extends v.GenericSchema>(
+  schema: S,
+  text: string,
+  place: string,
+): v.InferOutput<S> {
   const value = parsedJson(text);
   if (value === undefined) throw new ShapeError(place, [{ path: '', expected: 'expected JSON' }]);
   return checked(schema, value, place);

@@ -41,17 +41,16 @@ export type PollAnswer = v.InferOutput<typeof pollAnswer>;
 export const rejections = ['expired', 'token-rejected', 'scope-insufficient'] as const;
 export type Rejection = (typeof rejections)[number];
 
-const refreshRequest = {
+/** The event that drain and fan-out send. An event without an action, such as the schedule's, starts a sweep. */
+export const refreshEvent = v.object({
+  action: v.literal('refresh'),
   partnerAccount: partnerAccountName,
   /** The version whose token was rejected. If a newer version is current, nothing is done. */
   rejectedVersion: v.string(),
   because: v.picklist(rejections),
-} as const;
-export type RefreshRequest = Readonly<v.InferOutput<v.ObjectSchema<typeof refreshRequest, undefined>>>;
-
-/** The event that drain and fan-out send. An event without an action, such as the schedule's, starts a sweep. */
-export const refreshEvent = v.object({ action: v.literal('refresh'), ...refreshRequest });
+});
 export type RefreshEvent = v.InferOutput<typeof refreshEvent>;
+export type RefreshRequest = Readonly<Omit<RefreshEvent, 'action'>>;
 
 export const refreshOutcome = v.variant('kind', [
   /** A newer version is stored, by this refresh or by another one. */

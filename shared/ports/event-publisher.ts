@@ -1,10 +1,5 @@
 /** Publishes events: on EventBridge, on standard output, to a webhook. */
 export interface EventPublisher {
-  /**
-   * Resolves when the event is accepted. Repeated calls publish the same text, byte for byte.
-   *
-   * @param envelope JSON of the whole envelope
-   * @throws when the event was refused, or when the result is not known
-   */
+  /** Resolves when the event, the JSON of its envelope, is accepted. @throws if it was refused or the result is unknown */
   publish(envelope: string): Promise<void>;
 }

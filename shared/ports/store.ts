@@ -60,10 +60,8 @@ export const newEtag = (): Etag => {
 const maxConflicts = 50;
 
 /**
- * Applies `change` to the row, and again to the one that is there if another process wrote in between.
- *
- * @param change receives undefined if there is no row; returns undefined to write nothing
- * @returns the stored row; undefined if there is none
+ * Applies `change` to the row, and again to the one that is there if another process wrote in between. If it returns
+ * undefined, nothing is written.
  */
 export async function update(
   store: Pick<Store, 'get' | 'put'>,

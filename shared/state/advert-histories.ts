@@ -47,8 +47,7 @@ export function createAdvertHistories(store: Store) {
      * Returns a page of a generation's adverts that have an event, with the latest event of each, in a stable order; a
      * page may be empty although more pages follow. Adverts that get their first event meanwhile may be left out.
      *
-     * @param from `next` of the page before; absent after the last one. Default: the first page
-     * @param most size of the page; at most, and by default, a thousand
+     * @param from `next` of the page before; absent after the last one
      */
     async page(
       { partnerAccount, generation }: Pick<HistoryOwner, 'partnerAccount' | 'generation'>,

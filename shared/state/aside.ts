@@ -88,11 +88,7 @@ export function createAside(store: Store) {
     accounts,
     list,
 
-    /**
-     * Stores the rows of messages that leave the queue without a result.
-     *
-     * @returns the settlements whose message may not leave the queue, because its row could not be stored, with the reason
-     */
+    /** Stores rows of messages without a result. @returns those that may not leave the queue, each with the reason */
     async store(settlements: readonly Settlement[]): Promise<ReadonlyMap<Settlement, unknown>> {
       const refused = new Map<Settlement, unknown>();
       await Promise.all(
@@ -107,10 +103,7 @@ export function createAside(store: Store) {
 
     remove: removeFrom(store),
 
-    /**
-     * The messages on hold of an advert, in all generations, oldest first. Only for people's commands: it reads all messages
-     * of the partner account.
-     */
+    /** The messages on hold of an advert, oldest first. Only for people's commands: it reads all of the partner account. */
     async ofAdvert(partnerAccount: string, advertId: string): Promise<readonly WaitingMessage[]> {
       const held = (await list(partnerAccount)).filter(({ message }) => message.advertId === advertId);
       return held.map(({ message }) => ({ message, place: 'aside', receives: 0 }));

@@ -100,6 +100,10 @@ export function createFeedStates(store: Store) {
         (a, b) => (a.lastPolled ?? -1) - (b.lastPolled ?? -1),
       ),
 
+    /** The feeds of one account, of any generation. @throws {ShapeError} */
+    ofAccount: async (partnerAccount: string): Promise<FeedState[]> =>
+      readRows(await store.list('feed', { prefix: `${partnerAccount}/` }), feedStateOf),
+
     /** Creates the feed's state; keeps an existing state of the same generation. */
     async register(state: FeedState): Promise<void> {
       // Rule: cursor-kept-for-new-user
@@ -124,9 +128,8 @@ export function createFeedStates(store: Store) {
     },
 
     /**
-     * Stores a page's progress, clears the feed's fault, and renews the lease for `leaseMs` or ends it.
-     *
-     * @returns undefined when the lease was lost, or has expired: nothing is written then
+     * Stores a page's progress, clears the feed's fault, and renews the lease for `leaseMs` or ends it. Writes nothing and
+     * returns undefined if the lease was lost or has expired.
      */
     async advance(
       { state, etag }: Lease,
@@ -161,17 +164,6 @@ export function createFeedStates(store: Store) {
 /** Name of a feed's row in messages. @param feed if absent: the common prefix of all the account's feeds */
 export const feedPlace = (partnerAccount: string, feed = ''): string =>
   `state of feed ${partnerAccount}/${feed}`;
-
-/** The feeds of one account, of any generation. @throws {ShapeError} for an unreadable row of this account */
-export async function feedsOfAccount(
-  feedStates: Pick<FeedStates, 'list'>,
-  partnerAccount: string,
-): Promise<FeedState[]> {
-  const listed = await feedStates.list((error) => {
-    if (error.place.startsWith(feedPlace(partnerAccount))) throw error;
-  });
-  return listed.filter((state) => state.partnerAccount === partnerAccount);
-}
 
 const keyOf = ({ partnerAccount, feed }: FeedKey): Key => ({
   kind: 'feed',

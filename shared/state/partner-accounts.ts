@@ -20,12 +20,7 @@ export function createPartnerAccounts(store: Store) {
     add: async (account: PartnerAccount): Promise<boolean> =>
       'etag' in (await store.put(keyOf(account.name), account, 'absent')),
 
-    /**
-     * Applies `change` to the stored account, again if another process writes in between.
-     *
-     * @param change returns undefined to write nothing
-     * @returns the account after the change; undefined if there is none
-     */
+    /** Applies `change` to the stored account, again if another process writes in between; undefined writes nothing. */
     async change(
       name: string,
       change: (account: PartnerAccount) => PartnerAccount | undefined,

@@ -81,12 +81,8 @@ export function createProgress<T extends object>(store: Store, kind: 'backfill' 
     },
 
     /**
-     * Stores what `next` makes of the progress.
-     *
-     * @param listed number of IDs of the page, for the books: counted in the same write, so that a page that is sent
-     * twice is counted once
-     * @param next receives undefined if there is none; returns undefined to write nothing
-     * @returns what is stored then
+     * Stores what `next` makes of the progress, unless that is undefined. Counts the page's `listed` IDs for the books in
+     * the same write, so that a page that is sent twice is counted once.
      */
     async change(
       key: BackfillKey,

@@ -50,7 +50,7 @@ function historyOf(known: Knowledge) {
   const bridge: unknown = {
     kind: queued === undefined ? 'local' : 'stack',
     partnerAccounts: { read: async () => partnerAccount(account) },
-    feedStates: { list: async () => [feedState({ lastSuccess: noon + 240_000 })] },
+    feedStates: { ofAccount: async () => [feedState({ lastSuccess: noon + 240_000 })] },
     budgetStore: { read: async () => budget },
     advertHistories: { read: async () => row },
     waitingMessages: { ofAdvert: async () => waiting },

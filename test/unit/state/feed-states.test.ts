@@ -4,7 +4,6 @@ import {
   createFeedStates,
   type FeedState,
   type FeedStates,
-  feedsOfAccount,
   type Lease,
 } from '../../../shared/state/feed-states.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
@@ -149,8 +148,8 @@ describe('the list', () => {
 
   it('of one account hides an unreadable row of another, and not its own', async () => {
     await store.put({ kind: 'feed', name: 'other/adverts' }, { since: 7 }, 'absent');
-    expect(await feedsOfAccount(feedStates, 'main')).toEqual([feedState()]);
-    await expect(feedsOfAccount(feedStates, 'other')).rejects.toThrow('state of feed other/adverts');
+    expect(await feedStates.ofAccount('main')).toEqual([feedState()]);
+    await expect(feedStates.ofAccount('other')).rejects.toThrow('state of feed other/adverts');
   });
 
   it('forgets all feeds of one account, and no other', async () => {
