@@ -45,10 +45,6 @@ export const form = v.exactOptional(
   ),
 );
 
-/** Whether a newer bridge wrote the data. Then the data is not damaged and must stay unchanged. */
-export const isOfNewerForm = ({ flaws }: ShapeError): boolean =>
-  flaws.some(({ path }) => /(^|\.)form$/.test(path));
-
 /** Schema of a stored object. Fields that a newer bridge has added are kept, without a type. */
 export const kept = <const E extends v.ObjectEntries>(entries: E) =>
   v.looseObject(entries) as unknown as v.ObjectSchema<E, undefined>;

@@ -5,7 +5,6 @@ import {
   checkedJson,
   form,
   instant,
-  isOfNewerForm,
   parsedJson,
   partnerAccountName,
   ShapeError,
@@ -92,7 +91,7 @@ export function messageIn(body: string): MessageRead {
     return { message: checkedJson(changedAdvert, body, 'message') };
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error;
-    const isNewer = isOfNewerForm(error);
+    const isNewer = error.flaws.some(({ path }) => path === 'form');
     return { flaw: error.message, about: v.parse(subject, parsedJson(body)), ...(isNewer && { isNewer }) };
   }
 }

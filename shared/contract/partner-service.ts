@@ -1,8 +1,4 @@
-/**
- * Schemas of the partner service's answers.
- *
- * @see docs/partner-api.md
- */
+/** Schemas of the partner service's answers. @see docs/partner-api.md */
 import * as v from 'valibot';
 import { status } from './checks.ts';
 

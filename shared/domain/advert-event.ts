@@ -22,17 +22,14 @@ export function advertEvent(message: ChangedAdvert, seen: Observation): AdvertEv
   const observedAt = toInstant(seen.observedAt);
   const eventId = `${historyKeyOf(message)}/${sequence}`;
   const isGone = status === null;
-  return eventOf(
-    isGone ? feed.detailTypes.unavailable : feed.detailTypes.statusChanged,
-    `${partnerAccount}/${feed.object}/${advertId}`,
-    {
-      metadata: {
-        ...{ eventId, schemaVersion, bridge, partnerAccount, generation },
-        ...{ sequence, listedAt, observedAt, cause, correlationId },
-      },
-      data: { [`${feed.object}Id`]: advertId, status, previousStatus, ...(isGone ? {} : copied) },
-    },
-  ) as unknown as AdvertEvent;
+  const detailType = isGone ? feed.detailTypes.unavailable : feed.detailTypes.statusChanged;
+  const resource = `${partnerAccount}/${feed.object}/${advertId}`;
+  const metadata = {
+    ...{ eventId, schemaVersion, bridge, partnerAccount, generation },
+    ...{ sequence, listedAt, observedAt, cause, correlationId },
+  };
+  const data = { [`${feed.object}Id`]: advertId, status, previousStatus, ...(isGone ? {} : copied) };
+  return eventOf(detailType, resource, { metadata, data }) as unknown as AdvertEvent;
 }
 
 /** @param resource the part of its name after the bridge's */
@@ -66,15 +63,9 @@ export function authorizationEvent(
   const { bridge, partnerAccount, generation, tokenVersion, reason } = change;
   const observedAt = toInstant(change.observedAt);
   const eventId = `${partnerAccount}/${generation}/authorization-${kind}/${tokenVersion}`;
-  const isRequired = kind === 'required';
-  return eventOf(
-    isRequired ? detailTypes.authorizationRequired : detailTypes.authorizationRestored,
-    partnerAccount,
-    {
-      metadata: { eventId, schemaVersion, bridge, partnerAccount, generation, observedAt },
-      data: { reason },
-    },
-  ) as AuthorizationEvent;
+  const detailType = detailTypes[kind === 'required' ? 'authorizationRequired' : 'authorizationRestored'];
+  const metadata = { eventId, schemaVersion, bridge, partnerAccount, generation, observedAt };
+  return eventOf(detailType, partnerAccount, { metadata, data: { reason } }) as AuthorizationEvent;
 }
 
 export interface EventFields {

@@ -29,9 +29,8 @@ export async function forEachConcurrent<T>(
 }
 
 /**
- * How long to wait after attempt number `attempt` (the first is 1): exponential with full jitter.
+ * How long to wait after an attempt (the first is 1): exponential with full jitter, by `random` in [0, 1).
  *
- * @param options.random returns a number in [0, 1)
  * @see https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
  */
 export function backoffMs(

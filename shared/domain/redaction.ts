@@ -147,11 +147,7 @@ const looksSecret = (value: string): boolean => value.length >= 6 && /[\d_.~+/=-
 /** Words that follow "bearer" and "basic" in ordinary sentences. */
 const schemeWord = /^(?:tokens?|auth\w*|credentials?|schemes?|realm)\b/i;
 
-/**
- * Removes values by their names: `id_token=…`, `Authorization: Bearer …`. Words of a sentence stay.
- *
- * @param text decoded (text.ts)
- */
+/** Removes values by their names, such as `id_token=…`, from a decoded text (text.ts). Words of a sentence stay. */
 export function withoutNamedValues(text: string): string {
   return text.replace(namedValue, (all: string, named?: string, alone = '', ...groups: unknown[]) => {
     const [open, value] = groups.filter((group) => group !== undefined) as [string, string];

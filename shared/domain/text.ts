@@ -76,10 +76,7 @@ const unprintableInLines = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignora
 
 /** Escapes as JSON does: a character beyond 0xffff becomes two escapes. */
 const escaped = (char: string): string =>
-  char
-    .split('')
-    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-    .join('');
+  char.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /** Text for a person: line breaks and tabs stay, every other unprintable character becomes `\uXXXX`. */
 export const printableLines = (text: string): string =>

@@ -60,11 +60,7 @@ export interface MessageAside {
 export interface ChangedAdvertsQueue {
   /** FIFO per advert (or other object) of an account. @returns the keys of messages that were not accepted */
   send(messages: readonly ChangedAdvert[]): Promise<ReadonlySet<string>>;
-  /**
-   * Sends messages aside as new ones with the same keys; a row with the same etag once within five minutes.
-   *
-   * @returns the etags of messages that were not accepted
-   */
+  /** Sends messages aside, with their keys; an etag once within five minutes. @returns the etags that were not accepted */
   sendAgain(messages: readonly MessageAside[]): Promise<ReadonlySet<Etag>>;
   /** Number of waiting messages of one feed (default: adverts) of the partner account; may be an upper bound. */
   depth(partnerAccount: string): Promise<number>;

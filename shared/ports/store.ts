@@ -51,10 +51,7 @@ export interface Store {
   add(key: Key, counters: Counters): Promise<void>;
 }
 
-export const newEtag = (): Etag => {
-  const bytes = crypto.getRandomValues(new Uint8Array(9));
-  return btoa(String.fromCharCode(...bytes));
-};
+export const newEtag = (): Etag => Buffer.from(crypto.getRandomValues(new Uint8Array(9))).toString('base64');
 
 /** Maximum number of conflicting writes before `update` gives up. */
 const maxConflicts = 50;

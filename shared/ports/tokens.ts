@@ -7,11 +7,7 @@ import type { Application, Secret, StoredPair } from '../domain/secret.ts';
  * which names the version, decides.
  */
 export interface TokenVault {
-  /**
-   * The pair of one version, by default the latest; undefined if there is none yet.
-   *
-   * @throws {ShapeError} when the secret is half-written or edited by hand
-   */
+  /** The pair of one version (default: the latest), if there is one. @throws {ShapeError} for a damaged secret */
   read(
     partnerAccount: string,
     version?: string,

@@ -68,7 +68,7 @@ export function createAside(store: Store) {
     onUnreadable?: OnUnreadable,
   ): Promise<readonly MessageAside[]> {
     const prefix = `${partnerAccount}/`;
-    const rows = await store.list('aside', { prefix, ...(limit !== undefined && { limit }) });
+    const rows = await store.list('aside', { prefix, limit });
     return readRows(rows, messageAside, onUnreadable);
   }
 
@@ -143,8 +143,7 @@ export function createDeadLetters(store: Store) {
     },
 
     /** Number of dead letters, unreadable ones included. @param limit stops counting there, which limits the cost */
-    count: async (limit?: number): Promise<number> =>
-      (await store.list('dead', limit === undefined ? {} : { limit })).length,
+    count: async (limit?: number): Promise<number> => (await store.list('dead', { limit })).length,
 
     /** Removes dead letters, unless they were stored again; the books go on counting them. */
     drop: removeFrom(store),
@@ -154,14 +153,11 @@ export function createDeadLetters(store: Store) {
 /** Puts messages aside back into the queue, and removes their rows. @returns those that the queue has accepted */
 export async function putBack<M extends MessageAside>(
   messages: readonly M[],
-  {
-    queue,
-    remove,
-  }: { readonly queue: Pick<ChangedAdvertsQueue, 'sendAgain'>; readonly remove: Aside['remove'] },
+  deps: { readonly queue: Pick<ChangedAdvertsQueue, 'sendAgain'>; readonly remove: Aside['remove'] },
 ): Promise<readonly M[]> {
-  const refused = await queue.sendAgain(messages);
+  const refused = await deps.queue.sendAgain(messages);
   const accepted = messages.filter(({ etag }) => !refused.has(etag));
-  await remove(accepted);
+  await deps.remove(accepted);
   return accepted;
 }
 

@@ -32,12 +32,6 @@ export interface QueueFigures {
   readonly oldestListedAt?: string;
 }
 
-/** Reads the books, for `status` and for the drain's view of a backlog. */
-export interface BookKeeper {
-  read(partnerAccount: string, generation: number): Promise<Books>;
-  queue(): Promise<QueueFigures>;
-}
-
 /** The row of what the queue, or fan-out, has counted. */
 export const booksKey = (partnerAccount: string, generation: number): Key => ({
   kind: 'books',
@@ -73,9 +67,11 @@ function booksOf(counted: Counters): Books {
   return { ...books, inFlight: Math.max(0, books.listed - settled) };
 }
 
+export type BookKeeper = ReturnType<typeof bookKeeperOf>;
+
 /** @param queue the figures of the whole queue, which each world counts in its own way */
-export const bookKeeperOf = (store: Store, queue: BookKeeper['queue']): BookKeeper => ({
-  read: (partnerAccount, generation) => readBooks(store, partnerAccount, generation),
+export const bookKeeperOf = (store: Store, queue: () => Promise<QueueFigures>) => ({
+  read: (partnerAccount: string, generation: number) => readBooks(store, partnerAccount, generation),
   queue,
 });
 
