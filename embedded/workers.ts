@@ -2,10 +2,10 @@ import type { FanOut } from '../functions/fan-out/fan-out.ts';
 import type { Clock } from '../shared/domain/clock.ts';
 import { backoffMs, type Loop, startLoop } from '../shared/domain/concurrency.ts';
 import type { Observer } from '../shared/ports/observer.ts';
-import type { Inbox, Settlement, Settler } from '../shared/ports/queue.ts';
+import type { Inbox, Settlement } from '../shared/ports/queue.ts';
 
 export interface WorkerDeps {
-  readonly queue: Inbox & Settler;
+  readonly queue: Inbox;
   readonly fanOut: Pick<FanOut, 'handleEach'>;
   readonly clock: Clock;
   readonly observer: Observer;

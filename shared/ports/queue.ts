@@ -31,11 +31,6 @@ export interface Settlement {
   readonly verdict: Verdict;
 }
 
-/** Carries out the verdicts. If a verdict cannot be carried out, its message is delivered again. */
-export interface Settler {
-  settle(settlements: readonly Settlement[]): Promise<void>;
-}
-
 export interface ReceiveOptions {
   /** Maximum number of message groups (adverts) per call. */
   readonly maxGroups: number;
@@ -44,10 +39,12 @@ export interface ReceiveOptions {
   readonly visibilityMs: number;
 }
 
-/** A queue that the bridge polls for work; on AWS, the event source mapping does. */
+/** A queue that the bridge polls for work and settles; on AWS, the event source mapping does. */
 export interface Inbox {
   /** Messages of groups that have none in flight; empty if there are none now. */
   receive(options: ReceiveOptions): Promise<Delivery[]>;
+  /** Carries out the verdicts. If a verdict cannot be carried out, its message is delivered again. */
+  settle(settlements: readonly Settlement[]): Promise<void>;
 }
 
 /** A message that is stored as a row outside the queue (shared/state/aside.ts), or returns to the queue. */

@@ -1,14 +1,7 @@
 import type { SQLInputValue } from 'node:sqlite';
 import { type ChangedAdvert, type MessageRead, messageIn } from '../contract/messages.ts';
-import { MessageGroups, messageGroupOf, positionOf, type Queued } from '../domain/queue/message-groups.ts';
-import type {
-  ChangedAdvertsQueue,
-  Delivery,
-  Inbox,
-  ReceiveOptions,
-  Settlement,
-  Settler,
-} from '../ports/queue.ts';
+import { createGroups, messageGroupOf, positionOf, type Queued } from '../domain/queue/message-groups.ts';
+import type { ChangedAdvertsQueue, Delivery, Inbox, ReceiveOptions, Settlement } from '../ports/queue.ts';
 import type { Counters } from '../ports/store.ts';
 import { type Aside, rowAside } from '../state/aside.ts';
 import { type BookKeeper, type Counted, type Counts, inFlightIn, sumsByGeneration } from '../state/books.ts';
@@ -96,10 +89,10 @@ interface QueueOptions {
  */
 export function createChangedAdvertsQueue(
   options: QueueOptions,
-): ChangedAdvertsQueue & Inbox & Settler & { figures: BookKeeper['queue'] } {
+): ChangedAdvertsQueue & Inbox & { figures: BookKeeper['queue'] } {
   const { connection, table, rows, clock, takesTurns } = options;
   const known = new Map<number, QueuedRow>();
-  const groups = new MessageGroups<QueuedRow>({ takesTurns });
+  const groups = createGroups<QueuedRow>({ takesTurns });
   /** Sequence number of the last message in memory. */
   let readTo = 0;
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
-import type { ChangedAdvertsQueue, Delivery, Inbox, Settler, Verdict } from '../../shared/ports/queue.ts';
+import type { ChangedAdvertsQueue, Delivery, Inbox, Verdict } from '../../shared/ports/queue.ts';
 import type { Aside } from '../../shared/state/aside.ts';
 import type { BookKeeper } from '../../shared/state/books.ts';
 import { changedAdvert, settlement } from '../helpers/records.ts';
 import { type Cleaned, subjects } from './harness.ts';
 
 export interface AsideSubject extends Cleaned {
-  readonly queue: ChangedAdvertsQueue & Inbox & Settler;
+  readonly queue: ChangedAdvertsQueue & Inbox;
   readonly aside: Aside;
   /** Where the books are one step with what is counted. */
   readonly bookKeeper?: BookKeeper;

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { dropDeadLetters, redriveDeadLetters } from '../../operations/dead-letters.ts';
-import type { ChangedAdvertsQueue, Inbox, Settler, Verdict } from '../../shared/ports/queue.ts';
+import type { ChangedAdvertsQueue, Inbox, Verdict } from '../../shared/ports/queue.ts';
 import type { Aside, DeadLetters } from '../../shared/state/aside.ts';
 import { type BookKeeper, type Books, emptyBooks } from '../../shared/state/books.ts';
 import { changedAdvert, deadLetter, letterOf, settlement } from '../helpers/records.ts';
 import { type Cleaned, subjects } from './harness.ts';
 
 export interface BooksSubject extends Cleaned {
-  readonly queue: ChangedAdvertsQueue & Inbox & Settler;
+  readonly queue: ChangedAdvertsQueue & Inbox;
   readonly bookKeeper: BookKeeper;
   readonly deadLetters: DeadLetters;
   readonly aside: Aside;

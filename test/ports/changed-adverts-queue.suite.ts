@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { ChangedAdvertsQueue, Delivery, Inbox, Settler, Verdict } from '../../shared/ports/queue.ts';
+import type { ChangedAdvertsQueue, Delivery, Inbox, Verdict } from '../../shared/ports/queue.ts';
 import { changedAdvert, deadLetter, letterOf, settlement } from '../helpers/records.ts';
 import { type Capabilities, type Cleaned, subjects } from './harness.ts';
 
 export interface QueueSubject extends Cleaned {
-  readonly queue: ChangedAdvertsQueue & Inbox & Settler;
+  readonly queue: ChangedAdvertsQueue & Inbox;
   /** Where the world's time can be controlled. */
   readonly advance?: (ms: number) => void;
   readonly now?: () => number;

@@ -12,7 +12,7 @@ import {
   type Queue,
   type ReceivedRecord,
 } from '../../../shared/aws/sqs.ts';
-import type { Delivery, Inbox, Settlement, Settler } from '../../../shared/ports/queue.ts';
+import type { Delivery, Inbox, Settlement } from '../../../shared/ports/queue.ts';
 
 /** Up to ten messages, as the event source mapping hands them to a function. */
 export async function receiveRecords(
@@ -45,7 +45,7 @@ export async function deleteHandled(
 }
 
 /** Does for a test what the event source mapping does on AWS. */
-export function sqsInbox(queue: Queue, settle: ReturnType<typeof createBatchSettler>): Inbox & Settler {
+export function sqsInbox(queue: Queue, settle: ReturnType<typeof createBatchSettler>): Inbox {
   const records = new Map<string, ReceivedRecord>();
   const keyOf = ({ id, position }: Delivery) => `${id} ${position}`;
 

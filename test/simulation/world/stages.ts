@@ -14,7 +14,7 @@ import { advertsFeed } from '../../../shared/contract/messages.ts';
 import { type PartnerAccount, stopOf } from '../../../shared/domain/partner-account.ts';
 import type { Secret } from '../../../shared/domain/secret.ts';
 import { createPartnerService } from '../../../shared/partner-api/partner-service.ts';
-import type { Delivery, Settler } from '../../../shared/ports/queue.ts';
+import type { Delivery, Inbox } from '../../../shared/ports/queue.ts';
 import { createPartnerAccounts, type PartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { between } from '../model/random.ts';
 import { createBridgePorts } from './bridge-ports.ts';
@@ -109,7 +109,7 @@ export function createStages(world: SimWorld) {
   type Started = ReturnType<typeof start>;
 
   /** As on AWS: the row of a message is stored before it leaves the queue. */
-  function settlerOf({ settler, aside }: Started): Settler {
+  function settlerOf({ settler, aside }: Started): Pick<Inbox, 'settle'> {
     return {
       async settle(settlements) {
         const refused = await aside.store(settlements);

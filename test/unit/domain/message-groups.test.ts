@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { MessageGroups, type Queued } from '../../../shared/domain/queue/message-groups.ts';
+import { createGroups, type Queued } from '../../../shared/domain/queue/message-groups.ts';
 
 interface Take {
   readonly maxGroups: number;
@@ -28,7 +28,7 @@ it.each([true, false])(
   (takesTurns) => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const groups = new MessageGroups({ takesTurns });
+        const groups = createGroups({ takesTurns });
         let model: Queued[][] = [];
         let nowMs = 1_000;
         for (const [sequenceNumber, one] of steps.entries()) {
@@ -64,7 +64,7 @@ it.each([true, false])(
 );
 
 it('message groups of two accounts are taken in turn, also by the next takes', () => {
-  const groups = new MessageGroups({ takesTurns: true });
+  const groups = createGroups({ takesTurns: true });
   for (const [sequenceNumber, partnerAccount] of ['a', 'a', 'a', 'b', 'b'].entries())
     groups.add({ sequenceNumber, partnerAccount, group: String(sequenceNumber), receives: 0 });
 
