@@ -136,29 +136,25 @@ export function alarmOfBridge(alarmName: string, bridgeName: string): string | u
 export const storeKeys = { partitionKey: 'pk', sortKey: 'sk' } as const;
 
 /**
- * The kinds of rows in the {@link Store}, each with its table. The kind is the partition key and the row's name the
- * sort key, so that functions are granted kinds.
- *
- * | kind | name | row |
- * |---|---|---|
- * | `account` | partner account | stop, pause, refresh lock, token version and expiry |
- * | `feed` | account `/` feed | cursor, since, lease, listed |
- * | `books` | account `/` generation | outcomes counted |
- * | `bridge` | `budget` | next free slot, pause |
- * | `bridge` | `activity` | answers of the service, counted by the minute |
- * | `progress` | account `/` generation `/` operation | how far a backfill or an audit is |
- * | `aside` | account `/` number | a message on hold, outside the queue |
- * | `dead` | account `/` hash of the message's key | a dead letter |
- * | `history` | account `/` generation `/` advert ID | the latest event of an advert |
+ * The kinds of rows in the {@link Store}, each with its table. The kind is the partition key, so that functions are
+ * granted kinds, and the row's name the sort key.
  */
 export const tableOfKind = {
+  /** By partner account: holds, refresh lock, token version and expiry. */
   account: 'feedState',
+  /** By account `/` feed: cursor, since, lease, listed. */
   feed: 'feedState',
+  /** By account `/` generation: the counted outcomes. */
   books: 'feedState',
+  /** `budget`: next free slot, holds; `activity`: answers of the service by the minute. */
   bridge: 'feedState',
+  /** By account `/` generation `/` operation: how far a backfill or an audit is. */
   progress: 'feedState',
+  /** By account `/` number: a message on hold, outside the queue. */
   aside: 'feedState',
+  /** By account `/` hash of the message's key: a dead letter. */
   dead: 'feedState',
+  /** By account `/` generation `/` advert ID: the latest event of an advert. */
   history: 'advertStatus',
 } as const;
 export type Kind = keyof typeof tableOfKind;

@@ -19,9 +19,6 @@ export interface StoredDeadLetter extends Pick<MessageAside, 'key' | 'etag'> {
   readonly letter: DeadLetter;
 }
 
-/** Greater than every ID, because IDs are ASCII. */
-const afterAll = '~';
-
 interface RowAside {
   readonly key: Key;
   readonly value: unknown;
@@ -80,7 +77,8 @@ export function createAside(store: Store) {
       if (!row) return names;
       const name = row.name.split('/', 1)[0] ?? '';
       names.push(name);
-      after = `${name}/${afterAll}`;
+      // Greater than every ID, because IDs are ASCII.
+      after = `${name}/~`;
     }
   }
 
