@@ -37,20 +37,18 @@ export const pollAnswer = v.object({
 });
 export type PollAnswer = v.InferOutput<typeof pollAnswer>;
 
-/** By the bridge's clock an `expired` token may still be valid for a moment, and a refresh may return it again. */
-export const rejections = ['expired', 'token-rejected', 'scope-insufficient'] as const;
-export type Rejection = (typeof rejections)[number];
-
 /** The event that drain and fan-out send. An event without an action, such as the schedule's, starts a sweep. */
 export const refreshEvent = v.object({
   action: v.literal('refresh'),
   partnerAccount: partnerAccountName,
   /** The version whose token was rejected. If a newer version is current, nothing is done. */
   rejectedVersion: v.string(),
-  because: v.picklist(rejections),
+  /** By the bridge's clock an `expired` token may still be valid for a moment, and a refresh may return it again. */
+  because: v.picklist(['expired', 'token-rejected', 'scope-insufficient']),
 });
 export type RefreshEvent = v.InferOutput<typeof refreshEvent>;
 export type RefreshRequest = Readonly<Omit<RefreshEvent, 'action'>>;
+export type Rejection = RefreshEvent['because'];
 
 export const refreshOutcome = v.variant('kind', [
   /** A newer version is stored, by this refresh or by another one. */

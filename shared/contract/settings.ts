@@ -226,7 +226,6 @@ export const stackSettings = {
 
 type Checkable = Readonly<Record<string, { readonly schema: v.GenericSchema }>>;
 type Schemas<S extends Checkable> = { readonly [K in keyof S]: S[K]['schema'] };
-type Values<S extends Checkable> = v.InferOutput<v.ObjectSchema<Schemas<S>, undefined>>;
 
 export const schemasOf = <const S extends Checkable>(settings: S): Schemas<S> =>
   Object.fromEntries(Object.entries(settings).map(([name, { schema }]) => [name, schema])) as Schemas<S>;
@@ -253,5 +252,5 @@ export const bridgeSettingsSchema = v.object(schemasOf(bridgeSettings));
 export const functionSettings = v.object({ partnerBaseUrl, ...bridgeSettingsSchema.entries });
 
 export type FunctionSettings = v.InferOutput<typeof functionSettings>;
-export type StackSettings = Values<typeof stackSettings>;
-export type BridgeSettings = Values<typeof bridgeSettings>;
+export type StackSettings = v.InferOutput<v.ObjectSchema<Schemas<typeof stackSettings>, undefined>>;
+export type BridgeSettings = v.InferOutput<typeof bridgeSettingsSchema>;
