@@ -31,11 +31,7 @@ export async function connectByCode(
 ): Promise<ConnectedAccount> {
   // 256 random bits: https://www.rfc-editor.org/rfc/rfc6749#section-10.12
   const state = randomBytes(32).toString('base64url');
-  let strangers = 0;
-  const onStranger = () => {
-    strangers += 1;
-    if (strangers === 1) say(io, strangerText);
-  };
+  const onStranger = () => say(io, strangerText);
   const listener = 'port' in way ? await listenForCallback(way, state, onStranger) : undefined;
   const redirectUri = 'pasteFrom' in way ? way.pasteFrom : (listener?.redirectUri ?? '');
   let opened: Awaited<ReturnType<typeof openBrowser>> | undefined;

@@ -14,7 +14,7 @@ const graceMs = 3_000;
  * user's browser and any program on this machine can call it, so only an answer with the state ends the wait, even if it
  * is a denial. The browser is redirected, so that the code is not in the address bar or the history.
  *
- * @param onStranger called for each callback without the state
+ * @param onStranger called for the first callback without the state
  * @throws {CommandError} if it cannot listen on the port
  * @see https://www.rfc-editor.org/rfc/rfc8252#section-7.3
  */
@@ -28,6 +28,7 @@ export async function listenForCallback(at: ListenAt, state: string, onStranger:
   const resultPath = `${pathname.replace(/\/$/, '')}/result`;
   const shown = new AbortController();
   let isTaken = false;
+  let strangers = 0;
 
   function statusFor(request: IncomingMessage, url: URL | null): number {
     // Protects against DNS rebinding: a page of another site whose name resolves to this machine sends that name.
@@ -45,7 +46,7 @@ export async function listenForCallback(at: ListenAt, state: string, onStranger:
     server.on('request', (request, response) => {
       const url = URL.parse(request.url ?? '', redirectUri);
       const status = statusFor(request, url);
-      if (status === 400) onStranger();
+      if (status === 400 && ++strangers === 1) onStranger();
       if (status === 200) response.once('finish', () => shown.abort());
       if (status === 303 && url) {
         isTaken = true;

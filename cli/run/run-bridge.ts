@@ -75,14 +75,14 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
   const log = createTextObserver(io.stderr, 'info', { json: true });
   const tell = (text: string) => (jsonLogs ? log.info(text) : say(io, text));
   if (!dryRun) await bridge.storeSettings(settings);
-  await tellStart(tell, options, opened);
   async function look() {
     const nowMs = systemClock.now();
     const status = await readStatus(state, nowMs);
     return { status, findings: findingsOf(status, { ...mendsAt(target), nowMs }) };
   }
-  const before = await look();
-  const summary = async () => summaryText(before.status, (await look()).status);
+  const { status: before } = await look();
+  for (const line of openingLines(options, opened, before)) tell(line);
+  const summary = async () => summaryText(before, (await look()).status);
   // An empty line is not shown.
   const progress = startProgress(io, async () => (jsonLogs ? '' : summary()));
   // The run ends with a message that says everything.
@@ -137,44 +137,35 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
 }
 
 /** @throws {CommandError} for an older copy of a state, which would use sequence numbers again */
-async function tellStart(
-  tell: (text: string) => void,
-  options: RunOptions,
+function* openingLines(
+  { dryRun, untilIdle, ...options }: RunOptions,
   { bridge, state, target }: Opened,
-): Promise<void> {
-  if (options.dryRun) tell('Dry run: nothing of this is stored or sent.');
-  let unreadable = 0;
-  const accounts = await state.partnerAccounts.list(() => {
-    unreadable += 1;
-  });
-  const names = accounts.map(({ name }) => name);
+  { partnerAccounts, unreadable }: Status,
+): Generator<string> {
+  if (dryRun) yield 'Dry run: nothing of this is stored or sent.';
   const { last } = state.eventLog.ends();
   const [mark, file] = [readMark(target.dir), markFileIn(target.dir)];
-  const reused = mark ? reusedHistories(mark, last, accounts) : [];
-  if (reused.length > 0 && !options.dryRun) {
+  const reused = mark && !dryRun ? reusedHistories(mark, last, partnerAccounts) : [];
+  if (reused.length > 0) {
     throw new CommandError(
       `${file} says that more was published than this state knows: it is an older copy, and would use sequence numbers ` +
         `again for ${reused.map(({ name }) => name).join(', ')}. Begin anew: ` +
         `\`${commandFor(target, 'connect --all --new-history --since TIME')}\`, with a TIME shortly before the copy was made`,
     );
   }
-  if (!mark && last > 0) {
-    tell(
-      `${file} is missing, so nobody can tell whether this state is an older copy. If it is, stop this run and follow docs/operate/backup.md.`,
-    );
-  }
-  if (!options.untilIdle) {
+  if (!mark && last > 0)
+    yield `${file} is missing, so nobody can tell whether this state is an older copy. If it is, stop this run and follow docs/operate/backup.md.`;
+  const names = partnerAccounts.map(({ name }) => name);
+  if (!untilIdle) {
     const listed = names.length > 0 ? ` (${namesText(names, 10)})` : '';
     const given = Object.entries(options).flatMap(([name, value]) =>
       name in bridgeSettings && value !== undefined ? [`, ${name} ${value}`] : [],
     );
-    tell(
-      `Advert Bridge ${packageJson.version} runs ${target.dir} with ${bridge.baseUrl()}: ` +
-        `${are(names.length, 'partner account', 'partner accounts')}${listed}${given.join('')}.`,
-    );
+    yield `Advert Bridge ${packageJson.version} runs ${target.dir} with ${bridge.baseUrl()}: ` +
+      `${are(names.length, 'partner account', 'partner accounts')}${listed}${given.join('')}.`;
   }
-  if (names.length + unreadable === 0)
-    tell(`No partner account is connected. Connect one: \`${connectCommand(target, 'NAME')}\``);
+  if (names.length + unreadable.length === 0)
+    yield `No partner account is connected. Connect one: \`${connectCommand(target, 'NAME')}\``;
 }
 
 /** What has happened between two looks. */

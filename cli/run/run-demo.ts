@@ -53,18 +53,19 @@ export async function runDemo(given: Io, changes: number | undefined, json: bool
   });
   const demo = { io, target, sandbox };
   try {
-    await connectTo(sandbox, target);
-    return await (changes === undefined ? play(demo) : makeChanges(demo, changes));
+    await connectAccounts(demo);
+    const expected = changes === undefined ? await play(demo) : await makeChanges(demo, changes);
+    return await report(demo, expected);
   } finally {
     await sandbox.close();
     rmSync(dir, { recursive: true, force: true });
   }
 }
 
-async function connectTo({ url: baseUrl, application, users }: Sandbox, target: LocalTarget): Promise<void> {
+async function connectAccounts({ target, sandbox: { url, application, users } }: Demo): Promise<void> {
   const [clientId, clientSecret] = [new Secret(application.clientId), new Secret(application.clientSecret)];
   const connect = async (bridge: Bridge) => {
-    await bridge.storeApplication({ clientId, clientSecret }, baseUrl);
+    await bridge.storeApplication({ clientId, clientSecret }, url);
     for (const { name, refreshToken } of users)
       await connectAccount(bridge, { partnerAccount: name, refreshToken: new Secret(refreshToken) });
   };
@@ -72,7 +73,7 @@ async function connectTo({ url: baseUrl, application, users }: Sandbox, target: 
 }
 
 /** Changes adverts until it is stopped, with the bridge in a process of its own, and a console to watch and break it. */
-async function play({ io, target, sandbox }: Demo): Promise<ExitCode> {
+async function play({ io, target, sandbox }: Demo): Promise<undefined> {
   const { control, url } = sandbox;
   const [[id] = []] = both.map((user) => control.createAdverts(3, { user, status: 'active' }));
   const isOver = AbortSignal.any([io.untilStopped(), untilUnread(io)]);
@@ -80,7 +81,7 @@ async function play({ io, target, sandbox }: Demo): Promise<ExitCode> {
   const place = ['--local', target.dir];
   const command = (words: string) => commandFor(target, words);
   const child = createRunProcess(io, [...place, ...options]);
-  return withBridge(target, async (bridge) => {
+  await withBridge(target, async (bridge) => {
     const breaks = createBreaks({
       ...{ sandbox, run: child },
       commands: { run: command('run'), reconnect: command(`connect ${partnerAccount}`) },
@@ -107,28 +108,28 @@ Each change becomes an event within a few seconds. Ctrl-C ends the demo.\n`,
       else control.changeRandomly(1, { user });
     }
     await Promise.all([child.end('SIGTERM'), started.close()]);
-    return report({ io, target });
   });
 }
 
-/** Half of the changes create adverts, and the other half change them, so that each causes its own event. */
-async function makeChanges(demo: Demo, changes: number): Promise<ExitCode> {
-  const { io, target } = demo;
-  const { control } = demo.sandbox;
+/**
+ * Half of the changes create adverts, and the other half change them, so that each causes its own event.
+ *
+ * @returns how many changes were made
+ */
+async function makeChanges({ io, target, sandbox: { control } }: Demo, changes: number): Promise<number> {
   const run = () => runBridge(io, target, checkedOptions(runOptions, { ...settings, untilIdle: true }));
   const ids = control.createAdverts(Math.ceil(changes / 2), { status: 'new' });
   await run();
   for (const id of ids.slice(0, Math.floor(changes / 2))) control.setStatus(id, 'active');
   const { stopped } = await run();
   if (stopped) say(io, '\nThe demo was stopped before everything was delivered.');
-  return report(demo, control.changeCount());
+  return control.changeCount();
 }
 
 /** @param changes number of changes that must be listed and delivered; undefined: some may be missing */
-async function report({ io, target }: Pick<Demo, 'io' | 'target'>, changes?: number): Promise<ExitCode> {
-  const books = totalOf(
-    (await withBridge(target, (bridge) => readStatus(bridge, Date.now()))).partnerAccounts,
-  );
+async function report({ io, target }: Demo, changes: number | undefined): Promise<ExitCode> {
+  const { partnerAccounts } = await withBridge(target, (bridge) => readStatus(bridge, Date.now()));
+  const books = totalOf(partnerAccounts);
   const { listed, ...outcomes } = books;
   const accounted = Object.values(outcomes).reduce((total, value) => total + value, 0);
   const isWhole = changes === undefined || (listed === changes && books.inFlight === 0);
