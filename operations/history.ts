@@ -1,6 +1,6 @@
 /** Why an advert has an event or has none: what the bridge knows about the advert, in order of time, and one sentence. */
 import type { AdvertEvent } from '../shared/contract/events.ts';
-import { advertsFeed } from '../shared/contract/messages.ts';
+import { advertsFeed, type DeadLetter } from '../shared/contract/messages.ts';
 import {
   type HistoryOwner,
   isPublished,
@@ -22,18 +22,16 @@ type HistoryBridge = Pick<Bridge, 'kind' | 'isDelivering' | 'waitingMessages' | 
     settings(): Promise<PublishedEvents>;
   };
 
+type Asked = Pick<HistoryOwner, 'partnerAccount' | 'advertId'>;
 export type AdvertHistory = Awaited<ReturnType<typeof readHistory>>;
 
 /** As printed by `history --json`; times are ISO 8601 in UTC. Changes nothing. @throws {UsageError} for an unknown partner account */
-export async function readHistory(
-  bridge: HistoryBridge,
-  of: Pick<HistoryOwner, 'partnerAccount' | 'advertId'>,
-) {
-  const known = await look(bridge, of);
+export async function readHistory(bridge: HistoryBridge, asked: Asked) {
+  const known = await look(bridge, asked);
   const { latest = null, latestPublished, waiting, deadLetters } = known;
   const outcome = outcomeOf(known);
   return {
-    ...of,
+    ...asked,
     /** The complete latest event as recorded; null when there is none. */
     latest,
     /** Whether the bus has accepted it; null when this is uncertain, and when there is no event. */
@@ -49,10 +47,7 @@ export async function readHistory(
 
 type Known = Awaited<ReturnType<typeof look>>;
 
-async function look(
-  bridge: HistoryBridge,
-  { partnerAccount, advertId }: Pick<HistoryOwner, 'partnerAccount' | 'advertId'>,
-) {
+async function look(bridge: HistoryBridge, { partnerAccount, advertId }: Asked) {
   const account = await knownAccount(bridge.partnerAccounts, partnerAccount);
   const { generation } = account;
   const key = { partnerAccount, generation, feed: advertsFeed.name, advertId };
@@ -67,16 +62,13 @@ async function look(
     bridge.kind === 'stack' ? bridge.queue.depth(partnerAccount) : 0,
   ]);
   const latest = row?.envelope === undefined ? undefined : (JSON.parse(row.envelope) as AdvertEvent);
-  const deadLetters = letters
-    .filter(({ letter }) => letter.advertId === objectKeyOf(key))
-    .map(({ id, letter }) => ({ id, ...letter }));
+  const ofAdvert = letters.filter(({ letter }) => letter.advertId === objectKeyOf(key));
+  const deadLetters = ofAdvert.map(({ id, letter }) => ({ id, ...letter }));
   // A later event makes earlier dead letters irrelevant.
   const since = latest ? Date.parse(latest.detail.metadata.observedAt) : 0;
-  const [givenUp] = deadLetters
-    .filter(
-      ({ message, at }) => (message?.generation ?? generation) === generation && Date.parse(at) >= since,
-    )
-    .toSorted((a, b) => (a.at > b.at ? -1 : 1));
+  const isCurrent = ({ message, at }: DeadLetter) =>
+    (message?.generation ?? generation) === generation && Date.parse(at) >= since;
+  const [givenUp] = deadLetters.filter(isCurrent).toSorted((a, b) => (a.at > b.at ? -1 : 1));
   const nowMs = bridge.clock.now();
   const hold = holdOf(budget, account, nowMs);
   const notRunning = bridge.isDelivering() ? undefined : 'no `run` is at work on this bridge';

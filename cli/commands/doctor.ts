@@ -44,11 +44,13 @@ const unreadable = 'needs a state file that can be read: see state-file';
 
 async function examineFolder(opening: Opening<LocalTarget>): Promise<CheckResult[]> {
   const { openFolder } = await import('../bridge/open-folder.ts');
-  const { folderChecks, folderFacts, stateChecks } = await import('../../operations/doctor/folder-checks.ts');
+  const { bridgeFacts } = await import('../../operations/doctor/bridge-checks.ts');
+  const { folderChecks, stateChecks } = await import('../../operations/doctor/folder-checks.ts');
   const mends = mendsAt(opening.target);
-  const opened = once(async () =>
-    folderFacts(await openFolder(opening), { ...mends, baseUrl: opening.baseUrl }),
-  );
+  const opened = once(async () => {
+    const bridge = await openFolder(opening);
+    return { ...bridgeFacts(bridge, { ...mends, baseUrl: opening.baseUrl }), bridge };
+  });
   const explain = (error: unknown) => explanationOf(error, opening);
   const results = await Promise.all([
     examine(folderChecks, async () => ({ ...mends, dir: opening.target.dir }), { explain }),

@@ -14,7 +14,7 @@ export interface ExaminedPlace extends Mends {
 }
 
 /** Each is read once, by the check that needs it first. */
-export function bridgeFacts(bridge: Bridge, place: ExaminedPlace) {
+export function bridgeFacts<Place extends ExaminedPlace>(bridge: Bridge, place: Place) {
   const status = once(async () => {
     // What AWS runs has its own checks.
     const { stack: _stack, ...ports } = bridge;

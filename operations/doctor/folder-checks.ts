@@ -10,28 +10,16 @@ import { openStateFileToRead } from '../../shared/sqlite/file/state-file.ts';
 import type { EmbeddedState } from '../../shared/sqlite/state.ts';
 import type { Bridge } from '../bridge.ts';
 import { applicationWords } from '../errors.ts';
-import {
-  type BridgeFacts,
-  bridgeChecks,
-  bridgeFacts,
-  checkPairs,
-  type ExaminedPlace,
-  findingCheck,
-} from './bridge-checks.ts';
+import { type BridgeFacts, bridgeChecks, checkPairs, findingCheck } from './bridge-checks.ts';
 import { type Checks, fault, faultIn, orSkip, SkippedError, warning } from './check.ts';
 
-interface Folder extends Pick<ExaminedPlace, 'command'> {
+interface Folder extends Pick<BridgeFacts, 'command'> {
   readonly dir: string;
 }
 
 interface FolderFacts extends BridgeFacts {
   readonly bridge: Bridge & { readonly state: EmbeddedState };
 }
-
-export const folderFacts = (bridge: FolderFacts['bridge'], place: ExaminedPlace): FolderFacts => ({
-  ...bridgeFacts(bridge, place),
-  bridge,
-});
 
 export const machineFacts = {
   nodeVersion: process.versions.node,

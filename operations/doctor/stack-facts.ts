@@ -35,7 +35,7 @@ export function stackFacts(bridge: Bridge & { readonly outputs: StackOutputs }, 
 
   return {
     ...bridgeFacts(bridge, place),
-    ...{ clients, outputs, secretNames, resourcesOf, stack: StackName, version: place.version },
+    ...{ outputs, secretNames, resourcesOf },
     /** Those that the stack made, by name; undefined if one was deleted. */
     alarms: once(async () => {
       const [found, made] = await Promise.all([
