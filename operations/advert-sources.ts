@@ -3,7 +3,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { auditBatch } from '../functions/drain/audit-share.ts';
 import { idsOf } from '../functions/drain/read-page.ts';
 import { BridgeFault } from '../shared/domain/faults.ts';
-import type { AdvertHistories } from '../shared/state/advert-histories.ts';
 import type { BackfillKey } from '../shared/state/progress.ts';
 import type { Bridge } from './bridge.ts';
 
@@ -101,7 +100,11 @@ export async function auditSource(bridge: Bridge, key: BackfillKey, audited: Aud
   const batch = auditBatch(maxRequestsPerSecond);
   if ('ids' in audited) return idsSource(audited.ids, batch);
   const published: string[] = [];
-  for await (const { advertIds } of publishedPages(bridge.advertHistories, key)) published.push(...advertIds);
+  for (let from: string | undefined, isOver = false; !isOver; isOver = from === undefined) {
+    const { advertIds, next } = await bridge.advertHistories.page(key, from);
+    published.push(...advertIds);
+    from = next;
+  }
   if ('sample' in audited) {
     const { sample, random } = audited;
     const ranks = new Map(published.map((advertId) => [advertId, random()]));
@@ -130,11 +133,4 @@ export async function auditSource(bridge: Bridge, key: BackfillKey, audited: Aud
       }
     },
   };
-}
-
-export async function* publishedPages({ page }: Pick<AdvertHistories, 'page'>, key: BackfillKey) {
-  for (let found = await page(key); ; found = await page(key, found.next)) {
-    yield found;
-    if (found.next === undefined) return;
-  }
 }

@@ -5,6 +5,7 @@ import type { Clock } from '../shared/domain/clock.ts';
 import type { PartnerAccount } from '../shared/domain/partner-account.ts';
 import type { Application } from '../shared/domain/secret.ts';
 import type { PartnerReaders } from '../shared/partner-api/partner-service.ts';
+import type { Observer } from '../shared/ports/observer.ts';
 import type { ChangedAdvertsQueue } from '../shared/ports/queue.ts';
 import type { Store } from '../shared/ports/store.ts';
 import type { Webhooks } from '../shared/sqlite/webhooks.ts';
@@ -18,6 +19,14 @@ export function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => (made ??= make());
 }
+
+/** Logs nothing, for commands that report their outcome themselves. */
+export const silentObserver: Observer = {
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  count: () => undefined,
+};
 
 /** What an operation acts on. Everything that costs a request is read on first use. */
 export interface Bridge extends RowPorts {

@@ -29,31 +29,27 @@ export async function askFor<K extends ConnectAnswerKind>(
 }
 
 export async function connectAccount(bridge: Asked, request: ConnectRequest): Promise<ConnectedAccount> {
-  const { partnerAccount, since, sameUser, newUser, ...handedIn } = request;
   const credential =
-    'code' in handedIn
-      ? { code: handedIn.code.reveal(), redirectUri: handedIn.redirectUri }
-      : { refreshToken: handedIn.refreshToken.reveal() };
-  const event = { action: 'connect', partnerAccount, since, sameUser, newUser, ...credential } as const;
+    'code' in request ? { code: request.code.reveal() } : { refreshToken: request.refreshToken.reveal() };
+  const event = { action: 'connect', ...request, ...credential } as const;
   const { kind: _kind, ...account } = await askFor(bridge, 'connected', event);
   return account;
 }
 
-/** May be repeated. @param options.forget removes cursor, history and books too @returns whether the name was known */
+/** May be repeated. @param options.forget removes cursor, history and books too */
 export async function disconnectAccount(
   bridge: Asked & Pick<Bridge, 'advertHistories' | 'deadLetters'>,
   partnerAccount: string,
   { forget }: { readonly forget: boolean },
-): Promise<boolean> {
+): Promise<void> {
   const { advertHistories, deadLetters } = bridge;
   const event = { action: 'disconnect', partnerAccount, forget } as const;
-  if (!forget) return (await askFor(bridge, 'disconnected', event)).known;
+  if (!forget) return void (await askFor(bridge, 'disconnected', event));
   const { generation } = await askFor(bridge, 'forgetting', event);
-  if (generation === null) return false;
+  if (generation === null) return;
   // All steps can be repeated as long as the name is known, so the function removes the name last.
   await advertHistories.remove(partnerAccount, generation);
   const ofName = await deadLetters.list(partnerAccount, () => undefined);
   await deadLetters.drop(ofName.filter(({ letter }) => (letter.message?.generation ?? 0) <= generation));
   await askFor(bridge, 'forgotten', { action: 'forget', partnerAccount, generation });
-  return true;
 }

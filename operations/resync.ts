@@ -1,11 +1,11 @@
 /** Reads a feed again from a given time, in the same way as the drain. */
+import type { PollDeps } from '../functions/drain/accept-page.ts';
 import { pollFeed } from '../functions/drain/poll-feed.ts';
 import { unreadSince } from '../functions/drain/read-page.ts';
 import { advertsFeed } from '../shared/contract/messages.ts';
 import { earlierOf } from '../shared/domain/clock.ts';
-import type { Bridge } from './bridge.ts';
+import { type Bridge, silentObserver } from './bridge.ts';
 import { CommandError } from './errors.ts';
-import { pollDepsOf } from './poll-deps.ts';
 
 export interface ResyncOptions {
   readonly signal: AbortSignal;
@@ -65,4 +65,16 @@ export async function resync(
     if (report.end === 'backlog') await clock.sleep(backlogLookMs, signal);
   }
   return { since, listed, finished: false };
+}
+
+/** For reading a feed as the drain does. @param command begins the name of the lease's holder */
+export async function pollDepsOf(bridge: Bridge, command: string) {
+  const { overlapSeconds, maxRequestsPerSecond } = await bridge.settings();
+  return {
+    ...bridge,
+    reader: await bridge.service(),
+    observer: silentObserver,
+    holder: `${command} ${bridge.newId()}`,
+    settings: { overlapSeconds, maxRequestsPerSecond, leaseMs: 90_000, maxWaiting: 10_000 },
+  } satisfies PollDeps;
 }

@@ -9,8 +9,7 @@ import type { ChangedAdvert } from '../shared/contract/messages.ts';
 import { toInstant } from '../shared/domain/clock.ts';
 import type { BackfillKey, BackfillProgress, Progresses } from '../shared/state/progress.ts';
 import type { AdvertSource, SourcePage } from './advert-sources.ts';
-import type { Bridge } from './bridge.ts';
-import { silentObserver } from './poll-deps.ts';
+import { type Bridge, silentObserver } from './bridge.ts';
 
 export interface Walk<P extends BackfillProgress> {
   readonly cause: 'backfill' | 'audit';

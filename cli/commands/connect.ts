@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import type { Bridge } from '../../operations/bridge.ts';
 import { connectAccount } from '../../operations/connect-functions.ts';
 import { listDeadLetters, redriveDeadLetters } from '../../operations/dead-letters.ts';
 import { requireKnown, UsageError } from '../../operations/errors.ts';
@@ -80,45 +79,46 @@ Examples:
     if (target.kind === 'stack' && setting !== undefined)
       throw new UsageError(`${setting} is a setting of the stack: npx cdk deploy -c ${setting}=VALUE`);
     if (given.newHistory) return withNewHistory(call);
-    const partnerAccount = given.name;
+    const { name: partnerAccount, since, refreshTokenStdin: fromStdin, refreshTokenFile: file } = given;
     if (partnerAccount === undefined || given.all)
       throw new UsageError(given.all ? '--all goes with --new-history' : `NAME is missing: ${nameHelp}`);
-    const { since, sameUser, newUser, refreshTokenStdin: fromStdin, refreshTokenFile: file } = given;
+    const { sameUser, newUser } = given;
     const user = { partnerAccount, since, sameUser: sameUser || undefined, newUser: newUser || undefined };
     const isByToken = fromStdin || file !== undefined;
     const source = { what: 'refresh token', option: '--refresh-token', fromStdin, file };
     const credential = isByToken ? { refreshToken: await readSecret(io, source) } : wayOf(given);
-    if (since !== undefined && Date.parse(since) > Date.now()) {
+    if (since !== undefined && Date.parse(since) > Date.now())
       say(
         io,
         `Note: ${since} is in the future by this machine's clock; changes before that time will be missed.`,
       );
-    }
 
-    const work = async (bridge: Bridge) => {
-      const account =
-        'refreshToken' in credential
-          ? await connectAccount(bridge, { ...user, ...credential })
-          : await (await import('../authorize/authorize.ts')).connectByCode(io, bridge, {
-              ...given,
-              user,
-              way: credential,
-            });
-      report(
-        account,
-        ...connectedLines(account, since),
-        ...(bridge.isDelivering() ? [] : [`Next: \`${commandFor(target, 'run')}\``]),
-        `To see whether all is right: \`${commandFor(target, 'doctor')}\``,
-      );
-      for (const line of leftLines(target, account)) say(io, line);
-      // Printed separately: the account is already connected, whatever happens next.
-      const { redriven } = account.isNew
-        ? { redriven: [] }
-        : await redriveDeadLetters(bridge, (await listDeadLetters(bridge, { partnerAccount })).letters);
-      if (redriven.length > 0) say(io, `${redriven.length} of its dead letters are back in the queue.`);
-      return account.feed.kind === 'read' ? exitCodes.done : exitCodes.needsPerson;
-    };
-    return withBridge(target, work, { settings: given });
+    return withBridge(
+      target,
+      async (bridge) => {
+        let account: ConnectedAccount;
+        if ('refreshToken' in credential) account = await connectAccount(bridge, { ...user, ...credential });
+        else {
+          const { connectByCode } = await import('../authorize/authorize.ts');
+          account = await connectByCode(io, bridge, { ...given, user, way: credential });
+        }
+        report(
+          account,
+          ...connectedLines(account, since),
+          ...(bridge.isDelivering() ? [] : [`Next: \`${commandFor(target, 'run')}\``]),
+          `To see whether all is right: \`${commandFor(target, 'doctor')}\``,
+        );
+        for (const line of leftLines(target, account)) say(io, line);
+        // Printed separately: the account is already connected, whatever happens next.
+        if (!account.isNew) {
+          const { letters } = await listDeadLetters(bridge, { partnerAccount });
+          const { redriven } = await redriveDeadLetters(bridge, letters);
+          if (redriven.length > 0) say(io, `${redriven.length} of its dead letters are back in the queue.`);
+        }
+        return account.feed.kind === 'read' ? exitCodes.done : exitCodes.needsPerson;
+      },
+      { settings: given },
+    );
   },
 );
 
@@ -139,8 +139,8 @@ async function withNewHistory({ target, options, report }: Call<Target, ConnectO
     report(
       { partnerAccounts: begun, stopped },
       ...begun.map(
-        ({ partnerAccount, generation, since }) =>
-          `${partnerAccount}: a new history begins (generation ${generation}); its feed is read from ${since}.`,
+        ({ partnerAccount, generation, since: from }) =>
+          `${partnerAccount}: a new history begins (generation ${generation}); its feed is read from ${from}.`,
       ),
       ...stopped.map((each) => `${each} is stopped. Connect it again: \`${connectCommand(target, each)}\``),
       ...(begun.length > 0
@@ -158,34 +158,30 @@ function wayOf({ port, redirectUri, paste }: ConnectOptions) {
   return { pasteFrom: redirectUri ?? loopbackRedirect(port ?? defaultPort) };
 }
 
-function connectedLines(account: ConnectedAccount, since: string | undefined): string[] {
+function* connectedLines(account: ConnectedAccount, since: string | undefined): Generator<string> {
   const { partnerAccount, scope, tokenExpiresAt, isNew, feed } = account;
   const detail = `scope ${scope === '' ? 'unknown' : printableLine(scope)}, token until ${tokenExpiresAt}`;
-  const adverts = feed.kind === 'read' && are(feed.listed, 'advert has', 'adverts have');
-  return [
-    isNew
-      ? `Connected ${partnerAccount} (${detail}).`
-      : `Connected ${partnerAccount} again (${detail}). Reading continues from the kept cursor.`,
-    !isNew &&
-      since !== undefined &&
-      '--since was ignored: it is for a new name. To start a new history, add --new-user, or run disconnect with --forget first.',
-    adverts && `Its feed answers: ${adverts} changed lately${feed.hasMore ? ', or more' : ''}.`,
-  ].filter((line) => line !== false);
+  if (isNew) yield `Connected ${partnerAccount} (${detail}).`;
+  else yield `Connected ${partnerAccount} again (${detail}). Reading continues from the kept cursor.`;
+  if (!isNew && since !== undefined)
+    yield '--since was ignored: it is for a new name. To start a new history, add --new-user, or run disconnect with --forget first.';
+  if (feed.kind === 'read')
+    yield `Its feed answers: ${are(feed.listed, 'advert has', 'adverts have')} changed lately${feed.hasMore ? ', or more' : ''}.`;
 }
 
 /** What the operator should do next; also printed with --json. */
-function leftLines(target: Target, account: ConnectedAccount): string[] {
+function* leftLines(target: Target, account: ConnectedAccount): Generator<string> {
   const { partnerAccount, isNew, userUnverified, feed } = account;
-  return [
-    userUnverified !== undefined &&
-      `Note: there is nothing to tell by whether this is the same user as before: ${userUnverified}. If it is another user ` +
-        'by mistake, connect again as the right user. If it is another user on purpose, start a new history, so that no ' +
-        `data of the former user is used: \`${commandFor(target, `connect ${partnerAccount} --new-user`)}\``,
-    feed.kind === 'failed' &&
-      (feed.fault === 'operator-paused'
-        ? `Its feed was not polled: ${printableLine(feed.reason)}. To end the pause: \`${commandFor(target, 'resume [NAME]')}\``
-        : `The first request for its feed failed (${feed.fault}): ${printableLine(feed.reason)}. Its credentials are stored` +
-          `${isNew ? ' and its feed is registered' : ''}; polling tries again, and ` +
-          `\`${commandFor(target, `status ${partnerAccount}`)}\` shows how it goes.`),
-  ].filter((line) => typeof line === 'string');
+  if (userUnverified !== undefined)
+    yield `Note: there is nothing to tell by whether this is the same user as before: ${userUnverified}. If it is another user ` +
+      'by mistake, connect again as the right user. If it is another user on purpose, start a new history, so that no ' +
+      `data of the former user is used: \`${commandFor(target, `connect ${partnerAccount} --new-user`)}\``;
+  if (feed.kind === 'read') return;
+  const reason = printableLine(feed.reason);
+  if (feed.fault === 'operator-paused')
+    yield `Its feed was not polled: ${reason}. To end the pause: \`${commandFor(target, 'resume [NAME]')}\``;
+  else
+    yield `The first request for its feed failed (${feed.fault}): ${reason}. Its credentials are stored` +
+      `${isNew ? ' and its feed is registered' : ''}; polling tries again, and ` +
+      `\`${commandFor(target, `status ${partnerAccount}`)}\` shows how it goes.`;
 }

@@ -42,19 +42,10 @@ Examples:
 const expectedId = 'expected the ID of a dead letter, as `dead-letters list` shows it';
 const deadLetterId = v.pipe(v.string(), v.regex(/^[\w.-]{1,64}\/[0-9a-f]{16}$/, expectedId));
 /** A single word without a slash is a NAME. */
-const wordsFilter = v.union(
-  [
-    v.pipe(
-      v.strictTuple([v.pipe(v.string(), v.excludes('/'))]),
-      v.transform(([partnerAccount]): DeadLetterFilter => ({ partnerAccount })),
-    ),
-    v.pipe(
-      v.array(deadLetterId),
-      v.transform((ids): DeadLetterFilter => (ids.length === 0 ? {} : { ids: [...new Set(ids)] })),
-    ),
-  ],
-  expectedId,
-);
+const oneName = v.strictTuple([v.pipe(v.string(), v.excludes('/'))]);
+const whichWords = v.union([oneName, v.array(deadLetterId)], expectedId);
+const filterOf = (words: readonly string[]): DeadLetterFilter =>
+  words[0]?.includes('/') ? { ids: [...new Set(words)] } : { partnerAccount: words[0] };
 
 const filterOptions = {
   fault: text('KIND', 'only those with this fault'),
@@ -64,7 +55,7 @@ const choiceOptions = {
   which: {
     argument: '[ID...]',
     help: 'as `list` shows them; or one NAME: those of that partner account',
-    schema: wordsFilter,
+    schema: whichWords,
   },
   ...filterOptions,
   all: flag('all dead letters'),
@@ -101,12 +92,10 @@ const addShow = defineCommand(
     options: { id: { argument: '<ID>', help: 'as `list` shows it', schema: deadLetterId } },
   },
   async ({ target, options: { id }, answer }) => {
-    const { letters, unreadable } = await withBridge(target, (bridge) =>
-      listDeadLetters(bridge, { ids: [id] }),
-    );
-    const [found] = letters;
-    if (!found) throw new CommandError(unreadable[0] ?? unknownText([id], target));
-    answer({ id, ...found.letter }, ...deadLetterLines(found, target));
+    const found = await withBridge(target, (bridge) => listDeadLetters(bridge, { ids: [id] }));
+    const [one] = found.letters;
+    if (!one) throw new CommandError(found.unreadable[0] ?? unknownText([id], target));
+    answer({ id, ...one.letter }, ...deadLetterLines(one, target));
     return exitCodes.done;
   },
 );
@@ -130,19 +119,13 @@ Examples:
       const result = await withProgress(call.io, (show) =>
         redriveDeadLetters(bridge, letters, (done, all) => show(progressText(done, all, 'put back'))),
       );
-      const { redriven, nothingToSend, refused } = result;
-      const left = `Left, because they have nothing to send: ${nothingToSend.join(', ')}. \`dead-letters show ID\` says what to do with each.`;
-      call.report(
-        { ...result, unknown },
-        `${wereText(redriven.length)} put back into the queue.`,
-        ...(nothingToSend.length > 0 ? [left] : []),
-      );
-      if (refused.length > 0) {
-        throw new CommandError(
-          `the queue did not accept ${refused.join(', ')}. They are still dead letters; run the command again`,
-        );
-      }
-      return nothingToSend.length > 0 ? exitCodes.needsPerson : exitCodes.done;
+      const [left, refused] = [result.nothingToSend.join(', '), result.refused.join(', ')];
+      const says = `Left, because they have nothing to send: ${left}. \`dead-letters show ID\` says what to do with each.`;
+      const done = `${wereText(result.redriven.length)} put back into the queue.`;
+      call.report({ ...result, unknown }, done, ...(left ? [says] : []));
+      const again = 'They are still dead letters; run the command again';
+      if (refused) throw new CommandError(`the queue did not accept ${refused}. ${again}`);
+      return left ? exitCodes.needsPerson : exitCodes.done;
     }),
 );
 
@@ -160,7 +143,9 @@ const addDrop = defineCommand(
     if (!options.yes && !options.dryRun) requireTerminal(io, 'drop');
     return withChosen(call, async (bridge, { letters, groups, unknown }) => {
       const dropped = letters.map(({ id }) => id);
-      const which = options.which.ids ? dropped.join(', ') : `${count(dropped.length)} dead letters`;
+      const which = filterOf(options.which).ids
+        ? dropped.join(', ')
+        : `${count(dropped.length)} dead letters`;
       if (!options.yes && dropped.length > 0)
         await confirm(io, `Drop ${which}? Their content is removed permanently and will not be published.`);
       const by = await bridge.who();
@@ -175,17 +160,16 @@ const addDrop = defineCommand(
   },
 );
 
-type Choice = Call<Target, Checked<typeof choiceOptions>>;
-
 /** Calls `act` with the dead letters that arguments and options choose; with --dry-run only counts them. */
 async function withChosen(
-  { target, options: { which, fault, before, all, dryRun }, report }: Choice,
+  { target, options, report }: Call<Target, Checked<typeof choiceOptions>>,
   act: (bridge: Bridge, chosen: DeadLetterList) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  if (Object.keys(which).length > 0 === all)
+  const { which, fault, before, all, dryRun } = options;
+  if (which.length > 0 === all)
     throw new UsageError('say which dead letters: one or more IDs, one NAME of a partner account, or --all');
   return withBridge(target, async (bridge) => {
-    const chosen = await listDeadLetters(bridge, { ...which, fault, before });
+    const chosen = await listDeadLetters(bridge, { ...filterOf(which), fault, before });
     const { letters, groups, unknown } = chosen;
     if (dryRun) {
       const total = `${count(letters.length)} dead letters match; nothing was changed.`;

@@ -1,5 +1,5 @@
 import { disconnectAccount } from '../../operations/connect-functions.ts';
-import { accountsBeside, requireKnown, unknownAccount } from '../../operations/errors.ts';
+import { requireKnown } from '../../operations/errors.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
 import { connectCommand } from '../shared/explain.ts';
@@ -27,8 +27,7 @@ export const addDisconnect = defineCommand(
     await withBridge(target, async (bridge) => {
       await requireKnown(bridge.partnerAccounts, name);
       if (asks) await confirm(io, `Forget ${name}? Its cursor, history and books are removed permanently.`);
-      if (!(await disconnectAccount(bridge, name, { forget })))
-        throw unknownAccount(await accountsBeside(bridge.partnerAccounts, name));
+      await disconnectAccount(bridge, name, { forget });
     });
     report(
       { partnerAccount: name, disconnected: true, forgotten: forget },

@@ -6,7 +6,8 @@ import { exitCodes } from '../shared/io.ts';
 import { durationOption, flag, option, optionalName } from '../shared/options.ts';
 import { commandFor, type Target } from '../shared/target.ts';
 
-const expectedReason = 'expected a text of 1 to 200 characters';
+const forHelp = 'how long, such as 30m or 2h (default: until resume)';
+const reasonText = v.pipe(v.string(), v.regex(/^.{1,200}$/s, 'expected a text of 1 to 200 characters'));
 
 export const addPause = defineCommand(
   {
@@ -22,16 +23,8 @@ Examples:
   advert-bridge pause --reason "the service asked us to"   (the deployed stack)`,
     options: {
       name: optionalName('only this partner account'),
-      for: option(
-        'DURATION',
-        'how long, such as 30m or 2h (default: until resume)',
-        v.optional(durationOption),
-      ),
-      reason: option(
-        'TEXT',
-        'why, for those who see it in status',
-        v.optional(v.pipe(v.string(), v.minLength(1, expectedReason), v.maxLength(200, expectedReason))),
-      ),
+      for: option('DURATION', forHelp, v.optional(durationOption)),
+      reason: option('TEXT', 'why, for those who see it in status', v.optional(reasonText)),
     },
   },
   async ({ target, options: { name, for: forMs, reason }, report }) => {
@@ -45,6 +38,8 @@ Examples:
     return exitCodes.done;
   },
 );
+
+const earlyHelp = 'end also a pause that the service asked for, an open circuit, and a pause for a bad token';
 
 const resumeCommand = (target: Target, name: string | undefined): string =>
   commandFor(target, name === undefined ? 'resume' : `resume ${name}`);
@@ -62,9 +57,7 @@ Examples:
   advert-bridge resume --early   (the deployed stack)`,
     options: {
       name: optionalName('only this partner account'),
-      early: flag(
-        'end also a pause that the service asked for, an open circuit, and a pause for a bad token',
-      ),
+      early: flag(earlyHelp),
     },
   },
   async ({ target, options: { name, early }, report }) => {

@@ -20,21 +20,24 @@ Examples:
   advert-bridge poll --json   (the deployed stack)`,
     options: { name: optionalName('only this partner account') },
   },
-  async ({ target, options: { name }, answer }) => {
-    const { found, isDelivering } = await withBridge(target, async (bridge) => {
+  ({ target, options: { name }, answer }) =>
+    withBridge(target, async (bridge) => {
       await requireKnown(bridge.partnerAccounts, name);
-      return { found: await bridge.poll(name), isDelivering: bridge.isDelivering() };
-    });
-    answer(found, ...pollLines(target, name, found, isDelivering));
-    return exitCodeOf(found);
-  },
+      const found = await bridge.poll(name);
+      const lines = [...pollLines(target, name, found)];
+      if (!bridge.isDelivering() && found.polls.some(({ listed }) => listed > 0))
+        lines.push(`To publish what was listed: \`${commandFor(target, 'run')}\``);
+      answer(found, ...lines);
+      return exitCodeOf(found);
+    }),
 );
 
 /** A feed that was not polled waits for an operator or for the end of a pause. */
-function exitCodeOf({ polls: ended, notPolled }: PollAnswer): ExitCode {
-  if (ended.some(({ end, fault }) => end === 'fault' && fault !== 'operator-paused')) return exitCodes.fault;
-  const isAsked = ended.length > 0 && ended.every(({ end }) => end !== 'fault');
-  return isAsked && notPolled.length === 0 ? exitCodes.done : exitCodes.needsPerson;
+function exitCodeOf({ polls, notPolled }: PollAnswer): ExitCode {
+  const faults = polls.filter(({ end }) => end === 'fault');
+  if (faults.some(({ fault }) => fault !== 'operator-paused')) return exitCodes.fault;
+  const areAllPolled = polls.length > 0 && faults.length + notPolled.length === 0;
+  return areAllPolled ? exitCodes.done : exitCodes.needsPerson;
 }
 
 const ends: Readonly<Record<string, string>> = {
@@ -49,25 +52,14 @@ const ends: Readonly<Record<string, string>> = {
   fault: 'not read',
 };
 
-function pollLines(
-  target: Target,
-  name: string | undefined,
-  { polls: ended, notPolled }: PollAnswer,
-  isDelivering: boolean,
-): string[] {
-  const lines = ended.map((poll) => {
-    const how = Object.hasOwn(ends, poll.end) ? ends[poll.end] : poll.end;
-    const why = poll.end === 'held' ? ` (${poll.by})` : poll.end === 'fault' ? `: ${poll.reason}` : '';
-    return `${poll.partnerAccount} (${poll.feed}): ${count(poll.listed)} adverts listed, ${how}${why}`;
-  });
-  for (const { partnerAccount, reason, until } of notPolled) {
-    lines.push(`${partnerAccount}: not polled (${reason}${until === undefined ? '' : `, until ${until}`})`);
+function* pollLines(target: Target, name: string | undefined, { polls, notPolled }: PollAnswer) {
+  for (const { partnerAccount, feed, listed, end, by, reason } of polls) {
+    const why = end === 'held' ? ` (${by})` : end === 'fault' ? `: ${reason}` : '';
+    yield `${partnerAccount} (${feed}): ${count(listed)} adverts listed, ${ends[end] ?? end}${why}`;
   }
-  if (lines.length === 0) {
-    const command = commandFor(target, `connect ${name ?? 'NAME'}`);
-    return [`${name ?? 'No partner account'} is ${name ? 'not ' : ''}connected. Connect it: \`${command}\``];
-  }
-  const isListed = ended.some(({ listed }) => listed > 0);
-  if (isListed && !isDelivering) lines.push(`To publish what was listed: \`${commandFor(target, 'run')}\``);
-  return lines;
+  for (const { partnerAccount, reason, until } of notPolled)
+    yield `${partnerAccount}: not polled (${reason}${until === undefined ? '' : `, until ${until}`})`;
+  if (polls.length + notPolled.length > 0) return;
+  const command = commandFor(target, `connect ${name ?? 'NAME'}`);
+  yield `${name ?? 'No partner account'} is ${name ? 'not ' : ''}connected. Connect it: \`${command}\``;
 }

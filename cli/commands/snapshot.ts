@@ -1,15 +1,15 @@
 import * as v from 'valibot';
 import { UsageError } from '../../operations/errors.ts';
-import { recordedPages, type SendPages, snapshot } from '../../operations/snapshot.ts';
+import { recordedPage, type SendPage, snapshot } from '../../operations/snapshot.ts';
 import { linesOf, shownUrl } from '../../shared/domain/text.ts';
 import { withBridge } from '../bridge/open.ts';
 import type { FolderBridge } from '../bridge/open-folder.ts';
 import { requireSecrets, webhookCommand, webhookFrom, webhookUrl } from '../run/webhooks.ts';
 import { defineCommand } from '../shared/command.ts';
-import { exitCodes, stream } from '../shared/io.ts';
+import { exitCodes, stream, untilUnread } from '../shared/io.ts';
 import { option, optionalName, text } from '../shared/options.ts';
 import { withProgress } from '../shared/progress.ts';
-import type { LocalTarget } from '../shared/target.ts';
+import type { Target } from '../shared/target.ts';
 import { count } from '../shared/wording.ts';
 
 export const addSnapshot = defineCommand(
@@ -34,70 +34,56 @@ Examples:
   },
   async ({ io, target, options, json, report }) => {
     const { name, to } = options;
-    const webhook = await webhookFrom(io, { url: options.webhook, file: options.webhookFile });
+    const url = await webhookFrom(io, { url: options.webhook, file: options.webhookFile });
     const isLocal = target.kind === 'local';
-    if (!isLocal && webhook !== undefined)
+    if (!isLocal && url !== undefined)
       throw new UsageError('--webhook is for --local DIR: a stack sends to a queue or a bus (--to)');
     if (isLocal && to !== undefined)
       throw new UsageError(
         '--to is for a stack: an embedded bridge writes to standard output, or to --webhook',
       );
-    if (isLocal && webhook === undefined && json)
+    if (isLocal && url === undefined && json)
       throw new UsageError('--json goes with --webhook: the events themselves go to standard output');
-    const readerGone = new AbortController();
     const stopped = io.untilStopped();
-    const signal = AbortSignal.any([stopped, readerGone.signal]);
-    const sent = await withProgress(io, (show) => {
-      const details = { name, signal, onSent: (now: number) => show(`${count(now)} events sent`) };
-      if (!isLocal) {
-        return withBridge(target, async (bridge) => {
+    const signal = AbortSignal.any([stopped, untilUnread(io)]);
+    const write = (events: readonly string[]) => stream(io, linesOf(events), signal).then(() => 0);
+    const sent = await withProgress(io, (show) =>
+      withBridge(target, async (bridge) => {
+        let sendPage: SendPage;
+        if ('outputs' in bridge) {
           const { openTarget } = await import('../../operations/snapshot-target.ts');
-          return snapshot(bridge, recordedPages(bridge, await openTarget(to ?? '', bridge.outputs)), details);
-        });
-      }
-      return withBridge(target, async (bridge) => {
-        if (webhook !== undefined)
-          return snapshot(bridge, await webhookPages(bridge, webhook, target), details);
-        io.stdout.once('error', () => readerGone.abort());
-        const write = async (events: readonly string[]) => {
-          await stream(io, linesOf(events), signal);
-          return 0;
-        };
-        return snapshot(bridge, recordedPages(bridge, write), details);
-      });
-    });
-    const finished = !stopped.aborted;
-    const done =
-      webhook === undefined
-        ? [`${count(sent)} events sent${to === undefined ? '' : ` to ${to}`}.`]
-        : [
-            `${count(sent)} events wait for ${shownUrl(webhook)}.`,
-            `A run that names it sends them: ${webhookCommand(target, webhook, (url) => `run --webhook ${url}`)}`,
-          ];
-    report(
-      { sent, finished, ...(to === undefined ? { webhook: webhook && shownUrl(webhook) } : { to }) },
-      ...(finished
-        ? done
-        : [`Stopped after ${count(sent)} events. Run the command again: the events are the same.`]),
+          sendPage = recordedPage(bridge, await openTarget(to ?? '', bridge.outputs));
+        } else if (url === undefined) sendPage = recordedPage(bridge, write);
+        else sendPage = await pageForWebhook(bridge, url, target);
+        const onSent = (now: number) => show(`${count(now)} events sent`);
+        return snapshot(bridge, sendPage, { name, signal, onSent });
+      }),
     );
+    const finished = !stopped.aborted;
+    const webhook = url && shownUrl(url);
+    let lines = [`${count(sent)} events sent${to === undefined ? '' : ` to ${to}`}.`];
+    if (!finished)
+      lines = [`Stopped after ${count(sent)} events. Run the command again: the events are the same.`];
+    else if (url !== undefined)
+      lines = [
+        `${count(sent)} events wait for ${webhook}.`,
+        `A run that names it sends them: ${webhookCommand(target, url, (shown) => `run --webhook ${shown}`)}`,
+      ];
+    report({ sent, finished, ...(to === undefined ? { webhook } : { to }) }, ...lines);
     return finished ? exitCodes.done : exitCodes.needsPerson;
   },
 );
 
 /** The events are stored for the webhook; a run sends them. */
-async function webhookPages(
+async function pageForWebhook(
   { state: { eventLog, webhooks } }: FolderBridge,
   webhook: string,
-  target: LocalTarget,
-): Promise<SendPages> {
+  target: Target,
+): Promise<SendPage> {
   requireSecrets(webhooks, [webhook], target);
   await eventLog.begin(webhook);
-  return async function* ({ partnerAccount, generation }) {
-    for (let after: string | undefined; ; ) {
-      const page = await eventLog.appendLatest(webhook, `${partnerAccount}/${generation}`, after);
-      if (!page) return;
-      after = page.after;
-      yield { events: page.added };
-    }
+  return async ({ partnerAccount, generation }, from) => {
+    const page = await eventLog.appendLatest(webhook, `${partnerAccount}/${generation}`, from);
+    return { events: page?.added ?? 0, next: page?.after };
   };
 }
