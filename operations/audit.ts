@@ -72,10 +72,11 @@ async function withResults(
 ): Promise<AuditProgress> {
   // The depth is read first: if nothing waits then, the rows that are read afterwards are final.
   const isEmpty = progress.waiting.length > 0 && isLagOver && (await queue.depth(key.partnerAccount)) === 0;
-  const rows = await Promise.all(
-    progress.waiting.map(({ message }) =>
-      advertHistories.read({ ...key, feed: 'adverts', advertId: advertIdOf(message) }),
-    ),
+  const looked = await Promise.all(
+    progress.waiting.map(async (sent) => {
+      const advertId = advertIdOf(sent.message);
+      return { sent, advertId, row: await advertHistories.read({ ...key, feed: 'adverts', advertId }) };
+    }),
   );
   const found = {
     ...{ equal: progress.equal, waiting: [] as AuditProgress['waiting'][number][] },
@@ -83,10 +84,8 @@ async function withResults(
     neverPublished: [...progress.neverPublished],
     unsettled: [...progress.unsettled],
   };
-  for (const [index, sent] of progress.waiting.entries()) {
+  for (const { sent, advertId, row } of looked) {
     const { message, by } = sent;
-    const advertId = advertIdOf(message);
-    const row = rows[index];
     const isHandled =
       row !== undefined && row.tries === undefined && row.missingSince === undefined && !row.pending;
     // Planted fault: audit-before-settled

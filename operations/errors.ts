@@ -1,4 +1,4 @@
-import { accountPlace, type PartnerAccount } from '../shared/domain/partner-account.ts';
+import type { PartnerAccount } from '../shared/domain/partner-account.ts';
 import type { PartnerAccounts } from '../shared/state/partner-accounts.ts';
 
 /** The command line or a setting is wrong: exit code 2. */
@@ -30,22 +30,14 @@ export function unknownAccount(known: readonly { readonly name: string }[]): Usa
   return new UsageError(`no such partner account. Known: ${namesText(names, 20)}`);
 }
 
-/** @throws {ShapeError} for the row of `name` itself; an unreadable row of another account is ignored */
-export const accountsBeside = (
-  accounts: Pick<PartnerAccounts, 'list'>,
-  name: string | undefined,
-): Promise<PartnerAccount[]> =>
-  accounts.list((error) => {
-    if (error.place === accountPlace(name)) throw error;
-  });
-
+/** An unreadable row of another account is ignored. @throws {UsageError} if the bridge does not know it */
 export async function knownAccount(
   accounts: Pick<PartnerAccounts, 'read' | 'list'>,
   name: string,
 ): Promise<PartnerAccount> {
   const account = await accounts.read(name);
   if (account) return account;
-  throw unknownAccount(await accountsBeside(accounts, name));
+  throw unknownAccount(await accounts.list(() => undefined));
 }
 
 /** @throws {UsageError} if a NAME is given and the bridge does not know it */

@@ -13,12 +13,7 @@ import { CommandError } from './errors.ts';
 /** Longer than a function that changes tokens runs. */
 const lockMs = 120_000;
 
-export interface NewHistory {
-  readonly partnerAccount: string;
-  readonly generation: number;
-  /** Where reading begins. */
-  readonly since: string;
-}
+export type NewHistory = NonNullable<Awaited<ReturnType<typeof beginNewHistory>>>;
 
 /**
  * May be repeated: each call begins another generation.
@@ -31,7 +26,7 @@ export async function beginNewHistory(
   bridge: Pick<Bridge, 'partnerAccounts' | 'feedStates' | 'clock' | 'newId' | 'settings'>,
   partnerAccount: string,
   wanted: string | undefined,
-): Promise<NewHistory | undefined> {
+) {
   const { partnerAccounts: accounts, feedStates, clock, newId } = bridge;
   const { overlapSeconds } = await bridge.settings();
   const deps = { accounts, clock, newId, settings: { lockMs } };

@@ -2,7 +2,7 @@ import { runOptions } from '../run/options.ts';
 import { defineCommand } from '../shared/command.ts';
 import { eventOutput } from '../shared/event-output.ts';
 import { exitCodes, say } from '../shared/io.ts';
-import { commandFor, type Target } from '../shared/target.ts';
+import { commandFor } from '../shared/target.ts';
 
 export const addRun = defineCommand(
   {
@@ -28,10 +28,7 @@ Examples:
     const { runBridge } = await import('../run/run-bridge.ts');
     const { needsPerson, stopped } = await runBridge(eventOutput(io, json), target, options);
     if (!options.untilIdle || stopped || !needsPerson) return exitCodes.done;
-    say(io, leftText(target));
+    say(io, `Manual action is needed: \`${commandFor(target, 'status')}\` says what.`);
     return exitCodes.needsPerson;
   },
 );
-
-const leftText = (target: Target): string =>
-  `Manual action is needed: \`${commandFor(target, 'status')}\` says what.`;
