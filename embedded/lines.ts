@@ -9,8 +9,6 @@ export interface LinesDeps {
   readonly log: Pick<EventLog, 'after' | 'advance'>;
   readonly clock: Clock;
   readonly observer: Observer;
-  /** Called once when the reader has closed the stream. */
-  readonly onClosed: () => void;
 }
 
 /** The reader of the log that `output` stands for. */
@@ -24,12 +22,11 @@ const longestLookMs = 5_000;
  * @param from the stored position
  */
 export function startLines(output: Writable, from: number, deps: LinesDeps): Loop {
-  const { log, clock, observer, onClosed } = deps;
+  const { log, clock, observer } = deps;
   let position = from;
   let isClosed = false;
   output.on('error', () => {
     isClosed = true;
-    onClosed();
   });
 
   return startLoop(clock, async (stopping) => {

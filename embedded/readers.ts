@@ -16,8 +16,6 @@ export interface ReadersOptions {
   readonly webhooks: readonly string[];
   /** Standard output, if events are written to it. */
   readonly output: Writable | undefined;
-  /** Called once when the reader of standard output has ended. */
-  readonly onClosed: () => void;
   readonly observer: Observer;
   readonly retentionHours: number;
   readonly clock: Clock;
@@ -31,7 +29,7 @@ const patienceMs = 60_000;
 
 /** Starts the readers of a run's event log, to which the bridge publishes: a reader that is slow delays nobody else. */
 export async function openReaders(options: ReadersOptions) {
-  const { state, output, onClosed, observer, retentionHours, clock, send = sendToWebhook } = options;
+  const { state, output, observer, retentionHours, clock, send = sendToWebhook } = options;
   const { eventLog: log, webhooks } = state;
   const positionOfLines = output ? await log.begin(linesReader) : await log.leave(linesReader);
   for (const url of options.webhooks) {
@@ -39,7 +37,7 @@ export async function openReaders(options: ReadersOptions) {
     await webhooks.makeAllDue(url);
   }
   const readers = options.webhooks.map((url) => startDelivery(url, { webhooks, clock, observer, send }));
-  if (output) readers.push(startLines(output, positionOfLines ?? 0, { log, clock, observer, onClosed }));
+  if (output) readers.push(startLines(output, positionOfLines ?? 0, { log, clock, observer }));
 
   /** Gives up old events of every webhook, also of those that this run does not send to: they would be kept for ever. */
   const givingUp = startLoop(clock, async (stopping) => {

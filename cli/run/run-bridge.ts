@@ -19,7 +19,7 @@ import { type Books, emptyBooks } from '../../shared/state/books.ts';
 import { withBridge } from '../bridge/open.ts';
 import type { FolderBridge } from '../bridge/open-folder.ts';
 import { connectCommand } from '../shared/explain.ts';
-import { type Io, say } from '../shared/io.ts';
+import { type Io, say, untilUnread } from '../shared/io.ts';
 import type { Checked } from '../shared/options.ts';
 import { startProgress } from '../shared/progress.ts';
 import { commandFor, type LocalTarget, mendsAt } from '../shared/target.ts';
@@ -70,8 +70,8 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
   const { bridge, state, target, webhooks, broken } = opened;
   const { dryRun, untilIdle, verbose, jsonLogs, concurrency, advertTries, webhookRetentionHours } = options;
   const settings = v.parse(bridgeSettingsSchema, dryRun ? { ...options, auditSample: 0 } : options);
-  const readerGone = new AbortController();
-  const signal = AbortSignal.any([io.untilStopped(), readerGone.signal, broken]);
+  const unread = untilUnread(io);
+  const signal = AbortSignal.any([io.untilStopped(), unread, broken]);
   const log = createTextObserver(io.stderr, 'info', { json: true });
   const tell = (text: string) => (jsonLogs ? log.info(text) : say(io, text));
   if (!dryRun) await bridge.storeSettings(settings);
@@ -85,8 +85,8 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
   const summary = async () => summaryText(before, (await look()).status);
   // An empty line is not shown.
   const progress = startProgress(io, async () => (jsonLogs ? '' : summary()));
-  // The run ends with a message that says everything.
-  broken.addEventListener('abort', () => progress.stop());
+  // A broken run ends with a message that says everything; of an unread one, faults during the stop are not reported.
+  for (const end of [broken, unread]) end.addEventListener('abort', () => progress.stop());
   const observer = withoutRepeats(
     createTextObserver(progress.output, verbose ? 'info' : 'warn', { json: jsonLogs }),
     // With --until-idle, a lasting fault is the message with which the run ends.
@@ -101,11 +101,6 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
     ...{ state, observer, clock: systemClock, retentionHours: webhookRetentionHours },
     webhooks: dryRun ? [] : webhooks,
     output: dryRun || options.stdout || webhooks.length === 0 ? io.stdout : undefined,
-    onClosed() {
-      // The reader of standard output has ended, so faults during the stop are not reported.
-      progress.stop();
-      readerGone.abort();
-    },
   });
   try {
     const fault = await runEmbeddedBridge({
@@ -116,7 +111,7 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
     if (untilIdle && !signal.aborted) await readers.untilDelivered(signal);
     await readers.stop();
     progress.stop();
-    if (!readerGone.signal.aborted && !fault) tell(`${await summary()}.`);
+    if (!unread.aborted && !fault) tell(`${await summary()}.`);
     const undelivered = readers.undelivered();
     for (const { url, waiting, oldest = 0, trouble } of undelivered) {
       tell(

@@ -113,7 +113,6 @@ describe('what is written for a terminal', () => {
         const log = { after: (number: number) => logged.slice(number), advance: async () => undefined };
         await startLines(stdout, 0, {
           ...{ log, clock: systemClock, observer: createTextObserver(stderr, 'error') },
-          onClosed: () => undefined,
         }).stop();
 
         expect(shown().replaceAll('\t', '')).not.toMatch(unprintable);

@@ -58,7 +58,7 @@ async function setUp(answer: (event: string, atMs: number) => Attempt = () => de
   for (const each of [url, good]) await state.webhooks.writeSecret(each, aSecret(0));
   const open = () =>
     openReaders({
-      ...{ state, observer, clock, retentionHours: 3, onClosed: () => undefined, send },
+      ...{ state, observer, clock, retentionHours: 3, send },
       webhooks: [url, good],
       output: output(),
     });
