@@ -68,12 +68,9 @@ export async function beginRow({ clock }: ConnectDeps, lock: AccountLock, genera
 export async function activateRow(
   { clock, settings: { bridge } }: ConnectDeps,
   lock: AccountLock,
-  {
-    generation,
-    version,
-    pair,
-  }: { readonly generation: number; readonly version: string; readonly pair: TokenPair },
+  stored: { readonly generation: number; readonly version: string; readonly pair: TokenPair },
 ): Promise<PartnerAccount> {
+  const { generation, version, pair } = stored;
   const account = await lock.change((current) => {
     const free = withoutHolds(current, ({ kind }) => kind !== 'operator');
     return { ...withToken(free, version, pair, { bridge, observedAt: clock.now() }), generation };

@@ -20,7 +20,7 @@ import {
   type TokenRefresh,
   withRefreshLock,
 } from './refresh-lock.ts';
-import { createSweep, type SweepReport } from './sweep.ts';
+import { type SweepReport, sweep } from './sweep.ts';
 import { lackingScopes, newestPair, pairOf, storePair, warnOfOddAnswer } from './token-pairs.ts';
 
 const busyMs = 500;
@@ -160,7 +160,7 @@ export function createRefreshToken(deps: RefreshDeps) {
     return { kind: 'failed', fault: fault.code, reason: fault.message };
   }
 
-  return { refresh, sweep: createSweep(deps, refresh) };
+  return { refresh, sweep: (options: CallOptions) => sweep(deps, refresh, options) };
 }
 
 export type RefreshToken = ReturnType<typeof createRefreshToken>;

@@ -17,53 +17,51 @@ const atOnce = 5;
 /** A refresh begins only if at least this much time is left. */
 const minMs = 5_000;
 
-/** @param refresh never rejects */
-export function createSweep(
+/** The reason to use the refresh token now; undefined if there is none. */
+function reasonFor({ token }: PartnerAccount, nowMs: number): 'expired' | 'unused' | undefined {
+  if (!token) return undefined;
+  if (nowMs - token.usedAt >= usedWithinMs) return 'unused';
+  // Planted fault: sweep-leaves-expired
+  return token.expiresAt <= nowMs ? 'expired' : undefined;
+}
+
+/**
+ * Publishes owed events, and refreshes what has expired or was not used for a week, the refresh token that was
+ * unused for the longest time first. Work that does not fit into the time is left to the next sweep.
+ *
+ * @param refresh never rejects
+ */
+export async function sweep(
   deps: RefreshDeps,
   refresh: (request: TokenRefresh, options: CallOptions) => Promise<RefreshOutcome>,
-) {
+  options: CallOptions,
+): Promise<SweepReport> {
   const { accounts, observer, clock } = deps;
-
-  /** The reason to use the refresh token now; undefined if there is none. */
-  function reasonFor({ token }: PartnerAccount): 'expired' | 'unused' | undefined {
-    if (!token) return undefined;
-    if (clock.now() - token.usedAt >= usedWithinMs) return 'unused';
-    // Planted fault: sweep-leaves-expired
-    return token.expiresAt <= clock.now() ? 'expired' : undefined;
-  }
-
-  /**
-   * Publishes owed events, and refreshes what has expired or was not used for a week, the refresh token that was
-   * unused for the longest time first. Work that does not fit into the time is left to the next sweep.
-   */
-  return async function sweep(options: CallOptions): Promise<SweepReport> {
-    const refreshed: string[] = [];
-    const failed: string[] = [];
-    let left = 0;
-    const listed = await accounts.list(({ message: reason }) =>
-      needsAttention(observer, 'a stored row cannot be read: its token is not refreshed', { reason }),
-    );
-    const all = listed.toSorted((a, b) => (a.token?.usedAt ?? 0) - (b.token?.usedAt ?? 0));
-    await forEachConcurrent(all, atOnce, async (account) => {
-      const { name, token } = account;
-      await publishOwedEvents(deps, account);
-      const because = stopOf(account) ? undefined : reasonFor(account);
-      if (!token || !because) return;
-      if (clock.now() + minMs > options.deadlineMs) {
-        left += 1;
-        return;
-      }
-      const request = { partnerAccount: name, rejectedVersion: token.version, because };
-      const { kind } = await refresh(request, options);
-      if (kind === 'renewed') refreshed.push(name);
-      else if (isDying(account, clock.now()))
-        needsAttention(observer, 'the refresh token expires within a week unless a refresh succeeds', {
-          partnerAccount: name,
-        });
-      if (kind === 'failed' || kind === 'stopped') failed.push(name);
-    });
-    if (left > 0)
-      observer.warn('the sweep ran out of time: the other tokens wait for the next one', { count: left });
-    return { refreshed, failed };
-  };
+  const refreshed: string[] = [];
+  const failed: string[] = [];
+  let left = 0;
+  const listed = await accounts.list(({ message: reason }) =>
+    needsAttention(observer, 'a stored row cannot be read: its token is not refreshed', { reason }),
+  );
+  const all = listed.toSorted((a, b) => (a.token?.usedAt ?? 0) - (b.token?.usedAt ?? 0));
+  await forEachConcurrent(all, atOnce, async (account) => {
+    const { name: partnerAccount, token } = account;
+    await publishOwedEvents(deps, account);
+    const because = stopOf(account) ? undefined : reasonFor(account, clock.now());
+    if (!token || !because) return;
+    if (clock.now() + minMs > options.deadlineMs) {
+      left += 1;
+      return;
+    }
+    const { kind } = await refresh({ partnerAccount, rejectedVersion: token.version, because }, options);
+    if (kind === 'renewed') refreshed.push(partnerAccount);
+    else if (isDying(account, clock.now()))
+      needsAttention(observer, 'the refresh token expires within a week unless a refresh succeeds', {
+        partnerAccount,
+      });
+    if (kind === 'failed' || kind === 'stopped') failed.push(partnerAccount);
+  });
+  if (left > 0)
+    observer.warn('the sweep ran out of time: the other tokens wait for the next one', { count: left });
+  return { refreshed, failed };
 }

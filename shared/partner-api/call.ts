@@ -6,7 +6,6 @@ import { BridgeFault } from '../domain/faults.ts';
 import { Secret } from '../domain/secret.ts';
 import type { Answers } from '../state/activity.ts';
 import { faultOfAnswer, type Sent } from './error-answers.ts';
-import type { Endpoint } from './fault-table.ts';
 import type { HoldKeeper } from './hold-keeper.ts';
 import type { RateLimiter } from './rate-limiter.ts';
 import { createConnections, NoAnswerError, type Transport, type WireRequest } from './transport.ts';
@@ -43,7 +42,6 @@ export interface CallOptions {
 export interface CallRequest extends CallOptions {
   /** Method and path without the query, such as `GET /api/partner/adverts/123`, for messages. */
   readonly what: string;
-  readonly endpoint: Endpoint;
   readonly wire: (token: Secret) => WireRequest;
   /** Absent for a token request, which has its secrets in the body. */
   readonly token?: (resource: string) => Promise<Secret>;
@@ -109,14 +107,14 @@ export function createCaller(
   async function attempt<T>(request: CallRequest, read: (sent: Sent) => T): Promise<T | BridgeFault> {
     const leftMs = request.deadlineMs - clock.now();
     if (leftMs <= 0) throw outOfTime(request);
-    const { partnerAccount: account, resource, token, endpoint, isUndecided } = request;
+    const { partnerAccount: account, resource, token, isUndecided } = request;
     await holds.check({ resource, isForTokens: token === undefined });
     // A renewal must not occupy a connection. Nor does a token request take one, for which the others may wait.
     await token?.(resource);
     if (token && !(await connections.take(leftMs))) throw outOfTime(request);
     const sent = await exchange(request).finally(() => token && connections.release());
     const { sentAt, answer } = sent;
-    const outcome = answer ? judged(sent, endpoint, read) : sent.fault;
+    const outcome = answer ? judged(sent, token ? 'api' : 'token', read) : sent.fault;
     const fault = outcome instanceof BridgeFault ? outcome : undefined;
     answers?.note({ status: answer?.status, fault, ms: clock.now() - sentAt, resource, account });
     const isOpen = fault !== undefined && isUndecided?.(fault) === true;
@@ -125,7 +123,7 @@ export function createCaller(
     return outcome;
   }
 
-  function judged<T>(sent: Sent, endpoint: Endpoint, read: (sent: Sent) => T): T | BridgeFault {
+  function judged<T>(sent: Sent, endpoint: 'api' | 'token', read: (sent: Sent) => T): T | BridgeFault {
     const { status } = sent.answer;
     if (status < 200 || status > 299) return faultOfAnswer(sent, endpoint, maxPauseMs);
     try {
@@ -138,7 +136,7 @@ export function createCaller(
 
   /** @throws {BridgeFault} the fault of the last attempt */
   return async function call<T>(request: CallRequest, read: (sent: Sent) => T): Promise<T> {
-    const { resource, endpoint } = request;
+    const { resource } = request;
     // Where the last answer was a fault, the queue or the next run repeats, with growing delays.
     const attempts = failing.has(resource) ? 1 : maxAttempts;
     if (failing.size >= maxFailing) failing.clear();
@@ -149,7 +147,7 @@ export function createCaller(
         return outcome;
       }
       failing.add(resource);
-      if (made >= attempts || !isRepeatable(outcome, endpoint)) throw outcome;
+      if (made >= attempts || !isRepeatable(outcome, request)) throw outcome;
       // No jitter if the service named the time; one more millisecond, because a timer may fire early.
       const { retryAfterMs } = outcome;
       const waitMs = retryAfterMs === undefined ? backoffMs(made, { ...backoff, random }) : retryAfterMs + 1;
@@ -169,5 +167,5 @@ const backoff = { baseMs: 250, capMs: 5_000 };
  * A GET changes nothing. A token request whose answer is lost may have used up a one-time code, or rotated the refresh
  * token, so it is repeated only if no part of it was sent (partner-api.md §5.3 rule 3 is not clear).
  */
-const isRepeatable = ({ policy, cause }: BridgeFault, endpoint: Endpoint): boolean =>
-  endpoint === 'api' ? policy.retryable : cause instanceof NoAnswerError && cause.code === 'not-connected';
+const isRepeatable = ({ policy, cause }: BridgeFault, { token }: CallRequest): boolean =>
+  token ? policy.retryable : cause instanceof NoAnswerError && cause.code === 'not-connected';

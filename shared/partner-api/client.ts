@@ -94,7 +94,6 @@ export function createPartnerClient(options: PartnerClientOptions, gates: Gates 
       token: typeof token === 'function' ? token : async () => token,
       resource: partnerAccount === undefined ? path : `${partnerAccount} ${path}`,
       what: `GET ${path}`,
-      endpoint: 'api',
     };
   }
 
@@ -145,7 +144,7 @@ export function createPartnerClient(options: PartnerClientOptions, gates: Gates 
       const wire = () => ({ method: 'POST', path, headers: [...headers, ...ofBody], body }) as const;
       const { clientId, clientSecret } = application;
       const secrets = [clientId, clientSecret, secretOf(grant)].filter((secret) => secret !== undefined);
-      const request = { wire, resource: paths.token, what, endpoint: 'token', deadlineMs, secrets } as const;
+      const request = { wire, resource: paths.token, what, deadlineMs, secrets };
       return call(request, (sent) => ({
         ...tokensIn(sent),
         sentAt: sent.sentAt,

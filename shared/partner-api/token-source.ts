@@ -65,7 +65,7 @@ export function createTokenSource({ reader, requester, accounts, holds, clock }:
     for (; ; isCached = false) {
       if (!isCached) row = await accounts.get(name);
       // Planted fault: generation-not-compared
-      if (row?.generation !== generation) throw generationOver(name, generation);
+      if (row?.generation !== generation) throw generationOver(asked);
       const { token } = row;
       await holds.admit({ resource, account: row });
       const found = await tokenOf(name, token?.version);
@@ -169,7 +169,7 @@ function asFailed(error: unknown): RefreshOutcome {
 }
 
 /** The message or poll that needed the token is retried; by then its account has another generation, or is forgotten. */
-const generationOver = (name: string, generation: number) =>
+const generationOver = ({ partnerAccount: name, generation }: TokenQuery) =>
   new BridgeFault('generation-over', `generation ${generation} of partner account ${name} is over`, {
     retryAfterMs: generationMs,
   });

@@ -90,7 +90,7 @@ export const plantedInService: Planted = {
     [
       'sweep-leaves-expired',
       'the sweep refreshes every expired access token',
-      "return token.expiresAt <= clock.now() ? 'expired' : undefined;",
+      "return token.expiresAt <= nowMs ? 'expired' : undefined;",
       'return undefined;',
     ],
   ],
