@@ -1,3 +1,4 @@
+import { parsedJson } from '../contract/checks.ts';
 import { BridgeFault, type FaultKind } from '../domain/faults.ts';
 import { withoutNamedValues, withoutSecrets } from '../domain/redaction.ts';
 import { redacted, type Secret } from '../domain/secret.ts';
@@ -106,12 +107,7 @@ const problemFields = ['status', 'title', 'detail', 'type', 'code', 'message'];
  * `{"error":"invalid_grant","error_description"}`, `{"error" or "code":"validation_error","message"}`.
  */
 function problemIn(json: string): Fields | undefined {
-  let body: Fields | undefined;
-  try {
-    body = fieldsOf(JSON.parse(json));
-  } catch {
-    return undefined;
-  }
+  const body = fieldsOf(parsedJson(json));
   const problem = fieldsOf(fieldsOf(body?.data)?.error) ?? fieldsOf(body?.error);
   if (problem) {
     const isKnown = problemFields.some((name) => ['string', 'number'].includes(typeof problem[name]));
@@ -133,9 +129,6 @@ const gaps = /[\p{Cc}\s]+/gu;
 /** A run of token characters; hardly any word is this long. */
 const longRun = /[\w.~+/=-]{20,}/g;
 
-const withoutTokens = (text: string): string =>
-  text.replace(longRun, (run) => (/\d/.test(run) && /[A-Za-z]/.test(run) ? redacted : run));
-
 /**
  * One decoded line of at most 300 characters, without the given secrets in any encoding, and without anything else
  * that looks like a secret. The text is cut last, because a cut secret would not be recognized.
@@ -147,7 +140,9 @@ export function cleanText(text: string, secrets: readonly Secret[]): string {
   const isWhole = Math.max(text.length, plain.length) <= maxCharsRead;
   const known = isWhole ? plain : plain.slice(0, maxCharsRead).slice(0, -uncertainChars);
   const line = known.replace(gaps, ' ').trim();
-  const clean = withoutTokens(withoutNamedValues(withoutSecrets(line, secrets))).toWellFormed();
+  const clean = withoutNamedValues(withoutSecrets(line, secrets))
+    .replace(longRun, (run) => (/\d/.test(run) && /[A-Za-z]/.test(run) ? redacted : run))
+    .toWellFormed();
   if (isWhole && clean.length <= maxChars) return clean;
   return `${clean.slice(0, maxChars - 1).toWellFormed()}…`;
 }

@@ -61,8 +61,6 @@ const faultTable: readonly FaultRow[] = [
   { kind: 'transient', statuses, shape: 'html' },
   { kind: 'invalid-request', statuses: [400, 422] },
   { kind: 'request-refused', statuses },
-  // Also statuses that HTTP does not define.
-  { kind: 'transient', statuses: [[0, 999]] },
 ];
 
 /** All codes in the table. */
@@ -72,7 +70,7 @@ export const knownCodes: ReadonlySet<string> = new Set([
   'advert_not_found',
 ]);
 
-/** The kind of fault of an error answer. */
+/** The kind of fault of an error answer; `transient` without a row, such as for statuses that HTTP does not define. */
 export function kindOf(endpoint: Endpoint, status: number, shape: BodyShape, code = ''): FaultKind {
   const covers = (range: number | readonly [number, number]) =>
     typeof range === 'number' ? status === range : status >= range[0] && status <= range[1];

@@ -17,13 +17,12 @@ import {
   withoutHolds,
 } from '../domain/holds.ts';
 import type { Observer } from '../ports/observer.ts';
-import type { PartnerAccounts } from '../state/partner-accounts.ts';
 import type { CachedAccounts, CachedBudget } from './cached-rows.ts';
 
 export interface HoldKeeperOptions {
   readonly budget: CachedBudget;
   /** Absent: answers hold no account, only the bridge. */
-  readonly accounts?: Pick<PartnerAccounts, 'change'> & Partial<Pick<CachedAccounts, 'connected'>>;
+  readonly accounts?: Pick<CachedAccounts, 'change' | 'connected'>;
   readonly circuitSeconds: number;
   readonly clock: Clock;
   readonly observer?: Observer;
