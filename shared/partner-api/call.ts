@@ -114,7 +114,7 @@ export function createCaller(
     if (token && !(await connections.take(leftMs))) throw outOfTime(request);
     const sent = await exchange(request).finally(() => token && connections.release());
     const { sentAt, answer } = sent;
-    const outcome = answer ? judged(sent, token ? 'api' : 'token', read) : sent.fault;
+    const outcome = answer ? judged(sent, request, read) : sent.fault;
     const fault = outcome instanceof BridgeFault ? outcome : undefined;
     answers?.note({ status: answer?.status, fault, ms: clock.now() - sentAt, resource, account });
     const isOpen = fault !== undefined && isUndecided?.(fault) === true;
@@ -123,9 +123,9 @@ export function createCaller(
     return outcome;
   }
 
-  function judged<T>(sent: Sent, endpoint: 'api' | 'token', read: (sent: Sent) => T): T | BridgeFault {
+  function judged<T>(sent: Sent, { token }: CallRequest, read: (sent: Sent) => T): T | BridgeFault {
     const { status } = sent.answer;
-    if (status < 200 || status > 299) return faultOfAnswer(sent, endpoint, maxPauseMs);
+    if (status < 200 || status > 299) return faultOfAnswer(sent, token ? 'api' : 'token', maxPauseMs);
     try {
       return read(sent);
     } catch (error) {

@@ -46,9 +46,9 @@ export interface ListQuery {
   readonly position: number;
   /** Page size; the document's example is 100. */
   readonly limit: number;
-  /** Names of the query parameters. Default: `page` and `limit`. */
-  readonly positionParameter?: string;
-  readonly limitParameter?: string;
+  /** Names of the query parameters. */
+  readonly positionParameter: string;
+  readonly limitParameter: string;
 }
 
 /** A page of 1000 IDs has 24 KB. */
@@ -125,7 +125,7 @@ export function createPartnerClient(options: PartnerClientOptions, gates: Gates 
 
     /** Reads adverts of the user. Paging and shape are assumed. @see partner-api.md §4.2 */
     async adverts(token: AccessTokenOf, query: ListQuery, callOptions: CallOptions): Promise<AdvertList> {
-      const { position, limit, positionParameter = 'page', limitParameter = 'limit' } = query;
+      const { position, limit, positionParameter, limitParameter } = query;
       const paging = queryOf({ [positionParameter]: String(position), [limitParameter]: String(limit) });
       return call(get(token, paths.adverts, paging, callOptions), listIn);
     },

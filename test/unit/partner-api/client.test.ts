@@ -121,16 +121,13 @@ describe('feedPage', () => {
 });
 
 it('the list of adverts is read page by page, with the parameters that the service has', async () => {
-  service.next({ body: { data: [{ id: 1 }] } }, { body: { data: [] } });
+  service.next({ body: { data: [{ id: 1 }] } });
   const names = { positionParameter: 'offset', limitParameter: 'count' };
 
-  expect(await client.adverts(token, { position: 2, limit: 100 }, soon())).toEqual({ data: ['1'] });
-  await client.adverts(token, { position: 200, limit: 50, ...names }, soon());
+  const list = await client.adverts(token, { position: 200, limit: 50, ...names }, soon());
 
-  expect(service.seen.map(({ url }) => url)).toEqual([
-    '/api/partner/adverts?page=2&limit=100',
-    '/api/partner/adverts?offset=200&count=50',
-  ]);
+  expect(list).toEqual({ data: ['1'] });
+  expect(service.seen[0]?.url).toBe('/api/partner/adverts?offset=200&count=50');
 });
 
 describe('requestTokens', () => {
