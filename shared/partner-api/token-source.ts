@@ -2,6 +2,7 @@ import type { RefreshOutcome, Rejection } from '../contract/invocations.ts';
 import type { Clock } from '../domain/clock.ts';
 import { asBridgeFault, BridgeFault, faultKinds, faultPolicies } from '../domain/faults.ts';
 import type { Secret } from '../domain/secret.ts';
+import type { CallOptions as ReadOptions } from '../ports/readers.ts';
 import type { RefreshRequester, TokenVault } from '../ports/tokens.ts';
 import { type CachedAccounts, sharedRuns } from './cached-rows.ts';
 import type { CallOptions } from './call.ts';
@@ -23,11 +24,8 @@ interface AccessToken {
   readonly expiresAt: number;
 }
 
-interface TokenQuery {
+interface TokenQuery extends ReadOptions {
   readonly partnerAccount: string;
-  /** Generation of the cursor or message: a token of another generation is not used. */
-  readonly generation: number;
-  readonly deadlineMs: number;
   /** What is asked for: after a hold, one resource tries the service. */
   readonly resource: string;
 }
