@@ -7,7 +7,7 @@ import type {
   ConnectEvent,
   ConnectedAccount,
 } from '../shared/contract/invocations.ts';
-import { BridgeFault, type FaultKind, faultKinds } from '../shared/domain/faults.ts';
+import { BridgeFault, faultKinds } from '../shared/domain/faults.ts';
 import type { Bridge } from './bridge.ts';
 
 type Asked = Pick<Bridge, 'askConnect'>;
@@ -23,9 +23,8 @@ export async function askFor<K extends ConnectAnswerKind>(
   if (answer.kind !== 'refused')
     throw new ShapeError('answer of the connect function', [{ path: 'kind', expected: kind }]);
   const { fault, reason } = answer;
-  if ((faultKinds as readonly string[]).includes(fault)) throw new BridgeFault(fault as FaultKind, reason);
-  const [place = '', ...expected] = reason.split(': ');
-  throw new ShapeError(place, [{ path: '', expected: expected.join(': ') }]);
+  // A row of a wrong shape has no kind of fault.
+  throw new BridgeFault(faultKinds.find((one) => one === fault) ?? 'malformed-state', reason);
 }
 
 export async function connectAccount(bridge: Asked, request: ConnectRequest): Promise<ConnectedAccount> {

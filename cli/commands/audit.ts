@@ -34,11 +34,9 @@ Examples:
   },
   async ({ io, target, options, answer }) => {
     const { partnerAccount, sample, full, ids } = options;
-    if ([sample !== undefined, full, ids !== undefined].filter(Boolean).length > 1) {
-      throw new UsageError(
-        '--sample, --full and --ids exclude each other: each says which adverts are audited',
-      );
-    }
+    const excludes = '--sample, --full and --ids exclude each other: each says which adverts are audited';
+    if ([sample !== undefined, full, ids !== undefined].filter(Boolean).length > 1)
+      throw new UsageError(excludes);
     const given = ids === undefined ? undefined : await readIds(io, ids);
     const signal = io.untilStopped();
     const [{ end, progress }, next] = await catchUp(io, target, partnerAccount, async (bridge, key, show) => {

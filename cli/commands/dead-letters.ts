@@ -47,16 +47,13 @@ const whichWords = v.union([oneName, v.array(deadLetterId)], expectedId);
 const filterOf = (words: readonly string[]): DeadLetterFilter =>
   words[0]?.includes('/') ? { ids: [...new Set(words)] } : { partnerAccount: words[0] };
 
+const whichHelp = 'as `list` shows them; or one NAME: those of that partner account';
 const filterOptions = {
   fault: text('KIND', 'only those with this fault'),
   before: option('TIME', 'only those given up before this time', v.optional(momentOption)),
 };
 const choiceOptions = {
-  which: {
-    argument: '[ID...]',
-    help: 'as `list` shows them; or one NAME: those of that partner account',
-    schema: whichWords,
-  },
+  which: { argument: '[ID...]', help: whichHelp, schema: whichWords },
   ...filterOptions,
   all: flag('all dead letters'),
   dryRun: flag('say how many, and change nothing'),

@@ -56,16 +56,14 @@ Examples:
       }),
     );
     const { since, listed, finished } = result;
-    const stopped =
-      listed === 0
-        ? 'Stopped before anything was changed.'
-        : `Stopped after ${count(listed)} adverts: the bridge continues from there.`;
-    report(
-      { partnerAccount: name, ...result },
-      ...(finished
-        ? [`Read the feed of ${name} again since ${since}: ${count(listed)} adverts are fetched again.`, next]
-        : [stopped]),
-    );
-    return finished ? exitCodes.done : exitCodes.needsPerson;
+    const data = { partnerAccount: name, ...result };
+    if (finished) {
+      const says = `Read the feed of ${name} again since ${since}: ${count(listed)} adverts are fetched again.`;
+      report(data, says, next);
+      return exitCodes.done;
+    }
+    const stopped = `Stopped after ${count(listed)} adverts: the bridge continues from there.`;
+    report(data, listed === 0 ? 'Stopped before anything was changed.' : stopped);
+    return exitCodes.needsPerson;
   },
 );
