@@ -48,7 +48,7 @@ export const addResume = defineCommand(
   {
     summary: 'end a pause',
     description:
-      'Ends the pause of NAME, or without NAME that of the whole bridge. What waited is published within a minute.',
+      'Ends the pause of NAME, or without NAME that of the whole bridge. What waited begins to be published within a minute.',
     more: `--early is for when you know that the service is ready: if it is not, it asks
 for the next pause. Exit code 3: the whole bridge is still paused.
 

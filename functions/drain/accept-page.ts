@@ -145,7 +145,7 @@ export async function enqueuePage(
   return messages;
 }
 
-/** One dead letter for all malformed IDs of a page, so that a broken feed does not fill the dead-letter queue. */
+/** One dead letter for all malformed IDs of a page, so that a broken feed does not make thousands. */
 function malformedIds(
   { partnerAccount, feed }: Pick<Listing, 'partnerAccount' | 'feed'>,
   { malformed, malformedShown }: PageIds,

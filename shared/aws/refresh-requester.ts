@@ -2,6 +2,7 @@ import { InvokeCommand, type LambdaClient } from '@aws-sdk/client-lambda';
 import { checkedJson } from '../contract/checks.ts';
 import { type RefreshEvent, type RefreshOutcome, refreshOutcome } from '../contract/invocations.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
+import { asBridgeFault, type FaultKind } from '../domain/faults.ts';
 import type { RefreshRequester } from '../ports/tokens.ts';
 
 export interface InvokedFunction {
@@ -24,15 +25,23 @@ export function createRefreshRequester(fn: InvokedFunction, clock: Clock = syste
         const answer = await invoke(fn, event, AbortSignal.timeout(Math.ceil(leftMs)));
         return checkedJson(refreshOutcome, answer, 'answer of refresh-token');
       } catch (error) {
+        const reason =
+          error instanceof Error ? `${error.name}: ${error.message}` : 'refresh-token was not reached';
+        // An answer in another shape is of another version, which is being deployed.
         return failed(
-          error instanceof Error ? `${error.name}: ${error.message}` : 'refresh-token was not reached',
+          reason,
+          asBridgeFault(error).code === 'resource-unusable' ? 'resource-unusable' : 'transient',
         );
       }
     },
   };
 }
 
-const failed = (reason: string): RefreshOutcome => ({ kind: 'failed', fault: 'transient', reason });
+const failed = (reason: string, fault: FaultKind = 'transient'): RefreshOutcome => ({
+  kind: 'failed',
+  fault,
+  reason,
+});
 
 /**
  * @returns the answer of a function, as JSON text

@@ -24,7 +24,7 @@ export const fanOutLimits = {
   /** With their backoff, these tries take less than two minutes. */
   advertTries: 5,
   maxAgeMs: 24 * 60 * 60_000,
-  /** Leaves time to settle the batch of a hanging advert. It is the limit of one attempt, so a retry is a redelivery. */
+  /** Leaves time to settle the batch of a hanging advert. An attempt that hangs takes all of it; a quick 5xx is repeated within it. */
   fetchMs: 10_000,
 } as const;
 

@@ -49,6 +49,11 @@ describe('asking for a refresh', () => {
     expect(JSON.stringify(outcome)).not.toContain('hidden-one');
   });
 
+  it('names the fault when the invocation is denied', async () => {
+    lambda.on(InvokeCommand).rejects(Object.assign(new Error('x'), { name: 'AccessDeniedException' }));
+    expect(await ask()).toMatchObject({ kind: 'failed', fault: 'resource-unusable' });
+  });
+
   // The drain's deadline holds so many slots of the rate budget: 30 of 7 a second are 4,285.7 ms.
   it.each([
     [4_000, 4_000],
