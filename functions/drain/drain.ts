@@ -189,7 +189,6 @@ async function releaseHeld(deps: DrainDeps, options: RoundOptions): Promise<void
   const { deadlineMs, nextRoundMs = 0, signal } = options;
   const { accounts, aside, queue, budgetStore, observer, clock, settings } = deps;
   // Half of what is fetched until the next step, because the changes of other accounts wait behind them.
-  // Rule: put-back-at-half-the-rate
   const atOnce = Math.ceil(((settings.maxRequestsPerSecond ?? 10) * putBackMs) / 2_000);
 
   const onUnreadable = ({ message: reason }: ShapeError) =>

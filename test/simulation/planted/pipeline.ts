@@ -240,12 +240,6 @@ export const plantedInPipeline: Planted = {
       'const accepted = await putBack(',
       'await aside.remove(held);\n      const accepted = await putBack(',
     ],
-    [
-      'put-back-at-half-the-rate',
-      'messages aside are put back no faster than at half the rate',
-      'const atOnce = Math.ceil(',
-      'const atOnce = 1_000 * Math.ceil(',
-    ],
   ],
   'operations/history.ts': [
     [
