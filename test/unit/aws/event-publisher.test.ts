@@ -61,6 +61,7 @@ describe('publishing events', () => {
     await new Promise(setImmediate);
     const others = [publish(anEnvelope('2')), publish(anEnvelope('3'))];
     await new Promise(setImmediate);
+    expect(adverts()).toEqual([['1']]);
     underWay.resolve();
     await Promise.all([first, ...others]);
     expect(adverts()).toEqual([['1'], ['2', '3']]);

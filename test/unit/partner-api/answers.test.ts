@@ -114,7 +114,13 @@ describe('an answer that repeats the token of the request', () => {
       expect(faults.map(({ code }) => code)).toEqual(['contract-broken', 'contract-broken']);
       expect(faults.join()).not.toContain(form);
 
-      const fields = { title: 'bicycle', note: form, price: { value: 1, by: [form] }, own: { [form]: 1 } };
+      const fields = {
+        title: 'bicycle',
+        none: null,
+        note: form,
+        price: { value: 1, by: [form] },
+        own: { [form]: 1 },
+      };
       const { advert } = advertIn(answer({ data: { id: 7, status: 'new', ...fields } }), '7');
       expect(copyFields(advert?.(), ['title', 'note', 'price', 'price.value', 'own'])).toEqual({
         fields: { title: 'bicycle', 'price.value': 1 },

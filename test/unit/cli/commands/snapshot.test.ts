@@ -5,7 +5,7 @@ import { type AdvertRow, createAdvertHistories } from '../../../../shared/state/
 import { changedAdvert, partnerAccount } from '../../../helpers/records.ts';
 import { startWebhook } from '../../../helpers/webhook-server.ts';
 import { startConnected } from '../local-bridge.ts';
-import { beforeEachStack, type PlayedStack } from '../played-stack.ts';
+import { beforeEachStack, type PlayedStack, refusing } from '../played-stack.ts';
 import { cli } from '../run-cli.ts';
 
 const bus = 'arn:aws:events:eu-central-1:111122223333:event-bus/adverts';
@@ -82,6 +82,16 @@ describe('snapshot of a stack', () => {
     expect(entries.map((entry) => entry?.Detail).sort()).toEqual(
       envelopes.map((envelope) => JSON.stringify(JSON.parse(envelope).detail)).sort(),
     );
+  });
+
+  it('says what AWS denies', async () => {
+    await record();
+    const denied = Object.assign(new Error('no events:PutEvents'), { name: 'AccessDeniedException' });
+    stack.answers.PutEvents = refusing(denied);
+
+    const ended = await cli(['snapshot', 'main', '--to', bus.replace('adverts', 'search')]);
+
+    expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('no events:PutEvents') });
   });
 
   it.each([

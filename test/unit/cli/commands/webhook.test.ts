@@ -6,7 +6,7 @@ import { startWebhook } from '../../../helpers/webhook-server.ts';
 import { quick, startConnected } from '../local-bridge.ts';
 import { start } from '../process.ts';
 
-const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+const secret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
 
 async function startSubscribed(...urls: string[]) {
   const local = await startConnected();
@@ -134,6 +134,15 @@ describe('webhook', () => {
     const { run } = await startConnected();
     for (const [args, stdin, exitCode, expected] of [
       ['https://example.org/hook --secret-stdin', 'hunter2', 1, 'whsec_ and 24 to 64 random bytes'],
+      ...[23, 65].map((bytes) => {
+        const wrong = Buffer.alloc(bytes, 7).toString('base64');
+        return [
+          'https://example.org/hook --secret-stdin',
+          wrong,
+          1,
+          'whsec_ and 24 to 64 random bytes',
+        ] as const;
+      }),
       ['https://example.org/hook', '', 2, '--secret-stdin (on standard input) or --secret-file FILE'],
       ['http://example.org/hook --secret-stdin', secret, 2, 'URL: expected an https URL'],
       ['--secret-stdin', secret, 2, 'URL is missing'],
@@ -153,7 +162,7 @@ describe('webhook', () => {
   it('changes the secret with both signing meanwhile, and the format, and forgets them', async () => {
     const subscriber = await startWebhook();
     const { sandbox, run, runUntilIdle, waiting } = await startSubscribed(subscriber.url);
-    const newSecret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
+    const newSecret = `whsec_${Buffer.alloc(64, 9).toString('base64')}`;
     sandbox.control.createAdverts(1);
 
     const kept = await run(`webhook ${subscriber.url} --secret-stdin --keep-old --format cloudevents`, {
