@@ -54,8 +54,9 @@ export interface RunOptions extends RoundOptions {
   readonly nextRunMs: number;
 }
 
-/** Meanwhile, a third of what is read ahead is fetched. */
-const backlogLookMs = 10_000;
+/** Meanwhile, a third of what is read ahead is fetched. At least a second, because another run may have the feed. */
+const lookMsOf = (settings: DrainDeps['settings']): number =>
+  Math.max(1_000, (1_000 * readAheadOf(settings)) / (settings.maxRequestsPerSecond ?? 10) / 3);
 /** Counting dead letters reads their rows: a thousand are about 200 read units a minute. */
 const maxCounted = 1_000;
 
@@ -66,6 +67,7 @@ const maxCounted = 1_000;
  */
 export function createDrain(deps: DrainDeps) {
   const { clock, settings } = deps;
+  const backlogLookMs = lookMsOf(settings);
 
   async function round(options: RoundOptions): Promise<DrainReport> {
     // Concurrently, so that due feeds do not wait while many messages are put back.

@@ -165,18 +165,26 @@ describe('a round of the drain', () => {
     expect(limits()).toEqual(limit ? [limit] : []);
   });
 
-  it('reads on when the queue has room again', async () => {
-    for (let id = 1; id <= 700; id += 1) world.service.change(String(id), 'active');
-    const startedAt = world.clock.now();
-    const fetched = () => (world.clock.now() - startedAt) / 100;
-    const depth = async () => Math.max(0, (await world.state.queue.depth('main')) - fetched());
-    const options = { ...world.options(), nextRoundMs: startedAt + minuteMs };
+  it.each([
+    [10, 20_000, [300, 100, 100, 100, 100], 40_000],
+    [1_000, 600, [600, 600], 1_000],
+  ])(
+    'reads on at %d requests a second when the queue has room again',
+    async (rate, maxWaiting, pages, ms) => {
+      for (let id = 1; id <= 700; id += 1) world.service.change(String(id), 'active');
+      const startedAt = world.clock.now();
+      const fetched = () => ((world.clock.now() - startedAt) * rate) / 1_000;
+      const depth = async () => Math.max(0, (await world.state.queue.depth('main')) - fetched());
+      const settings = { ...world.drainDeps.settings, maxRequestsPerSecond: rate, maxWaiting };
+      const options = { ...world.options(), nextRoundMs: startedAt + minuteMs };
 
-    const report = await drainWith({ queue: { ...world.state.queue, depth } }).round(options);
+      const report = await drainWith({ settings, queue: { ...world.state.queue, depth } }).round(options);
 
-    expect(report.polls).toMatchObject([{ end: 'up-to-date', listed: 700 }]);
-    expect(limits()).toEqual([300, 100, 100, 100, 100]);
-  });
+      expect(report.polls).toMatchObject([{ end: 'up-to-date', listed: 700 }]);
+      expect(limits()).toEqual(pages);
+      expect(world.clock.now() - startedAt).toBe(ms);
+    },
+  );
 
   it('shares what is read ahead among the accounts that are behind', async () => {
     const refreshToken = new Secret('refresh-1');
