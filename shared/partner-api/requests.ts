@@ -7,7 +7,7 @@ import type { Application, Secret } from '../domain/secret.ts';
 import type { Grant } from '../ports/tokens.ts';
 
 /** Sent in User-Agent; a test compares it with the version in package.json. */
-export const clientVersion = '0.2.0';
+export const clientVersion = '0.3.0';
 
 export const paths = {
   adverts: '/api/partner/adverts',
