@@ -1,7 +1,6 @@
 /**
  * Creates a release from main: version, changelog, released contract, tarballs with bill of materials and checksums,
- * tag, and the state that later releases are tested with. Without --execute it changes nothing and prints what it
- * would do.
+ * and tag. Without --execute it changes nothing and prints what it would do.
  *
  *     npm run release -- 0.2.0
  *     npm run release -- 0.2.0 --execute
@@ -212,6 +211,6 @@ else {
     }
   }
   console.log(
-    `\n${options.execute ? 'Next' : 'Then'}: git push origin main ${tag}, and hand on what is in ${folder}.`,
+    `\n${options.execute ? 'Next' : 'Then'}: git push origin main ${tag}, hand on what is in ${folder}, and add a state file of it to test/released.`,
   );
 }
