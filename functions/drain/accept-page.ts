@@ -27,8 +27,8 @@ export interface PollDeps extends EnqueueDeps {
   readonly settings: {
     /** Duration of the lease; each page renews it. */
     readonly leaseMs: number;
-    /** Request rate of the whole bridge; default 10. */
-    readonly maxRequestsPerSecond?: number;
+    /** Request rate of the whole bridge. */
+    readonly maxRequestsPerSecond: number;
     readonly overlapSeconds: number;
     /** Reading stops while this many messages of the partner account wait, also of those that wait for a retry. */
     readonly maxWaiting: number;

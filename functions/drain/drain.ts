@@ -56,7 +56,7 @@ export interface RunOptions extends RoundOptions {
 
 /** Meanwhile, a third of what is read ahead is fetched. At least a second, because another run may have the feed. */
 const lookMsOf = (settings: DrainDeps['settings']): number =>
-  Math.max(1_000, (1_000 * readAheadOf(settings)) / (settings.maxRequestsPerSecond ?? 10) / 3);
+  Math.max(1_000, (1_000 * readAheadOf(settings)) / settings.maxRequestsPerSecond / 3);
 /** Counting dead letters reads their rows: a thousand are about 200 read units a minute. */
 const maxCounted = 1_000;
 
@@ -191,7 +191,7 @@ async function releaseHeld(deps: DrainDeps, options: RoundOptions): Promise<void
   const { deadlineMs, nextRoundMs = 0, signal } = options;
   const { accounts, aside, queue, budgetStore, observer, clock, settings } = deps;
   // Half of what is fetched until the next step, because the changes of other accounts wait behind them.
-  const atOnce = Math.ceil(((settings.maxRequestsPerSecond ?? 10) * putBackMs) / 2_000);
+  const atOnce = Math.ceil((settings.maxRequestsPerSecond * putBackMs) / 2_000);
 
   const onUnreadable = ({ message: reason }: ShapeError) =>
     observer.warn('a message aside cannot be read', { reason });

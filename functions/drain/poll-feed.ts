@@ -56,7 +56,7 @@ const leaseMarginMs = 10_000;
 const readAheadSeconds = 30;
 
 /** Number of messages of an account that may wait in the queue before the others wait in the feed. */
-export const readAheadOf = ({ maxWaiting, maxRequestsPerSecond = 10 }: PollDeps['settings']): number =>
+export const readAheadOf = ({ maxWaiting, maxRequestsPerSecond }: PollDeps['settings']): number =>
   Math.min(maxWaiting, readAheadSeconds * maxRequestsPerSecond);
 
 /**
@@ -90,7 +90,7 @@ export async function pollFeed(
     readAhead = readAheadOf(settings),
   } = options;
   const overlapMs = settings.overlapSeconds * 1000;
-  const slotsMs = (slotsBefore * 1000) / (settings.maxRequestsPerSecond ?? 10);
+  const slotsMs = (slotsBefore * 1000) / settings.maxRequestsPerSecond;
   const report = { pages: 0, listed: 0 };
   const isOver = () => clock.now() >= options.deadlineMs || options.signal?.aborted === true;
   // Checked before taking the lease: the lease would count as the feed's turn, and the feed would wait for another

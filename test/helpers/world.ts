@@ -30,6 +30,7 @@ export async function createWorld() {
     overlapSeconds: 300,
     leaseMs: 90_000,
     maxWaiting: 20_000,
+    maxRequestsPerSecond: 10,
     pollSeconds: 60,
     feedsAtOnce: 10,
   };

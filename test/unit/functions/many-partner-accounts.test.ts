@@ -61,7 +61,7 @@ async function setUp(maxRequestsPerSecond = 10) {
       reader: reader(),
       newId: () => `id${++ids}`,
       holder: `drain-${ids}`,
-      settings: { ...drainLimits, overlapSeconds: 300, pollSeconds: 60 },
+      settings: { maxRequestsPerSecond, ...drainLimits, overlapSeconds: 300, pollSeconds: 60 },
     });
     return drain.run({ deadlineMs: clock.now() + runMs, nextRunMs: clock.now() + scheduleMs });
   }
