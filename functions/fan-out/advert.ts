@@ -1,6 +1,8 @@
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import type { PublishedEvents } from '../../shared/domain/advert-event.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
+import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
+import type { CachedAccounts } from '../../shared/partner-api/cached-rows.ts';
 import type { PartnerReaders } from '../../shared/partner-api/partner-service.ts';
 import type { EventPublisher } from '../../shared/ports/event-publisher.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
@@ -8,6 +10,7 @@ import type { Delivery } from '../../shared/ports/queue.ts';
 import type { AdvertHistories, AdvertRow } from '../../shared/state/advert-histories.ts';
 
 export interface AdvertDeps {
+  readonly accounts: Pick<CachedAccounts, 'recent'>;
   readonly advertHistories: Pick<AdvertHistories, 'read' | 'write'>;
   readonly adverts: Pick<PartnerReaders, 'readAdvert'>;
   readonly events: EventPublisher;
@@ -34,6 +37,10 @@ export interface AdvertDeps {
 }
 
 export type MessageDelivery = Delivery & { readonly message: ChangedAdvert };
+
+/** Whether the generation has ended, or its histories are being removed: an event now could begin one a second time. */
+export const isOver = (account: PartnerAccount, generation: number): boolean =>
+  account.generation > generation || (account.generation === generation && account.forgetting === true);
 
 /** One advert's deliveries, oldest first. */
 export type Group = readonly [head: MessageDelivery, ...rest: MessageDelivery[]];

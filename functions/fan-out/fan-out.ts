@@ -5,18 +5,17 @@
 import { lateAfterSeconds, metrics } from '../../shared/contract/names.ts';
 import { asBridgeFault, BridgeFault } from '../../shared/domain/faults.ts';
 import { endOfHold, type Holder, holdMeanings, holdOf } from '../../shared/domain/holds.ts';
-import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { Delivery, Settlement, Verdict } from '../../shared/ports/queue.ts';
 import type { Answers } from '../../shared/state/activity.ts';
 import type { BudgetStore } from '../../shared/state/budget.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
-import type { AdvertDeps, Group } from './advert.ts';
+import { type AdvertDeps, type Group, isOver } from './advert.ts';
 import { byAdvert, type DeliveryGroup, pagesOf } from './batch.ts';
 import { afterFault, deadLetterOf, sendBack } from './redelivery.ts';
 import { settleAdvert } from './settle-advert.ts';
 
 export interface FanOutDeps extends AdvertDeps {
-  readonly accounts: Pick<PartnerAccounts, 'read'>;
+  readonly accounts: AdvertDeps['accounts'] & Pick<PartnerAccounts, 'read'>;
   /** The service's answers, for the log line of a batch. Default: they are not in it. */
   readonly answers?: Pick<Answers, 'take'>;
   readonly budgetStore: Pick<BudgetStore, 'read'>;
@@ -32,13 +31,6 @@ const generationAheadMs = 5_000;
 
 /** Delay of a message that a newer bridge wrote: a thousand receives take longer than the queue's retention. */
 const newerMs = 900_000;
-
-/**
- * Whether the generation has ended, or its histories are being removed. Writing a row now would start a history a
- * second time, and a late write of another worker could match the version of the new row.
- */
-const isOver = (account: PartnerAccount, generation: number): boolean =>
-  account.generation > generation || (account.generation === generation && account.forgetting === true);
 
 const all = (group: Group, verdict: Verdict): Settlement[] =>
   group.map((delivery) => ({ delivery, verdict }));

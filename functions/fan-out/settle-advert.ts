@@ -6,7 +6,7 @@ import { BridgeFault } from '../../shared/domain/faults.ts';
 import type { Outcome, Settlement } from '../../shared/ports/queue.ts';
 import type { ObservedAdvert } from '../../shared/ports/readers.ts';
 import type { AdvertRow } from '../../shared/state/advert-histories.ts';
-import { type AdvertDeps, firstRow, type Group } from './advert.ts';
+import { type AdvertDeps, firstRow, type Group, isOver } from './advert.ts';
 import { sendBack } from './redelivery.ts';
 
 /** After so many conflicts, the messages go back: other workers are busy with the advert, and settle it in a moment. */
@@ -26,7 +26,7 @@ export async function settleAdvert(
   const { clock, settings } = deps;
   for (let conflicts = 0; conflicts < maxConflicts && clock.now() < deadlineMs; conflicts += 1) {
     const fetchDeadlineMs = Math.min(deadlineMs, clock.now() + settings.fetchMs);
-    const settled = await attempt(deps, group, { fetchDeadlineMs, hasConflict: conflicts > 0 });
+    const settled = await attempt(deps, group, fetchDeadlineMs);
     if (settled) return settled;
   }
   throw new BridgeFault('transient', 'no time left for this advert', { retryAfterMs: conflictDelayMs });
@@ -41,16 +41,13 @@ export async function settleAdvert(
 async function attempt(
   deps: AdvertDeps,
   group: Group,
-  { fetchDeadlineMs, hasConflict }: { readonly fetchDeadlineMs: number; readonly hasConflict: boolean },
+  fetchDeadlineMs: number,
 ): Promise<Settlement[] | undefined> {
   const { advertHistories: histories, settings } = deps;
   const { message } = group[0];
   // The row is always read before the fetch: a status fetched earlier must not get a later sequence number.
   // Planted faults: row-read-after-fetch, pending-left-out, no-fetch-after-pending
   const stored = (await histories.read(message)) ?? firstRow;
-  // A history must not begin again within its generation, because it would assign its sequence numbers twice.
-  if (hasConflict && stored.etag === 'absent')
-    throw new BridgeFault('generation-over', 'the history of the partner account was removed meanwhile');
   const row = stored.pending ? await publishPending(deps, message, stored) : stored;
   if (!row) return undefined;
 
@@ -103,10 +100,15 @@ async function attempt(
  * @returns the row as written; undefined if another worker wrote first
  */
 async function publishPending(
-  { events, advertHistories, settings }: AdvertDeps,
+  { accounts, events, advertHistories, settings }: AdvertDeps,
   message: ChangedAdvert,
   row: AdvertRow,
 ): Promise<AdvertRow | undefined> {
+  // Read after the row was written. A write may arrive after the histories were removed (`disconnect --forget`), and so
+  // begin one again, whose sequence numbers were used.
+  const account = await accounts.recent(message.partnerAccount);
+  if (!account || isOver(account, message.generation))
+    throw new BridgeFault('generation-over', `the history of ${message.partnerAccount} is being removed`);
   // The history contains the events that a setting keeps from the bus too, so these also use up sequence numbers.
   // Planted fault: repeat-made-anew
   if (row.envelope !== undefined && isPublished(JSON.parse(row.envelope), settings))

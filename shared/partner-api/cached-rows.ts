@@ -55,6 +55,15 @@ export function createCachedAccounts(
     return cached && isYoung(cached.readAt, clock.now(), rowMaxAgeMs) ? cached : undefined;
   }
 
+  /** Concurrent callers share one read. @throws {BridgeFault} `transient` if it takes longer than a row may be old */
+  const get = (name: string): Promise<PartnerAccount | undefined> =>
+    shared(name, async () => {
+      await read(name);
+      const cached = peek(name);
+      if (cached) return cached.account;
+      throw new BridgeFault('transient', `the row of partner account ${name} cannot be read in time`);
+    });
+
   return {
     /** Number of accounts that are not stopped; undefined until this process has listed them. */
     get connected(): number | undefined {
@@ -75,14 +84,9 @@ export function createCachedAccounts(
       return listed;
     },
 
-    /** Concurrent callers share one read. @throws {BridgeFault} `transient` if it takes longer than a row may be old */
-    get: (name: string): Promise<PartnerAccount | undefined> =>
-      shared(name, async () => {
-        await read(name);
-        const cached = peek(name);
-        if (cached) return cached.account;
-        throw new BridgeFault('transient', `the row of partner account ${name} cannot be read in time`);
-      }),
+    get,
+    /** The cached row, or `get` if it is too old. */
+    recent: async (name: string) => (peek(name) ?? { account: await get(name) }).account,
   };
 }
 

@@ -5,6 +5,7 @@ import { createFanOut } from '../../functions/fan-out/fan-out.ts';
 import { createRefreshToken } from '../../functions/refresh-token/refresh-token.ts';
 import type { AdvertEvent, Envelope } from '../../shared/contract/events.ts';
 import { Secret } from '../../shared/domain/secret.ts';
+import { createCachedAccounts } from '../../shared/partner-api/cached-rows.ts';
 import { createInMemoryEvents } from '../fakes/event-publisher.ts';
 import { createInMemoryState } from '../fakes/state.ts';
 import { createFakeService } from './fake-service.ts';
@@ -41,7 +42,7 @@ export async function createWorld() {
   };
   const fanOutDeps = {
     ...state,
-    accounts,
+    accounts: createCachedAccounts(accounts, clock),
     adverts: service,
     events,
     observer,

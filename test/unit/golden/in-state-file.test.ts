@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
+import { createCachedAccounts } from '../../../shared/partner-api/cached-rows.ts';
 import { stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { tokenHold } from '../../helpers/holds.ts';
@@ -27,7 +28,11 @@ it('rows, messages and events of adverts are what they were', async () => {
     ...{ feedStates: state.feedStates, aside: state.aside },
   });
   const fanOut = createFanOut({
-    ...{ ...fanOutDeps, accounts, advertHistories: state.advertHistories },
+    ...{
+      ...fanOutDeps,
+      accounts: createCachedAccounts(accounts, clock),
+      advertHistories: state.advertHistories,
+    },
   });
   const round = async () => {
     clock.advance(60_000);

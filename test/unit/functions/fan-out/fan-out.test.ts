@@ -8,6 +8,7 @@ import { metrics } from '../../../../shared/contract/names.ts';
 import { BridgeFault, type FaultKind } from '../../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { positionOf } from '../../../../shared/domain/queue/message-groups.ts';
+import { rowMaxAgeMs } from '../../../../shared/partner-api/cached-rows.ts';
 import type { Delivery } from '../../../../shared/ports/queue.ts';
 import { stopped, tokenHold } from '../../../helpers/holds.ts';
 import { changedAdvert } from '../../../helpers/records.ts';
@@ -154,19 +155,19 @@ describe('an advert', () => {
     expect(world.service.fetched).toHaveLength(1 + 20);
   });
 
-  it('begins no second history when its own is removed meanwhile', async () => {
-    await handle(delivery());
-    world.service.know('1', 'sold');
+  it('publishes no first event again whose row arrives after the histories were removed', async () => {
     const { advertHistories } = world.state;
-    const write: typeof advertHistories.write = async (key, next) => {
+    const write: typeof advertHistories.write = async (...row) => {
+      await world.accounts.change('main', (account) => ({ ...account, forgetting: true }));
       await advertHistories.remove('main', generation);
-      return advertHistories.write(key, next);
+      world.clock.advance(rowMaxAgeMs + 1);
+      return advertHistories.write(...row);
     };
 
     const verdicts = await handleWith({ advertHistories: { ...advertHistories, write } }, delivery());
 
-    expect(verdicts).toMatchObject([{ kind: 'retry' }]);
-    expect(summary()).toHaveLength(1);
+    expect(verdicts).toEqual([{ kind: 'forgotten' }]);
+    expect(summary()).toEqual([]);
   });
 });
 

@@ -97,10 +97,11 @@ const faults: Record<string, () => Partial<FanOutDeps> | undefined> = {
   'a token that is not renewed': () => fail('token-rejected'),
   'a wrong path': () => fail('wrong-path'),
   'an account that cannot be read': () => ({
-    accounts: { read: () => Promise.reject(new Error('throttled')) },
+    accounts: { ...world.fanOutDeps.accounts, read: () => Promise.reject(new Error('throttled')) },
   }),
   'an account of an older generation than the message': () => ({
     accounts: {
+      ...world.fanOutDeps.accounts,
       async read(name) {
         const read = await world.accounts.read(name);
         return read && { ...read, generation: 1 };
