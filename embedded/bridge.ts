@@ -115,7 +115,7 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
   } finally {
     await Promise.all(background.map((loop) => loop.stop()));
     await answers.store();
-    partner.client.close();
+    partner.close();
   }
 }
 

@@ -35,7 +35,7 @@ export function createLocalPartner({ state, events, newId, ...options }: LocalPa
     ...state,
     ...{ events, observer, clock, newId },
     accounts: state.partnerAccounts,
-    client: partner.client,
+    client: partner,
     settings: { requiredScope: settings.requiredScope, bridge: stackName, lockMs: refreshLockMs },
   });
   return { ...partner, refreshToken };

@@ -4,7 +4,7 @@ import type { BridgeSettings } from '../shared/contract/settings.ts';
 import type { Clock } from '../shared/domain/clock.ts';
 import type { PartnerAccount } from '../shared/domain/partner-account.ts';
 import type { Application } from '../shared/domain/secret.ts';
-import type { PartnerReaders } from '../shared/partner-api/partner-service.ts';
+import type { PartnerClient } from '../shared/partner-api/client.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 import type { ChangedAdvertsQueue } from '../shared/ports/queue.ts';
 import type { Store } from '../shared/ports/store.ts';
@@ -55,7 +55,7 @@ export interface Bridge extends RowPorts {
   /** The settings of the stack, or of the folder's latest run. */
   settings(): Promise<BridgeSettings>;
   /** The partner service, within the bridge's rate budget and with its tokens. */
-  service(): Promise<Pick<PartnerReaders, 'readPage' | 'listAdverts'>>;
+  service(): Promise<Pick<PartnerClient, 'readPage' | 'listAdverts'>>;
   /** @param baseUrl only for an embedded bridge: a stack has it as a setting */
   storeApplication(application: Application, baseUrl?: string): Promise<void>;
   /** Invokes the connect function of a stack, or carries out its work in this process. */

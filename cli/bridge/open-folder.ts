@@ -75,14 +75,14 @@ export async function openFolder(opening: Opening<LocalTarget>): Promise<FolderB
   };
 
   const service = once(async () => {
-    const { client, ...readers } = createLocalPartner({
+    const partner = createLocalPartner({
       ...{ state, baseUrl: baseUrl(), settings: await settings(), concurrency, observer: silentObserver },
       // Events about an account remain owed until the bridge runs.
       events: noSubscriberYet,
       newId: () => `catch-up-${randomUUID()}`,
     });
-    onClose(() => client.close());
-    return readers;
+    onClose(partner.close);
+    return partner;
   });
 
   const bridge: FolderBridge = {

@@ -53,7 +53,7 @@ export async function openStack(opening: Opening<StackTarget>, clients = stackCl
 
   const service = once(async () => {
     const config = await settings();
-    const { client, ...readers } = createPartnerService({
+    const partner = createPartnerService({
       baseUrl: config.partnerBaseUrl,
       settings: config,
       concurrency,
@@ -66,8 +66,8 @@ export async function openStack(opening: Opening<StackTarget>, clients = stackCl
         functionName: outputs.refreshTokenFunctionName,
       }),
     });
-    opening.onClose(() => client.close());
-    return readers;
+    opening.onClose(partner.close);
+    return partner;
   });
 
   return {

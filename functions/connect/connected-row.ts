@@ -1,13 +1,10 @@
 /** The row of a partner account during `connect`: first a generation that waits for its token, then with the token. */
-import type { FeedPage } from '../../shared/contract/partner-service.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
 import { withoutHolds } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
-import type { Secret, TokenPair } from '../../shared/domain/secret.ts';
-import type { CallOptions } from '../../shared/partner-api/call.ts';
+import type { TokenPair } from '../../shared/domain/secret.ts';
 import type { PartnerClient } from '../../shared/partner-api/client.ts';
-import type { FeedQuery } from '../../shared/ports/readers.ts';
 import type { TokenVault } from '../../shared/ports/tokens.ts';
 import type { AdvertHistories } from '../../shared/state/advert-histories.ts';
 import type { BookKeeper } from '../../shared/state/books.ts';
@@ -21,13 +18,7 @@ export interface ConnectDeps extends Omit<RefreshDeps, 'vault'> {
   readonly feedStates: Pick<FeedStates, 'ofAccount' | 'register' | 'remove'>;
   readonly advertHistories: Pick<AdvertHistories, 'read'>;
   readonly bookKeeper: Pick<BookKeeper, 'read'>;
-  readonly client: Pick<PartnerClient, 'requestTokens' | 'authorizeUrl'> & {
-    feedPage(
-      token: Secret,
-      query: FeedQuery,
-      options: CallOptions,
-    ): Promise<{ page: Omit<FeedPage, 'nextCursor'> }>;
-  };
+  readonly client: Pick<PartnerClient, 'requestTokens' | 'authorizeUrl' | 'readPage'>;
   /** Maximum lag of the clock of the process that next connects a forgotten name, ms. Default 5,000. */
   readonly clockSkewMs?: number;
   readonly settings: RefreshDeps['settings'] & {

@@ -38,7 +38,7 @@ export function createUserVerification(deps: ConnectDeps) {
     const hold = heldBy(await accounts.read(partnerAccount), 'operator', clock.now());
     if (hold) throw heldFault(hold, partnerAccount, clock.now());
     const query = { feed: advertsFeed, since, limit: pageLimit };
-    return (await client.feedPage(token, query, { partnerAccount, deadlineMs: lookUntilMs })).page;
+    return (await client.readPage(partnerAccount, query, { token, deadlineMs: lookUntilMs })).page;
   }
 
   /** Whether the feed answers. Never throws, because the pair is already stored. */

@@ -9,8 +9,8 @@ import {
 import { metrics } from '../../shared/contract/names.ts';
 import { type Clock, toInstant } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
+import type { PartnerClient } from '../../shared/partner-api/client.ts';
 import { cleanText } from '../../shared/partner-api/error-answers.ts';
-import type { PartnerReaders } from '../../shared/partner-api/partner-service.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/queue.ts';
 import type { DeadLetters } from '../../shared/state/aside.ts';
@@ -20,7 +20,7 @@ import { idsOf, type PageIds, type PageRead } from './read-page.ts';
 
 export interface PollDeps extends EnqueueDeps {
   readonly feedStates: FeedStates;
-  readonly reader: Pick<PartnerReaders, 'readPage'>;
+  readonly reader: Pick<PartnerClient, 'readPage'>;
   readonly clock: Clock;
   /** Names this process as the holder of leases. */
   readonly holder: string;

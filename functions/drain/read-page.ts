@@ -3,8 +3,8 @@ import { advertsFeed, type Feed } from '../../shared/contract/messages.ts';
 import { isCursor } from '../../shared/contract/partner-service.ts';
 import { type Clock, knownSuccess, toInstant } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
+import type { PartnerClient } from '../../shared/partner-api/client.ts';
 import { mayBeCursorRejection } from '../../shared/partner-api/error-answers.ts';
-import type { PartnerReaders } from '../../shared/partner-api/partner-service.ts';
 import type { CallOptions, ReceivedPage } from '../../shared/ports/readers.ts';
 import type { FeedState, FeedStates } from '../../shared/state/feed-states.ts';
 
@@ -29,7 +29,7 @@ export interface ReadOptions extends CallOptions {
  * @throws {BridgeFault}
  */
 export async function readPageOrStartOver(
-  reader: Pick<PartnerReaders, 'readPage'>,
+  reader: Pick<PartnerClient, 'readPage'>,
   feed: Feed,
   state: FeedState,
   { overlapMs, nowMs, limit, ...options }: ReadOptions,

@@ -3,7 +3,7 @@ import type { PublishedEvents } from '../../shared/domain/advert-event.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { CachedAccounts } from '../../shared/partner-api/cached-rows.ts';
-import type { PartnerReaders } from '../../shared/partner-api/partner-service.ts';
+import type { PartnerClient } from '../../shared/partner-api/client.ts';
 import type { EventPublisher } from '../../shared/ports/event-publisher.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { Delivery } from '../../shared/ports/queue.ts';
@@ -12,7 +12,7 @@ import type { AdvertHistories, AdvertRow } from '../../shared/state/advert-histo
 export interface AdvertDeps {
   readonly accounts: Pick<CachedAccounts, 'recent'>;
   readonly advertHistories: Pick<AdvertHistories, 'read' | 'write'>;
-  readonly adverts: Pick<PartnerReaders, 'readAdvert'>;
+  readonly adverts: Pick<PartnerClient, 'readAdvert'>;
   readonly events: EventPublisher;
   readonly observer: Observer;
   readonly clock: Clock;

@@ -2,17 +2,29 @@ import type { Clock } from './clock.ts';
 
 /** Returns a function that does the work it is given, at most `limit` at a time, in the order of the calls. */
 export function limitedTo(limit: number) {
-  const waiting: (() => void)[] = [];
+  const waiting = new Set<() => void>();
   let free = limit;
-  return async <T>(work: () => Promise<T>): Promise<T> => {
+
+  /** @param patience of real time: work that has not begun by then is not done, and rejects with `late` */
+  return async <T>(
+    work: () => Promise<T>,
+    patience?: { readonly maxMs: number; readonly late: () => Error },
+  ): Promise<T> => {
     if (free > 0) free -= 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
+    else {
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      waiting.add(resolve);
+      const giveUp = () => waiting.delete(resolve) && reject(patience?.late());
+      const timer = patience && setTimeout(giveUp, patience.maxMs);
+      await promise.finally(() => clearTimeout(timer));
+    }
     try {
       return await work();
     } finally {
-      const next = waiting.shift();
-      if (next) next();
+      const [next] = waiting;
+      if (next) waiting.delete(next);
       else free += 1;
+      next?.();
     }
   };
 }

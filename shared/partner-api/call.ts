@@ -1,14 +1,14 @@
 /** One call repeats attempts; each takes a connection, then a slot of the rate budget, its token, and after a hold the trial. */
 
 import { type Clock, systemClock } from '../domain/clock.ts';
-import { backoffMs } from '../domain/concurrency.ts';
+import { backoffMs, limitedTo } from '../domain/concurrency.ts';
 import { BridgeFault } from '../domain/faults.ts';
 import { Secret } from '../domain/secret.ts';
 import type { Answers } from '../state/activity.ts';
 import { faultOfAnswer, type Sent } from './error-answers.ts';
 import type { HoldKeeper } from './hold-keeper.ts';
 import type { RateLimiter } from './rate-limiter.ts';
-import { createConnections, NoAnswerError, type Transport, type WireRequest } from './transport.ts';
+import { NoAnswerError, type Transport, type WireRequest } from './transport.ts';
 
 /** What requests wait for; one per process. */
 export interface Gates {
@@ -27,7 +27,7 @@ export interface CallerOptions {
   readonly random?: () => number;
 }
 
-export interface CallOptions {
+export interface CallRequest {
   /** Milliseconds since 1970: no attempt begins after this moment. */
   readonly deadlineMs: number;
   /** Owner of the token: bad answers about several of its adverts put it on hold. */
@@ -37,13 +37,13 @@ export interface CallOptions {
    * answer decides. Default: no.
    */
   readonly isUndecided?: (fault: BridgeFault) => boolean;
-}
-
-export interface CallRequest extends CallOptions {
   /** Method and path without the query, such as `GET /api/partner/adverts/123`, for messages. */
   readonly what: string;
   readonly wire: (token: Secret) => WireRequest;
-  /** Absent for a token request, which has its secrets in the body. */
+  /**
+   * Asked before the request waits for its turn, so that the token is renewed before that, and again when it is about to
+   * be sent. If it throws, nothing is sent. Absent for a token request, which has its secrets in the body.
+   */
   readonly token?: (resource: string) => Promise<Secret>;
   /** Secrets besides the token. Default: none. */
   readonly secrets?: readonly Secret[];
@@ -64,7 +64,8 @@ export function createCaller(
   { maxPauseMs, ...options }: CallerOptions & { readonly maxPauseMs: number },
 ) {
   const { answers, attemptTimeoutMs = 10_000, clock = systemClock, random = Math.random } = options;
-  const connections = createConnections(options.concurrency ?? 1);
+  /** Taken before a slot: otherwise requests that wait for a connection would be sent in a burst when one is free. */
+  const withConnection = limitedTo(options.concurrency ?? 1);
   /** Resources whose last answer was a fault. */
   const failing = new Set<string>();
 
@@ -111,8 +112,9 @@ export function createCaller(
     await holds.check({ resource, isForTokens: token === undefined });
     // A renewal must not occupy a connection. Nor does a token request take one, for which the others may wait.
     await token?.(resource);
-    if (token && !(await connections.take(leftMs))) throw outOfTime(request);
-    const sent = await exchange(request).finally(() => token && connections.release());
+    const send = () => exchange(request);
+    const patience = { maxMs: leftMs, late: () => outOfTime(request) };
+    const sent = await (token ? withConnection(send, patience) : send());
     const { sentAt, answer } = sent;
     const outcome = answer ? judged(sent, request, read) : sent.fault;
     const fault = outcome instanceof BridgeFault ? outcome : undefined;

@@ -1,21 +1,21 @@
 import { checked } from '../contract/checks.ts';
-import type { Feed } from '../contract/messages.ts';
+import { type FeedName, feeds } from '../contract/messages.ts';
 import { type BridgeSettings, partnerBaseUrl } from '../contract/settings.ts';
 import { systemClock } from '../domain/clock.ts';
-import type { BridgeFault } from '../domain/faults.ts';
 import type { Application, Secret } from '../domain/secret.ts';
 import type { Observer } from '../ports/observer.ts';
-import type { FeedQuery, ObservedAdvert, ReceivedPage } from '../ports/readers.ts';
+import type { CallOptions, FeedQuery, ObservedAdvert, ReceivedPage } from '../ports/readers.ts';
 import type { Grant, ReceivedTokens } from '../ports/tokens.ts';
 import type { BudgetStore } from '../state/budget.ts';
 import { type AdvertList, advertIn, listIn, pageIn, tokensIn } from './answers.ts';
 import { type CachedAccounts, createCachedBudget } from './cached-rows.ts';
-import { type CallerOptions, type CallOptions, type CallRequest, createCaller, type Gates } from './call.ts';
+import { type CallerOptions, type CallRequest, createCaller, type Gates } from './call.ts';
 import { mayBeCursorRejection, type Sent } from './error-answers.ts';
 import { createHoldKeeper } from './hold-keeper.ts';
 import { createRateLimiter } from './rate-limiter.ts';
 import { bearer, commonHeaders, objectPath, paths, queryOf, secretOf, tokenBody } from './requests.ts';
 import { claimedDate, createServiceClock } from './service-clock.ts';
+import { type TokenSource, withTokenOf } from './token-source.ts';
 import { createTransport, type Transport } from './transport.ts';
 
 export interface PartnerClientOptions extends CallerOptions {
@@ -34,11 +34,8 @@ export interface PartnerClientOptions extends CallerOptions {
   readonly transport?: Transport;
 }
 
-/**
- * What returns a token is asked before a request waits for its turn, so that a token is renewed before that, and again
- * when the request is about to be sent. If it throws, nothing is sent.
- */
-export type AccessTokenOf = Secret | ((resource: string) => Promise<Secret>);
+/** With a token that the caller has, or with the account's current one, which is renewed when it expires. */
+type ReadOptions = CallOptions | (Pick<CallOptions, 'deadlineMs'> & { readonly token: Secret });
 
 /** Paging of the advert list. Assumed, because partner-api.md §4.2 does not show it. */
 export interface ListQuery {
@@ -49,6 +46,14 @@ export interface ListQuery {
   /** Names of the query parameters. */
   readonly positionParameter: string;
   readonly limitParameter: string;
+}
+
+interface Reading<T> {
+  readonly path: string;
+  readonly query?: string;
+  readonly read: (sent: Sent) => T;
+  /** Whether the fault may be caused only by the cursor. */
+  readonly mayBeCursor?: CallRequest['isUndecided'];
 }
 
 /** A page of 1000 IDs has 24 KB. */
@@ -67,9 +72,14 @@ export type PartnerClient = ReturnType<typeof createPartnerClient>;
 /**
  * The calls that the bridge makes to the service. All methods throw {BridgeFault}; none depends on `this`. No connection
  * is made before the first request.
+ * @param tokens absent: only requests with a token that the caller has
  * @throws {ShapeError} when the base URL is invalid
  */
-export function createPartnerClient(options: PartnerClientOptions, gates: Gates = createGates(options)) {
+export function createPartnerClient(
+  options: PartnerClientOptions,
+  gates: Gates = createGates(options),
+  tokens?: Pick<TokenSource, 'current' | 'reject'>,
+) {
   const { concurrency = 1, settings } = options;
   const baseUrl = checked(partnerBaseUrl, options.baseUrl, 'base URL');
   const origin = new URL(baseUrl);
@@ -81,53 +91,63 @@ export function createPartnerClient(options: PartnerClientOptions, gates: Gates 
   const serviceTimeOf = createServiceClock(options.observer);
   const timeOf = ({ answer, receivedAt }: Sent) => serviceTimeOf(answer.head.headers.date, receivedAt);
 
+  const withToken = tokens && withTokenOf(tokens);
+
   /** A GET under /api/partner. */
-  function get(token: AccessTokenOf, path: string, query: string, callOptions: CallOptions): CallRequest {
-    const { partnerAccount } = callOptions;
-    return {
-      ...callOptions,
-      wire: (secret) => ({
-        method: 'GET',
-        path: prefix + path + query,
-        headers: [...headers, 'Authorization', bearer(secret)],
-      }),
-      token: typeof token === 'function' ? token : async () => token,
-      resource: partnerAccount === undefined ? path : `${partnerAccount} ${path}`,
-      what: `GET ${path}`,
-    };
+  function get<T>(
+    { path, query = '', read, mayBeCursor }: Reading<T>,
+    partnerAccount: string,
+    options: ReadOptions,
+  ): Promise<T> {
+    const send = (token: CallRequest['token'], mayBeToken?: CallRequest['isUndecided']) =>
+      call(
+        {
+          ...{ token, partnerAccount, deadlineMs: options.deadlineMs },
+          ...{ what: `GET ${path}`, resource: `${partnerAccount} ${path}` },
+          isUndecided: (fault) => mayBeToken?.(fault) === true || mayBeCursor?.(fault) === true,
+          wire: (secret) => ({
+            method: 'GET',
+            path: prefix + path + query,
+            headers: [...headers, 'Authorization', bearer(secret)],
+          }),
+        },
+        read,
+      );
+    if ('token' in options) return send(async () => options.token);
+    if (!withToken) throw new Error('this client has no tokens of its own');
+    return withToken({ partnerAccount, ...options }, send);
   }
 
   return {
     /** Reads one page of a feed. @see partner-api.md §4.1 */
-    async feedPage(token: AccessTokenOf, query: FeedQuery, callOptions: CallOptions): Promise<ReceivedPage> {
-      const { feed, since, cursor, limit } = query;
-      const request = get(token, feed.path, queryOf({ since, cursor, limit: String(limit) }), callOptions);
-      // The drain repeats the request without the cursor, and that answer counts.
-      const isUndecided = (fault: BridgeFault) =>
-        request.isUndecided?.(fault) === true || (cursor !== undefined && mayBeCursorRejection(fault));
-      return call({ ...request, isUndecided }, (sent) => ({
+    async readPage(partnerAccount: string, page: FeedQuery, options: ReadOptions): Promise<ReceivedPage> {
+      const { feed, since, cursor, limit } = page;
+      const query = queryOf({ since, cursor, limit: String(limit) });
+      const read = (sent: Sent) => ({
         page: pageIn(sent, limit),
         receivedAt: sent.receivedAt,
         serviceTime: timeOf(sent),
-      }));
+      });
+      // The drain repeats the request without the cursor, and that answer counts.
+      const mayBeCursor = cursor === undefined ? undefined : mayBeCursorRejection;
+      return get({ path: feed.path, query, read, mayBeCursor }, partnerAccount, options);
     },
 
     /** Reads the status of one object of a feed. @see partner-api.md §4.3 */
-    async advert(
-      token: AccessTokenOf,
-      feed: Feed,
+    async readAdvert(
+      partnerAccount: string,
       id: string,
-      callOptions: CallOptions,
+      { feed, ...options }: ReadOptions & { readonly feed: FeedName },
     ): Promise<ObservedAdvert> {
-      const request = get(token, objectPath(feed, id), '', callOptions);
-      return call(request, (sent) => ({ ...advertIn(sent, id), receivedAt: sent.receivedAt }));
+      const read = (sent: Sent) => ({ ...advertIn(sent, id), receivedAt: sent.receivedAt });
+      return get({ path: objectPath(feeds[feed], id), read }, partnerAccount, options);
     },
 
-    /** Reads adverts of the user. Paging and shape are assumed. @see partner-api.md §4.2 */
-    async adverts(token: AccessTokenOf, query: ListQuery, callOptions: CallOptions): Promise<AdvertList> {
-      const { position, limit, positionParameter, limitParameter } = query;
-      const paging = queryOf({ [positionParameter]: String(position), [limitParameter]: String(limit) });
-      return call(get(token, paths.adverts, paging, callOptions), listIn);
+    /** The IDs of one page of the user's adverts. Paging and shape are assumed. @see partner-api.md §4.2 */
+    async listAdverts(partnerAccount: string, page: ListQuery, options: ReadOptions): Promise<AdvertList> {
+      const { position, limit, positionParameter, limitParameter } = page;
+      const query = queryOf({ [positionParameter]: String(position), [limitParameter]: String(limit) });
+      return get({ path: paths.adverts, query, read: listIn }, partnerAccount, options);
     },
 
     /** @see partner-api.md §4.6, §5.3 */

@@ -2,11 +2,10 @@ import type { RefreshOutcome, Rejection } from '../contract/invocations.ts';
 import type { Clock } from '../domain/clock.ts';
 import { asBridgeFault, BridgeFault, faultKinds, faultPolicies } from '../domain/faults.ts';
 import type { Secret } from '../domain/secret.ts';
-import type { CallOptions as ReadOptions } from '../ports/readers.ts';
+import type { CallOptions } from '../ports/readers.ts';
 import type { RefreshRequester, TokenVault } from '../ports/tokens.ts';
 import { type CachedAccounts, sharedRuns } from './cached-rows.ts';
-import type { CallOptions } from './call.ts';
-import type { AccessTokenOf } from './client.ts';
+import type { CallRequest } from './call.ts';
 import type { HoldKeeper } from './hold-keeper.ts';
 
 interface TokenSourceOptions {
@@ -24,7 +23,7 @@ interface AccessToken {
   readonly expiresAt: number;
 }
 
-interface TokenQuery extends ReadOptions {
+interface TokenQuery extends CallOptions {
   readonly partnerAccount: string;
   /** What is asked for: after a hold, one resource tries the service. */
   readonly resource: string;
@@ -190,9 +189,9 @@ export function withTokenOf(tokens: Pick<TokenSource, 'current' | 'reject'>) {
 
   return async <T>(
     whose: Omit<TokenQuery, 'resource'>,
-    send: (token: AccessTokenOf, options: CallOptions) => Promise<T>,
+    send: (token: NonNullable<CallRequest['token']>, mayBeToken: CallRequest['isUndecided']) => Promise<T>,
   ): Promise<T> => {
-    const { partnerAccount, deadlineMs } = whose;
+    const { partnerAccount } = whose;
     let used = { version: '', resource: '' };
     const token = async (resource: string) => {
       const { token: secret, version } = await tokens.current({ ...whose, resource });
@@ -204,7 +203,7 @@ export function withTokenOf(tokens: Pick<TokenSource, 'current' | 'reject'>) {
       const isUndecided = ({ code }: BridgeFault) =>
         code === 'token-rejected' && !isRepeated && renewedFor.get(used.resource) !== used.version;
       try {
-        return await send(token, { partnerAccount, deadlineMs, isUndecided });
+        return await send(token, isUndecided);
       } catch (fault) {
         if (!(fault instanceof BridgeFault)) throw fault;
         const { version, resource } = used;

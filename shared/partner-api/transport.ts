@@ -126,32 +126,3 @@ function noAnswer(error: NodeJS.ErrnoException, hadHead: boolean, reused: boolea
   if (hadHead) return new NoAnswerError('cut-off', { cause: error });
   return new NoAnswerError('reset', { cause: error, wasStale: reused });
 }
-
-/**
- * Assigns connections in the order of the requests. A connection is taken before a slot of the rate budget: otherwise
- * requests that wait for a connection would be sent in a burst when one becomes free.
- */
-export function createConnections(count: number) {
-  let free = count;
-  const waiting = new Set<(isGiven: boolean) => void>();
-
-  return {
-    /** Waits in real time, like the sockets. @returns false if none became free within `maxMs` */
-    async take(maxMs: number): Promise<boolean> {
-      if (free > 0) {
-        free -= 1;
-        return true;
-      }
-      const { promise, resolve } = Promise.withResolvers<boolean>();
-      waiting.add(resolve);
-      const timer = setTimeout(() => resolve(!waiting.delete(resolve)), maxMs);
-      return promise.finally(() => clearTimeout(timer));
-    },
-    release(): void {
-      const [next] = waiting;
-      if (next) waiting.delete(next);
-      else free += 1;
-      next?.(true);
-    },
-  };
-}

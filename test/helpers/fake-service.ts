@@ -1,7 +1,8 @@
 import type { ConnectDeps } from '../../functions/connect/connected-row.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
-import type { PartnerReaders } from '../../shared/partner-api/partner-service.ts';
+import type { Secret } from '../../shared/domain/secret.ts';
+import type { PartnerClient } from '../../shared/partner-api/client.ts';
 import type { FeedQuery, ReceivedPage } from '../../shared/ports/readers.ts';
 import type { Grant, ReceivedTokens } from '../../shared/ports/tokens.ts';
 
@@ -30,15 +31,19 @@ export function createFakeService(clock: Clock) {
         scope: 'v2 read write',
       };
     },
+    /** Answers the requests of `connect`, which are not in {@link feedRequests}: those are the drain's. */
+    pageOfConnect: async (
+      _query: FeedQuery,
+      _options: { partnerAccount: string; token: Secret; deadlineMs: number },
+    ): Promise<Pick<ReceivedPage['page'], 'data' | 'hasMore'>> => ({
+      data: changes.slice(0, 100),
+      hasMore: changes.length > 100,
+    }),
     /** Given instead of the real next cursor. */
     nextCursor: undefined as string | undefined,
   };
 
-  /** The requests of `connect`. They are not in {@link feedRequests}, which are the drain's. */
-  const client: ConnectDeps['client'] = {
-    feedPage: async () => ({
-      page: { data: changes.slice(0, 100), hasMore: changes.length > 100 },
-    }),
+  const client: Omit<ConnectDeps['client'], 'readPage'> = {
     authorizeUrl: ({ state }) => `https://service.example/?state=${state}`,
     async requestTokens(_application, grant) {
       grants.push(grant);
@@ -48,8 +53,13 @@ export function createFakeService(clock: Clock) {
       };
     },
   };
-  const reader: Pick<PartnerReaders, 'readPage' | 'readAdvert'> = {
-    async readPage(_partnerAccount, query): Promise<ReceivedPage> {
+  const reader: Pick<PartnerClient, 'readPage' | 'readAdvert'> = {
+    async readPage(partnerAccount, query, options): Promise<ReceivedPage> {
+      const answered = () => ({ receivedAt: clock.now(), serviceTime: clock.now() });
+      if ('token' in options) {
+        const page = await state.pageOfConnect(query, { partnerAccount, ...options });
+        return { page: { ...page, nextCursor: 'next' }, ...answered() };
+      }
       feedRequests.push(query);
       state.beforePage(query);
       const from = query.cursor === undefined ? 0 : Number(query.cursor);
@@ -57,8 +67,7 @@ export function createFakeService(clock: Clock) {
       const end = from + data.length;
       return {
         page: { data, hasMore: end < changes.length, nextCursor: state.nextCursor ?? String(end) },
-        receivedAt: clock.now(),
-        serviceTime: clock.now(),
+        ...answered(),
       };
     },
     async readAdvert(_partnerAccount, advertId) {

@@ -4,9 +4,14 @@ import { BridgeFault } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { createCachedBudget } from '../../../shared/partner-api/cached-rows.ts';
 import type { Gates } from '../../../shared/partner-api/call.ts';
-import { createPartnerClient, type PartnerClientOptions } from '../../../shared/partner-api/client.ts';
+import {
+  createPartnerClient,
+  type PartnerClient,
+  type PartnerClientOptions,
+} from '../../../shared/partner-api/client.ts';
 import type { Sent } from '../../../shared/partner-api/error-answers.ts';
 import { createHoldKeeper, type HoldKeeperOptions } from '../../../shared/partner-api/hold-keeper.ts';
+import type { TokenSource } from '../../../shared/partner-api/token-source.ts';
 import { createBudgetStore } from '../../../shared/state/budget.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
 
@@ -39,21 +44,30 @@ export const sleepless: Clock & { readonly slept: number[] } = {
 
 export const soon = () => ({ deadlineMs: Date.now() + 5_000 });
 
+/** Fetches an advert of the account main with {@link token}. */
+export const fetchWith = (
+  client: PartnerClient,
+  id: string,
+  options: { deadlineMs?: number; token?: Secret } = {},
+) => client.readAdvert('main', id, { feed: 'adverts', token, ...soon(), ...options });
+
 const nothing = () => undefined;
 const silent = { info: nothing, warn: nothing, error: nothing, count: nothing };
 
-type GivenOptions = Partial<PartnerClientOptions & Gates & PartnerClientOptions['settings']>;
+type GivenOptions = Partial<PartnerClientOptions & Gates & PartnerClientOptions['settings']> & {
+  tokens?: Pick<TokenSource, 'current' | 'reject'>;
+};
 
 /** A client of the service at `baseUrl`, without budget and without waits. */
 export function clientOf(
   baseUrl: string,
-  { acceptLanguage, maxPauseSeconds = 3_600, ...given }: GivenOptions = {},
+  { acceptLanguage, maxPauseSeconds = 3_600, tokens, ...given }: GivenOptions = {},
 ) {
   const options = { clock: sleepless, observer: silent, concurrency: 10, ...given };
   const budgetStore = createBudgetStore(createInMemoryStore());
   const settings = { maxRequestsPerSecond: 10, circuitSeconds: 1_800, maxPauseSeconds, acceptLanguage };
   const gates = { rateLimiter: createOpenRateLimiter(), holds: holdsOf(given) };
-  return createPartnerClient({ baseUrl, budgetStore, settings, ...options }, { ...gates, ...given });
+  return createPartnerClient({ baseUrl, budgetStore, settings, ...options }, { ...gates, ...given }, tokens);
 }
 
 /** An answer whose body is a text, or the value that the text encodes. */

@@ -101,9 +101,10 @@ export function createStages(world: SimWorld) {
           }),
       },
     });
-    const { accounts, client } = partner;
+    const { accounts } = partner;
     const common = { process, clock, random, observer, newId: process.newId, holder: name };
-    return { ...ports, ...common, accounts, accountRows: ports.accounts, partner, reader: partner, client };
+    const served = { partner, reader: partner, client: partner };
+    return { ...ports, ...common, ...served, accounts, accountRows: ports.accounts };
   }
 
   type Started = ReturnType<typeof start>;

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { expect, it } from 'vitest';
-import { forEachConcurrent } from '../../../shared/domain/concurrency.ts';
+import { expect, it, vi } from 'vitest';
+import { forEachConcurrent, limitedTo } from '../../../shared/domain/concurrency.ts';
 
 it('does work in the order of its items, two at a time, and rejects with the first error at the end', async () => {
   const [begun, atWork]: [number[], number[]] = [[], []];
@@ -19,4 +19,22 @@ it('does work in the order of its items, two at a time, and rejects with the fir
   expect(begun).toEqual([1, 2, 3, 4, 5]);
   expect(Math.max(...atWork)).toBe(2);
   expect(running).toBe(0);
+});
+
+it('does not begin work that has waited for too long, and the rest in the order of the calls', async () => {
+  vi.useFakeTimers();
+  const limited = limitedTo(1);
+  const first = Promise.withResolvers<string>();
+  const late = () => new Error('late');
+  const all = [
+    limited(() => first.promise),
+    ...[1_000, 20, 1_000].map((maxMs) => limited(async () => `within ${maxMs}`, { maxMs, late })),
+  ].map((work) => work.catch((error: Error) => error.message));
+  await vi.advanceTimersByTimeAsync(20);
+  first.resolve('first');
+
+  expect(await Promise.all(all)).toEqual(['first', 'within 1000', 'late', 'within 1000']);
+  expect(await limited(async () => 'free', { maxMs: 0, late })).toBe('free');
+  expect(vi.getTimerCount()).toBe(0);
+  vi.useRealTimers();
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { createDrain, type DrainReport } from '../../../functions/drain/drain.ts';
 import { createCachedBudget } from '../../../shared/partner-api/cached-rows.ts';
-import type { PartnerReaders } from '../../../shared/partner-api/partner-service.ts';
+import type { PartnerClient } from '../../../shared/partner-api/client.ts';
 import { createRateLimiter } from '../../../shared/partner-api/rate-limiter.ts';
 import { drainLimits, scheduleMs } from '../../../shared/runtime/limits.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
@@ -33,7 +33,7 @@ async function setUp(maxRequestsPerSecond = 10) {
   const backlog = new Map<string, number>();
   let ids = 0;
 
-  function reader(): Pick<PartnerReaders, 'readPage'> {
+  function reader(): Pick<PartnerClient, 'readPage'> {
     const budget = createCachedBudget(state.budgetStore, clock);
     const rateLimiter = createRateLimiter({ budget, clock, maxRequestsPerSecond });
     return {

@@ -3,8 +3,7 @@ import { createDrain } from '../../../functions/drain/drain.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import type { Feed } from '../../../shared/contract/messages.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
-import { createPartnerClient } from '../../../shared/partner-api/client.ts';
-import { createPartnerReaders } from '../../../shared/partner-api/partner-service.ts';
+import { createGates, createPartnerClient } from '../../../shared/partner-api/client.ts';
 import { createWorld } from '../../helpers/world.ts';
 
 /** Everything in which a second feed differs from that of adverts. */
@@ -40,21 +39,22 @@ async function setUp() {
     ['/api/partner/vehicles/7', { data: { id: 7, status: 'parked' } }],
   ]);
   const { clock, observer, state } = world;
-  const client = createPartnerClient({
+  const options = {
     baseUrl: 'https://service.example',
     settings: { maxRequestsPerSecond: 1_000, circuitSeconds: 1_800, maxPauseSeconds: 3_600 },
     ...{ budgetStore: state.budgetStore, clock, observer },
     transport: {
-      async send({ path }) {
+      async send({ path }: { path: string }) {
         const body = answers.get(path.replace(/\?.*/, ''));
         const gone = { error: { status: 404, title: 'not found' } };
         return { status: body ? 200 : 404, head: { headers: {} }, body: JSON.stringify(body ?? gone) };
       },
       close: () => undefined,
     },
-  });
+  };
   const token = { token: new Secret('access'), version: '1', expiresAt: 0 };
-  const readers = createPartnerReaders(client, { current: async () => token, reject: () => undefined });
+  const tokens = { current: async () => token, reject: () => undefined };
+  const readers = createPartnerClient(options, createGates(options), tokens);
   const drain = createDrain({ ...world.drainDeps, reader: readers });
   const fanOut = createFanOut({
     ...world.fanOutDeps,

@@ -10,7 +10,7 @@ import {
   clientOf,
   createOpenRateLimiter,
   faultOf,
-  feed,
+  fetchWith,
   holdsOf,
   sleepless,
   soon,
@@ -53,7 +53,7 @@ describe('a GET', () => {
     const client = clientFor();
     service.next(fault);
 
-    expect((await client.advert(token, feed, '7', soon())).status).toBe('active');
+    expect((await fetchWith(client, '7')).status).toBe('active');
     expect(service.seen).toHaveLength(2);
   });
 
@@ -61,14 +61,14 @@ describe('a GET', () => {
     const client = clientFor({ random: () => 0.999 });
     service.state.always = { status: 500 };
 
-    expect(await faultOf(client.advert(token, feed, '7', soon()))).toMatchObject({
+    expect(await faultOf(fetchWith(client, '7'))).toMatchObject({
       code: 'transient',
       status: 500,
     });
     expect(service.seen).toHaveLength(3);
     expect(sleepless.slept).toEqual([250, 500]);
     // The queue repeats it, with growing delays.
-    await faultOf(client.advert(token, feed, '7', soon()));
+    await faultOf(fetchWith(client, '7'));
     expect(service.seen).toHaveLength(4);
   });
 
@@ -76,7 +76,7 @@ describe('a GET', () => {
     const client = clientFor();
     service.next({ status: 503, headers: { 'retry-after': '2' } });
 
-    await client.advert(token, feed, '7', soon());
+    await fetchWith(client, '7');
 
     expect(sleepless.slept).toEqual([2_001]);
   });
@@ -86,11 +86,11 @@ describe('a GET', () => {
     const client = clientFor({ clock });
     service.state.always = { status: 503, headers: { 'retry-after': '2' } };
 
-    const atDeadline = await faultOf(client.advert(token, feed, '7', { deadlineMs: startMs + 2_001 }));
+    const atDeadline = await faultOf(fetchWith(client, '7', { deadlineMs: startMs + 2_001 }));
     expect(atDeadline).toMatchObject({ code: 'transient', status: 503 });
     expect(service.seen).toHaveLength(1);
 
-    await faultOf(client.advert(token, feed, '8', { deadlineMs: startMs + 2_002 }));
+    await faultOf(fetchWith(client, '8', { deadlineMs: startMs + 2_002 }));
     expect(service.seen).toHaveLength(4);
   });
 
@@ -104,7 +104,7 @@ describe('a GET', () => {
     const client = clientFor();
     service.next({ status });
 
-    expect((await faultOf(client.advert(token, feed, '7', soon()))).code).toBe(code);
+    expect((await faultOf(fetchWith(client, '7'))).code).toBe(code);
     expect(service.seen).toHaveLength(1);
   });
 
@@ -112,14 +112,14 @@ describe('a GET', () => {
     const client = clientFor({ attemptTimeoutMs: 100 });
     service.next(hang, hang);
 
-    expect((await client.advert(token, feed, '7', soon())).status).toBe('active');
+    expect((await fetchWith(client, '7')).status).toBe('active');
     expect(service.seen).toHaveLength(3);
   });
 
   it('is not sent when the deadline has passed', async () => {
     const client = clientFor();
 
-    const fault = await faultOf(client.advert(token, feed, '7', { deadlineMs: Date.now() }));
+    const fault = await faultOf(fetchWith(client, '7', { deadlineMs: Date.now() }));
 
     expect(fault.message).toContain('not sent');
     expect(service.seen).toHaveLength(0);
@@ -128,10 +128,10 @@ describe('a GET', () => {
   it('goes out again at once, through the rateLimiter, when its socket had died while idle', async () => {
     const rateLimiter = createOpenRateLimiter();
     const client = clientFor({ rateLimiter });
-    await client.advert(token, feed, '1', soon());
+    await fetchWith(client, '1');
     service.next(reset);
 
-    expect((await client.advert(token, feed, '2', soon())).status).toBe('active');
+    expect((await fetchWith(client, '2')).status).toBe('active');
     expect(rateLimiter.entered).toHaveLength(3);
     expect(sleepless.slept).toEqual([]);
   });
@@ -169,7 +169,7 @@ describe('an answer that asks to wait for longer than the bridge lets itself be 
     const store = createBudgetStore(createInMemoryStore());
     const holds = holdsOf({ budget: createCachedBudget(store, clock), clock, observer });
     const client = clientFor({ holds, clock, observer, maxPauseSeconds: 600 });
-    const ask = () => client.advert(token, feed, '7', { deadlineMs: clock.now() + 5_000 });
+    const ask = () => fetchWith(client, '7', { deadlineMs: clock.now() + 5_000 });
     return { clock, observer, store, ask };
   };
 
@@ -200,12 +200,8 @@ describe('an answer that asks to wait for longer than the bridge lets itself be 
 it('renews its token before it tries the service after a hold, because the renewal is a request too', async () => {
   const clock = createVirtualClock();
   const store = createBudgetStore(createInMemoryStore());
-  const client = clientFor({ holds: holdsOf({ budget: createCachedBudget(store, clock), clock }), clock });
-  const soon = () => ({ deadlineMs: clock.now() + 5_000 });
-  service.next({ status: 429, headers: { 'retry-after': '1' } });
-  await faultOf(client.advert(token, feed, '7', { deadlineMs: clock.now() + 500 }));
-  clock.advance(10_000);
-  const renewed = async () => {
+  const holds = holdsOf({ budget: createCachedBudget(store, clock), clock });
+  const current = async () => {
     const budget = createCachedBudget(store, clock);
     await budget.refresh();
     const renewing = holdsOf({ budget, clock });
@@ -213,10 +209,15 @@ it('renews its token before it tries the service after a hold, because the renew
     await renewing.admit({ resource, isForTokens: true });
     const answer = { account: undefined, resource, fault: undefined, sentAt: clock.now() };
     await renewing.answered({ ...answer, isUndecided: false });
-    return token;
+    return { token, version: '1', expiresAt: 0 };
   };
+  const client = clientFor({ holds, clock, tokens: { current, reject: () => undefined } });
+  service.next({ status: 429, headers: { 'retry-after': '1' } });
+  await faultOf(fetchWith(client, '7', { deadlineMs: clock.now() + 500 }));
+  clock.advance(10_000);
 
-  expect(await client.advert(renewed, feed, '7', soon())).toMatchObject({ status: 'active' });
+  const options = { feed: 'adverts', generation: 1, deadlineMs: clock.now() + 5_000 } as const;
+  expect(await client.readAdvert('main', '7', options)).toMatchObject({ status: 'active' });
 });
 
 describe('an answer that others have to know of', () => {
@@ -228,7 +229,7 @@ describe('an answer that others have to know of', () => {
     service.next({ status: 500 });
     let outcome: string | undefined;
 
-    const call = client.advert(token, feed, '7', soon()).then(({ status }) => {
+    const call = fetchWith(client, '7').then(({ status }) => {
       outcome = status;
     });
 
@@ -251,12 +252,12 @@ describe('concurrency', () => {
     service.next((_request, response) => {
       setTimeout(() => response.end('{"data":{"id":1,"status":"new"}}'), 80);
     });
-    const slow = client.advert(token, feed, '1', soon());
+    const slow = fetchWith(client, '1');
 
-    const fault = await faultOf(client.advert(token, feed, '2', { deadlineMs: Date.now() + 20 }));
+    const fault = await faultOf(fetchWith(client, '2', { deadlineMs: Date.now() + 20 }));
 
     expect(fault.message).toContain('not sent');
     expect((await slow).status).toBe('new');
-    expect((await client.advert(token, feed, '3', soon())).status).toBe('active');
+    expect((await fetchWith(client, '3')).status).toBe('active');
   });
 });

@@ -9,6 +9,7 @@ import {
   createOpenRateLimiter,
   faultOf,
   feed,
+  fetchWith,
   holdsOf,
   query,
   soon,
@@ -33,7 +34,7 @@ const refresh = { type: 'refresh_token', refreshToken: new Secret('refresh-01234
 
 describe('every request', () => {
   it('has the version, the token and what it accepts; a GET has no Content-Type', async () => {
-    await client.advert(token, feed, '7', soon());
+    await fetchWith(client, '7');
 
     expect(service.seen[0]?.headers).toEqual({
       host: `127.0.0.1:${service.port}`,
@@ -50,7 +51,7 @@ describe('every request', () => {
   it('has the configured language, and begins with the path of the base URL', async () => {
     const polish = clientOf(`${service.url}/gateway/v2/`, { acceptLanguage: 'pl' });
 
-    await polish.advert(token, feed, '7', soon());
+    await fetchWith(polish, '7');
 
     expect(service.seen[0]).toMatchObject({
       url: '/gateway/v2/api/partner/adverts/7',
@@ -66,13 +67,13 @@ describe('every request', () => {
     const gated = clientOf(service.url, { rateLimiter, holds });
     service.next({ body: { data: { id: 1, status: 'new' } } }, { status: 403 });
 
-    await gated.advert(token, feed, '1', { ...soon(), partnerAccount: 'main' });
-    await faultOf(gated.advert(token, feed, '2', soon()));
+    await fetchWith(gated, '1');
+    await faultOf(fetchWith(gated, '2'));
 
-    expect(rateLimiter.entered).toEqual(['main /api/partner/adverts/1', '/api/partner/adverts/2']);
+    expect(rateLimiter.entered).toEqual(['main /api/partner/adverts/1', 'main /api/partner/adverts/2']);
     expect(answered.mock.calls.map(([answer]) => answer)).toMatchObject([
       { account: 'main', fault: undefined },
-      { account: undefined, fault: { code: 'forbidden' } },
+      { account: 'main', fault: { code: 'forbidden' } },
     ]);
     gated.close();
   });
@@ -81,13 +82,13 @@ describe('every request', () => {
     [
       'a token that no header can carry',
       'malformed-state',
-      () => client.advert(new Secret('a\r\nX-Evil: 1'), feed, '7', soon()),
+      () => fetchWith(client, '7', { token: new Secret('a\r\nX-Evil: 1') }),
     ],
     ...['', '..', '7/../8', '7?x', '123456789012345678901'].map(
       (id): [string, string, () => Promise<unknown>] => [
         `the ID "${id}"`,
         'invalid-request',
-        () => client.advert(token, feed, id, soon()),
+        () => fetchWith(client, id),
       ],
     ),
   ])('is not sent with %s', async (_what, code, send) => {
@@ -96,13 +97,13 @@ describe('every request', () => {
   });
 });
 
-describe('feedPage', () => {
+describe('a page of the feed', () => {
   it('sends since, cursor and limit byte for byte, and no cursor at first', async () => {
     service.next({ body: page }, { body: page });
     const fields = { since: '2026-11-20T12:00:00+01:00', cursor: 'a+b/c=&d %2B\u00e9"' };
 
-    await client.feedPage(token, { feed, ...fields, limit: 1000 }, soon());
-    await client.feedPage(token, query, soon());
+    await client.readPage('main', { feed, ...fields, limit: 1000 }, { token, ...soon() });
+    await client.readPage('main', query, { token, ...soon() });
 
     const url = new URL(service.seen[0]?.url ?? '', service.url);
     expect(url.search).not.toContain('+');
@@ -116,7 +117,10 @@ describe('feedPage', () => {
     const ms = Math.floor(Date.now() / 1000 - 2) * 1000;
     service.next({ body: { ...page, more: 1 }, headers: { date: new Date(ms).toUTCString() } });
 
-    expect(await client.feedPage(token, query, soon())).toMatchObject({ page, serviceTime: ms });
+    expect(await client.readPage('main', query, { token, ...soon() })).toMatchObject({
+      page,
+      serviceTime: ms,
+    });
   });
 });
 
@@ -124,7 +128,7 @@ it('the list of adverts is read page by page, with the parameters that the servi
   service.next({ body: { data: [{ id: 1 }] } });
   const names = { positionParameter: 'offset', limitParameter: 'count' };
 
-  const list = await client.adverts(token, { position: 200, limit: 50, ...names }, soon());
+  const list = await client.listAdverts('main', { position: 200, limit: 50, ...names }, { token, ...soon() });
 
   expect(list).toEqual({ data: ['1'] });
   expect(service.seen[0]?.url).toBe('/api/partner/adverts?offset=200&count=50');
@@ -168,7 +172,7 @@ describe('requestTokens', () => {
     expect(fault).toMatchObject({ code: 'grant-rejected', serviceCode: 'invalid_grant' });
     expect(fault.message).toMatch(/: \[redacted\] \[redacted\] \[redacted\]$/);
     service.next({ body: { data: { id: 7, status: token.reveal() } } });
-    expect((await faultOf(client.advert(token, feed, '7', soon()))).code).toBe('contract-broken');
+    expect((await faultOf(fetchWith(client, '7'))).code).toBe('contract-broken');
   });
 });
 

@@ -24,8 +24,7 @@ it.each<[string, FaultKind[], string, string[], string[]]>([
   const whose = { partnerAccount: 'main', generation: 1, deadlineMs: 1_000 };
 
   const outcome = await withToken(whose, async (tokenOf) => {
-    const token = typeof tokenOf === 'function' ? await tokenOf('main 7') : tokenOf;
-    const kind = faults[sent.push(token.reveal()) - 1];
+    const kind = faults[sent.push((await tokenOf('main 7')).reveal()) - 1];
     if (kind) throw new BridgeFault(kind, kind);
     return 'active';
   }).catch((fault: BridgeFault) => fault.code);

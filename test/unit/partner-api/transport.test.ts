@@ -1,11 +1,6 @@
 import { createServer } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import {
-  createConnections,
-  createTransport,
-  NoAnswerError,
-  type Transport,
-} from '../../../shared/partner-api/transport.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createTransport, NoAnswerError, type Transport } from '../../../shared/partner-api/transport.ts';
 import {
   cutOff,
   hang,
@@ -129,25 +124,5 @@ describe('the transport', () => {
     expect(error.code).toBe('not-http');
     expect(error.cause).toBeUndefined();
     await new Promise((resolve) => odd.close(resolve));
-  });
-});
-
-describe('the connections', () => {
-  beforeEach(() => void vi.useFakeTimers());
-  afterEach(() => void vi.useRealTimers());
-
-  it('are given in the order of asking, and to none that has waited in vain', async () => {
-    const connections = createConnections(1);
-    const takes = [1_000, 20, 1_000].map((maxMs) => connections.take(maxMs));
-    await vi.advanceTimersByTimeAsync(20);
-
-    connections.release();
-    const late = connections.take(500);
-    await vi.advanceTimersByTimeAsync(1_000);
-
-    expect(await Promise.all([...takes, late])).toEqual([true, false, true, false]);
-    connections.release();
-    expect(await connections.take(0)).toBe(true);
-    expect(vi.getTimerCount()).toBe(0);
   });
 });

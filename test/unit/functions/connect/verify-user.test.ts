@@ -12,7 +12,7 @@ describe('connect on a known name', () => {
     world.connect.connect({ partnerAccount: 'main', code: new Secret('code-1'), ...more }, world.options());
   /** From now on, the feed belongs to a user with these adverts. */
   const listing = (ids: readonly string[], hasMore = false) => {
-    world.service.feedPage = async () => ({ page: { data: [...ids], hasMore } });
+    world.service.state.pageOfConnect = async () => ({ data: [...ids], hasMore });
   };
 
   beforeEach(async () => {
@@ -39,10 +39,10 @@ describe('connect on a known name', () => {
     };
     await world.connect.connect(connectOther, world.options());
     const asked: unknown[] = [];
-    world.service.feedPage = async (token, { since, limit }, { partnerAccount, deadlineMs }) => {
+    world.service.state.pageOfConnect = async ({ since, limit }, { token, partnerAccount, deadlineMs }) => {
       const leftMs = deadlineMs - world.clock.now();
       asked.push([token.reveal(), since, limit, partnerAccount, leftMs]);
-      return { page: { data: ['1'], hasMore: false } };
+      return { data: ['1'], hasMore: false };
     };
 
     await again();
@@ -69,7 +69,7 @@ describe('connect on a known name', () => {
     [
       'the feed does not answer',
       () => {
-        world.service.feedPage = async () => {
+        world.service.state.pageOfConnect = async () => {
           throw new BridgeFault('transient', 'no answer');
         };
       },
@@ -95,11 +95,11 @@ describe('connect on a known name', () => {
     const asked: string[] = [];
     /** A user's feed with small pages, by the service's rules. */
     const listingByTime = (most = 3) => {
-      world.service.feedPage = async (_token, { since }) => {
+      world.service.state.pageOfConnect = async ({ since }) => {
         asked.push(since);
         const after = (world.clock.now() - Date.parse(since)) / dayMs;
         const ids = changes.filter(({ daysAgo }) => daysAgo < after).map(({ id }) => id);
-        return { page: { data: ids.slice(0, most), hasMore: ids.length > most } };
+        return { data: ids.slice(0, most), hasMore: ids.length > most };
       };
     };
 
@@ -155,7 +155,7 @@ describe('connect on a known name', () => {
 describe('the first request for the feed', () => {
   it('that fails is reported, and what connect has stored stays', async () => {
     const world = await createWorld();
-    world.service.feedPage = async () => {
+    world.service.state.pageOfConnect = async () => {
       throw new BridgeFault('scope-insufficient', 'insufficient_scope');
     };
     const request = {

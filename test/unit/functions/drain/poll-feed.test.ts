@@ -5,8 +5,7 @@ import { pollFeed } from '../../../../functions/drain/poll-feed.ts';
 import { advertsFeed } from '../../../../shared/contract/messages.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { BridgeFault } from '../../../../shared/domain/faults.ts';
-import type { PartnerReaders } from '../../../../shared/partner-api/partner-service.ts';
-import type { CallOptions } from '../../../../shared/ports/readers.ts';
+import type { PartnerClient } from '../../../../shared/partner-api/client.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
 const minuteMs = 60_000;
@@ -116,8 +115,8 @@ describe('a poll', () => {
     ['the time of the poll', {}, 5_000, 5_000],
     ['its lease less 10 s', { leaseMs: 15_000 }, 3_600_000, 5_000],
   ])('gives each page at most %s', async (_what, changed, forMs, deadlineMs) => {
-    const asked: CallOptions[] = [];
-    const reader: Pick<PartnerReaders, 'readPage'> = {
+    const asked: unknown[] = [];
+    const reader: Pick<PartnerClient, 'readPage'> = {
       readPage(name, query, options) {
         asked.push({ ...options, deadlineMs: options.deadlineMs - world.clock.now() });
         return world.service.readPage(name, query, options);
