@@ -1,13 +1,13 @@
 import type { Writable } from 'node:stream';
 import type { Clock } from '../shared/domain/clock.ts';
-import { startLoop } from '../shared/domain/concurrency.ts';
-import { shownUrl } from '../shared/domain/text.ts';
+import { type Loop, startLoop } from '../shared/domain/concurrency.ts';
+import { linesOf, shownUrl } from '../shared/domain/text.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Observer } from '../shared/ports/observer.ts';
+import type { EventLog } from '../shared/sqlite/event-log.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
 import type { WebhookStatus } from '../shared/sqlite/webhooks.ts';
-import { linesReader, startLines } from './lines.ts';
-import { startDelivery } from './webhooks/delivery.ts';
+import { type DeliveryDeps, startDelivery } from './webhooks/delivery.ts';
 import { sendToWebhook } from './webhooks/request.ts';
 
 export interface ReadersOptions {
@@ -22,6 +22,10 @@ export interface ReadersOptions {
   readonly send?: typeof sendToWebhook;
 }
 
+/** The reader of the log that standard output stands for. */
+const linesReader = 'stdout';
+/** Readers are woken when something is appended; this is for what another process appends. */
+const longestLookMs = 5_000;
 const giveUpMs = 60_000;
 const lookMs = 50;
 /** If no event could be delivered for this long, `run --until-idle` leaves the rest to the next run. */
@@ -85,4 +89,39 @@ export async function openReaders(options: ReadersOptions) {
     /** Resolves when standard output has all events, and none is being sent any more; may be called again. */
     stop: () => Promise.all([givingUp, ...readers].map((loop) => loop.stop())),
   };
+}
+
+interface LinesDeps extends Pick<DeliveryDeps, 'clock' | 'observer'> {
+  readonly log: Pick<EventLog, 'after' | 'advance'>;
+}
+
+/**
+ * Writes the events of the log to a stream, one per line. Once stopped, ends when the rest is written, or the stream closed.
+ *
+ * @param from the stored position
+ */
+export function startLines(output: Writable, from: number, { log, clock, observer }: LinesDeps): Loop {
+  let position = from;
+  let isClosed = false;
+  output.on('error', () => {
+    isClosed = true;
+  });
+
+  return startLoop(clock, async (stopping) => {
+    try {
+      const events = log.after(position, linesReader);
+      const last = events.at(-1);
+      if (isClosed || (!last && stopping.aborted)) return undefined;
+      if (!last) return longestLookMs;
+      const text = linesOf(events.map(({ envelope }) => envelope));
+      if (await new Promise((resolve) => output.write(text, resolve))) return undefined;
+      position = last.number;
+      await log.advance(linesReader, position);
+      return 0;
+    } catch (error) {
+      // If only the position could not be stored, the next one is.
+      observer.error('the events for standard output could not be read', { error });
+      return stopping.aborted ? undefined : longestLookMs;
+    }
+  });
 }

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { give, say, show } from '../../../cli/shared/io.ts';
 import { startProgress } from '../../../cli/shared/progress.ts';
-import { startLines } from '../../../embedded/lines.ts';
+import { startLines } from '../../../embedded/readers.ts';
 import { createTextObserver } from '../../../embedded/text-observer.ts';
 import { systemClock } from '../../../shared/domain/clock.ts';
 import { stopped } from '../../helpers/holds.ts';
