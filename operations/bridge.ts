@@ -40,7 +40,7 @@ export interface Bridge extends RowPorts {
   readonly queue: ChangedAdvertsQueue;
   /** SQS cannot be inspected: of a stack, only messages aside are found. */
   readonly waitingMessages: Pick<Aside, 'ofAdvert'>;
-  /** Only for a stack: the queue of an embedded bridge counts what is put back. */
+  /** Only for a stack: an embedded bridge counts what is redriven itself. */
   readonly books?: Pick<Store, 'add'>;
   /** Only for an embedded bridge. */
   readonly webhooks?: Pick<Webhooks, 'list'>;

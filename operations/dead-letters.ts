@@ -1,5 +1,5 @@
-import { ShapeError } from '../shared/contract/checks.ts';
-import { putBack, type StoredDeadLetter } from '../shared/state/aside.ts';
+import type { ShapeError } from '../shared/contract/checks.ts';
+import type { StoredDeadLetter } from '../shared/state/aside.ts';
 import { countInBooks } from '../shared/state/books.ts';
 import type { Bridge } from './bridge.ts';
 import { requireKnown } from './errors.ts';
@@ -15,7 +15,6 @@ export interface DeadLetterFilter {
 
 type OnProgress = (done: number, all: number) => void;
 
-/** A crash in between puts at most these back twice. */
 const atOnce = 250;
 
 export type DeadLetterList = Awaited<ReturnType<typeof listDeadLetters>>;
@@ -27,14 +26,8 @@ export async function listDeadLetters(
 ) {
   const unreadable: string[] = [];
   const onUnreadable = ({ message }: ShapeError) => void unreadable.push(message);
-  const get = (id: string) =>
-    deadLetters.get(id).catch((error: unknown) => {
-      if (!(error instanceof ShapeError)) throw error;
-      return onUnreadable(error);
-    });
-  const found = ids
-    ? (await Promise.all(ids.map(get))).filter((one) => one !== undefined)
-    : await deadLetters.list(partnerAccount, onUnreadable);
+  const lists = (ids ?? [partnerAccount]).map((of) => deadLetters.list(of, onUnreadable));
+  const found = (await Promise.all(lists)).flat();
   if (found.length + unreadable.length === 0) await requireKnown(partnerAccounts, partnerAccount);
   const beforeMs = before === undefined ? Number.POSITIVE_INFINITY : Date.parse(before);
   const letters = found
@@ -66,41 +59,44 @@ function groupsOf(letters: readonly StoredDeadLetter[]) {
     .sort((a, b) => b.count - a.count);
 }
 
-/** Puts messages back into the queue, those of the given dead letters. @returns their IDs */
+/** Has the drain put the messages of the given dead letters back into the queue. @returns their IDs */
 export async function redriveDeadLetters(
-  { aside, queue, books }: Pick<Bridge, 'aside' | 'queue' | 'books'>,
+  { deadLetters, books }: Pick<Bridge, 'deadLetters' | 'books'>,
   letters: readonly StoredDeadLetter[],
   onProgress?: OnProgress,
 ) {
   const messages = letters.flatMap(({ id, key, etag, letter: { message } }) =>
     message ? [{ id, key, etag, message }] : [],
   );
-  const redriven: string[] = [];
-  for (let from = 0; from < messages.length; from += atOnce) {
-    const accepted = await putBack(messages.slice(from, from + atOnce), { queue, remove: aside.remove });
-    if (books) {
-      const counted = accepted.map(({ message }) => [message, { deadLettered: -1 }] as const);
-      await countInBooks(books, counted);
-    }
-    redriven.push(...accepted.map(({ id }) => id));
-    onProgress?.(Math.min(from + atOnce, messages.length), messages.length);
-  }
-  const sent = new Set(redriven);
+  const redrive = async (some: readonly (typeof messages)[number][]) => {
+    await deadLetters.redrive(some);
+    if (books)
+      await countInBooks(
+        books,
+        some.map(({ message }) => [message, { deadLettered: -1 }]),
+      );
+  };
+  await inSteps(messages, redrive, onProgress);
   return {
-    redriven,
+    redriven: messages.map(({ id }) => id),
     nothingToSend: letters.filter(({ letter }) => !letter.message).map(({ id }) => id),
-    refused: messages.map(({ id }) => id).filter((id) => !sent.has(id)),
   };
 }
 
 /** Removes dead letters for good, unless they were stored again meanwhile. */
-export async function dropDeadLetters(
+export const dropDeadLetters = (
   { deadLetters }: Pick<Bridge, 'deadLetters'>,
   letters: readonly StoredDeadLetter[],
   onProgress?: OnProgress,
-): Promise<void> {
-  for (let from = 0; from < letters.length; from += atOnce) {
-    await deadLetters.drop(letters.slice(from, from + atOnce));
-    onProgress?.(Math.min(from + atOnce, letters.length), letters.length);
+): Promise<void> => inSteps(letters, deadLetters.drop, onProgress);
+
+async function inSteps<T>(
+  all: readonly T[],
+  act: (some: readonly T[]) => Promise<void>,
+  onProgress?: OnProgress,
+) {
+  for (let from = 0; from < all.length; from += atOnce) {
+    await act(all.slice(from, from + atOnce));
+    onProgress?.(Math.min(from + atOnce, all.length), all.length);
   }
 }

@@ -113,7 +113,7 @@ Examples:
         if (!account.isNew) {
           const { letters } = await listDeadLetters(bridge, { partnerAccount });
           const { redriven } = await redriveDeadLetters(bridge, letters);
-          if (redriven.length > 0) say(io, `${redriven.length} of its dead letters are back in the queue.`);
+          if (redriven.length > 0) say(io, `${redriven.length} of its dead letters were redriven.`);
         }
         return account.feed.kind === 'read' ? exitCodes.done : exitCodes.needsPerson;
       },

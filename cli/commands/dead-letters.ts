@@ -101,10 +101,10 @@ const addRedrive = defineCommand(
   {
     summary: 'put their messages back into the queue',
     description:
-      'Puts the messages back into the queue, behind those that wait for the same advert, so that each advert is ' +
-      'fetched again. Do this when the cause is fixed.',
-    more: `May be repeated: a message that is back in the queue is no dead letter any more. Exit code 3 means that some dead
-letters have nothing to send, and stay for a person.
+      'Has the drain put the messages back into the queue, so that each advert is fetched again: from its next round on, ' +
+      'within a minute, at half the rate of requests. Do this when the cause is fixed.',
+    more: `May be repeated: what is redriven is no dead letter any more. Exit code 3 means that some dead letters have nothing
+to send, and stay for a person.
 
 Examples:
   advert-bridge dead-letters redrive main/3f0a6c1e9d554f4e --local .advert-bridge
@@ -114,14 +114,12 @@ Examples:
   (call) =>
     withChosen(call, async (bridge, { letters, unknown }) => {
       const result = await withProgress(call.io, (show) =>
-        redriveDeadLetters(bridge, letters, (done, all) => show(progressText(done, all, 'put back'))),
+        redriveDeadLetters(bridge, letters, (done, all) => show(progressText(done, all, 'redriven'))),
       );
-      const [left, refused] = [result.nothingToSend.join(', '), result.refused.join(', ')];
+      const left = result.nothingToSend.join(', ');
       const says = `Left, because they have nothing to send: ${left}. \`dead-letters show ID\` says what to do with each.`;
-      const done = `${wereText(result.redriven.length)} put back into the queue.`;
+      const done = `${wereText(result.redriven.length)} redriven: within a minute, the drain begins to put them back.`;
       call.report({ ...result, unknown }, done, ...(left ? [says] : []));
-      const again = 'They are still dead letters; run the command again';
-      if (refused) throw new CommandError(`the queue did not accept ${refused}. ${again}`);
       return left ? exitCodes.needsPerson : exitCodes.done;
     }),
 );

@@ -38,7 +38,7 @@ export function DeadLetters({ snapshot, ask }: { snapshot: Snapshot; ask: Ask })
     [
       'Redrive',
       'redrive',
-      `Puts the messages back into the queue, so ${isEach} is fetched again. Do this when the cause is fixed.`,
+      `Has the drain put the messages back into the queue, so ${isEach} is fetched again. Do this when the cause is fixed.`,
     ],
     ['Drop', 'drop', `Removes them for good: ${isEach} gets no event until it changes again.`],
   ] as const;

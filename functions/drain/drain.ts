@@ -6,7 +6,7 @@ import { knownSuccess, toInstant } from '../../shared/domain/clock.ts';
 import { forEachConcurrent, limitedTo } from '../../shared/domain/concurrency.ts';
 import { holdOf } from '../../shared/domain/holds.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/queue.ts';
-import { type Aside, type DeadLetters, putBack } from '../../shared/state/aside.ts';
+import type { Aside, DeadLetters } from '../../shared/state/aside.ts';
 import type { BudgetStore } from '../../shared/state/budget.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import type { BackfillKey } from '../../shared/state/progress.ts';
@@ -204,7 +204,9 @@ async function releaseHeld(deps: DrainDeps, options: RoundOptions): Promise<void
     const held = (await aside.list(partnerAccount, readAtOnce, onUnreadable)).slice(0, limit);
     if (held.length === 0) return false;
     // Planted fault: removed-before-sent
-    const accepted = await putBack(held, { queue, remove: aside.remove });
+    const refused = await queue.sendAgain(held);
+    const accepted = held.filter(({ etag }) => !refused.has(etag));
+    await aside.remove(accepted);
     if (accepted.length > 0)
       observer.info('messages put back into the queue', { partnerAccount, count: accepted.length });
     return accepted.length === limit;

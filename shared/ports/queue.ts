@@ -65,7 +65,7 @@ export interface ChangedAdvertsQueue {
 
 export interface WaitingMessage {
   readonly message: ChangedAdvert;
-  /** `aside`: outside the queue, until the hold of its account, or of the bridge, ends. */
+  /** `aside`: outside the queue, until the drain puts it back. */
   readonly place: 'queue' | 'aside';
   /** Number of deliveries; 0 for a message aside, whose count starts again when it is put back. */
   readonly receives: number;

@@ -3,7 +3,7 @@ import { type ChangedAdvert, type MessageRead, messageIn } from '../contract/mes
 import { createGroups, messageGroupOf, positionOf, type Queued } from '../domain/queue/message-groups.ts';
 import type { ChangedAdvertsQueue, Delivery, Inbox, ReceiveOptions, Settlement } from '../ports/queue.ts';
 import type { Counters } from '../ports/store.ts';
-import { type Aside, rowAside } from '../state/aside.ts';
+import { type Aside, type DeadLetters, rowAside, rowOfRedriven } from '../state/aside.ts';
 import { type BookKeeper, type Counted, type Counts, inFlightIn, sumsByGeneration } from '../state/books.ts';
 import type { Connection } from './file/connection.ts';
 import type { RowStore } from './store.ts';
@@ -89,7 +89,7 @@ interface QueueOptions {
  */
 export function createChangedAdvertsQueue(
   options: QueueOptions,
-): ChangedAdvertsQueue & Inbox & { figures: BookKeeper['queue'] } {
+): ChangedAdvertsQueue & Inbox & Pick<DeadLetters, 'redrive'> & { figures: BookKeeper['queue'] } {
   const { connection, table, rows, clock, takesTurns } = options;
   const known = new Map<number, QueuedRow>();
   const groups = createGroups<QueuedRow>({ takesTurns });
@@ -167,10 +167,15 @@ export function createChangedAdvertsQueue(
       await connection.write(() => {
         const removed = aside.filter(({ key, etag }) => rows.removeWithin(key, etag));
         for (const { message } of removed) insert(message);
-        const dead = removed.filter(({ key }) => key.kind === 'dead');
-        count(dead.map(({ message }) => [message, { deadLettered: -1 }]));
       });
       return new Set();
+    },
+    async redrive(deadLetters) {
+      await connection.write(() => {
+        const removed = deadLetters.filter(({ key, etag }) => rows.removeWithin(key, etag));
+        for (const { key, value } of removed.map(rowOfRedriven)) rows.putWithin(key, value);
+        count(removed.map(({ message }) => [message, { deadLettered: -1 }]));
+      });
     },
     depth: async (partnerAccount) => inFlight(`${partnerAccount}/`),
     async receive(options) {

@@ -47,6 +47,7 @@ export function stateOver(connection: Connection, clock: { now(): number }) {
   return {
     rows: rows as Store,
     ...{ ...ports, queue, eventLog },
+    deadLetters: { ...ports.deadLetters, redrive: queue.redrive },
     bookKeeper: bookKeeperOf(rows, queue.figures),
     ...createDocuments(connection, rows),
     waitingMessages: createWaitingMessages(connection, table, ports.aside),

@@ -1,16 +1,16 @@
 /**
  * Messages aside: they are outside the queue, each as a row, and have no result yet. A message on *hold* waits until its
- * account, or the bridge, may send requests again; the drain puts it back. A *dead letter* was given up; a person puts it
- * back or drops it.
+ * account, or the bridge, may send requests again; the drain puts it back. A *dead letter* was given up; a person drops it,
+ * or redrives it: then its message waits like those on hold.
  *
- * The row is stored before the message leaves the queue, and the message is sent before the row is removed. After a crash
- * in between, the message is handled twice, and found unchanged the second time.
+ * The row is stored before the message leaves its former place, and the message is sent before the row is removed. After a
+ * crash in between, the message is handled twice, and found unchanged the second time.
  */
 import { createHash } from 'node:crypto';
 import { checked, type OnUnreadable, readRows } from '../contract/checks.ts';
 import { changedAdvert, type DeadLetter, deadLetter } from '../contract/messages.ts';
 import { forEachConcurrent } from '../domain/concurrency.ts';
-import type { ChangedAdvertsQueue, MessageAside, Settlement, WaitingMessage } from '../ports/queue.ts';
+import type { MessageAside, Settlement, WaitingMessage } from '../ports/queue.ts';
 import { type Key, pagesOf, type Row, removedAtOnce, type Store, update } from '../ports/store.ts';
 
 export interface StoredDeadLetter extends Pick<MessageAside, 'key' | 'etag'> {
@@ -42,9 +42,15 @@ function rowOfDeadLetter(value: DeadLetter): RowAside {
   return { key: { kind: 'dead', name: `${partnerAccount ?? '-'}/${hash}` }, value };
 }
 
+/** The row in which the message of a dead letter waits for the drain, after those on hold. A repeat has the same name. */
+export const rowOfRedriven = ({ etag, message }: MessageAside): RowAside => ({
+  key: { kind: 'aside', name: `${message.partnerAccount}/redriven:${etag}` },
+  value: { message },
+});
+
 async function put(store: Store, { key, value }: RowAside): Promise<void> {
   const stored = await store.put(key, value, 'absent');
-  // Somebody may have put the message of this dead letter back, and is about to remove the row: the new etag keeps it.
+  // Somebody may have put the message of this dead letter aside, and is about to remove the row: the new etag keeps it.
   if ('conflict' in stored && key.kind === 'dead') await update(store, key, () => value);
 }
 
@@ -125,38 +131,32 @@ export function createDeadLetters(store: Store) {
       await Promise.all(deadLetters.map((one) => put(store, rowOfDeadLetter(one))));
     },
 
-    /** @throws {ShapeError} for a row that cannot be read, unless `onUnreadable` is given */
-    async list(partnerAccount?: string, onUnreadable?: OnUnreadable): Promise<readonly StoredDeadLetter[]> {
-      const prefix = partnerAccount === undefined ? '' : `${partnerAccount}/`;
+    /**
+     * @param of a partner account, or one ID. Default: all
+     * @throws {ShapeError} for a row that cannot be read, unless `onUnreadable` is given
+     */
+    async list(of = '', onUnreadable?: OnUnreadable): Promise<readonly StoredDeadLetter[]> {
+      const prefix = of === '' || of.includes('/') ? of : `${of}/`;
       const found: StoredDeadLetter[] = [];
       for await (const rows of pagesOf(store, 'dead', prefix))
         found.push(...readRows(rows, storedDeadLetter, onUnreadable));
       return found;
     },
 
-    /** @throws {ShapeError} */
-    async get(id: string): Promise<StoredDeadLetter | undefined> {
-      const row = await store.get({ kind: 'dead', name: id });
-      return row && storedDeadLetter(row);
-    },
-
     /** Number of dead letters, unreadable ones included. @param limit stops counting there, which limits the cost */
     count: async (limit?: number): Promise<number> => (await store.list('dead', { limit })).length,
+
+    /** Puts the messages of dead letters aside, from where the drain puts them back into the queue. */
+    redrive: (deadLetters: readonly MessageAside[]): Promise<void> =>
+      forEachConcurrent(deadLetters, removedAtOnce, async (one) => {
+        // Rule: aside-before-removed
+        await put(store, rowOfRedriven(one));
+        await store.remove(one.key, one.etag);
+      }),
 
     /** Removes dead letters, unless they were stored again; the books go on counting them. */
     drop: removeFrom(store),
   };
-}
-
-/** Puts messages aside back into the queue, and removes their rows. @returns those that the queue has accepted */
-export async function putBack<M extends MessageAside>(
-  messages: readonly M[],
-  deps: { readonly queue: Pick<ChangedAdvertsQueue, 'sendAgain'>; readonly remove: Aside['remove'] },
-): Promise<readonly M[]> {
-  const refused = await deps.queue.sendAgain(messages);
-  const accepted = messages.filter(({ etag }) => !refused.has(etag));
-  await deps.remove(accepted);
-  return accepted;
 }
 
 /** @throws {ShapeError} */

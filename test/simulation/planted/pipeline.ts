@@ -233,12 +233,20 @@ export const plantedInPipeline: Planted = {
       "const wanted = holdOf(undefined, account, clock.now());\n      if (wanted?.kind === 'operator') return sendBack(group, Math.min(300_000, (wanted.until ?? 1e15) - clock.now()), random);\n      if (isLong(heldUntil(account))) return hold(group);",
     ],
   ],
+  'shared/state/aside.ts': [
+    [
+      'aside-before-removed',
+      'a dead letter is put aside before its row is removed',
+      'await put(store, rowOfRedriven(one));',
+      'await store.remove(one.key, one.etag);\n        await put(store, rowOfRedriven(one));',
+    ],
+  ],
   'functions/drain/drain.ts': [
     [
       'removed-before-sent',
       'a message aside is sent to the queue before its row is removed',
-      'const accepted = await putBack(',
-      'await aside.remove(held);\n      const accepted = await putBack(',
+      'const refused = await queue.sendAgain(held);',
+      'await aside.remove(held);\n    const refused = await queue.sendAgain(held);',
     ],
   ],
   'operations/history.ts': [

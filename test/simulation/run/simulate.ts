@@ -78,7 +78,7 @@ async function live(plan: Plan, options: SimulateOptions): Promise<SimWorld> {
     supervisor.calmDown();
     const isDone = await supervisor.untilIdle(minCalmMs, maxCalmMs);
     await supervisor.audit();
-    await supervisor.people.redrive(0.5);
+    await supervisor.finish(supervisor.people.redrive(0.5));
     const isDoneAgain = await supervisor.untilIdle(5_000, maxCalmMs);
     await checkListings(world);
     checkEvents(world);

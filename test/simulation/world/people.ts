@@ -2,7 +2,7 @@
  * The people around the bridge: users who revoke, persons who connect, forget and give away accounts, and operators who
  * pause, resume, redrive and read again.
  */
-import { dropDeadLetters, listDeadLetters, redriveDeadLetters } from '../../../operations/dead-letters.ts';
+import { dropDeadLetters } from '../../../operations/dead-letters.ts';
 import { pause, resume } from '../../../operations/pause.ts';
 import { toInstant } from '../../../shared/domain/clock.ts';
 import { BridgeFault } from '../../../shared/domain/faults.ts';
@@ -159,22 +159,16 @@ export function createPeople({ world, stages, auditor, random }: PeopleDeps) {
     await stages.resync(key, account, toInstant(Math.min(scheduler.now() - backMs, readTo)));
   }
   async function redrive(share: number): Promise<void> {
-    const letters = (await state.deadLetters.list()).filter(() => random() < share);
-    while (letters.length > 0) {
-      const [letter] = letters.splice(Math.floor(random() * letters.length), 1);
-      if (letter?.letter.message) log.trace('a person', () => `redrives ${letter.letter.message?.key}`);
-      if (!letter) continue;
-      const stored = await listDeadLetters(state, { ids: [letter.id] });
-      const { redriven } = await redriveDeadLetters(state, stored.letters);
-      if (redriven.length === 0) continue;
-      world.coverage.count('queue: redriven');
-      auditor.setAside(`${letter.letter.partnerAccount}/${letter.letter.advertId}`);
-    }
+    const chosen = (await state.deadLetters.list()).filter(() => random() < share);
+    for (const { letter } of chosen) auditor.setAside(`${letter.partnerAccount}/${letter.advertId}`);
+    const { redriven } = await stages.redrive(`redrive-${++commands}`, chosen);
+    if (redriven.length > 0) world.coverage.count('queue: redriven');
   }
 
   async function drop(): Promise<void> {
-    for (const { id, letter } of await state.deadLetters.list()) {
-      await dropDeadLetters(state, (await listDeadLetters(state, { ids: [id] })).letters);
+    const letters = await state.deadLetters.list();
+    await dropDeadLetters(state, letters);
+    for (const { letter } of letters) {
       if (letter.message) history.judge(letter.message.key, 'dropped');
       auditor.setAside(`${letter.partnerAccount}/${letter.advertId}`);
     }

@@ -9,12 +9,14 @@ import { createRefreshToken } from '../../../functions/refresh-token/refresh-tok
 import { auditSource } from '../../../operations/advert-sources.ts';
 import { audit } from '../../../operations/audit.ts';
 import type { Bridge } from '../../../operations/bridge.ts';
+import { redriveDeadLetters } from '../../../operations/dead-letters.ts';
 import type { RefreshOutcome } from '../../../shared/contract/invocations.ts';
 import { advertsFeed } from '../../../shared/contract/messages.ts';
 import { type PartnerAccount, stopOf } from '../../../shared/domain/partner-account.ts';
 import type { Secret } from '../../../shared/domain/secret.ts';
 import { createPartnerService } from '../../../shared/partner-api/partner-service.ts';
 import type { Delivery, Inbox } from '../../../shared/ports/queue.ts';
+import type { StoredDeadLetter } from '../../../shared/state/aside.ts';
 import { createPartnerAccounts, type PartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { between } from '../model/random.ts';
 import { createBridgePorts } from './bridge-ports.ts';
@@ -348,5 +350,11 @@ export function createStages(world: SimWorld) {
       await use.endForget(partnerAccount, generation);
     });
 
-  return { drain, resync, audit: runAudit, work, sweep, connect, disconnect, forget };
+  /** As the command line does. */
+  function redrive(name: string, deadLetters: readonly StoredDeadLetter[]) {
+    const started = start(name);
+    return within(started, limits.refreshMs, () => redriveDeadLetters(started, deadLetters));
+  }
+
+  return { drain, resync, audit: runAudit, work, sweep, connect, disconnect, forget, redrive };
 }

@@ -224,21 +224,21 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     await scheduler.run(() => scheduler.now() >= until);
   }
 
+  /** Lets time pass until `work` is done. */
+  async function finish(work: Promise<unknown>): Promise<void> {
+    let isOver = false;
+    quietly(
+      work.finally(() => {
+        isOver = true;
+      }),
+    );
+    await scheduler.run(() => isOver);
+  }
+
   /** Audits one account after another, if the plan has audits. */
   async function audit(): Promise<void> {
-    let isOver = plan.audits.length === 0;
-    const all = async () => {
-      for (const account of plan.accounts) {
-        if (account !== plan.lostAccount) await auditor.runAtRest(account);
-      }
-    };
-    if (!isOver)
-      quietly(
-        all().finally(() => {
-          isOver = true;
-        }),
-      );
-    await scheduler.run(() => isOver);
+    for (const account of plan.audits.length === 0 ? [] : plan.accounts)
+      if (account !== plan.lostAccount) await finish(auditor.runAtRest(account));
   }
 
   async function stoppedAccounts(): Promise<string[]> {
@@ -246,5 +246,5 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     return accounts.filter((account) => stopOf(account)).map(({ name }) => name);
   }
 
-  return { people, setUp, begin, calmDown, audit, untilIdle, letDaysPass, stoppedAccounts };
+  return { people, setUp, begin, calmDown, finish, audit, untilIdle, letDaysPass, stoppedAccounts };
 }

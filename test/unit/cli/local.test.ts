@@ -113,7 +113,7 @@ describe('connect', () => {
 
     const again = await connect();
 
-    expect(again.stderr).toContain('1 of its dead letters are back in the queue');
+    expect(again.stderr).toContain('1 of its dead letters were redriven');
     expect((await status()).queue).toEqual({ waiting: 1, deadLetters: 0 });
   });
 
