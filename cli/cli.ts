@@ -109,13 +109,10 @@ standard error. Secrets are read from standard input or from a file, never taken
 
 Exit codes: 0 done, 1 fault, 2 wrong usage or setting, 3 done with something left for a person.
 
-Examples, with the embedded bridge and the sandbox service:
-  advert-bridge sandbox --port 4400
-  printf %s sandbox-client-secret | advert-bridge application --local .advert-bridge \\
-    --base-url http://127.0.0.1:4400 --client-id sandbox-client --client-secret-stdin
-  printf %s sandbox-refresh-token-main | advert-bridge connect main --local .advert-bridge --refresh-token-stdin
-  advert-bridge run --local .advert-bridge --until-idle
-  advert-bridge status --local .advert-bridge`;
+Examples:
+  advert-bridge demo
+  advert-bridge sandbox     (a service to try an embedded bridge with: it prints how)
+  advert-bridge status      (of the deployed stack)`;
 
 function messageOf(error: unknown): string {
   if (error instanceof UsageError || error instanceof CommandError) return error.message;

@@ -1,6 +1,6 @@
 /**
- * Adds what ES2024 has and Node 20 has not, for commands on a stack run there too; `lib` in tsconfig.json allows nothing
- * newer. To be called: a bundle leaves out an import that only has effects (`sideEffects` in package.json).
+ * Adds `URL.parse` and what ES2024 has, but Node 20 has not, for commands on a stack run there too; `lib` in tsconfig.json
+ * allows nothing newer. To be called: a bundle leaves out an import that only has effects (`sideEffects` in package.json).
  */
 export function addEs2024(): void {
   Map.groupBy ??= <K, T>(items: Iterable<T>, keyOf: (item: T, index: number) => K) => {
@@ -20,4 +20,5 @@ export function addEs2024(): void {
     made.promise = new Promise((resolve, reject) => Object.assign(made, { resolve, reject }));
     return made;
   };
+  URL.parse ??= (text, base) => (URL.canParse(text, base) ? new URL(text, base) : null);
 }

@@ -33,9 +33,6 @@ export async function pause(
   return shownPause(hold) as ShownPause;
 }
 
-/** What was in force and has been ended, as printed by `resume --json`. */
-export type Resumed = Awaited<ReturnType<typeof resume>>;
-
 const isOperators = ({ kind }: Hold): boolean => kind === 'operator';
 /** Made by the service's answers. Only the user ends a stop (`authorization`). */
 const isPassing = ({ kind }: Hold): boolean => kind !== 'operator' && kind !== 'authorization';

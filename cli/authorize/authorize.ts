@@ -23,6 +23,13 @@ export interface Authorization {
   readonly timeoutSeconds?: number | undefined;
 }
 
+const failed = (why: string, options?: ErrorOptions) =>
+  new CommandError(`${why}. Nothing was stored; run connect again`, options);
+
+const strangerText =
+  'an answer came that does not belong to this request: its state is missing or different. It may belong to an earlier ' +
+  'attempt, or come from somebody else';
+
 /** @throws {CommandError} if the user denies it, a signal or the time ends it, or it is refused: nothing is stored */
 export async function connectByCode(
   io: Io,
@@ -31,7 +38,7 @@ export async function connectByCode(
 ): Promise<ConnectedAccount> {
   // 256 random bits: https://www.rfc-editor.org/rfc/rfc6749#section-10.12
   const state = randomBytes(32).toString('base64url');
-  const onStranger = () => say(io, strangerText);
+  const onStranger = () => say(io, `Note: ${strangerText}. Still waiting for the address above.`);
   const listener = 'port' in way ? await listenForCallback(way, state, onStranger) : undefined;
   const redirectUri = 'pasteFrom' in way ? way.pasteFrom : (listener?.redirectUri ?? '');
   let opened: Awaited<ReturnType<typeof openBrowser>> | undefined;
@@ -53,33 +60,23 @@ export async function connectByCode(
       listener?.arrived ?? pastedAnswer(io, redirectUri, over),
       aborted(over, over).then(() => undefined),
     ]);
-    if (!answer) {
-      throw new CommandError(
-        stopped.aborted
-          ? 'interrupted before the user had authorized. Nothing was stored'
-          : `no answer came within ${timeoutSeconds} s. Nothing was stored; run connect again, with --timeout-seconds N to wait longer`,
-      );
-    }
+    if (!answer)
+      throw stopped.aborted
+        ? new CommandError('interrupted before the user had authorized. Nothing was stored')
+        : failed(`no answer came within ${timeoutSeconds} s (--timeout-seconds N waits longer)`);
     const code = codeIn(answer, state);
     say(io, 'The answer has arrived. Connecting …');
     return await connectAccount(bridge, { ...user, code, redirectUri });
   } catch (error) {
     // A rejected grant has another meaning for a code than for a refresh token.
     if (!(error instanceof BridgeFault) || error.code !== 'grant-rejected') throw error;
-    throw new CommandError(refusedCodeText, { cause: error });
+    const why = 'it was used already, is too old, or was given for another application or redirect URI';
+    throw failed(`the partner service refused the one-time code: ${why}`, { cause: error });
   } finally {
     await listener?.close();
     await opened?.remove();
   }
 }
-
-const strangerText =
-  'Note: a browser came back with an answer that does not belong to this request: its state is missing or different. It was ' +
-  'refused; it may belong to an earlier attempt, or come from somebody else. Still waiting for the address above.';
-
-const refusedCodeText =
-  'the partner service refused the one-time code: it was used already, is too old, or was given for another application or ' +
-  'redirect URI. Nothing was stored; run connect again';
 
 /** The query of the address that the user pastes. An error does not repeat it, because it may contain the code. */
 async function pastedAnswer(
@@ -87,67 +84,41 @@ async function pastedAnswer(
   redirectUri: string,
   over: AbortSignal,
 ): Promise<URLSearchParams | undefined> {
-  const lines = createInterface({ input: io.stdin, signal: over, crlfDelay: Number.POSITIVE_INFINITY });
-  let pasted = '';
-  for await (const line of lines) {
-    pasted = line.trim();
-    if (pasted !== '') break;
-  }
-  lines.close();
-  if (over.aborted) return undefined;
-  if (pasted === '')
-    throw new CommandError('standard input ended before an address was pasted. Nothing was stored');
-  const url = URL.parse(pasted.replace(/^(["'<])(.*)(["'>])$/, '$2'));
   const wanted = new URL(redirectUri);
-  if (url?.origin === wanted.origin && url.pathname === wanted.pathname) return url.searchParams;
-  throw new CommandError(
-    `the pasted text is not the address that the browser ends at, which begins with ${redirectUri}. Nothing was stored; run connect again`,
-  );
+  for await (const line of createInterface({ input: io.stdin, signal: over })) {
+    const pasted = line.trim().replace(/^(["'<])(.*)(["'>])$/, '$2');
+    if (pasted === '') continue;
+    const url = URL.parse(pasted);
+    if (url?.origin === wanted.origin && url.pathname === wanted.pathname) return url.searchParams;
+    throw failed(
+      `the pasted text is not the address that the browser ends at, which begins with ${redirectUri}`,
+    );
+  }
+  if (over.aborted) return undefined;
+  throw failed('standard input ended before an address was pasted');
 }
 
 /** The characters that RFC 6749 §4.1.2 allows in a code, with the maximum length of a request line. */
 const codePattern = /^[\x21-\x7e]{1,4096}$/;
 
-/** Error codes of RFC 6749 §4.1.2.1 for which there is a remedy; docs/partner-api.md documents none. */
-const refusals = new Map([
-  ['access_denied', 'the user or the partner service denied access'],
-  [
-    'invalid_scope',
-    'the partner service does not grant this application the requested scope. Request less (setting ' +
-      'requiredScope, --required-scope), or ask the partner service to allow more',
-  ],
-  [
-    'invalid_request',
-    'the partner service rejects the request as invalid: is the redirect URI a registered Callback URL?',
-  ],
-  ['temporarily_unavailable', 'the partner service cannot answer now. Try again in a while'],
-]);
-
 /**
- * The one-time code in the partner service's answer. Messages repeat nothing from the answer except known error codes,
- * because any web page can send a browser here with any text.
+ * The one-time code in the partner service's answer. Messages repeat nothing from the answer except error codes, because
+ * any web page can send a browser here with any text.
  *
  * @throws {CommandError} if the answer belongs to another request, is a refusal, or has no code
  */
 function codeIn(query: URLSearchParams, state: string): Secret {
-  if (!isAnswerTo(query, state)) {
-    throw new CommandError(
-      'the answer does not belong to this request: its state is missing or different. It may belong to an ' +
-        'earlier attempt, or come from somebody else. Nothing was stored; run connect again, and use the address that it prints',
-    );
-  }
+  if (!isAnswerTo(query, state)) throw failed(strangerText);
   const error = query.get('error');
-  if (error !== null) {
-    const named = /^[a-z_]{1,40}$/.test(error) ? ` (${error})` : '';
-    throw new CommandError(
-      `${refusals.get(error) ?? `the partner service refused it${named}`}. Nothing was stored`,
+  if (error === 'access_denied') throw failed('the user or the partner service denied access');
+  if (error === 'invalid_scope')
+    throw failed(
+      'the partner service does not grant this application the requested scope. Request less (setting requiredScope, ' +
+        '--required-scope), or ask the partner service to allow more',
     );
-  }
+  if (error !== null)
+    throw failed(`the partner service refused it${/^[a-z_]{1,40}$/.test(error) ? ` (${error})` : ''}`);
   const [code, ...others] = query.getAll('code');
-  if (code === undefined || others.length > 0 || !codePattern.test(code)) {
-    throw new CommandError(
-      'the partner service sent neither a code nor an error. Nothing was stored; run connect again',
-    );
-  }
-  return new Secret(code);
+  if (code !== undefined && others.length === 0 && codePattern.test(code)) return new Secret(code);
+  throw failed('the partner service sent neither a code nor an error');
 }

@@ -10,19 +10,18 @@ const silenceMs = 10_000;
 const graceMs = 3_000;
 
 /**
- * Listens on loopback for one callback with `state`; every other request is refused and changes nothing. Any page in the
- * user's browser and any program on this machine can call it, so only an answer with the state ends the wait, even if it
- * is a denial. The browser is redirected, so that the code is not in the address bar or the history.
+ * Any page in the user's browser and any program on this machine can call the address (RFC 8252, section 7.3), so only an
+ * answer with the state ends the wait, even if it is a denial. The browser is redirected, so that the code is not in the
+ * address bar or the history.
  *
  * @param onStranger called for the first callback without the state
  * @throws {CommandError} if it cannot listen on the port
- * @see https://www.rfc-editor.org/rfc/rfc8252#section-7.3
  */
 export async function listenForCallback(at: ListenAt, state: string, onStranger: () => void) {
   const server = createServer({ headersTimeout: silenceMs, requestTimeout: silenceMs });
-  const isIpv6 = at.redirectUri !== undefined && new URL(at.redirectUri).hostname === '[::1]';
+  const hostname = at.redirectUri && new URL(at.redirectUri).hostname;
   const otherPort = 'Choose another with --port: one whose Callback URL is registered too';
-  const port = await listenOnLoopback(server, at.port, otherPort, isIpv6 ? '::1' : '127.0.0.1');
+  const port = await listenOnLoopback(server, at.port, otherPort, hostname === '[::1]' ? '::1' : '127.0.0.1');
   const redirectUri = at.redirectUri ?? loopbackRedirect(port);
   const { pathname, host } = new URL(redirectUri);
   const resultPath = `${pathname.replace(/\/$/, '')}/result`;
@@ -37,9 +36,7 @@ export async function listenForCallback(at: ListenAt, state: string, onStranger:
     if (!url || (url.pathname !== pathname && !isResult)) return 404;
     if (request.method !== 'GET') return 405;
     if (isResult) return 200;
-    if (!isNavigation(request)) return 403;
-    if (!isAnswerTo(url.searchParams, state)) return 400;
-    return isTaken ? 409 : 303;
+    return isAnswerTo(url.searchParams, state) ? 303 : 400;
   }
 
   const arrived = new Promise<URLSearchParams>((resolve) => {
@@ -77,22 +74,10 @@ export function isAnswerTo(query: URLSearchParams, state: string): boolean {
   return timingSafeEqual(digest(given), digest(state));
 }
 
-/**
- * Browsers name the purpose of a request; one that embeds or prefetches the address requests it again when the user
- * opens it. A request without a purpose is accepted.
- *
- * @see https://www.w3.org/TR/fetch-metadata/
- */
-function isNavigation({ headers }: IncomingMessage): boolean {
-  const destination = headers['sec-fetch-dest'];
-  const purpose = headers['sec-purpose'] ?? headers.purpose;
-  return (destination === undefined || destination === 'document') && purpose === undefined;
-}
-
 const arrivedText =
   'Advert Bridge, on your own machine, has the answer. The terminal shows the outcome; you can close this page.\n';
 const refusedText =
-  'This is not the answer that the command in the terminal waits for, or it was given already. Nothing was changed.\n';
+  'This is not the answer that the command in the terminal waits for. Nothing was changed.\n';
 
 const pageHeaders = {
   'content-type': 'text/plain; charset=utf-8',

@@ -21,27 +21,23 @@ export function catchUp<R>(
   name: string,
   work: (bridge: Bridge, key: BackfillKey, show: (line: string) => void) => Promise<R>,
 ): Promise<[result: R, next: string]> {
-  return withBridge(
-    target,
-    async (bridge) => {
-      const account = await knownAccount(bridge.partnerAccounts, name);
-      const stop = stopOf(account);
-      if (stop) {
-        throw new CommandError(
-          `partner account ${name} is stopped (${stop.reason}). Connect it again first: ` +
-            `\`${commandFor(target, `connect ${name} --refresh-token-stdin`)}\``,
-        );
-      }
-      const key = { partnerAccount: name, generation: account.generation };
-      const result = await withProgress(io, (show) => work(bridge, key, show));
-      const { maxRequestsPerSecond } = await bridge.settings();
-      const waiting = await bridge.queue.depth(name);
-      const next = commandFor(target, bridge.isDelivering() ? `status ${name}` : 'run');
-      const says = `${are(waiting, 'message waits', 'messages wait')}${timeFor(waiting, maxRequestsPerSecond)}`;
-      return [result, `${says}. Next: \`${next}\``];
-    },
-    { isCatchUp: true },
-  );
+  return withBridge(target, async (bridge) => {
+    const account = await knownAccount(bridge.partnerAccounts, name);
+    const stop = stopOf(account);
+    if (stop) {
+      throw new CommandError(
+        `partner account ${name} is stopped (${stop.reason}). Connect it again first: ` +
+          `\`${commandFor(target, `connect ${name} --refresh-token-stdin`)}\``,
+      );
+    }
+    const key = { partnerAccount: name, generation: account.generation };
+    const result = await withProgress(io, (show) => work(bridge, key, show));
+    const { maxRequestsPerSecond } = await bridge.settings();
+    const waiting = await bridge.queue.depth(name);
+    const next = commandFor(target, bridge.isDelivering() ? `status ${name}` : 'run');
+    const says = `${are(waiting, 'message waits', 'messages wait')}${timeFor(waiting, maxRequestsPerSecond)}`;
+    return [result, `${says}. Next: \`${next}\``];
+  });
 }
 
 /** Such as `200 of 1,000 adverts listed, 80 s left at 10/s`. */

@@ -31,7 +31,6 @@ const anyConnectAnswer = v.variant('kind', Object.values(connectAnswers));
 /** @throws {CommandError} if the stack does not exist */
 export async function openStack(opening: Opening<StackTarget>, clients = stackClients(opening.onClose)) {
   const outputs = await readStackOutputs(clients.cloudFormation, opening.target.stack);
-  if (opening.isCatchUp) opening.catchUpRoleArn = outputs.catchUpRoleArn;
   const feedStateTable = { client: clients.dynamoDb, name: outputs.feedStateTableName };
   const advertStatusTable = { client: clients.dynamoDb, name: outputs.advertStatusTableName };
   const store = createStore({ feedState: feedStateTable, advertStatus: advertStatusTable });

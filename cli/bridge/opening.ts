@@ -10,8 +10,6 @@ export interface OpenOptions extends Pick<EmbeddedStateOptions, 'onFault'> {
   readonly isReadOnly?: boolean;
   /** Given on the command line, only for an embedded bridge: a stack has its own. */
   readonly settings?: Partial<BridgeSettings>;
-  /** The command is one of those for which a stack has a role: a denial names it. */
-  readonly isCatchUp?: boolean;
 }
 
 /** The context in which a bridge is opened; facts for error messages are added to it as they become known. */

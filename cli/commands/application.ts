@@ -1,29 +1,28 @@
 import * as v from 'valibot';
 import { askFor } from '../../operations/connect-functions.ts';
-import { CommandError, UsageError } from '../../operations/errors.ts';
+import { UsageError } from '../../operations/errors.ts';
 import { partnerBaseUrl } from '../../shared/contract/settings.ts';
 import { Secret } from '../../shared/domain/secret.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
-import { explained } from '../shared/explain.ts';
-import { exitCodes } from '../shared/io.ts';
+import { say } from '../shared/io.ts';
 import { checkedOptions, flag, option, text } from '../shared/options.ts';
 import { readSecret } from '../shared/secret-input.ts';
-import { commandFor } from '../shared/target.ts';
 
 const clientIdText = v.pipe(
   v.string("expected the application's client ID"),
   v.trim(),
   v.regex(/^[\x21-\x7e]{1,256}$/, 'expected 1 to 256 visible characters'),
 );
+const baseUrlHelp = 'where the partner service is (required with --local; a stack has it as a setting)';
 
 export const addApplication = defineCommand(
   {
     summary: "store the application's credentials",
-    description:
-      'Stores the credentials that the partner service gave the application. Again: replaces them; partner accounts ' +
-      'stay connected, and a running bridge takes the new ones within five minutes.',
-    more: `Examples:
+    more: `Again: replaces them. Partner accounts stay connected; a running bridge takes the
+new ones within five minutes.
+
+Examples:
   advert-bridge application --local .advert-bridge \\
     --base-url https://partner.example --client-id my-client \\
     --client-secret-stdin < client-secret.txt
@@ -33,45 +32,36 @@ export const addApplication = defineCommand(
       clientId: option('ID', "the application's client ID (required)", clientIdText),
       clientSecretStdin: flag('read the client secret from standard input'),
       clientSecretFile: text('FILE', 'read the client secret from FILE'),
-      baseUrl: option(
-        'URL',
-        'where the partner service is (required with --local; a stack has it as a setting)',
-        v.optional(partnerBaseUrl),
-      ),
+      baseUrl: option('URL', baseUrlHelp, v.optional(partnerBaseUrl)),
       check: flag('then ask the partner service whether it accepts the credentials'),
     },
   },
-  async ({ io, target, options, report }) => {
+  async ({ io, target, options, report, command }) => {
     const { clientId, baseUrl, clientSecretStdin: fromStdin, clientSecretFile: file, check } = options;
     const isLocal = target.kind === 'local';
-    if (!isLocal && baseUrl !== undefined) {
+    if (isLocal) checkedOptions({ baseUrl: { schema: partnerBaseUrl } }, options);
+    else if (baseUrl !== undefined)
       throw new UsageError(
         '--base-url is for --local DIR: a stack has it as its setting partnerBaseUrl (npx cdk deploy -c partnerBaseUrl=URL)',
       );
-    }
-    if (isLocal) checkedOptions({ baseUrl: { schema: partnerBaseUrl } }, options);
     const source = { what: 'client secret', option: '--client-secret', fromStdin, file };
     const clientSecret = await readSecret(io, source);
+    const stored = `Stored the application's credentials in ${isLocal ? target.dir : `stack ${target.stack}`}.`;
     await withBridge(
       target,
-      async (bridge, place) => {
+      async (bridge) => {
         await bridge.storeApplication({ clientId: new Secret(clientId), clientSecret }, baseUrl);
         if (!check) return;
-        await askFor(bridge, 'accepted', { action: 'check' }).catch((cause: unknown) => {
-          const error = explained(cause, place);
-          if (!(error instanceof CommandError)) throw error;
-          const stored = 'The given credentials are stored nevertheless, until you replace them.';
-          throw new CommandError(`${error.message}. ${stored}`, { cause });
-        });
+        // They stay stored, whatever the service says.
+        say(io, stored);
+        await askFor(bridge, 'accepted', { action: 'check' });
       },
       { create: true },
     );
-    report(
+    return report(
       { clientId, ...(isLocal && { baseUrl }), stored: true, ...(check && { accepted: true }) },
-      `Stored the application's credentials in ${isLocal ? target.dir : `stack ${target.stack}`}.`,
-      ...(check ? ['The partner service accepts them.'] : []),
-      `Next: \`${commandFor(target, 'connect NAME')}\``,
+      check ? 'The partner service accepts them.' : stored,
+      `Next: ${command('connect NAME')}`,
     );
-    return exitCodes.done;
   },
 );

@@ -1,22 +1,20 @@
 import { type Audited, auditSource, listSource } from '../../operations/advert-sources.ts';
 import { audit } from '../../operations/audit.ts';
-import { UsageError } from '../../operations/errors.ts';
 import { catchUp, pagingOptions, readIds, walkText } from '../bridge/catch-up.ts';
 import { defineCommand } from '../shared/command.ts';
 import { exitCodes, say } from '../shared/io.ts';
 import { flag, nameArgument, optionalNumber, text } from '../shared/options.ts';
-import { commandFor } from '../shared/target.ts';
 import { are, count } from '../shared/wording.ts';
 
 /** A minute at the default rate. */
 const defaultSample = 300;
+const sampleHelp = `number of adverts, chosen at random (default: ${defaultSample})`;
 
 export const addAudit = defineCommand(
   {
     summary: 'check what was published against the service, and publish what differs',
-    description:
-      'Sends adverts that were published through the bridge again, and tells which of them differed from the partner service.',
-    more: `The bridge must be running; at most half of the request rate is used. Ctrl-C
+    more: `Sends published adverts through the bridge again, and tells which of them differed.
+The bridge must be running; at most half of the request rate is used. Ctrl-C
 stops the audit, and the same command goes on. Exit code 3: some adverts wait or
 were given up, or it was stopped.
 
@@ -26,22 +24,19 @@ Examples:
   advert-bridge audit main --ids adverts.txt --json`,
     options: {
       partnerAccount: nameArgument,
-      sample: optionalNumber(`number of adverts, chosen at random (default: ${defaultSample})`, 1, 1_000_000),
-      full: flag('every published advert, and every other advert of the service'),
+      sample: { ...optionalNumber(sampleHelp, 1, 1_000_000), conflicts: ['full', 'ids'] },
+      full: flag('every published advert, and every other advert of the service', 'ids'),
       ids: text('FILE', 'the adverts in FILE, one ID per line; - is standard input'),
       ...pagingOptions,
     },
   },
-  async ({ io, target, options, answer }) => {
-    const { partnerAccount, sample, full, ids } = options;
-    const excludes = '--sample, --full and --ids exclude each other: each says which adverts are audited';
-    if ([sample !== undefined, full, ids !== undefined].filter(Boolean).length > 1)
-      throw new UsageError(excludes);
+  async ({ io, target, options, answer, command }) => {
+    const { partnerAccount, sample = defaultSample, full, ids } = options;
     const given = ids === undefined ? undefined : await readIds(io, ids);
     const signal = io.untilStopped();
     const [{ end, progress }, next] = await catchUp(io, target, partnerAccount, async (bridge, key, show) => {
       const rate = (await bridge.settings()).maxRequestsPerSecond / 2;
-      let audited: Audited = { sample: sample ?? defaultSample, random: Math.random };
+      let audited: Audited = { sample, random: Math.random };
       if (given) audited = { ids: given };
       else if (full) audited = { list: listSource(bridge, key, options) };
       return audit(bridge, {
@@ -70,7 +65,7 @@ Examples:
       say(io, `Stopped after ${count(listed)}${of} adverts; the same command goes on from there. ${next}`);
     } else if (waiting.length + unsettled.length > 0) {
       const left = are(unsettled.length, 'advert waits or was given up', 'adverts wait or were given up');
-      say(io, `${left}: \`${commandFor(target, `dead-letters list ${partnerAccount}`)}\``);
+      say(io, `${left}: ${command(`dead-letters list ${partnerAccount}`)}`);
     } else return exitCodes.done;
     return exitCodes.needsPerson;
   },

@@ -1,11 +1,10 @@
 import { idsSource, listSource } from '../../operations/advert-sources.ts';
-import { CommandError, UsageError } from '../../operations/errors.ts';
+import { CommandError } from '../../operations/errors.ts';
 import { backfill, pauseBackfill } from '../../operations/walk.ts';
 import { catchUp, pagingOptions, readIds, walkText } from '../bridge/catch-up.ts';
 import { defineCommand } from '../shared/command.ts';
 import { exitCodes, say } from '../shared/io.ts';
 import { flag, nameArgument, text } from '../shared/options.ts';
-import { commandFor } from '../shared/target.ts';
 import { count } from '../shared/wording.ts';
 
 const idsAtOnce = 100;
@@ -13,13 +12,11 @@ const idsAtOnce = 100;
 export const addBackfill = defineCommand(
   {
     summary: 'fetch every advert once',
-    description:
-      'Fetches every advert of a partner account once. An advert without events gets its first event, and an advert whose ' +
-      'status differs from its latest event gets the next one (cause "backfill").',
-    more: `Only while few messages wait; without a \`run\`, it stops when the queue is full.
-Ctrl-C, or --stop from another terminal, stops after the current page; the same
-command goes on from there. Exit code 3: stopped before the end, or something in
-the list was no ID.
+    more: `An advert without events gets its first event, and one whose status differs from its
+latest event the next (cause "backfill"). Only while few messages wait; without a
+\`run\`, it stops when the queue is full. Ctrl-C, or --stop from another terminal,
+stops after the current page; the same command goes on from there. Exit code 3:
+stopped before the end, or something in the list was no ID.
 
 Examples:
   advert-bridge backfill main   (the deployed stack)
@@ -29,21 +26,18 @@ Examples:
       partnerAccount: nameArgument,
       ids: text('FILE', 'fetch the adverts in FILE, one ID per line; - is standard input'),
       restart: flag('abandon an unfinished backfill and start again'),
-      stop: flag('stop the backfill that is running elsewhere, after its current page'),
+      stop: flag('stop the backfill that is running elsewhere, after its current page', 'ids', 'restart'),
       ...pagingOptions,
     },
   },
-  async ({ io, target, options, report }) => {
+  async ({ io, target, options, report, command }) => {
     const { partnerAccount, ids, restart, stop } = options;
-    const again = `\`${commandFor(target, `backfill ${partnerAccount}`)}\``;
+    const again = `To continue: ${command(`backfill ${partnerAccount}`)}`;
     if (stop) {
-      if (ids !== undefined || restart)
-        throw new UsageError('--stop goes with no other option: it stops a backfill that is running');
       const [paused] = await catchUp(io, target, partnerAccount, pauseBackfill);
       if (!paused) throw new CommandError(`no backfill of ${partnerAccount} is running`);
-      const said = `Paused after ${count(paused.listed)} adverts. To continue: ${again}`;
-      report({ partnerAccount, end: 'paused', ...paused }, said);
-      return exitCodes.done;
+      const said = `Paused after ${count(paused.listed)} adverts. ${again}`;
+      return report({ partnerAccount, end: 'paused', ...paused }, said);
     }
     const given = ids === undefined ? undefined : await readIds(io, ids);
     const signal = io.untilStopped();
@@ -59,19 +53,20 @@ Examples:
       });
     });
     const { listed, malformed, startedAt } = progress;
-    const stopped = `Stopped after ${count(listed)} adverts`;
-    const text = {
-      done: `${count(listed)} adverts were put into the queue: each is fetched in its turn.`,
-      stopped: `${stopped}. To continue: ${again} with the same options.`,
-      paused: `${stopped}. To continue: ${again} with the same options.`,
-      stuck: `${stopped}, because no \`run\` takes them from the queue. To continue: ${again} with the same options.`,
-      'taken-over': `Stopped: another process continues the backfill of ${partnerAccount}, or has started it again.`,
-      'other-source':
+    if (end === 'other-source')
+      throw new CommandError(
         `an unfinished backfill of ${partnerAccount}, started at ${startedAt}, takes its adverts from another source ` +
-        `(${progress.source}). Finish it, or abandon it with --restart`,
+          `(${progress.source}). Finish it, or abandon it with --restart`,
+      );
+    const stopped = `Stopped after ${count(listed)} adverts`;
+    const says = {
+      done: `${count(listed)} adverts were put into the queue: each is fetched in its turn.`,
+      stopped: `${stopped}. ${again} with the same options.`,
+      paused: `${stopped}. ${again} with the same options.`,
+      stuck: `${stopped}, because no \`run\` takes them from the queue. ${again} with the same options.`,
+      'taken-over': `Stopped: another process continues the backfill of ${partnerAccount}, or has started it again.`,
     }[end];
-    if (end === 'other-source') throw new CommandError(text);
-    report({ partnerAccount, end, listed, malformed, startedAt }, text, next);
+    report({ partnerAccount, end, listed, malformed, startedAt }, says, next);
     if (malformed > 0) say(io, `${count(malformed)} entries of the list have no advert ID and were skipped.`);
     return end === 'done' && malformed === 0 ? exitCodes.done : exitCodes.needsPerson;
   },

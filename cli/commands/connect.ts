@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { connectAccount } from '../../operations/connect-functions.ts';
 import { listDeadLetters, redriveDeadLetters } from '../../operations/dead-letters.ts';
-import { requireKnown, UsageError } from '../../operations/errors.ts';
+import { connectWords, requireKnown, UsageError } from '../../operations/errors.ts';
 import { beginNewHistory, type NewHistory } from '../../operations/new-history.ts';
 import { partnerAccountName } from '../../shared/contract/checks.ts';
 import type { ConnectedAccount } from '../../shared/contract/invocations.ts';
@@ -10,19 +10,18 @@ import { printableLine } from '../../shared/domain/text.ts';
 import { defaultPort, listenAt, loopbackRedirect, redirectUrl } from '../authorize/redirect-uri.ts';
 import { withBridge } from '../bridge/open.ts';
 import { type Call, defineCommand } from '../shared/command.ts';
-import { connectCommand } from '../shared/explain.ts';
 import { type ExitCode, exitCodes, say } from '../shared/io.ts';
 import {
   type Checked,
   flag,
-  momentOption,
   option,
   optionalNumber,
+  pastMoment,
   settingOptions,
   text,
 } from '../shared/options.ts';
 import { readSecret } from '../shared/secret-input.ts';
-import { commandFor, type Target } from '../shared/target.ts';
+import type { Target } from '../shared/target.ts';
 import { are } from '../shared/wording.ts';
 
 const { requiredScope, overlapSeconds, acceptLanguage } = bridgeSettings;
@@ -36,35 +35,32 @@ const browserOptions = {
   paste: flag('do not listen: paste the final address'),
   timeoutSeconds: optionalNumber('how long to wait for the user (default: 300)', 1, 86_400),
 };
-const excludesBrowser = { conflicts: Object.keys(browserOptions) };
+const inBrowser = Object.keys(browserOptions);
 const loginOptions = {
   ...browserOptions,
   sameUser: flag('for a known NAME: the user need not be verified'),
-  newUser: { ...flag('for a known NAME: another user, a new history'), conflicts: ['sameUser'] },
-  refreshTokenStdin: { ...flag('no browser: the token on standard input'), ...excludesBrowser },
-  refreshTokenFile: { ...text('FILE', 'no browser: the token in FILE'), ...excludesBrowser },
+  newUser: flag('for a known NAME: another user, a new history', 'sameUser'),
+  refreshTokenStdin: flag('no browser: the token on standard input', ...inBrowser),
+  refreshTokenFile: { ...text('FILE', 'no browser: the token in FILE'), conflicts: inBrowser },
 };
 const options = {
   name: { argument: '[NAME]', help: nameHelp, schema: v.optional(partnerAccountName) },
   ...loginOptions,
-  newHistory: {
-    ...flag('for a known NAME: a new history, with its token'),
-    conflicts: Object.keys(loginOptions),
-  },
+  newHistory: flag('for a known NAME: a new history, with its token', ...Object.keys(loginOptions)),
   all: flag('with --new-history: every partner account'),
-  since: option('TIME', 'where reading begins: new NAME, user or history', v.optional(momentOption)),
+  since: option('TIME', 'where reading begins: new NAME, user or history', v.optional(pastMoment)),
   ...localSettings,
 };
-type ConnectOptions = Checked<typeof options>;
+type ConnectCall = Call<Target, Checked<typeof options>>;
 
 export const addConnect = defineCommand(
   {
     summary: 'connect a partner account',
-    description:
-      'Lets the user of a partner account authorize the application, or reads a refresh token; stores the token pair, ' +
-      'and starts polling the feed. A known NAME gets new credentials of the same user, and keeps its cursor.',
-    more: `Register the Callback URL ${loopbackRedirect(defaultPort)} for the
-application, or name the registered one. More: docs/operate/deploy.md
+    more: `Lets the user authorize the application, or reads a refresh token; stores the token
+pair, and starts polling the feed. A known NAME gets new credentials of the same
+user, and keeps its cursor. Register the Callback URL
+${loopbackRedirect(defaultPort)} for the application, or name the registered one.
+More: docs/operate/deploy.md
 Exit code 3: connected, but the first request for the feed failed.
 
 Examples:
@@ -74,7 +70,7 @@ Examples:
     options,
   },
   async (call) => {
-    const { io, target, options: given, report } = call;
+    const { io, target, options: given, report, command } = call;
     const setting = Object.entries(given).find(([name, value]) => name in localSettings && value)?.[0];
     if (target.kind === 'stack' && setting !== undefined)
       throw new UsageError(`${setting} is a setting of the stack: npx cdk deploy -c ${setting}=VALUE`);
@@ -84,14 +80,9 @@ Examples:
       throw new UsageError(given.all ? '--all goes with --new-history' : `NAME is missing: ${nameHelp}`);
     const { sameUser, newUser } = given;
     const user = { partnerAccount, since, sameUser: sameUser || undefined, newUser: newUser || undefined };
-    const isByToken = fromStdin || file !== undefined;
     const source = { what: 'refresh token', option: '--refresh-token', fromStdin, file };
+    const isByToken = fromStdin || file !== undefined;
     const credential = isByToken ? { refreshToken: await readSecret(io, source) } : wayOf(given);
-    if (since !== undefined && Date.parse(since) > Date.now())
-      say(
-        io,
-        `Note: ${since} is in the future by this machine's clock; changes before that time will be missed.`,
-      );
 
     return withBridge(
       target,
@@ -105,10 +96,10 @@ Examples:
         report(
           account,
           ...connectedLines(account, since),
-          ...(bridge.isDelivering() ? [] : [`Next: \`${commandFor(target, 'run')}\``]),
-          `To see whether all is right: \`${commandFor(target, 'doctor')}\``,
+          ...(bridge.isDelivering() ? [] : [`Next: ${command('run')}`]),
+          `To see whether all is right: ${command('doctor')}`,
         );
-        for (const line of leftLines(target, account)) say(io, line);
+        for (const line of leftLines(call, account)) say(io, line);
         // Printed separately: the account is already connected, whatever happens next.
         if (!account.isNew) {
           const { letters } = await listDeadLetters(bridge, { partnerAccount });
@@ -123,7 +114,7 @@ Examples:
 );
 
 /** After a restore: a new generation of NAME, or of every partner account, with the token that is stored. */
-async function withNewHistory({ target, options, report }: Call<Target, ConnectOptions>): Promise<ExitCode> {
+async function withNewHistory({ target, options, report, command }: ConnectCall): Promise<ExitCode> {
   const { name, all, since } = options;
   if ((name === undefined) !== all) throw new UsageError('--new-history: give one NAME, or --all');
   return withBridge(target, async (bridge) => {
@@ -136,22 +127,20 @@ async function withNewHistory({ target, options, report }: Call<Target, ConnectO
       if (history) begun.push(history);
       else stopped.push(each.name);
     }
-    report(
-      { partnerAccounts: begun, stopped },
-      ...begun.map(
-        ({ partnerAccount, generation, since: from }) =>
-          `${partnerAccount}: a new history begins (generation ${generation}); its feed is read from ${from}.`,
-      ),
-      ...stopped.map((each) => `${each} is stopped. Connect it again: \`${connectCommand(target, each)}\``),
-      ...(begun.length > 0
-        ? [`To publish the adverts that did not change since: \`${commandFor(target, 'backfill NAME')}\``]
-        : []),
+    const lines = begun.map(
+      ({ partnerAccount, generation, since: from }) =>
+        `${partnerAccount}: a new history begins (generation ${generation}); its feed is read from ${from}.`,
     );
+    for (const each of stopped)
+      lines.push(`${each} is stopped. Connect it again: ${command(connectWords(each))}`);
+    if (begun.length > 0)
+      lines.push(`To publish the adverts that did not change since: ${command('backfill NAME')}`);
+    report({ partnerAccounts: begun, stopped }, ...lines);
     return stopped.length > 0 ? exitCodes.needsPerson : exitCodes.done;
   });
 }
 
-function wayOf({ port, redirectUri, paste }: ConnectOptions) {
+function wayOf({ port, redirectUri, paste }: ConnectCall['options']) {
   if (paste && port === 0)
     throw new UsageError('--port: with --paste nothing listens, so there is no free port to take');
   if (!paste) return listenAt(port, redirectUri);
@@ -164,24 +153,22 @@ function* connectedLines(account: ConnectedAccount, since: string | undefined): 
   if (isNew) yield `Connected ${partnerAccount} (${detail}).`;
   else yield `Connected ${partnerAccount} again (${detail}). Reading continues from the kept cursor.`;
   if (!isNew && since !== undefined)
-    yield '--since was ignored: it is for a new name. To start a new history, add --new-user, or run disconnect with --forget first.';
+    yield '--since was ignored: it is for a new name, or goes with --new-user or --new-history.';
   if (feed.kind === 'read')
     yield `Its feed answers: ${are(feed.listed, 'advert has', 'adverts have')} changed lately${feed.hasMore ? ', or more' : ''}.`;
 }
 
 /** What the operator should do next; also printed with --json. */
-function* leftLines(target: Target, account: ConnectedAccount): Generator<string> {
+function* leftLines({ command }: ConnectCall, account: ConnectedAccount): Generator<string> {
   const { partnerAccount, isNew, userUnverified, feed } = account;
   if (userUnverified !== undefined)
-    yield `Note: there is nothing to tell by whether this is the same user as before: ${userUnverified}. If it is another user ` +
-      'by mistake, connect again as the right user. If it is another user on purpose, start a new history, so that no ' +
-      `data of the former user is used: \`${commandFor(target, `connect ${partnerAccount} --new-user`)}\``;
+    yield `Note: nothing tells whether this is the same user as before: ${userUnverified}. If it is another one, connect ` +
+      `again: as the right user, or with a new history (${command(`connect ${partnerAccount} --new-user`)})`;
   if (feed.kind === 'read') return;
   const reason = printableLine(feed.reason);
   if (feed.fault === 'operator-paused')
-    yield `Its feed was not polled: ${reason}. To end the pause: \`${commandFor(target, 'resume [NAME]')}\``;
+    yield `Its feed was not polled: ${reason}. To end the pause: ${command('resume [NAME]')}`;
   else
     yield `The first request for its feed failed (${feed.fault}): ${reason}. Its credentials are stored` +
-      `${isNew ? ' and its feed is registered' : ''}; polling tries again, and ` +
-      `\`${commandFor(target, `status ${partnerAccount}`)}\` shows how it goes.`;
+      `${isNew ? ' and its feed is registered' : ''}; polling tries again, and ${command(`status ${partnerAccount}`)} shows how it goes.`;
 }

@@ -12,10 +12,9 @@ import { commandFor } from '../shared/target.ts';
 export const addConsole = defineCommand(
   {
     summary: 'watch and steer the bridge on a page',
-    description:
-      'Serves a page on this machine that shows how the bridge is doing, and does what the commands do, until Ctrl-C. ' +
-      'Its address is the first line on standard output; it works once.',
-    more: `What is done on the page is logged on standard error. More: docs/operate/console.md
+    more: `Until Ctrl-C. Its address, on 127.0.0.1, is the first line on standard output; it
+works once. What is done on the page is logged on standard error.
+More: docs/operate/console.md
 
 Examples:
   advert-bridge console --local .advert-bridge

@@ -1,19 +1,17 @@
 import { disconnectAccount } from '../../operations/connect-functions.ts';
-import { requireKnown } from '../../operations/errors.ts';
+import { connectWords, requireKnown } from '../../operations/errors.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
-import { connectCommand } from '../shared/explain.ts';
-import { exitCodes } from '../shared/io.ts';
 import { flag, nameArgument } from '../shared/options.ts';
 import { confirm, requireTerminal } from '../shared/secret-input.ts';
 
 export const addDisconnect = defineCommand(
   {
     summary: 'stop polling for a partner account',
-    description:
-      'Stops polling and removes the credentials. Cursor and history stay, so that connecting again continues from ' +
-      'there; with --forget they are removed too, once the work on them has ended.',
-    more: `Example:
+    more: `Removes its credentials. Cursor and history stay, so that connecting again continues
+from there; with --forget they are removed too, once the work on them has ended.
+
+Example:
   advert-bridge disconnect main --forget --yes   (the deployed stack)`,
     options: {
       name: nameArgument,
@@ -21,7 +19,7 @@ export const addDisconnect = defineCommand(
       yes: flag('do not ask'),
     },
   },
-  async ({ io, target, options: { name, forget, yes }, report }) => {
+  async ({ io, target, options: { name, forget, yes }, report, command }) => {
     const asks = forget && !yes;
     if (asks) requireTerminal(io, '--forget');
     await withBridge(target, async (bridge) => {
@@ -29,15 +27,12 @@ export const addDisconnect = defineCommand(
       if (asks) await confirm(io, `Forget ${name}? Its cursor, history and books are removed permanently.`);
       await disconnectAccount(bridge, name, { forget });
     });
-    report(
-      { partnerAccount: name, disconnected: true, forgotten: forget },
-      ...(forget
-        ? [`Disconnected ${name}, and forgot its cursor, history and books.`]
-        : [
-            `Disconnected ${name}: its credentials are removed, its cursor and history are kept.`,
-            `To connect it again: \`${connectCommand(target, name)}\``,
-          ]),
+    const data = { partnerAccount: name, disconnected: true, forgotten: forget };
+    if (forget) return report(data, `Disconnected ${name}, and forgot its cursor, history and books.`);
+    return report(
+      data,
+      `Disconnected ${name}: its credentials are removed, its cursor and history are kept.`,
+      `To connect it again: ${command(connectWords(name))}`,
     );
-    return exitCodes.done;
   },
 );

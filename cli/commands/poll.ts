@@ -4,29 +4,38 @@ import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
 import { type ExitCode, exitCodes } from '../shared/io.ts';
 import { optionalName } from '../shared/options.ts';
-import { commandFor, type Target } from '../shared/target.ts';
 import { count } from '../shared/wording.ts';
 
 export const addPoll = defineCommand(
   {
     summary: 'poll the feed now',
-    description:
-      'Polls the feed of NAME, or of every partner account, now, and tells how each poll ended. One that is stopped or ' +
-      'paused is not asked.',
-    more: `Exit code 1: a feed could not be read; 3: one was not asked.
+    more: `Tells how each poll ended. Exit code 1: a feed could not be read; 3: one was not
+asked, because its account is stopped or paused.
 
 Examples:
   advert-bridge poll main --local .advert-bridge
   advert-bridge poll --json   (the deployed stack)`,
     options: { name: optionalName('only this partner account') },
   },
-  ({ target, options: { name }, answer }) =>
+  ({ target, options: { name }, answer, command }) =>
     withBridge(target, async (bridge) => {
       await requireKnown(bridge.partnerAccounts, name);
       const found = await bridge.poll(name);
-      const lines = [...pollLines(target, name, found)];
-      if (!bridge.isDelivering() && found.polls.some(({ listed }) => listed > 0))
-        lines.push(`To publish what was listed: \`${commandFor(target, 'run')}\``);
+      const { polls, notPolled } = found;
+      const lines = [
+        ...polls.map(({ partnerAccount, feed, listed, end, by, reason }) => {
+          const why = end === 'held' ? ` (${by})` : end === 'fault' ? `: ${reason}` : '';
+          return `${partnerAccount} (${feed}): ${count(listed)} adverts listed, ${ends[end] ?? end}${why}`;
+        }),
+        ...notPolled.map(
+          ({ partnerAccount, reason, until }) =>
+            `${partnerAccount}: not polled (${reason}${until === undefined ? '' : `, until ${until}`})`,
+        ),
+      ];
+      if (lines.length === 0)
+        lines.push(`Nothing is connected. To connect: ${command(`connect ${name ?? 'NAME'}`)}`);
+      if (!bridge.isDelivering() && polls.some(({ listed }) => listed > 0))
+        lines.push(`To publish what was listed: ${command('run')}`);
       answer(found, ...lines);
       return exitCodeOf(found);
     }),
@@ -51,15 +60,3 @@ const ends: Readonly<Record<string, string>> = {
   'unknown-feed': 'the feed is gone: the partner account was just disconnected',
   fault: 'not read',
 };
-
-function* pollLines(target: Target, name: string | undefined, { polls, notPolled }: PollAnswer) {
-  for (const { partnerAccount, feed, listed, end, by, reason } of polls) {
-    const why = end === 'held' ? ` (${by})` : end === 'fault' ? `: ${reason}` : '';
-    yield `${partnerAccount} (${feed}): ${count(listed)} adverts listed, ${ends[end] ?? end}${why}`;
-  }
-  for (const { partnerAccount, reason, until } of notPolled)
-    yield `${partnerAccount}: not polled (${reason}${until === undefined ? '' : `, until ${until}`})`;
-  if (polls.length + notPolled.length > 0) return;
-  const command = commandFor(target, `connect ${name ?? 'NAME'}`);
-  yield `${name ?? 'No partner account'} is ${name ? 'not ' : ''}connected. Connect it: \`${command}\``;
-}

@@ -1,11 +1,10 @@
 import * as v from 'valibot';
-import { UsageError } from '../../operations/errors.ts';
 import { resync } from '../../operations/resync.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { catchUp } from '../bridge/catch-up.ts';
 import { defineCommand } from '../shared/command.ts';
 import { exitCodes } from '../shared/io.ts';
-import { durationOption, momentOption, nameArgument, option } from '../shared/options.ts';
+import { durationOption, nameArgument, option, pastMoment } from '../shared/options.ts';
 import { count } from '../shared/wording.ts';
 
 const ago = v.pipe(
@@ -13,41 +12,31 @@ const ago = v.pipe(
   v.transform((ms) => toInstant(Date.now() - ms)),
 );
 const sinceOption = v.union(
-  [ago, momentOption],
+  [ago, pastMoment],
   'expected how long ago, such as 2h, or a time with its zone, such as 2026-11-20T12:00:00Z',
 );
+const sinceHelp = 'where reading begins: how long ago, such as 2h, or a time (required)';
+const waits = {
+  feed: ', waiting for the bridge to finish its own reading of the feed',
+  queue: ', waiting for the queue to empty',
+};
 
 export const addResync = defineCommand(
   {
     summary: 'read the feed again from a time',
-    description:
-      "Reads a partner account's feed again from a time, and continues from there: for when changes may have been missed.",
-    more: `Each advert that the feed lists is fetched again (cause "resync"); one whose
-status was published already gets no event. Where older changes are still
-unread, reading begins at those. If the service refuses TIME, nothing has
-changed. Ctrl-C stops after the current page; the bridge continues from there.
+    more: `Continues from there: for when changes may have been missed. Each advert that the
+feed lists is fetched again (cause "resync"); one whose status was published
+already gets no event. Where older changes are still unread, reading begins at
+those. If the service refuses TIME, nothing has changed. Ctrl-C stops after the
+current page; the bridge continues from there.
 
 Examples:
   advert-bridge resync main --since 2h --local .advert-bridge
   advert-bridge resync main --since 2026-11-20T12:00:00Z   (the deployed stack)`,
-    options: {
-      name: nameArgument,
-      since: option(
-        'TIME',
-        'where reading begins: how long ago, such as 2h, or a time (required)',
-        sinceOption,
-      ),
-    },
+    options: { name: nameArgument, since: option('TIME', sinceHelp, sinceOption) },
   },
   async ({ io, target, options: { name, since: begin }, report }) => {
-    if (Date.parse(begin) > Date.now()) {
-      throw new UsageError(`--since: ${begin} is in the future by this machine's clock`);
-    }
     const signal = io.untilStopped();
-    const waits = {
-      feed: ', waiting for the bridge to finish its own reading of the feed',
-      queue: ', waiting for the queue to empty',
-    };
     const [result, next] = await catchUp(io, target, name, (bridge, _key, show) =>
       resync(bridge, name, begin, {
         signal,
@@ -59,8 +48,7 @@ Examples:
     const data = { partnerAccount: name, ...result };
     if (finished) {
       const says = `Read the feed of ${name} again since ${since}: ${count(listed)} adverts are fetched again.`;
-      report(data, says, next);
-      return exitCodes.done;
+      return report(data, says, next);
     }
     const stopped = `Stopped after ${count(listed)} adverts: the bridge continues from there.`;
     report(data, listed === 0 ? 'Stopped before anything was changed.' : stopped);

@@ -2,16 +2,13 @@ import { runOptions } from '../run/options.ts';
 import { defineCommand } from '../shared/command.ts';
 import { eventOutput } from '../shared/event-output.ts';
 import { exitCodes, say } from '../shared/io.ts';
-import { commandFor } from '../shared/target.ts';
 
 export const addRun = defineCommand(
   {
     summary: 'run the embedded bridge',
-    description:
-      'Runs the bridge whose state is in a folder: polls the feeds, fetches each changed advert, publishes events. A ' +
-      'deployed stack runs by itself, on its schedule.',
-    more: `And every setting of the bridge as an option, such as --poll-seconds 5 or
---max-requests-per-second 50: docs/operate/deploy.md#settings
+    more: `Polls the feeds, fetches each changed advert, publishes events. A deployed stack
+runs by itself, on its schedule. Every setting of the bridge is an option too,
+such as --poll-seconds 5: docs/operate/deploy.md#settings
 
 SIGTERM and SIGINT end it when what is in hand is done, with exit code 0. So does
 a reader of standard output that goes away; the next run writes what it did not
@@ -20,15 +17,15 @@ take. Webhooks are signed: \`advert-bridge webhook --help\`
 Examples:
   advert-bridge run --local .advert-bridge --until-idle > events.ndjson
   advert-bridge run --local .advert-bridge --webhook https://example.org/adverts`,
-    where: { localOnly: 'A deployed stack runs by itself' },
+    where: 'local',
     options: runOptions,
     jsonHelp: 'the events as JSON lines, on a terminal too',
   },
-  async ({ io, target, options, json }) => {
+  async ({ io, target, options, json, command }) => {
     const { runBridge } = await import('../run/run-bridge.ts');
     const { needsPerson, stopped } = await runBridge(eventOutput(io, json), target, options);
     if (!options.untilIdle || stopped || !needsPerson) return exitCodes.done;
-    say(io, `Manual action is needed: \`${commandFor(target, 'status')}\` says what.`);
+    say(io, `Manual action is needed: ${command('status')} says what.`);
     return exitCodes.needsPerson;
   },
 );

@@ -9,17 +9,15 @@ import { defineCommand } from '../shared/command.ts';
 import { exitCodes, stream, untilUnread } from '../shared/io.ts';
 import { option, optionalName, text } from '../shared/options.ts';
 import { withProgress } from '../shared/progress.ts';
-import type { Target } from '../shared/target.ts';
 import { count } from '../shared/wording.ts';
 
 export const addSnapshot = defineCommand(
   {
     summary: "send every advert's latest event to one subscriber",
-    description: "Sends every advert's latest event, as it was recorded, to one subscriber and no other.",
-    more: `For a subscriber that is new or has lost its data: subscribe first, then take the
-snapshot; it may be repeated. The partner service is not asked. With --local,
-events go to standard output, or are stored for a webhook that \`run --webhook\`
-serves.
+    more: `As it was recorded, and to no other subscriber: for one that is new or has lost its
+data. It subscribes first, then the snapshot is taken; it may be repeated. The
+partner service is not asked. With --local, events go to standard output, or are
+stored for a webhook that \`run --webhook\` serves.
 
 Examples:
   advert-bridge snapshot --to https://sqs.eu-central-1.amazonaws.com/111122223333/search
@@ -32,8 +30,7 @@ Examples:
       webhookFile: text('FILE', 'the same, with the URL in FILE: for a URL that contains a secret'),
     },
   },
-  async ({ io, target, options, json, report }) => {
-    const { name, to } = options;
+  async ({ io, target, options: { name, to, ...options }, json, report }) => {
     const url = await webhookFrom(io, { url: options.webhook, file: options.webhookFile });
     const isLocal = target.kind === 'local';
     if (!isLocal && url !== undefined)
@@ -54,33 +51,30 @@ Examples:
           const { openTarget } = await import('../../operations/snapshot-target.ts');
           sendPage = recordedPage(bridge, await openTarget(to ?? '', bridge.outputs));
         } else if (url === undefined) sendPage = recordedPage(bridge, write);
-        else sendPage = await pageForWebhook(bridge, url, target);
+        else {
+          requireSecrets(bridge.state.webhooks, [url], target);
+          sendPage = await pageForWebhook(bridge.state, url);
+        }
         const onSent = (now: number) => show(`${count(now)} events sent`);
         return snapshot(bridge, sendPage, { name, signal, onSent });
       }),
     );
     const finished = !stopped.aborted;
     const webhook = url && shownUrl(url);
-    let lines = [`${count(sent)} events sent${to === undefined ? '' : ` to ${to}`}.`];
+    let line = `${count(sent)} events sent${to === undefined ? '' : ` to ${to}`}.`;
     if (!finished)
-      lines = [`Stopped after ${count(sent)} events. Run the command again: the events are the same.`];
-    else if (url !== undefined)
-      lines = [
-        `${count(sent)} events wait for ${webhook}.`,
-        `A run that names it sends them: ${webhookCommand(target, url, (shown) => `run --webhook ${shown}`)}`,
-      ];
-    report({ sent, finished, ...(to === undefined ? { webhook } : { to }) }, ...lines);
+      line = `Stopped after ${count(sent)} events. Run the command again: the events are the same.`;
+    else if (url !== undefined) {
+      const run = webhookCommand(target, url, (shown) => `run --webhook ${shown}`);
+      line = `${count(sent)} events wait for ${webhook}. A run that names it sends them: ${run}`;
+    }
+    report({ sent, finished, ...(to === undefined ? { webhook } : { to }) }, line);
     return finished ? exitCodes.done : exitCodes.needsPerson;
   },
 );
 
 /** The events are stored for the webhook; a run sends them. */
-async function pageForWebhook(
-  { state: { eventLog, webhooks } }: FolderBridge,
-  webhook: string,
-  target: Target,
-): Promise<SendPage> {
-  requireSecrets(webhooks, [webhook], target);
+async function pageForWebhook({ eventLog }: FolderBridge['state'], webhook: string): Promise<SendPage> {
   await eventLog.begin(webhook);
   return async ({ partnerAccount, generation }, from) => {
     const page = await eventLog.appendLatest(webhook, `${partnerAccount}/${generation}`, from);

@@ -9,11 +9,9 @@ import { optionalName } from '../shared/options.ts';
 export const addTail = defineCommand(
   {
     summary: 'show events as they are published',
-    description:
-      'Shows events as they are published, until Ctrl-C: a line each for people on a terminal; JSON, as subscribers ' +
-      'get it, otherwise.',
-    more: `On a stack a rule and a queue of its own bring the events, out of order and
-twice at times, as to any subscriber. Both are removed at the end; what a
+    more: `Until Ctrl-C: a line each for people on a terminal; JSON, as subscribers get it,
+otherwise. On a stack a rule and a queue of its own bring the events, out of order
+and twice at times, as to any subscriber. Both are removed at the end; what a
 killed tail left behind, the next one removes.
 
 Examples:

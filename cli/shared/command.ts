@@ -1,18 +1,18 @@
 import type { Command } from 'commander';
 import { exposureOf } from '../../shared/sqlite/file/private-folder.ts';
-import { type ExitCode, give, type Io, say, show } from './io.ts';
+import { type ExitCode, exitCodes, give, type Io, say, show } from './io.ts';
 import { addOptions, type Checked, checkedOptions, flag, type OptionSpecs } from './options.ts';
-import { type LocalTarget, type Target, targetOf, targetOptions, type Where } from './target.ts';
+import { commandFor, type LocalTarget, type Target, targetOf, targetOptions, type Where } from './target.ts';
 
 /** Gives a command its texts, its options and what it does; `end` receives the exit code when it has ended. */
 export type AddCommand = (command: Command, io: Io, end: (exitCode: ExitCode) => void) => void;
 
-type TargetFor<W extends Where> = W extends 'any' ? Target : W extends 'none' ? undefined : LocalTarget;
-
-export interface CommandSpec<O extends OptionSpecs, W extends Where> {
+interface CommandSpec<O extends OptionSpecs, W extends Where> {
+  /** What it does, in one line. */
   readonly summary: string;
-  readonly description: string;
-  /** Shown below the options: more explanations, and examples. */
+  /** Above the options. Default: the summary. */
+  readonly description?: string;
+  /** Below the options: explanations, and examples. */
   readonly more: string;
   readonly where?: W;
   /** Arguments stand in the order of the command line. */
@@ -22,31 +22,37 @@ export interface CommandSpec<O extends OptionSpecs, W extends Where> {
   readonly jsonHelp?: string;
 }
 
+/** Prints a result: with --json `data` as JSON on standard output, otherwise `lines`. */
+type Print = (data: unknown, ...lines: readonly string[]) => typeof exitCodes.done;
+
+type TargetFor<W extends Where> = W extends 'any' ? Target : W extends 'local' ? LocalTarget : undefined;
+
 export interface Call<T, O> {
   readonly io: Io;
   readonly target: T;
   readonly options: O;
   readonly json: boolean;
-  /** Reports what was done: with --json `data` as JSON on standard output, otherwise `lines` on standard error. */
-  report(data: unknown, ...lines: readonly string[]): void;
-  /** Prints the requested data on standard output: with --json `data` as JSON, otherwise `lines`. */
-  answer(data: unknown, ...lines: readonly string[]): void;
+  /** Reports what was done, on standard error. */
+  readonly report: Print;
+  /** Prints the requested data, on standard output. */
+  readonly answer: Print;
+  /** The command line of `words` for the same bridge, in backticks. */
+  command(words: string): string;
 }
 
 /** A command whose command line is checked as a whole before `run` is called. */
 export function defineCommand<const O extends OptionSpecs, const W extends Where = 'any'>(
-  spec: CommandSpec<O, W>,
+  { summary, description = summary, more, ...spec }: CommandSpec<O, W>,
   run: (call: Call<TargetFor<W>, Checked<O>>) => Promise<ExitCode>,
 ): AddCommand {
-  const { where = 'any', jsonHelp = 'the result as JSON on standard output' } = spec;
   const specs: OptionSpecs = {
     ...spec.options,
-    ...targetOptions(where),
-    ...(!spec.isWithoutJson && { json: flag(jsonHelp) }),
+    ...targetOptions(spec.where ?? 'any'),
+    ...(!spec.isWithoutJson && { json: flag(spec.jsonHelp ?? 'the result as JSON on standard output') }),
   };
   const argumentKeys = Object.keys(specs).filter((key) => specs[key]?.argument);
   return (command, io, end) => {
-    command.summary(spec.summary).description(spec.description).addHelpText('after', `\n${spec.more}`);
+    command.summary(summary).description(description).addHelpText('after', `\n${more}`);
     addOptions(command, specs);
     command.action(async () => {
       const words = argumentKeys.map((key, index) => [key, command.processedArgs[index]]);
@@ -55,17 +61,17 @@ export function defineCommand<const O extends OptionSpecs, const W extends Where
       const target = targetOf({ local, stack });
       if (target?.kind === 'local') warnOfExposure(io, target.dir, options.jsonLogs === true);
       const printer =
-        (print: typeof say | typeof show) =>
-        (data: unknown, ...lines: readonly string[]): void => {
+        (print: typeof say | typeof show): Print =>
+        (data, ...lines) => {
           if (json) give(io, data);
           else for (const line of lines) print(io, line);
+          return exitCodes.done;
         };
-      const exitCode = await run({
-        ...{ io, json: json === true, report: printer(say), answer: printer(show) },
-        target: target as TargetFor<W>,
-        options: options as unknown as Checked<O>,
-      });
-      end(exitCode);
+      const call = {
+        ...{ io, target, options, json: json === true, report: printer(say), answer: printer(show) },
+        command: (words: string) => `\`${target ? commandFor(target, words) : words}\``,
+      };
+      end(await run(call as unknown as Call<TargetFor<W>, Checked<O>>));
     });
   };
 }

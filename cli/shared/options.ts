@@ -26,7 +26,10 @@ export type Checked<O extends Specs> = Readonly<
   v.InferOutput<v.ObjectSchema<{ readonly [K in keyof O]: O[K]['schema'] }, undefined>>
 >;
 
-export const flag = (help: string) => ({ help, schema: v.optional(v.boolean(), false) });
+export const flag = (help: string, ...conflicts: readonly string[]) => ({
+  ...{ help, conflicts },
+  schema: v.optional(v.boolean(), false),
+});
 
 export const option = <const S extends v.GenericSchema>(value: string, help: string, schema: S) => ({
   value,
@@ -132,22 +135,22 @@ export const durationOption = v.pipe(
   v.maxValue(365 * 86_400_000, expectedDuration),
 );
 
-const instantWithZone = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d{1,3})?(Z|[+-]\d\d:\d\d)$/;
 const expectedMoment =
   'expected a time with its zone, such as 2026-11-20T12:00:00Z or 2026-11-20T13:00:00+01:00';
 
 /** A time with its zone, converted to UTC. A time that is already in UTC stays unchanged. */
 export const momentOption = v.pipe(
   v.string(expectedMoment),
-  v.check(isMoment, expectedMoment),
-  v.transform((text) => (text.endsWith('Z') ? text : new Date(text).toISOString())),
+  v.isoTimestamp(expectedMoment),
+  v.check((text) => {
+    const day = text.slice(0, 10);
+    // `Date` reads 30 February as 2 March.
+    return !Number.isNaN(Date.parse(text)) && new Date(day).toJSON().startsWith(day);
+  }, expectedMoment),
+  v.transform((text) => (text.endsWith('Z') ? text.replace(' ', 'T') : new Date(text).toISOString())),
 );
 
-function isMoment(text: string): boolean {
-  const [, day = '', time = ''] = instantWithZone.exec(text) ?? [];
-  const asUtc = Date.parse(`${day}T${time}Z`);
-  // `Date` reads 30 February as 2 March.
-  return (
-    !Number.isNaN(asUtc + Date.parse(text)) && new Date(asUtc).toISOString().startsWith(`${day}T${time}`)
-  );
-}
+export const pastMoment = v.pipe(
+  momentOption,
+  v.check((text) => Date.parse(text) <= Date.now(), "expected a time in the past, by this machine's clock"),
+);

@@ -16,13 +16,11 @@ export interface StackTarget {
 /** The bridge that a command acts on: an embedded one with its state in a folder, or a deployed stack. */
 export type Target = LocalTarget | StackTarget;
 
-/** Which bridge a command is for: with --local or --stack, with --local (for a reason that is given), or none. */
-export type Where = 'any' | 'none' | { readonly localOnly: string };
+/** Which bridge a command is for: with --local or --stack, with --local alone, or none. */
+export type Where = 'any' | 'local' | 'none';
 
-const folder = (more = '') => {
-  const expected = `expected the folder of an embedded bridge${more}`;
-  return v.pipe(v.string(expected), v.minLength(1, expected));
-};
+const expectedFolder = 'expected the folder of an embedded bridge';
+const folder = v.pipe(v.string(expectedFolder), v.minLength(1, expectedFolder));
 const stackPlace = v.pipe(
   v.string(),
   v.regex(
@@ -33,17 +31,16 @@ const stackPlace = v.pipe(
 
 export function targetOptions(where: Where): OptionSpecs {
   if (where === 'none') return {};
-  if (where !== 'any') {
-    const required = folder(`. ${where.localOnly}`);
-    return { local: option('DIR', 'the folder of the embedded bridge (required)', required) };
-  }
-  const stack = v.optional(stackPlace, stackName);
+  if (where === 'local')
+    return { local: option('DIR', 'the folder of the embedded bridge (required)', folder) };
+  const stack = option(
+    'NAME',
+    'for the deployed stack; STACK/BRIDGE of several',
+    v.optional(stackPlace, stackName),
+  );
   return {
-    local: option('DIR', 'for the embedded bridge in the folder DIR', v.optional(folder())),
-    stack: {
-      ...option('NAME', 'for the deployed stack; STACK/BRIDGE of several', stack),
-      conflicts: ['local'],
-    },
+    local: option('DIR', 'for the embedded bridge in the folder DIR', v.optional(folder)),
+    stack: { ...stack, conflicts: ['local'] },
   };
 }
 

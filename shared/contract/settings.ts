@@ -67,8 +67,8 @@ export const partnerBaseUrl = v.pipe(
 function expectedOfUrl(given: string): string | undefined {
   if (/\$\{Token\[/.test(given)) return 'a URL that is known at synth, not a token of the CDK';
   // A URL parser accepts some malformed URLs, and the malformed text would be in every request.
-  const url = /\s/.test(given) ? null : URL.parse(given);
-  if (!url) return `an https URL such as ${exampleUrl}`;
+  if (/\s/.test(given) || !URL.canParse(given)) return `an https URL such as ${exampleUrl}`;
+  const url = new URL(given);
   if (url.username || url.password) return 'a URL without user and password';
   if (/[?#]/.test(given)) return `a URL without a query or fragment, such as ${exampleUrl}`;
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname))) {

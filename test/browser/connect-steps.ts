@@ -98,7 +98,7 @@ export async function connectSteps(surroundings: Surroundings, bridge: AdvertBri
       page.waitForTimeout(3000),
     ]);
     // A browser may also keep such a page from reaching loopback at all.
-    assert.ok(status === undefined || status === 403, `answered ${status}`);
+    assert.ok(status === undefined || status === 400, `answered ${status}`);
     await decide(page, url, 'main', 'Allow');
     assert.equal((await ended).code, 0);
   });

@@ -268,7 +268,7 @@ it.each(['backfill main', 'resync main --since 2026-11-20T12:00:00Z'])(
     expect(exitCode).toBe(1);
     for (const part of [
       `AWS denies it: ${message}. Tokens are read by roles of the bridge alone`,
-      'Run this command with the role CatchUpRoleArn (output CatchUpRoleArn)',
+      'output CatchUpRoleArn',
       'docs/operate/deploy.md',
     ])
       expect(stderr).toContain(part);

@@ -44,7 +44,7 @@ describe.each(targets)('an error on a $kind bridge', (target) => {
     ['a damaged secret of the application', secret('application')],
     ...(target.kind === 'stack' ? ofAws : []),
   ])('is explained, with what mends it: %s', (_kind, error) => {
-    const shown = explained(error, { target, catchUpRoleArn: 'arn:aws:iam::111122223333:role/x' });
+    const shown = explained(error, { target });
 
     expect(shown instanceof CommandError || shown instanceof UsageError).toBe(true);
     expect(shown.message).toMatch(mend);

@@ -116,7 +116,7 @@ describe('backfill', () => {
       ['main --ids /nowhere', '', 1, 'the file of the IDs (/nowhere) cannot be read (ENOENT)'],
       ['mian', '', 2, 'no such partner account. Known: main'],
       ['main --paging cursor', '', 2, '--paging: expected page, offset or none'],
-      ['main --stop --restart', '', 2, '--stop goes with no other option'],
+      ['main --stop --restart', '', 2, 'cannot be used with option'],
     ] as const) {
       const ended = await run(`backfill ${args}`, { stdin });
       expect([args, ended]).toMatchObject([args, { exitCode, stdout: '' }]);
@@ -166,7 +166,7 @@ describe('resync', () => {
 
   it.each([
     ['main', '--since: expected how long ago'],
-    ['main --since 2999-01-01T00:00:00Z', 'is in the future'],
+    ['main --since 2999-01-01T00:00:00Z', 'expected a time in the past'],
   ])('is refused: resync %s', async (args, expected) => {
     const { exitCode, stderr } = await cli(`resync ${args} --local x`);
 

@@ -147,7 +147,7 @@ describe('webhook', () => {
       ['http://example.org/hook --secret-stdin', secret, 2, 'URL: expected an https URL'],
       ['--secret-stdin', secret, 2, 'URL is missing'],
       ['https://example.org/hook --drop-old', '', 1, 'no secret is stored for webhook'],
-      ['https://example.org/hook --forget --drop-old', '', 2, '--forget takes no secret'],
+      ['https://example.org/hook --forget --drop-old', '', 2, 'cannot be used with option'],
       ['https://example.org/hook --keep-old', '', 2, '--keep-old goes with a new secret'],
       ['https://example.org/hook --webhook-file f', '', 2, 'give the webhook once'],
       ['--webhook-file /nowhere/hunter2', '', 1, 'the file of the webhook URL cannot be read (ENOENT)'],

@@ -1,13 +1,17 @@
+import * as v from 'valibot';
 import { afterEach, expect, it } from 'vitest';
 import { addEs2024 } from '../../../../cli/node-20.ts';
+import { partnerBaseUrl } from '../../../../shared/contract/settings.ts';
 
 const { groupBy } = Map;
 const { groupBy: objectGroupBy } = Object;
 const { withResolvers } = Promise;
+const { parse } = URL;
 afterEach(() => {
   Map.groupBy = groupBy;
   Object.groupBy = objectGroupBy;
   Promise.withResolvers = withResolvers;
+  URL.parse = parse;
 });
 
 it('gives Node 20 what it has not, as later versions have it', async () => {
@@ -18,8 +22,11 @@ it('gives Node 20 what it has not, as later versions have it', async () => {
     [Map, 'groupBy'],
     [Object, 'groupBy'],
     [Promise, 'withResolvers'],
+    [URL, 'parse'],
   ] as const)
     Reflect.set(owner, name, undefined);
+  // The stack is synthesized without what the command line adds.
+  expect(v.is(partnerBaseUrl, 'https://partner.example')).toBe(true);
   addEs2024();
 
   expect([Map.groupBy(words, lengthOf), Object.groupBy(words, lengthOf)]).toEqual(expected);
@@ -28,4 +35,5 @@ it('gives Node 20 what it has not, as later versions have it', async () => {
   broken.reject(new Error('broken'));
   expect(await kept.promise).toBe(1);
   await expect(broken.promise).rejects.toThrow('broken');
+  expect([URL.parse('/a', 'http://b')?.href, URL.parse('/a')]).toEqual(['http://b/a', null]);
 });
