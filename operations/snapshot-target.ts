@@ -4,7 +4,6 @@ import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { GetQueueUrlCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { createEventPublisher, RefusedEventError } from '../shared/aws/event-publisher.ts';
 import { sendBatches } from '../shared/aws/sqs.ts';
-import { forEachConcurrent } from '../shared/domain/concurrency.ts';
 import { UsageError } from './errors.ts';
 import type { StackOutputs } from './stack-outputs.ts';
 
@@ -14,9 +13,6 @@ type Send = (envelopes: readonly string[]) => Promise<number>;
 const queueArn = /^arn:[a-z-]+:sqs:([a-z0-9-]+):(\d{12}):([A-Za-z0-9_-]{1,80}(?:\.fifo)?)$/;
 const busArn = /^arn:[a-z-]+:events:([a-z0-9-]+):\d{12}:event-bus\/[A-Za-z0-9._/-]{1,256}$/;
 const queueUrl = /^https?:\/\/[^/]+\/\d{12}\/[A-Za-z0-9_-]{1,80}(\.fifo)?$/;
-
-/** About 500 a second, below the calls that EventBridge allows in its small regions. */
-const eventsAtOnce = 10;
 
 const inRegion = (region: string | undefined) => ({ maxAttempts: 4, ...(region && { region }) });
 
@@ -57,15 +53,12 @@ function sendToBus(to: string, region: string | undefined, { eventBusArn }: Stac
   }
   const publisher = createEventPublisher({ client: new EventBridgeClient(inRegion(region)), busName: to });
   return async (envelopes) => {
-    let refused = 0;
-    await forEachConcurrent(envelopes, eventsAtOnce, (envelope) =>
-      publisher.publish(envelope).catch((error: unknown) => {
-        // The error of the call itself, such as a denial, is more informative than a count.
-        if (!(error instanceof RefusedEventError)) throw error;
-        refused += 1;
-      }),
-    );
-    return refused;
+    const sent = await Promise.allSettled(envelopes.map((envelope) => publisher.publish(envelope)));
+    const refused = sent.filter((each) => each.status === 'rejected');
+    const [first] = refused;
+    // The error of the call itself, such as a denial, is more informative than a count.
+    if (first?.reason instanceof RefusedEventError && first.reason.cause) throw first.reason.cause;
+    return refused.length;
   };
 }
 

@@ -13,36 +13,77 @@ export interface EventPublisherOptions {
   readonly clock?: Clock;
 }
 
+/** EventBridge's limit. It also accepts 256 KB per call, and no event is larger than a tenth of that. */
+const entriesAtOnce = 10;
 const maxAttempts = 5;
 const backoff = { baseMs: 50, capMs: 1_000, random: () => Math.random() };
 
-/** The bus did not accept the event, although the call succeeded. */
+interface Waiting {
+  readonly entry: PutEventsRequestEntry;
+  /** At most one event of each subject is in a call, because the events of one call may arrive in any order. */
+  readonly subject: string;
+  /** With the entry's error code; undefined if it was accepted. */
+  readonly resolve: (refused: string | undefined) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** An event that the bus did not accept. */
 export class RefusedEventError extends Error {
   override readonly name = 'RefusedEventError';
+  /** Of the entry, or the name of the fault of the call. */
   readonly code: string;
 
-  constructor(code: string) {
-    super(`the event bus did not accept the event: ${code}`);
+  constructor(code: string, options?: ErrorOptions) {
+    super(`the event bus did not accept the event: ${code}`, options);
     this.code = code;
   }
 }
 
 /**
- * Publishes on an event bus, each event in a call of its own, because EventBridge bills events and not calls. `publish`
- * throws the error of a call that failed after the SDK's retries.
+ * Publishes on an event bus. Events that are published in the same turn of the event loop, or during a running call,
+ * share the next call. Each entry of the answer is checked, and only failed entries are sent again.
  *
  * @see https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html
  */
 export function createEventPublisher(options: EventPublisherOptions): EventPublisher {
   const { client, busName, clock = systemClock } = options;
+  const waiting: Waiting[] = [];
+  let calling = false;
+
+  async function pump(): Promise<void> {
+    if (calling) return;
+    calling = true;
+    for (let batch = take(waiting); batch.length > 0; batch = take(waiting)) await call(batch);
+    calling = false;
+  }
+
+  async function call(batch: readonly Waiting[]): Promise<void> {
+    try {
+      const { Entries = [] } = await client.send(
+        new PutEventsCommand({ Entries: batch.map(({ entry }) => entry) }),
+      );
+      for (const [index, { resolve }] of batch.entries()) {
+        const { EventId, ErrorCode } = Entries[index] ?? {};
+        resolve(ErrorCode ?? (EventId ? undefined : 'no answer for the entry'));
+      }
+    } catch (error) {
+      // The SDK has already retried; it is not known whether the events were accepted.
+      const code = error instanceof Error ? error.name : 'unknown';
+      for (const { reject } of batch) reject(new RefusedEventError(code, { cause: error }));
+    }
+  }
+
   return {
     async publish(envelope) {
-      const call = new PutEventsCommand({ Entries: [entryOf(envelope, busName)] });
+      const entry = entryOf(envelope, busName);
+      // Each waits independently of the others, so that a failing event does not delay them.
       for (let attempt = 1; ; attempt += 1) {
-        const [answer] = (await client.send(call)).Entries ?? [];
-        if (answer?.EventId && !answer.ErrorCode) return;
-        if (attempt === maxAttempts)
-          throw new RefusedEventError(answer?.ErrorCode ?? 'no answer for the entry');
+        const refused = await new Promise<string | undefined>((resolve, reject) => {
+          waiting.push({ entry, subject: `${entry.Resources}`, resolve, reject });
+          setImmediate(pump);
+        });
+        if (refused === undefined) return;
+        if (attempt === maxAttempts) throw new RefusedEventError(refused);
         await clock.sleep(backoffMs(attempt, backoff));
       }
     },
@@ -59,4 +100,15 @@ function entryOf(envelope: string, busName: string): PutEventsRequestEntry {
     Resources: resources,
     Detail: JSON.stringify(detail),
   };
+}
+
+/** Removes the events for one call from the list, in order, each subject once. */
+function take(waiting: Waiting[]): Waiting[] {
+  const batch = new Map<string, Waiting>();
+  for (const event of waiting) {
+    if (batch.size === entriesAtOnce) break;
+    if (!batch.has(event.subject)) batch.set(event.subject, event);
+  }
+  for (const event of batch.values()) waiting.splice(waiting.indexOf(event), 1);
+  return [...batch.values()];
 }

@@ -109,10 +109,13 @@ const unusable = /^(AccessDenied|KMSAccessDenied|ResourceNotFound|QueueDoesNotEx
 export function asBridgeFault(error: unknown): BridgeFault {
   if (error instanceof BridgeFault) return error;
   if (error instanceof ShapeError) return new BridgeFault('malformed-state', error.message, { cause: error });
-  const name = error instanceof Error ? error.name : typeof error;
-  if (error instanceof Error && unusable.test(name)) {
-    const message = `a resource of the bridge cannot be used: ${name}: ${error.message}`;
+  const refused = [error, (error as Partial<Error> | undefined)?.cause].find(
+    (one) => one instanceof Error && unusable.test(one.name),
+  ) as Error | undefined;
+  if (refused) {
+    const message = `a resource of the bridge cannot be used: ${refused.name}: ${refused.message}`;
     return new BridgeFault('resource-unusable', message, { cause: error });
   }
+  const name = error instanceof Error ? error.name : typeof error;
   return new BridgeFault('transient', `unexpected ${name}`, { cause: error });
 }

@@ -10,21 +10,30 @@ const client = new EventBridgeClient({});
 const make = (clock = createManualClock()) => createEventPublisher({ client, busName: 'adverts', clock });
 const calls = () => bus.commandCalls(PutEventsCommand).map(({ args }) => args[0].input.Entries ?? []);
 const advertOf = ({ Resources }: PutEventsRequestEntry) => Resources?.[0]?.split('/').at(-1);
-/** Answers of 200, with an error inside for advert 2. */
-const answer = async ({ Entries }: { Entries: readonly PutEventsRequestEntry[] }) => ({
-  Entries: Entries.map((entry) => ({
-    EventId: 'a',
-    ...(advertOf(entry) === '2' && { ErrorCode: 'ThrottlingException' }),
-  })),
+const adverts = () => calls().map((entries) => entries.map(advertOf));
+const accept = async ({ Entries }: { Entries: readonly PutEventsRequestEntry[] }) => ({
+  Entries: Entries.map((_, index) => ({ EventId: String(index) })),
+});
+/** Answers of 200 with an error inside for advert 2. */
+const refuse = async ({ Entries }: { Entries: readonly PutEventsRequestEntry[] }) => ({
+  Entries: Entries.map((entry) =>
+    advertOf(entry) === '2' ? { EventId: 'a', ErrorCode: 'ThrottlingException' } : { EventId: 'a' },
+  ),
 });
 
 beforeEach(() => {
   vi.spyOn(Math, 'random').mockReturnValue(0.5);
   bus.reset();
-  bus.on(PutEventsCommand).callsFake(answer);
+  bus.on(PutEventsCommand).callsFake(accept);
 });
 
 describe('publishing events', () => {
+  it('puts what is published together into calls of ten', async () => {
+    const { publish } = make();
+    await Promise.all(Array.from({ length: 12 }, (_, index) => publish(anEnvelope(String(index)))));
+    expect(calls().map((entries) => entries.length)).toEqual([10, 2]);
+  });
+
   it('sends the envelope’s parts, the same again each time', async () => {
     const { publish } = make();
     await publish(anEnvelope());
@@ -41,7 +50,31 @@ describe('publishing events', () => {
     });
   });
 
-  it('sends just the refused event again, five times, each after a longer wait', async () => {
+  it('gathers what is published during a call for the next one', async () => {
+    const underWay = Promise.withResolvers<void>();
+    bus.on(PutEventsCommand).callsFake(async (input) => {
+      if (calls().length === 1) await underWay.promise;
+      return accept(input);
+    });
+    const { publish } = make();
+    const first = publish(anEnvelope('1'));
+    await new Promise(setImmediate);
+    const others = [publish(anEnvelope('2')), publish(anEnvelope('3'))];
+    await new Promise(setImmediate);
+    expect(adverts()).toEqual([['1']]);
+    underWay.resolve();
+    await Promise.all([first, ...others]);
+    expect(adverts()).toEqual([['1'], ['2', '3']]);
+  });
+
+  it('keeps two events of one advert out of one call', async () => {
+    const { publish } = make();
+    await Promise.all([anEnvelope('1', 1), anEnvelope('1', 2), anEnvelope('2', 1)].map(publish));
+    expect(adverts()).toEqual([['1', '2'], ['1']]);
+  });
+
+  it('sends just the failed entries again, five times, each after a longer wait', async () => {
+    bus.on(PutEventsCommand).callsFake(refuse);
     const clock = createManualClock();
     const { publish } = make(clock);
     const outcomes = await Promise.allSettled(['1', '2'].map((id) => publish(anEnvelope(id))));
@@ -49,14 +82,16 @@ describe('publishing events', () => {
       { status: 'fulfilled' },
       { reason: { name: 'RefusedEventError', code: 'ThrottlingException' } },
     ]);
-    expect(calls().flat().map(advertOf)).toEqual(['1', '2', '2', '2', '2', '2']);
+    expect(adverts()).toEqual([['1', '2'], ['2'], ['2'], ['2'], ['2']]);
     expect(clock.slept).toEqual([25, 50, 100, 200]);
   });
 
-  it('throws the error of a call that failed', async () => {
-    const denied = Object.assign(new Error('no events:PutEvents'), { name: 'AccessDeniedException' });
-    bus.on(PutEventsCommand).rejects(denied);
-    await expect(make().publish(anEnvelope())).rejects.toBe(denied);
+  it('rejects all of a call that failed, with its cause, and goes on with the next', async () => {
+    const cause = Object.assign(new Error('no route'), { name: 'TimeoutError' });
+    bus.on(PutEventsCommand).rejectsOnce(cause).callsFake(accept);
+    const { publish } = make();
+    await expect(publish(anEnvelope())).rejects.toMatchObject({ code: 'TimeoutError', cause });
+    await expect(publish(anEnvelope())).resolves.toBeUndefined();
   });
 
   it('takes an entry without an answer for refused', async () => {

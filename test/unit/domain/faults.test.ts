@@ -7,6 +7,7 @@ const missing = ['ResourceNotFoundException', 'AccessDeniedException', 'AccessDe
 
 it.each<[string, unknown, string]>([
   ...missing.map((name): [string, Error, string] => ['resource-unusable', ofAws(name), 'table x']),
+  ['resource-unusable', new Error('not accepted', { cause: ofAws('AccessDenied') }), 'table x'],
   [
     'malformed-state',
     new ShapeError('row x', [{ path: 'name', expected: 'no name' }]),
