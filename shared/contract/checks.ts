@@ -155,25 +155,15 @@ export function readRows<R, T>(
   });
 }
 
-/** The number of characters to insert, remove or replace to turn one name into the other (Levenshtein). */
-function edits(from: string, to: string): number {
-  let row = [...to, ''].map((_, column) => column);
-  for (const [index, letter] of [...from].entries()) {
-    const next = [index + 1];
-    for (const [column, other] of [...to].entries()) {
-      const [diagonal = 0, above = 0, left = 0] = [row[column], row[column + 1], next[column]];
-      next.push(Math.min(above + 1, left + 1, diagonal + (letter === other ? 0 : 1)));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
-}
-
-/** The end of a message about an unknown name: the known one of which at most a third differs, if there is one. */
+/** The end of a message about an unknown name: the known one with which it shares two thirds of its pairs of letters. */
 export function didYouMean(unknown: string, known: readonly string[]): string {
-  const [nearest] = known
-    .map((name) => ({ name, distance: edits(unknown.toLowerCase(), name.toLowerCase()) }))
-    .sort((a, b) => a.distance - b.distance);
-  const isSimilar = nearest && nearest.distance <= Math.max(unknown.length, nearest.name.length) / 3;
-  return isSimilar ? `: did you mean ${nearest.name}?` : '';
+  const pairsOf = (name: string) =>
+    [...name.toLowerCase()].map((letter, at, all) => letter + (all[at + 1] ?? ''));
+  const pairs = pairsOf(unknown);
+  const likeness = (name: string) => {
+    const own = pairsOf(name);
+    return own.filter((pair) => pairs.includes(pair)).length / Math.max(own.length, pairs.length);
+  };
+  const [nearest = ''] = known.toSorted((one, other) => likeness(other) - likeness(one));
+  return likeness(nearest) >= 2 / 3 ? `: did you mean ${nearest}?` : '';
 }

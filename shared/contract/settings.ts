@@ -53,31 +53,21 @@ const entries = <const S extends v.GenericSchema<string, string>>(item: S, examp
 const matching = (pattern: RegExp, expected: string) =>
   v.pipe(v.string(expected), v.regex(pattern, expected));
 
-const exampleUrl = 'https://partner.example';
-/** An absolute https URL without credentials, query or fragment, no slash at its end; plain http for loopback. */
+const expectedUrl =
+  'expected the https URL of the partner service, such as https://partner.example (plain http only for loopback), without user, query or the path of an endpoint';
+
 export const partnerBaseUrl = v.pipe(
-  v.string(`expected the https URL of the partner service, such as ${exampleUrl}`),
-  v.rawCheck(({ dataset, addIssue }) => {
-    const expected = dataset.typed ? expectedOfUrl(dataset.value) : undefined;
-    if (expected) addIssue({ message: `expected ${expected}` });
-  }),
+  v.string(expectedUrl),
+  v.check(isBaseUrl, expectedUrl),
   v.transform((url) => url.replace(/\/+$/, '')),
 );
 
-function expectedOfUrl(given: string): string | undefined {
-  if (/\$\{Token\[/.test(given)) return 'a URL that is known at synth, not a token of the CDK';
-  // A URL parser accepts some malformed URLs, and the malformed text would be in every request.
-  if (/\s/.test(given) || !URL.canParse(given)) return `an https URL such as ${exampleUrl}`;
+function isBaseUrl(given: string): boolean {
+  // A URL parser accepts some malformed URLs, and the malformed text would be in every request; `${`: a token of the CDK.
+  if (/[\s?#]|\$\{/.test(given) || !URL.canParse(given)) return false;
   const url = new URL(given);
-  if (url.username || url.password) return 'a URL without user and password';
-  if (/[?#]/.test(given)) return `a URL without a query or fragment, such as ${exampleUrl}`;
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname))) {
-    return `an https URL such as ${exampleUrl} (plain http only for loopback)`;
-  }
-  if (/\/(api|oauth)(\/|$)/.test(url.pathname)) {
-    return `a URL without the path of an endpoint, which the bridge adds: ${exampleUrl}`;
-  }
-  return undefined;
+  if (url.username || url.password || /\/(api|oauth)(\/|$)/.test(url.pathname)) return false;
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
 }
 
 export function isLoopback(hostname: string): boolean {

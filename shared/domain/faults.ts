@@ -8,99 +8,91 @@ import { ShapeError } from '../contract/checks.ts';
 export interface FaultPolicy {
   /** When fan-out gives up a message: at its first try, after a few tries, or only by its age (redelivery.ts). */
   readonly deadLettered: 'at-once' | 'by-tries' | 'by-age';
-  /** One more attempt within the same call may help. */
-  readonly retryable: boolean;
   /** Somebody must act: logged as an error and counted for an alarm. The drain still polls again. */
   readonly needsAttention: boolean;
 }
 
-const policy = (
-  deadLettered: FaultPolicy['deadLettered'],
-  { retryable = false, needsAttention = false } = {},
-): FaultPolicy => ({ deadLettered, retryable, needsAttention });
+const atOnce: FaultPolicy = { deadLettered: 'at-once', needsAttention: false };
+const byTries: FaultPolicy = { deadLettered: 'by-tries', needsAttention: false };
+const byAge: FaultPolicy = { deadLettered: 'by-age', needsAttention: false };
+const needsAttention: FaultPolicy = { ...byAge, needsAttention: true };
 
 export const faultPolicies = {
-  /** No answer, a reset, a timeout, 5xx, a body that is not JSON. */
-  transient: policy('by-age', { retryable: true }),
+  /** No answer, a reset, a timeout, 5xx, a body that is not JSON: one more attempt within the same call may help. */
+  transient: byAge,
   /** 429. */
-  'rate-limited': policy('by-age'),
+  'rate-limited': byAge,
   /** Not sent: the service asked the whole bridge to wait, or the rate budget has no slot before the deadline. */
-  paused: policy('by-age'),
+  paused: byAge,
   /** 403 without a known code: one forbidden advert, or the first sign of an address block. */
-  forbidden: policy('by-tries'),
+  forbidden: byTries,
   /** 401, also after the token was renewed. If several adverts of the account get it, the account is held (blame.ts). */
-  'token-rejected': policy('by-tries'),
-  'scope-insufficient': policy('by-age', { needsAttention: true }),
+  'token-rejected': byTries,
+  'scope-insufficient': needsAttention,
   /** 400 or 422, or 409 with a code such as validation_error: our request is wrong, so it is never sent again unchanged. */
-  'invalid-request': policy('at-once'),
+  'invalid-request': atOnce,
   /** Any other 4xx: refused for a reason that may not lie in the request (409, 423, 451 may go away). */
-  'request-refused': policy('by-tries'),
+  'request-refused': byTries,
   /** 404 or 410 in the service's own error shape; fan-out makes it `AdvertUnavailable`. */
-  'not-found': policy('by-tries'),
+  'not-found': byTries,
   /** 404 for the path itself: the base URL is wrong. */
-  'wrong-path': policy('by-age', { needsAttention: true }),
+  'wrong-path': needsAttention,
   /** 200 with a body of the wrong shape, or a body beyond the size limit. */
-  'contract-broken': policy('by-tries'),
+  'contract-broken': byTries,
   /** A message was delivered again and again without a result, because fan-out ended each time before it had one. */
-  'delivered-too-often': policy('at-once'),
+  'delivered-too-often': atOnce,
   /** invalid_grant: the refresh token, or the one-time code, is not valid any more. */
-  'grant-rejected': policy('by-age', { needsAttention: true }),
+  'grant-rejected': needsAttention,
   /** invalid_client: the application's own credentials are wrong. */
-  'client-rejected': policy('by-age', { needsAttention: true }),
+  'client-rejected': needsAttention,
   /** invalid_scope, or a smaller scope than requested. */
-  'scope-refused': policy('by-age', { needsAttention: true }),
+  'scope-refused': needsAttention,
   /** `connect` for a known name was authorized by a different user. */
-  'other-user': policy('by-age', { needsAttention: true }),
+  'other-user': needsAttention,
   /** The partner account needs manual reauthorization: not sent. */
-  'account-stopped': policy('by-age', { needsAttention: true }),
+  'account-stopped': needsAttention,
   /** The partner account is paused: not sent. */
-  'account-paused': policy('by-age'),
+  'account-paused': byAge,
   /** An operator has paused the partner account, or the whole bridge: not sent. Its messages wait aside, whatever their age. */
-  'operator-paused': policy('by-age'),
+  'operator-paused': byAge,
   /** The account was given to another user or forgotten: the token is not that user's. Not sent. */
-  'generation-over': policy('by-age'),
+  'generation-over': byAge,
   /** Another process is changing the partner account's credentials: the command has to be repeated. */
-  'account-busy': policy('by-age'),
+  'account-busy': byAge,
   /** A secret or a stored row has the wrong shape: half-written, or edited manually. It is never overwritten. */
-  'malformed-state': policy('by-age', { needsAttention: true }),
+  'malformed-state': needsAttention,
   /** A table, queue, secret or function of the bridge is missing, or the bridge may not use it. */
-  'resource-unusable': policy('by-age', { needsAttention: true }),
+  'resource-unusable': needsAttention,
 } as const satisfies Record<string, FaultPolicy>;
 
 export type FaultKind = keyof typeof faultPolicies;
 export const faultKinds = Object.keys(faultPolicies) as readonly FaultKind[];
 
-interface FaultDetails {
-  /** Status of the answer, if there was one. */
-  readonly status?: number | undefined;
-  /** The error code in the body, such as `invalid_token`. */
-  readonly serviceCode?: string | undefined;
-  /** How long to wait before the next request, as asked by the service or by the bridge itself. */
-  readonly retryAfterMs?: number | undefined;
-  /** The wait that the service asked for, if it is longer than the bridge accepts; otherwise absent. */
-  readonly askedToWaitMs?: number | undefined;
-}
-
 /** A failed request to the partner service. The message contains no secret. */
-export class BridgeFault extends Error implements FaultDetails {
+export class BridgeFault extends Error {
   override readonly name = 'BridgeFault';
   readonly code: FaultKind;
-  declare readonly status?: FaultDetails['status'];
-  declare readonly serviceCode?: FaultDetails['serviceCode'];
-  declare readonly retryAfterMs?: FaultDetails['retryAfterMs'];
-  declare readonly askedToWaitMs?: FaultDetails['askedToWaitMs'];
+  /** Status of the answer, if there was one. */
+  declare readonly status?: number | undefined;
+  /** The error code in the body, such as `invalid_token`. */
+  declare readonly serviceCode?: string | undefined;
+  /** How long to wait before the next request, as asked by the service or by the bridge itself. */
+  declare readonly retryAfterMs?: number | undefined;
+  /** The wait that the service asked for, if it is longer than the bridge accepts; otherwise absent. */
+  declare readonly askedToWaitMs?: number | undefined;
 
   constructor(kind: FaultKind, message: string, { cause, ...details }: FaultDetails & ErrorOptions = {}) {
     super(message, { cause });
     this.code = kind;
-    const { status, serviceCode, retryAfterMs, askedToWaitMs } = details;
-    Object.assign(this, { status, serviceCode, retryAfterMs, askedToWaitMs });
+    Object.assign(this, details);
   }
 
   get policy(): FaultPolicy {
     return faultPolicies[this.code];
   }
 }
+
+type FaultDetails = Pick<BridgeFault, 'status' | 'serviceCode' | 'retryAfterMs' | 'askedToWaitMs'>;
 
 /** Names of AWS errors about a resource that is missing or denied. Waiting does not help. */
 const unusable = /^(AccessDenied|KMSAccessDenied|ResourceNotFound|QueueDoesNotExist)/;

@@ -169,5 +169,5 @@ const backoff = { baseMs: 250, capMs: 5_000 };
  * A GET changes nothing. A token request whose answer is lost may have used up a one-time code, or rotated the refresh
  * token, so it is repeated only if no part of it was sent (partner-api.md §5.3 rule 3 is not clear).
  */
-const isRepeatable = ({ policy, cause }: BridgeFault, { token }: CallRequest): boolean =>
-  token ? policy.retryable : cause instanceof NoAnswerError && cause.code === 'not-connected';
+const isRepeatable = ({ code, cause }: BridgeFault, { token }: CallRequest): boolean =>
+  token ? code === 'transient' : cause instanceof NoAnswerError && cause.code === 'not-connected';
