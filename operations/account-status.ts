@@ -31,7 +31,9 @@ export function accountStatus(
   explained: readonly (string | false)[],
 ) {
   const { name, generation, token } = account;
-  const feeds = stored.map((feed) => (isOutdated(feed, account) ? { ...feed, ...noFault } : feed));
+  const feeds = stored.map((feed) =>
+    saidByHold.includes(feed.faultKind ?? '') ? { ...feed, ...noFault } : feed,
+  );
   const facts = factsOf(account, feeds, nowMs);
   const attention = attentionOf(facts).filter((cause) => !explained.includes(cause));
   const lastReset = Math.max(0, ...feeds.map((feed) => feed.lastReset ?? 0));
@@ -115,24 +117,14 @@ function attentionOf({ account, feeds, stop, pause, hold, stuck, lagSeconds, now
   return [...new Set(causes)];
 }
 
-/** Faults that end when the token is replaced. */
-const tokenFaults: readonly string[] = [
+/** Faults of a poll that the holds of the account say better, and for as long as they last. */
+const saidByHold: readonly string[] = [
   'account-stopped',
   'account-paused',
+  'operator-paused',
   'scope-insufficient',
   'grant-rejected',
-  'token-rejected',
 ] satisfies FaultKind[];
-
-/** Whether the fault concerns a token that has been replaced since, as between `connect` and the next poll. */
-const isOutdated = ({ faultKind, lastPolled = 0 }: FeedState, account: PartnerAccount): boolean =>
-  // An operator's pause is shown separately while it lasts.
-  faultKind === 'operator-paused' ||
-  (!stopOf(account) &&
-    account.token !== undefined &&
-    tokenFaults.includes(faultKind ?? '') &&
-    account.token.usedAt >= lastPolled);
-
 const noFault = { fault: undefined, faultKind: undefined, needsPerson: undefined };
 
 /** An operator's pause; without an end it lasts until `resume`. */
