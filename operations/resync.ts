@@ -14,7 +14,6 @@ export interface ResyncOptions {
 }
 
 /** The bridge may be reading right now: its turn ends soon, and a dead process's lease after a minute and a half. */
-const maxHeldMs = 120_000;
 const heldLookMs = 500;
 const backlogLookMs = 2_000;
 const pollMs = 10 * 60_000;
@@ -25,7 +24,7 @@ const pollMs = 10 * 60_000;
  *
  * @returns where reading began, and whether it came to the feed's end
  * @throws {BridgeFault} the service's answer; nothing has changed unless a page was accepted before
- * @throws {CommandError} when the feed is unknown, or the bridge does not stop reading it
+ * @throws {CommandError} when the feed is unknown
  */
 export async function resync(
   bridge: Bridge,
@@ -42,7 +41,6 @@ export async function resync(
   if (unread === undefined) throw unknownFeed();
   const since = earlierOf(unread, requested);
   let [listed, pages] = [0, 0];
-  let heldSince: number | undefined;
   while (!signal.aborted) {
     // After its first page, a resync continues from that page's cursor.
     const report = await pollFeed(poll, advertsFeed, partnerAccount, {
@@ -57,10 +55,6 @@ export async function resync(
     if (report.end === 'unknown-feed') throw unknownFeed();
     const isHeld = report.end === 'held' || report.end === 'lease-lost';
     onProgress(listed, isHeld ? 'feed' : report.end === 'backlog' ? 'queue' : undefined);
-    heldSince = isHeld ? (heldSince ?? clock.now()) : undefined;
-    if (heldSince !== undefined && clock.now() - heldSince > maxHeldMs) {
-      throw new CommandError('the bridge itself has been reading the feed for two minutes: try again later');
-    }
     if (isHeld) await clock.sleep(heldLookMs, signal);
     if (report.end === 'backlog') await clock.sleep(backlogLookMs, signal);
   }
