@@ -1,5 +1,13 @@
 import { once } from '../../operations/bridge.ts';
-import { type CheckResult, examine, fault, faultIn, orSkip } from '../../operations/doctor/check.ts';
+import {
+  type CheckResult,
+  examine,
+  fault,
+  faultIn,
+  orSkip,
+  type Result,
+  skipped,
+} from '../../operations/doctor/check.ts';
 import { CommandError } from '../../operations/errors.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { StateError } from '../../shared/sqlite/file/state-error.ts';
@@ -46,17 +54,17 @@ async function examineFolder(opening: Opening<LocalTarget>): Promise<CheckResult
   const { openFolder } = await import('../bridge/open-folder.ts');
   const { bridgeFacts } = await import('../../operations/doctor/bridge-checks.ts');
   const { folderChecks, stateChecks } = await import('../../operations/doctor/folder-checks.ts');
-  const mends = mendsAt(opening.target);
+  const place = { ...mendsAt(opening.target), dir: opening.target.dir };
   const opened = once(async () => {
     const bridge = await openFolder(opening);
-    return { ...bridgeFacts(bridge, { ...mends, baseUrl: opening.baseUrl }), bridge };
+    return { ...bridgeFacts(bridge, { ...place, baseUrl: opening.baseUrl }), bridge };
   });
   const explain = (error: unknown) => explanationOf(error, opening);
-  const results = await Promise.all([
-    examine(folderChecks, async () => ({ ...mends, dir: opening.target.dir }), { explain }),
-    examine(stateChecks, () => orSkip(opened(), unreadable), { explain }),
-  ]);
-  return results.flat();
+  const results = [
+    examine(folderChecks, async () => place, explain),
+    examine(stateChecks, () => orSkip(opened(), unreadable), explain),
+  ];
+  return (await Promise.all(results)).flat();
 }
 
 async function examineStack(opening: Opening<StackTarget>): Promise<CheckResult[]> {
@@ -65,32 +73,27 @@ async function examineStack(opening: Opening<StackTarget>): Promise<CheckResult[
   const { stackFacts } = await import('../../operations/doctor/stack-facts.ts');
   const { stackClients } = await import('../../operations/stack-clients.ts');
   const clients = stackClients(opening.onClose);
-  const place = {
-    ...mendsAt(opening.target),
-    clients,
-    stack: opening.target.stack.split('/')[0] ?? '',
-    version: packageJson.version,
-  };
+  const [stack = ''] = opening.target.stack.split('/');
+  const place = { ...mendsAt(opening.target), clients, stack, version: packageJson.version };
   const opened = once(async () => stackFacts(await openStack(opening, clients), place));
   const explain = (error: unknown) => explanationOf(error, opening);
-  const results = await Promise.all([
-    examine(placeChecks, async () => ({ ...place, opened }), { explain }),
-    examine(stackChecks, () => orSkip(opened(), 'needs the stack: see stack'), { explain }),
-  ]);
-  return results.flat();
+  const results = [
+    examine(placeChecks, async () => ({ ...place, opened }), explain),
+    examine(stackChecks, () => orSkip(opened(), 'needs the stack: see stack'), explain),
+  ];
+  return (await Promise.all(results)).flat();
 }
 
 const unknownOperation = /^(UnknownOperation|InvalidAction|UnsupportedOperation|NotImplemented)/;
 
 /** What the error of a check means; undefined for an unexpected error. */
-function explanationOf(error: unknown, place: Place): Omit<CheckResult, 'name'> | undefined {
+function explanationOf(error: unknown, place: Place): Result | undefined {
   const cause = isDenied(error) ? error : (error as Error | undefined)?.cause;
   if (isDenied(cause)) {
     const action = /perform: ([\w-]+:\w+)/.exec(cause.message)?.[1];
     const mend = action ? `Allow ${action} to whoever runs doctor` : `Ask who may: ${cause.message}`;
     return fault(`could not be checked: AWS denies ${action ?? 'it'}`, mend);
   }
-  const skipped = (says: string) => ({ result: 'skipped' as const, says, mend: null });
   if (error instanceof StateError && error.code === 'state-damaged') return skipped(unreadable);
   const endpoint = process.env.AWS_ENDPOINT_URL;
   if (error instanceof Error && unknownOperation.test(error.name) && endpoint)

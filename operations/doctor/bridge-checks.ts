@@ -6,7 +6,7 @@ import { askFor } from '../connect-functions.ts';
 import { connectWords } from '../errors.ts';
 import { type Finding, findingsOf, type Mends, mendText, pageOf } from '../findings.ts';
 import { readStatus } from '../status.ts';
-import { type Checks, fault, orSkip, type Problem, SkippedError, warning } from './check.ts';
+import { type Check, type Checks, fault, orSkip, type Result, SkippedError, warning } from './check.ts';
 
 /** How the bridge is called in commands, and where its partner service is: undefined until it is stored. */
 export interface ExaminedPlace extends Mends {
@@ -15,11 +15,9 @@ export interface ExaminedPlace extends Mends {
 
 /** Each is read once, by the check that needs it first. */
 export function bridgeFacts<Place extends ExaminedPlace>(bridge: Bridge, place: Place) {
-  const status = once(async () => {
-    // What AWS runs has its own checks.
-    const { stack: _stack, ...ports } = bridge;
-    return readStatus(ports, Date.now());
-  });
+  // What AWS runs has its own checks.
+  const { stack: _stack, ...ports } = bridge;
+  const status = once(() => readStatus(ports, Date.now()));
   return {
     ...place,
     accounts: once(() => bridge.partnerAccounts.list(() => undefined)),
@@ -45,57 +43,52 @@ const maxOffSeconds = 60;
 
 /** The checks that show findings of the whole bridge; `delivery` shows all others. */
 const shownBy: Readonly<Record<string, string>> = {
-  ...{ 'not-running': 'run', 'older-copy': 'run' },
+  ...{ 'not-running': 'run', 'older-copy': 'run', 'dead-letters': 'dead-letters' },
   ...{ 'unreadable-row': 'partner-accounts', 'no-account': 'partner-accounts' },
   ...{ circuit: 'pause', 'rate-limited': 'pause', 'operator-paused': 'pause' },
-  'dead-letters': 'dead-letters',
 };
 const checkOf = ({ what, partnerAccount }: Finding): string =>
   partnerAccount === null || what === 'held' ? (shownBy[what] ?? 'delivery') : 'partner-accounts';
 /** Where a note is worth a warning. */
 const withNotes: readonly string[] = ['partner-accounts', 'pause'];
 
-export function problemOf(found: Finding): Problem {
-  const problem = found.severity === 'fault' ? fault : warning;
-  return problem(found.says, mendText(found) || pageOf(found));
-}
+export const problemOf = (found: Finding): Result =>
+  (found.severity === 'fault' ? fault : warning)(found.says, mendText(found) || pageOf(found));
 
 /** @param fine what to say if there is no finding */
 export const findingCheck =
-  (name: string, fine: string): Checks<BridgeFacts>[string] =>
+  (name: string, fine: string): Check<BridgeFacts> =>
   async ({ findings }, report) => {
-    for (const found of await findings()) {
-      const isShown = found.severity !== 'note' || withNotes.includes(name);
-      if (checkOf(found) === name && isShown) report(problemOf(found));
-    }
+    const shown = (await findings()).filter((found) => checkOf(found) === name);
+    for (const found of shown)
+      if (found.severity !== 'note' || withNotes.includes(name)) report(problemOf(found));
     return fine;
   };
 
-interface PairLook {
-  /** What takes in a pair that the account's row does not name yet. */
-  readonly takesIn: string;
-  find(name: string, connect: string): Promise<Problem | { readonly version: string } | undefined>;
-}
-
-/** Looks at the token pairs of all accounts that are not stopped. */
-export async function checkPairs(
-  { accounts, command }: BridgeFacts,
-  report: (problem: Problem) => void,
-  { takesIn, find }: PairLook,
-): Promise<string> {
-  const polled = (await accounts()).filter((account) => !stopOf(account));
-  const looked = polled.map(async ({ name, token }) => {
-    const connect = `\`${command(connectWords(name))}\``;
-    const found = await find(name, connect);
-    if (!found) return report(fault(`${name} has no token pair`, connect));
-    if ('says' in found) return report(found);
-    if (!token || token.version === found.version) return;
-    const says = `the token pair of ${name} is not the one that its row names`;
-    report(warning(says, `${takesIn}; if this stays, ${connect}`));
-  });
-  await Promise.all(looked);
-  return `token pairs found: ${polled.length}, none is missing`;
-}
+/**
+ * Looks at the token pairs of all accounts that are not stopped.
+ *
+ * @param takesIn what takes in a pair that the account's row does not name yet
+ * @param find the version of the stored pair, or what is wrong with it
+ */
+export const pairCheck =
+  <Facts extends BridgeFacts>(
+    takesIn: (facts: Facts) => string,
+    find: (name: string, facts: Facts, connect: string) => Promise<Result | string | undefined>,
+  ): Check<Facts> =>
+  async (facts, report) => {
+    const polled = (await facts.accounts()).filter((account) => !stopOf(account));
+    for (const { name, token } of polled) {
+      const connect = `\`${facts.command(connectWords(name))}\``;
+      const found = await find(name, facts, connect);
+      const says = `the token pair of ${name} is not the one that its row names`;
+      if (found === undefined) report(fault(`${name} has no token pair`, connect));
+      else if (typeof found === 'object') report(found);
+      else if (token && token.version !== found)
+        report(warning(says, `${takesIn(facts)}; if this stays, ${connect}`));
+    }
+    return `token pairs found: ${polled.length}, none is missing`;
+  };
 
 export const bridgeChecks: Checks<BridgeFacts> = {
   async 'application-credentials'({ ask }) {
@@ -103,10 +96,8 @@ export const bridgeChecks: Checks<BridgeFacts> = {
     return 'the partner service accepts them';
   },
   async clock({ ask, kind }, report) {
-    const { clockOffSeconds: off } = await orSkip(
-      ask(),
-      'needs an answer of the service: see application-credentials',
-    );
+    const answered = orSkip(ask(), 'needs an answer of the service: see application-credentials');
+    const { clockOffSeconds: off } = await answered;
     if (off === undefined) throw new SkippedError('the service does not send its time');
     const seconds = Math.abs(off);
     const says = `the service's clock is ${seconds} s ${off > 0 ? 'ahead of' : 'behind'} the bridge's`;

@@ -10,7 +10,7 @@ import { openStateFileToRead } from '../../shared/sqlite/file/state-file.ts';
 import type { EmbeddedState } from '../../shared/sqlite/state.ts';
 import type { Bridge } from '../bridge.ts';
 import { applicationWords } from '../errors.ts';
-import { type BridgeFacts, bridgeChecks, checkPairs, findingCheck } from './bridge-checks.ts';
+import { type BridgeFacts, bridgeChecks, findingCheck, pairCheck } from './bridge-checks.ts';
 import { type Checks, fault, faultIn, orSkip, SkippedError, warning } from './check.ts';
 
 interface Folder extends Pick<BridgeFacts, 'command'> {
@@ -114,25 +114,20 @@ export const stateChecks: Checks<FolderFacts> = {
     else await bridge.state.applicationSecret.read();
     return `credentials for ${baseUrl} are stored`;
   },
-  async tokens(facts, report) {
-    const { state, settings } = facts.bridge;
-    const { requiredScope } = await settings();
-    const takesIn = `\`${facts.command('run')}\` takes it in`;
-    return checkPairs(facts, report, {
-      takesIn,
-      async find(name, connect) {
-        const found = await state.vault.read(name).catch((error: unknown) => {
-          if (error instanceof ShapeError) return fault(error.message, connect);
-          throw error;
-        });
-        if (!found || 'says' in found) return found;
-        const missing = missingScopes(found.pair.scope, requiredScope);
-        if (missing.length === 0) return found;
-        const says = `${name} was not granted ${missing.join(' ')}, which a run requires`;
-        return warning(says, `${connect}; or leave it out of \`run --required-scope\``);
-      },
-    });
-  },
+  tokens: pairCheck(
+    ({ command }) => `\`${command('run')}\` takes it in`,
+    async (name, { bridge: { state, settings } }, connect) => {
+      const found = await state.vault.read(name).catch((error: unknown) => {
+        if (error instanceof ShapeError) return fault(error.message, connect);
+        throw error;
+      });
+      if (!found || 'says' in found) return found;
+      const missing = missingScopes(found.pair.scope, (await settings()).requiredScope);
+      if (missing.length === 0) return found.version;
+      const says = `${name} was not granted ${missing.join(' ')}, which a run requires`;
+      return warning(says, `${connect}; or leave it out of \`run --required-scope\``);
+    },
+  ),
   ...bridgeChecks,
 };
 

@@ -1,18 +1,23 @@
-/** Checks of a deployed stack: what AWS runs for the bridge. All requests to AWS only read. */
+/** Checks of a deployed stack: what AWS runs for the bridge, and who gets its events. All requests to AWS only read. */
 import { DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
+import {
+  DescribeEventBusCommand,
+  ListArchivesCommand,
+  ListTargetsByRuleCommand,
+} from '@aws-sdk/client-eventbridge';
 import { GetFunctionConcurrencyCommand, GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import { paginateListSubscriptionsByTopic } from '@aws-sdk/client-sns';
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { GetCallerIdentityCommand } from '@aws-sdk/client-sts';
 import { settingsKey } from '../../shared/contract/environment.ts';
 import { maxReceiveCount } from '../../shared/contract/messages.ts';
+import { forEachConcurrent } from '../../shared/domain/concurrency.ts';
 import { quoted } from '../../shared/domain/text.ts';
 import { alarmFinding } from '../findings.ts';
 import { allPages, type StackClients, unlessMissing } from '../stack-clients.ts';
-import { raisedAlarm, readMapping, readSchedules } from '../stack-state.ts';
+import { raisedAlarm, readMapping, readSchedules, rulesOf } from '../stack-state.ts';
 import { bridgeChecks, problemOf } from './bridge-checks.ts';
-import { busChecks } from './bus-checks.ts';
-import { type Checks, fault, orSkip, warning } from './check.ts';
+import { type Check, type Checks, fault, orSkip, SkippedError, warning } from './check.ts';
 import type { StackFacts } from './stack-facts.ts';
 import { storageChecks } from './storage-checks.ts';
 
@@ -65,11 +70,24 @@ const leastSeconds = {
 } as const;
 
 const resourceCheck =
-  (read: typeof readMapping, fine: string): Checks<StackFacts>[string] =>
+  (read: typeof readMapping, fine: string): Check<StackFacts> =>
   async (facts, report) => {
     for (const { says, mend } of (await read(facts)).faults) report(fault(says, `\`${mend}\``));
     return fine;
   };
+
+/** A bus may have hundreds. */
+const rulesAtOnce = 5;
+/** Statements of infra/constructs/event-bus.ts. */
+const ownStatements = /^(Accounts|Organization)(Make|Manage)Rules$/;
+
+interface Statement {
+  readonly Sid?: string;
+  readonly Effect?: string;
+  readonly Principal?: unknown;
+  readonly Action?: string | readonly string[];
+  readonly Condition?: unknown;
+}
 
 /** Of the bridge of the stack. */
 export const stackChecks: Checks<StackFacts> = {
@@ -82,51 +100,42 @@ export const stackChecks: Checks<StackFacts> = {
   async functions({ outputs, clients: { lambda } }, report) {
     const { drainFunctionName, fanOutFunctionName, refreshTokenFunctionName, connectFunctionName } = outputs;
     const names = [drainFunctionName, fanOutFunctionName, refreshTokenFunctionName, connectFunctionName];
-    const looked = names.map(async (FunctionName) => {
-      const [settings, concurrency] =
-        (await unlessMissing(
-          Promise.all([
-            lambda.send(new GetFunctionConfigurationCommand({ FunctionName })),
-            lambda.send(new GetFunctionConcurrencyCommand({ FunctionName })),
-          ]),
-        )) ?? [];
-      const { State, LastUpdateStatus, Environment } = settings ?? {};
-      const says = `function ${FunctionName}`;
+    const settings = names.map(async (FunctionName) => {
+      const [says, asked] = [`function ${FunctionName}`, { FunctionName }];
+      const found = await unlessMissing(lambda.send(new GetFunctionConfigurationCommand(asked)));
+      if (!found) return report(fault(`${says} is gone`, recreate));
+      const { ReservedConcurrentExecutions } = await lambda.send(new GetFunctionConcurrencyCommand(asked));
+      const { State, LastUpdateStatus: update, Environment } = found;
       const allow = `\`aws lambda delete-function-concurrency --function-name ${FunctionName}\``;
-      if (!settings) report(fault(`${says} is gone`, recreate));
-      else if (State === 'Failed' || LastUpdateStatus === 'Failed')
-        report(fault(`${says} is not usable (${State}, last update ${LastUpdateStatus})`, redeploy));
-      else if (concurrency?.ReservedConcurrentExecutions === 0)
+      if (State === 'Failed' || update === 'Failed')
+        report(fault(`${says} is not usable (${State}, last update ${update})`, redeploy));
+      else if (ReservedConcurrentExecutions === 0)
         report(fault(`${says} may not run: its reserved concurrency is 0`, allow));
       return Environment?.Variables?.[settingsKey];
     });
-    if (new Set(await Promise.all(looked)).size > 1)
+    if (new Set(await Promise.all(settings)).size > 1)
       report(fault(`the functions have different ${settingsKey}`, redeploy));
     return `${names.length} can run`;
   },
   schedules: resourceCheck(readSchedules, 'all are enabled'),
   'event-source-mapping': resourceCheck(readMapping, 'it passes messages on'),
   async queues({ outputs: { queueUrl, deadLetterQueueUrl }, clients: { sqs } }, report) {
-    const attributesOf = async (QueueUrl: string) => {
-      const asked = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['All'] });
-      const { Attributes = {} } = await sqs.send(asked);
-      return { url: QueueUrl, attributes: Attributes as Readonly<Record<string, string>> };
-    };
+    const attributesOf = async (QueueUrl: string): Promise<Readonly<Record<string, string>>> =>
+      (await sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['All'] }))).Attributes ?? {};
     const [main, dead] = await Promise.all([attributesOf(queueUrl), attributesOf(deadLetterQueueUrl)]);
     const setAttribute = (url: string, name: string, value: string) =>
       `\`aws sqs set-queue-attributes --queue-url ${url} --attributes '${JSON.stringify({ [name]: value })}'\``;
-    for (const [{ url, attributes }, name] of [
-      [main, 'MessageRetentionPeriod'],
-      [dead, 'MessageRetentionPeriod'],
-      [main, 'VisibilityTimeout'],
+    for (const [url, name, { [name]: seconds = '' }] of [
+      [queueUrl, 'MessageRetentionPeriod', main],
+      [deadLetterQueueUrl, 'MessageRetentionPeriod', dead],
+      [queueUrl, 'VisibilityTimeout', main],
     ] as const) {
       const [least, says] = leastSeconds[name];
-      const { [name]: seconds = '' } = attributes;
       const mend = setAttribute(url, name, String(least));
       if (Number(seconds) < least) report(warning(`${url} ${says.replace('N', seconds)}`, mend));
     }
-    const deadLetterTargetArn = dead.attributes.QueueArn;
-    const policy = JSON.parse(main.attributes.RedrivePolicy || '{}');
+    const { QueueArn: deadLetterTargetArn } = dead;
+    const policy = JSON.parse(main.RedrivePolicy || '{}');
     if (policy.deadLetterTargetArn !== deadLetterTargetArn || !(policy.maxReceiveCount >= maxReceiveCount)) {
       const says = `${queueUrl} does not move messages to the dead letters after ${maxReceiveCount} receives`;
       const redrive = JSON.stringify({ deadLetterTargetArn, maxReceiveCount });
@@ -153,8 +162,7 @@ export const stackChecks: Checks<StackFacts> = {
     const deploy =
       'Deploy the stack with an address and the settings that it has: `npx cdk deploy -c alarmEmail=ADDRESS`';
     if (actions.size === 0) report(warning('no alarm is sent to anybody', deploy));
-    const topics = [...actions].filter((arn) => arn.split(':')[2] === 'sns');
-    const looked = topics.map(async (TopicArn) => {
+    for (const TopicArn of [...actions].filter((arn) => arn.split(':')[2] === 'sns')) {
       const pages = paginateListSubscriptionsByTopic({ client: sns }, { TopicArn });
       const all = await allPages(pages, ({ Subscriptions }) => Subscriptions);
       const pending = all.find(({ SubscriptionArn = '' }) => !SubscriptionArn.startsWith('arn:'));
@@ -165,11 +173,52 @@ export const stackChecks: Checks<StackFacts> = {
       if (all.length === 0) report(fault(`nobody is subscribed to ${TopicArn}`, subscribe));
       if (pending)
         report((isTold ? warning : fault)(`${Endpoint} has not confirmed that it wants the alarms`, confirm));
-    });
-    await Promise.all(looked);
+    }
     return 'somebody is told of each';
   },
-  ...busChecks,
+  async 'bus-policy'({ outputs: { eventBusName: bus }, clients: { events }, resourcesOf }, report) {
+    if ((await resourcesOf('AWS::Events::EventBus')).length === 0)
+      throw new SkippedError(`bus ${bus} is not of this stack: its owner decides who may use it`);
+    const { Policy = '{}' } = await events.send(new DescribeEventBusCommand({ Name: bus }));
+    const policy = JSON.parse(Policy) as { Statement?: Statement | Statement[] };
+    for (const { Sid = '', Effect, Principal = '', Action = [], Condition } of [
+      policy.Statement ?? [],
+    ].flat()) {
+      if (Effect !== 'Allow') continue;
+      const mend = `\`aws events remove-permission --event-bus-name ${bus} --statement-id ${Sid}\``;
+      const says = `statement ${Sid} of the bus policy`;
+      const actions = [Action].flat();
+      if (JSON.stringify(Principal).includes('"*"') && Condition === undefined)
+        report(fault(`${says} lets every AWS account ${actions.join(', ')}`, mend));
+      else if (actions.some((action) => /^(\*|events:(\*|Put\*|PutEvents))$/.test(action)))
+        report(fault(`${says} lets others publish in the bridge's name`, mend));
+      else if (!ownStatements.test(Sid)) report(warning(`${says} is not of the stack`, mend));
+    }
+    return 'no AWS account may do more on it than the stack says';
+  },
+  async subscribers({ outputs, clients }, report) {
+    const { eventBusName: bus } = outputs;
+    const rules = await rulesOf({ outputs, clients });
+    await forEachConcurrent(rules, rulesAtOnce, async ({ Name, State }) => {
+      const isOff = State === 'DISABLED';
+      const asked = new ListTargetsByRuleCommand({ Rule: Name, EventBusName: bus });
+      const enable = `\`aws events enable-rule --name ${Name} --event-bus-name ${bus}\``;
+      const put = `Its team gives it one: \`aws events put-targets --rule ${Name} --event-bus-name ${bus} …\``;
+      if (isOff) report(warning(`rule ${Name} is disabled: its team gets no events`, enable));
+      else if (((await clients.events.send(asked)).Targets ?? []).length === 0)
+        report(warning(`rule ${Name} has no target`, put));
+    });
+    const nobody = `there is no rule on bus ${bus}: nobody gets the events`;
+    if (rules.length === 0) report(warning(nobody, 'A team subscribes as in docs/subscribe/guide.md'));
+    return `${rules.length} rules are enabled and have targets`;
+  },
+  async archive({ outputs: { eventBusArn: EventSourceArn }, clients: { events } }, report) {
+    const { Archives = [] } = await events.send(new ListArchivesCommand({ EventSourceArn }));
+    const create = `\`aws events create-archive --archive-name adverts --event-source-arn ${EventSourceArn} --retention-days 90\``;
+    if (!Archives.some(({ State }) => /^(ENABLED|UPDATING|CREATING)$/.test(State ?? '')))
+      report(warning('no event is archived, so none can be replayed', create));
+    return 'events are archived';
+  },
   ...storageChecks,
   ...bridgeChecks,
 };

@@ -20,31 +20,27 @@ export function stackFacts(bridge: Bridge & { readonly outputs: StackOutputs }, 
   const { outputs } = bridge;
   const { clients, stack: StackName } = place;
   const secretNames = secretNamesOf(namePrefixOf(outputs.bridgeName));
-  /** The bridge's own tables, queues, alarms and bus. A user's stack may contain more. */
-  const resources = once(async () => {
-    const ids = Object.values(outputs);
-    const pages = paginateListStackResources({ client: clients.cloudFormation }, { StackName });
-    const all = await allPages(pages, ({ StackResourceSummaries }) => StackResourceSummaries);
-    return all.filter(
-      ({ PhysicalResourceId: id = '' }) =>
-        ids.includes(id) || alarmOfBridge(id, outputs.bridgeName) !== undefined,
-    );
-  });
+  const resources = once(() =>
+    allPages(
+      paginateListStackResources({ client: clients.cloudFormation }, { StackName }),
+      ({ StackResourceSummaries }) => StackResourceSummaries,
+    ),
+  );
+  /** The bridge's own tables, queues, alarms or bus. A user's stack may contain more. */
   const resourcesOf = async (type: string) =>
-    (await resources()).filter(({ ResourceType }) => ResourceType === type);
-
+    (await resources()).filter(
+      ({ ResourceType, PhysicalResourceId: id = '' }) =>
+        ResourceType === type &&
+        (Object.values(outputs).includes(id) || alarmOfBridge(id, outputs.bridgeName) !== undefined),
+    );
   return {
     ...bridgeFacts(bridge, place),
     ...{ outputs, secretNames, resourcesOf },
     /** Those that the stack made, by name; undefined if one was deleted. */
     alarms: once(async () => {
-      const [found, made] = await Promise.all([
-        alarmsOf({ clients, outputs }),
-        resourcesOf('AWS::CloudWatch::Alarm'),
-      ]);
-      return made.map(({ PhysicalResourceId: name = '' }) => {
-        return { name, alarm: found.find(({ AlarmName }) => AlarmName === name) };
-      });
+      const made = await resourcesOf('AWS::CloudWatch::Alarm');
+      const found = new Map((await alarmsOf({ clients, outputs })).map((alarm) => [alarm.AlarmName, alarm]));
+      return made.map(({ PhysicalResourceId: name = '' }) => ({ name, alarm: found.get(name) }));
     }),
     /** By partner account name, including those that are scheduled for deletion. */
     tokenSecrets: once(async () => {

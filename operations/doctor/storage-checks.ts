@@ -6,7 +6,7 @@ import { paginateListQueues } from '@aws-sdk/client-sqs';
 import { applicationWords } from '../errors.ts';
 import { allPages, unlessMissing } from '../stack-clients.ts';
 import { readTables } from '../stack-state.ts';
-import { checkPairs } from './bridge-checks.ts';
+import { pairCheck } from './bridge-checks.ts';
 import { type Checks, fault, SkippedError, warning } from './check.ts';
 import type { StackFacts } from './stack-facts.ts';
 
@@ -24,9 +24,8 @@ export const storageChecks: Checks<StackFacts> = {
     return 'both are active and protected against deletion';
   },
   async 'table-recovery'({ outputs, clients: { dynamoDb } }, report) {
-    const looked = [outputs.feedStateTableName, outputs.advertStatusTableName].map(async (TableName) => {
-      const asked = new DescribeContinuousBackupsCommand({ TableName });
-      const found = await unlessMissing(dynamoDb.send(asked));
+    for (const TableName of [outputs.feedStateTableName, outputs.advertStatusTableName]) {
+      const found = await unlessMissing(dynamoDb.send(new DescribeContinuousBackupsCommand({ TableName })));
       if (!found) throw new SkippedError('needs both tables: see tables');
       const recovery = found.ContinuousBackupsDescription?.PointInTimeRecoveryDescription;
       const enable =
@@ -34,8 +33,7 @@ export const storageChecks: Checks<StackFacts> = {
         'PointInTimeRecoveryEnabled=true`';
       if (recovery?.PointInTimeRecoveryStatus !== 'ENABLED')
         report(warning(`table ${TableName} cannot be restored to a moment`, enable));
-    });
-    await Promise.all(looked);
+    }
     return 'both can be restored to any second';
   },
   // Only the functions may read the values. So the connect function checks whether the service accepts them.
@@ -49,22 +47,16 @@ export const storageChecks: Checks<StackFacts> = {
     else if (!stages.includes(currentStage)) report(fault(`secret ${name} is empty`, store));
     return `secret ${name} has a value`;
   },
-  async 'token-secrets'(facts, report) {
-    return checkPairs(facts, report, {
-      takesIn: 'refresh-token takes it in within 15 minutes',
-      async find(name) {
-        const {
-          Name = name,
-          DeletedDate,
-          SecretVersionsToStages = {},
-        } = (await facts.tokenSecrets()).get(name) ?? {};
-        if (DeletedDate) return fault(`the secret of ${name} is about to be deleted`, restore(Name));
-        const versions = Object.entries(SecretVersionsToStages);
-        const [version] = versions.find(([, stages]) => stages.includes(currentStage)) ?? [];
-        return version === undefined ? undefined : { version };
-      },
-    });
-  },
+  'token-secrets': pairCheck(
+    () => 'refresh-token takes it in within 15 minutes',
+    async (name, { tokenSecrets }) => {
+      const secret = (await tokenSecrets()).get(name);
+      if (secret?.DeletedDate)
+        return fault(`the secret of ${name} is about to be deleted`, restore(secret.Name ?? name));
+      const versions = Object.entries(secret?.SecretVersionsToStages ?? {});
+      return versions.find(([, stages]) => stages.includes(currentStage))?.[0];
+    },
+  ),
   // `cdk destroy` keeps tables, queues and secrets, and a new stack with the same name creates new ones.
   async leftovers({ resourcesOf, accounts, tokenSecrets, clients, stack, command }, report) {
     const queuesOf = { QueueNamePrefix: `${stack}-`, MaxResults: 1000 };

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { type Checks, examine, fault, SkippedError, warning } from '../../../operations/doctor/check.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 
-type Explain = Parameters<typeof examine>[2]['explain'];
+type Explain = Parameters<typeof examine>[2];
 const examined = (check: Checks<string>[string], explain: Explain = () => undefined) =>
-  examine({ check }, async () => 'facts', { explain });
+  examine({ check }, async () => 'facts', explain);
 
 describe('examine', () => {
   it('returns the results in the order of the checks, whichever ends first', async () => {
@@ -21,7 +21,13 @@ describe('examine', () => {
       },
     };
 
-    expect(await examine(checks, async () => 'facts', { explain: () => undefined })).toEqual([
+    expect(
+      await examine(
+        checks,
+        async () => 'facts',
+        () => undefined,
+      ),
+    ).toEqual([
       { name: 'slow', result: 'fault', says: 'broken facts', mend: 'mend it' },
       { name: 'fast', result: 'ok', says: 'fine', mend: null },
     ]);
@@ -31,7 +37,7 @@ describe('examine', () => {
     const clock = createManualClock(0);
     const never = () => new Promise<never>(() => undefined);
 
-    const [result] = await examine({ never }, never, { explain: () => undefined, clock });
+    const [result] = await examine({ never }, never, () => undefined, clock);
 
     expect(result).toMatchObject({ result: 'fault', says: expect.stringContaining('within 30 s') });
     expect(clock.slept).toEqual([30_000]);
