@@ -69,12 +69,6 @@ export function createDrain(deps: DrainDeps) {
   const { clock, settings } = deps;
   const backlogLookMs = lookMsOf(settings);
 
-  async function round(options: RoundOptions): Promise<DrainReport> {
-    // Concurrently, so that due feeds do not wait while many messages are put back.
-    const [report] = await Promise.all([pollAll(options), releaseHeld(deps, options)]);
-    return report;
-  }
-
   /** Feeds that have more than the queue takes now. */
   const behind = new Set<string>();
 
@@ -108,7 +102,7 @@ export function createDrain(deps: DrainDeps) {
     return { partnerAccount, feed: feed.name, ...report };
   }
 
-  async function pollAll(options: RoundOptions): Promise<DrainReport> {
+  async function round(options: RoundOptions): Promise<DrainReport> {
     const { due, stopped, paused } = await sortFeeds(deps, options.only);
     const began = clock.now();
     const inTurn = limitedTo(settings.feedsAtOnce);
@@ -135,6 +129,8 @@ export function createDrain(deps: DrainDeps) {
 
   async function run({ deadlineMs, nextRunMs }: RunOptions): Promise<DrainReport> {
     const rounds = [];
+    // Concurrently, so that due feeds do not wait while many messages are put back.
+    const released = releaseHeld(deps, Math.min(deadlineMs, nextRunMs));
     for (let due = clock.now(); ; ) {
       due += settings.pollSeconds * 1000;
       const outcome = round({ deadlineMs, nextRoundMs: Math.min(due, nextRunMs) });
@@ -144,11 +140,11 @@ export function createDrain(deps: DrainDeps) {
       if (due >= nextRunMs || due >= deadlineMs) break;
       await clock.sleep(due - clock.now());
     }
-    await Promise.allSettled(rounds);
+    await Promise.allSettled([...rounds, released]);
     return (await Promise.all(rounds)).at(-1) as DrainReport;
   }
 
-  return { round, run, release: (deadlineMs: number) => releaseHeld(deps, { deadlineMs }) };
+  return { round, run, release: (deadlineMs: number) => releaseHeld(deps, deadlineMs) };
 }
 
 /** There may be more to read: the queue is full, or the run before has the feed and ends soon. */
@@ -187,8 +183,7 @@ const putBackMs = 5_000;
  * Puts the messages aside back into the queue, unless their partner account or the whole bridge is on hold now. Those of
  * an unknown account too: fan-out discards them. Never rejects: what could not be put back stays aside until the next run.
  */
-async function releaseHeld(deps: DrainDeps, options: RoundOptions): Promise<void> {
-  const { deadlineMs, nextRoundMs = 0, signal } = options;
+async function releaseHeld(deps: DrainDeps, untilMs: number): Promise<void> {
   const { accounts, aside, queue, budgetStore, observer, clock, settings } = deps;
   // Half of what is fetched until the next step, because the changes of other accounts wait behind them.
   const atOnce = Math.ceil((settings.maxRequestsPerSecond * putBackMs) / 2_000);
@@ -227,8 +222,8 @@ async function releaseHeld(deps: DrainDeps, options: RoundOptions): Promise<void
         if (isMore) more.push(name);
       });
       names = more;
-      if (names.length === 0 || clock.now() + putBackMs >= Math.min(nextRoundMs, deadlineMs)) return;
-      await clock.sleep(putBackMs, signal);
+      if (names.length === 0 || clock.now() + putBackMs >= untilMs) return;
+      await clock.sleep(putBackMs);
     }
   } catch (error) {
     warn(error);

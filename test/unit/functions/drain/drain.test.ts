@@ -258,7 +258,7 @@ describe('messages aside', () => {
     ]);
   });
 
-  it('are put back at half the rate until the next round, whatever their accounts', async () => {
+  it('are put back at half the rate until the next run, whatever their accounts', async () => {
     await putAside(Array.from({ length: 400 }, (_, index) => (index % 2 ? 'main' : 'other')));
     const settings = { ...world.drainDeps.settings, maxRequestsPerSecond: 10 };
     const began = world.clock.now();
@@ -269,7 +269,7 @@ describe('messages aside', () => {
     };
     const drain = drainWith({ settings, queue: { ...world.state.queue, sendAgain } });
 
-    await drain.round({ deadlineMs: began + hourMs, nextRoundMs: began + 15_000 });
+    await drain.run({ deadlineMs: began + hourMs, nextRunMs: began + 15_000 });
 
     expect(putBack).toEqual([0, 0, 5, 5, 10, 10].map((second) => `13 at ${second} s`));
   });
