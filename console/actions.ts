@@ -38,7 +38,7 @@ interface Given {
 }
 
 /** So many dead letters are handled by one process; more would make its command line too long. */
-const lettersAtOnce = 1_000;
+const deadLettersAtOnce = 1_000;
 const shownActions = 10;
 /** How a command says that the credentials do not suffice. */
 const denialBegins = 'AWS denies it';
@@ -118,7 +118,7 @@ export function createActions(
       });
       codes.push(code);
       if (code === 1 || code === 2) return { state: 'failed', says: says() };
-      handled = Math.min(all, handled + lettersAtOnce);
+      handled = Math.min(all, handled + deadLettersAtOnce);
     }
     return { state: codes.includes(3) ? 'left' : 'done', says: says() };
   }
@@ -162,8 +162,8 @@ function partsOf(wanted: Commanded): string[][] {
   if ('ids' in wanted) {
     const { action, ids: all } = wanted;
     const command = ['dead-letters', action, ...(action === 'drop' ? ['--yes'] : [])];
-    const begins = all.flatMap((_, index) => (index % lettersAtOnce === 0 ? [index] : []));
-    return begins.map((begin) => [...command, ...all.slice(begin, begin + lettersAtOnce)]);
+    const begins = all.flatMap((_, index) => (index % deadLettersAtOnce === 0 ? [index] : []));
+    return begins.map((begin) => [...command, ...all.slice(begin, begin + deadLettersAtOnce)]);
   }
   const { name: of, reason: why, early, since }: Given = wanted;
   const flags = [why ? `--reason=${why}` : null, early ? '--early' : null, since ? `--since=${since}` : null];

@@ -12,10 +12,10 @@ import { createHalfHour } from './half-hour.ts';
 import type { ConsoleOptions } from './options.ts';
 import type {
   Action,
+  ShownDeadLetter,
+  ShownDeadLetters,
   ShownEvent,
   ShownHistory,
-  ShownLetter,
-  ShownLetters,
   Snapshot,
   Work,
 } from './snapshot.ts';
@@ -31,13 +31,13 @@ const workLookMs = 5_000;
 const keptEvents = 500;
 /** Events from before, for the plot; those of which the page keeps fewer. */
 const countedEvents = 5_000;
-const shownLetters = 100;
+const maxShown = 100;
 
 const historyQuery = v.strictObject({
   account: partnerAccountName,
   advert: v.pipe(v.string(), v.regex(advertIdPattern)),
 });
-const lettersQuery = v.strictObject({ filter: v.optional(v.pipe(v.string(), v.maxLength(200)), '') });
+const deadLettersQuery = v.strictObject({ filter: v.optional(v.pipe(v.string(), v.maxLength(200)), '') });
 
 export type Live = ReturnType<typeof createLive>;
 
@@ -47,8 +47,8 @@ export function createLive({ bridge, command, say, breaks }: ConsoleOptions, sho
   const events: ShownEvent[] = [];
   const halfHour = createHalfHour(clock.now());
   let workReadMs = Number.NEGATIVE_INFINITY;
-  let letters: readonly ShownLetter[] = [];
-  let lettersOf: number | undefined;
+  let listed: readonly ShownDeadLetter[] = [];
+  let listedOf: number | undefined;
   let snapshot: Snapshot = {
     ...{ bridge: shown, at: clock.now(), facts: null, findings: [], error: null },
     ...{ deadLetters: {}, lastEvents: {}, work: [], actions: [], denied: [], breaks: breaks?.list() ?? [] },
@@ -77,15 +77,15 @@ export function createLive({ bridge, command, say, breaks }: ConsoleOptions, sho
       requestsPerSecond: requestsPerSecond ?? undefined,
     });
     const { deadLetters } = facts.queue;
-    if (deadLetters !== lettersOf) {
-      letters = deadLetters === 0 ? [] : await readLetters(bridge);
-      lettersOf = deadLetters;
+    if (deadLetters !== listedOf) {
+      listed = deadLetters === 0 ? [] : await readDeadLetters(bridge);
+      listedOf = deadLetters;
     }
     const isWorkDue = !isYoung(workReadMs, nowMs, workLookMs);
     if (isWorkDue) workReadMs = nowMs;
     show({
       ...{ at: nowMs, facts, findings, error: null, bridge: { ...shown, requestsPerSecond } },
-      deadLetters: countsOf(letters),
+      deadLetters: countsOf(listed),
       ...(isWorkDue && { work: await readWork(bridge, facts.partnerAccounts) }),
     });
     const lags = facts.partnerAccounts.flatMap(({ lagSeconds }) => lagSeconds ?? []);
@@ -154,38 +154,35 @@ export function createLive({ bridge, command, say, breaks }: ConsoleOptions, sho
     },
 
     /** @throws {v.ValiError} for another query */
-    async deadLetters(query: unknown): Promise<ShownLetters> {
-      const { filter } = v.parse(lettersQuery, query);
+    async deadLetters(query: unknown): Promise<ShownDeadLetters> {
+      const { filter } = v.parse(deadLettersQuery, query);
       const words = filter.toLowerCase().split(/\s+/);
-      const matching = letters.filter((letter) => {
-        const text = Object.values(letter).join(' ').toLowerCase();
+      const matching = listed.filter((one) => {
+        const text = Object.values(one).join(' ').toLowerCase();
         return words.every((word) => text.includes(word));
       });
       return {
         matching: matching.length,
-        total: letters.length,
-        letters: matching.slice(0, shownLetters),
+        total: listed.length,
+        deadLetters: matching.slice(0, maxShown),
         ids: matching.map(({ id }) => id),
       };
     },
   };
 }
 
-async function readLetters(bridge: Bridge): Promise<ShownLetter[]> {
-  const { letters } = await listDeadLetters(bridge, {});
-  return letters.map(({ id, letter }) => ({
-    id,
-    partnerAccount: letter.partnerAccount ?? '',
-    advertId: letter.advertId ?? '',
-    fault: letter.fault,
-    reason: letter.reason,
-    at: letter.at,
+async function readDeadLetters(bridge: Bridge): Promise<ShownDeadLetter[]> {
+  const { deadLetters } = await listDeadLetters(bridge, {});
+  return deadLetters.map(({ id, partnerAccount, advertId, fault, reason, at }) => ({
+    ...{ id, fault, reason, at },
+    partnerAccount: partnerAccount ?? '',
+    advertId: advertId ?? '',
   }));
 }
 
-function countsOf(letters: readonly ShownLetter[]): Record<string, number> {
+function countsOf(deadLetters: readonly ShownDeadLetter[]): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const { partnerAccount } of letters) counts[partnerAccount] = (counts[partnerAccount] ?? 0) + 1;
+  for (const { partnerAccount } of deadLetters) counts[partnerAccount] = (counts[partnerAccount] ?? 0) + 1;
   return counts;
 }
 

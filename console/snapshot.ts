@@ -88,7 +88,7 @@ export interface ShownHistory {
   readonly events: readonly ShownEvent[];
 }
 
-export interface ShownLetter {
+export interface ShownDeadLetter {
   readonly id: string;
   readonly partnerAccount: string;
   readonly advertId: string;
@@ -98,10 +98,10 @@ export interface ShownLetter {
 }
 
 /** Dead letters that match a filter: the first hundred in full, and the IDs of all. */
-export interface ShownLetters {
+export interface ShownDeadLetters {
   readonly matching: number;
   readonly total: number;
-  readonly letters: readonly ShownLetter[];
+  readonly deadLetters: readonly ShownDeadLetter[];
   readonly ids: readonly string[];
 }
 

@@ -49,6 +49,6 @@ export async function disconnectAccount(
   // All steps can be repeated as long as the name is known, so the function removes the name last.
   await advertHistories.remove(partnerAccount, generation);
   const ofName = await deadLetters.list(partnerAccount, () => undefined);
-  await deadLetters.drop(ofName.filter(({ letter }) => (letter.message?.generation ?? 0) <= generation));
+  await deadLetters.drop(ofName.filter(({ message }) => (message?.generation ?? 0) <= generation));
   await askFor(bridge, 'forgotten', { action: 'forget', partnerAccount, generation });
 }

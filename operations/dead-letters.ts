@@ -17,28 +17,30 @@ type OnProgress = (done: number, all: number) => void;
 
 const atOnce = 250;
 
+/** As printed in JSON. */
+export const shownDeadLetter = ({ key: _, etag: __, ...shown }: StoredDeadLetter) => shown;
+
 export type DeadLetterList = Awaited<ReturnType<typeof listDeadLetters>>;
 
 /** @throws {UsageError} for an account that neither the bridge nor a dead letter knows: they outlive a forgotten account */
 export async function listDeadLetters(
-  { deadLetters, partnerAccounts }: Pick<Bridge, 'deadLetters' | 'partnerAccounts'>,
+  bridge: Pick<Bridge, 'deadLetters' | 'partnerAccounts'>,
   { ids, partnerAccount, fault, before }: DeadLetterFilter,
 ) {
   const unreadable: string[] = [];
   const onUnreadable = ({ message }: ShapeError) => void unreadable.push(message);
-  const lists = (ids ?? [partnerAccount]).map((of) => deadLetters.list(of, onUnreadable));
+  const lists = (ids ?? [partnerAccount]).map((of) => bridge.deadLetters.list(of, onUnreadable));
   const found = (await Promise.all(lists)).flat();
-  if (found.length + unreadable.length === 0) await requireKnown(partnerAccounts, partnerAccount);
+  if (found.length + unreadable.length === 0) await requireKnown(bridge.partnerAccounts, partnerAccount);
   const beforeMs = before === undefined ? Number.POSITIVE_INFINITY : Date.parse(before);
-  const letters = found
-    .filter(({ letter }) => fault === undefined || letter.fault === fault)
-    .filter(({ letter }) => Date.parse(letter.at) < beforeMs)
-    .sort((x, y) => Date.parse(x.letter.at) - Date.parse(y.letter.at));
-  const listed = new Set(letters.map(({ id }) => id));
+  const deadLetters = found
+    .filter((one) => (fault === undefined || one.fault === fault) && Date.parse(one.at) < beforeMs)
+    .sort((x, y) => Date.parse(x.at) - Date.parse(y.at));
+  const listed = new Set(deadLetters.map(({ id }) => id));
   return {
     /** Oldest first. */
-    letters,
-    groups: groupsOf(letters),
+    deadLetters,
+    groups: groupsOf(deadLetters),
     unreadable: unreadable as readonly string[],
     /** The given IDs that no dead letter has. */
     unknown: (ids ?? []).filter((id) => !listed.has(id)),
@@ -46,15 +48,14 @@ export async function listDeadLetters(
 }
 
 /** By partner account, fault and reason; the largest group first. */
-function groupsOf(letters: readonly StoredDeadLetter[]) {
-  const groups = Map.groupBy(letters, ({ letter: { partnerAccount, fault, reason } }) =>
+function groupsOf(deadLetters: readonly StoredDeadLetter[]) {
+  const groups = Map.groupBy(deadLetters, ({ partnerAccount, fault, reason }) =>
     JSON.stringify([partnerAccount, fault, reason]),
   );
   return [...groups.values()]
     .map((group) => {
-      const { partnerAccount, fault, reason, at: from } = (group[0] as StoredDeadLetter).letter;
-      const to = group.at(-1)?.letter.at ?? from;
-      return { partnerAccount, fault, reason, count: group.length, from, to };
+      const { partnerAccount, fault, reason, at: from } = group[0] as StoredDeadLetter;
+      return { partnerAccount, fault, reason, count: group.length, from, to: group.at(-1)?.at ?? from };
     })
     .sort((a, b) => b.count - a.count);
 }
@@ -62,39 +63,34 @@ function groupsOf(letters: readonly StoredDeadLetter[]) {
 /** Has the drain put the messages of the given dead letters back into the queue. @returns their IDs */
 export async function redriveDeadLetters(
   { deadLetters, books }: Pick<Bridge, 'deadLetters' | 'books'>,
-  letters: readonly StoredDeadLetter[],
+  chosen: readonly StoredDeadLetter[],
   onProgress?: OnProgress,
 ) {
-  const messages = letters.flatMap(({ id, key, etag, letter: { message } }) =>
-    message ? [{ id, key, etag, message }] : [],
-  );
-  const redrive = async (some: readonly (typeof messages)[number][]) => {
+  const sendable = chosen.flatMap(({ message, ...one }) => (message ? [{ ...one, message }] : []));
+  const redrive = async (some: typeof sendable) => {
     await deadLetters.redrive(some);
-    if (books)
-      await countInBooks(
-        books,
-        some.map(({ message }) => [message, { deadLettered: -1 }]),
-      );
+    const counted = some.map(({ message }) => [message, { deadLettered: -1 }] as const);
+    if (books) await countInBooks(books, counted);
   };
-  await inSteps(messages, redrive, onProgress);
+  await inSteps(sendable, redrive, onProgress);
   return {
-    redriven: messages.map(({ id }) => id),
-    nothingToSend: letters.filter(({ letter }) => !letter.message).map(({ id }) => id),
+    redriven: sendable.map(({ id }) => id),
+    nothingToSend: chosen.filter(({ message }) => !message).map(({ id }) => id),
   };
 }
 
 /** Removes dead letters for good, unless they were stored again meanwhile. */
 export const dropDeadLetters = (
   { deadLetters }: Pick<Bridge, 'deadLetters'>,
-  letters: readonly StoredDeadLetter[],
+  chosen: readonly StoredDeadLetter[],
   onProgress?: OnProgress,
-): Promise<void> => inSteps(letters, deadLetters.drop, onProgress);
+): Promise<void> => inSteps(chosen, deadLetters.drop, onProgress);
 
 async function inSteps<T>(
   all: readonly T[],
-  act: (some: readonly T[]) => Promise<void>,
+  act: (some: T[]) => Promise<void>,
   onProgress?: OnProgress,
-) {
+): Promise<void> {
   for (let from = 0; from < all.length; from += atOnce) {
     await act(all.slice(from, from + atOnce));
     onProgress?.(Math.min(from + atOnce, all.length), all.length);

@@ -14,6 +14,7 @@ import { printableLine as printable } from '../shared/domain/text.ts';
 import type { WaitingMessage } from '../shared/ports/queue.ts';
 import type { AdvertRow } from '../shared/state/advert-histories.ts';
 import type { Bridge } from './bridge.ts';
+import { shownDeadLetter } from './dead-letters.ts';
 import { knownAccount } from './errors.ts';
 
 type HistoryBridge = Pick<Bridge, 'kind' | 'isDelivering' | 'waitingMessages' | 'queue'> &
@@ -53,7 +54,7 @@ async function look(bridge: HistoryBridge, { partnerAccount, advertId }: Asked) 
   const key = { partnerAccount, generation, feed: advertsFeed.name, advertId };
   // Read in the order in which a message moves: if it moves in the meantime, it is seen twice rather than not at all.
   const found = await bridge.waitingMessages.ofAdvert(partnerAccount, advertId);
-  const letters = await bridge.deadLetters.list(partnerAccount);
+  const ofAccount = await bridge.deadLetters.list(partnerAccount);
   const [row, feeds, budget, published, queued] = await Promise.all([
     bridge.advertHistories.read(key),
     bridge.feedStates.ofAccount(partnerAccount),
@@ -62,8 +63,8 @@ async function look(bridge: HistoryBridge, { partnerAccount, advertId }: Asked) 
     bridge.kind === 'stack' ? bridge.queue.depth(partnerAccount) : 0,
   ]);
   const latest = row?.envelope === undefined ? undefined : (JSON.parse(row.envelope) as AdvertEvent);
-  const ofAdvert = letters.filter(({ letter }) => letter.advertId === objectKeyOf(key));
-  const deadLetters = ofAdvert.map(({ id, letter }) => ({ id, ...letter }));
+  const ofAdvert = ofAccount.filter((one) => one.advertId === objectKeyOf(key));
+  const deadLetters = ofAdvert.map(shownDeadLetter);
   // A later event makes earlier dead letters irrelevant.
   const since = latest ? Date.parse(latest.detail.metadata.observedAt) : 0;
   const isCurrent = ({ message, at }: DeadLetter) =>

@@ -102,8 +102,8 @@ Examples:
         for (const line of leftLines(call, account)) say(io, line);
         // Printed separately: the account is already connected, whatever happens next.
         if (!account.isNew) {
-          const { letters } = await listDeadLetters(bridge, { partnerAccount });
-          const { redriven } = await redriveDeadLetters(bridge, letters);
+          const { deadLetters } = await listDeadLetters(bridge, { partnerAccount });
+          const { redriven } = await redriveDeadLetters(bridge, deadLetters);
           if (redriven.length > 0) say(io, `${redriven.length} of its dead letters were redriven.`);
         }
         return account.feed.kind === 'read' ? exitCodes.done : exitCodes.needsPerson;

@@ -7,10 +7,10 @@ import {
   dropDeadLetters,
   listDeadLetters,
   redriveDeadLetters,
+  shownDeadLetter,
 } from '../../operations/dead-letters.ts';
 import { CommandError, UsageError } from '../../operations/errors.ts';
 import { printableLine as printable } from '../../shared/domain/text.ts';
-import type { StoredDeadLetter } from '../../shared/state/aside.ts';
 import { withBridge } from '../bridge/open.ts';
 import { type AddCommand, type Call, defineCommand } from '../shared/command.ts';
 import { type ExitCode, exitCodes } from '../shared/io.ts';
@@ -73,10 +73,10 @@ Examples:
   },
   async ({ target, options, answer }) => {
     const found = await withBridge(target, (bridge) => listDeadLetters(bridge, options));
-    const { letters, groups, unreadable } = found;
-    const deadLetters = letters.map(({ id, letter }) => ({ id, ...letter }));
+    const { groups, unreadable } = found;
+    const deadLetters = found.deadLetters.map(shownDeadLetter);
     answer({ deadLetters, groups, unreadable }, ...listLines(found, target));
-    return letters.length + unreadable.length > 0 ? exitCodes.needsPerson : exitCodes.done;
+    return deadLetters.length + unreadable.length > 0 ? exitCodes.needsPerson : exitCodes.done;
   },
 );
 
@@ -90,9 +90,9 @@ const addShow = defineCommand(
   },
   async ({ target, options: { id }, answer }) => {
     const found = await withBridge(target, (bridge) => listDeadLetters(bridge, { ids: [id] }));
-    const [one] = found.letters;
+    const [one] = found.deadLetters.map(shownDeadLetter);
     if (!one) throw new CommandError(found.unreadable[0] ?? unknownText([id], target));
-    answer({ id, ...one.letter }, ...deadLetterLines(one, target));
+    answer(one, ...deadLetterLines(one, target));
     return exitCodes.done;
   },
 );
@@ -112,9 +112,9 @@ Examples:
     options: choiceOptions,
   },
   (call) =>
-    withChosen(call, async (bridge, { letters, unknown }) => {
+    withChosen(call, async (bridge, { deadLetters, unknown }) => {
       const result = await withProgress(call.io, (show) =>
-        redriveDeadLetters(bridge, letters, (done, all) => show(progressText(done, all, 'redriven'))),
+        redriveDeadLetters(bridge, deadLetters, (done, all) => show(progressText(done, all, 'redriven'))),
       );
       const left = result.nothingToSend.join(', ');
       const says = `Left, because they have nothing to send: ${left}. \`dead-letters show ID\` says what to do with each.`;
@@ -136,8 +136,8 @@ const addDrop = defineCommand(
   async (call) => {
     const { io, options } = call;
     if (!options.yes && !options.dryRun) requireTerminal(io, 'drop');
-    return withChosen(call, async (bridge, { letters, groups, unknown }) => {
-      const dropped = letters.map(({ id }) => id);
+    return withChosen(call, async (bridge, { deadLetters, groups, unknown }) => {
+      const dropped = deadLetters.map(({ id }) => id);
       const which = filterOf(options.which).ids
         ? dropped.join(', ')
         : `${count(dropped.length)} dead letters`;
@@ -145,7 +145,7 @@ const addDrop = defineCommand(
         await confirm(io, `Drop ${which}? Their content is removed permanently and will not be published.`);
       const by = await bridge.who();
       await withProgress(io, (show) =>
-        dropDeadLetters(bridge, letters, (done, all) => show(progressText(done, all, 'dropped'))),
+        dropDeadLetters(bridge, deadLetters, (done, all) => show(progressText(done, all, 'dropped'))),
       );
       // Their content is gone: this is the only record of it.
       const done = `${wereText(dropped.length)} dropped by ${printable(by)} at ${new Date().toISOString()}.`;
@@ -165,10 +165,11 @@ async function withChosen(
     throw new UsageError('say which dead letters: one or more IDs, one NAME of a partner account, or --all');
   return withBridge(target, async (bridge) => {
     const chosen = await listDeadLetters(bridge, { ...filterOf(which), fault, before });
-    const { letters, groups, unknown } = chosen;
+    const { groups, unknown } = chosen;
+    const matching = chosen.deadLetters.length;
     if (dryRun) {
-      const total = `${count(letters.length)} dead letters match; nothing was changed.`;
-      report({ matching: letters.length, groups }, ...groupLines(groups), total);
+      const total = `${count(matching)} dead letters match; nothing was changed.`;
+      report({ matching, groups }, ...groupLines(groups), total);
       return exitCodes.done;
     }
     const exitCode = await act(bridge, chosen);
@@ -186,13 +187,15 @@ const unknownText = (ids: readonly string[], target: Target): string =>
   `no dead letter ${ids.join(', ')}: perhaps it was put back or dropped already. ` +
   `\`${commandFor(target, 'dead-letters list')}\` shows those that exist`;
 
+type ShownDeadLetter = ReturnType<typeof shownDeadLetter>;
+
 const maxRows = 50;
 const widestAdvert = 24;
 
-function* listLines({ letters, groups, unreadable }: DeadLetterList, target: Target): Generator<string> {
+function* listLines({ deadLetters, groups, unreadable }: DeadLetterList, target: Target) {
   const header = ['ID', 'WHEN', 'ACCOUNT', 'ADVERT', 'FAULT', 'REASON'];
-  const rows = letters.slice(0, maxRows).map(({ id, letter }) => {
-    const { at, partnerAccount, advertId, count: all = 1, fault, reason, message } = letter;
+  const rows = deadLetters.slice(0, maxRows).map((one) => {
+    const { id, at, partnerAccount, advertId, count: all = 1, fault, reason, message } = one;
     const advert = printable(advertId ?? '-');
     const shortened = advert.length > widestAdvert ? `${advert.slice(0, widestAdvert)}…` : advert;
     // One dead letter contains all malformed IDs of a page, and names the first of them as its advert.
@@ -202,14 +205,14 @@ function* listLines({ letters, groups, unreadable }: DeadLetterList, target: Tar
   });
   if (rows.length === 0) yield 'No dead letters.';
   else yield* tableLines([header, ...rows]);
-  if (letters.length > maxRows) {
-    yield `… and ${count(letters.length - maxRows)} more; --json gives all of them.`;
+  if (deadLetters.length > maxRows) {
+    yield `… and ${count(deadLetters.length - maxRows)} more; --json gives all of them.`;
     yield* groupLines(groups);
   }
   for (const reason of unreadable) yield `Cannot be read: ${printable(reason)}`;
   if (rows.length === 0) return;
   const command = (words: string) => `\`${commandFor(target, `dead-letters ${words}`)}\``;
-  const redrive = letters.some(({ letter }) => letter.message)
+  const redrive = deadLetters.some(({ message }) => message)
     ? `When the cause is fixed: ${command('redrive ID')} or ${command('redrive --all')}. `
     : '';
   yield `All of one dead letter: ${command('show ID')}. ${redrive}To remove one: ${command('drop ID')}.`;
@@ -221,8 +224,7 @@ const groupLines = (groups: DeadLetterList['groups']): string[] =>
       `${count(number)} of ${partnerAccount ?? 'no known account'}: ${printable(fault)}, ${printable(reason)}`,
   );
 
-function deadLetterLines({ id, letter }: StoredDeadLetter, target: Target): string[] {
-  const { message, ...facts } = letter;
+function deadLetterLines({ id, message, ...facts }: ShownDeadLetter, target: Target): string[] {
   const next = message
     ? `When the cause is fixed: \`${commandFor(target, `dead-letters redrive ${id}`)}\``
     : `It has nothing to send again. When you have looked at it: \`${commandFor(target, `dead-letters drop ${id}`)}\``;

@@ -27,9 +27,9 @@ export const addHistory = defineCommand(
   async ({ io, target, options, json, answer }) => {
     const history = await withBridge(target, (bridge) => readHistory(bridge, options));
     answer(history, ...history.facts.map(({ at, says }) => `${at}  ${says}`), history.answer);
-    const letter = history.deadLetters.at(-1);
-    if (history.outcome === 'dead-lettered' && letter && !json) {
-      say(io, `When the cause is fixed: \`${commandFor(target, `dead-letters redrive ${letter.id}`)}\``);
+    const deadLetter = history.deadLetters.at(-1);
+    if (history.outcome === 'dead-lettered' && deadLetter && !json) {
+      say(io, `When the cause is fixed: \`${commandFor(target, `dead-letters redrive ${deadLetter.id}`)}\``);
     }
     return exitCodes.done;
   },

@@ -1,5 +1,5 @@
 /** The page's side of the server: what it pushes, and what it is asked. */
-import type { Received, ShownEvent, ShownHistory, ShownLetters } from '../snapshot.ts';
+import type { Received, ShownDeadLetters, ShownEvent, ShownHistory } from '../snapshot.ts';
 
 /** A console that has not said anything for so long is gone. */
 const silentMs = 6_000;
@@ -46,7 +46,7 @@ export function listen(onChange: (received: Received) => void): void {
 export const readHistory = (account: string, advert: string): Promise<ShownHistory> =>
   get(`/history?${new URLSearchParams({ account, advert })}`);
 
-export const readLetters = (filter: string): Promise<ShownLetters> =>
+export const readDeadLetters = (filter: string): Promise<ShownDeadLetters> =>
   get(`/dead-letters?${new URLSearchParams({ filter })}`);
 
 async function get<T>(path: string): Promise<T> {

@@ -112,8 +112,8 @@ export function createFanOut(deps: FanOutDeps) {
       return { delivery, verdict: { kind: 'retry', delayMs: newerMs } };
     }
     const reason = delivery.flaw ?? 'the message is not of the contract';
-    const letter = deadLetterOf(delivery, { fault: 'malformed-message', reason }, clock.now());
-    return { delivery, verdict: { kind: 'dead-letter', letter } };
+    const deadLetter = deadLetterOf(delivery, { fault: 'malformed-message', reason }, clock.now());
+    return { delivery, verdict: { kind: 'dead-letter', deadLetter } };
   }
 
   async function settle(

@@ -63,12 +63,12 @@ export async function afterFault(deps: AdvertDeps, group: Group, fault: BridgeFa
   // If the row could not be written, the message comes back: after it, nothing would show that the advert was listed.
   if (counted !== undefined && isGivenUp) {
     observer.error('message dead-lettered', fields);
-    const letter = deadLetterOf(head, reported, clock.now());
+    const deadLetter = deadLetterOf(head, reported, clock.now());
     // The others go back without a delay, even if they were received often: with one, only one of them would leave the
     // queue every 15 minutes.
     const atOnce = { kind: 'retry', delayMs: 0 } as const;
     return [
-      { delivery: head, verdict: { kind: 'dead-letter', letter } },
+      { delivery: head, verdict: { kind: 'dead-letter', deadLetter } },
       // Planted fault: others-done-with-dead-letter
       ...others.map((delivery) => ({ delivery, verdict: atOnce })),
     ];

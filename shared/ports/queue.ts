@@ -24,7 +24,7 @@ export type Verdict =
   | { readonly kind: 'retry'; readonly delayMs: number }
   /** The message leaves the queue but stays in the books, and waits aside until the drain puts it back. */
   | { readonly kind: 'hold' }
-  | { readonly kind: 'dead-letter'; readonly letter: DeadLetter };
+  | { readonly kind: 'dead-letter'; readonly deadLetter: DeadLetter };
 
 export interface Settlement {
   readonly delivery: Delivery;

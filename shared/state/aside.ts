@@ -13,10 +13,9 @@ import { forEachConcurrent } from '../domain/concurrency.ts';
 import type { MessageAside, Settlement, WaitingMessage } from '../ports/queue.ts';
 import { type Key, pagesOf, type Row, removedAtOnce, type Store, update } from '../ports/store.ts';
 
-export interface StoredDeadLetter extends Pick<MessageAside, 'key' | 'etag'> {
+export interface StoredDeadLetter extends DeadLetter, Pick<MessageAside, 'key' | 'etag'> {
   /** `<partner account>/<hash>`. */
   readonly id: string;
-  readonly letter: DeadLetter;
 }
 
 interface RowAside {
@@ -27,7 +26,7 @@ interface RowAside {
 /** The row of a message that leaves the queue without a result; undefined for other verdicts. */
 export function rowAside({ delivery, verdict }: Settlement): RowAside | undefined {
   const { message, position } = delivery;
-  if (verdict.kind === 'dead-letter') return rowOfDeadLetter(verdict.letter);
+  if (verdict.kind === 'dead-letter') return rowOfDeadLetter(verdict.deadLetter);
   if (verdict.kind !== 'hold' || !message) return undefined;
   // The number sorts the messages of an account. An emulator may give two messages the same number.
   const id = `${position.split(':')[0]}:${message.key}`;
@@ -171,6 +170,6 @@ function messageAside({ name, value, etag }: Row): MessageAside {
 
 /** @throws {ShapeError} */
 const storedDeadLetter = ({ name, value, etag }: Row): StoredDeadLetter => ({
-  ...{ key: { kind: 'dead', name }, id: name, etag },
-  letter: checked(deadLetter, value, `dead letter ${name}`),
+  ...{ id: name, key: { kind: 'dead', name }, etag },
+  ...checked(deadLetter, value, `dead letter ${name}`),
 });

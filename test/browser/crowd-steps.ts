@@ -90,8 +90,8 @@ async function makeCrowd(dir: string): Promise<void> {
       if (!message) throw new Error('a message without content');
       const { partnerAccount: name, advertId } = message;
       const reason = Number(advertId) % 2 === 0 ? 'the answer has no status' : hostileText;
-      const letter = deadLetter({ partnerAccount: name, advertId, reason, message });
-      return { delivery, verdict: { kind: 'dead-letter', letter } as const };
+      const given = deadLetter({ partnerAccount: name, advertId, reason, message });
+      return { delivery, verdict: { kind: 'dead-letter', deadLetter: given } as const };
     });
     await state.queue.settle(settlements);
   }

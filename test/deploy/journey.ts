@@ -24,7 +24,7 @@ import { catchingUpSteps } from './steps/catching-up.ts';
 import { constructSteps } from './steps/construct.ts';
 import { deliverySteps } from './steps/delivery.ts';
 import { deploySearchIndex, minimalSteps, searchIndexSteps } from './steps/examples.ts';
-import { doctorSteps, letterSteps, tailSteps } from './steps/operate.ts';
+import { deadLetterSteps, doctorSteps, tailSteps } from './steps/operate.ts';
 import { destroySteps, secrecySteps, updateSteps } from './steps/stack.ts';
 
 /**
@@ -46,7 +46,7 @@ export async function journey(run: Run & { readonly options: Options }): Promise
     await tailSteps(deployment);
     await tokenSteps(deployment);
     await statusSteps(deployment);
-    await letterSteps(deployment);
+    await deadLetterSteps(deployment);
     await updateSteps(deployment);
     await authorizationSteps(deployment);
     await disconnectSteps(deployment);

@@ -58,12 +58,12 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
   function givenUp(delivery: Delivery): Settlement[] {
     const { message = null, receives } = delivery;
     if (receives <= maxReceives || !message) return [];
-    const letter = {
+    const deadLetter = {
       ...{ partnerAccount: message.partnerAccount, advertId: objectKeyOf(message), fault: movedByQueue },
       reason: `the queue gave it up after ${receives - 1} deliveries, none of which came to an end`,
       ...{ at: toInstant(clock.now()), receives: receives - 1, message },
     };
-    return [{ delivery, verdict: { kind: 'dead-letter', letter } }];
+    return [{ delivery, verdict: { kind: 'dead-letter', deadLetter } }];
   }
 
   return {

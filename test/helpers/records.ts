@@ -61,8 +61,8 @@ export const deadLetter = (change: Partial<DeadLetter> = {}): DeadLetter => ({
   ...change,
 });
 
-/** The letter of a message that is given up. */
-export const letterOf = (message: ChangedAdvert): DeadLetter =>
+/** The dead letter of a message that is given up. */
+export const deadLetterOf = (message: ChangedAdvert): DeadLetter =>
   deadLetter({ partnerAccount: message.partnerAccount, advertId: message.advertId, message });
 
 export const settlement = (delivery: Delivery | undefined, verdict: Verdict): Settlement => {

@@ -3,7 +3,7 @@ import { dropDeadLetters, redriveDeadLetters } from '../../operations/dead-lette
 import type { ChangedAdvertsQueue, Inbox, Verdict } from '../../shared/ports/queue.ts';
 import type { Aside, DeadLetters } from '../../shared/state/aside.ts';
 import { type BookKeeper, type Books, emptyBooks } from '../../shared/state/books.ts';
-import { changedAdvert, deadLetter, letterOf, settlement } from '../helpers/records.ts';
+import { changedAdvert, deadLetter, deadLetterOf, settlement } from '../helpers/records.ts';
 import { type Cleaned, subjects } from './harness.ts';
 
 export interface BooksSubject extends Cleaned {
@@ -53,7 +53,7 @@ export function booksSuite(name: string, make: () => Promise<BooksSubject>): voi
     async function deadLettered() {
       const made = await world();
       const message = changedAdvert();
-      const verdict = { kind: 'dead-letter', letter: letterOf(message) } as const;
+      const verdict = { kind: 'dead-letter', deadLetter: deadLetterOf(message) } as const;
       await made.queue.send([message]);
       await made.settleNext(verdict);
       return { ...made, message, verdict };
@@ -105,7 +105,7 @@ export function booksSuite(name: string, make: () => Promise<BooksSubject>): voi
       const malformed = deadLetter({ advertId: 'a', count: 900, fault: 'malformed-id' });
       await deadLetters.sendMalformed([malformed]);
       await deadLetters.sendMalformed([malformed]);
-      expect((await deadLetters.list()).map(({ letter }) => letter)).toEqual([malformed]);
+      expect(await deadLetters.list()).toMatchObject([malformed]);
       await expectBooks({}, 1);
     });
 
@@ -113,7 +113,7 @@ export function booksSuite(name: string, make: () => Promise<BooksSubject>): voi
       const made = await deadLettered();
       const { queue, message, deadLetters, expectBooks } = made;
       const [stored] = await deadLetters.list();
-      expect(stored?.letter).toEqual(letterOf(message));
+      expect(stored).toMatchObject(deadLetterOf(message));
       expect(await deadLetters.list(stored?.id)).toEqual([stored]);
       await expectBooks({ listed: 1, deadLettered: 1 }, 1);
       expect(await queue.receive(many)).toEqual([]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ChangedAdvertsQueue, Delivery, Inbox, Verdict } from '../../shared/ports/queue.ts';
-import { changedAdvert, deadLetter, letterOf, settlement } from '../helpers/records.ts';
+import { changedAdvert, deadLetter, deadLetterOf, settlement } from '../helpers/records.ts';
 import { type Capabilities, type Cleaned, subjects } from './harness.ts';
 
 export interface QueueSubject extends Cleaned {
@@ -137,8 +137,8 @@ export function changedAdvertsQueueSuite(
       const [late] = await receive();
       await settle(retry(0), late);
       const [current] = await receive();
-      const letter = letterOf(messages[0] ?? changedAdvert());
-      for (const verdict of [done, { kind: 'dead-letter', letter } as const]) {
+      const given = deadLetterOf(messages[0] ?? changedAdvert());
+      for (const verdict of [done, { kind: 'dead-letter', deadLetter: given } as const]) {
         await settle(verdict, late);
         expect(await queue.depth('main')).toBe(1);
       }
@@ -152,7 +152,7 @@ export function changedAdvertsQueueSuite(
       await queue.settle([
         settlement(a, done),
         settlement(b, retry(0)),
-        settlement(c, { kind: 'dead-letter', letter: deadLetter() }),
+        settlement(c, { kind: 'dead-letter', deadLetter: deadLetter() }),
         settlement(d, { kind: 'forgotten' }),
       ]);
       expect(messagesOf(await receive())).toEqual([b?.message]);

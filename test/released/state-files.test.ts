@@ -27,7 +27,7 @@ it.each(dumps)('every row that release %s has stored can be read', async (file) 
     cursor: (await state.feedStates.list()).map(({ cursor }) => typeof cursor),
     refreshToken: (await state.vault.read('main', account?.token?.version))?.pair.refreshToken.reveal(),
     waiting: received.map(({ message }) => message?.advertId),
-    dead: (await state.deadLetters.list()).map(({ letter }) => letter.message?.advertId),
+    dead: (await state.deadLetters.list()).map(({ message }) => message?.advertId),
     books: await state.bookKeeper.read(of.partnerAccount, of.generation),
     events: (await state.advertHistories.page(of)).envelopes.length,
   };

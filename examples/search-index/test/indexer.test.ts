@@ -89,8 +89,8 @@ it('sends a record that is not an event to the dead-letter queue with the reason
   expect(await handle(event)).toEqual([]);
 
   expect(await statuses()).toEqual(new Map([['main/7', 'active']]));
-  const letters = queues.inspectQueue('dead-letters')?.messages.ready ?? [];
-  expect(letters.map(({ messageAttributes }) => messageAttributes)).toMatchObject([
+  const deadLetters = queues.inspectQueue('dead-letters')?.messages.ready ?? [];
+  expect(deadLetters.map(({ messageAttributes }) => messageAttributes)).toMatchObject([
     { errorCode: { StringValue: 'not-an-event' } },
   ]);
 });

@@ -4,7 +4,7 @@ import { drain } from '../stack/functions.ts';
 import { type Exercise, expectPublished, runDrain, type Scene } from './scene.ts';
 
 /** The ID of the dead letter whose line in `dead-letters list` contains `text`. */
-async function letterOf(scene: Scene, text: string): Promise<string> {
+async function deadLetterOf(scene: Scene, text: string): Promise<string> {
   const list = await scene.follow('dead-letters-list');
   const line = list.split('\n').find((each) => each.includes(text));
   const id = /\S+\/[0-9a-f]{16}/.exec(line ?? '')?.[0];
@@ -28,12 +28,12 @@ export const deadLetters: Exercise = {
 
   async mend(scene) {
     const { deployment, adverts } = scene;
-    const refused = await letterOf(scene, adverts[0] ?? '');
+    const refused = await deadLetterOf(scene, adverts[0] ?? '');
     assert.match(await scene.follow('dead-letters-show', { ID: refused }), /invalid-request/);
     deployment.sandbox.control.faults.clear();
     await scene.follow('dead-letters-redrive', { ID: refused });
     await deliver(deployment, 1);
-    await scene.follow('dead-letters-drop', { ID: await letterOf(scene, '../oauth/token') });
+    await scene.follow('dead-letters-drop', { ID: await deadLetterOf(scene, '../oauth/token') });
   },
 };
 

@@ -60,11 +60,10 @@ export async function deliverySteps(deployment: Deployment): Promise<void> {
       const [stored, ...others] = await createDeadLetters(store).list();
       assert.deepEqual(others, []);
       assert.ok(stored);
-      const { letter } = stored;
-      assert.equal(letter.advertId, '../oauth/token');
-      assert.equal(letter.fault, 'malformed-id');
-      assert.match(letter.reason, /expected 1 to 20 digits/);
-      assert.equal(letter.partnerAccount, 'main');
+      assert.equal(stored.advertId, '../oauth/token');
+      assert.equal(stored.fault, 'malformed-id');
+      assert.match(stored.reason, /expected 1 to 20 digits/);
+      assert.equal(stored.partnerAccount, 'main');
     },
   );
 }

@@ -93,15 +93,15 @@ export async function searchIndexSteps(deployment: Deployment, index: Values): P
 
   await steps.check('… and what is no event goes to its dead letters, with the reason', async () => {
     await send('no event');
-    const { Messages: [letter] = [] } = await cloud.sqs.send(
+    const { Messages: [deadLetter] = [] } = await cloud.sqs.send(
       new ReceiveMessageCommand({
         QueueUrl: DeadLetterQueueUrl,
         MessageAttributeNames: ['All'],
         WaitTimeSeconds: 20,
       }),
     );
-    assert.equal(letter?.Body, 'no event');
-    assert.equal(letter.MessageAttributes?.errorCode?.StringValue, 'not-an-event');
+    assert.equal(deadLetter?.Body, 'no event');
+    assert.equal(deadLetter.MessageAttributes?.errorCode?.StringValue, 'not-an-event');
   });
 }
 

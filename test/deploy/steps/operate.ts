@@ -97,7 +97,7 @@ async function startConsole({ advertBridge }: Deployment) {
   return {
     shows: (what: string, holds: (one: Snapshot) => boolean) =>
       until(what, async () => holds(await snapshot())),
-    async lettersOf(filter: string): Promise<readonly string[]> {
+    async deadLettersOf(filter: string): Promise<readonly string[]> {
       const found = await fetch(`${origin}/dead-letters?${new URLSearchParams({ filter })}`, { headers });
       return ((await found.json()) as { ids: readonly string[] }).ids;
     },
@@ -118,7 +118,7 @@ async function startConsole({ advertBridge }: Deployment) {
 }
 
 /** A dead letter on the command line and on a console. */
-export async function letterSteps(deployment: Deployment): Promise<void> {
+export async function deadLetterSteps(deployment: Deployment): Promise<void> {
   const { steps, advertBridge, sandbox, subscriber } = deployment;
   const { control } = sandbox;
   const [odd = '', other = ''] = control
@@ -126,9 +126,9 @@ export async function letterSteps(deployment: Deployment): Promise<void> {
     .slice(4, 6)
     .map(({ id }) => id);
   const statusesOf = (id: string) => historiesOf(subscriber.received).get(id);
-  const lettersOf = async (advertId: string): Promise<Record<string, string>[]> => {
+  const deadLettersOf = async (advertId: string): Promise<Record<string, string>[]> => {
     const { deadLetters } = await advertBridge.json('dead-letters', 'list');
-    return deadLetters.filter((letter: Record<string, string>) => letter.advertId === advertId);
+    return deadLetters.filter((one: Record<string, string>) => one.advertId === advertId);
   };
 
   await steps.check('an unreadable advert is given up with its reason, and delays no other', async () => {
@@ -137,11 +137,11 @@ export async function letterSteps(deployment: Deployment): Promise<void> {
     await deliver(deployment, 1);
     assert.deepEqual(statusesOf(other), ['limited']);
     // Five tries with backoff in between, each through queue and function.
-    const isGivenUp = async () => (await lettersOf(odd)).length > 0;
+    const isGivenUp = async () => (await deadLettersOf(odd)).length > 0;
     await until('the advert is given up', isGivenUp, { withinMs: 150_000, everyMs: 2_000 });
-    const [letter, ...more] = await lettersOf(odd);
-    assert.deepEqual([letter?.fault, more], ['contract-broken', []]);
-    const { stdout } = await advertBridge.run(['dead-letters', 'show', letter?.id ?? '']);
+    const [deadLetter, ...more] = await deadLettersOf(odd);
+    assert.deepEqual([deadLetter?.fault, more], ['contract-broken', []]);
+    const { stdout } = await advertBridge.run(['dead-letters', 'show', deadLetter?.id ?? '']);
     assert.match(stdout, /receives: +5/);
     assert.equal((await advertBridge.json('history', 'main', odd)).outcome, 'dead-lettered');
     control.faults.remove(fault);
@@ -153,17 +153,17 @@ export async function letterSteps(deployment: Deployment): Promise<void> {
     await page.act({ action: 'pause', name: 'main', reason: 'a look' });
     await page.shows('the pause', ({ facts }) => facts?.partnerAccounts[0]?.paused?.reason === 'a look');
     await page.act({ action: 'resume', name: 'main' });
-    const ids = await page.lettersOf(odd);
+    const ids = await page.deadLettersOf(odd);
     assert.equal(ids.length, 1);
     await page.act({ action: 'redrive', ids });
     await page.end();
     await deliver(deployment, 1);
     assert.deepEqual(statusesOf(odd), ['limited']);
-    assert.deepEqual(await lettersOf(odd), []);
+    assert.deepEqual(await deadLettersOf(odd), []);
   });
 
   await steps.check('status is content again when the last dead letter is dropped', async () => {
-    const [malformed] = await lettersOf('../oauth/token');
+    const [malformed] = await deadLettersOf('../oauth/token');
     await advertBridge.run(['dead-letters', 'drop', malformed?.id ?? '', '--yes']);
     assert.equal((await advertBridge.status()).exitCode, 0);
   });

@@ -18,8 +18,8 @@ export async function checkBooks({ state, history, plan }: SimWorld): Promise<vo
     if (listed < accepted && !forgetting)
       violated(`listed ${listed} of ${name}, but ${accepted} were accepted`);
   }
-  const letters = await state.deadLetters.list();
-  if (plan.seed % 8 === 0 && JSON.stringify(letters).includes(secretMark)) {
+  const deadLetters = await state.deadLetters.list();
+  if (plan.seed % 8 === 0 && JSON.stringify(deadLetters).includes(secretMark)) {
     history.violated({ invariant: 'credentials-kept', message: 'a dead letter holds a secret' });
   }
 }

@@ -35,7 +35,7 @@ export async function checkListings(world: SimWorld): Promise<void> {
 
   /** The latest listing of each advert that is dead-lettered or waits. */
   const deadUntil = new Map<string, number>();
-  const dead = (await state.deadLetters.list()).map(({ letter }) => letter);
+  const dead = await state.deadLetters.list();
   // Messages that wait for a person who never comes.
   const lost = plan.lostAccount ? await state.aside.list(plan.lostAccount) : [];
   for (const { message } of [...dead, ...lost]) {

@@ -7,9 +7,9 @@ import { movedByQueue } from '../../fakes/changed-adverts-queue.ts';
 import type { SimWorld } from '../world/sim-world.ts';
 
 export async function checkQueue({ state, history, plan, coverage }: SimWorld): Promise<void> {
-  for (const { letter } of await state.deadLetters.list()) {
-    const { fault, message, receives } = letter;
-    const subject = `${letter.partnerAccount}/${letter.advertId}`;
+  for (const deadLetter of await state.deadLetters.list()) {
+    const { partnerAccount, advertId, fault, message, receives } = deadLetter;
+    const subject = `${partnerAccount}/${advertId}`;
     if (fault === movedByQueue) {
       const text = `the queue itself gave up ${message?.key} after ${receives} receives: nothing says what it owes`;
       history.violated({ invariant: 'no-change-lost', subject, message: text });

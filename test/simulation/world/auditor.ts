@@ -13,10 +13,8 @@ export function createAuditor(world: SimWorld, stages: Stages) {
 
   /** Adverts with dead-lettered changes, whose published status may therefore be wrong. */
   async function givenUp(): Promise<ReadonlySet<string>> {
-    const letters = await state.deadLetters.list();
-    const stored = letters.map(
-      ({ letter }) => `${letter.message?.partnerAccount}/${letter.message?.advertId}`,
-    );
+    const deadLetters = await state.deadLetters.list();
+    const stored = deadLetters.map(({ message }) => `${message?.partnerAccount}/${message?.advertId}`);
     return new Set([...stored, ...handled]);
   }
 

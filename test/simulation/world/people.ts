@@ -160,17 +160,17 @@ export function createPeople({ world, stages, auditor, random }: PeopleDeps) {
   }
   async function redrive(share: number): Promise<void> {
     const chosen = (await state.deadLetters.list()).filter(() => random() < share);
-    for (const { letter } of chosen) auditor.setAside(`${letter.partnerAccount}/${letter.advertId}`);
+    for (const { partnerAccount, advertId } of chosen) auditor.setAside(`${partnerAccount}/${advertId}`);
     const { redriven } = await stages.redrive(`redrive-${++commands}`, chosen);
     if (redriven.length > 0) world.coverage.count('queue: redriven');
   }
 
   async function drop(): Promise<void> {
-    const letters = await state.deadLetters.list();
-    await dropDeadLetters(state, letters);
-    for (const { letter } of letters) {
-      if (letter.message) history.judge(letter.message.key, 'dropped');
-      auditor.setAside(`${letter.partnerAccount}/${letter.advertId}`);
+    const chosen = await state.deadLetters.list();
+    await dropDeadLetters(state, chosen);
+    for (const { partnerAccount, advertId, message } of chosen) {
+      if (message) history.judge(message.key, 'dropped');
+      auditor.setAside(`${partnerAccount}/${advertId}`);
     }
   }
 

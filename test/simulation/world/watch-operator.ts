@@ -61,7 +61,7 @@ export function createOperatorWatch({ plan, scheduler, service, history }: Model
     settled(settlements: readonly Settlement[]): void {
       for (const { delivery, verdict } of settlements) {
         const { key = '', partnerAccount = '' } = delivery.message ?? {};
-        if (verdict.kind === 'dead-letter' && verdict.letter.fault === 'operator-paused')
+        if (verdict.kind === 'dead-letter' && verdict.deadLetter.fault === 'operator-paused')
           violated(partnerAccount, `${key} was given up because an operator had paused ${partnerAccount}`);
         if (verdict.kind !== 'retry' || verdict.delayMs <= longestHiddenMs) continue;
         const isPaused = pauses.filter(isOf(partnerAccount)).some(({ untilMs }) => scheduler.now() < untilMs);

@@ -21,7 +21,7 @@ const hold: Verdict = { kind: 'hold' };
 const retry = (delayMs: number): Verdict => ({ kind: 'retry', delayMs });
 const givenUp = (id: string): Verdict => ({
   kind: 'dead-letter',
-  letter: deadLetter({ advertId: id, message: aMessage(id) }),
+  deadLetter: deadLetter({ advertId: id, message: aMessage(id) }),
 });
 
 function make() {
@@ -159,7 +159,7 @@ describe('settling a batch', () => {
 
   it('takes the dead letter of what is no message, uncounted, and puts none of it aside', async () => {
     const { settle, counted, put } = make();
-    const verdict = { kind: 'dead-letter', letter: deadLetter({ message: null }) } as const;
+    const verdict = { kind: 'dead-letter', deadLetter: deadLetter({ message: null }) } as const;
     expect(await settle(batchOf([{ body: 'no message', verdict }]))).toEqual(failing());
     put.mockClear();
     expect(await settle(batchOf([{ body: 'no message', verdict: hold }]))).toEqual(failing('id-0'));

@@ -66,16 +66,16 @@ describe('a page of the feed', () => {
         const { world, reads, poll } = await drained(JSON.stringify({ data, hasMore, nextCursor: 'next' }));
 
         const books = await world.books();
-        const letters = await world.state.deadLetters.list();
+        const deadLetters = await world.state.deadLetters.list();
         expect(books.listed).toBe(data.length * (poll?.pages ?? 0));
         expect(books.listed).toBe(books.deadLettered + books.coalesced + books.inFlight);
         // The same page twice has one dead letter.
-        const ids = letters.reduce((sum, { letter }) => sum + (letter.count ?? 1), 0);
+        const ids = deadLetters.reduce((sum, { count = 1 }) => sum + count, 0);
         expect(ids * (poll?.pages ?? 0)).toBe(books.deadLettered);
-        expect(letters.length).toBeLessThanOrEqual(1);
-        for (const { letter } of letters) {
-          expect(letter.advertId?.length).toBeLessThanOrEqual(256);
-          expect(letter.reason.length).toBeLessThan(1_500);
+        expect(deadLetters.length).toBeLessThanOrEqual(1);
+        for (const { advertId, reason } of deadLetters) {
+          expect(advertId?.length).toBeLessThanOrEqual(256);
+          expect(reason.length).toBeLessThan(1_500);
         }
         // A cursor that does not move although there is more occurs once, and ends the poll.
         expect(reads).toBe(hasMore ? 2 : 1);
@@ -122,8 +122,8 @@ describe('a message of the queue', () => {
           const verdict = verdicts.get(delivery);
           expect(verdict).toBeDefined();
           if (delivery.flaw === undefined) continue;
-          const letter = { fault: 'malformed-message', reason: delivery.flaw };
-          expect(verdict).toMatchObject({ kind: 'dead-letter', letter });
+          const deadLetter = { fault: 'malformed-message', reason: delivery.flaw };
+          expect(verdict).toMatchObject({ kind: 'dead-letter', deadLetter });
           expect(JSON.stringify(verdict)).not.toContain(marker);
         }
         const last = verdicts.get(deliveries[bodies.length] as (typeof deliveries)[number]);

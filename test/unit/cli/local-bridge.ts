@@ -51,8 +51,8 @@ export const eventsIn = (stdout: string) =>
     .map((line) => JSON.parse(line));
 
 /** Its message is received and given up, so the books count it. */
-export async function giveUp({ queue }: EmbeddedState, letter: DeadLetter & { message: ChangedAdvert }) {
-  await queue.send([letter.message]);
+export async function giveUp({ queue }: EmbeddedState, deadLetter: DeadLetter & { message: ChangedAdvert }) {
+  await queue.send([deadLetter.message]);
   const [delivery] = await queue.receive({ maxGroups: 1, maxPerGroup: 1, visibilityMs: 60_000 });
-  await queue.settle([settlement(delivery, { kind: 'dead-letter', letter })]);
+  await queue.settle([settlement(delivery, { kind: 'dead-letter', deadLetter })]);
 }

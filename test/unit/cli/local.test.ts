@@ -175,8 +175,8 @@ describe('disconnect', () => {
       users: [{ name: 'main' }, { name: 'other' }],
     });
     await connect('other');
-    const letters = [deadLetter(), deadLetter({ partnerAccount: 'other' })];
-    await inState(({ deadLetters }) => deadLetters.sendMalformed(letters));
+    const malformed = [deadLetter(), deadLetter({ partnerAccount: 'other' })];
+    await inState(({ deadLetters }) => deadLetters.sendMalformed(malformed));
 
     expect(await run('status')).toMatchObject({ exitCode: 3, stderr: '' });
     await run('disconnect main --forget --yes');

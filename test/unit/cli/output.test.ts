@@ -69,11 +69,11 @@ describe('what is written for a terminal', () => {
   it('has no unprintable characters, whichever command writes it; the JSON is the same value', async () => {
     const { sandbox, run, inState } = await startConnected();
     const [id] = sandbox.control.createAdverts(1, { status: hostile });
-    const letters = [
+    const malformed = [
       deadLetter({ advertId: hostile, fault: 'malformed-id', reason: hostile, message: null }),
       deadLetter({ reason: hostile, message: changedAdvert({ key: hostile, correlationId: hostile }) }),
     ];
-    await inState(({ deadLetters }) => deadLetters.sendMalformed(letters));
+    await inState(({ deadLetters }) => deadLetters.sendMalformed(malformed));
 
     const told = async (args: string) => {
       const { stdout, stderr } = await run(args);

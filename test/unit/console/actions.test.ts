@@ -40,7 +40,7 @@ async function done(given: object) {
   await over;
   return { action: latest.get(id), log };
 }
-const manyIds = Array.from({ length: 2_500 }, (_, index) => `letter${index}`);
+const manyIds = Array.from({ length: 2_500 }, (_, index) => `main/${index}`);
 
 describe('an action of the page', () => {
   const name = 'main';
@@ -75,13 +75,13 @@ describe('an action of the page', () => {
   it('handles more dead letters than one command line has room for', async () => {
     const { action } = await done({ action: 'redrive', ids: manyIds });
     expect(action?.state).toBe('done');
-    expect(action?.says).toMatch(/^2500 of 2500: dead-letters redrive letter2000 /);
-    expect(action?.command).toBe('advert-bridge dead-letters redrive letter0 … (2500 IDs)');
+    expect(action?.says).toMatch(/^2500 of 2500: dead-letters redrive main\/2000 /);
+    expect(action?.command).toBe('advert-bridge dead-letters redrive main/0 … (2500 IDs)');
   });
 
   it('says how far it came when it is interrupted', async () => {
     const { actions, latest } = started(
-      `console.error('at work'); if (process.argv.includes('letter1000')) setInterval(() => {}, 1000)`,
+      `console.error('at work'); if (process.argv.includes('main/1000')) setInterval(() => {}, 1000)`,
     );
     const { id } = await actions.act({ action: 'redrive', ids: manyIds });
     await expect.poll(() => latest.get(id)?.says).toBe('1000 of 2500: at work');

@@ -15,7 +15,7 @@ const live = {
     return () => undefined;
   },
   history: async (query) => query,
-  deadLetters: async () => ({ matching: 0, total: 0, letters: [], ids: [] }),
+  deadLetters: async () => ({ matching: 0, total: 0, deadLetters: [], ids: [] }),
 } as Pick<Live, 'subscribe' | 'history' | 'deadLetters'> as Live;
 
 async function start(isReadOnly = false): Promise<void> {

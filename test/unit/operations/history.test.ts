@@ -28,14 +28,14 @@ const noEvent: AdvertRow = { sequence: 0, status: null, pending: false, etag: 'a
 const active: AdvertRow = { ...noEvent, sequence: 3, status: 'active', envelope, by: earlier.key };
 const queued: WaitingMessage = { message, place: 'queue', receives: 0 };
 const parked: WaitingMessage = { message, place: 'aside', receives: 0 };
-const letter = deadLetter({ message, at: '2026-11-20T12:01:00.000Z', reason: 'the answer has no status' });
+const givenUp = deadLetter({ message, at: '2026-11-20T12:01:00.000Z', reason: 'the answer has no status' });
 const stop = stopped('refresh-token-rejected', Date.parse('2026-11-20T12:02:00Z'));
 
 interface Knowledge {
   readonly account?: Partial<PartnerAccount>;
   readonly row?: AdvertRow;
   readonly waiting?: readonly WaitingMessage[];
-  readonly letters?: readonly DeadLetter[];
+  readonly deadLetters?: readonly DeadLetter[];
   readonly budget?: BudgetState;
   /** Length of the queue of a stack, which cannot be inspected. */
   readonly queued?: number;
@@ -45,7 +45,7 @@ interface Knowledge {
 
 /** What `history` says five minutes after noon. */
 function historyOf(known: Knowledge) {
-  const { account, row, waiting = [], letters = [], budget = { nextSlotMs: 0 }, queued } = known;
+  const { account, row, waiting = [], deadLetters = [], budget = { nextSlotMs: 0 }, queued } = known;
   const { isAtWork = true, published = {} } = known;
   const bridge: unknown = {
     kind: queued === undefined ? 'local' : 'stack',
@@ -54,7 +54,7 @@ function historyOf(known: Knowledge) {
     budgetStore: { read: async () => budget },
     advertHistories: { read: async () => row },
     waitingMessages: { ofAdvert: async () => waiting },
-    deadLetters: { list: async () => letters.map((one, index) => ({ id: `main/${index}`, letter: one })) },
+    deadLetters: { list: async () => deadLetters },
     queue: { depth: async () => queued },
     clock: { now: () => noon + 300_000 },
     settings: async () => published,
@@ -71,16 +71,16 @@ const missing = { ...active, missingSince: noon + 290_000 };
 const ofEarlier = { ...message, generation: 1 };
 const waits = { waiting: [queued] };
 const aside = { waiting: [parked] };
-const oldLetter = { ...letter, at: '2026-11-20T11:59:00.000Z' };
+const old = { ...givenUp, at: '2026-11-20T11:59:00.000Z' };
 
 it.each<[string, string, Knowledge, RegExp]>([
   ['published', 'the bus has it', { row: active }, /^Event 3 of advert 123 \(new → active\) was published/],
   ['published', 'its account stopped later', { row: active, account: stop }, /changed later is not known/],
-  ['published', 'a letter is older', { row: active, letters: [oldLetter] }, /was published/],
+  ['published', 'a dead letter is older', { row: active, deadLetters: [old] }, /was published/],
   [
     'published',
-    'a letter is of an earlier generation',
-    { row: active, letters: [{ ...letter, message: ofEarlier }] },
+    'a dead letter is of an earlier generation',
+    { row: active, deadLetters: [{ ...givenUp, message: ofEarlier }] },
     /was published/,
   ],
   [
@@ -118,7 +118,7 @@ it.each<[string, string, Knowledge, RegExp]>([
   [
     'dead-lettered',
     'it was given up',
-    { row: active, letters: [letter] },
+    { row: active, deadLetters: [givenUp] },
     /contract-broken: the answer has no status/,
   ],
   ['dropped', 'its dead letter is gone', { row: noEvent }, /was dropped/],
@@ -136,7 +136,7 @@ it.each<[string, string, Knowledge, RegExp]>([
 });
 
 it('history tells what happened in order of time', async () => {
-  const { facts } = await historyOf({ row: active, letters: [letter] });
+  const { facts } = await historyOf({ row: active, deadLetters: [givenUp] });
   const times = facts.map(({ at }) => Date.parse(at));
   expect(times).toEqual(times.toSorted());
   expect(facts.map(({ says }) => says).join('\n')).toMatch(/page-1[\s\S]*published[\s\S]*given up/);

@@ -105,7 +105,10 @@ describe('the queue in the state file', () => {
       Array(2).fill([undefined, 'string']),
     );
     for (const [index, one] of deliveries.entries())
-      await settleAll(state, [one], { kind: 'dead-letter', letter: deadLetter({ advertId: `${index}` }) });
+      await settleAll(state, [one], {
+        kind: 'dead-letter',
+        deadLetter: deadLetter({ advertId: `${index}` }),
+      });
     expect(await state.bookKeeper.queue()).toEqual({ waiting: 0, deadLetters: 2 });
   });
 });

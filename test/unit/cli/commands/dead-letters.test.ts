@@ -3,7 +3,7 @@ import { changedAdvert, deadLetter } from '../../../helpers/records.ts';
 import { giveUp, startConnected } from '../local-bridge.ts';
 
 /** A bridge with two dead letters that have a message, `one` of main and `two` of other, and `three` of main with none. */
-async function withLetters() {
+async function withDeadLetters() {
   const local = await startConnected();
   const at = (second: number) => `2026-11-20T12:00:0${second}.000Z`;
   const given = [
@@ -20,21 +20,21 @@ async function withLetters() {
     return state.deadLetters.list();
   });
   const [one = '', two = '', three = ''] = stored
-    .toSorted((a, b) => Date.parse(a.letter.at) - Date.parse(b.letter.at))
+    .toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at))
     .map(({ id }) => id);
-  const letters = (args: string, more = {}) => local.run(`dead-letters ${args}`, more);
+  const command = (args: string, more = {}) => local.run(`dead-letters ${args}`, more);
   const ids = async (name = '') =>
-    JSON.parse((await letters(`list${name} --json`)).stdout).deadLetters.map(({ id }: { id: string }) => id);
-  return { ...local, letters, ids, all: [one, two, three], one, two, three };
+    JSON.parse((await command(`list${name} --json`)).stdout).deadLetters.map(({ id }: { id: string }) => id);
+  return { ...local, command, ids, all: [one, two, three], one, two, three };
 }
 
 const gone = `main/${'0'.repeat(16)}`;
 
 describe('dead-letters list', () => {
   it('says why each was given up, and ends with 3', async () => {
-    const { letters } = await withLetters();
+    const { command } = await withDeadLetters();
 
-    const { exitCode, stdout, stderr } = await letters('list');
+    const { exitCode, stdout, stderr } = await command('list');
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 3, stderr: '' });
     for (const line of [
@@ -48,9 +48,9 @@ describe('dead-letters list', () => {
   });
 
   it('gives all of them as JSON, with their groups', async () => {
-    const { letters, one, two, three } = await withLetters();
+    const { command, one, two, three } = await withDeadLetters();
 
-    const { exitCode, stdout, stderr } = await letters('list --json');
+    const { exitCode, stdout, stderr } = await command('list --json');
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 3, stderr: '' });
     const group = { partnerAccount: 'main', fault: 'contract-broken', count: 1 };
@@ -66,21 +66,21 @@ describe('dead-letters list', () => {
   });
 
   it('gives those of a partner account, of a fault, or from before a time', async () => {
-    const { ids, one, two, three } = await withLetters();
+    const { ids, one, two, three } = await withDeadLetters();
 
     expect(await ids(' main')).toEqual([one, three]);
-    // Not connected, but its letters are there.
+    // Not connected, but its dead letters are there.
     expect(await ids(' other')).toEqual([two]);
     expect(await ids(' --fault transient')).toEqual([two]);
     expect(await ids(' --before 2026-11-20T12:00:01Z')).toEqual([one]);
   });
 });
 
-it('dead-letters show gives the whole letter', async () => {
-  const { letters, one } = await withLetters();
+it('dead-letters show gives all of it', async () => {
+  const { command, one } = await withDeadLetters();
 
-  const shown = await letters(`show ${one}`);
-  const asJson = await letters(`show ${one} --json`);
+  const shown = await command(`show ${one}`);
+  const asJson = await command(`show ${one} --json`);
 
   for (const part of ['main', '11', 'contract-broken', 'the answer has no status', `redrive ${one}`])
     expect(shown.stdout).toContain(part);
@@ -90,9 +90,9 @@ it('dead-letters show gives the whole letter', async () => {
 
 describe('dead-letters redrive', () => {
   it('has those that are there put back into the queue, and names those that are not', async () => {
-    const { letters, ids, status, one, two, three } = await withLetters();
+    const { command, ids, status, one, two, three } = await withDeadLetters();
 
-    const ended = await letters(`redrive ${one} ${gone}`);
+    const ended = await command(`redrive ${one} ${gone}`);
 
     expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(`no dead letter ${gone}`) });
     expect(await ids()).toEqual([two, three]);
@@ -100,11 +100,11 @@ describe('dead-letters redrive', () => {
   });
 
   it('of all, or of a partner account, leaves those with nothing to send, and may be done again', async () => {
-    const { letters, ids, one, three } = await withLetters();
+    const { command, ids, one, three } = await withDeadLetters();
 
-    const main = await letters('redrive main --json');
-    const all = await letters('redrive --all');
-    const again = await letters('redrive --all');
+    const main = await command('redrive main --json');
+    const all = await command('redrive --all');
+    const again = await command('redrive --all');
 
     const result = { redriven: [one], nothingToSend: [three], unknown: [] };
     expect(JSON.parse(main.stdout)).toEqual(result);
@@ -117,11 +117,11 @@ describe('dead-letters redrive', () => {
 
 describe('dead-letters drop', () => {
   it('asks first', async () => {
-    const { letters, ids, all, one, two, three } = await withLetters();
+    const { command, ids, all, one, two, three } = await withDeadLetters();
 
-    const no = await letters(`drop ${one}`, { isTTY: true, stdin: 'n\n' });
+    const no = await command(`drop ${one}`, { isTTY: true, stdin: 'n\n' });
     const left = await ids();
-    const yes = await letters(`drop ${one}`, { isTTY: true, stdin: 'y\n' });
+    const yes = await command(`drop ${one}`, { isTTY: true, stdin: 'y\n' });
 
     expect(no).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('nothing was changed') });
     expect(left).toEqual(all);
@@ -130,10 +130,10 @@ describe('dead-letters drop', () => {
   });
 
   it('drops several with --yes, and names those that are gone already', async () => {
-    const { letters, ids, one, two, three } = await withLetters();
+    const { command, ids, one, two, three } = await withDeadLetters();
 
-    const { exitCode, stdout } = await letters(`drop ${one} ${three} --yes --json`);
-    const again = await letters(`drop ${one} --yes`);
+    const { exitCode, stdout } = await command(`drop ${one} ${three} --yes --json`);
+    const again = await command(`drop ${one} --yes`);
 
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -147,11 +147,11 @@ describe('dead-letters drop', () => {
 
 it.each(['redrive', 'drop'])(
   'dead-letters %s --dry-run says how many, and changes nothing',
-  async (command) => {
-    const { letters, ids, all } = await withLetters();
+  async (action) => {
+    const { command, ids, all } = await withDeadLetters();
 
-    const told = await letters(`${command} main --dry-run`);
-    const { stdout } = await letters(`${command} --all --fault transient --dry-run --json`);
+    const told = await command(`${action} main --dry-run`);
+    const { stdout } = await command(`${action} --all --fault transient --dry-run --json`);
 
     expect(told).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('2 dead letters match') });
     expect(JSON.parse(stdout)).toMatchObject({ matching: 1, groups: [{ fault: 'transient', count: 1 }] });
@@ -167,9 +167,9 @@ it.each([
   ['show hunter2', 'ID: expected the ID of a dead letter'],
   [`drop ${gone}`, 'there is no terminal to ask'],
 ])('is refused: dead-letters %s', async (args, expected) => {
-  const { letters } = await withLetters();
+  const { command } = await withDeadLetters();
 
-  const ended = await letters(args);
+  const ended = await command(args);
 
   expect(ended).toMatchObject({ exitCode: 2, stdout: '', stderr: expect.stringContaining(expected) });
   expect(ended.stderr).not.toContain('hunter2');

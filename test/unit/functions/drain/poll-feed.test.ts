@@ -72,11 +72,11 @@ describe('a poll', () => {
     expect(lines('warn')).toMatchObject([
       { fields: { partnerAccount: 'main', correlationId: 'id1', count: 7 } },
     ]);
-    const letters = (await world.state.deadLetters.list()).map(({ letter }) => letter);
-    expect(letters).toMatchObject([
+    const deadLetters = await world.state.deadLetters.list();
+    expect(deadLetters).toMatchObject([
       { partnerAccount: 'main', fault: 'malformed-id', count: 7, receives: 0, message: null },
     ]);
-    const { reason = '' } = letters[0] ?? {};
+    const { reason = '' } = deadLetters[0] ?? {};
     expect(reason).toContain('7 malformed advert IDs (expected 1 to 20 digits): ');
     expect(reason).toContain('"null", "{\\"id\\":1}", "1/../2", …');
     expect(reason).not.toMatch(/[\p{Cc}\p{Bidi_C}]|x{41}|more/u);

@@ -265,15 +265,15 @@ describe('a batch', () => {
   });
 
   it('dead-letters what is no message of the contract, with what can be read of it', async () => {
-    const letter = { fault: 'malformed-message', at: '2026-11-20T12:00:00.000Z', message: null };
-    const unknown = { ...letter, partnerAccount: null, advertId: null };
+    const malformed = { fault: 'malformed-message', at: '2026-11-20T12:00:00.000Z', message: null };
+    const unknown = { ...malformed, partnerAccount: null, advertId: null };
     const about = { partnerAccount: 'main', advertId: '7' };
     const reason = 'the message is not of the contract';
 
     expect(await handle(alien({ flaw: 'no JSON', receives: 3 }), alien({ about }), alien())).toEqual([
-      { kind: 'dead-letter', letter: { ...unknown, reason: 'no JSON', receives: 3 } },
-      { kind: 'dead-letter', letter: { ...letter, ...about, reason, receives: 1 } },
-      { kind: 'dead-letter', letter: { ...unknown, reason, receives: 1 } },
+      { kind: 'dead-letter', deadLetter: { ...unknown, reason: 'no JSON', receives: 3 } },
+      { kind: 'dead-letter', deadLetter: { ...malformed, ...about, reason, receives: 1 } },
+      { kind: 'dead-letter', deadLetter: { ...unknown, reason, receives: 1 } },
     ]);
   });
 
@@ -294,9 +294,9 @@ describe('a batch', () => {
     const spent = () => delivery({}, { receives: 301 });
     const verdicts = await handle(spent(), spent(), alien(), neighbour());
 
-    const letter = { partnerAccount: 'main', advertId: '1', fault: 'delivered-too-often', receives: 301 };
+    const deadLetter = { partnerAccount: 'main', advertId: '1', fault: 'delivered-too-often', receives: 301 };
     expect(verdicts).toMatchObject([
-      { kind: 'dead-letter', letter },
+      { kind: 'dead-letter', deadLetter },
       { kind: 'retry', delayMs: 0 },
       { kind: 'dead-letter' },
       { kind: 'retry', delayMs: 0 },

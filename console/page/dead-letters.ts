@@ -2,22 +2,22 @@ import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
 import { count } from '../../shared/domain/text/figures.ts';
 import { printableLine as printable } from '../../shared/domain/text.ts';
-import type { ShownLetters, Snapshot } from '../snapshot.ts';
+import type { ShownDeadLetters, Snapshot } from '../snapshot.ts';
 import { type Ask, Asking } from './accounts.ts';
 import { counted, time } from './format.ts';
-import { readLetters } from './server.ts';
+import { readDeadLetters } from './server.ts';
 
 /** The dead letters: found by a filter, chosen one by one or all that match, redriven or dropped. */
 export function DeadLetters({ snapshot, ask }: { snapshot: Snapshot; ask: Ask }) {
   const [filter, setFilter] = useState('');
-  const [found, setFound] = useState<ShownLetters>();
+  const [found, setFound] = useState<ShownDeadLetters>();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const total = snapshot.facts?.queue.deadLetters ?? 0;
   const { isReadOnly, place } = snapshot.bridge;
 
   useEffect(() => {
     let isCurrent = true;
-    const looked = readLetters(filter).then((answer) => {
+    const looked = readDeadLetters(filter).then((answer) => {
       if (!isCurrent) return;
       const known = new Set(answer.ids);
       setFound(answer);
@@ -43,8 +43,8 @@ export function DeadLetters({ snapshot, ask }: { snapshot: Snapshot; ask: Ask })
     ['Drop', 'drop', `Removes them for good: ${isEach} gets no event until it changes again.`],
   ] as const;
   return html`
-    <section aria-labelledby="letters">
-      <h2 id="letters">Dead letters</h2>
+    <section aria-labelledby="dead-letters">
+      <h2 id="dead-letters">Dead letters</h2>
       ${total === 0 && html`<p>None: the bridge has given up on no advert.</p>`}
       ${
         total > 0 &&
@@ -81,7 +81,7 @@ export function DeadLetters({ snapshot, ask }: { snapshot: Snapshot; ask: Ask })
                 ${!isReadOnly && html`<td></td>`}<th scope="col">Account</th><th scope="col">Advert</th><th scope="col">Fault</th>
                 <th scope="col">Reason</th><th scope="col">Since</th>
               </tr></thead>
-              <tbody>${found?.letters.map(
+              <tbody>${found?.deadLetters.map(
                 ({ id, partnerAccount, advertId, fault, reason, at }) => html`<tr key=${id}>
                   ${
                     !isReadOnly &&
@@ -93,7 +93,7 @@ export function DeadLetters({ snapshot, ask }: { snapshot: Snapshot; ask: Ask })
               )}</tbody>
             </table>
           </div>
-          ${(found?.matching ?? 0) > (found?.letters.length ?? 0) && html`<p>The first ${count(found?.letters.length ?? 0)} of ${count(found?.matching ?? 0)} are listed.</p>`}
+          ${(found?.matching ?? 0) > (found?.deadLetters.length ?? 0) && html`<p>The first ${count(found?.deadLetters.length ?? 0)} of ${count(found?.matching ?? 0)} are listed.</p>`}
         `
       }
     </section>
