@@ -2,22 +2,22 @@
 import { text as textOf } from 'node:stream/consumers';
 import * as v from 'valibot';
 import type { Bridge } from '../../operations/bridge.ts';
-import { CommandError, knownAccount, namesText } from '../../operations/errors.ts';
+import { CommandError, connectWords, knownAccount, namesText } from '../../operations/errors.ts';
 import { advertIdPattern } from '../../shared/contract/checks.ts';
 import { stopOf } from '../../shared/domain/partner-account.ts';
 import type { BackfillKey } from '../../shared/state/progress.ts';
+import type { Call } from '../shared/command.ts';
 import type { Io } from '../shared/io.ts';
 import { number, option } from '../shared/options.ts';
 import { withProgress } from '../shared/progress.ts';
 import { readTextFile } from '../shared/secret-input.ts';
-import { commandFor, type Target } from '../shared/target.ts';
-import { are, count, duration, timeFor } from '../shared/wording.ts';
+import type { Target } from '../shared/target.ts';
+import { are, count, duration } from '../shared/wording.ts';
 import { withBridge } from './open.ts';
 
 /** Calls `work` for a connected account. @returns its result, and what waits in the queue then with the next command */
 export function catchUp<R>(
-  io: Io,
-  target: Target,
+  { io, target, command }: Pick<Call<Target, unknown>, 'io' | 'target' | 'command'>,
   name: string,
   work: (bridge: Bridge, key: BackfillKey, show: (line: string) => void) => Promise<R>,
 ): Promise<[result: R, next: string]> {
@@ -25,18 +25,16 @@ export function catchUp<R>(
     const account = await knownAccount(bridge.partnerAccounts, name);
     const stop = stopOf(account);
     if (stop) {
-      throw new CommandError(
-        `partner account ${name} is stopped (${stop.reason}). Connect it again first: ` +
-          `\`${commandFor(target, `connect ${name} --refresh-token-stdin`)}\``,
-      );
+      const mend = `Connect it again first: ${command(connectWords(name))}`;
+      throw new CommandError(`partner account ${name} is stopped (${stop.reason}). ${mend}`);
     }
     const key = { partnerAccount: name, generation: account.generation };
     const result = await withProgress(io, (show) => work(bridge, key, show));
     const { maxRequestsPerSecond } = await bridge.settings();
     const waiting = await bridge.queue.depth(name);
-    const next = commandFor(target, bridge.isDelivering() ? `status ${name}` : 'run');
-    const says = `${are(waiting, 'message waits', 'messages wait')}${timeFor(waiting, maxRequestsPerSecond)}`;
-    return [result, `${says}. Next: \`${next}\``];
+    const next = command(bridge.isDelivering() ? `status ${name}` : 'run');
+    const takes = `${duration(waiting / maxRequestsPerSecond)} at ${maxRequestsPerSecond}/s`;
+    return [result, `${are(waiting, 'message waits', 'messages wait')} (${takes}). Next: ${next}`];
   });
 }
 

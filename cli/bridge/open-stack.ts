@@ -4,7 +4,6 @@ import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import { GetCallerIdentityCommand } from '@aws-sdk/client-sts';
 import * as v from 'valibot';
 import { type Bridge, once, silentObserver } from '../../operations/bridge.ts';
-import { CommandError } from '../../operations/errors.ts';
 import { stackClients } from '../../operations/stack-clients.ts';
 import { readStackOutputs } from '../../operations/stack-outputs.ts';
 import { readPast, readStackState } from '../../operations/stack-state.ts';
@@ -36,7 +35,6 @@ export async function openStack(opening: Opening<StackTarget>, clients = stackCl
   const store = createStore({ feedState: feedStateTable, advertStatus: advertStatusTable });
   const queue = { client: clients.sqs, url: outputs.queueUrl };
   const { bridgeName: name } = outputs;
-  const secretNames = secretNamesOf(namePrefixOf(name));
   const ports = rowPorts(store);
   const { aside, deadLetters } = ports;
 
@@ -86,14 +84,8 @@ export async function openStack(opening: Opening<StackTarget>, clients = stackCl
       read: (nowMs) => readStackState({ outputs, clients }, nowMs),
       past: (nowMs) => readPast({ outputs, clients }, nowMs),
     },
-    async storeApplication(application) {
-      const secret = createApplicationSecret(clients.secrets, secretNames);
-      await secret.write(application).catch((cause: unknown) => {
-        if (!(cause instanceof Error) || cause.name !== 'ResourceNotFoundException') throw cause;
-        const says = `there is no secret ${secretNames.application}: deploy the stack again with \`npx cdk deploy\``;
-        throw new CommandError(says, { cause });
-      });
-    },
+    storeApplication: (application) =>
+      createApplicationSecret(clients.secrets, secretNamesOf(namePrefixOf(name))).write(application),
     async askConnect(event) {
       const functionName = outputs.connectFunctionName;
       const answer = await invoke({ client: clients.lambda, functionName }, event);

@@ -32,13 +32,6 @@ const waitSeconds = 2;
 
 type Clients = Pick<StackClients, 'sqs' | 'events'>;
 
-interface Tail {
-  /** Of the queue and of the rule. */
-  readonly name: string;
-  readonly bus: string;
-  readonly queueUrl: string;
-}
-
 export async function* tailBus(
   { clients, outputs }: { readonly clients: Clients; readonly outputs: StackOutputs },
   partnerAccount: string | undefined,
@@ -46,6 +39,7 @@ export async function* tailBus(
 ): AsyncGenerator<readonly string[]> {
   const { eventBusName: bus, eventBusArn } = outputs;
   await removeLeftovers(clients);
+  /** Of the queue and of the rule. */
   const name = `${tailPrefix}${randomUUID().slice(0, 13)}`;
   const ruleArn = `${eventBusArn.replace(':event-bus/', ':rule/')}/${name}`;
   const queueArn = eventBusArn.replace(/:events:(.*):event-bus\/.*/, `:sqs:$1:${name}`);
@@ -72,9 +66,8 @@ export async function* tailBus(
     const ofAccount = partnerAccount && { detail: { metadata: { partnerAccount: [partnerAccount] } } };
     const EventPattern = JSON.stringify({ source: [eventSource], ...ofAccount });
     const Description = 'Made by advert-bridge tail, which removes it.';
-    await clients.events.send(
-      new PutRuleCommand({ Name: name, EventBusName: bus, Description, EventPattern }),
-    );
+    const rule = new PutRuleCommand({ Name: name, EventBusName: bus, Description, EventPattern });
+    await clients.events.send(rule);
     const Targets = [{ Id: targetId, Arn: queueArn }];
     const put = new PutTargetsCommand({ Rule: name, EventBusName: bus, Targets });
     const { FailedEntries: [failed] = [] } = await clients.events.send(put);
@@ -82,7 +75,7 @@ export async function* tailBus(
     say('Events appear here from now on. Ctrl-C ends it.');
     yield* received(clients.sqs, queueUrl, signal);
   } finally {
-    await removeTail(clients, { name, bus, queueUrl });
+    await removeTail(clients, bus, queueUrl);
   }
 }
 
@@ -114,7 +107,8 @@ function envelopeOf(body: string): string {
 }
 
 /** The queue is deleted last, because the other resources are found through it. */
-async function removeTail({ sqs, events }: Clients, { name, bus, queueUrl }: Tail): Promise<void> {
+async function removeTail({ sqs, events }: Clients, bus: string, queueUrl: string): Promise<void> {
+  const name = queueUrl.split('/').at(-1);
   const ofRule = new RemoveTargetsCommand({ Rule: name, EventBusName: bus, Ids: [targetId] });
   await unlessMissing(events.send(ofRule));
   await unlessMissing(events.send(new DeleteRuleCommand({ Name: name, EventBusName: bus })));
@@ -130,6 +124,6 @@ async function removeLeftovers(clients: Clients): Promise<void> {
     const { [tags.bus]: bus, [tags.aliveAt]: aliveAt = '' } = found?.Tags ?? {};
     // A queue without these tags does not belong to a tail, whatever its name.
     if (bus === undefined || !(Date.now() - Date.parse(aliveAt) > leftAfterMs)) continue;
-    await removeTail(clients, { name: queueUrl.split('/').at(-1) ?? '', bus, queueUrl });
+    await removeTail(clients, bus, queueUrl);
   }
 }

@@ -30,11 +30,12 @@ Examples:
       ...pagingOptions,
     },
   },
-  async ({ io, target, options, answer, command }) => {
+  async (call) => {
+    const { io, options, answer, command } = call;
     const { partnerAccount, sample = defaultSample, full, ids } = options;
     const given = ids === undefined ? undefined : await readIds(io, ids);
     const signal = io.untilStopped();
-    const [{ end, progress }, next] = await catchUp(io, target, partnerAccount, async (bridge, key, show) => {
+    const [{ end, progress }, next] = await catchUp(call, partnerAccount, async (bridge, key, show) => {
       const rate = (await bridge.settings()).maxRequestsPerSecond / 2;
       let audited: Audited = { sample, random: Math.random };
       if (given) audited = { ids: given };

@@ -30,18 +30,19 @@ Examples:
       ...pagingOptions,
     },
   },
-  async ({ io, target, options, report, command }) => {
+  async (call) => {
+    const { io, options, report, command } = call;
     const { partnerAccount, ids, restart, stop } = options;
     const again = `To continue: ${command(`backfill ${partnerAccount}`)}`;
     if (stop) {
-      const [paused] = await catchUp(io, target, partnerAccount, pauseBackfill);
+      const [paused] = await catchUp(call, partnerAccount, pauseBackfill);
       if (!paused) throw new CommandError(`no backfill of ${partnerAccount} is running`);
       const said = `Paused after ${count(paused.listed)} adverts. ${again}`;
       return report({ partnerAccount, end: 'paused', ...paused }, said);
     }
     const given = ids === undefined ? undefined : await readIds(io, ids);
     const signal = io.untilStopped();
-    const [{ end, progress }, next] = await catchUp(io, target, partnerAccount, async (bridge, key, show) => {
+    const [{ end, progress }, next] = await catchUp(call, partnerAccount, async (bridge, key, show) => {
       const { maxRequestsPerSecond } = await bridge.settings();
       const source = given ? idsSource(given, idsAtOnce) : listSource(bridge, key, options);
       return backfill(bridge, {

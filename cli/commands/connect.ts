@@ -160,15 +160,11 @@ function* connectedLines(account: ConnectedAccount, since: string | undefined): 
 
 /** What the operator should do next; also printed with --json. */
 function* leftLines({ command }: ConnectCall, account: ConnectedAccount): Generator<string> {
-  const { partnerAccount, isNew, userUnverified, feed } = account;
+  const { partnerAccount, userUnverified, feed } = account;
   if (userUnverified !== undefined)
     yield `Note: nothing tells whether this is the same user as before: ${userUnverified}. If it is another one, connect ` +
       `again: as the right user, or with a new history (${command(`connect ${partnerAccount} --new-user`)})`;
   if (feed.kind === 'read') return;
-  const reason = printableLine(feed.reason);
-  if (feed.fault === 'operator-paused')
-    yield `Its feed was not polled: ${reason}. To end the pause: ${command('resume [NAME]')}`;
-  else
-    yield `The first request for its feed failed (${feed.fault}): ${reason}. Its credentials are stored` +
-      `${isNew ? ' and its feed is registered' : ''}; polling tries again, and ${command(`status ${partnerAccount}`)} shows how it goes.`;
+  yield `The first request for its feed failed (${feed.fault}): ${printableLine(feed.reason)}. Its credentials are stored; ` +
+    `polling tries again, and ${command(`status ${partnerAccount}`)} shows how it goes.`;
 }

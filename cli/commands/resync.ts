@@ -35,9 +35,11 @@ Examples:
   advert-bridge resync main --since 2026-11-20T12:00:00Z   (the deployed stack)`,
     options: { name: nameArgument, since: option('TIME', sinceHelp, sinceOption) },
   },
-  async ({ io, target, options: { name, since: begin }, report }) => {
-    const signal = io.untilStopped();
-    const [result, next] = await catchUp(io, target, name, (bridge, _key, show) =>
+  async (call) => {
+    const { report } = call;
+    const { name, since: begin } = call.options;
+    const signal = call.io.untilStopped();
+    const [result, next] = await catchUp(call, name, (bridge, _key, show) =>
       resync(bridge, name, begin, {
         signal,
         onProgress: (listed, waitsFor) =>

@@ -39,7 +39,7 @@ function messageOf(error: unknown, place: Place): string | undefined {
   // A function's own error says what to do.
   if (name === 'FunctionError') return message;
   const [, says] = ofAws.find(([pattern]) => pattern.test(`${name} ${code}: ${message}`)) ?? [];
-  if (says) return `${says()} (${code || message.split('\n')[0]})`;
+  if (says) return `${says} (${code || message.split('\n')[0]})`;
   // Every answer of AWS has its request's metadata.
   return $metadata && `AWS answered ${name}: ${message}`;
 }
@@ -86,34 +86,31 @@ const orLocal = 'For an embedded bridge give --local DIR';
  * Errors of AWS, or of the network on the way there, by `name code: message`, so that no module of the SDK is loaded. The
  * first that fits decides.
  */
-const ofAws: readonly (readonly [RegExp, () => string])[] = [
+const ofAws: readonly (readonly [RegExp, string])[] = [
   [
     /^CredentialsProviderError/,
-    () =>
-      `no AWS credentials were found. Sign in, or set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. ${orLocal}`,
+    `no AWS credentials were found. Sign in, or set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. ${orLocal}`,
   ],
   [
     /^(ExpiredToken|UnrecognizedClient|InvalidClientTokenId|InvalidSignature|SignatureDoesNotMatch|IncompleteSignature|MissingAuthenticationToken|AuthFailure|TokenProviderError)/,
-    () =>
-      'AWS refused the credentials: they have expired, or are wrong. Sign in again, for example with `aws sso login`',
+    'AWS refused the credentials: they have expired, or are wrong. Sign in again, for example with `aws sso login`',
   ],
   [
     /^\w+ \w*: Region is missing/,
-    () => `no AWS region is set. Set AWS_REGION, such as AWS_REGION=eu-central-1. ${orLocal}`,
+    `no AWS region is set. Set AWS_REGION, such as AWS_REGION=eu-central-1. ${orLocal}`,
   ],
   [
     /^(TimeoutError |\w+ (ECONN|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPIPE))/,
-    () => {
-      const endpoint = process.env.AWS_ENDPOINT_URL;
-      return endpoint
-        ? `AWS cannot be reached at ${endpoint}. Is AWS_ENDPOINT_URL right, and is something listening there?`
-        : 'AWS cannot be reached. Check the network and AWS_REGION';
-    },
+    'AWS cannot be reached. Check the network and AWS_REGION, and AWS_ENDPOINT_URL if you have set it',
   ],
   [
     // DynamoDB's whole message about a table that does not exist. Those about missing functions and secrets differ.
     /^ResourceNotFoundException \w*: (Requested resource not found|Cannot do operations on a non-existent table)/,
-    () => 'a table of the bridge is gone. Restore it: docs/operate/backup.md',
+    'a table of the bridge is gone. Restore it: docs/operate/backup.md',
+  ],
+  [
+    /^ResourceNotFoundException \w*: Secrets Manager/,
+    'a secret of the bridge is gone. Deploy the stack again: `npx cdk deploy`',
   ],
 ];
 

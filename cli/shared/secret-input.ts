@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { text as textOf } from 'node:stream/consumers';
 import { CommandError, UsageError } from '../../operations/errors.ts';
 import { Secret } from '../../shared/domain/secret.ts';
 import { type Io, print } from './io.ts';
@@ -9,8 +10,6 @@ export interface SecretSource {
   readonly fromStdin: boolean;
   readonly file: string | undefined;
 }
-
-const maxLength = 16_384;
 
 /**
  * Reads a secret from standard input or a file, without the trailing newline.
@@ -33,14 +32,10 @@ export async function readSecret(io: Io, { what, option, fromStdin, file }: Secr
   // A file's name may be the secret itself, given by mistake.
   const from = file === undefined ? 'standard input' : 'the file';
   const refused = (why: string) => new CommandError(`the ${what} ${why}. Nothing was stored`);
-  const parts = file === undefined ? io.stdin.setEncoding('utf8') : [await readTextFile(file, what)];
-  let given = '';
-  for await (const part of parts) {
-    given += part;
-    if (given.length > maxLength) throw refused(`is longer than ${maxLength} bytes: that is some other file`);
-  }
+  const given = file === undefined ? await textOf(io.stdin) : await readTextFile(file, what);
   const secret = given.replace(/^\uFEFF/, '').trim();
   if (secret === '') throw refused(`is empty: ${from} holds nothing`);
+  if (secret.length > 16_384) throw refused('is longer than 16 KB: that is some other file');
   if (/[\r\n]/.test(secret)) throw refused(`has to be one line, but ${from} holds several`);
   return new Secret(secret);
 }

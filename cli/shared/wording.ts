@@ -3,10 +3,6 @@ import type { Books } from '../../shared/state/books.ts';
 
 export { answersLines, are, count, duration };
 
-/** How long so many requests take, such as ` (33 min at 10/s)`; empty for less than a second. */
-export const timeFor = (requests: number, perSecond: number): string =>
-  requests < perSecond ? '' : ` (${duration(requests / perSecond)} at ${perSecond}/s)`;
-
 interface ShownBooks {
   readonly books: Omit<Books, 'redelivered'>;
   readonly redelivered?: number | undefined;

@@ -135,10 +135,7 @@ try {
     await step('npx advert-bridge status: the SDK inside it, and a stack that is not there', async () => {
       const nowhere = { ...atHome, ...aws, AWS_ENDPOINT_URL: 'http://127.0.0.1:9' };
       const { code, err } = await run(project, nowhere, 'npx', 'advert-bridge', 'status');
-      expect(
-        code === 1 && err.includes('AWS cannot be reached at http://127.0.0.1:9'),
-        `exit ${code}\n${err}`,
-      );
+      expect(code === 1 && err.includes('AWS cannot be reached'), `exit ${code}\n${err}`);
     });
   };
   const ofExample = async (name: string) => {

@@ -45,12 +45,13 @@ describe('application', () => {
   });
 
   it('says that the stack has to be deployed when the secret is missing', async () => {
-    const absent = new ResourceNotFoundException({ message: 'no', $metadata: {} });
+    const message = "Secrets Manager can't find the specified secret.";
+    const absent = new ResourceNotFoundException({ message, $metadata: {} });
     stack.answers.PutSecretValue = refusing(absent);
 
     expect(await cli('application --client-id a --client-secret-stdin', { stdin: 'hush' })).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringContaining('there is no secret advert-bridge/application: deploy the stack'),
+      stderr: expect.stringContaining('Deploy the stack again'),
     });
   });
 });
