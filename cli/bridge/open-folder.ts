@@ -15,6 +15,7 @@ import { systemClock } from '../../shared/domain/clock.ts';
 import { forgetExposure, stateFileIn } from '../../shared/sqlite/file/private-folder.ts';
 import { readMark, reusedHistories } from '../../shared/sqlite/file/published-mark.ts';
 import { isRunning } from '../../shared/sqlite/file/run-lock.ts';
+import { guarded } from '../../shared/sqlite/file/state-error.ts';
 import { type EmbeddedState, openEmbeddedState, openEmbeddedStateToRead } from '../../shared/sqlite/state.ts';
 import { applicationCommand } from '../shared/explain.ts';
 import type { LocalTarget } from '../shared/target.ts';
@@ -48,7 +49,8 @@ const pollMs = 45_000;
 export async function openFolder(opening: Opening<LocalTarget>): Promise<FolderBridge> {
   const { target, onClose, create = false, isReadOnly = false, onFault, settings: given = {} } = opening;
   const { dir } = target;
-  if (!create && isMissing(stateFileIn(dir))) {
+  const file = stateFileIn(dir);
+  if (!create && !guarded(file, () => statSync(file, { throwIfNoEntry: false }))) {
     throw new CommandError(
       `there is no bridge in ${dir}. Begin one there: \`${applicationCommand(target)}\``,
     );
@@ -147,16 +149,6 @@ function userName(): string {
     return userInfo().username;
   } catch {
     return `user ${process.getuid?.() ?? 'unknown'}`;
-  }
-}
-
-function isMissing(file: string): boolean {
-  try {
-    statSync(file);
-    return false;
-  } catch (error) {
-    // For any other error, opening the file gives a better message.
-    return ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
   }
 }
 

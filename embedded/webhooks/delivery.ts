@@ -78,13 +78,11 @@ export function startDelivery(url: string, deps: DeliveryDeps): Loop {
       ...signedHeaders(secrets, eventId, body, clock.now()),
       ...(format === 'cloudevents' && { 'content-type': 'application/cloudevents+json; charset=utf-8' }),
     };
-    const result = await send({ url, headers, body, nowMs: clock.now() });
-    if (result.kind === 'delivered') {
-      noteSuccess();
-      return undefined;
-    }
+    const failure = await send({ url, headers, body, nowMs: clock.now() });
     const attempts = event.attempts + 1;
-    return { ...event, attempts, dueAt: noteFailure(result, eventId, attempts) };
+    if (failure) return { ...event, attempts, dueAt: noteFailure(failure, eventId, attempts) };
+    noteSuccess();
+    return undefined;
   }
 
   function noteSuccess(): void {
@@ -97,28 +95,23 @@ export function startDelivery(url: string, deps: DeliveryDeps): Loop {
   }
 
   /** @returns when the event is sent again */
-  function noteFailure(failure: Failure, eventId: string, attempts: number): number {
-    const { reason } = failure;
-    const since = trouble?.since ?? clock.now();
+  function noteFailure({ reason, blames, retryAfterMs }: Failure, eventId: string, attempts: number): number {
     if (trouble?.gone) return 0;
-    if (failure.kind === 'gone') {
+    const since = trouble?.since ?? clock.now();
+    if (blames === 'gone') {
       trouble = { reason, since, gone: true };
       pausedUntil = Number.POSITIVE_INFINITY;
-      observer.error('the webhook is gone: this run sends it nothing more, and its events are kept', {
-        webhook,
-        reason,
-      });
+      const message = 'the webhook is gone: this run sends it nothing more, and its events are kept';
+      observer.error(message, { webhook, reason });
       return 0;
     }
     observer.warn('an event did not arrive at the webhook: it is sent again', { webhook, reason, eventId });
-    if (failure.blames === 'event') {
-      const waitMs = failure.retryAfterMs ?? backoffMs(attempts, eventBackoff);
-      return clock.now() + Math.max(waitMs, minimumWaitMs);
-    }
+    const afterMs = (failures: number, backoff: typeof eventBackoff): number =>
+      clock.now() + Math.max(retryAfterMs ?? backoffMs(failures, backoff), minimumWaitMs);
+    if (blames === 'event') return afterMs(attempts, eventBackoff);
     trouble = { reason, since, gone: false };
     failedInARow += 1;
-    const waitMs = failure.retryAfterMs ?? backoffMs(failedInARow, subscriberBackoff);
-    pausedUntil = Math.max(pausedUntil, clock.now() + Math.max(waitMs, minimumWaitMs));
+    pausedUntil = Math.max(pausedUntil, afterMs(failedInARow, subscriberBackoff));
     return pausedUntil;
   }
 
@@ -130,10 +123,8 @@ export function startDelivery(url: string, deps: DeliveryDeps): Loop {
       const lookAt = isPaused() ? pausedUntil : (next?.dueAt ?? Number.POSITIVE_INFINITY);
       return Math.max(1, Math.min(longestLookMs, lookAt - clock.now()));
     } catch (error) {
-      observer.error('the events for a webhook could not be read, or their results stored', {
-        webhook,
-        error,
-      });
+      const message = 'the events for a webhook could not be read, or their results stored';
+      observer.error(message, { webhook, error });
       return longestLookMs;
     }
   });

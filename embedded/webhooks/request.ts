@@ -3,19 +3,14 @@ import type { Envelope } from '../../shared/contract/events.ts';
 import { Secret } from '../../shared/domain/secret.ts';
 import { retryAfterMs } from '../../shared/partner-api/service-clock.ts';
 
-/** The result of one attempt. */
-export type Attempt = { readonly kind: 'delivered' } | Failure;
-export type Failure =
-  /** The subscriber wants no more events: it answered 410. */
-  | { readonly kind: 'gone'; readonly reason: string }
-  | {
-      readonly kind: 'failed';
-      /** In words, without any text from the subscriber. */
-      readonly reason: string;
-      /** `subscriber`: any other event would fail too. */
-      readonly blames: 'subscriber' | 'event';
-      readonly retryAfterMs?: number;
-    };
+/** Why an event did not arrive. */
+export interface Failure {
+  /** In words, without any text from the subscriber. */
+  readonly reason: string;
+  /** `subscriber`: any other event would fail too; `gone`: it wants no more events. */
+  readonly blames: 'event' | 'subscriber' | 'gone';
+  readonly retryAfterMs?: number | undefined;
+}
 
 export interface WebhookRequest {
   readonly url: string;
@@ -29,8 +24,13 @@ const attemptTimeoutMs = 15_000;
 /** Only the status of an answer matters: a longer answer is not read completely, and its connection is closed. */
 const maxAnswerBytes = 16_384;
 
-/** Sends one event; never rejects. Redirects are not followed, because the operator decides where events are sent. */
-export async function sendToWebhook({ url, headers, body, nowMs }: WebhookRequest): Promise<Attempt> {
+/**
+ * Sends one event; never rejects. Redirects are not followed, because the operator decides where events are sent.
+ *
+ * @returns undefined when it has arrived
+ */
+export async function sendToWebhook(request: WebhookRequest): Promise<Failure | undefined> {
+  const { url, headers, body, nowMs } = request;
   const timeout = AbortSignal.timeout(attemptTimeoutMs);
   try {
     const answer = await fetch(url, {
@@ -41,10 +41,10 @@ export async function sendToWebhook({ url, headers, body, nowMs }: WebhookReques
       signal: timeout,
     });
     await readToEnd(answer);
-    return attemptOf(answer, nowMs);
+    return answer.ok ? undefined : failureOf(answer, nowMs);
   } catch (error) {
     const reason = timeout.aborted ? `no answer within ${attemptTimeoutMs / 1000} s` : reasonOf(error);
-    return { kind: 'failed', reason, blames: 'subscriber' };
+    return { reason, blames: 'subscriber' };
   }
 }
 
@@ -58,21 +58,19 @@ async function readToEnd({ body }: Response): Promise<void> {
 }
 
 /** @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md */
-function attemptOf({ status, ok, headers }: Response, nowMs: number): Attempt {
-  if (ok) return { kind: 'delivered' };
-  if (status === 410) return { kind: 'gone', reason: 'it answered 410 (gone): it wants no more events' };
-  const waitMs = retryAfterMs(
-    headers.get('retry-after') ?? undefined,
-    headers.get('date') ?? undefined,
-    nowMs,
-  );
+function failureOf({ status, headers }: Response, nowMs: number): Failure {
+  const [retryAfter, date] = ['retry-after', 'date'].map((name) => headers.get(name) ?? undefined);
   return {
-    kind: 'failed',
     reason: `it answered ${status}${meaningOf(status)}`,
-    // A wrong address or secret affects all events; any other 4xx is about this event.
-    blames: status >= 500 || blamesSubscriber.has(status) || status < 400 ? 'subscriber' : 'event',
-    ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
+    blames: blamed(status),
+    retryAfterMs: retryAfterMs(retryAfter, date, nowMs),
   };
+}
+
+/** A wrong address or secret affects all events; any other 4xx is about this event. */
+function blamed(status: number): Failure['blames'] {
+  if (status === 410) return 'gone';
+  return status >= 500 || status < 400 || blamesSubscriber.has(status) ? 'subscriber' : 'event';
 }
 
 const blamesSubscriber = new Set([401, 403, 404, 405, 408, 429]);
@@ -84,6 +82,7 @@ const meanings: Readonly<Record<number, string>> = {
   403: refuses,
   404: nobody,
   405: nobody,
+  410: ' (gone): it wants no more events',
   413: ': the event is too large for it',
   429: ': it asks for fewer events',
 };

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openReaders } from '../../../embedded/readers.ts';
-import type { Attempt, WebhookRequest } from '../../../embedded/webhooks/request.ts';
+import type { Failure, WebhookRequest } from '../../../embedded/webhooks/request.ts';
 import { advertEvent } from '../../../shared/domain/advert-event.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
@@ -15,14 +15,14 @@ const folder = scratchFolders();
 const good = 'https://good.example/hook';
 const url = 'https://bad.example/hook?key=hidden';
 const hourMs = 3_600_000;
-const delivered: Attempt = { kind: 'delivered' };
-const down: Attempt = { kind: 'failed', reason: 'it answered 500', blames: 'subscriber' };
-const refused: Attempt = { kind: 'failed', reason: 'it answered 422', blames: 'event' };
+const delivered = undefined;
+const down: Failure = { reason: 'it answered 500', blames: 'subscriber' };
+const refused: Failure = { reason: 'it answered 422', blames: 'event' };
 
 const aSecret = (byte: number) => new Secret(`whsec_${Buffer.alloc(32, byte).toString('base64')}`);
 
 /** Standard output and two webhooks in virtual time. @param answer of the second one, by `advert/sequence` and time */
-async function setUp(answer: (event: string, atMs: number) => Attempt = () => delivered) {
+async function setUp(answer: (event: string, atMs: number) => Failure | undefined = () => delivered) {
   vi.spyOn(Math, 'random').mockReturnValue(0.5);
   const clock = createVirtualClock();
   const begun = clock.now();
@@ -44,16 +44,16 @@ async function setUp(answer: (event: string, atMs: number) => Attempt = () => de
         done();
       },
     });
-  async function send(request: WebhookRequest): Promise<Attempt> {
+  async function send(request: WebhookRequest): Promise<Failure | undefined> {
     const event = eventOf(request.headers['webhook-id'] ?? '');
     const at = clock.now() - begun;
     const isGood = request.url === good;
     if (!isGood && pace.ms > 0) await clock.sleep(pace.ms);
     if (!isGood) sent.push({ event, at });
     if (!isGood) requests.push(request);
-    const attempt = isGood ? delivered : answer(event, at);
-    if (attempt.kind === 'delivered') received[request.url]?.push(event);
-    return attempt;
+    const failure = isGood ? delivered : answer(event, at);
+    if (!failure) received[request.url]?.push(event);
+    return failure;
   }
   for (const each of [url, good]) await state.webhooks.writeSecret(each, aSecret(0));
   const open = () =>
@@ -96,7 +96,7 @@ const eventsOf = (sent: readonly { event: string }[]) => sent.map(({ event }) =>
 describe('the readers of the event log', () => {
   it('receive everything in order, and one that is gone is sent nothing more', async () => {
     const { publish, run, sent, received, undelivered } = await setUp(() => ({
-      kind: 'gone',
+      blames: 'gone',
       reason: 'gone',
     }));
     await publish('1/1');
