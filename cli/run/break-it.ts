@@ -13,41 +13,37 @@ interface BreakItOptions {
 
 export function createBreaks({ sandbox, run, reconnect, commands }: BreakItOptions): Breaks {
   const { url, control } = sandbox;
-  const call = (method: string, ...args: unknown[]) =>
-    `curl -d ${quoted(JSON.stringify({ method, args }))} ${url}/_sandbox/`;
-
-  const faultIds = new Map<number, number>();
-  function answersAll(status: number, headers: Record<string, string> = {}) {
-    const fault = { kind: 'status', status, headers } as const;
-    const id = faultIds.get(status);
+  function calling(method: string, ...args: unknown[]) {
+    const [address, body] = [`${url}/_sandbox/`, JSON.stringify({ method, args })];
     return {
-      isOn: id !== undefined,
-      command: id === undefined ? call('faults.add', fault) : call('faults.remove', id),
-      toggle() {
-        if (id === undefined) faultIds.set(status, control.faults.add(fault));
-        else if (faultIds.delete(status)) control.faults.remove(id);
-      },
+      command: `curl -d ${quoted(body)} ${address}`,
+      toggle: () => fetch(address, { method: 'POST', body }),
     };
+  }
+  function answering(status: number, headers: Record<string, string> = {}) {
+    const fault = control.faults.list().find((one) => one.status === status);
+    if (fault) return { isOn: true, ...calling('faults.remove', fault.id) };
+    return { isOn: false, ...calling('faults.add', { kind: 'status', status, headers }) };
   }
 
   let isRevoked = false;
   const ways = (): Readonly<Record<string, Omit<Break, 'name'> & { toggle(): unknown }>> => ({
     'Service down': {
       says: 'The service answers 503 to everything. The bridge goes on asking, and delivers what changed once it is back.',
-      ...answersAll(503),
+      ...answering(503),
     },
     'Too many requests (429)': {
       says: 'The service asks for 2 seconds of quiet. The bridge sends nothing until they are over, and waits longer each time.',
-      ...answersAll(429, { 'retry-after': '2' }),
+      ...answering(429, { 'retry-after': '2' }),
     },
     'Address blocked (403)': {
       says: 'As a firewall in front of the service would. The bridge opens its circuit: single requests try it, more and more rarely.',
-      ...answersAll(403),
+      ...answering(403),
     },
     'User revokes': {
       says: 'The user of main withdraws the authorization. Its account stops and keeps its place until it is connected again.',
       isOn: isRevoked,
-      command: isRevoked ? commands.reconnect : call('revoke'),
+      command: isRevoked ? commands.reconnect : calling('revoke').command,
       async toggle() {
         if (isRevoked) await reconnect();
         else control.revoke();
@@ -57,8 +53,7 @@ export function createBreaks({ sandbox, run, reconnect, commands }: BreakItOptio
     'Cursor rejected': {
       says: 'The service forgets where the bridge was. It reads its feed again from its last success, and repeats no event.',
       isOn: false,
-      command: call('invalidateCursors'),
-      toggle: () => control.invalidateCursors(),
+      ...calling('invalidateCursors'),
     },
     'Process killed': {
       says: 'As by a crash or a power cut (SIGKILL). Started again, the bridge goes on where it was.',

@@ -50,6 +50,13 @@ it.each([
   expect([await status(), find(name)?.isOn]).toEqual([200, false]);
 });
 
+it('what its own command has broken is shown as broken', async () => {
+  const { breaks, find } = await started();
+  const [, body] = find('Service down')?.command.match(/'(.*)'/) ?? [];
+  await fetch(find('Service down')?.command.split(' ').at(-1) ?? '', { method: 'POST', body: body ?? '' });
+  expect(breaks.list().filter(({ isOn }) => isOn)).toMatchObject([{ name: 'Service down' }]);
+});
+
 it('the command that is shown does what the next press does', async () => {
   const { breaks, find } = await started();
   const shown = () => ['User revokes', 'Process killed'].map((name) => find(name)?.command);
