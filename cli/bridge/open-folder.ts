@@ -23,6 +23,7 @@ import type { Opening } from './opening.ts';
 
 export interface FolderBridge extends Bridge, Pick<Opening<LocalTarget>, 'onClose'> {
   readonly state: EmbeddedState;
+  readonly reusedHistories: NonNullable<Bridge['reusedHistories']>;
   /** @throws {CommandError} if no application was stored yet */
   baseUrl(): string;
   /** Stores the settings of a run for other commands. */

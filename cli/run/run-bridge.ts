@@ -4,7 +4,7 @@ import { createDryState } from '../../embedded/dry-state.ts';
 import { openReaders } from '../../embedded/readers.ts';
 import { createTextObserver } from '../../embedded/text-observer.ts';
 import { CommandError, namesText } from '../../operations/errors.ts';
-import { findingsOf, needsAttention } from '../../operations/findings.ts';
+import { type Finding, findingsOf, mendText, needsAttention } from '../../operations/findings.ts';
 import { readStatus, type Status } from '../../operations/status.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { bridgeSettings, bridgeSettingsSchema } from '../../shared/contract/settings.ts';
@@ -12,13 +12,12 @@ import { systemClock, toInstant } from '../../shared/domain/clock.ts';
 import { shownUrl } from '../../shared/domain/text.ts';
 import { type Counters, sumOf } from '../../shared/ports/store.ts';
 import { markFileIn } from '../../shared/sqlite/file/private-folder.ts';
-import { keepMark, readMark, reusedHistories } from '../../shared/sqlite/file/published-mark.ts';
+import { keepMark, readMark } from '../../shared/sqlite/file/published-mark.ts';
 import { takeRunLock } from '../../shared/sqlite/file/run-lock.ts';
 import type { EmbeddedState } from '../../shared/sqlite/state.ts';
 import { type Books, emptyBooks } from '../../shared/state/books.ts';
 import { withBridge } from '../bridge/open.ts';
 import type { FolderBridge } from '../bridge/open-folder.ts';
-import { connectCommand } from '../shared/explain.ts';
 import { type Io, say, untilUnread } from '../shared/io.ts';
 import type { Checked } from '../shared/options.ts';
 import { startProgress } from '../shared/progress.ts';
@@ -77,12 +76,13 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
   if (!dryRun) await bridge.storeSettings(settings);
   async function look() {
     const nowMs = systemClock.now();
-    const status = await readStatus(state, nowMs);
+    const { reusedHistories } = bridge;
+    const status = await readStatus(dryRun ? state : { ...state, reusedHistories }, nowMs);
     return { status, findings: findingsOf(status, { ...mendsAt(target), nowMs }) };
   }
-  const { status: before } = await look();
-  for (const line of openingLines(options, opened, before)) tell(line);
-  const summary = async () => summaryText(before, (await look()).status);
+  const begun = await look();
+  for (const line of openingLines(options, opened, begun)) tell(line);
+  const summary = async () => summaryText(begun.status, (await look()).status);
   // An empty line is not shown.
   const progress = startProgress(io, async () => (jsonLogs ? '' : summary()));
   // A broken run ends with a message that says everything; of an unread one, faults during the stop are not reported.
@@ -133,23 +133,17 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
 function* openingLines(
   { dryRun, untilIdle, ...options }: RunOptions,
   { bridge, state, target }: Opened,
-  { partnerAccounts, unreadable }: Status,
+  { status, findings }: { readonly status: Status; readonly findings: readonly Finding[] },
 ): Generator<string> {
   if (dryRun) yield 'Dry run: nothing of this is stored or sent.';
-  const { last } = state.eventLog.ends();
-  const [mark, file] = [readMark(target.dir), markFileIn(target.dir)];
-  const reused = mark && !dryRun ? reusedHistories(mark, last, partnerAccounts) : [];
-  if (reused.length > 0) {
-    throw new CommandError(
-      `${file} says that more was published than this state knows: it is an older copy, and would use sequence numbers ` +
-        `again for ${reused.map(({ name }) => name).join(', ')}. Begin anew: ` +
-        `\`${commandFor(target, 'connect --all --new-history --since TIME')}\`, with a TIME shortly before the copy was made`,
-    );
-  }
-  if (!mark && last > 0)
-    yield `${file} is missing, so nobody can tell whether this state is an older copy. If it is, stop this run and follow docs/operate/backup.md.`;
-  const names = partnerAccounts.map(({ name }) => name);
+  const saysOf = (what: string) =>
+    findings.filter((one) => one.what === what).map((one) => `${one.says} ${mendText(one)}`);
+  const [olderCopy] = saysOf('older-copy');
+  if (olderCopy) throw new CommandError(olderCopy);
+  if (!readMark(target.dir) && state.eventLog.ends().last > 0)
+    yield `${markFileIn(target.dir)} is missing, so nobody can tell whether this state is an older copy. If it is, stop this run and follow docs/operate/backup.md.`;
   if (!untilIdle) {
+    const names = status.partnerAccounts.map(({ name }) => name);
     const listed = names.length > 0 ? ` (${namesText(names, 10)})` : '';
     const given = Object.entries(options).flatMap(([name, value]) =>
       name in bridgeSettings && value !== undefined ? [`, ${name} ${value}`] : [],
@@ -157,8 +151,7 @@ function* openingLines(
     yield `Advert Bridge ${packageJson.version} runs ${target.dir} with ${bridge.baseUrl()}: ` +
       `${are(names.length, 'partner account', 'partner accounts')}${listed}${given.join('')}.`;
   }
-  if (names.length + unreadable.length === 0)
-    yield `No partner account is connected. Connect one: \`${connectCommand(target, 'NAME')}\``;
+  yield* saysOf('no-account');
 }
 
 /** What has happened between two looks. */
