@@ -52,10 +52,10 @@ export function createConnectAccount(deps: ConnectDeps) {
     const grant: Grant =
       'code' in request
         ? {
-            ...{ type: 'authorization_code', scope: settings.requiredScope },
-            ...{ code: request.code, redirectUri: request.redirectUri },
+            ...{ grant_type: 'authorization_code', scope: settings.requiredScope },
+            ...{ code: request.code, redirect_uri: request.redirectUri },
           }
-        : { type: 'refresh_token', refreshToken: request.refreshToken };
+        : { grant_type: 'refresh_token', refresh_token: request.refreshToken };
     const received = await client.requestTokens(await applicationSecret.read(), grant, options);
     const pair = pairOf(received, handedIn ?? {});
     if (!pair) {

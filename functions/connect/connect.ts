@@ -31,7 +31,7 @@ export const createConnect = (deps: ConnectDeps) => ({
    * @throws {BridgeFault} `client-rejected`, `scope-refused`, or a transient one @see partner-api.md §5.3
    */
   async check(options: CallOptions): Promise<AcceptedApplication> {
-    const grant = { type: 'client_credentials', scope: deps.settings.requiredScope } as const;
+    const grant = { grant_type: 'client_credentials', scope: deps.settings.requiredScope } as const;
     const application = await deps.applicationSecret.read();
     const { answer, claimedTime, receivedAt } = await deps.client.requestTokens(application, grant, options);
     const granted = { scope: normalScope(answer.scope) };

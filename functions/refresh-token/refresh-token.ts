@@ -67,7 +67,7 @@ export function createRefreshToken(deps: RefreshDeps) {
     }
     if (request.because === 'scope-insufficient') return stopAccount(lock, request.because);
 
-    const grant = { type: 'refresh_token', refreshToken: current.pair.refreshToken } as const;
+    const grant = { grant_type: 'refresh_token', refresh_token: current.pair.refreshToken } as const;
     const application = await applicationSecret.read();
     const received = await client.requestTokens(application, grant, options).catch(asBridgeFault);
     if (received instanceof BridgeFault) {

@@ -2,7 +2,7 @@ import { checked } from '../contract/checks.ts';
 import { type FeedName, feeds } from '../contract/messages.ts';
 import { type BridgeSettings, partnerBaseUrl } from '../contract/settings.ts';
 import { systemClock } from '../domain/clock.ts';
-import type { Application, Secret } from '../domain/secret.ts';
+import { type Application, Secret } from '../domain/secret.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { CallOptions, FeedQuery, ObservedAdvert, ReceivedPage } from '../ports/readers.ts';
 import type { Grant, ReceivedTokens } from '../ports/tokens.ts';
@@ -13,7 +13,7 @@ import { type CallerOptions, type CallRequest, createCaller, type Gates } from '
 import { mayBeCursorRejection, type Sent } from './error-answers.ts';
 import { createHoldKeeper } from './hold-keeper.ts';
 import { createRateLimiter } from './rate-limiter.ts';
-import { bearer, commonHeaders, objectPath, paths, queryOf, secretOf, tokenBody } from './requests.ts';
+import { bearer, commonHeaders, objectPath, paths, queryOf } from './requests.ts';
 import { claimedDate, createServiceClock } from './service-clock.ts';
 import { type TokenSource, withTokenOf } from './token-source.ts';
 import { createTransport, type Transport } from './transport.ts';
@@ -156,14 +156,16 @@ export function createPartnerClient(
       grant: Grant,
       { deadlineMs }: { readonly deadlineMs: number },
     ): Promise<ReceivedTokens> {
-      const body = tokenBody(application, grant);
+      const { clientId: client_id, clientSecret: client_secret } = application;
+      const fields = Object.entries<Secret | string>({ ...grant, client_id, client_secret });
+      const secrets = fields.map(([, value]) => value).filter((value) => value instanceof Secret);
+      const shown = fields.map(([name, value]) => [name, value instanceof Secret ? value.reveal() : value]);
+      const body = JSON.stringify(Object.fromEntries(shown));
       const what = `POST ${paths.token}`;
       const path = prefix + paths.token;
       const length = String(Buffer.byteLength(body));
       const ofBody = ['Content-Type', 'application/json', 'Content-Length', length];
       const wire = () => ({ method: 'POST', path, headers: [...headers, ...ofBody], body }) as const;
-      const { clientId, clientSecret } = application;
-      const secrets = [clientId, clientSecret, secretOf(grant)].filter((secret) => secret !== undefined);
       const request = { wire, resource: paths.token, what, deadlineMs, secrets };
       return call(request, (sent) => ({
         ...tokensIn(sent),

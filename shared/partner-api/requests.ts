@@ -3,8 +3,7 @@
 import { advertIdPattern } from '../contract/checks.ts';
 import type { Feed } from '../contract/messages.ts';
 import { BridgeFault } from '../domain/faults.ts';
-import type { Application, Secret } from '../domain/secret.ts';
-import type { Grant } from '../ports/tokens.ts';
+import type { Secret } from '../domain/secret.ts';
 
 /** Sent in User-Agent; a test compares it with the version in package.json. */
 export const clientVersion = '0.3.0';
@@ -28,21 +27,6 @@ export function objectPath(feed: Feed, id: string): string {
   }
   return feed.pathOf(id);
 }
-
-/** The secret of a grant: a refresh token or a one-time code. */
-export const secretOf = (grant: Grant): Secret | undefined =>
-  'code' in grant ? grant.code : 'refreshToken' in grant ? grant.refreshToken : undefined;
-
-/** Body of a token request. A refresh has no scope; the other grants have one (§5.3). */
-export const tokenBody = ({ clientId, clientSecret }: Application, grant: Grant): string =>
-  JSON.stringify({
-    grant_type: grant.type,
-    client_id: clientId.reveal(),
-    client_secret: clientSecret.reveal(),
-    scope: 'scope' in grant ? grant.scope : undefined,
-    [grant.type === 'refresh_token' ? 'refresh_token' : 'code']: secretOf(grant)?.reveal(),
-    redirect_uri: 'redirectUri' in grant ? grant.redirectUri : undefined,
-  });
 
 /** Headers of every request. @param host as in the URL, with the port unless it is the scheme's own */
 export const commonHeaders = (host: string, acceptLanguage: string | undefined): readonly string[] => [

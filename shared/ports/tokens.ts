@@ -18,15 +18,11 @@ export interface TokenVault {
   remove(partnerAccount: string): Promise<void>;
 }
 
+/** The fields of a token request besides the application's. A refresh has no scope. @see partner-api.md §5.3 */
 export type Grant =
-  | { readonly type: 'refresh_token'; readonly refreshToken: Secret }
-  | {
-      readonly type: 'authorization_code';
-      readonly code: Secret;
-      readonly redirectUri?: string;
-      readonly scope: string;
-    }
-  | { readonly type: 'client_credentials'; readonly scope: string };
+  | { readonly grant_type: 'refresh_token'; readonly refresh_token: Secret }
+  | Readonly<{ grant_type: 'authorization_code'; code: Secret; redirect_uri?: string; scope: string }>
+  | { readonly grant_type: 'client_credentials'; readonly scope: string };
 
 export interface ReceivedTokens {
   readonly answer: TokenAnswer;

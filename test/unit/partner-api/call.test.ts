@@ -39,7 +39,7 @@ function clientFor(options: Parameters<typeof clientOf>[1] = {}) {
   return client;
 }
 
-const refresh = { type: 'refresh_token', refreshToken: new Secret('refresh-0123') } as const;
+const refresh = { grant_type: 'refresh_token', refresh_token: new Secret('refresh-0123') } as const;
 
 describe('a GET', () => {
   it.each([

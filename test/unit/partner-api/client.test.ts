@@ -30,7 +30,10 @@ afterEach(async () => {
 
 const page = { data: ['1', '2'], hasMore: false, nextCursor: 'n' };
 const tokens = { access_token: 'new-access', expires_in: 86400, token_type: 'bearer', scope: 'v2' };
-const refresh = { type: 'refresh_token', refreshToken: new Secret('refresh-0123456789abcdef') } as const;
+const refresh = {
+  grant_type: 'refresh_token',
+  refresh_token: new Secret('refresh-0123456789abcdef'),
+} as const;
 
 describe('every request', () => {
   it('has the version, the token and what it accepts; a GET has no Content-Type', async () => {
@@ -142,9 +145,9 @@ describe('requestTokens', () => {
     const odd = { ...application, clientSecret: new Secret('ż') };
 
     await client.requestTokens(odd, refresh, soon());
-    const grant = { type: 'authorization_code', code, scope: 'v2', redirectUri } as const;
+    const grant = { grant_type: 'authorization_code', code, scope: 'v2', redirect_uri: redirectUri } as const;
     await client.requestTokens(application, grant, soon());
-    await client.requestTokens(application, { type: 'client_credentials', scope: 'v2 write' }, soon());
+    await client.requestTokens(application, { grant_type: 'client_credentials', scope: 'v2 write' }, soon());
 
     const credentials = { client_id: 'client-4711', client_secret: 'client-secret-98765' };
     expect(service.seen.map(({ body }) => JSON.parse(body))).toEqual([
@@ -164,10 +167,11 @@ describe('requestTokens', () => {
   });
 
   it('does not repeat what an answer echoes of the secrets', async () => {
-    const message = 'client-secret-98765 refresh-0123456789abcdef client-4711';
+    const grant = { ...refresh, refresh_token: new Secret('only-letters') };
+    const message = 'client-secret-98765 only-letters client-4711';
     service.next({ status: 400, body: { error: 'invalid_grant', error_description: message } });
 
-    const fault = await faultOf(client.requestTokens(application, refresh, soon()));
+    const fault = await faultOf(client.requestTokens(application, grant, soon()));
 
     expect(fault).toMatchObject({ code: 'grant-rejected', serviceCode: 'invalid_grant' });
     expect(fault.message).toMatch(/: \[redacted\] \[redacted\] \[redacted\]$/);

@@ -8,7 +8,7 @@ it('check requests a token of the application, and returns its scope and the clo
   const { requestTokens } = service;
 
   expect(await connect.check(options())).toEqual({ scope: 'write v2 read' });
-  expect(service.grants).toEqual([{ type: 'client_credentials', scope: 'v2 read write' }]);
+  expect(service.grants).toEqual([{ grant_type: 'client_credentials', scope: 'v2 read write' }]);
   service.state.tokens = () => ({ access_token: 'a' });
   service.requestTokens = async (...args) => ({
     ...(await requestTokens(...args)),

@@ -45,8 +45,8 @@ describe('connect', () => {
     await connectByCode();
     await connectByCode({ redirectUri: 'https://here/' });
 
-    const grant = { type: 'authorization_code', ...code('code-1'), scope: 'v2 read write' };
-    expect(world.service.grants.slice(1)).toEqual([grant, { ...grant, redirectUri: 'https://here/' }]);
+    const grant = { grant_type: 'authorization_code', ...code('code-1'), scope: 'v2 read write' };
+    expect(world.service.grants.slice(1)).toEqual([grant, { ...grant, redirect_uri: 'https://here/' }]);
   });
 
   it('keeps the given refresh token if the answer has none; a code leaves none to keep', async () => {
