@@ -70,12 +70,7 @@ export function createLive({ bridge, command, say, breaks }: ConsoleOptions, sho
     const facts = await readStatus(bridge, nowMs);
     // That of the process that sends, which may have begun after this one.
     const requestsPerSecond = facts.answers?.maxRequestsPerSecond ?? shown.requestsPerSecond;
-    const findings = findingsOf(facts, {
-      nowMs,
-      kind: bridge.kind,
-      command,
-      requestsPerSecond: requestsPerSecond ?? undefined,
-    });
+    const findings = findingsOf(facts, { nowMs, kind: bridge.kind, command });
     const { deadLetters } = facts.queue;
     if (deadLetters !== listedOf) {
       listed = deadLetters === 0 ? [] : await readDeadLetters(bridge);

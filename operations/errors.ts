@@ -23,21 +23,20 @@ export const makeAgainCommand = 'npx cdk deploy --revert-drift';
 export const namesText = (names: readonly string[], most: number): string =>
   names.slice(0, most).join(', ') + (names.length > most ? ` and ${names.length - most} more` : '');
 
-/** Does not repeat the unknown NAME, which may be a secret given in the wrong place. */
-export function unknownAccount(known: readonly { readonly name: string }[]): UsageError {
-  if (known.length === 0) return new UsageError('no such partner account: none is connected');
-  const names = known.map(({ name }) => name);
-  return new UsageError(`no such partner account. Known: ${namesText(names, 20)}`);
-}
-
-/** An unreadable row of another account is ignored. @throws {UsageError} if the bridge does not know it */
+/**
+ * An unreadable row of another account is ignored.
+ *
+ * @throws {UsageError} if the bridge does not know it; it does not repeat NAME, which may be a secret in the wrong place
+ */
 export async function knownAccount(
   accounts: Pick<PartnerAccounts, 'read' | 'list'>,
   name: string,
 ): Promise<PartnerAccount> {
   const account = await accounts.read(name);
   if (account) return account;
-  throw unknownAccount(await accounts.list(() => undefined));
+  const names = (await accounts.list(() => undefined)).map((known) => known.name);
+  const known = names.length === 0 ? ': none is connected' : `. Known: ${namesText(names, 20)}`;
+  throw new UsageError(`no such partner account${known}`);
 }
 
 /** @throws {UsageError} if a NAME is given and the bridge does not know it */

@@ -38,8 +38,6 @@ export interface Mends {
 
 export interface FindingOptions extends Mends {
   readonly nowMs: number;
-  /** Request rate of the whole bridge. Default: 10. */
-  readonly requestsPerSecond?: number | undefined;
 }
 
 type Found = Pick<Finding, 'severity' | 'says'> & Partial<Finding>;
@@ -179,7 +177,7 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
   'operator-paused': ({ paused }, { command }) =>
     paused !== null &&
     attention(`The whole bridge is ${pausedText(paused)}`, { since: paused.since, mend: command('resume') }),
-  late: (status, { nowMs, requestsPerSecond = 10 }) => {
+  late: (status, { nowMs }) => {
     const { oldestWaitingSeconds: oldest, queue, paused, pausedUntil, partnerAccounts } = status;
     // What waits for the end of a stop or a pause has a finding of its own; a hold that has just begun has none yet.
     const isHeld = ({ state, attention }: AccountStatus) =>
@@ -189,7 +187,7 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
       paused !== null ||
       pausedUntil !== null ||
       partnerAccounts.some((account) => isHeld(account) && account.books.inFlight > 0);
-    const takesSeconds = queue.waiting / requestsPerSecond;
+    const takesSeconds = queue.waiting / (status.answers?.maxRequestsPerSecond ?? 10);
     const answers = badAnswersText(status, nowMs);
     const patienceSeconds = answers === '' ? lateSeconds : lateSeconds / 2;
     if (oldest === null || isExplained || oldest <= patienceSeconds + 2 * takesSeconds) return false;

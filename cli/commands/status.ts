@@ -1,5 +1,5 @@
 import type { AccountStatus } from '../../operations/account-status.ts';
-import { unknownAccount } from '../../operations/errors.ts';
+import { requireKnown } from '../../operations/errors.ts';
 import { type Finding, findingsOf, mendText, needsAttention, pageOf } from '../../operations/findings.ts';
 import { readStatus, type Status } from '../../operations/status.ts';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -36,18 +36,15 @@ Examples:
   },
   ({ io, target, options: { name, watch: isWatched }, json, answer }) =>
     withBridge(target, async (bridge) => {
-      // A stack is asked for them with a call of Lambda.
-      const requestsPerSecond =
-        bridge.kind === 'local' ? (await bridge.settings()).maxRequestsPerSecond : undefined;
       const version = { deployed: bridge.stack?.version ?? null, command: packageJson.version };
       const isRedrawn = isWatched && !json && io.stdout.isTTY === true;
       const report = async () => {
         const nowMs = systemClock.now();
         const status = await readStatus(bridge, nowMs, name);
         const isFlawed = status.unreadable.some((flaw) => flaw.startsWith(`partner account ${name}:`));
-        if (name !== undefined && status.partnerAccounts.length === 0 && !isFlawed)
-          throw unknownAccount(await bridge.partnerAccounts.list(() => undefined));
-        const findings = findingsOf(status, { ...mendsAt(target), nowMs, requestsPerSecond });
+        if (status.partnerAccounts.length === 0 && !isFlawed)
+          await requireKnown(bridge.partnerAccounts, name);
+        const findings = findingsOf(status, { ...mendsAt(target), nowMs });
         if (isRedrawn) clearScreen(io);
         const urgent = findings.filter((one) => one.partnerAccount === null && one.severity !== 'note');
         const attention = [...new Set(urgent.map(({ what }) => what))];
