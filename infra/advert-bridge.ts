@@ -1,6 +1,5 @@
 import { CfnOutput, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import type { Alarm, Metric } from 'aws-cdk-lib/aws-cloudwatch';
-import { Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { AttributeType, BillingMode, type ITable, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
@@ -9,11 +8,11 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Schedule } from 'aws-cdk-lib/aws-scheduler';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { type MetricName, metrics, outputs, storeKeys } from '../shared/contract/names.ts';
+import { type metrics, outputs, storeKeys } from '../shared/contract/names.ts';
 import { CatchUp, stackArnOf } from './constructs/catch-up.ts';
 import { ChangedAdverts } from './constructs/changed-adverts.ts';
 import { eventBus } from './constructs/event-bus.ts';
-import { alarmsOf, bridgeMetric } from './constructs/monitoring/alarms.ts';
+import { alarmsOf, metricsOf } from './constructs/monitoring/alarms.ts';
 import { dashboard } from './constructs/monitoring/dashboard.ts';
 import { withSecurityGroup } from './constructs/network.ts';
 import { ownPackage } from './constructs/package-files.ts';
@@ -71,7 +70,7 @@ export class AdvertBridge extends Construct {
   readonly alarms: readonly Alarm[];
   /**
    * Metrics of the whole bridge, with a period of 5 minutes (`with({ period })` changes it). The statistic is the
-   * maximum for lag, stopped accounts and the latency of answers, and the sum for all others.
+   * maximum for lag, stopped accounts, dead letters and the latency of answers, and the sum for all others.
    */
   readonly metrics: Readonly<Record<keyof typeof metrics, Metric>>;
   /** The role for people who run `backfill`, `resync` and `audit`. */
@@ -191,16 +190,6 @@ const unnamed = [
   'cloudwatch:GetMetricData',
   'events:ListRules',
 ];
-
-function metricsOf(bridge: BridgeConfig): AdvertBridge['metrics'] {
-  const { feedLagSeconds, stoppedPartnerAccounts, answerMs } = metrics;
-  const maxima: readonly MetricName[] = [feedLagSeconds, stoppedPartnerAccounts, answerMs];
-  const all = Object.entries(metrics).map(([key, name]) => {
-    const statistic = maxima.includes(name) ? Stats.MAXIMUM : Stats.SUM;
-    return [key, bridgeMetric(bridge, name, statistic)] as const;
-  });
-  return Object.fromEntries(all) as Record<keyof typeof metrics, Metric>;
-}
 
 /**
  * A table that must not be lost. A key owned by DynamoDB encrypts it, unless another is given: it contains no secrets,

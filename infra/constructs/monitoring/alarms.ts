@@ -17,7 +17,6 @@ import { Construct } from 'constructs';
 import {
   alarms,
   lateAfterSeconds,
-  type MetricName,
   maxLagSeconds,
   metrics,
   metricsNamespace,
@@ -49,16 +48,18 @@ interface Watch {
 /** The period of the metrics in alarms and on the dashboard. */
 export const period = Duration.minutes(5);
 
-/** A metric as shared/runtime/observer.ts writes it: `service` is the same for all functions of a bridge. */
-export const bridgeMetric = (
-  { namePrefix }: Pick<BridgeConfig, 'namePrefix'>,
-  metricName: MetricName,
-  statistic: string,
-): Metric =>
-  new Metric({
-    ...{ namespace: metricsNamespace, metricName, statistic, period },
-    dimensionsMap: { service: namePrefix },
+/** Written with each run of the drain, or a duration: their sum says nothing. */
+const maxima = ['feedLagSeconds', 'stoppedPartnerAccounts', 'deadLetters', 'answerMs'];
+
+/** As shared/runtime/observer.ts writes them: `service` is the same for all functions of a bridge. */
+export function metricsOf({ namePrefix: service }: BridgeConfig) {
+  const all = Object.entries(metrics).map(([key, metricName]) => {
+    const statistic = maxima.includes(key) ? Stats.MAXIMUM : Stats.SUM;
+    const shared = { namespace: metricsNamespace, period, dimensionsMap: { service } };
+    return [key, new Metric({ ...shared, metricName, statistic })] as const;
   });
+  return Object.fromEntries(all) as Readonly<Record<keyof typeof metrics, Metric>>;
+}
 
 export function alarmsOf(parent: Construct, id: string, props: AlarmsProps): Alarm[] {
   const scope = new Construct(parent, id);
@@ -93,13 +94,14 @@ function watchesOf({
 }: AlarmsProps): Readonly<Record<string, Watch>> {
   const { queue, deadLetters } = changedAdverts;
   const { MAXIMUM, SUM } = Stats;
+  const own = metricsOf(settings);
   const longestLag = Duration.seconds(maxLagSeconds);
   const longestWait = Duration.seconds(settings.backlogAlarmSeconds);
   return {
     [alarms.deadLetters]: {
       severity: 'medium',
       says: 'The bridge gave up on changed adverts. Subscribers do not hear of these changes until somebody redrives them.',
-      metric: bridgeMetric(settings, metrics.deadLetters, MAXIMUM),
+      metric: own.deadLetters,
     },
     [`${alarms.deadLetters}-Queue`]: {
       says: 'SQS itself moved messages to its dead-letter queue: fan-out failed on each of their 1,000 receives.',
@@ -110,27 +112,27 @@ function watchesOf({
       // Also while older dead letters keep the other alarm from going off again.
       severity: 'medium',
       says: 'The bridge has just given up on changed adverts.',
-      metric: bridgeMetric(settings, metrics.deadLettered, SUM),
+      metric: own.deadLettered,
     },
     [alarms.noSuccessfulDrain]: {
       says: `A feed has not been read to its end for ${longestLag.toHumanString()}, the partner service asked for a long pause, or the drain function does not run. Events are late.`,
-      metric: bridgeMetric(settings, metrics.feedLagSeconds, MAXIMUM),
+      metric: own.feedLagSeconds,
       above: longestLag.toSeconds(),
       missing: TreatMissingData.BREACHING,
     },
     [alarms.partnerAccountStopped]: {
       says: 'A partner account is stopped: nothing of it is published until somebody connects it again.',
-      metric: bridgeMetric(settings, metrics.stoppedPartnerAccounts, MAXIMUM),
+      metric: own.stoppedPartnerAccounts,
     },
     [alarms.lateEvents]: {
       severity: 'medium',
       isRepeated: true,
       says: `Events were published more than ${Duration.seconds(lateAfterSeconds).toHumanString()} after the feed had listed their changes, again and again.`,
-      metric: bridgeMetric(settings, metrics.lateEvents, SUM),
+      metric: own.lateEvents,
     },
     [alarms.needsAttention]: {
       says: 'Something happened that the bridge cannot mend by itself, such as a wrong secret, another partner account that stopped, or a service that blocks the bridge. `advert-bridge status` says what.',
-      metric: bridgeMetric(settings, metrics.needsAttention, SUM),
+      metric: own.needsAttention,
     },
     [`${alarms.needsAttention}-Backlog`]: {
       says: `A changed advert has waited in the queue for ${longestWait.toHumanString()}: fan-out does not keep up, or its event source mapping is switched off. Events are late.`,
@@ -140,7 +142,7 @@ function watchesOf({
     ...(settings.auditSample > 0 && {
       [alarms.auditDifferences]: {
         says: 'An audit found adverts whose latest event did not say what the partner service says, and published their next event. Subscribers were told something that was not so.',
-        metric: bridgeMetric(settings, metrics.auditDifferences, SUM),
+        metric: own.auditDifferences,
       },
     }),
     [`${alarms.functionErrors}-FanOut`]: {

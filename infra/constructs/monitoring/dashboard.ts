@@ -13,11 +13,11 @@ import {
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import type { FunctionName } from '../../../shared/contract/environment.ts';
-import { maxLagSeconds, metrics } from '../../../shared/contract/names.ts';
+import { maxLagSeconds } from '../../../shared/contract/names.ts';
 import type { ChangedAdverts } from '../changed-adverts.ts';
 import { stageOf } from '../package-files.ts';
 import type { BridgeConfig } from '../props/bridge-config.ts';
-import { bridgeMetric, period } from './alarms.ts';
+import { metricsOf, period } from './alarms.ts';
 
 export interface DashboardProps {
   readonly settings: BridgeConfig;
@@ -35,9 +35,8 @@ export function dashboard(
   { settings, alarms, changedAdverts, functions }: DashboardProps,
 ): void {
   const { queue } = changedAdverts;
-  const counts = (...names: readonly (keyof typeof metrics)[]): IMetric[] =>
-    names.map((name) => bridgeMetric(settings, metrics[name], SUM));
-  const maximum = (name: keyof typeof metrics) => bridgeMetric(settings, metrics[name], MAXIMUM);
+  const own = metricsOf(settings);
+  const of = (...names: readonly (keyof typeof own)[]): IMetric[] => names.map((name) => own[name]);
   const greatest = (label: string) => ({ period, statistic: MAXIMUM, label });
   const ofFunctions = (metric: 'metricErrors' | 'metricThrottles', what = ''): IMetric[] =>
     Object.entries(functions).map(([name, lambda]) =>
@@ -46,20 +45,15 @@ export function dashboard(
   const durations = Object.entries(functions).map(([name, lambda]) =>
     lambda.metricDuration(greatest(stageOf(name))),
   );
-  const answers = maximum('answerMs');
-  const attention = [
-    maximum('stoppedPartnerAccounts'),
-    ...counts('needsAttention', 'circuitOpened', 'cursorResets', 'auditDifferences'),
-  ];
   new Dashboard(new Construct(parent, id), 'Dashboard', {
     dashboardName: settings.name,
     defaultInterval: Duration.hours(12),
     widgets: [
       [new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms], width: 3 * third, height: 4 })],
       [
-        graph('How far behind the feeds are, s', [maximum('feedLagSeconds')], maxLagSeconds),
-        graph('Changes', counts('listed', 'events', 'unchanged', 'coalesced', 'unavailable')),
-        freshness(settings),
+        graph('How far behind the feeds are, s', of('feedLagSeconds'), maxLagSeconds),
+        graph('Changes', of('listed', 'events', 'unchanged', 'coalesced', 'unavailable')),
+        freshness(own),
       ],
       [
         graph('In the queue', [
@@ -69,13 +63,13 @@ export function dashboard(
         graph('Age of the oldest message, s', [
           queue.metricApproximateAgeOfOldestMessage(greatest('oldest')),
         ]),
-        graph('Given up, put aside, repeated', [
-          maximum('deadLetters'),
-          ...counts('deadLettered', 'held', 'redelivered'),
-        ]),
+        graph('Given up, put aside, repeated', of('deadLetters', 'deadLettered', 'held', 'redelivered')),
       ],
       [
-        graph('Needs a person, or the service', attention),
+        graph(
+          'Needs a person, or the service',
+          of('stoppedPartnerAccounts', 'needsAttention', 'circuitOpened', 'cursorResets', 'auditDifferences'),
+        ),
         graph('Functions that failed or were throttled', [
           ...ofFunctions('metricErrors'),
           ...ofFunctions('metricThrottles', ' throttled'),
@@ -84,12 +78,12 @@ export function dashboard(
       ],
       [
         graph('What the service answered', [
-          answers.with({ statistic: Stats.SAMPLE_COUNT, label: 'to fan-out' }),
-          ...counts('answers429', 'answers403', 'answers4xx', 'answers5xx', 'answersNone'),
+          own.answerMs.with({ statistic: Stats.SAMPLE_COUNT, label: 'to fan-out' }),
+          ...of('answers429', 'answers403', 'answers4xx', 'answers5xx', 'answersNone'),
         ]),
         graph('How long its answers took, ms', [
-          answers.with({ statistic: Stats.p(50), label: 'half of them' }),
-          answers.with({ statistic: Stats.p(95), label: '95 % of them' }),
+          own.answerMs.with({ statistic: Stats.p(50), label: 'half of them' }),
+          own.answerMs.with({ statistic: Stats.p(95), label: '95 % of them' }),
         ]),
       ],
     ],
@@ -110,7 +104,7 @@ const graph = (title: string, left: IMetric[], limit?: number): IWidget =>
  * The share of events in the displayed time range that were published in time:
  * docs/operate/capacity.md#freshness-as-an-slo.
  */
-const freshness = (settings: BridgeConfig): IWidget =>
+const freshness = ({ lateEvents: late, events, unavailable }: ReturnType<typeof metricsOf>): IWidget =>
   new SingleValueWidget({
     title: 'Events in time, %',
     width: third,
@@ -120,11 +114,7 @@ const freshness = (settings: BridgeConfig): IWidget =>
       new MathExpression({
         label: 'in time',
         expression: '100 * (1 - FILL(late, 0) / (FILL(events, 0) + FILL(unavailable, 0)))',
-        usingMetrics: {
-          late: bridgeMetric(settings, metrics.lateEvents, SUM),
-          events: bridgeMetric(settings, metrics.events, SUM),
-          unavailable: bridgeMetric(settings, metrics.unavailable, SUM),
-        },
+        usingMetrics: { late, events, unavailable },
         period,
       }),
     ],
