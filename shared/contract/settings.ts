@@ -53,21 +53,27 @@ const entries = <const S extends v.GenericSchema<string, string>>(item: S, examp
 const matching = (pattern: RegExp, expected: string) =>
   v.pipe(v.string(expected), v.regex(pattern, expected));
 
-const expectedUrl =
-  'expected the https URL of the partner service, such as https://partner.example (plain http only for loopback), without user, query or the path of an endpoint';
+const exampleUrl = 'https://partner.example';
+const expectedUrl = `expected an https URL such as ${exampleUrl} (plain http only for loopback)`;
+/** The first that a base URL has is told. */
+const urlFlaws: readonly (readonly [flaw: RegExp, expected: string])[] = [
+  [/\$\{Token\[/, 'expected a URL that is known at synth, not a token of the CDK'],
+  [/\/\/[^/?#]*@/, 'expected a URL without user and password'],
+  [/[?#]/, 'expected a URL without a query or fragment'],
+  [/\/\/.*\/(api|oauth)(\/|$)/, 'expected a URL without the path of an endpoint, which the bridge adds'],
+];
 
 export const partnerBaseUrl = v.pipe(
-  v.string(expectedUrl),
-  v.check(isBaseUrl, expectedUrl),
+  v.string(`expected the https URL of the partner service, such as ${exampleUrl}`),
+  v.check(isBaseUrl, ({ input }) => urlFlaws.find(([flaw]) => flaw.test(input))?.[1] ?? expectedUrl),
   v.transform((url) => url.replace(/\/+$/, '')),
 );
 
 function isBaseUrl(given: string): boolean {
-  // A URL parser accepts some malformed URLs, and the malformed text would be in every request; `${`: a token of the CDK.
-  if (/[\s?#]|\$\{/.test(given) || !URL.canParse(given)) return false;
-  const url = new URL(given);
-  if (url.username || url.password || /\/(api|oauth)(\/|$)/.test(url.pathname)) return false;
-  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
+  // A URL parser accepts some malformed URLs, and the malformed text would be in every request.
+  if (/\s/.test(given) || urlFlaws.some(([flaw]) => flaw.test(given)) || !URL.canParse(given)) return false;
+  const { protocol, hostname, username, password } = new URL(given);
+  return !username && !password && (protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname)));
 }
 
 export function isLoopback(hostname: string): boolean {

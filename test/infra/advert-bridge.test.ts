@@ -117,7 +117,7 @@ describe('faults of the properties', () => {
     const wrong = { partnerBaseUrl: 'http://partner.example', pollSeconds: 0, name: 'a b', logRetention: 2 };
 
     expect(faultsWith(wrong as never)).toEqual([
-      expect.stringMatching(/^partnerBaseUrl: expected the https URL/),
+      expect.stringMatching(/^partnerBaseUrl: expected an https URL/),
       'pollSeconds: expected whole seconds from 1 to 60',
       expect.stringMatching(/^name: expected 1 to 64 letters/),
       'logRetention: expected a value of RetentionDays',

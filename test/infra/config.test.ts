@@ -35,12 +35,12 @@ describe('the settings of the stack', () => {
 
   const right = { partnerBaseUrl };
   const accounts = (count: number) => Array.from({ length: count }, (_, index) => 100_000_000_000 + index);
-  const urls = [
-    'https://user:hunter2@partner.example',
-    'https://partner.example?token=hunter2',
-    'https://partner.example/api/partner',
-    'http://partner.example',
-    Lazy.string({ produce: () => 'https://partner.example' }),
+  const urls: readonly (readonly [url: string, expected: string])[] = [
+    ['https://user:hunter2@partner.example', 'expected a URL without user and password'],
+    ['https://partner.example?token=hunter2', 'expected a URL without a query or fragment'],
+    ['https://partner.example/api/partner', 'expected a URL without the path of an endpoint'],
+    ['http://partner.example', 'plain http only for loopback'],
+    [Lazy.string({ produce: () => 'https://partner.example' }), 'expected a URL that is known at synth'],
   ];
 
   it.each<[what: string, settings: Record<string, unknown>, faults: readonly string[]]>([
@@ -59,10 +59,10 @@ describe('the settings of the stack', () => {
         'busName: expected the name of a bus',
       ],
     ],
-    ...urls.map((url): [string, Record<string, unknown>, string[]] => [
+    ...urls.map(([url, fault]): [string, Record<string, unknown>, string[]] => [
       url,
       { partnerBaseUrl: url },
-      ['partnerBaseUrl: expected the https URL'],
+      [fault],
     ]),
     [
       'misspelt names',
