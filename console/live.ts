@@ -1,7 +1,7 @@
 /** Reads the bridge again and again, remembers the last half hour, and tells the pages that are open. */
 import * as v from 'valibot';
 import type { Bridge } from '../operations/bridge.ts';
-import { listDeadLetters } from '../operations/dead-letters.ts';
+import { type DeadLetterList, listDeadLetters, shownDeadLetter } from '../operations/dead-letters.ts';
 import { findingsOf } from '../operations/findings.ts';
 import { readHistory } from '../operations/history.ts';
 import { readStatus } from '../operations/status.ts';
@@ -10,15 +10,7 @@ import type { Envelope } from '../shared/contract/events.ts';
 import { isYoung } from '../shared/domain/clock.ts';
 import { createHalfHour } from './half-hour.ts';
 import type { ConsoleOptions } from './options.ts';
-import type {
-  Action,
-  ShownDeadLetter,
-  ShownDeadLetters,
-  ShownEvent,
-  ShownHistory,
-  Snapshot,
-  Work,
-} from './snapshot.ts';
+import type { Action, ShownDeadLetters, ShownEvent, ShownHistory, Snapshot, Work } from './snapshot.ts';
 
 export type Push = (event: 'snapshot' | 'events' | 'plots' | 'heartbeat', data: unknown) => void;
 
@@ -47,7 +39,7 @@ export function createLive({ bridge, command, say, breaks }: ConsoleOptions, sho
   const events: ShownEvent[] = [];
   const halfHour = createHalfHour(clock.now());
   let workReadMs = Number.NEGATIVE_INFINITY;
-  let listed: readonly ShownDeadLetter[] = [];
+  let listed: DeadLetterList['deadLetters'] = [];
   let listedOf: number | undefined;
   let snapshot: Snapshot = {
     ...{ bridge: shown, at: clock.now(), facts: null, findings: [], error: null },
@@ -73,14 +65,15 @@ export function createLive({ bridge, command, say, breaks }: ConsoleOptions, sho
     const findings = findingsOf(facts, { nowMs, kind: bridge.kind, command });
     const { deadLetters } = facts.queue;
     if (deadLetters !== listedOf) {
-      listed = deadLetters === 0 ? [] : await readDeadLetters(bridge);
+      listed = deadLetters === 0 ? [] : (await listDeadLetters(bridge, {})).deadLetters;
       listedOf = deadLetters;
     }
+    const ofAccount = Map.groupBy(listed, ({ partnerAccount }) => partnerAccount ?? '');
     const isWorkDue = !isYoung(workReadMs, nowMs, workLookMs);
     if (isWorkDue) workReadMs = nowMs;
     show({
       ...{ at: nowMs, facts, findings, error: null, bridge: { ...shown, requestsPerSecond } },
-      deadLetters: countsOf(listed),
+      deadLetters: Object.fromEntries([...ofAccount].map(([name, some]) => [name, some.length])),
       ...(isWorkDue && { work: await readWork(bridge, facts.partnerAccounts) }),
     });
     const lags = facts.partnerAccounts.flatMap(({ lagSeconds }) => lagSeconds ?? []);
@@ -152,33 +145,18 @@ export function createLive({ bridge, command, say, breaks }: ConsoleOptions, sho
     async deadLetters(query: unknown): Promise<ShownDeadLetters> {
       const { filter } = v.parse(deadLettersQuery, query);
       const words = filter.toLowerCase().split(/\s+/);
-      const matching = listed.filter((one) => {
-        const text = Object.values(one).join(' ').toLowerCase();
+      const matching = listed.filter(({ id, partnerAccount, advertId, fault, reason, at }) => {
+        const text = [id, partnerAccount, advertId, fault, reason, at].join(' ').toLowerCase();
         return words.every((word) => text.includes(word));
       });
       return {
         matching: matching.length,
         total: listed.length,
-        deadLetters: matching.slice(0, maxShown),
+        deadLetters: matching.slice(0, maxShown).map(shownDeadLetter),
         ids: matching.map(({ id }) => id),
       };
     },
   };
-}
-
-async function readDeadLetters(bridge: Bridge): Promise<ShownDeadLetter[]> {
-  const { deadLetters } = await listDeadLetters(bridge, {});
-  return deadLetters.map(({ id, partnerAccount, advertId, fault, reason, at }) => ({
-    ...{ id, fault, reason, at },
-    partnerAccount: partnerAccount ?? '',
-    advertId: advertId ?? '',
-  }));
-}
-
-function countsOf(deadLetters: readonly ShownDeadLetter[]): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const { partnerAccount } of deadLetters) counts[partnerAccount] = (counts[partnerAccount] ?? 0) + 1;
-  return counts;
 }
 
 /** Backfills and audits that are not done. */

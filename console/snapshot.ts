@@ -1,4 +1,5 @@
 /** What the server tells the page: plain JSON, so that the page needs nothing of the bridge but these types. */
+import type { ShownDeadLetter } from '../operations/dead-letters.ts';
 import type { Finding } from '../operations/findings.ts';
 import type { Status as Facts } from '../operations/status.ts';
 import type { Break } from './options.ts';
@@ -86,15 +87,6 @@ export interface ShownHistory {
   readonly answer: string;
   /** Newest first, those since the console began; the latest event is always there. */
   readonly events: readonly ShownEvent[];
-}
-
-export interface ShownDeadLetter {
-  readonly id: string;
-  readonly partnerAccount: string;
-  readonly advertId: string;
-  readonly fault: string;
-  readonly reason: string;
-  readonly at: string;
 }
 
 /** Dead letters that match a filter: the first hundred in full, and the IDs of all. */

@@ -7,7 +7,6 @@ import type { Application } from '../shared/domain/secret.ts';
 import type { PartnerClient } from '../shared/partner-api/client.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 import type { ChangedAdvertsQueue } from '../shared/ports/queue.ts';
-import type { Store } from '../shared/ports/store.ts';
 import type { Webhooks } from '../shared/sqlite/webhooks.ts';
 import type { Aside } from '../shared/state/aside.ts';
 import type { BookKeeper } from '../shared/state/books.ts';
@@ -40,8 +39,6 @@ export interface Bridge extends RowPorts {
   readonly queue: ChangedAdvertsQueue;
   /** SQS cannot be inspected: of a stack, only messages aside are found. */
   readonly waitingMessages: Pick<Aside, 'ofAdvert'>;
-  /** Only for a stack: an embedded bridge counts what is redriven itself. */
-  readonly books?: Pick<Store, 'add'>;
   /** Only for an embedded bridge. */
   readonly webhooks?: Pick<Webhooks, 'list'>;
   /** Only for an embedded bridge: the accounts that an older copy of the state would publish with used numbers. */

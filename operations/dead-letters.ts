@@ -1,6 +1,5 @@
 import type { ShapeError } from '../shared/contract/checks.ts';
 import type { StoredDeadLetter } from '../shared/state/aside.ts';
-import { countInBooks } from '../shared/state/books.ts';
 import type { Bridge } from './bridge.ts';
 import { requireKnown } from './errors.ts';
 
@@ -17,6 +16,7 @@ type OnProgress = (done: number, all: number) => void;
 
 const atOnce = 250;
 
+export type ShownDeadLetter = ReturnType<typeof shownDeadLetter>;
 /** As printed in JSON. */
 export const shownDeadLetter = ({ key: _, etag: __, ...shown }: StoredDeadLetter) => shown;
 
@@ -62,17 +62,12 @@ function groupsOf(deadLetters: readonly StoredDeadLetter[]) {
 
 /** Has the drain put the messages of the given dead letters back into the queue. @returns their IDs */
 export async function redriveDeadLetters(
-  { deadLetters, books }: Pick<Bridge, 'deadLetters' | 'books'>,
+  { deadLetters }: Pick<Bridge, 'deadLetters'>,
   chosen: readonly StoredDeadLetter[],
   onProgress?: OnProgress,
 ) {
   const sendable = chosen.flatMap(({ message, ...one }) => (message ? [{ ...one, message }] : []));
-  const redrive = async (some: typeof sendable) => {
-    await deadLetters.redrive(some);
-    const counted = some.map(({ message }) => [message, { deadLettered: -1 }] as const);
-    if (books) await countInBooks(books, counted);
-  };
-  await inSteps(sendable, redrive, onProgress);
+  await inSteps(sendable, deadLetters.redrive, onProgress);
   return {
     redriven: sendable.map(({ id }) => id),
     nothingToSend: chosen.filter(({ message }) => !message).map(({ id }) => id),

@@ -78,7 +78,6 @@ export async function openStack(opening: Opening<StackTarget>, clients = stackCl
     // The whole queue counts, not only the account's messages, because live changes have priority over an operator's.
     queue: createChangedAdvertsQueue({ queue }),
     waitingMessages: aside,
-    books: store,
     stack: {
       version: outputs.version,
       read: (nowMs) => readStackState({ outputs, clients }, nowMs),

@@ -7,6 +7,7 @@ import {
   dropDeadLetters,
   listDeadLetters,
   redriveDeadLetters,
+  type ShownDeadLetter,
   shownDeadLetter,
 } from '../../operations/dead-letters.ts';
 import { CommandError, UsageError } from '../../operations/errors.ts';
@@ -186,8 +187,6 @@ const wereText = (number: number): string => are(number, 'dead letter was', 'dea
 const unknownText = (ids: readonly string[], target: Target): string =>
   `no dead letter ${ids.join(', ')}: perhaps it was put back or dropped already. ` +
   `\`${commandFor(target, 'dead-letters list')}\` shows those that exist`;
-
-type ShownDeadLetter = ReturnType<typeof shownDeadLetter>;
 
 const maxRows = 50;
 const widestAdvert = 24;

@@ -85,9 +85,9 @@ export function DeadLetters({ snapshot, ask }: { snapshot: Snapshot; ask: Ask })
                 ({ id, partnerAccount, advertId, fault, reason, at }) => html`<tr key=${id}>
                   ${
                     !isReadOnly &&
-                    html`<td><input type="checkbox" aria-label=${`Select advert ${printable(advertId)}`} checked=${chosen.has(id)} onChange=${() => choose(id)} /></td>`
+                    html`<td><input type="checkbox" aria-label=${`Select advert ${printable(advertId ?? '')}`} checked=${chosen.has(id)} onChange=${() => choose(id)} /></td>`
                   }
-                  <td>${partnerAccount}</td><td>${printable(advertId)}</td><td>${fault}</td><td class="reason">${printable(reason)}</td>
+                  <td>${partnerAccount}</td><td>${printable(advertId ?? '')}</td><td>${fault}</td><td class="reason">${printable(reason)}</td>
                   <td><time datetime=${at}>${time(at)}</time></td>
                 </tr>`,
               )}</tbody>

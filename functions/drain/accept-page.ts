@@ -123,7 +123,7 @@ export async function enqueuePage(
   const listedAt = toInstant(receivedAt);
   const about = { partnerAccount, feed, correlationId: readId };
   if (found.malformed > 0) {
-    await deadLetters.sendMalformed([malformedIds(about, found, listedAt)]);
+    await deadLetters.sendMalformed(malformedIds(about, found, listedAt));
     const count = found.malformed;
     observer.warn(`the feed listed malformed ${feeds[feed].object} IDs: they are dead-lettered`, {
       ...about,

@@ -3,7 +3,7 @@ import { type ChangedAdvert, type MessageRead, messageIn } from '../contract/mes
 import { createGroups, messageGroupOf, positionOf, type Queued } from '../domain/queue/message-groups.ts';
 import type { ChangedAdvertsQueue, Delivery, Inbox, ReceiveOptions, Settlement } from '../ports/queue.ts';
 import type { Counters } from '../ports/store.ts';
-import { type Aside, type DeadLetters, rowAside, rowOfRedriven } from '../state/aside.ts';
+import { type Aside, countOfRedriven, type DeadLetters, rowAside, rowOfRedriven } from '../state/aside.ts';
 import { type BookKeeper, type Counted, type Counts, inFlightIn, sumsByGeneration } from '../state/books.ts';
 import type { Connection } from './file/connection.ts';
 import type { RowStore } from './store.ts';
@@ -174,7 +174,7 @@ export function createChangedAdvertsQueue(
       await connection.write(() => {
         const removed = deadLetters.filter(({ key, etag }) => rows.removeWithin(key, etag));
         for (const { key, value } of removed.map(rowOfRedriven)) rows.putWithin(key, value);
-        count(removed.map(({ message }) => [message, { deadLettered: -1 }]));
+        count(removed.map(countOfRedriven));
       });
     },
     depth: async (partnerAccount) => inFlight(`${partnerAccount}/`),

@@ -12,6 +12,7 @@ import { changedAdvert, type DeadLetter, deadLetter } from '../contract/messages
 import { forEachConcurrent } from '../domain/concurrency.ts';
 import type { MessageAside, Settlement, WaitingMessage } from '../ports/queue.ts';
 import { type Key, pagesOf, type Row, removedAtOnce, type Store, update } from '../ports/store.ts';
+import { type Counted, countInBooks } from './books.ts';
 
 export interface StoredDeadLetter extends DeadLetter, Pick<MessageAside, 'key' | 'etag'> {
   /** `<partner account>/<hash>`. */
@@ -40,6 +41,12 @@ function rowOfDeadLetter(value: DeadLetter): RowAside {
   const hash = createHash('sha256').update(identity).digest('hex').slice(0, 16);
   return { key: { kind: 'dead', name: `${partnerAccount ?? '-'}/${hash}` }, value };
 }
+
+/** What a redrive counts. */
+export const countOfRedriven = ({ message }: Pick<MessageAside, 'message'>): Counted => [
+  message,
+  { deadLettered: -1 },
+];
 
 /** The row in which the message of a dead letter waits for the drain, after those on hold. A repeat has the same name. */
 export const rowOfRedriven = ({ etag, message }: MessageAside): RowAside => ({
@@ -125,10 +132,8 @@ export type DeadLetters = ReturnType<typeof createDeadLetters>;
 
 export function createDeadLetters(store: Store) {
   return {
-    /** Stores dead letters for malformed IDs, which were never messages. A repeat overwrites. */
-    async sendMalformed(deadLetters: readonly DeadLetter[]): Promise<void> {
-      await Promise.all(deadLetters.map((one) => put(store, rowOfDeadLetter(one))));
-    },
+    /** Stores a dead letter for malformed IDs, which were never messages. A repeat overwrites. */
+    sendMalformed: (malformed: DeadLetter): Promise<void> => put(store, rowOfDeadLetter(malformed)),
 
     /**
      * @param of a partner account, or one ID. Default: all
@@ -146,12 +151,14 @@ export function createDeadLetters(store: Store) {
     count: async (limit?: number): Promise<number> => (await store.list('dead', { limit })).length,
 
     /** Puts the messages of dead letters aside, from where the drain puts them back into the queue. */
-    redrive: (deadLetters: readonly MessageAside[]): Promise<void> =>
-      forEachConcurrent(deadLetters, removedAtOnce, async (one) => {
+    async redrive(deadLetters: readonly MessageAside[]): Promise<void> {
+      await forEachConcurrent(deadLetters, removedAtOnce, async (one) => {
         // Rule: aside-before-removed
         await put(store, rowOfRedriven(one));
         await store.remove(one.key, one.etag);
-      }),
+      });
+      await countInBooks(store, deadLetters.map(countOfRedriven));
+    },
 
     /** Removes dead letters, unless they were stored again; the books go on counting them. */
     drop: removeFrom(store),

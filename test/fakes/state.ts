@@ -42,6 +42,7 @@ function countingAside(store: InMemoryStore): InMemoryStore {
   const isCounted = ({ kind }: Key) => kind === 'aside' || kind === 'dead';
   return {
     ...store,
+    add: async () => undefined,
     async put(key, value, expected) {
       const put = await store.put(key, value, expected);
       if (isCounted(key) && 'etag' in put && expected === 'absent') count(key, value, 1);

@@ -103,8 +103,8 @@ export function booksSuite(name: string, make: () => Promise<BooksSubject>): voi
     it('count the dead letter of a page with malformed IDs once, also when it is stored again', async () => {
       const { deadLetters, expectBooks } = await world();
       const malformed = deadLetter({ advertId: 'a', count: 900, fault: 'malformed-id' });
-      await deadLetters.sendMalformed([malformed]);
-      await deadLetters.sendMalformed([malformed]);
+      await deadLetters.sendMalformed(malformed);
+      await deadLetters.sendMalformed(malformed);
       expect(await deadLetters.list()).toMatchObject([malformed]);
       await expectBooks({}, 1);
     });

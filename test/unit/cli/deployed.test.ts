@@ -285,10 +285,8 @@ it('redriven dead letters go aside and out of the books, and what has nothing to
   const bookKeeper = createBookKeeper({ store, aside, queue, deadLetters });
   const message = aMessage('11');
   await store.add(booksKey(name, generation), { deadLettered: 2 });
-  await deadLetters.sendMalformed([
-    deadLetter({ advertId: '11', message }),
-    deadLetter({ advertId: 'x', fault: 'malformed-id', message: null }),
-  ]);
+  await deadLetters.sendMalformed(deadLetter({ advertId: '11', message }));
+  await deadLetters.sendMalformed(deadLetter({ advertId: 'x', fault: 'malformed-id', message: null }));
 
   const redriven = await cli('dead-letters redrive main');
   const dropped = await cli('dead-letters drop main --yes');

@@ -176,7 +176,7 @@ describe('disconnect', () => {
     });
     await connect('other');
     const malformed = [deadLetter(), deadLetter({ partnerAccount: 'other' })];
-    await inState(({ deadLetters }) => deadLetters.sendMalformed(malformed));
+    await inState(({ deadLetters }) => Promise.all(malformed.map(deadLetters.sendMalformed)));
 
     expect(await run('status')).toMatchObject({ exitCode: 3, stderr: '' });
     await run('disconnect main --forget --yes');

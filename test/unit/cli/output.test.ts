@@ -73,7 +73,7 @@ describe('what is written for a terminal', () => {
       deadLetter({ advertId: hostile, fault: 'malformed-id', reason: hostile, message: null }),
       deadLetter({ reason: hostile, message: changedAdvert({ key: hostile, correlationId: hostile }) }),
     ];
-    await inState(({ deadLetters }) => deadLetters.sendMalformed(malformed));
+    await inState(({ deadLetters }) => Promise.all(malformed.map(deadLetters.sendMalformed)));
 
     const told = async (args: string) => {
       const { stdout, stderr } = await run(args);

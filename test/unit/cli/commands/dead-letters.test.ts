@@ -16,7 +16,7 @@ async function withDeadLetters() {
       const message = changedAdvert({ partnerAccount, advertId: change.advertId });
       await giveUp(state, { ...deadLetter({ partnerAccount, ...change }), message });
     }
-    await state.deadLetters.sendMalformed([deadLetter({ ...malformed, at: at(2) })]);
+    await state.deadLetters.sendMalformed(deadLetter({ ...malformed, at: at(2) }));
     return state.deadLetters.list();
   });
   const [one = '', two = '', three = ''] = stored

@@ -151,7 +151,7 @@ const rows = rowsOf<Plant>({
     ['another token pair', newPair({ accessToken: new Secret('another') }), 'advert-bridge run'],
   ],
   'dead-letters warning': [
-    ['one', inState(({ deadLetters }) => deadLetters.sendMalformed([deadLetter()])), 'redrive --all'],
+    ['one', inState(({ deadLetters }) => deadLetters.sendMalformed(deadLetter())), 'redrive --all'],
   ],
   'run fault': [
     ['changes that wait', inState(({ queue }) => queue.send([changedAdvert()])), 'advert-bridge run --local'],
