@@ -28,7 +28,7 @@ export async function pause(
     ...(reason !== undefined && { reason }),
   };
   await requireKnown(bridge.partnerAccounts, name);
-  if (name === undefined) await bridge.budgetStore.change((state) => ({ state: withHold(state, hold) }));
+  if (name === undefined) await bridge.budgetStore.change((state) => withHold(state, hold));
   else await bridge.partnerAccounts.change(name, (account) => withHold(account, hold));
   return shownPause(hold) as ShownPause;
 }
@@ -56,7 +56,7 @@ export async function resume(
   const account = name === undefined ? undefined : await knownAccount(partnerAccounts, name);
   if (account) await partnerAccounts.change(account.name, (stored) => withoutHolds(stored, isOver));
   const isOverOfWhole = (hold: Hold) => isOver(hold) && !(account && isOperators(hold));
-  await budgetStore.change((state) => ({ state: withoutHolds(state, isOverOfWhole) }));
+  await budgetStore.change((state) => withoutHolds(state, isOverOfWhole));
   const service = holdOf(passingOf(whole), undefined, nowMs);
   const waits = holdOf(passingOf(whole), account && passingOf(account), nowMs);
   return {

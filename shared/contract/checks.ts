@@ -71,7 +71,6 @@ export interface Flaw {
 export class ShapeError extends Error {
   override readonly name = 'ShapeError';
   readonly code = 'wrong-shape';
-  readonly place: string;
   readonly flaws: readonly Flaw[];
 
   constructor(place: string, flaws: readonly Flaw[], options?: ErrorOptions) {
@@ -79,7 +78,6 @@ export class ShapeError extends Error {
       `${place}: ${flaws.map(({ path, expected }) => (path ? `${path}: ${expected}` : expected)).join('; ')}`,
       options,
     );
-    this.place = place;
     this.flaws = flaws;
   }
 }

@@ -89,17 +89,14 @@ const maxLevels = 32;
  */
 export function copyFields(advert: unknown, paths: readonly string[]): EventFields {
   const fields: Record<string, unknown> = {};
-  const leftOut: string[] = [];
+  const fieldsLeftOut: string[] = [];
   let bytes = 2;
   for (const path of paths) {
     const value = valueAt(advert, path);
     if (value === undefined) continue;
-    if (!isExact(value, maxLevels)) {
-      leftOut.push(path);
-      continue;
-    }
-    const size = Buffer.byteLength(`${JSON.stringify(path)}:${JSON.stringify(value)},`);
-    if (bytes + size > maxFieldsBytes) leftOut.push(path);
+    const isFit = isExact(value, maxLevels);
+    const size = isFit ? Buffer.byteLength(`${JSON.stringify(path)}:${JSON.stringify(value)},`) : 0;
+    if (!isFit || bytes + size > maxFieldsBytes) fieldsLeftOut.push(path);
     else {
       fields[path] = value;
       bytes += size;
@@ -107,7 +104,7 @@ export function copyFields(advert: unknown, paths: readonly string[]): EventFiel
   }
   return {
     ...(Object.keys(fields).length > 0 && { fields }),
-    ...(leftOut.length > 0 && { fieldsLeftOut: leftOut }),
+    ...(fieldsLeftOut.length > 0 && { fieldsLeftOut }),
   };
 }
 

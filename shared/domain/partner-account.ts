@@ -34,9 +34,6 @@ export const partnerAccount = kept({
 });
 export type PartnerAccount = Readonly<v.InferOutput<typeof partnerAccount>>;
 
-/** Name of a partner account's row in messages: the place of its {@link ShapeError}. */
-export const accountPlace = (name: string | undefined): string => `partner account ${name}`;
-
 const dayMs = 86_400_000;
 /** A refresh token expires if it was not used for this long (partner-api.md §8). */
 export const refreshTokenLifetimeMs = 30 * dayMs;

@@ -2,7 +2,7 @@ import type { OnUnreadable } from '../contract/checks.ts';
 import { type Clock, isYoung } from '../domain/clock.ts';
 import { asBridgeFault, BridgeFault } from '../domain/faults.ts';
 import { type PartnerAccount, stopOf } from '../domain/partner-account.ts';
-import { type BudgetState, type BudgetStore, freshBudget, type Reservation } from '../state/budget.ts';
+import { type BudgetState, type BudgetStore, freshBudget } from '../state/budget.ts';
 import type { PartnerAccounts } from '../state/partner-accounts.ts';
 
 /** Returns a function by which concurrent callers with the same key share one run of the work. */
@@ -128,17 +128,16 @@ export function createCachedBudget(store: BudgetStore, clock: Clock) {
       changes += 1;
       known = rule(known);
       // Planted fault: pause-not-shared
-      const { state } = await reached(store.change((stored) => ({ state: rule(stored) })));
+      const stored = await reached(store.change(rule));
       changes += 1;
-      known = state;
-      return state;
+      known = stored;
+      return known;
     },
 
-    async reserve(rule: (state: BudgetState) => Reservation): Promise<Reservation> {
+    async reserve(rule: (state: BudgetState) => BudgetState): Promise<BudgetState> {
       const before = changes;
-      const reservation = await reached(store.change(rule));
-      update(reservation.state, before);
-      return reservation;
+      update(await reached(store.change(rule)), before);
+      return known;
     },
   };
 }

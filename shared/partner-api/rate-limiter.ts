@@ -124,13 +124,15 @@ export function createRateLimiter({ budget, maxRequestsPerSecond, clock, stopped
     // At most for a second, so that a pause is noticed.
     const count = Math.min(waiters.length + ahead, Math.ceil(1000 / intervalMs));
     const request = { count, intervalMs, offsetMs, lastClockMs: budget.state.clockMs };
-    const reserved = await budget.reserve((state) =>
+    let nowMs = 0;
+    const { nextSlotMs, clockMs = nowMs } = await budget.reserve((state) => {
       // Not the time of an earlier attempt: the process may have stood still in between.
-      reserveSlots(state, { ...request, nowMs: clock.now() + storeMs }),
-    );
+      nowMs = clock.now() + storeMs;
+      return reserveSlots(state, { ...request, nowMs });
+    });
     storeMs = delayOf(clock.now() - askedAtMs);
-    offsetMs = reserved.offsetMs;
-    firstSlotMs = reserved.firstSlotMs;
+    offsetMs = clockMs - nowMs;
+    firstSlotMs = nextSlotMs - count * intervalMs;
     slots = count;
   }
 

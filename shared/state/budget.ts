@@ -31,19 +31,18 @@ export function createBudgetStore(store: Store) {
     read: async (): Promise<BudgetState> => stateOf(await store.get(key)),
 
     /** Applies `rule`, perhaps more than once, in one atomic step; if it returns the same state, nothing is written. */
-    async change<T extends { readonly state: BudgetState }>(rule: (state: BudgetState) => T): Promise<T> {
-      let changed: T | undefined;
-      await update(store, key, (row) => {
-        const state = stateOf(row);
-        changed = rule(state);
-        return changed.state === state ? undefined : changed.state;
+    async change(rule: (state: BudgetState) => BudgetState): Promise<BudgetState> {
+      const row = await update(store, key, (stored) => {
+        const state = stateOf(stored);
+        const changed = rule(state);
+        return changed === state ? undefined : changed;
       });
-      return changed as T;
+      return stateOf(row);
     },
   };
 }
 
-export interface SlotRequest {
+interface SlotRequest {
   readonly count: number;
   readonly intervalMs: number;
   readonly nowMs: number;
@@ -51,14 +50,6 @@ export interface SlotRequest {
   readonly offsetMs?: number;
   /** `clockMs` of the state that this process knew last. */
   readonly lastClockMs?: number | undefined;
-}
-
-export interface Reservation {
-  readonly firstSlotMs: number;
-  /** Slots are given by the process's clock plus this; not 0 if that clock is ahead of another process's. */
-  readonly offsetMs: number;
-  /** The state after the reservation. */
-  readonly state: BudgetState;
 }
 
 /** Clocks of processes differ by less than this, unless one of them is wrong. */
@@ -76,15 +67,18 @@ export function heldUntil(state: BudgetState, nowMs: number): number {
   return hold ? endOfHold(hold) : 0;
 }
 
-/** A slot is never given twice, and an unused one is lost: so every time window is within the rate. */
-export function reserveSlots(state: BudgetState, request: SlotRequest): Reservation {
+/**
+ * The state in which `count` slots end at `nextSlotMs`. A slot is never given twice, and an unused one is lost: so every
+ * time window is within the rate.
+ * @returns `clockMs`: the time by which slots are given; not `nowMs` if that is ahead of another process's clock
+ */
+export function reserveSlots(state: BudgetState, request: SlotRequest): BudgetState {
   const { count, intervalMs, nowMs, offsetMs: offset = 0, lastClockMs = 0 } = request;
   const { clockMs = 0 } = state;
   // Another process has reserved since then, by an earlier clock: so all go by that one, and follow it.
   const isAhead = lastClockMs - clockMs > clockToleranceMs;
   const isBehind = offset < 0 && clockMs > nowMs + offset;
   const offsetMs = isAhead || isBehind ? clockMs - nowMs : offset;
-  const firstSlotMs = freeSlotMs(state, nowMs + offsetMs);
-  const next = { nextSlotMs: firstSlotMs + count * intervalMs, clockMs: nowMs + offsetMs };
-  return { firstSlotMs, offsetMs, state: { ...state, ...next } };
+  const nextSlotMs = freeSlotMs(state, nowMs + offsetMs) + count * intervalMs;
+  return { ...state, nextSlotMs, clockMs: nowMs + offsetMs };
 }

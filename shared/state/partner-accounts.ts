@@ -1,5 +1,5 @@
 import { checked, type OnUnreadable, readRows } from '../contract/checks.ts';
-import { accountPlace, type PartnerAccount, partnerAccount } from '../domain/partner-account.ts';
+import { type PartnerAccount, partnerAccount } from '../domain/partner-account.ts';
 import { type Key, type Row, type Store, update } from '../ports/store.ts';
 
 export type PartnerAccounts = ReturnType<typeof createPartnerAccounts>;
@@ -40,4 +40,4 @@ export function createPartnerAccounts(store: Store) {
 const keyOf = (name: string): Key => ({ kind: 'account', name });
 
 const accountOf = ({ name, value }: Row): PartnerAccount =>
-  checked(partnerAccount, { ...(value as object), name }, accountPlace(name));
+  checked(partnerAccount, { ...(value as object), name }, `partner account ${name}`);

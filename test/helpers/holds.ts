@@ -22,11 +22,9 @@ export const serviceHold = (kind: 'service' | 'circuit', until: number): Hold =>
   fault: kind === 'circuit' ? 'forbidden' : 'rate-limited',
 });
 
-export const holdBridge = (store: BudgetStore, hold: Hold) =>
-  store.change((state) => ({ state: withHold(state, hold) }));
+export const holdBridge = (store: BudgetStore, hold: Hold) => store.change((state) => withHold(state, hold));
 
-export const freeBridge = (store: BudgetStore) =>
-  store.change((state) => ({ state: withoutHolds(state, () => true) }));
+export const freeBridge = (store: BudgetStore) => store.change((state) => withoutHolds(state, () => true));
 
 export const holdOf = (account: PartnerAccount | undefined, kind: Hold['kind']): Hold | undefined =>
   account?.holds?.find((hold) => hold.kind === kind);

@@ -129,8 +129,8 @@ export const plantedInService: Planted = {
     [
       'pause-not-shared',
       'a pause that the service asks for applies to all functions',
-      'const { state } = await reached(store.change((stored) => ({ state: rule(stored) })));',
-      'const { state } = { state: known };',
+      'const stored = await reached(store.change(rule));',
+      'const stored = known;',
     ],
     [
       'pause-unseen-by-warm-process',

@@ -111,7 +111,7 @@ describe('a rejected token in the request that tries the service', () => {
       forMs: 1_000,
       fault: held,
     } as const;
-    await store.change((state) => ({ state: { ...state, holds: [hold] } }));
+    await store.change((state) => ({ ...state, holds: [hold] }));
     clock.advance(2_000);
     expect(await first.enter('main 1')).toBe('admitted');
 

@@ -15,8 +15,8 @@ const limiterOf = (store: BudgetStore, clock: Clock, options: Partial<RateLimite
   });
 
 /** The number of slots of a reservation at ten requests a second. */
-const slotsOf = ({ state, ...reservation }: { readonly state: BudgetState }) =>
-  'firstSlotMs' in reservation ? Math.round((state.nextSlotMs - Number(reservation.firstSlotMs)) / 105) : 0;
+const slotsOf = (before: BudgetState, { nextSlotMs, clockMs = 0 }: BudgetState) =>
+  Math.max(0, Math.round((nextSlotMs - Math.max(before.nextSlotMs, clockMs)) / 105));
 
 function setUp(options: Partial<RateLimiterOptions> = {}) {
   const clock = createVirtualClock();
@@ -25,8 +25,13 @@ function setUp(options: Partial<RateLimiterOptions> = {}) {
   const store: BudgetStore = {
     ...inner,
     change: async (rule) => {
-      const changed = await inner.change(rule);
-      reserved.push(slotsOf(changed));
+      let slots = 0;
+      const changed = await inner.change((state) => {
+        const next = rule(state);
+        slots = slotsOf(state, next);
+        return next;
+      });
+      reserved.push(slots);
       return changed;
     },
   };

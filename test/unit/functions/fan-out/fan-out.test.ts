@@ -352,7 +352,7 @@ describe('a partner account', () => {
     fail(code, retryAfterMs === undefined ? {} : { retryAfterMs });
     const { budgetStore } = world.state;
     const hold = { kind: 'service', since: 0, until: world.clock.now() + pausedMs } as const;
-    await budgetStore.change((state) => ({ state: { ...state, holds: [hold] } }));
+    await budgetStore.change((state) => ({ ...state, holds: [hold] }));
 
     expect(await handle(delivery())).toEqual([verdict]);
   });
