@@ -3,7 +3,7 @@
 // in the repository it runs the source. This file is plain JavaScript, so that an old Node can print which version is
 // needed. The options keep the heap small, because V8 would otherwise let it grow with the load
 // (docs/decisions/0007-embedded-state.md).
-const { spawn } = require('node:child_process');
+const { spawnSync } = require('node:child_process');
 const { existsSync } = require('node:fs');
 const { enableCompileCache } = require('node:module');
 const { join } = require('node:path');
@@ -38,13 +38,10 @@ function startWithNode24() {
     `advert-bridge: a demo needs Node 22.13 or later; this is ${process.versions.node}. npx fetches Node 24 for it …`,
   );
   const node24 = ['--yes', '--package', 'node@24', '--', 'node', ...process.execArgv, __filename, ...words];
-  const child = spawn('npx', node24, { stdio: 'inherit' });
   // Ctrl-C reaches the demo directly; this process waits until the demo has ended.
   process.on('SIGINT', () => undefined);
-  process.on('SIGTERM', () => child.kill('SIGTERM'));
-  child.on('error', ({ message }) => {
-    console.error(`advert-bridge: npx cannot be run (${message}). Run the demo with Node 22.13 or later`);
-    process.exit(2);
-  });
-  child.on('exit', (code) => process.exit(code ?? 1));
+  const { status, error } = spawnSync('npx', node24, { stdio: 'inherit' });
+  if (error)
+    console.error(`advert-bridge: npx cannot be run (${error.message}). Install Node 22.13 or later`);
+  process.exit(status ?? 1);
 }

@@ -12,12 +12,11 @@ import { Secret } from '../../shared/domain/secret.ts';
 import { type Io, say } from '../shared/io.ts';
 import { isAnswerTo, listenForCallback } from './listener.ts';
 import { openBrowser } from './open-browser.ts';
-import type { ListenAt } from './redirect-uri.ts';
+import { loopbackRedirect, type Way } from './redirect-uri.ts';
 
 export interface Authorization {
   readonly user: Omit<ConnectRequest, 'refreshToken' | 'code' | 'redirectUri'>;
-  /** Listens on loopback, or asks the user to paste the final address of a browser on another machine. */
-  readonly way: ListenAt | { readonly pasteFrom: string };
+  readonly way: Way;
   readonly open: boolean;
   /** Default: five minutes. */
   readonly timeoutSeconds?: number | undefined;
@@ -39,8 +38,8 @@ export async function connectByCode(
   // 256 random bits: https://www.rfc-editor.org/rfc/rfc6749#section-10.12
   const state = randomBytes(32).toString('base64url');
   const onStranger = () => say(io, `Note: ${strangerText}. Still waiting for the address above.`);
-  const listener = 'port' in way ? await listenForCallback(way, state, onStranger) : undefined;
-  const redirectUri = 'pasteFrom' in way ? way.pasteFrom : (listener?.redirectUri ?? '');
+  const listener = way.paste ? undefined : await listenForCallback(way, state, onStranger);
+  const redirectUri = listener?.redirectUri ?? way.redirectUri ?? loopbackRedirect(way.port);
   let opened: Awaited<ReturnType<typeof openBrowser>> | undefined;
   try {
     const { url } = await askFor(bridge, 'authorize', { action: 'authorize', state, redirectUri });

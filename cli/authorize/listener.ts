@@ -1,9 +1,9 @@
 /** Waits on loopback for the user's browser to come back from the partner service. */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer } from 'node:http';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { closeServer, listenOnLoopback } from '../shared/loopback.ts';
-import { type ListenAt, loopbackRedirect } from './redirect-uri.ts';
+import { loopbackRedirect, type Way } from './redirect-uri.ts';
 
 const silenceMs = 10_000;
 /** How long to wait until a redirected browser requests the last page. */
@@ -17,7 +17,7 @@ const graceMs = 3_000;
  * @param onStranger called for the first callback without the state
  * @throws {CommandError} if it cannot listen on the port
  */
-export async function listenForCallback(at: ListenAt, state: string, onStranger: () => void) {
+export async function listenForCallback(at: Way, state: string, onStranger: () => void) {
   const server = createServer({ headersTimeout: silenceMs, requestTimeout: silenceMs });
   const hostname = at.redirectUri && new URL(at.redirectUri).hostname;
   const otherPort = 'Choose another with --port: one whose Callback URL is registered too';
@@ -25,40 +25,34 @@ export async function listenForCallback(at: ListenAt, state: string, onStranger:
   const redirectUri = at.redirectUri ?? loopbackRedirect(port);
   const { pathname, host } = new URL(redirectUri);
   const resultPath = `${pathname.replace(/\/$/, '')}/result`;
+  const arrived = Promise.withResolvers<URLSearchParams>();
   const shown = new AbortController();
-  let isTaken = false;
-  let strangers = 0;
+  let [isTaken, strangers] = [false, 0];
 
-  function statusFor(request: IncomingMessage, url: URL | null): number {
+  server.on('request', (request, response) => {
+    const url = URL.parse(request.url ?? '', redirectUri);
+    const end = (status: number, text = refusedText) => response.writeHead(status, pageHeaders).end(text);
     // Protects against DNS rebinding: a page of another site whose name resolves to this machine sends that name.
-    if (request.headers.host?.toLowerCase() !== host) return 421;
-    const isResult = isTaken && url?.pathname === resultPath;
-    if (!url || (url.pathname !== pathname && !isResult)) return 404;
-    if (request.method !== 'GET') return 405;
-    if (isResult) return 200;
-    return isAnswerTo(url.searchParams, state) ? 303 : 400;
-  }
-
-  const arrived = new Promise<URLSearchParams>((resolve) => {
-    server.on('request', (request, response) => {
-      const url = URL.parse(request.url ?? '', redirectUri);
-      const status = statusFor(request, url);
-      if (status === 400 && ++strangers === 1) onStranger();
-      if (status === 200) response.once('finish', () => shown.abort());
-      if (status === 303 && url) {
-        isTaken = true;
-        response.setHeader('location', resultPath);
-        resolve(url.searchParams);
-      }
-      response.writeHead(status, pageHeaders).end(status === 200 ? arrivedText : refusedText);
-    });
+    if (request.headers.host?.toLowerCase() !== host) return end(421);
+    if (request.method !== 'GET') return end(405);
+    if (isTaken && url?.pathname === resultPath)
+      return end(200, arrivedText).once('finish', () => shown.abort());
+    if (url?.pathname !== pathname) return end(404);
+    if (!isAnswerTo(url.searchParams, state)) {
+      if (++strangers === 1) onStranger();
+      return end(400);
+    }
+    isTaken = true;
+    arrived.resolve(url.searchParams);
+    response.setHeader('location', resultPath);
+    return end(303, '');
   });
 
   return {
     /** The address to which the partner service sends the browser. */
     redirectUri,
     /** The query of the first callback with the state; never rejects. */
-    arrived,
+    arrived: arrived.promise,
     async close(): Promise<void> {
       if (isTaken) await systemClock.sleep(graceMs, shown.signal);
       closeServer(server);

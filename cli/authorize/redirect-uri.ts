@@ -27,28 +27,32 @@ function isCallbackUrl(given: string): boolean {
   return !['code', 'state', 'error'].some((name) => url.searchParams.has(name));
 }
 
-/** The address on this machine at which the command listens for the browser. */
-export interface ListenAt {
+/** Where the browser ends: an address on loopback at which the command listens, or one that the user pastes. */
+export interface Way {
   readonly port: number;
-  /** Undefined: loopback with the port. For port 0, the port is known once the listener has one. */
-  readonly redirectUri: string | undefined;
+  /** Default: loopback with the port, which is known for port 0 once the listener has one. */
+  readonly redirectUri?: string | undefined;
+  readonly paste: boolean;
 }
 
-/** @throws {UsageError} if this command cannot listen at `redirectUri` */
-export function listenAt(port: number | undefined, redirectUri: string | undefined): ListenAt {
-  if (redirectUri === undefined) return { port: port ?? defaultPort, redirectUri };
-  const url = new URL(redirectUri);
-  if (url.protocol !== 'http:') {
+/** @throws {UsageError} if this command cannot listen there */
+export function checkedWay({
+  port,
+  redirectUri,
+  paste,
+}: Omit<Way, 'port'> & { readonly port?: number | undefined }): Way {
+  if (paste && port === 0)
+    throw new UsageError('--port: with --paste nothing listens, so there is no free port to take');
+  const url = new URL(redirectUri ?? loopbackRedirect(defaultPort));
+  if (!paste && url.protocol !== 'http:')
     throw new UsageError(
       '--redirect-uri: this command can listen on loopback only (http://127.0.0.1:PORT/PATH). With a Callback URL ' +
         'elsewhere add --paste, and paste the address that the browser ends at',
     );
-  }
   // Another user's program may listen on the other one of its addresses, and get the code.
-  if (url.hostname === 'localhost') {
+  if (!paste && url.hostname === 'localhost')
     throw new UsageError(
       '--redirect-uri: expected 127.0.0.1 or [::1] in place of localhost, which has several addresses',
     );
-  }
-  return { port: port ?? Number(url.port || 80), redirectUri };
+  return { port: port ?? Number(url.port || 80), redirectUri, paste };
 }

@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 import { askFor } from '../../operations/connect-functions.ts';
-import { UsageError } from '../../operations/errors.ts';
 import { partnerBaseUrl } from '../../shared/contract/settings.ts';
 import { Secret } from '../../shared/domain/secret.ts';
 import { withBridge } from '../bridge/open.ts';
@@ -14,7 +13,8 @@ const clientIdText = v.pipe(
   v.trim(),
   v.regex(/^[\x21-\x7e]{1,256}$/, 'expected 1 to 256 visible characters'),
 );
-const baseUrlHelp = 'where the partner service is (required with --local; a stack has it as a setting)';
+const baseUrlHelp =
+  'where the partner service is (required with --local; a stack has it as setting partnerBaseUrl)';
 
 export const addApplication = defineCommand(
   {
@@ -32,7 +32,7 @@ Examples:
       clientId: option('ID', "the application's client ID (required)", clientIdText),
       clientSecretStdin: flag('read the client secret from standard input'),
       clientSecretFile: text('FILE', 'read the client secret from FILE'),
-      baseUrl: option('URL', baseUrlHelp, v.optional(partnerBaseUrl)),
+      baseUrl: { ...option('URL', baseUrlHelp, v.optional(partnerBaseUrl)), localOnly: true },
       check: flag('then ask the partner service whether it accepts the credentials'),
     },
   },
@@ -40,10 +40,6 @@ Examples:
     const { clientId, baseUrl, clientSecretStdin: fromStdin, clientSecretFile: file, check } = options;
     const isLocal = target.kind === 'local';
     if (isLocal) checkedOptions({ baseUrl: { schema: partnerBaseUrl } }, options);
-    else if (baseUrl !== undefined)
-      throw new UsageError(
-        '--base-url is for --local DIR: a stack has it as its setting partnerBaseUrl (npx cdk deploy -c partnerBaseUrl=URL)',
-      );
     const source = { what: 'client secret', option: '--client-secret', fromStdin, file };
     const clientSecret = await readSecret(io, source);
     const stored = `Stored the application's credentials in ${isLocal ? target.dir : `stack ${target.stack}`}.`;

@@ -7,7 +7,7 @@ import { partnerAccountName } from '../../shared/contract/checks.ts';
 import type { ConnectedAccount } from '../../shared/contract/invocations.ts';
 import { bridgeSettings } from '../../shared/contract/settings.ts';
 import { printableLine } from '../../shared/domain/text.ts';
-import { defaultPort, listenAt, loopbackRedirect, redirectUrl } from '../authorize/redirect-uri.ts';
+import { checkedWay, defaultPort, loopbackRedirect, redirectUrl } from '../authorize/redirect-uri.ts';
 import { withBridge } from '../bridge/open.ts';
 import { type Call, defineCommand } from '../shared/command.ts';
 import { type ExitCode, exitCodes, say } from '../shared/io.ts';
@@ -25,8 +25,6 @@ import type { Target } from '../shared/target.ts';
 import { are } from '../shared/wording.ts';
 
 const { requiredScope, overlapSeconds, acceptLanguage } = bridgeSettings;
-/** A stack has them itself. */
-const localSettings = settingOptions({ requiredScope, overlapSeconds, acceptLanguage });
 const nameHelp = 'the name that the partner account has in events';
 const browserOptions = {
   open: flag('open the address in a browser here'),
@@ -49,7 +47,7 @@ const options = {
   newHistory: flag('for a known NAME: a new history, with its token', ...Object.keys(loginOptions)),
   all: flag('with --new-history: every partner account'),
   since: option('TIME', 'where reading begins: new NAME, user or history', v.optional(pastMoment)),
-  ...localSettings,
+  ...settingOptions({ requiredScope, overlapSeconds, acceptLanguage }),
 };
 type ConnectCall = Call<Target, Checked<typeof options>>;
 
@@ -71,9 +69,6 @@ Examples:
   },
   async (call) => {
     const { io, target, options: given, report, command } = call;
-    const setting = Object.entries(given).find(([name, value]) => name in localSettings && value)?.[0];
-    if (target.kind === 'stack' && setting !== undefined)
-      throw new UsageError(`${setting} is a setting of the stack: npx cdk deploy -c ${setting}=VALUE`);
     if (given.newHistory) return withNewHistory(call);
     const { name: partnerAccount, since, refreshTokenStdin: fromStdin, refreshTokenFile: file } = given;
     if (partnerAccount === undefined || given.all)
@@ -82,7 +77,7 @@ Examples:
     const user = { partnerAccount, since, sameUser: sameUser || undefined, newUser: newUser || undefined };
     const source = { what: 'refresh token', option: '--refresh-token', fromStdin, file };
     const isByToken = fromStdin || file !== undefined;
-    const credential = isByToken ? { refreshToken: await readSecret(io, source) } : wayOf(given);
+    const credential = isByToken ? { refreshToken: await readSecret(io, source) } : checkedWay(given);
 
     return withBridge(
       target,
@@ -138,13 +133,6 @@ async function withNewHistory({ target, options, report, command }: ConnectCall)
     report({ partnerAccounts: begun, stopped }, ...lines);
     return stopped.length > 0 ? exitCodes.needsPerson : exitCodes.done;
   });
-}
-
-function wayOf({ port, redirectUri, paste }: ConnectCall['options']) {
-  if (paste && port === 0)
-    throw new UsageError('--port: with --paste nothing listens, so there is no free port to take');
-  if (!paste) return listenAt(port, redirectUri);
-  return { pasteFrom: redirectUri ?? loopbackRedirect(port ?? defaultPort) };
 }
 
 function* connectedLines(account: ConnectedAccount, since: string | undefined): Generator<string> {

@@ -11,6 +11,9 @@ import { option, optionalName, text } from '../shared/options.ts';
 import { withProgress } from '../shared/progress.ts';
 import { count } from '../shared/wording.ts';
 
+const toHelp = 'URL or ARN of an SQS queue, or ARN of an event bus (required for a stack)';
+const webhookHelp = 'the webhook of a subscriber (with --local)';
+
 export const addSnapshot = defineCommand(
   {
     summary: "send every advert's latest event to one subscriber",
@@ -25,21 +28,17 @@ Examples:
   advert-bridge snapshot --local .advert-bridge > adverts.ndjson`,
     options: {
       name: optionalName('only adverts of this partner account'),
-      to: text('QUEUE|BUS', 'URL or ARN of an SQS queue, or ARN of an event bus (required for a stack)'),
-      webhook: option('URL', 'the webhook of a subscriber (with --local)', v.optional(webhookUrl)),
-      webhookFile: text('FILE', 'the same, with the URL in FILE: for a URL that contains a secret'),
+      to: { ...text('QUEUE|BUS', toHelp), conflicts: ['local'] },
+      webhook: { ...option('URL', webhookHelp, v.optional(webhookUrl)), localOnly: true },
+      webhookFile: {
+        ...text('FILE', 'the same, with the URL in FILE, which may be a secret'),
+        localOnly: true,
+      },
     },
   },
   async ({ io, target, options: { name, to, ...options }, json, report }) => {
     const url = await webhookFrom(io, { url: options.webhook, file: options.webhookFile });
-    const isLocal = target.kind === 'local';
-    if (!isLocal && url !== undefined)
-      throw new UsageError('--webhook is for --local DIR: a stack sends to a queue or a bus (--to)');
-    if (isLocal && to !== undefined)
-      throw new UsageError(
-        '--to is for a stack: an embedded bridge writes to standard output, or to --webhook',
-      );
-    if (isLocal && url === undefined && json)
+    if (target.kind === 'local' && url === undefined && json)
       throw new UsageError('--json goes with --webhook: the events themselves go to standard output');
     const stopped = io.untilStopped();
     const signal = AbortSignal.any([stopped, untilUnread(io)]);

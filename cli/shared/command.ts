@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
+import { UsageError } from '../../operations/errors.ts';
 import { exposureOf } from '../../shared/sqlite/file/private-folder.ts';
 import { type ExitCode, exitCodes, give, type Io, say, show } from './io.ts';
-import { addOptions, type Checked, checkedOptions, flag, type OptionSpecs } from './options.ts';
+import { addOptions, type Checked, checkedOptions, flag, type OptionSpecs, optionOf } from './options.ts';
 import { commandFor, type LocalTarget, type Target, targetOf, targetOptions, type Where } from './target.ts';
 
 /** Gives a command its texts, its options and what it does; `end` receives the exit code when it has ended. */
@@ -59,6 +60,9 @@ export function defineCommand<const O extends OptionSpecs, const W extends Where
       const given = { ...command.opts(), ...Object.fromEntries(words) };
       const { local, stack, json, ...options } = checkedOptions(specs, given);
       const target = targetOf({ local, stack });
+      const foreign = Object.keys(given).find((key) => specs[key]?.localOnly && given[key] !== undefined);
+      if (foreign !== undefined && target?.kind === 'stack')
+        throw new UsageError(`${optionOf(foreign)} goes with --local DIR alone: a stack has settings of its own`);
       if (target?.kind === 'local') warnOfExposure(io, target.dir, options.jsonLogs === true);
       const printer =
         (print: typeof say | typeof show): Print =>

@@ -18,6 +18,8 @@ export interface OptionSpec<S extends v.GenericSchema = v.GenericSchema> {
   readonly repeatable?: boolean;
   /** The options that it excludes. */
   readonly conflicts?: readonly string[];
+  /** Not for a stack, which has it as a setting or does not need it. */
+  readonly localOnly?: boolean;
 }
 
 export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
@@ -48,7 +50,7 @@ export const settingOptions = <const S extends Settings>(settings: S): SettingOp
     Object.entries(settings).map(([name, setting]): [string, OptionSpec] => {
       const parsed = v.transform((given) => fromText(setting, given));
       const schema = v.optional(v.pipe(v.unknown(), parsed, setting.schema));
-      return [name, { schema, ...(setting.type !== 'boolean' && { value: 'VALUE' }) }];
+      return [name, { schema, localOnly: true, ...(setting.type !== 'boolean' && { value: 'VALUE' }) }];
     }),
   ) as SettingOptions<S>;
 

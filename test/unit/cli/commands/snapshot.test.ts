@@ -157,7 +157,7 @@ describe('snapshot of an embedded bridge', () => {
   });
 
   it.each([
-    ['--to https://sqs.example/000000000000/search', 2, '--to is for a stack'],
+    ['--to https://sqs.example/000000000000/search', 2, 'cannot be used with option'],
     ['--json', 2, '--json goes with --webhook'],
     ['--webhook https://example.org/hook', 1, 'no secret is stored for webhook https://example.org/hook'],
   ])('refuses %s', async (args, exitCode, expected) => {
