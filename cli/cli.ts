@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { CommandError, UsageError } from '../operations/errors.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { redactedText } from '../shared/domain/redaction.ts';
-import type { AddCommand } from './shared/command.ts';
+import { type AddCommand, wrapped } from './shared/command.ts';
 import { type ExitCode, exitCodes, type Io, print, say, watchOutput } from './shared/io.ts';
 import { asCalled } from './shared/program.ts';
 import { usageErrorOf } from './shared/usage.ts';
@@ -69,7 +69,7 @@ async function dispatch(argv: readonly string[], io: Io): Promise<ExitCode> {
     .version(packageJson.version, '-V, --version', 'show the version of Advert Bridge')
     .helpOption('-h, --help', 'show this text, or the help of a command')
     .helpCommand('help [command]', 'show the help of a command')
-    .addHelpText('after', programHelp);
+    .addHelpText('after', wrapped(programHelp));
   const all = Object.entries(commands).flatMap(([heading, loaders]) =>
     Object.entries(loaders).map(([name, load]) => ({ heading, name, load })),
   );
@@ -103,8 +103,7 @@ const withSubcommands = (command: Command): readonly Command[] => [
   ...command.commands.flatMap(withSubcommands),
 ];
 
-const programHelp = `
-Standard output carries what was asked for: events, a status, with --json every result; all else for people goes to
+const programHelp = `Standard output carries what was asked for: events, a status, with --json every result; all else for people goes to
 standard error. Secrets are read from standard input or from a file, never taken as an argument.
 
 Exit codes: 0 done, 1 fault, 2 wrong usage or setting, 3 done with something left for a person.

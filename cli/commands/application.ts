@@ -18,16 +18,14 @@ const baseUrlHelp =
 
 export const addApplication = defineCommand(
   {
-    summary: "store the application's credentials",
-    more: `Again: replaces them. Partner accounts stay connected; a running bridge takes the
-new ones within five minutes.
+    help: `store the application's credentials
+Again: replaces them. Partner accounts stay connected; a running bridge takes the new ones within five
+minutes.
 
 Examples:
   advert-bridge application --local .advert-bridge \\
     --base-url https://partner.example --client-id my-client \\
-    --client-secret-stdin < client-secret.txt
-  advert-bridge application --client-id my-client \\
-    --client-secret-file client-secret.txt --check   (the deployed stack)`,
+    --client-secret-stdin < client-secret.txt`,
     options: {
       clientId: option('ID', "the application's client ID (required)", clientIdText),
       clientSecretStdin: flag('read the client secret from standard input'),

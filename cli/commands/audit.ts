@@ -12,14 +12,12 @@ const sampleHelp = `number of adverts, chosen at random (default: ${defaultSampl
 
 export const addAudit = defineCommand(
   {
-    summary: 'check what was published against the service, and publish what differs',
-    more: `Sends published adverts through the bridge again, and tells which of them differed.
-The bridge must be running; at most half of the request rate is used. Ctrl-C
-stops the audit, and the same command goes on. Exit code 3: some adverts wait or
-were given up, or it was stopped.
+    help: `check what was published against the service, and publish what differs
+Sends published adverts through the bridge again, and tells which of them differed. The bridge must be
+running; at most half of the request rate is used. Ctrl-C stops the audit, and the same command goes on. Exit
+code 3: some adverts wait or were given up, or it was stopped.
 
 Examples:
-  advert-bridge audit main --local .advert-bridge
   advert-bridge audit main --full   (the deployed stack)
   advert-bridge audit main --ids adverts.txt --json`,
     options: {

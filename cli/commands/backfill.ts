@@ -11,15 +11,13 @@ const idsAtOnce = 100;
 
 export const addBackfill = defineCommand(
   {
-    summary: 'fetch every advert once',
-    more: `An advert without events gets its first event, and one whose status differs from its
-latest event the next (cause "backfill"). Only while few messages wait; without a
-\`run\`, it stops when the queue is full. Ctrl-C, or --stop from another terminal,
-stops after the current page; the same command goes on from there. Exit code 3:
-stopped before the end, or something in the list was no ID.
+    help: `fetch every advert once
+An advert without events gets its first event, and one whose status differs from its latest event the next
+(cause "backfill"). Only while few messages wait; without a \`run\`, it stops when the queue is full. Ctrl-C,
+or --stop from another terminal, stops after the current page; the same command goes on from there. Exit code
+3: stopped before the end, or something in the list was no ID.
 
 Examples:
-  advert-bridge backfill main   (the deployed stack)
   advert-bridge backfill main --ids adverts.txt --local .advert-bridge
   advert-bridge backfill main --stop`,
     options: {

@@ -53,13 +53,11 @@ type ConnectCall = Call<Target, Checked<typeof options>>;
 
 export const addConnect = defineCommand(
   {
-    summary: 'connect a partner account',
-    more: `Lets the user authorize the application, or reads a refresh token; stores the token
-pair, and starts polling the feed. A known NAME gets new credentials of the same
-user, and keeps its cursor. Register the Callback URL
-${loopbackRedirect(defaultPort)} for the application, or name the registered one.
-More: docs/operate/deploy.md
-Exit code 3: connected, but the first request for the feed failed.
+    help: `connect a partner account
+Lets the user authorize the application, or reads a refresh token; stores the token pair, and starts polling
+the feed. A known NAME gets new credentials of the same user, and keeps its cursor. Register the Callback URL
+${loopbackRedirect(defaultPort)} for the application, or name the registered one
+(docs/operate/deploy.md). Exit code 3: connected, but the first request for the feed failed.
 
 Examples:
   advert-bridge connect main --open   (the deployed stack)

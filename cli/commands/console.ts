@@ -11,13 +11,11 @@ import { commandFor } from '../shared/target.ts';
 
 export const addConsole = defineCommand(
   {
-    summary: 'watch and steer the bridge on a page',
-    more: `Until Ctrl-C. Its address, on 127.0.0.1, is the first line on standard output; it
-works once. What is done on the page is logged on standard error.
-More: docs/operate/console.md
+    help: `watch and steer the bridge on a page
+Until Ctrl-C. Its address, on 127.0.0.1, is the first line on standard output; it works once. What is done on
+the page is logged on standard error. More: docs/operate/console.md
 
 Examples:
-  advert-bridge console --local .advert-bridge
   advert-bridge console --read-only --no-open --port 8400   (the deployed stack)`,
     options: {
       port: number('the port on 127.0.0.1; 0: any free one', 0, 65_535, 0),

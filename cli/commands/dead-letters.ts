@@ -62,11 +62,9 @@ const choiceOptions = {
 
 const addList = defineCommand(
   {
-    summary: 'show them, oldest first',
-    description:
-      'Lists the dead letters with advert, partner account, fault, reason and time, and how many have the same fault and ' +
-      'reason. Changes nothing.',
-    more: `Exit code 3 means that there are some: they are left for a person.
+    help: `show them, oldest first
+With advert, partner account, fault, reason and time, and how many have the same fault and reason. Exit code 3
+means that there are some: they are left for a person.
 
 Examples:
   advert-bridge dead-letters list main --local .advert-bridge`,
@@ -83,9 +81,8 @@ Examples:
 
 const addShow = defineCommand(
   {
-    summary: 'show one in full',
-    description: 'Shows everything in a dead letter, including its message. Changes nothing.',
-    more: `Examples:
+    help: `show one in full
+Examples:
   advert-bridge dead-letters show main/3f0a6c1e9d554f4e --json   (the deployed stack)`,
     options: { id: { argument: '<ID>', help: 'as `list` shows it', schema: deadLetterId } },
   },
@@ -100,12 +97,10 @@ const addShow = defineCommand(
 
 const addRedrive = defineCommand(
   {
-    summary: 'put their messages back into the queue',
-    description:
-      'Has the drain put the messages back into the queue, so that each advert is fetched again: from its next round on, ' +
-      'within a minute, at half the rate of requests. Do this when the cause is fixed.',
-    more: `May be repeated: what is redriven is no dead letter any more. Exit code 3 means that some dead letters have nothing
-to send, and stay for a person.
+    help: `put their messages back into the queue
+The drain does it from its next round on, within a minute, at half the rate of requests, and each advert is
+fetched again. Do this when the cause is fixed. May be repeated: what is redriven is no dead letter any more.
+Exit code 3 means that some dead letters have nothing to send, and stay for a person.
 
 Examples:
   advert-bridge dead-letters redrive main/3f0a6c1e9d554f4e --local .advert-bridge
@@ -127,10 +122,10 @@ Examples:
 
 const addDrop = defineCommand(
   {
-    summary: 'delete them',
-    description:
-      'Removes dead letters for good, after asking. Their adverts get no event until they change again.',
-    more: `Examples:
+    help: `delete them
+For good, after asking. Their adverts get no event until they change again.
+
+Examples:
   advert-bridge dead-letters drop main/3f0a6c1e9d554f4e --yes   (the deployed stack)`,
     options: { ...choiceOptions, yes: flag('do not ask') },
   },

@@ -3,10 +3,9 @@ import { optionalNumber } from '../shared/options.ts';
 
 export const addDemo = defineCommand(
   {
-    summary: 'watch an embedded bridge and the sandbox service at work',
-    more: `Adverts change, and events appear, until Ctrl-C. Prints the address of a page to
-watch the bridge and to break it. Everything is kept in a temporary folder and
-removed at the end.
+    help: `watch an embedded bridge and the sandbox service at work
+Adverts change, and events appear, until Ctrl-C. Prints the address of a page to watch the bridge and to break
+it. Everything is kept in a temporary folder and removed at the end.
 
 Examples:
   advert-bridge demo

@@ -7,9 +7,9 @@ import { confirm, requireTerminal } from '../shared/secret-input.ts';
 
 export const addDisconnect = defineCommand(
   {
-    summary: 'stop polling for a partner account',
-    more: `Removes its credentials. Cursor and history stay, so that connecting again continues
-from there; with --forget they are removed too, once the work on them has ended.
+    help: `stop polling for a partner account
+Removes its credentials. Cursor and history stay, so that connecting again continues from there; with --forget
+they are removed too, once the work on them has ended.
 
 Example:
   advert-bridge disconnect main --forget --yes   (the deployed stack)`,

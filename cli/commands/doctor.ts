@@ -19,9 +19,10 @@ import { exitCodes } from '../shared/io.ts';
 import { asCalled } from '../shared/program.ts';
 import { type LocalTarget, mendsAt, type StackTarget } from '../shared/target.ts';
 
-const more = `Each line is a check: ok, warning, fault, or skipped if there is nothing to check or another fault must be fixed first.
-The remedy is printed below it. The only request to the partner service asks for a token of the application, which is not
-stored; no token of a partner account is used.
+const help = `check the whole bridge
+Changes nothing. Each line is a check: ok, warning, fault, or skipped if there is nothing to check or another
+fault must be fixed first. The remedy is printed below it. The only request to the partner service asks for a
+token of the application, which is not stored; no token of a partner account is used.
 
 Exit codes: 0 all is right, 1 a fault, 3 warnings only. docs/operate/doctor.md lists the checks.
 
@@ -31,10 +32,7 @@ Examples:
 
 export const addDoctor = defineCommand(
   {
-    summary: 'check the whole bridge',
-    description:
-      'Checks the whole bridge, changes nothing, and prints for each fault the command or setting that fixes it.',
-    more,
+    help,
   },
   async ({ target, answer }) => {
     // The bridge need not exist, and nothing in it is changed.

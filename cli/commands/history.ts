@@ -6,8 +6,10 @@ import { exitCodes, say } from '../shared/io.ts';
 import { nameArgument } from '../shared/options.ts';
 import { commandFor } from '../shared/target.ts';
 
-const more = `Begin here when an event did not come. With --json, \`latest\` is the latest event as it was recorded. A page is named by the
-correlation ID that stands in the event and in the log lines.
+const help = `explain why an event of an advert was published or not
+What the bridge knows, in order of time; the last sentence is the answer. Begin here when an event did not
+come. With --json, \`latest\` is the latest event as it was recorded. A page is named by the correlation ID
+that stands in the event and in the log lines.
 
 Examples:
   advert-bridge history main 123 --local .advert-bridge
@@ -15,10 +17,7 @@ Examples:
 
 export const addHistory = defineCommand(
   {
-    summary: 'explain why an event of an advert was published or not',
-    description:
-      'Shows what the bridge knows about an advert, in order of time. The last sentence is the answer. Changes nothing.',
-    more,
+    help,
     options: {
       partnerAccount: nameArgument,
       advertId: { argument: '<ADVERT>', help: 'the ID of the advert', schema: advertId },

@@ -11,15 +11,13 @@ const resumeWords = (name: string | undefined): string => (name === undefined ? 
 
 export const addPause = defineCommand(
   {
-    summary: 'send no requests to the partner service for a while',
-    more: `From at most 5 seconds later nothing is asked of the partner service for NAME, or
-without NAME for anyone. Tokens are still refreshed. Changes wait, and none is
-given up for it. Given again, the later pause holds. A pause of the whole bridge
-and one of a partner account are kept apart: both have to be over.
+    help: `send no requests to the partner service for a while
+From at most 5 seconds later nothing is asked of the partner service for NAME, or without NAME for anyone.
+Tokens are still refreshed. Changes wait, and none is given up for it. Given again, the later pause holds. A
+pause of the whole bridge and one of a partner account are kept apart: both have to be over.
 
 Examples:
-  advert-bridge pause main --for 2h --reason "their migration" --local .advert-bridge
-  advert-bridge pause --reason "the service asked us to"   (the deployed stack)`,
+  advert-bridge pause main --for 2h --reason "their migration" --local .advert-bridge`,
     options: {
       name: optionalName('only this partner account'),
       for: option('DURATION', forHelp, v.optional(durationOption)),
@@ -38,14 +36,12 @@ Examples:
 
 export const addResume = defineCommand(
   {
-    summary: 'end a pause',
-    more: `Ends the pause of NAME, or without NAME that of the whole bridge. What waited
-begins to be published within a minute. --early is for when you know that the
-service is ready: if it is not, it asks for the next pause. Exit code 3: the whole
-bridge is still paused.
+    help: `end a pause
+Ends the pause of NAME, or without NAME that of the whole bridge. What waited begins to be published within a
+minute. --early is for when you know that the service is ready: if it is not, it asks for the next pause. Exit
+code 3: the whole bridge is still paused.
 
 Examples:
-  advert-bridge resume main --local .advert-bridge
   advert-bridge resume --early   (the deployed stack)`,
     options: {
       name: optionalName('only this partner account'),

@@ -8,13 +8,12 @@ import { count } from '../shared/wording.ts';
 
 export const addPoll = defineCommand(
   {
-    summary: 'poll the feed now',
-    more: `Tells how each poll ended. Exit code 1: a feed could not be read; 3: one was not
-asked, because its account is stopped or paused.
+    help: `poll the feed now
+Tells how each poll ended. Exit code 1: a feed could not be read; 3: one was not asked, because its account is
+stopped or paused.
 
 Examples:
-  advert-bridge poll main --local .advert-bridge
-  advert-bridge poll --json   (the deployed stack)`,
+  advert-bridge poll main --local .advert-bridge`,
     options: { name: optionalName('only this partner account') },
   },
   ({ target, options: { name }, answer, command }) =>

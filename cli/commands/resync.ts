@@ -23,16 +23,14 @@ const waits = {
 
 export const addResync = defineCommand(
   {
-    summary: 'read the feed again from a time',
-    more: `Continues from there: for when changes may have been missed. Each advert that the
-feed lists is fetched again (cause "resync"); one whose status was published
-already gets no event. Where older changes are still unread, reading begins at
-those. If the service refuses TIME, nothing has changed. Ctrl-C stops after the
-current page; the bridge continues from there.
+    help: `read the feed again from a time
+Continues from there: for when changes may have been missed. Each advert that the feed lists is fetched again
+(cause "resync"); one whose status was published already gets no event. Where older changes are still unread,
+reading begins at those. If the service refuses TIME, nothing has changed. Ctrl-C stops after the current
+page; the bridge continues from there.
 
 Examples:
-  advert-bridge resync main --since 2h --local .advert-bridge
-  advert-bridge resync main --since 2026-11-20T12:00:00Z   (the deployed stack)`,
+  advert-bridge resync main --since 2h --local .advert-bridge`,
     options: { name: nameArgument, since: option('TIME', sinceHelp, sinceOption) },
   },
   async (call) => {

@@ -5,14 +5,14 @@ import { exitCodes, say } from '../shared/io.ts';
 
 export const addRun = defineCommand(
   {
-    summary: 'run the embedded bridge',
-    more: `Polls the feeds, fetches each changed advert, publishes events. A deployed stack
-runs by itself, on its schedule. Every setting of the bridge is an option too,
-such as --poll-seconds 5: docs/operate/deploy.md#settings
+    help: `run the embedded bridge
+Polls the feeds, fetches each changed advert, publishes events. A deployed stack runs by itself, on its
+schedule. Every setting of the bridge is an option too, such as --poll-seconds 5:
+docs/operate/deploy.md#settings
 
-SIGTERM and SIGINT end it when what is in hand is done, with exit code 0. So does
-a reader of standard output that goes away; the next run writes what it did not
-take. Webhooks are signed: \`advert-bridge webhook --help\`
+SIGTERM and SIGINT end it when what is in hand is done, with exit code 0. So does a reader of standard output
+that goes away; the next run writes what it did not take. Webhooks are signed: \`advert-bridge webhook
+--help\`
 
 Examples:
   advert-bridge run --local .advert-bridge --until-idle > events.ndjson

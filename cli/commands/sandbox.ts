@@ -7,9 +7,9 @@ import { programName } from '../shared/program.ts';
 
 export const addSandbox = defineCommand(
   {
-    summary: 'run the sandbox partner service',
-    more: `For trying the bridge: the whole interface, and control over its faults. It listens
-on 127.0.0.1 and keeps everything in memory.
+    help: `run the sandbox partner service
+For trying the bridge: the whole interface, and control over its faults. It listens on 127.0.0.1 and keeps
+everything in memory.
 
 Examples:
   advert-bridge sandbox --port 0 --adverts 2500 --visibility-delay-ms 0 --json`,

@@ -16,15 +16,13 @@ const webhookHelp = 'the webhook of a subscriber (with --local)';
 
 export const addSnapshot = defineCommand(
   {
-    summary: "send every advert's latest event to one subscriber",
-    more: `As it was recorded, and to no other subscriber: for one that is new or has lost its
-data. It subscribes first, then the snapshot is taken; it may be repeated. The
-partner service is not asked. With --local, events go to standard output, or are
-stored for a webhook that \`run --webhook\` serves.
+    help: `send every advert's latest event to one subscriber
+As it was recorded, and to no other subscriber: for one that is new or has lost its data. It subscribes first,
+then the snapshot is taken; it may be repeated. The partner service is not asked. With --local, events go to
+standard output, or are stored for a webhook that \`run --webhook\` serves.
 
 Examples:
   advert-bridge snapshot --to https://sqs.eu-central-1.amazonaws.com/111122223333/search
-  advert-bridge snapshot main --to arn:aws:events:eu-central-1:444455556666:event-bus/search
   advert-bridge snapshot --local .advert-bridge > adverts.ndjson`,
     options: {
       name: optionalName('only adverts of this partner account'),

@@ -18,15 +18,12 @@ import { answersLines, booksText, count, duration } from '../shared/wording.ts';
 
 export const addStatus = defineCommand(
   {
-    summary: 'show how the bridge is doing',
-    description:
-      'Says whether the bridge delivers, then lag, token expiry, books, the queue and what AWS runs, and for each problem ' +
-      'a sentence with the command that mends it.',
-    more: `Exit code 3 means that something is left for a person. More than 20 partner
-accounts are summed up, first those that need a person; --json has all of them.
+    help: `show how the bridge is doing
+Says whether the bridge delivers, then for each problem a sentence with the command that mends it. Exit code
+3: something is left for a person. More than 20 partner accounts are summed up, first those that need a
+person; --json has all of them.
 
 Examples:
-  advert-bridge status --local .advert-bridge
   advert-bridge status main --json   (the deployed stack)
   advert-bridge status --watch`,
     options: {

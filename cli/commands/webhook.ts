@@ -17,13 +17,13 @@ const formatHelp = 'event, as it is on a bus (default), or cloudevents: structur
 
 export const addWebhook = defineCommand(
   {
-    summary: 'store the secret of a webhook, or show what waits for it',
-    more: `The secret signs its events. Without URL, shows what waits for each webhook. For an
-embedded bridge: subscribers of a deployed stack put rules on its bus.
+    help: `store the secret of a webhook, or show what waits for it
+The secret signs its events. Without URL, shows what waits for each webhook. For an embedded bridge:
+subscribers of a deployed stack put rules on its bus.
 
-The secret is whsec_ and 24 to 64 random bytes in Base64
-(https://www.standardwebhooks.com). To change it without a refused event: store the
-new one with --keep-old, give it to the subscriber, and end with --drop-old.
+The secret is whsec_ and 24 to 64 random bytes in Base64 (https://www.standardwebhooks.com). To change it
+without a refused event: store the new one with --keep-old, give it to the subscriber, and end with
+--drop-old.
 
 Examples:
   openssl rand -base64 32 > webhook-secret.txt

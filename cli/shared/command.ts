@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Help } from 'commander';
 import { UsageError } from '../../operations/errors.ts';
 import { exposureOf } from '../../shared/sqlite/file/private-folder.ts';
 import { type ExitCode, exitCodes, give, type Io, say, show } from './io.ts';
@@ -9,12 +9,8 @@ import { commandFor, type LocalTarget, type Target, targetOf, targetOptions, typ
 export type AddCommand = (command: Command, io: Io, end: (exitCode: ExitCode) => void) => void;
 
 interface CommandSpec<O extends OptionSpecs, W extends Where> {
-  /** What it does, in one line. */
-  readonly summary: string;
-  /** Above the options. Default: the summary. */
-  readonly description?: string;
-  /** Below the options: explanations, and examples. */
-  readonly more: string;
+  /** The first line is its summary; explanations and examples follow, below the options. */
+  readonly help: string;
   readonly where?: W;
   /** Arguments stand in the order of the command line. */
   readonly options?: O;
@@ -43,7 +39,7 @@ export interface Call<T, O> {
 
 /** A command whose command line is checked as a whole before `run` is called. */
 export function defineCommand<const O extends OptionSpecs, const W extends Where = 'any'>(
-  { summary, description = summary, more, ...spec }: CommandSpec<O, W>,
+  spec: CommandSpec<O, W>,
   run: (call: Call<TargetFor<W>, Checked<O>>) => Promise<ExitCode>,
 ): AddCommand {
   const specs: OptionSpecs = {
@@ -51,9 +47,10 @@ export function defineCommand<const O extends OptionSpecs, const W extends Where
     ...targetOptions(spec.where ?? 'any'),
     ...(!spec.isWithoutJson && { json: flag(spec.jsonHelp ?? 'the result as JSON on standard output') }),
   };
+  const [summary = '', ...more] = spec.help.split('\n');
   const argumentKeys = Object.keys(specs).filter((key) => specs[key]?.argument);
   return (command, io, end) => {
-    command.summary(summary).description(description).addHelpText('after', `\n${more}`);
+    command.description(summary).addHelpText('after', wrapped(more.join('\n')));
     addOptions(command, specs);
     command.action(async () => {
       const words = argumentKeys.map((key, index) => [key, command.processedArgs[index]]);
@@ -62,7 +59,9 @@ export function defineCommand<const O extends OptionSpecs, const W extends Where
       const target = targetOf({ local, stack });
       const foreign = Object.keys(given).find((key) => specs[key]?.localOnly && given[key] !== undefined);
       if (foreign !== undefined && target?.kind === 'stack')
-        throw new UsageError(`${optionOf(foreign)} goes with --local DIR alone: a stack has settings of its own`);
+        throw new UsageError(
+          `${optionOf(foreign)} goes with --local DIR alone: a stack has settings of its own`,
+        );
       if (target?.kind === 'local') warnOfExposure(io, target.dir, options.jsonLogs === true);
       const printer =
         (print: typeof say | typeof show): Print =>
@@ -79,6 +78,14 @@ export function defineCommand<const O extends OptionSpecs, const W extends Where
     });
   };
 }
+
+/** Text below the options: its paragraphs fit a terminal of 80 columns; examples stay as they are, to be copied. */
+export const wrapped = (text: string): string =>
+  text
+    .split('\n\n')
+    .map((part) => (part.includes('\n  ') ? part : new Help().boxWrap(part.replaceAll('\n', ' '), 80)))
+    .map((part) => `\n${part}`)
+    .join('\n');
 
 /** Looked at before the state is opened, because that makes its file private. */
 function warnOfExposure(io: Io, dir: string, asLog: boolean): void {
