@@ -43,10 +43,12 @@ export function runBridge(io: Io, target: LocalTarget, options: RunOptions) {
       const inFiles = await Promise.all(options.webhookFile.map((file) => webhookIn(io, file)));
       const webhooks = [...new Set([...options.webhook, ...inFiles])];
       requireSecrets(bridge.state.webhooks, webhooks, target);
-      const started = { command: commandFor(target, 'run'), startedAt: toInstant(systemClock.now()) };
       // Taken after the state was opened: a folder without a bridge gets no lock file either.
-      const lock = takeRunLock(target.dir, dryRun ? 'dry-run' : started);
+      const lock = takeRunLock(target.dir, bridge.state.lastRun);
       bridge.onClose(() => lock.release());
+      const startedAt = toInstant(systemClock.now());
+      if (!dryRun)
+        await bridge.state.beginRun(`pid ${process.pid} since ${startedAt} (${commandFor(target, 'run')})`);
       const state = dryRun ? createDryState(bridge.state, target.dir) : bridge.state;
       if (dryRun) bridge.onClose(() => state.close());
       return runLocked(io, options, { bridge, state, target, webhooks, broken: broken.signal });

@@ -9,6 +9,7 @@ import {
 import { createEventLog } from './event-log.ts';
 import { type Connection, createConnection } from './file/connection.ts';
 import { stateFileIn } from './file/private-folder.ts';
+import { freeWhatWasHeld } from './file/run-lock.ts';
 import type { StateError } from './file/state-error.ts';
 import { openStateFile, openStateFileToRead } from './file/state-file.ts';
 import { createDocuments, createTokenVault } from './secrets.ts';
@@ -37,6 +38,8 @@ export const openEmbeddedState = (dir: string, { clock = Date, onFault }: Embedd
 export const openEmbeddedStateToRead = (dir: string): EmbeddedState =>
   stateOver(createConnection(openStateFileToRead(dir), stateFileIn(dir)), Date);
 
+const latestRun = { kind: 'document', name: 'run' } as const;
+
 /** All ports on one database. */
 export function stateOver(connection: Connection, clock: { now(): number }) {
   const rows = createRowStore(connection);
@@ -53,6 +56,17 @@ export function stateOver(connection: Connection, clock: { now(): number }) {
     waitingMessages: createWaitingMessages(connection, table, ports.aside),
     webhooks: createWebhooks(connection, rows, eventLog),
     vault: createTokenVault(connection, rows),
+    /** The name of the latest run. */
+    lastRun(): string | undefined {
+      const value = connection.read(() => rows.find(latestRun)?.value);
+      return typeof value === 'string' ? value : undefined;
+    },
+    /** Frees what earlier runs held; the caller has the run lock. @param name shown to a person who starts a second run */
+    beginRun: (name: string): Promise<void> =>
+      connection.write(() => {
+        freeWhatWasHeld(connection);
+        rows.putWithin(latestRun, name);
+      }),
     /** Commits pending changes, then closes the file. */
     close: connection.close,
   };

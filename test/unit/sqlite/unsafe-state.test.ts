@@ -21,13 +21,13 @@ const folder = scratchFolders();
 const somebody = 12_345;
 const isRoot = process.getuid?.() === 0;
 const unsafe = expect.objectContaining({ name: 'StateError', code: 'state-unsafe' });
-const info = { command: 'run --local state', startedAt: '2026-11-20T12:00:00Z' };
+const noName = () => undefined;
 
 /** A folder with a state in it, closed, at its end a folder `state`. */
 function prepared(): string {
   const dir = path.join(folder(), 'state');
   openEmbeddedState(dir).close();
-  takeRunLock(dir, info).release();
+  takeRunLock(dir, noName).release();
   return dir;
 }
 
@@ -35,7 +35,7 @@ function prepared(): string {
 function expectRefused(dir: string, message: RegExp | string): void {
   const listed = () => readdirSync(path.resolve(dir), { recursive: true }).toSorted();
   const before = existsSync(dir) ? listed() : undefined;
-  for (const open of [() => openEmbeddedState(dir), () => takeRunLock(dir, info), () => isRunning(dir)]) {
+  for (const open of [() => openEmbeddedState(dir), () => takeRunLock(dir, noName), () => isRunning(dir)]) {
     expect(open).toThrow(unsafe);
     expect(open).toThrow(message);
   }

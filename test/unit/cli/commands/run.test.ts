@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openEmbeddedState } from '../../../../shared/sqlite/state.ts';
 import { shortenWaits } from '../../../helpers/short-waits.ts';
 import { eventsIn, quick, startConnected } from '../local-bridge.ts';
 
@@ -70,6 +71,19 @@ describe('run', () => {
 
     expect(ended.exitCode).toBe(0);
     expect(eventsIn(ended.stdout)).toHaveLength(1);
+  });
+
+  it('frees what a killed run held, and leaves its name', async () => {
+    const { dir, runUntilIdle } = await startConnected();
+    const state = openEmbeddedState(dir);
+    onTestFinished(state.close);
+    const refreshing = { holder: 'run-killed', startedAt: Date.now(), until: Date.now() + 3_600_000 };
+    await state.partnerAccounts.change('main', (account) => ({ ...account, refreshing }));
+
+    await runUntilIdle();
+
+    expect(await state.partnerAccounts.read('main')).not.toHaveProperty('refreshing');
+    expect(state.lastRun()).toMatch(/^pid \d+ since \S+Z \(advert-bridge run --local /);
   });
 
   it('ends with the fault when the service is down', async () => {
