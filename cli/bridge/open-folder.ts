@@ -32,12 +32,6 @@ export interface FolderBridge extends Bridge, Pick<Opening<LocalTarget>, 'onClos
 
 const baseUrlSetting = 'base-url';
 const runSetting = 'published-events';
-/** Those that other commands must share: a refresh with another `requiredScope` would stop its partner account. */
-const runSettings = v.pick(bridgeSettingsSchema, [
-  ...(['publishStatuses', 'publishPartnerAccounts'] as const),
-  ...(['requiredScope', 'acceptLanguage', 'overlapSeconds'] as const),
-  ...(['maxRequestsPerSecond', 'circuitSeconds', 'maxPauseSeconds'] as const),
-]);
 const concurrency = 2;
 
 /** Time limit for all requests of one command to the service; the time for their slots of the rate budget is added. */
@@ -67,12 +61,13 @@ export async function openFolder(opening: Opening<LocalTarget>): Promise<FolderB
     );
   }
 
-  // The settings of the run, because its requests and these share one rate budget, one pause and the tokens.
+  // Those of the run: its requests and these share one rate budget, one pause and the tokens, and a refresh with another
+  // `requiredScope` would stop its partner account.
   const settings = async () => {
     const stored = (await state.settings.read(runSetting)) ?? '{}';
     const chosen = Object.entries(given).filter(([, value]) => value !== undefined);
     return v.parse(bridgeSettingsSchema, {
-      ...checkedJson(runSettings, stored, 'settings of the latest run'),
+      ...checkedJson(bridgeSettingsSchema, stored, 'settings of the latest run'),
       ...Object.fromEntries(chosen),
     });
   };
@@ -102,7 +97,7 @@ export async function openFolder(opening: Opening<LocalTarget>): Promise<FolderB
     },
     isDelivering: () => isRunning(dir),
     depthLagMs: 0,
-    storeSettings: (run) => state.settings.write(runSetting, JSON.stringify(v.parse(runSettings, run))),
+    storeSettings: (run) => state.settings.write(runSetting, JSON.stringify(run)),
     events: (name, watch) => tailFolder(state, name, watch),
     async storeApplication(application, url) {
       if (url === undefined) throw new UsageError('--base-url URL is needed: where the partner service is');
