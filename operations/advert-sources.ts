@@ -119,18 +119,8 @@ export async function auditSource(bridge: Bridge, key: BackfillKey, audited: Aud
     ...source,
     async *pages(from) {
       yield* source.pages(from);
-      let position = Math.max(from, known.size);
-      for await (const { data, next } of list.pages(position - known.size)) {
-        const unpublished = idsOf(data).ids.filter((id) => !known.has(id));
-        // Half of the rate is for live changes.
-        await bridge.clock.sleep(2_000 / maxRequestsPerSecond);
-        do {
-          const some = unpublished.splice(0, batch);
-          // The position moves on when the whole page was sent.
-          if (unpublished.length === 0) position = known.size + next;
-          yield { data: some, next: position };
-        } while (unpublished.length > 0);
-      }
+      for await (const { data, next } of list.pages(Math.max(0, from - known.size)))
+        yield { data: idsOf(data).ids.filter((id) => !known.has(id)), next: known.size + next };
     },
   };
 }

@@ -2,14 +2,13 @@
  * An audit sends published adverts through the bridge again: what was published right is found unchanged, and what
  * differs gets its next event, with the cause `audit`. So it repairs what it finds, and a change on its way does no harm.
  */
-import { auditPaceMs } from '../functions/drain/audit-share.ts';
 import type { AdvertEvent } from '../shared/contract/events.ts';
 import type { AdvertRow } from '../shared/state/advert-histories.ts';
 import type { AuditProgress, BackfillKey } from '../shared/state/progress.ts';
 import type { Bridge } from './bridge.ts';
 import { type Walk, type WalkOptions, type WalkResult, walk } from './walk.ts';
 
-/** Longer than fan-out tries an advert that the service fails to return. */
+/** Without a result for so long: longer than fan-out tries an advert that the service fails to return. */
 const patienceMs = 5 * 60_000;
 /** Without a consumer the audit sends this many adverts at most. */
 const maxUndelivered = 1_000;
@@ -20,8 +19,10 @@ export async function audit(
 ): Promise<WalkResult<AuditProgress>> {
   const { clock, advertHistories } = bridge;
   const { key } = options;
-  const paceMs = auditPaceMs((await bridge.settings()).maxRequestsPerSecond);
-  let sentMs = clock.now() - paceMs;
+  const { maxRequestsPerSecond } = await bridge.settings();
+  /** How long the last page takes at half of the rate: the other half is for live changes. */
+  let paceMs = 0;
+  let sentMs = clock.now();
   let lastResultMs = Number.NEGATIVE_INFINITY;
   const kind: Walk<AuditProgress> = {
     ...{ cause: 'audit', progresses: bridge.audits, replacesOther: true },
@@ -41,7 +42,7 @@ export async function audit(
       }
       if (!bridge.isDelivering())
         return { progress, next: isThrough || waiting.length >= maxUndelivered ? 'stop' : 'go-on' };
-      if (sinceSentMs < patienceMs) return { progress, next: 'wait' };
+      if (clock.now() - Math.max(sentMs, lastResultMs) < patienceMs) return { progress, next: 'wait' };
       if (lastResultMs < sentMs) return { progress, next: 'stop' };
       // The other adverts of the batch had a result: these alone hold the audit up.
       const unsettled = [...progress.unsettled, ...waiting.map(({ message }) => advertIdOf(message))];
@@ -49,7 +50,8 @@ export async function audit(
     },
 
     async sent(progress, messages) {
-      if (messages.length > 0) sentMs = clock.now();
+      sentMs = clock.now();
+      paceMs = (2_000 * Math.max(1, messages.length)) / maxRequestsPerSecond;
       const sent = messages.map(async ({ key: message, advertId }) => {
         const row = await advertHistories.read({ ...key, feed: 'adverts', advertId });
         return { message, by: row?.by };

@@ -26,10 +26,6 @@ const batchSeconds = 4;
 export const auditBatch = (maxRequestsPerSecond: number): number =>
   Math.max(1, Math.floor((maxRequestsPerSecond / 2) * batchSeconds));
 
-/** The time that fan-out needs for a batch at half of the rate. */
-export const auditPaceMs = (maxRequestsPerSecond: number): number =>
-  (auditBatch(maxRequestsPerSecond) * 2_000) / maxRequestsPerSecond;
-
 /** Sends what is due of an account's adverts; the next day goes on after them. Never rejects: the next round tries again. */
 export function createAuditShare(deps: AuditShareDeps): (key: BackfillKey) => Promise<void> {
   const { advertHistories, auditShares, clock, observer } = deps;
