@@ -66,9 +66,7 @@ async function dispatch(argv: readonly string[], io: Io): Promise<ExitCode> {
     .description(
       "Publishes an event for each change of an advert's status that a partner service's feed shows.",
     )
-    .version(packageJson.version, '-V, --version', 'show the version of Advert Bridge')
-    .helpOption('-h, --help', 'show this text, or the help of a command')
-    .helpCommand('help [command]', 'show the help of a command')
+    .version(packageJson.version)
     .addHelpText('after', wrapped(programHelp));
   const all = Object.entries(commands).flatMap(([heading, loaders]) =>
     Object.entries(loaders).map(([name, load]) => ({ heading, name, load })),
@@ -81,7 +79,7 @@ async function dispatch(argv: readonly string[], io: Io): Promise<ExitCode> {
       ended = exitCode;
     });
   }
-  for (const command of withSubcommands(program)) {
+  for (const command of [program, ...program.commands.flatMap((each) => [each, ...each.commands])]) {
     command
       .option('--stack-trace', 'with an error, show where it arose')
       .configureOutput({
@@ -97,11 +95,6 @@ async function dispatch(argv: readonly string[], io: Io): Promise<ExitCode> {
   await program.parseAsync(argv, { from: 'user' });
   return ended;
 }
-
-const withSubcommands = (command: Command): readonly Command[] => [
-  command,
-  ...command.commands.flatMap(withSubcommands),
-];
 
 const programHelp = `Standard output carries what was asked for: events, a status, with --json every result; all else for people goes to
 standard error. Secrets are read from standard input or from a file, never taken as an argument.

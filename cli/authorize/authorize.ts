@@ -40,7 +40,7 @@ export async function connectByCode(
   const onStranger = () => say(io, `Note: ${strangerText}. Still waiting for the address above.`);
   const listener = way.paste ? undefined : await listenForCallback(way, state, onStranger);
   const redirectUri = listener?.redirectUri ?? way.redirectUri ?? loopbackRedirect(way.port);
-  let opened: Awaited<ReturnType<typeof openBrowser>> | undefined;
+  let removePage: Awaited<ReturnType<typeof openBrowser>> | undefined;
   try {
     const { url } = await askFor(bridge, 'authorize', { action: 'authorize', state, redirectUri });
     const stopped = io.untilStopped();
@@ -53,8 +53,7 @@ export async function connectByCode(
           : `The browser then ends at an address that begins with ${redirectUri}, and may say that it cannot be reached. ` +
             `Paste that whole address here within ${timeoutSeconds} s:`),
     );
-    opened = open ? await openBrowser(url, io.env) : undefined;
-    if (opened?.isOpened === false) say(io, 'No browser could be opened here: open the address yourself.');
+    if (open) removePage = await openBrowser(url, io.env);
     const answer = await Promise.race([
       listener?.arrived ?? pastedAnswer(io, redirectUri, over),
       aborted(over, over).then(() => undefined),
@@ -73,7 +72,7 @@ export async function connectByCode(
     throw failed(`the partner service refused the one-time code: ${why}`, { cause: error });
   } finally {
     await listener?.close();
-    await opened?.remove();
+    await removePage?.();
   }
 }
 

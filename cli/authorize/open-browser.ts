@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -13,15 +12,12 @@ const openers: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> 
 };
 
 /**
- * Opens `url` in the user's browser, through a page in a folder that only this user may read: every user of the machine
- * can see the arguments of a process, and the address contains the state of the request.
+ * Opens `url` in the user's browser, if there is one, through a page in a folder that only this user may read: every user
+ * of the machine can see the arguments of a process, and the address contains the state of the request.
  *
- * @returns whether a program to open it exists, and what removes the page
+ * @returns what removes the page
  */
-export async function openBrowser(
-  url: string,
-  env: Io['env'],
-): Promise<{ readonly isOpened: boolean; remove(): Promise<void> }> {
+export async function openBrowser(url: string, env: Io['env']): Promise<() => Promise<void>> {
   const folder = await mkdtemp(path.join(tmpdir(), 'advert-bridge-connect-'));
   const page = path.join(folder, 'connect.html');
   const refresh = `<meta http-equiv="refresh" content="0; url=${escapeHtml(url)}">`;
@@ -30,12 +26,9 @@ export async function openBrowser(
   const [program, ...args] = openers[process.platform] ?? ['xdg-open'];
   const argv = [...args, pathToFileURL(page).href];
   const opener = spawn(program, argv, { env: { ...env }, stdio: 'ignore', detached: true });
-  opener.unref();
-  const isOpened = await once(opener, 'spawn').then(
-    () => true,
-    () => false,
-  );
-  return { isOpened, remove: () => rm(folder, { recursive: true, force: true }) };
+  // The user sees the address, too, and can open it.
+  opener.on('error', () => undefined).unref();
+  return () => rm(folder, { recursive: true, force: true });
 }
 
 const escapeHtml = (text: string): string =>

@@ -2,7 +2,7 @@
 import { text as textOf } from 'node:stream/consumers';
 import * as v from 'valibot';
 import type { Bridge } from '../../operations/bridge.ts';
-import { CommandError, connectWords, knownAccount, namesText } from '../../operations/errors.ts';
+import { CommandError, connectWords, knownAccount } from '../../operations/errors.ts';
 import { advertIdPattern } from '../../shared/contract/checks.ts';
 import { stopOf } from '../../shared/domain/partner-account.ts';
 import type { BackfillKey } from '../../shared/state/progress.ts';
@@ -49,15 +49,12 @@ export function walkText(done: number, total: number | undefined, verb: string, 
 export async function readIds(io: Io, file: string): Promise<readonly string[]> {
   const text = file === '-' ? await textOf(io.stdin) : await readTextFile(file, `IDs (${file})`);
   const lines = text.split(/\r?\n/).map((line) => line.trim());
-  const wrong = lines.flatMap((line, index) =>
-    line === '' || advertIdPattern.test(line) ? [] : [`${index + 1}`],
-  );
-  if (wrong.length > 0) {
+  const wrong = lines.findIndex((line) => line !== '' && !advertIdPattern.test(line));
+  if (wrong >= 0)
     throw new CommandError(
       `${file === '-' ? 'standard input' : file} must contain one advert ID of 1 to 20 digits per line. ` +
-        `Something else is on line ${namesText(wrong, 10)}. Nothing was listed`,
+        `Something else is on line ${wrong + 1}. Nothing was listed`,
     );
-  }
   const ids = [...new Set(lines.filter((line) => line !== ''))];
   if (ids.length === 0) throw new CommandError('there is no advert ID in the file: nothing was listed');
   return ids;

@@ -3,7 +3,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { openBrowser } from '../authorize/open-browser.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
-import { exitCodes, say, show } from '../shared/io.ts';
+import { exitCodes, say } from '../shared/io.ts';
 import { listenError } from '../shared/loopback.ts';
 import { flag, number } from '../shared/options.ts';
 import { thisProgram } from '../shared/program.ts';
@@ -22,9 +22,8 @@ Examples:
       noOpen: flag('print the address, and do not open it'),
       readOnly: flag('show everything, and refuse to change anything'),
     },
-    isWithoutJson: true,
   },
-  ({ io, target, options: { port, noOpen, readOnly } }) =>
+  ({ io, target, options: { port, noOpen, readOnly }, answer }) =>
     withBridge(target, async (bridge) => {
       const signal = io.untilStopped();
       const started = await startConsole({
@@ -36,10 +35,10 @@ Examples:
       }).catch((error: unknown) => {
         throw listenError(error, port, 'Choose another with --port, or leave it out');
       });
-      show(io, started.url);
-      const opened = noOpen ? undefined : await openBrowser(started.url, io.env);
+      answer({ url: started.url }, started.url);
+      const removePage = noOpen ? undefined : await openBrowser(started.url, io.env);
       await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-      await Promise.all([started.close(), opened?.remove()]);
+      await Promise.all([started.close(), removePage?.()]);
       return exitCodes.done;
     }),
 );

@@ -4,7 +4,7 @@ import { optionalNumber } from '../shared/options.ts';
 export const addDemo = defineCommand(
   {
     help: `watch an embedded bridge and the sandbox service at work
-Adverts change, and events appear, until Ctrl-C. Prints the address of a page to watch the bridge and to break
+Adverts change, and events appear (as JSON lines with --json), until Ctrl-C. Prints the address of a page to watch the bridge and to break
 it. Everything is kept in a temporary folder and removed at the end.
 
 Examples:
@@ -12,7 +12,6 @@ Examples:
   advert-bridge demo --changes 200     (exit code 0 only if the books balance)`,
     where: 'none',
     options: { changes: optionalNumber('make N changes, account for them and end', 1, 1_000_000) },
-    jsonHelp: 'the events as JSON lines, on a terminal too',
   },
   async ({ io, options: { changes }, json }) =>
     (await import('../run/run-demo.ts')).runDemo(io, changes, json),

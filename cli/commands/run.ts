@@ -6,7 +6,8 @@ import { exitCodes, say } from '../shared/io.ts';
 export const addRun = defineCommand(
   {
     help: `run the embedded bridge
-Polls the feeds, fetches each changed advert, publishes events. A deployed stack runs by itself, on its
+Polls the feeds, fetches each changed advert, publishes events: a line each for people on a
+terminal; JSON, as subscribers get it, otherwise, and with --json. A deployed stack runs by itself, on its
 schedule. Every setting of the bridge is an option too, such as --poll-seconds 5:
 docs/operate/deploy.md#settings
 
@@ -19,7 +20,6 @@ Examples:
   advert-bridge run --local .advert-bridge --webhook https://example.org/adverts`,
     where: 'local',
     options: runOptions,
-    jsonHelp: 'the events as JSON lines, on a terminal too',
   },
   async ({ io, target, options, json, command }) => {
     const { runBridge } = await import('../run/run-bridge.ts');

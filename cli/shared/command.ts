@@ -14,9 +14,6 @@ interface CommandSpec<O extends OptionSpecs, W extends Where> {
   readonly where?: W;
   /** Arguments stand in the order of the command line. */
   readonly options?: O;
-  readonly isWithoutJson?: boolean;
-  /** What --json does. Default: the result as JSON. */
-  readonly jsonHelp?: string;
 }
 
 /** Prints a result: with --json `data` as JSON on standard output, otherwise `lines`. */
@@ -44,8 +41,8 @@ export function defineCommand<const O extends OptionSpecs, const W extends Where
 ): AddCommand {
   const specs: OptionSpecs = {
     ...spec.options,
-    ...targetOptions(spec.where ?? 'any'),
-    ...(!spec.isWithoutJson && { json: flag(spec.jsonHelp ?? 'the result as JSON on standard output') }),
+    ...targetOptions[spec.where ?? 'any'],
+    json: flag('JSON on standard output'),
   };
   const [summary = '', ...more] = spec.help.split('\n');
   const argumentKeys = Object.keys(specs).filter((key) => specs[key]?.argument);

@@ -16,9 +16,6 @@ export interface StackTarget {
 /** The bridge that a command acts on: an embedded one with its state in a folder, or a deployed stack. */
 export type Target = LocalTarget | StackTarget;
 
-/** Which bridge a command is for: with --local or --stack, with --local alone, or none. */
-export type Where = 'any' | 'local' | 'none';
-
 const expectedFolder = 'expected the folder of an embedded bridge';
 const folder = v.pipe(v.string(expectedFolder), v.minLength(1, expectedFolder));
 const stackPlace = v.pipe(
@@ -28,21 +25,22 @@ const stackPlace = v.pipe(
     'expected the name of a CloudFormation stack, such as AdvertBridge, or STACK/BRIDGE where it has several bridges',
   ),
 );
+const stack = option(
+  'NAME',
+  'of the deployed stack; STACK/BRIDGE of several',
+  v.optional(stackPlace, stackName),
+);
 
-export function targetOptions(where: Where): OptionSpecs {
-  if (where === 'none') return {};
-  if (where === 'local')
-    return { local: option('DIR', 'the folder of the embedded bridge (required)', folder) };
-  const stack = option(
-    'NAME',
-    'for the deployed stack; STACK/BRIDGE of several',
-    v.optional(stackPlace, stackName),
-  );
-  return {
+/** The options that name the bridge, of commands that are for any bridge, for embedded ones alone, or for none. */
+export const targetOptions = {
+  any: {
     local: option('DIR', 'for the embedded bridge in the folder DIR', v.optional(folder)),
     stack: { ...stack, conflicts: ['local'] },
-  };
-}
+  },
+  local: { local: option('DIR', 'the folder of the embedded bridge (required)', folder) },
+  none: {},
+} satisfies Record<string, OptionSpecs>;
+export type Where = keyof typeof targetOptions;
 
 /** @returns undefined for a command that is for no bridge */
 export function targetOf({ local, stack }: Readonly<Record<string, unknown>>): Target | undefined {

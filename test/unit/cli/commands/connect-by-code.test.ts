@@ -110,7 +110,7 @@ describe('connect, when the user allows it', () => {
     expect(await begun.ended).toMatchObject({ exitCode: 0 });
   });
 
-  it('opens the browser by a page that only the user can read, or says that there is none', async () => {
+  it('opens the browser by a page that only the user can read, and does without one', async () => {
     const { connecting } = await startAuthorizing();
     const bin = newFolder();
     const opener = path.join(bin, 'xdg-open');
@@ -132,7 +132,7 @@ describe('connect, when the user allows it', () => {
 
     const without = await connecting(' --open --same-user', { env: { PATH: newFolder() } });
     await visit(without.url);
-    expect((await without.ended).stderr).toContain('No browser could be opened here');
+    expect(await without.ended).toMatchObject({ exitCode: 0 });
   });
 });
 
