@@ -30,7 +30,9 @@ describe('snippets', () => {
 
   it('are all shown somewhere', () => {
     const shown = pages.flatMap(shownIn).map(({ file }) => file);
-    const own = ['checklists', 'install', 'paths', 'snippets'].map((name) => `test/docs/${name}.test.ts`);
+    const own = ['checklists', 'install', 'paths', 'service', 'snippets'].map(
+      (name) => `test/docs/${name}.test.ts`,
+    );
 
     expect(globSync('test/docs/*.ts').filter((file) => ![...own, ...shown].includes(file))).toEqual([]);
   });
