@@ -3,13 +3,8 @@ import { feedMissingMs } from '../functions/drain/due-feeds.ts';
 import { maxLagSeconds } from '../shared/contract/names.ts';
 import { knownSuccess, toInstant } from '../shared/domain/clock.ts';
 import type { FaultKind } from '../shared/domain/faults.ts';
-import { blamingHold, type Hold, type Holder, heldBy, holdOf, withoutHolds } from '../shared/domain/holds.ts';
-import {
-  isDying,
-  type PartnerAccount,
-  refreshTokenLifetimeMs,
-  stopOf,
-} from '../shared/domain/partner-account.ts';
+import { blamingHold, type Hold, type Holder, heldBy, holdOf } from '../shared/domain/holds.ts';
+import { isDying, type PartnerAccount, refreshTokenLifetimeMs } from '../shared/domain/partner-account.ts';
 import type { Books } from '../shared/state/books.ts';
 import type { FeedState } from '../shared/state/feed-states.ts';
 
@@ -35,14 +30,16 @@ export function accountStatus(
     saidByHold.includes(feed.faultKind ?? '') ? { ...feed, ...noFault } : feed,
   );
   const facts = factsOf(account, feeds, nowMs);
+  const [state, reason] = facts.situation;
   const attention = attentionOf(facts).filter((cause) => !explained.includes(cause));
   const lastReset = Math.max(0, ...feeds.map((feed) => feed.lastReset ?? 0));
   return {
     name,
     generation,
-    /** `reason`: why it is paused or stopped, or what went wrong with the last poll; null if there is no problem. */
-    ...stateOf(facts),
-    paused: shownPause(facts.pause),
+    state,
+    /** Why it is paused or stopped, or what went wrong with the last poll; null if there is no problem. */
+    reason,
+    paused: shownPause(heldBy(account, 'operator', nowMs)),
     hold: shownHold(account),
     /** Since the feed was last read to its end, or since `connect`; null without a feed. */
     lagSeconds: facts.lagSeconds,
@@ -71,48 +68,39 @@ function factsOf(account: PartnerAccount, feeds: readonly FeedState[], nowMs: nu
   const lastSuccess = Number.isFinite(oldest) ? oldest : undefined;
   // Not negative: the clock of the machine that connected the account may be ahead of this one.
   const behindMs = Math.max(0, nowMs - (lastSuccess ?? Date.parse(account.connectedAt)));
-  const ofService = withoutHolds(account, ({ kind }) => kind === 'operator');
-  return {
-    ...{ account, feeds, nowMs, lastSuccess },
-    lagSeconds: feeds.length === 0 ? null : behindMs / 1000,
-    stop: stopOf(account),
-    /** An operator's. */
-    pause: heldBy(account, 'operator', nowMs),
-    hold: holdOf(undefined, ofService, nowMs),
-    stuck: feeds.find(({ pausedUntil = 0 }) => pausedUntil > nowMs),
-  };
+  const lagSeconds = feeds.length === 0 ? null : behindMs / 1000;
+  return { account, feeds, nowMs, lastSuccess, lagSeconds, situation: situationOf(account, feeds, nowMs) };
 }
 
-function stateOf({ feeds, stop, pause, hold, stuck }: Facts): {
-  readonly state: 'polling' | 'paused' | 'stopped';
-  readonly reason: string | null;
-} {
-  if (stop) return { state: 'stopped', reason: stop.reason };
-  if (pause) return { state: 'paused', reason: pause.reason ?? `paused by ${pause.who}` };
-  if (hold) return { state: 'paused', reason: hold.reason ?? hold.kind };
-  if (stuck) return { state: 'paused', reason: stuck.fault ?? null };
-  return { state: 'polling', reason: feeds.find(({ fault }) => fault !== undefined)?.fault ?? null };
+type Situation = [state: 'polling' | 'paused' | 'stopped', reason: string | null, ...causes: string[]];
+
+/** Nothing to handle for an account that was disconnected on purpose, or during a hold that ends at a trial. */
+function situationOf(account: PartnerAccount, feeds: readonly FeedState[], nowMs: number): Situation {
+  const hold = holdOf(undefined, account, nowMs);
+  if (hold?.kind === 'operator') return ['paused', hold.reason ?? `paused by ${hold.who}`, 'operator-paused'];
+  if (hold) {
+    const { kind, fault, reason = kind } = hold;
+    const state = kind === 'authorization' ? 'stopped' : 'paused';
+    return reason === 'disconnected' || fault !== undefined ? [state, reason] : [state, reason, reason];
+  }
+  const stuck = feeds.find(({ pausedUntil = 0 }) => pausedUntil > nowMs);
+  if (stuck) return ['paused', stuck.fault ?? null, 'feed-stuck'];
+  const needing = feeds.flatMap(({ needsPerson, faultKind = 'unknown' }) => (needsPerson ? [faultKind] : []));
+  return ['polling', feeds.find(({ fault }) => fault !== undefined)?.fault ?? null, ...needing];
 }
 
 /**
  * What a person has to handle, the most urgent first, each a finding (findings.ts): a stop's reason, a kind of fault, or
- * a word of its own. A new one is not a breaking change. Nothing for an account that was disconnected on purpose.
+ * a word of its own. A new one is not a breaking change.
  */
-function attentionOf({ account, feeds, stop, pause, hold, stuck, lagSeconds, nowMs }: Facts): string[] {
-  if (stop) return stop.reason === 'disconnected' ? [] : [stop.reason];
-  const causes: string[] = [];
-  if (pause) causes.push('operator-paused');
-  // A hold because of the service's answers ends by itself, most at the first trial.
-  if (hold && hold.fault === undefined) causes.push(hold.reason ?? hold.kind);
-  if (!pause && !hold && stuck) causes.push('feed-stuck');
+function attentionOf({ account, feeds, nowMs, lagSeconds, situation }: Facts): string[] {
+  const [state, , ...causes] = situation;
+  if (state === 'stopped') return causes;
   if (feeds.length === 0 && nowMs - Date.parse(account.connectedAt) >= feedMissingMs)
     causes.push('feed-missing');
-  const isPolling = !pause && !hold && !stuck;
-  for (const { needsPerson, faultKind = 'unknown' } of isPolling ? feeds : [])
-    if (needsPerson) causes.push(faultKind);
   // Any other known problem already explains that nothing is read.
   if (causes.length === 0 && nowMs - (blamingHold(account)?.since ?? nowMs) >= heldMs) causes.push('held');
-  if (causes.length === 0 && isPolling && (lagSeconds ?? 0) > maxLagSeconds) causes.push('lagging');
+  if (causes.length === 0 && state === 'polling' && (lagSeconds ?? 0) > maxLagSeconds) causes.push('lagging');
   if (isDying(account, nowMs)) causes.push('refresh-token-dying');
   return [...new Set(causes)];
 }

@@ -8,8 +8,8 @@ import {
   type PublishedEvents,
 } from '../shared/domain/advert-event.ts';
 import { knownSuccess, toInstant } from '../shared/domain/clock.ts';
-import { endOfHold, type Hold, heldFault, holdOf } from '../shared/domain/holds.ts';
-import { type PartnerAccount, stopOf } from '../shared/domain/partner-account.ts';
+import { type Hold, heldFault, holdOf } from '../shared/domain/holds.ts';
+import type { PartnerAccount } from '../shared/domain/partner-account.ts';
 import { printableLine as printable } from '../shared/domain/text.ts';
 import type { WaitingMessage } from '../shared/ports/queue.ts';
 import type { AdvertRow } from '../shared/state/advert-histories.ts';
@@ -104,13 +104,11 @@ function isOnBus(row: AdvertRow | undefined, latest: AdvertEvent | undefined, pu
 }
 
 function heldText(account: PartnerAccount, hold: Hold, nowMs: number): string {
-  const stop = stopOf(account);
-  if (stop)
-    return `partner account ${account.name} is stopped (${stop.reason}) since ${toInstant(stop.since)}`;
+  const { kind, since, until } = hold;
   const whose = account.holds?.includes(hold) ? account.name : undefined;
-  const end = endOfHold(hold);
-  const until = Number.isFinite(end) ? `until ${toInstant(end)}` : 'until it is resumed';
-  return `${printable(heldFault(hold, whose, nowMs).message)} ${until}`;
+  const says = printable(heldFault(hold, whose, nowMs).message);
+  if (kind === 'authorization') return `${says} since ${toInstant(since)}`;
+  return `${says} until ${until === undefined ? 'it is resumed' : toInstant(until)}`;
 }
 
 function outcomeOf(known: Known): keyof typeof sentences {
