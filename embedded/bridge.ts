@@ -66,7 +66,7 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
   const { maxRequestsPerSecond } = settings;
   const answers = createAnswers({ activity: state.activity, maxRequestsPerSecond, observer, clock });
   const partner = createLocalPartner({ ...options, answers, stopped: signal, newId: newRunId });
-  const common = { ...state, accounts: partner.accounts, observer, clock };
+  const common = { ...state, partnerAccounts: partner.partnerAccounts, observer, clock };
 
   const fanOut = createFanOut({
     ...common,

@@ -27,14 +27,13 @@ export function createLocalPartner({ state, events, newId, ...options }: LocalPa
   const partner = createPartnerService({
     ...options,
     budgetStore: state.budgetStore,
-    accounts: state.partnerAccounts,
+    partnerAccounts: state.partnerAccounts,
     tokenReader: state.vault,
     requester: { refresh: (request, callOptions) => refreshToken.refresh(request, callOptions) },
   });
   const refreshToken = createRefreshToken({
     ...state,
     ...{ events, observer, clock, newId },
-    accounts: state.partnerAccounts,
     client: partner,
     settings: { requiredScope: settings.requiredScope, bridge: stackName, lockMs: refreshLockMs },
   });
@@ -47,7 +46,6 @@ export function createLocalConnect({ state, ...options }: Omit<LocalPartnerOptio
   const client = createPartnerClient({ ...options, budgetStore: state.budgetStore });
   const connect = createConnect({
     ...state,
-    accounts: state.partnerAccounts,
     client,
     events: noSubscriberYet,
     observer,

@@ -29,20 +29,20 @@ export const namesText = (names: readonly string[], most: number): string =>
  * @throws {UsageError} if the bridge does not know it; it does not repeat NAME, which may be a secret in the wrong place
  */
 export async function knownAccount(
-  accounts: Pick<PartnerAccounts, 'read' | 'list'>,
+  partnerAccounts: Pick<PartnerAccounts, 'read' | 'list'>,
   name: string,
 ): Promise<PartnerAccount> {
-  const account = await accounts.read(name);
+  const account = await partnerAccounts.read(name);
   if (account) return account;
-  const names = (await accounts.list(() => undefined)).map((known) => known.name);
+  const names = (await partnerAccounts.list(() => undefined)).map((known) => known.name);
   const known = names.length === 0 ? ': none is connected' : `. Known: ${namesText(names, 20)}`;
   throw new UsageError(`no such partner account${known}`);
 }
 
 /** @throws {UsageError} if a NAME is given and the bridge does not know it */
 export async function requireKnown(
-  accounts: Pick<PartnerAccounts, 'read' | 'list'>,
+  partnerAccounts: Pick<PartnerAccounts, 'read' | 'list'>,
   name: string | undefined,
 ): Promise<void> {
-  if (name !== undefined) await knownAccount(accounts, name);
+  if (name !== undefined) await knownAccount(partnerAccounts, name);
 }

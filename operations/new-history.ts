@@ -27,9 +27,9 @@ export async function beginNewHistory(
   partnerAccount: string,
   wanted: string | undefined,
 ) {
-  const { partnerAccounts: accounts, feedStates, clock, newId } = bridge;
+  const { partnerAccounts, feedStates, clock, newId } = bridge;
   const { overlapSeconds } = await bridge.settings();
-  const deps = { accounts, clock, newId, settings: { lockMs } };
+  const deps = { partnerAccounts, clock, newId, settings: { lockMs } };
   const begun = await withRefreshLock(deps, partnerAccount, async (lock) => {
     const { account } = lock;
     if (!account?.token || stopOf(account)) return undefined;

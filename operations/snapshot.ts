@@ -18,12 +18,13 @@ export type SendPage = (
 
 /** Sends the events of the current generations. Can be repeated: they are the same. @returns how many */
 export async function snapshot(
-  { partnerAccounts: accounts }: Pick<Bridge, 'partnerAccounts'>,
+  { partnerAccounts }: Pick<Bridge, 'partnerAccounts'>,
   sendPage: SendPage,
   { name, signal, onSent }: SnapshotOptions,
 ): Promise<number> {
   // Of all accounts none may be missing: what a subscriber is not sent, it does not know to be missing.
-  const meant = name === undefined ? await accounts.list() : [await knownAccount(accounts, name)];
+  const meant =
+    name === undefined ? await partnerAccounts.list() : [await knownAccount(partnerAccounts, name)];
   let sent = 0;
   for (const { name: partnerAccount, generation } of meant) {
     for (let from: string | undefined, isOver = false; !isOver; isOver = from === undefined) {

@@ -119,7 +119,7 @@ export async function openFolder(opening: Opening<LocalTarget>): Promise<FolderB
     async poll(only) {
       const deps = await pollDepsOf(bridge, 'poll');
       const drain = createDrain({
-        ...{ ...deps, ...state, accounts: state.partnerAccounts },
+        ...{ ...deps, ...state },
         settings: { ...deps.settings, pollSeconds: 60, feedsAtOnce: 10 },
       });
       const deadlineMs = systemClock.now() + pollMs;

@@ -56,7 +56,7 @@ export async function openStack(opening: Opening<StackTarget>, clients = stackCl
       concurrency,
       budgetStore: ports.budgetStore,
       observer: silentObserver,
-      accounts: ports.partnerAccounts,
+      partnerAccounts: ports.partnerAccounts,
       tokenReader: createTokenVault(clients.secrets, secretNamesOf(config.namePrefix)),
       requester: createRefreshRequester({
         client: clients.lambda,

@@ -28,14 +28,14 @@ const slotsBefore = 2;
 const lookBackMs = 7 * 86_400_000;
 
 export function createUserVerification(deps: ConnectDeps) {
-  const { accounts, feedStates, client, advertHistories, bookKeeper, clock, settings } = deps;
+  const { partnerAccounts, feedStates, client, advertHistories, bookKeeper, clock, settings } = deps;
   const { maxRequestsPerSecond = Number.POSITIVE_INFINITY } = settings;
   const slotsMs = (slotsBefore * 1000) / maxRequestsPerSecond;
 
   /** @throws {BridgeFault} */
   async function pageSince(since: string, { partnerAccount, token, deadlineMs }: Look) {
     const lookUntilMs = Math.min(deadlineMs, clock.now() + maxMs + slotsMs);
-    const hold = heldBy(await accounts.read(partnerAccount), 'operator', clock.now());
+    const hold = heldBy(await partnerAccounts.read(partnerAccount), 'operator', clock.now());
     if (hold) throw heldFault(hold, partnerAccount, clock.now());
     const query = { feed: advertsFeed, since, limit: pageLimit };
     return (await client.readPage(partnerAccount, query, { token, deadlineMs: lookUntilMs })).page;

@@ -17,7 +17,7 @@ import { type PollReport, pollFeed, readAheadOf } from './poll-feed.ts';
 
 export interface DrainDeps extends PollDeps {
   readonly queue: PollDeps['queue'] & Pick<ChangedAdvertsQueue, 'sendAgain'>;
-  readonly accounts: Pick<PartnerAccounts, 'list' | 'read'>;
+  readonly partnerAccounts: Pick<PartnerAccounts, 'list' | 'read'>;
   readonly aside: Pick<Aside, 'accounts' | 'list' | 'remove'>;
   readonly deadLetters: Pick<DeadLetters, 'count' | 'sendMalformed'>;
   readonly budgetStore: Pick<BudgetStore, 'read'>;
@@ -184,7 +184,7 @@ const putBackMs = 5_000;
  * an unknown account too: fan-out discards them. Never rejects: what could not be put back stays aside until the next run.
  */
 async function releaseHeld(deps: DrainDeps, untilMs: number): Promise<void> {
-  const { accounts, aside, queue, budgetStore, observer, clock, settings } = deps;
+  const { partnerAccounts, aside, queue, budgetStore, observer, clock, settings } = deps;
   // Half of what is fetched until the next step, because the changes of other accounts wait behind them.
   const atOnce = Math.ceil((settings.maxRequestsPerSecond * putBackMs) / 2_000);
 
@@ -193,7 +193,7 @@ async function releaseHeld(deps: DrainDeps, untilMs: number): Promise<void> {
 
   /** @returns whether there may be more */
   async function releaseOf(partnerAccount: string, limit: number): Promise<boolean> {
-    const account = await accounts.read(partnerAccount);
+    const account = await partnerAccounts.read(partnerAccount);
     if (holdOf(undefined, account, clock.now())) return false;
     // More than `limit`, because unreadable rows among them stay where they are.
     const held = (await aside.list(partnerAccount, readAtOnce, onUnreadable)).slice(0, limit);

@@ -36,19 +36,22 @@ export const feedMissingMs = 60_000;
 
 interface SortDeps {
   readonly feedStates: Pick<FeedStates, 'list'>;
-  readonly accounts: Pick<PartnerAccounts, 'list'>;
+  readonly partnerAccounts: Pick<PartnerAccounts, 'list'>;
   readonly clock: Clock;
   readonly observer: Observer;
 }
 
 /** @param only this partner account; default: all */
 export async function sortFeeds(
-  { feedStates, accounts, clock, observer }: SortDeps,
+  { feedStates, partnerAccounts, clock, observer }: SortDeps,
   only?: string,
 ): Promise<SortedFeeds> {
   const onUnreadable = ({ message: reason }: ShapeError) =>
     needsAttention(observer, 'a stored row cannot be read: what it is about is not polled', { reason });
-  const [states, listed] = await Promise.all([feedStates.list(onUnreadable), accounts.list(onUnreadable)]);
+  const [states, listed] = await Promise.all([
+    feedStates.list(onUnreadable),
+    partnerAccounts.list(onUnreadable),
+  ]);
   const now = clock.now();
   const known = listed.filter(({ name }) => only === undefined || name === only);
   const byName = new Map(known.map((account) => [account.name, account]));

@@ -16,14 +16,14 @@ import { createDrain, pollAnswerOf } from './drain.ts';
 const config = functionConfig('drain');
 const state = stateOf(config);
 const partner = partnerService(config, state, { isTimed: false });
-const { accounts } = partner;
+const { partnerAccounts } = partner;
 
 async function inFlightOf(name: string): Promise<number> {
-  const account = await accounts.read(name);
+  const account = await partnerAccounts.read(name);
   return (await readBooks(state.store, name, account?.generation ?? 0)).inFlight;
 }
 const deps = {
-  ...{ ...state, accounts, reader: partner, observer, clock: systemClock, newId: randomUUID },
+  ...{ ...state, partnerAccounts, reader: partner, observer, clock: systemClock, newId: randomUUID },
   queue: createChangedAdvertsQueue({
     queue: { client: sqsClient(), url: config.queueUrl },
     accountDepth: { from: drainLimits.fewWaiting, inFlightOf },

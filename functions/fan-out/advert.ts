@@ -10,7 +10,7 @@ import type { Delivery } from '../../shared/ports/queue.ts';
 import type { AdvertHistories, AdvertRow } from '../../shared/state/advert-histories.ts';
 
 export interface AdvertDeps {
-  readonly accounts: Pick<CachedAccounts, 'recent'>;
+  readonly partnerAccounts: Pick<CachedAccounts, 'recent'>;
   readonly advertHistories: Pick<AdvertHistories, 'read' | 'write'>;
   readonly adverts: Pick<PartnerClient, 'readAdvert'>;
   readonly events: EventPublisher;

@@ -15,7 +15,7 @@ import { afterFault, deadLetterOf, sendBack } from './redelivery.ts';
 import { settleAdvert } from './settle-advert.ts';
 
 export interface FanOutDeps extends AdvertDeps {
-  readonly accounts: AdvertDeps['accounts'] & Pick<PartnerAccounts, 'read'>;
+  readonly partnerAccounts: AdvertDeps['partnerAccounts'] & Pick<PartnerAccounts, 'read'>;
   /** The service's answers, for the log line of a batch. Default: they are not in it. */
   readonly answers?: Pick<Answers, 'take'>;
   readonly budgetStore: Pick<BudgetStore, 'read'>;
@@ -40,7 +40,7 @@ const forgotten = (group: Group) => all(group, { kind: 'forgotten' });
 const hold = (group: Group) => all(group, { kind: 'hold' });
 
 export function createFanOut(deps: FanOutDeps) {
-  const { accounts, answers, clock, observer, random, budgetStore } = deps;
+  const { partnerAccounts, answers, clock, observer, random, budgetStore } = deps;
   const { maxReceives, longestHiddenMs } = deps.settings;
 
   const isLong = (untilMs: number): boolean => untilMs - clock.now() > longestHiddenMs;
@@ -64,7 +64,7 @@ export function createFanOut(deps: FanOutDeps) {
     const { partnerAccount, generation } = group[0].message;
     // Planted fault: aged-while-paused
     if (fault.code === 'operator-paused') return hold(group);
-    const [account, bridge] = await Promise.all([accounts.read(partnerAccount), budgetStore.read()]);
+    const [account, bridge] = await Promise.all([partnerAccounts.read(partnerAccount), budgetStore.read()]);
     if (!account || isOver(account, generation)) return forgotten(group);
     const untilMs = heldUntil(account.generation === generation ? account : undefined, bridge);
     if (isLong(untilMs)) return hold(group);
@@ -158,7 +158,7 @@ export function createFanOut(deps: FanOutDeps) {
     // ended.
     const rows = new Map<string, ReturnType<PartnerAccounts['read']>>();
     const readAccount = (name: string) => {
-      const row = rows.get(name) ?? accounts.read(name);
+      const row = rows.get(name) ?? partnerAccounts.read(name);
       rows.set(name, row);
       return row;
     };

@@ -17,7 +17,7 @@ const config = functionConfig('fanOut');
 const state = stateOf(config);
 const partner = partnerService(config, state, { isTimed: true });
 const fanOut = createFanOut({
-  ...{ ...state, accounts: partner.accounts, adverts: partner, answers: partner.answers },
+  ...{ ...state, partnerAccounts: partner.partnerAccounts, adverts: partner, answers: partner.answers },
   events: createEventPublisher({ client: eventBridgeClient(), busName: config.eventBusName }),
   ...{ observer, clock: systemClock, random: Math.random },
   settings: { ...config, ...fanOutLimits, ...redeliveryLimits, bridge: bridgeNameOf(config.namePrefix) },

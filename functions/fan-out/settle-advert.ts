@@ -100,13 +100,13 @@ async function attempt(
  * @returns the row as written; undefined if another worker wrote first
  */
 async function publishPending(
-  { accounts, events, advertHistories, settings }: AdvertDeps,
+  { partnerAccounts, events, advertHistories, settings }: AdvertDeps,
   message: ChangedAdvert,
   row: AdvertRow,
 ): Promise<AdvertRow | undefined> {
   // Read after the row was written. A write may arrive after the histories were removed (`disconnect --forget`), and so
   // begin one again, whose sequence numbers were used.
-  const account = await accounts.recent(message.partnerAccount);
+  const account = await partnerAccounts.recent(message.partnerAccount);
   if (!account || isOver(account, message.generation))
     throw new BridgeFault('generation-over', `the history of ${message.partnerAccount} is being removed`);
   // The history contains the events that a setting keeps from the bus too, so these also use up sequence numbers.

@@ -54,7 +54,7 @@ function owing(
 
 /** Publishes the account's owed events, oldest first. An event that the bus refuses stays owed until the next sweep. */
 export async function publishOwedEvents(
-  { accounts, events, observer }: Pick<RefreshDeps, 'accounts' | 'events' | 'observer'>,
+  { partnerAccounts, events, observer }: Pick<RefreshDeps, 'partnerAccounts' | 'events' | 'observer'>,
   { name: partnerAccount, owedEvents = [] }: PartnerAccount,
 ): Promise<void> {
   for (const envelope of owedEvents) {
@@ -67,7 +67,7 @@ export async function publishOwedEvents(
       });
       return;
     }
-    await accounts.change(partnerAccount, ({ owedEvents: all = [], ...rest }) => {
+    await partnerAccounts.change(partnerAccount, ({ owedEvents: all = [], ...rest }) => {
       const left = all.filter((owed) => owed !== envelope);
       return left.length > 0 ? { ...rest, owedEvents: left } : rest;
     });

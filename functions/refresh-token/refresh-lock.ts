@@ -9,7 +9,7 @@ import type { ApplicationSecret, TokenVault } from '../../shared/ports/tokens.ts
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 
 export interface LockDeps {
-  readonly accounts: PartnerAccounts;
+  readonly partnerAccounts: PartnerAccounts;
   readonly clock: Clock;
   readonly newId: () => string;
   readonly settings: {
@@ -65,7 +65,7 @@ export const busy = Symbol('busy');
  * @returns `busy` when another process holds the lock
  */
 export async function withRefreshLock<T>(
-  { accounts, clock, newId, settings: { lockMs } }: LockDeps,
+  { partnerAccounts, clock, newId, settings: { lockMs } }: LockDeps,
   name: string,
   work: (lock: AccountLock) => Promise<T>,
   deadlineMs = Number.POSITIVE_INFINITY,
@@ -73,7 +73,7 @@ export async function withRefreshLock<T>(
   const holder = newId();
   const begin = (startedAt: number) => ({ holder, startedAt, until: startedAt + lockMs });
   const isHeldIn = ({ refreshing }: PartnerAccount) => refreshing?.holder === holder;
-  const locked = await accounts.change(name, (current) => {
+  const locked = await partnerAccounts.change(name, (current) => {
     const startedAt = clock.now();
     if (startedAt > deadlineMs) return undefined;
     // Planted fault: no-single-flight
@@ -86,25 +86,25 @@ export async function withRefreshLock<T>(
     name,
     account: locked,
     async read() {
-      const account = await accounts.read(name);
+      const account = await partnerAccounts.read(name);
       return account && isHeldIn(account) ? account : undefined;
     },
-    add: (account) => accounts.add({ ...account, refreshing: begin(clock.now()) }),
+    add: (account) => partnerAccounts.add({ ...account, refreshing: begin(clock.now()) }),
     async change(change) {
-      const account = await accounts.change(name, (current) => {
+      const account = await partnerAccounts.change(name, (current) => {
         const { refreshing } = current;
         // Rule: no-write-without-the-lock
         return refreshing?.holder === holder ? { ...change(current), refreshing } : undefined;
       });
       return account && isHeldIn(account) ? account : undefined;
     },
-    remove: () => accounts.remove(name, isHeldIn),
+    remove: () => partnerAccounts.remove(name, isHeldIn),
   };
   try {
     return await work(lock);
   } finally {
     // A lock that cannot be released expires by itself.
-    await accounts
+    await partnerAccounts
       .change(name, (current) => (isHeldIn(current) ? unlocked(current) : undefined))
       .catch(() => undefined);
   }

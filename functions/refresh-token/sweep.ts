@@ -36,11 +36,11 @@ export async function sweep(
   refresh: (request: TokenRefresh, options: CallOptions) => Promise<RefreshOutcome>,
   options: CallOptions,
 ): Promise<SweepReport> {
-  const { accounts, observer, clock } = deps;
+  const { partnerAccounts, observer, clock } = deps;
   const refreshed: string[] = [];
   const failed: string[] = [];
   let left = 0;
-  const listed = await accounts.list(({ message: reason }) =>
+  const listed = await partnerAccounts.list(({ message: reason }) =>
     needsAttention(observer, 'a stored row cannot be read: its token is not refreshed', { reason }),
   );
   const all = listed.toSorted((a, b) => (a.token?.usedAt ?? 0) - (b.token?.usedAt ?? 0));

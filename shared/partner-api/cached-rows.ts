@@ -28,7 +28,7 @@ export type CachedAccounts = ReturnType<typeof createCachedAccounts>;
 
 /** The rows of partner accounts, each cached for five seconds; one per process. */
 export function createCachedAccounts(
-  accounts: Pick<PartnerAccounts, 'list' | 'read' | 'change'>,
+  partnerAccounts: Pick<PartnerAccounts, 'list' | 'read' | 'change'>,
   clock: Clock,
 ) {
   const rows = new Map<string, CachedAccount>();
@@ -47,7 +47,7 @@ export function createCachedAccounts(
     return account;
   }
 
-  const read = (name: string) => kept(name, () => accounts.read(name));
+  const read = (name: string) => kept(name, () => partnerAccounts.read(name));
 
   /** The cached row, without reading; undefined if it is too old. */
   function peek(name: string): CachedAccount | undefined {
@@ -74,11 +74,11 @@ export function createCachedAccounts(
     peek,
 
     change: (...changed: Parameters<PartnerAccounts['change']>) =>
-      kept(changed[0], () => accounts.change(...changed)),
+      kept(changed[0], () => partnerAccounts.change(...changed)),
 
     async list(onUnreadable?: OnUnreadable): Promise<PartnerAccount[]> {
       const readAt = clock.now();
-      const listed = await accounts.list(onUnreadable);
+      const listed = await partnerAccounts.list(onUnreadable);
       for (const account of listed) keep(account.name, { account, readAt });
       connected = listed.filter((account) => !stopOf(account)).length;
       return listed;

@@ -59,11 +59,11 @@ interface Reading<T> {
 /** A page of 1000 IDs has 24 KB. */
 const maxAnswerBytes = 1_048_576;
 
-/** @param accounts absent: answers hold no account, only the bridge */
-export function createGates(options: PartnerClientOptions, accounts?: CachedAccounts) {
+/** @param partnerAccounts absent: answers hold no account, only the bridge */
+export function createGates(options: PartnerClientOptions, partnerAccounts?: CachedAccounts) {
   const { clock = systemClock, observer, stopped, settings } = options;
   const budget = createCachedBudget(options.budgetStore, clock);
-  const shared = { ...settings, budget, accounts, clock, observer, stopped };
+  const shared = { ...settings, budget, partnerAccounts, clock, observer, stopped };
   return { rateLimiter: createRateLimiter(shared), holds: createHoldKeeper(shared) };
 }
 

@@ -22,7 +22,7 @@ import type { CachedAccounts, CachedBudget } from './cached-rows.ts';
 export interface HoldKeeperOptions {
   readonly budget: CachedBudget;
   /** Absent: answers hold no account, only the bridge. */
-  readonly accounts?: Pick<CachedAccounts, 'change' | 'connected'>;
+  readonly partnerAccounts?: Pick<CachedAccounts, 'change' | 'connected'>;
   readonly circuitSeconds: number;
   readonly clock: Clock;
   readonly observer?: Observer;
@@ -50,7 +50,7 @@ export type HoldKeeper = ReturnType<typeof createHoldKeeper>;
  * answers into holds (blame.ts). One per process.
  */
 export function createHoldKeeper(options: HoldKeeperOptions) {
-  const { budget, accounts, circuitSeconds, clock, observer } = options;
+  const { budget, partnerAccounts, circuitSeconds, clock, observer } = options;
   const blame = new Blame(circuitSeconds * 1000);
   /**
    * What this process tries the service with, by account (without a name: for the bridge), and the end of the hold. A
@@ -104,7 +104,7 @@ export function createHoldKeeper(options: HoldKeeperOptions) {
     // Planted fault: cursor-403-counted
     if (isUndecided) return;
     const now = clock.now();
-    const connected = accounts?.connected;
+    const connected = partnerAccounts?.connected;
     if (connected !== undefined && connected !== budget.state.connected)
       await stored(undefined, (state) => ({ ...state, connected }));
     const wasTrial = await endTrials(answer, now);
@@ -169,7 +169,7 @@ export function createHoldKeeper(options: HoldKeeperOptions) {
   /** @returns the row after the change; undefined if there is none */
   async function change(name: string | undefined, rule: Rule): Promise<Holder | undefined> {
     if (name === undefined) return budget.change(rule);
-    return accounts?.change(name, (current) => {
+    return partnerAccounts?.change(name, (current) => {
       const changed = rule(current);
       return changed === current ? undefined : changed;
     });

@@ -6,7 +6,7 @@ import { createGates, createPartnerClient, type PartnerClientOptions } from './c
 import { createTokenSource } from './token-source.ts';
 
 interface PartnerServiceOptions extends PartnerClientOptions {
-  readonly accounts: Pick<PartnerAccounts, 'list' | 'read' | 'change'>;
+  readonly partnerAccounts: Pick<PartnerAccounts, 'list' | 'read' | 'change'>;
   readonly tokenReader: Pick<TokenVault, 'read'>;
   readonly requester: RefreshRequester;
 }
@@ -17,8 +17,8 @@ interface PartnerServiceOptions extends PartnerClientOptions {
  */
 export function createPartnerService(options: PartnerServiceOptions) {
   const { tokenReader: reader, requester, clock = systemClock } = options;
-  const accounts = createCachedAccounts(options.accounts, clock);
-  const gates = createGates(options, accounts);
-  const tokens = createTokenSource({ reader, requester, accounts, holds: gates.holds, clock });
-  return { ...createPartnerClient(options, gates, tokens), accounts };
+  const partnerAccounts = createCachedAccounts(options.partnerAccounts, clock);
+  const gates = createGates(options, partnerAccounts);
+  const tokens = createTokenSource({ reader, requester, partnerAccounts, holds: gates.holds, clock });
+  return { ...createPartnerClient(options, gates, tokens), partnerAccounts };
 }

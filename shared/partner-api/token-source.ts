@@ -11,7 +11,7 @@ import type { HoldKeeper } from './hold-keeper.ts';
 interface TokenSourceOptions {
   readonly reader: Pick<TokenVault, 'read'>;
   readonly requester: RefreshRequester;
-  readonly accounts: Pick<CachedAccounts, 'peek' | 'get'>;
+  readonly partnerAccounts: Pick<CachedAccounts, 'peek' | 'get'>;
   readonly holds: Pick<HoldKeeper, 'admit'>;
   readonly clock: Clock;
 }
@@ -40,7 +40,7 @@ export type TokenSource = ReturnType<typeof createTokenSource>;
  * Access tokens of partner accounts; one per process, so that all callers share reads and refreshes. A token is used only
  * while the account's row names its version, and only for the generation of that row. @see partner-api.md §5.3
  */
-export function createTokenSource({ reader, requester, accounts, holds, clock }: TokenSourceOptions) {
+export function createTokenSource({ reader, requester, partnerAccounts, holds, clock }: TokenSourceOptions) {
   const tokens = new Map<string, AccessToken>();
   const reads = sharedRuns<AccessToken | undefined>();
   const renewals = sharedRuns<RefreshOutcome>();
@@ -54,13 +54,13 @@ export function createTokenSource({ reader, requester, accounts, holds, clock }:
   /** Reads the row and the secret, and has the token renewed until there is a good one or a fault explains why not. */
   async function find(asked: TokenQuery): Promise<AccessToken> {
     const { partnerAccount: name, generation, deadlineMs, resource } = asked;
-    let row = accounts.peek(name)?.account;
+    let row = partnerAccounts.peek(name)?.account;
     // A row of another generation may be older than the caller's data.
     let isCached = row?.generation === generation;
     /** The version in place of which there is a new one. */
     let renewed: string | undefined;
     for (; ; isCached = false) {
-      if (!isCached) row = await accounts.get(name);
+      if (!isCached) row = await partnerAccounts.get(name);
       // Planted fault: generation-not-compared
       if (row?.generation !== generation) throw generationOver(asked);
       const { token } = row;

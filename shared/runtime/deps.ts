@@ -47,7 +47,6 @@ export function tokenDeps(
   const names = secretNamesOf(config.namePrefix);
   return {
     ...state,
-    accounts: state.partnerAccounts,
     vault: createTokenVault(secrets, names, ...newSecret),
     applicationSecret: createApplicationSecret(secrets, names),
     client: createPartnerClient(clientOptions(config, state, false)),
@@ -69,7 +68,7 @@ export function partnerService(
   const invoked = { client: lambdaClient(), functionName: config.refreshTokenFunction };
   const service = createPartnerService({
     ...options,
-    accounts: state.partnerAccounts,
+    partnerAccounts: state.partnerAccounts,
     tokenReader: createTokenVault(secretsManagerClient(), secretNamesOf(config.namePrefix)),
     requester: createRefreshRequester(invoked),
   });

@@ -24,7 +24,6 @@ export async function createTokenStage(baseUrl: string, clock = createManualCloc
   let ids = 0;
   const deps = {
     ...state,
-    accounts: state.partnerAccounts,
     client,
     events,
     observer,

@@ -24,7 +24,7 @@ export async function createWorld() {
   let ids = 0;
   const newId = () => `id${++ids}`;
   const random = () => 0.5;
-  const accounts = state.partnerAccounts;
+  const partnerAccounts = state.partnerAccounts;
   await state.applicationSecret.write({ clientId: new Secret('client'), clientSecret: new Secret('hush') });
 
   const settings = {
@@ -37,12 +37,12 @@ export async function createWorld() {
   };
   const drainDeps = {
     ...state,
-    ...{ accounts, reader: service, observer, clock, newId, settings },
+    ...{ reader: service, observer, clock, newId, settings },
     holder: 'drain-1',
   };
   const fanOutDeps = {
     ...state,
-    accounts: createCachedAccounts(accounts, clock),
+    partnerAccounts: createCachedAccounts(partnerAccounts, clock),
     adverts: service,
     events,
     observer,
@@ -58,7 +58,7 @@ export async function createWorld() {
     },
   };
   const tokenDeps = {
-    accounts,
+    partnerAccounts,
     vault: state.vault,
     applicationSecret: state.applicationSecret,
     client: service,
@@ -88,7 +88,7 @@ export async function createWorld() {
     service,
     observer,
     state,
-    accounts,
+    partnerAccounts,
     events,
     drain,
     drainDeps,
@@ -114,10 +114,10 @@ export async function createWorld() {
         .map((text) => JSON.parse(text) as AdvertEvent)
         .filter(({ detail }) => 'advertId' in detail.data),
     books: async (name = 'main') => {
-      const account = await accounts.read(name);
+      const account = await partnerAccounts.read(name);
       return state.bookKeeper.read(name, account?.generation ?? 0);
     },
-    account: async (name = 'main') => await accounts.read(name),
+    account: async (name = 'main') => await partnerAccounts.read(name),
     feed: async (name = 'main') =>
       (await state.feedStates.list()).find(({ partnerAccount }) => partnerAccount === name),
   };

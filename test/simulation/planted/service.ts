@@ -73,10 +73,10 @@ export const plantedInService: Planted = {
       'connect-without-lock',
       '`connect` and a refresh do not run at the same time',
       'exclusively(deps, request.partnerAccount, options, (lock) => exchange(request, lock, options));',
-      `deps.accounts.read(request.partnerAccount).then((account) => exchange(request, {
+      `deps.partnerAccounts.read(request.partnerAccount).then((account) => exchange(request, {
       ...{ name: request.partnerAccount, account, read: async () => account, remove: async () => undefined },
-      add: (row) => deps.accounts.add(row),
-      change: (changed) => deps.accounts.change(request.partnerAccount, changed),
+      add: (row) => deps.partnerAccounts.add(row),
+      change: (changed) => deps.partnerAccounts.change(request.partnerAccount, changed),
     }, options));`,
     ],
     [

@@ -127,7 +127,7 @@ export function createBridgePorts(world: SimWorld, process: Process, seen: Seen)
 
   return {
     store,
-    accounts: createPartnerAccounts(store),
+    partnerAccounts: createPartnerAccounts(store),
     feedStates: createFeedStates(store),
     histories: createAdvertHistories(store),
     queue: changedAdverts,

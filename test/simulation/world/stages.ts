@@ -83,7 +83,7 @@ export function createStages(world: SimWorld) {
       baseUrl: 'https://service.example',
       settings: { maxRequestsPerSecond, circuitSeconds, maxPauseSeconds },
       budgetStore: ports.budget,
-      accounts: ports.accounts,
+      partnerAccounts: ports.partnerAccounts,
       tokenReader: ports.vault,
       transport: createSimTransport(world, process, seen),
       attemptTimeoutMs: limits.attemptMs,
@@ -103,10 +103,10 @@ export function createStages(world: SimWorld) {
           }),
       },
     });
-    const { accounts } = partner;
+    const { partnerAccounts } = partner;
     const common = { process, clock, random, observer, newId: process.newId, holder: name };
     const served = { partner, reader: partner, client: partner };
-    return { ...ports, ...common, ...served, accounts, accountRows: ports.accounts };
+    return { ...ports, ...common, ...served, partnerAccounts, accountRows: ports.partnerAccounts };
   }
 
   type Started = ReturnType<typeof start>;
@@ -145,7 +145,7 @@ export function createStages(world: SimWorld) {
   };
 
   const tokensOf = (started: Started) =>
-    createRefreshToken({ ...started, accounts: started.accountRows, settings: tokenSettings });
+    createRefreshToken({ ...started, partnerAccounts: started.accountRows, settings: tokenSettings });
 
   function invokeRefresh(
     request: Parameters<ReturnType<typeof createRefreshToken>['refresh']>[0],
@@ -315,7 +315,7 @@ export function createStages(world: SimWorld) {
     const started = start(name);
     const deps = {
       ...started,
-      accounts: endedBeforeItsLock(started),
+      partnerAccounts: endedBeforeItsLock(started),
       advertHistories: started.histories,
       bookKeeper: world.state.bookKeeper,
       settings: { ...tokenSettings, overlapSeconds: plan.overlapSeconds },

@@ -25,14 +25,14 @@ it('a sweep over 25 partner accounts whose tokens ran out writes each secret onc
   fake.set('advert-bridge/application', '{"clientId":"client","clientSecret":"hush"}');
   const secrets = new SecretsManagerClient({ region: 'eu-central-1' });
   const clock = createManualClock();
-  const accounts = createPartnerAccounts(createStore({ feedState: table }));
+  const partnerAccounts = createPartnerAccounts(createStore({ feedState: table }));
   const pair = tokenPair({ expiresAt: clock.now() + dayMs, obtainedAt: clock.now() });
   const vault = createTokenVault(secrets, secretNames, aReadersPolicy);
   for (let user = 0; user < 25; user += 1) {
     const name = `user-${user}`;
     const version = await vault.write(name, pair);
     const token = { version, expiresAt: pair.expiresAt, usedAt: clock.now() };
-    await accounts.add(partnerAccount({ name, token }));
+    await partnerAccounts.add(partnerAccount({ name, token }));
   }
   const commands: string[] = [];
   const count = <T>(next: T, { commandName = '' }) => {
@@ -44,7 +44,7 @@ it('a sweep over 25 partner accounts whose tokens ran out writes each secret onc
   let ids = 0;
   const { sweep } = createRefreshToken({
     ...{
-      accounts,
+      partnerAccounts,
       vault: createTokenVault(secrets, secretNames),
       clock,
       random: () => 0.5,

@@ -120,8 +120,8 @@ describe('connect', () => {
 });
 
 it('pause and resume write with the caller’s own credentials, and in the caller’s name', async () => {
-  const { accounts } = stack;
-  const before = await accounts.read('main');
+  const { partnerAccounts } = stack;
+  const before = await partnerAccounts.read('main');
   const who = expect.stringMatching(/^arn:aws:/);
 
   expect(await cli('pause main --for 1h --reason quiet')).toMatchObject({ exitCode: 0 });
@@ -132,7 +132,7 @@ it('pause and resume write with the caller’s own credentials, and in the calle
   expect(paused).toMatchObject({ who, until: null, reason: null });
   await cli('resume main');
   expect(await cli('resume')).toMatchObject({ exitCode: 0 });
-  expect(await accounts.read('main')).toEqual(before);
+  expect(await partnerAccounts.read('main')).toEqual(before);
   expect(requests()).toEqual([]);
 });
 

@@ -232,7 +232,7 @@ async function beginStack([dynamo, sqs]: Emulators) {
   const [queue, deadLetters] = [sqs.createQueue(), sqs.createQueue()];
   const direct = table.client;
   const store = createStore({ feedState: table, advertStatus: advertStatusTable });
-  const accounts = createPartnerAccounts(store);
+  const partnerAccounts = createPartnerAccounts(store);
   const setQueue = (QueueUrl: string, Attributes: Record<string, string>) =>
     queue.client.send(new SetQueueAttributesCommand({ QueueUrl, Attributes }));
   const kept = { MessageRetentionPeriod: '1209600' };
@@ -241,7 +241,7 @@ async function beginStack([dynamo, sqs]: Emulators) {
   await setQueue(queue.url, {
     ...{ ...kept, VisibilityTimeout: '600', RedrivePolicy: JSON.stringify(redrive) },
   });
-  await accounts.add(connected());
+  await partnerAccounts.add(connected());
   await createFeedStates(store).register(feedState());
   stubAws({ region: 'us-east-1', dynamoDb: dynamo.url, sqs: sqs.url });
   vi.stubEnv('AWS_ENDPOINT_URL_STS', sqs.url);
@@ -270,7 +270,7 @@ async function beginStack([dynamo, sqs]: Emulators) {
       queue,
       deadLetters,
       store,
-      accounts,
+      partnerAccounts,
       setQueue,
       dropTable,
     },

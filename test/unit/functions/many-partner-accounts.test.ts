@@ -57,7 +57,6 @@ async function setUp(maxRequestsPerSecond = 10) {
     ids += 1;
     const drain = createDrain({
       ...{ ...state, observer, clock },
-      accounts: state.partnerAccounts,
       reader: reader(),
       newId: () => `id${++ids}`,
       holder: `drain-${ids}`,

@@ -22,15 +22,15 @@ it('rows, messages and events of adverts are what they were', async () => {
   const { clock, service, drainDeps, fanOutDeps, events } = await createWorld();
   const dir = newFolder();
   const state = openEmbeddedState(dir, { clock });
-  const { queue, partnerAccounts: accounts, eventLog } = state;
+  const { queue, partnerAccounts, eventLog } = state;
   const drain = createDrain({
-    ...{ ...drainDeps, accounts, queue, deadLetters: state.deadLetters },
+    ...{ ...drainDeps, partnerAccounts, queue, deadLetters: state.deadLetters },
     ...{ feedStates: state.feedStates, aside: state.aside },
   });
   const fanOut = createFanOut({
     ...{
       ...fanOutDeps,
-      accounts: createCachedAccounts(accounts, clock),
+      partnerAccounts: createCachedAccounts(partnerAccounts, clock),
       advertHistories: state.advertHistories,
     },
   });
@@ -40,7 +40,7 @@ it('rows, messages and events of adverts are what they were', async () => {
     const batch = await queue.receive({ maxGroups: 10, maxPerGroup: 10, visibilityMs: 60_000 });
     await queue.settle(await fanOut.handle(batch, { deadlineMs: clock.now() + 60_000 }));
   };
-  await accounts.add(partnerAccount());
+  await partnerAccounts.add(partnerAccount());
   await state.feedStates.register(feedState());
 
   service.change('7', 'new');
@@ -56,7 +56,7 @@ it('rows, messages and events of adverts are what they were', async () => {
   service.change('7', 'sold');
   await drain.round({ deadlineMs: clock.now() + 60_000 });
   const holds = [tokenHold(clock.now() + 600_000)];
-  await accounts.change('main', () => partnerAccount({ holds }));
+  await partnerAccounts.change('main', () => partnerAccount({ holds }));
   await round();
   for (const event of events.accepted) await eventLog.append(event);
   await state.close();

@@ -19,8 +19,8 @@ async function setUp() {
   const observer = createRecordingObserver();
   const start = () => {
     const budget = createCachedBudget(store, clock);
-    const accounts = createCachedAccounts(stored, clock);
-    const holds = createHoldKeeper({ budget, accounts, circuitSeconds: 1_800, clock, observer });
+    const partnerAccounts = createCachedAccounts(stored, clock);
+    const holds = createHoldKeeper({ budget, partnerAccounts, circuitSeconds: 1_800, clock, observer });
     const answered = async (account: string, advert: number, kind?: FaultKind, retryAfterMs?: number) => {
       const fault = kind && new BridgeFault(kind, kind, retryAfterMs === undefined ? {} : { retryAfterMs });
       const sentAt = clock.now();
@@ -39,7 +39,7 @@ async function setUp() {
       await budget.refresh();
       return admitTo(undefined, resource, isForTokens);
     };
-    return { budget, accounts, holds, answered, admit, enter };
+    return { budget, partnerAccounts, holds, answered, admit, enter };
   };
   const main = async () => stored.read('main');
   return { clock, store, stored, observer, main, first: start(), second: start() };
@@ -205,7 +205,7 @@ describe('a hold of the bridge', () => {
 it('one account that is connected can open the circuit, as another process has listed', async () => {
   const { clock, store, stored, first, second } = await setUp();
   await stored.change('shop', (account) => ({ ...account, ...stopped('refresh-token-rejected') }));
-  await first.accounts.list();
+  await first.partnerAccounts.list();
   await first.answered('main', 0);
   clock.advance(1_001);
   await second.enter('main 1');

@@ -40,7 +40,7 @@ function setUp() {
     list: async () => [rowOf('main')],
     change: () => Promise.reject(new Error('nothing is to be written')),
   };
-  const accounts = createCachedAccounts(rows, clock);
+  const partnerAccounts = createCachedAccounts(rows, clock);
   const reader = {
     async read() {
       state.reads += 1;
@@ -55,7 +55,7 @@ function setUp() {
     return { kind: 'renewed' };
   };
   const tokens = createTokenSource({
-    ...{ accounts, reader, clock, holds: holdsOf({ clock }) },
+    ...{ partnerAccounts, reader, clock, holds: holdsOf({ clock }) },
     requester: {
       async refresh({ rejectedVersion, because }) {
         asked.push(`${rejectedVersion} ${because}`);
@@ -72,7 +72,20 @@ function setUp() {
     tokens.reject('main', '1', because);
     return (await find(1, untilMs)).token.reveal();
   };
-  return { clock, asked, outcomes, state, rows, accounts, reader, tokens, find, current, renewed, renew };
+  return {
+    clock,
+    asked,
+    outcomes,
+    state,
+    rows,
+    partnerAccounts,
+    reader,
+    tokens,
+    find,
+    current,
+    renewed,
+    renew,
+  };
 }
 
 describe('the current token', () => {
@@ -89,8 +102,8 @@ describe('the current token', () => {
   });
 
   it('needs no read of a row that was just listed, but one after the clock was set back', async () => {
-    const { current, state, accounts, clock } = setUp();
-    await accounts.list();
+    const { current, state, partnerAccounts, clock } = setUp();
+    await partnerAccounts.list();
     await current();
     expect(state.rowReads).toBe(0);
 

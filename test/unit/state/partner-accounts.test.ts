@@ -23,43 +23,46 @@ const complete: PartnerAccount = partnerAccount({
 
 const make = () => {
   const store = createInMemoryStore();
-  return { store, accounts: createPartnerAccounts(store) };
+  return { store, partnerAccounts: createPartnerAccounts(store) };
 };
 
 describe('partner accounts', () => {
   it('are stored whole, not added twice, and unchanged when a change returns nothing', async () => {
-    const { store, accounts } = make();
-    expect(await accounts.change('main', () => complete)).toBeUndefined();
-    expect([await accounts.add(complete), await accounts.add(partnerAccount())]).toEqual([true, false]);
+    const { store, partnerAccounts } = make();
+    expect(await partnerAccounts.change('main', () => complete)).toBeUndefined();
+    expect([await partnerAccounts.add(complete), await partnerAccounts.add(partnerAccount())]).toEqual([
+      true,
+      false,
+    ]);
     const before = await store.get({ kind: 'account', name: 'main' });
-    expect(await accounts.change('main', () => undefined)).toEqual(complete);
+    expect(await partnerAccounts.change('main', () => undefined)).toEqual(complete);
     expect(await store.get({ kind: 'account', name: 'main' })).toEqual(before);
-    expect(await accounts.list()).toEqual([complete]);
+    expect(await partnerAccounts.list()).toEqual([complete]);
   });
 
   it('are listed by name, also when one was removed or cannot be read', async () => {
-    const { store, accounts } = make();
-    for (const name of ['other', 'main', 'main2']) await accounts.add(partnerAccount({ name }));
-    await accounts.remove('main');
+    const { store, partnerAccounts } = make();
+    for (const name of ['other', 'main', 'main2']) await partnerAccounts.add(partnerAccount({ name }));
+    await partnerAccounts.remove('main');
     await store.put({ kind: 'account', name: 'bad' }, { generation: 'none' }, 'absent');
 
     const unreadable: string[] = [];
-    const listed = await accounts.list(({ message }) => unreadable.push(message));
+    const listed = await partnerAccounts.list(({ message }) => unreadable.push(message));
 
     expect(listed.map(({ name }) => name)).toEqual(['main2', 'other']);
     expect(unreadable).toEqual([expect.stringContaining('partner account bad: generation')]);
-    await expect(accounts.list()).rejects.toThrow('partner account bad');
+    await expect(partnerAccounts.list()).rejects.toThrow('partner account bad');
   });
 
   // docs/decisions/0025-upgrades.md
   it('keep fields that a newer bridge added', async () => {
-    const { store, accounts } = make();
+    const { store, partnerAccounts } = make();
     const key = { kind: 'account', name: 'main' } as const;
     const { token, refreshing } = complete;
     const added = { extra: 1, token: { ...token, extra: 1 }, refreshing: { ...refreshing, extra: 1 } };
     const newer = { ...complete, ...added };
     await store.put(key, newer, 'absent');
-    await accounts.change('main', (account) => ({ ...account, connectedAt: 'later' }));
+    await partnerAccounts.change('main', (account) => ({ ...account, connectedAt: 'later' }));
     expect((await store.get(key))?.value).toEqual({ ...newer, connectedAt: 'later' });
   });
 });

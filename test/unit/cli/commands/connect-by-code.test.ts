@@ -251,7 +251,7 @@ describe('connect --paste', () => {
     const { url, ended } = await connecting(' --paste --port 8765', { input });
     const { headers } = await fetch(url, { redirect: 'manual' });
     input.end(pasted(headers.get('location') ?? ''));
-    return { ...(await ended), accounts: (await status()).partnerAccounts };
+    return { ...(await ended), partnerAccounts: (await status()).partnerAccounts };
   };
 
   it.each([
@@ -259,9 +259,9 @@ describe('connect --paste', () => {
     ['between quotes, after an empty line', (url: string) => `\n  "${url}"\r\n`],
     ['without a newline', (url: string) => url],
   ])('connects with the address that is pasted %s', async (_case, pasted) => {
-    const { exitCode, stderr, accounts } = await paste(pasted);
+    const { exitCode, stderr, partnerAccounts } = await paste(pasted);
 
-    expect([exitCode, accounts.length]).toEqual([0, 1]);
+    expect([exitCode, partnerAccounts.length]).toEqual([0, 1]);
     expect(stderr).not.toContain('code=');
   });
 
@@ -271,9 +271,9 @@ describe('connect --paste', () => {
     ['no address', () => 'hunter2\n'],
     ['one without the state', (url: string) => url.replace(/&state=.*/, '')],
   ])('refuses what is pasted, and does not repeat it: %s', async (_case, pasted) => {
-    const { exitCode, stderr, accounts } = await paste(pasted);
+    const { exitCode, stderr, partnerAccounts } = await paste(pasted);
 
-    expect([exitCode, accounts]).toEqual([1, []]);
+    expect([exitCode, partnerAccounts]).toEqual([1, []]);
     expect(stderr).not.toContain('hunter2');
   });
 });

@@ -94,7 +94,7 @@ describe('connect', () => {
     await connect();
     const startedAt = world.clock.now();
     const refreshing = { holder: 'a refresh', startedAt, until: startedAt + ms };
-    await world.accounts.change('shop', (account) => ({ ...account, refreshing }));
+    await world.partnerAccounts.change('shop', (account) => ({ ...account, refreshing }));
 
     const outcome = await connect().catch((fault: BridgeFault) => fault.code);
 

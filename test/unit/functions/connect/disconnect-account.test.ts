@@ -12,7 +12,7 @@ beforeEach(async () => {
 const connect = () =>
   world.connect.connect({ partnerAccount: 'main', refreshToken: new Secret('theirs') }, world.options());
 const change = (changed: (account: PartnerAccount) => PartnerAccount) =>
-  world.accounts.change('main', changed);
+  world.partnerAccounts.change('main', changed);
 /** As if another process had the account in hand. */
 const lockFor = (ms: number) => {
   const startedAt = world.clock.now();
@@ -127,29 +127,29 @@ describe('a process that stands still until its lock has expired', () => {
     const isForgetting = command === 'endForget';
     const generation = isForgetting ? ((await world.connect.beginForget('main')) ?? 0) : 0;
     world.clock.advance(60_000);
-    const { accounts } = world.connectDeps;
+    const { partnerAccounts } = world.connectDeps;
     let isFrozen = false;
     async function freeze() {
       isFrozen = true;
       world.clock.advance(world.connectDeps.settings.lockMs);
       await connect();
     }
-    const frozen: typeof accounts = {
-      ...accounts,
+    const frozen: typeof partnerAccounts = {
+      ...partnerAccounts,
       async read(name) {
-        const account = await accounts.read(name);
+        const account = await partnerAccounts.read(name);
         const isInHand = account?.holds && account.refreshing;
         if (method !== 'read' || isFrozen || !isInHand) return account;
         await freeze();
-        return isForgetting ? account : accounts.read(name);
+        return isForgetting ? account : partnerAccounts.read(name);
       },
       async remove(...args) {
         if (method === 'remove') await freeze();
-        return accounts.remove(...args);
+        return partnerAccounts.remove(...args);
       },
     };
 
-    const stage = createConnect({ ...world.connectDeps, accounts: frozen });
+    const stage = createConnect({ ...world.connectDeps, partnerAccounts: frozen });
     await stage[command]('main', generation).catch(() => undefined);
 
     expect(isFrozen).toBe(true);

@@ -51,8 +51,8 @@ describe('a run of the drain', () => {
   });
 
   it('fails when a round could not begin', async () => {
-    const accounts = { ...world.accounts, list: () => Promise.reject(new Error('throttled')) };
-    const run = drainWith({ accounts }).run({ deadlineMs: world.clock.now() + 1, nextRunMs: 0 });
+    const partnerAccounts = { ...world.partnerAccounts, list: () => Promise.reject(new Error('throttled')) };
+    const run = drainWith({ partnerAccounts }).run({ deadlineMs: world.clock.now() + 1, nextRunMs: 0 });
     await expect(run).rejects.toThrow('throttled');
   });
 
@@ -90,7 +90,7 @@ describe('a round of the drain', () => {
       [{ partnerAccount: 'main', reason: 'tired', until: '2026-11-20T12:01:00.000Z' }],
     ],
   ])('does not poll an account that is %s', async (_what, change, expected, notPolled) => {
-    await world.accounts.change('main', (account) => ({ ...account, ...change }));
+    await world.partnerAccounts.change('main', (account) => ({ ...account, ...change }));
 
     const report = await world.round();
 
@@ -101,7 +101,7 @@ describe('a round of the drain', () => {
 
   it('reports an account without a feed of its generation one minute after connect', async () => {
     const generation = ((await world.account())?.generation ?? 0) - 1;
-    await world.accounts.change('main', (account) => ({ ...account, generation }));
+    await world.partnerAccounts.change('main', (account) => ({ ...account, generation }));
     const calls = () => world.observer.counted(metrics.needsAttention);
 
     world.clock.advance(minuteMs - 1);
@@ -246,9 +246,12 @@ describe('messages aside', () => {
     const { aside, queue } = world.state;
     await putAside(['main', 'other']);
     const error = new Error('throttled');
-    const read = (name: string) => (name === 'main' ? Promise.reject(error) : world.accounts.read(name));
+    const read = (name: string) =>
+      name === 'main' ? Promise.reject(error) : world.partnerAccounts.read(name);
 
-    await drainWith({ accounts: { ...world.accounts, read } }).release(world.clock.now() + minuteMs);
+    await drainWith({ partnerAccounts: { ...world.partnerAccounts, read } }).release(
+      world.clock.now() + minuteMs,
+    );
 
     expect(await aside.accounts()).toEqual(['main']);
     expect(await queue.depth('other')).toBe(1);

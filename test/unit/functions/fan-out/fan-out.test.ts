@@ -158,7 +158,7 @@ describe('an advert', () => {
   it('publishes no first event again whose row arrives after the histories were removed', async () => {
     const { advertHistories } = world.state;
     const write: typeof advertHistories.write = async (...row) => {
-      await world.accounts.change('main', (account) => ({ ...account, forgetting: true }));
+      await world.partnerAccounts.change('main', (account) => ({ ...account, forgetting: true }));
       await advertHistories.remove('main', generation);
       world.clock.advance(rowMaxAgeMs + 1);
       return advertHistories.write(...row);
@@ -306,7 +306,7 @@ describe('a batch', () => {
 
 describe('a partner account', () => {
   const write = (change: Partial<PartnerAccount>) =>
-    world.accounts.change('main', (account) => ({ ...account, ...change }));
+    world.partnerAccounts.change('main', (account) => ({ ...account, ...change }));
 
   it.each<[string, Partial<PartnerAccount> | undefined, object]>([
     ['connected', {}, done('events')],
@@ -319,7 +319,7 @@ describe('a partner account', () => {
     ['unknown', undefined, { kind: 'forgotten' }],
   ])('that is %s decides about its messages', async (_what, change, verdict) => {
     if (change) await write(change);
-    else await world.accounts.remove('main');
+    else await world.partnerAccounts.remove('main');
 
     expect(await handle(delivery())).toEqual([verdict]);
     expect(world.service.fetched).toHaveLength('outcome' in verdict ? 1 : 0);
@@ -335,7 +335,7 @@ describe('a partner account', () => {
   ])('that is %s by then decides after a fault of its own', async (_what, change, kind) => {
     const readAdvert = async () => {
       if (change) await write(change);
-      else await world.accounts.remove('main');
+      else await world.partnerAccounts.remove('main');
       throw new BridgeFault('account-stopped', 'stopped');
     };
 

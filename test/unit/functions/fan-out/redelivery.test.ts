@@ -97,13 +97,16 @@ const faults: Record<string, () => Partial<FanOutDeps> | undefined> = {
   'a token that is not renewed': () => fail('token-rejected'),
   'a wrong path': () => fail('wrong-path'),
   'an account that cannot be read': () => ({
-    accounts: { ...world.fanOutDeps.accounts, read: () => Promise.reject(new Error('throttled')) },
+    partnerAccounts: {
+      ...world.fanOutDeps.partnerAccounts,
+      read: () => Promise.reject(new Error('throttled')),
+    },
   }),
   'an account of an older generation than the message': () => ({
-    accounts: {
-      ...world.fanOutDeps.accounts,
+    partnerAccounts: {
+      ...world.fanOutDeps.partnerAccounts,
       async read(name) {
-        const read = await world.accounts.read(name);
+        const read = await world.partnerAccounts.read(name);
         return read && { ...read, generation: 1 };
       },
     },

@@ -31,7 +31,7 @@ const stored = async () => {
   return [pair?.accessToken.reveal(), pair?.refreshToken.reveal(), pair?.scope];
 };
 const change = (changed: (account: PartnerAccount) => PartnerAccount) =>
-  world.accounts.change('main', changed);
+  world.partnerAccounts.change('main', changed);
 const refuse = (code: BridgeFault['code'], cause?: Error) => {
   world.service.state.tokens = () => {
     throw new BridgeFault(code, 'refused', { cause });
@@ -224,7 +224,7 @@ describe('a stop', () => {
   it('is announced once although its write is carried out and answered as a conflict', async () => {
     const { store } = world.state;
     let answered = 0;
-    const accounts = createPartnerAccounts({
+    const partnerAccounts = createPartnerAccounts({
       ...store,
       async put(key, value, expected) {
         const put = await store.put(key, value, expected);
@@ -235,7 +235,7 @@ describe('a stop', () => {
     });
     answer({ scope: 'v2 read' });
 
-    expect(await refresh({}, { ...world.tokenDeps, accounts })).toMatchObject({ kind: 'stopped' });
+    expect(await refresh({}, { ...world.tokenDeps, partnerAccounts })).toMatchObject({ kind: 'stopped' });
     expect(types()).toEqual(['PartnerAuthorizationRequired']);
   });
 
@@ -273,7 +273,7 @@ describe('a sweep', () => {
     await connect('earlier');
     world.clock.advance(1_000);
     await connect('a-later');
-    await world.accounts.add(partnerAccount({ name: 'b-bare' }));
+    await world.partnerAccounts.add(partnerAccount({ name: 'b-bare' }));
     world.clock.advance(dayMs);
 
     expect(await sweep(4_999)).toEqual({ refreshed: [], failed: [] });
@@ -300,12 +300,12 @@ describe('a sweep', () => {
 
   it('goes on when a row cannot be read, and reports it', async () => {
     world.clock.advance(dayMs);
-    const { accounts } = world.tokenDeps;
-    const list: typeof accounts.list = (onUnreadable) => {
+    const { partnerAccounts } = world.tokenDeps;
+    const list: typeof partnerAccounts.list = (onUnreadable) => {
       onUnreadable?.(new ShapeError('row x', [{ path: 'name', expected: 'no name' }]));
-      return accounts.list();
+      return partnerAccounts.list();
     };
-    const stage = createRefreshToken({ ...world.tokenDeps, accounts: { ...accounts, list } });
+    const stage = createRefreshToken({ ...world.tokenDeps, partnerAccounts: { ...partnerAccounts, list } });
 
     expect(await stage.sweep(world.options())).toEqual({ refreshed: ['main'], failed: [] });
     expect(world.observer.lines).toContainEqual(
