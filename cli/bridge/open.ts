@@ -1,5 +1,5 @@
 /** Opens the bridge that a command acts on. Only the modules of its kind are loaded: SQLite or the AWS SDK. */
-import { explained, type Place } from '../shared/explain.ts';
+import { explained } from '../shared/explain.ts';
 import type { LocalTarget, StackTarget, Target } from '../shared/target.ts';
 import type { FolderBridge } from './open-folder.ts';
 import type { StackBridge } from './open-stack.ts';
@@ -10,7 +10,7 @@ type BridgeAt<T extends Target> = T extends LocalTarget ? FolderBridge : StackBr
 /** Calls `work` with the bridge, closes everything afterwards, and explains its errors. */
 export const withBridge = <T extends Target, R>(
   target: T,
-  work: (bridge: BridgeAt<T>, place: Place) => Promise<R>,
+  work: (bridge: BridgeAt<T>) => Promise<R>,
   options?: OpenOptions,
 ): Promise<R> =>
   withOpening(target, options, async (opening) => {
@@ -18,7 +18,7 @@ export const withBridge = <T extends Target, R>(
       target.kind === 'local'
         ? await (await import('./open-folder.ts')).openFolder(opening as Opening<LocalTarget>)
         : await (await import('./open-stack.ts')).openStack(opening as Opening<StackTarget>);
-    return work(bridge as BridgeAt<T>, opening);
+    return work(bridge as BridgeAt<T>);
   });
 
 /** Calls `work` in the context in which a bridge is opened; the bridge need not exist. Explains its errors. */

@@ -86,7 +86,7 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
   for (const line of openingLines(options, opened, begun)) tell(line);
   const summary = async () => summaryText(begun.status, (await look()).status);
   // An empty line is not shown.
-  const progress = startProgress(io, async () => (jsonLogs ? '' : summary()));
+  const progress = startProgress(io, async () => (jsonLogs || !io.stderr.isTTY ? '' : summary()));
   // A broken run ends with a message that says everything; of an unread one, faults during the stop are not reported.
   for (const end of [broken, unread]) end.addEventListener('abort', () => progress.stop());
   const observer = withoutRepeats(

@@ -3,18 +3,11 @@ import { printableLine } from '../../shared/domain/text.ts';
 import { type Io, say } from './io.ts';
 
 const redrawEveryMs = 500;
+const lineEveryMs = 30_000;
 const eraseLine = '\r\u001B[K';
 
-/**
- * Shows one line that is updated during long work.
- *
- * @param lineEveryMs how often a new line is written where standard error is no terminal. Default: never
- */
-export function startProgress(
-  { stderr }: Pick<Io, 'stderr'>,
-  text: () => Promise<string>,
-  lineEveryMs?: number,
-) {
+/** Shows one line that is updated during long work; where standard error is no terminal, a new line now and then. */
+export function startProgress({ stderr }: Pick<Io, 'stderr'>, text: () => Promise<string>) {
   let isShown = false;
   let isStopped = false;
 
@@ -29,8 +22,7 @@ export function startProgress(
     stderr.write(`${eraseLine}${printableLine(line)}`);
     isShown = true;
   };
-  const everyMs = stderr.isTTY ? redrawEveryMs : lineEveryMs;
-  const timer = everyMs && setInterval(() => void show(), everyMs).unref();
+  const timer = setInterval(() => void show(), stderr.isTTY ? redrawEveryMs : lineEveryMs).unref();
 
   return {
     /** For other printable text: removes the progress line before the text is written. */
@@ -57,7 +49,7 @@ export async function withProgress<T>(
   work: (show: (line: string) => void) => Promise<T>,
 ): Promise<T> {
   let latest = '';
-  const progress = startProgress(io, async () => latest, 30_000);
+  const progress = startProgress(io, async () => latest);
   try {
     return await work((line) => {
       latest = line;
