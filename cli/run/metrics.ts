@@ -83,8 +83,20 @@ function metricsText({ status, findings }: Looked): string {
   return families.join('');
 }
 
+/** A status reads the whole state: whoever asks more often gets the same one. */
+const keptMs = 1_000;
+
 /** Listens on loopback. No answer contains a secret, so every user of the machine may ask. */
 export async function serveMetrics(port: number, look: () => Promise<Looked>) {
+  let kept: Promise<Looked | undefined> | undefined;
+  const forget = () => {
+    kept = undefined;
+  };
+  async function lookOnce() {
+    const looked = await look().catch(() => undefined);
+    setTimeout(forget, keptMs).unref();
+    return looked;
+  }
   const server = createServer(async (request, response) => {
     const end = (status: number, body = '', type = 'text/plain') =>
       response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(body);
@@ -93,7 +105,8 @@ export async function serveMetrics(port: number, look: () => Promise<Looked>) {
     if (!isLoopback(URL.parse(`http://${request.headers.host}`)?.hostname ?? '')) return end(421);
     if (request.method !== 'GET') return end(405);
     if (path !== '/metrics' && path !== '/health') return end(404);
-    const looked = await look().catch(() => undefined);
+    kept ??= lookOnce();
+    const looked = await kept;
     if (!looked) return end(503, 'the state cannot be read\n');
     if (path === '/metrics') return end(200, metricsText(looked), 'text/plain; version=0.0.4');
     const delivery = deliveryText(looked.status, looked.findings);

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { serveMetrics } from '../../../../cli/run/metrics.ts';
 import { startConnected } from '../local-bridge.ts';
 import { rawStatus } from '../run-cli.ts';
 
@@ -41,6 +42,22 @@ describe('run --metrics', () => {
     });
 
     expect(exitCode).toBe(0);
+  });
+
+  it('reads the state once a second, however often it is asked', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    const look = vi.fn(() => Promise.reject(new Error('unreadable')));
+    const { address, close } = await serveMetrics(0, look);
+    const statuses = async () => [await rawStatus(address), await rawStatus(address)];
+
+    const first = await statuses();
+    vi.advanceTimersByTime(1_000);
+    const second = await statuses();
+    close();
+    vi.useRealTimers();
+
+    expect([...first, ...second]).toEqual([503, 503, 503, 503]);
+    expect(look).toHaveBeenCalledTimes(2);
   });
 
   it('refuses a foreign Host, another method and another path', async () => {
