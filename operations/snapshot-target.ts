@@ -13,6 +13,9 @@ type Send = (envelopes: readonly string[]) => Promise<number>;
 const queueArn = /^arn:[a-z-]+:sqs:([a-z0-9-]+):(\d{12}):([A-Za-z0-9_-]{1,80}(?:\.fifo)?)$/;
 const busArn = /^arn:[a-z-]+:events:([a-z0-9-]+):\d{12}:event-bus\/[A-Za-z0-9._/-]{1,256}$/;
 const queueUrl = /^https?:\/\/[^/]+\/\d{12}\/[A-Za-z0-9_-]{1,80}(\.fifo)?$/;
+/** Another host would get the events of every partner account. An ARN needs no host. */
+const queueHost =
+  /^https:\/\/(vpce-[a-z0-9-]+\.)?sqs(-fips)?\.[a-z]+(-[a-z]+)+-\d(\.vpce)?\.amazonaws\.com(\.cn)?$/;
 
 const inRegion = (region: string | undefined) => ({ maxAttempts: 4, ...(region && { region }) });
 
@@ -27,6 +30,9 @@ export async function openTarget(to: string, outputs: StackOutputs): Promise<Sen
         'arn:aws:sqs:eu-central-1:111122223333:search-adverts',
     );
   }
+  const origin = URL.parse(to)?.origin ?? '';
+  if (!isArn && !queueHost.test(origin) && origin !== URL.parse(outputs.queueUrl)?.origin)
+    throw new UsageError(`--to: ${origin} is no address of SQS. Give the queue's ARN`);
   const client = new SQSClient(inRegion(region));
   const byName = new GetQueueUrlCommand({ QueueName: name, QueueOwnerAWSAccountId: owner });
   const { QueueUrl: url = to } = isArn ? await client.send(byName) : {};

@@ -97,9 +97,16 @@ describe('snapshot of a stack', () => {
   it.each([
     [['--to', bus], 2, "this is the bridge's own bus"],
     [['--to', 'OWN'], 2, "this is the bridge's own queue"],
+    [['--to', 'https://sqs.example/000000000000/search'], 2, 'https://sqs.example is no address of SQS'],
+    [['--to', 'https://sqs.s3.amazonaws.com/000000000000/search'], 2, 'is no address of SQS'],
+    [['--to', 'http://sqs.eu-central-1.amazonaws.com/000000000000/search'], 2, 'is no address of SQS'],
     [['--to', 'search'], 2, '--to: expected the URL or ARN of an SQS queue'],
     [[], 2, '--to: expected the URL or ARN of an SQS queue'],
-    [['mian', '--to', 'https://sqs.example/000000000000/search'], 2, 'no such partner account. Known: main'],
+    [
+      ['mian', '--to', 'https://sqs.eu-west-1.amazonaws.com/000000000000/search'],
+      2,
+      'no such partner account. Known: main',
+    ],
   ])('refuses %s', async (args, exitCode, expected) => {
     await record();
 
