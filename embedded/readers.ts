@@ -1,10 +1,10 @@
 import type { Writable } from 'node:stream';
 import type { Clock } from '../shared/domain/clock.ts';
 import { type Loop, startLoop } from '../shared/domain/concurrency.ts';
-import { linesOf, shownUrl } from '../shared/domain/text.ts';
+import { linesOf } from '../shared/domain/text.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Observer } from '../shared/ports/observer.ts';
-import type { EventLog } from '../shared/sqlite/event-log.ts';
+import { type EventLog, shownUrl } from '../shared/sqlite/event-log.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
 import type { WebhookStatus } from '../shared/sqlite/webhooks.ts';
 import { type DeliveryDeps, startDelivery } from './webhooks/delivery.ts';

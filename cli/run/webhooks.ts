@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { CommandError, UsageError } from '../../operations/errors.ts';
 import { isLoopback } from '../../shared/contract/settings.ts';
-import { shownUrl } from '../../shared/domain/text.ts';
+import { shownUrl } from '../../shared/sqlite/event-log.ts';
 import type { Webhooks } from '../../shared/sqlite/webhooks.ts';
 import type { Io } from '../shared/io.ts';
 import { checkedOptions } from '../shared/options.ts';
@@ -21,7 +21,7 @@ function isWebhook(text: string): boolean {
   return parsed.protocol === 'https:' || (parsed.protocol === 'http:' && isLoopback(parsed.hostname));
 }
 
-/** @returns the URL in the file, whose query may be a secret */
+/** @returns the URL in the file, which may be a secret */
 export async function webhookIn(io: Io, file: string): Promise<string> {
   const source = { what: 'webhook URL', option: '--webhook', fromStdin: false, file };
   const webhookFile = (await readSecret(io, source)).reveal();
@@ -52,8 +52,8 @@ export const noSecretText = (target: Target, url: string): string =>
   `no secret is stored for webhook ${shownUrl(url)}, and every event is signed. Make a secret, store it, and give it to the ` +
   `subscriber: ${webhookCommand(target, url, (shown) => `webhook ${shown} --secret-stdin`)}`;
 
-/** The query of a URL may be a secret and is not shown. The hint then says so, because it cannot be copied unchanged. */
+/** A URL that is not shown whole cannot be copied from the hint, which then says so. */
 export function webhookCommand(target: Target, url: string, command: (url: string) => string): string {
-  if (new URL(url).search === '') return `\`${commandFor(target, command(shownUrl(url)))}\``;
-  return `\`${commandFor(target, command('URL'))}\`, with the whole URL in quotes (its query may be a secret, and is not shown)`;
+  if (shownUrl(url) === url) return `\`${commandFor(target, command(url))}\``;
+  return `\`${commandFor(target, command('URL'))}\`, with the whole URL in quotes (it may be a secret, and is not shown)`;
 }

@@ -1,8 +1,7 @@
 import type { Clock } from '../../shared/domain/clock.ts';
 import { backoffMs, forEachConcurrent, type Loop, startLoop } from '../../shared/domain/concurrency.ts';
-import { shownUrl } from '../../shared/domain/text.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
-import type { Trouble } from '../../shared/sqlite/event-log.ts';
+import { shownUrl, type Trouble } from '../../shared/sqlite/event-log.ts';
 import type { UnsentEvent, Webhooks } from '../../shared/sqlite/webhooks.ts';
 import { cloudEventOf, type Failure, type sendToWebhook, signedHeaders } from './request.ts';
 

@@ -92,9 +92,3 @@ export const linesOf = (envelopes: readonly string[]): string =>
 /** Quotes a text as one word for a shell. */
 export const quoted = (text: string): string =>
   /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
-
-/** The URL in a form safe for logs and output, because its query may contain a secret. */
-export function shownUrl(url: string): string {
-  const { origin, pathname, search } = new URL(url);
-  return `${origin}${pathname}${search === '' ? '' : '?…'}`;
-}

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Connection } from './file/connection.ts';
 import type { RowStore } from './store.ts';
 
@@ -23,6 +24,17 @@ export interface Reader {
   /** The newest secret first; there are two during a rotation. */
   readonly secrets?: readonly string[];
   readonly format?: WebhookFormat;
+}
+
+/** A longer path may be a secret, as the addresses of chat services are. */
+const maxShownPath = 12;
+
+/** The URL in a form safe for logs and output. A part that may be a secret is a digest, by which two URLs differ. */
+export function shownUrl(url: string): string {
+  const { origin, pathname, search } = new URL(url);
+  const digest = createHash('sha256').update(url).digest('hex').slice(0, 4);
+  if (pathname.length > maxShownPath) return `${origin}${pathname.slice(0, 5)}…${digest}`;
+  return `${origin}${pathname}${search && `?…${digest}`}`;
 }
 
 export const readerKey = (name: string) => ({ kind: 'reader', name }) as const;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../../shared/domain/secret.ts';
+import { shownUrl } from '../../../shared/sqlite/event-log.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
@@ -211,4 +212,16 @@ describe('the webhooks', () => {
     await webhooks.writeFormat(one, 'cloudevents');
     expect(webhooks.signing(one)).toMatchObject({ format: 'cloudevents' });
   });
+});
+
+it.each([
+  ['https://example.org/adverts', /^https:\/\/example\.org\/adverts$/],
+  ['https://example.org/adverts?key=hunter2', /^https:\/\/example\.org\/adverts\?…\w{4}$/],
+  ['https://hooks.example/services/T000/B000/hunter2', /^https:\/\/hooks\.example\/serv…\w{4}$/],
+])('of %s no part is shown that may be a secret', (url, shown) => {
+  expect(shownUrl(url)).toMatch(shown);
+});
+
+it('two URLs that differ in what is not shown are shown differently', () => {
+  expect(shownUrl('https://example.org/?key=a')).not.toBe(shownUrl('https://example.org/?key=b'));
 });
