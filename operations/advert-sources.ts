@@ -119,8 +119,15 @@ export async function auditSource(bridge: Bridge, key: BackfillKey, audited: Aud
     ...source,
     async *pages(from) {
       yield* source.pages(from);
-      for await (const { data, next } of list.pages(Math.max(0, from - known.size)))
-        yield { data: idsOf(data).ids.filter((id) => !known.has(id)), next: known.size + next };
+      let position = Math.max(from, known.size);
+      for await (const { data, next } of list.pages(position - known.size)) {
+        const unpublished = idsOf(data).ids.filter((id) => !known.has(id));
+        for (let at = 0; at === 0 || at < unpublished.length; at += batch) {
+          // The position moves on when the whole page was sent.
+          if (at + batch >= unpublished.length) position = known.size + next;
+          yield { data: unpublished.slice(at, at + batch), next: position };
+        }
+      }
     },
   };
 }
