@@ -22,7 +22,7 @@ import {
 } from '../shared/options.ts';
 import { readSecret } from '../shared/secret-input.ts';
 import type { Target } from '../shared/target.ts';
-import { are } from '../shared/wording.ts';
+import { are, factTable } from '../shared/wording.ts';
 
 const { requiredScope, overlapSeconds, acceptLanguage } = bridgeSettings;
 const nameHelp = 'the name that the partner account has in events';
@@ -120,10 +120,7 @@ async function withNewHistory({ target, options, report, command }: ConnectCall)
       if (history) begun.push(history);
       else stopped.push(each.name);
     }
-    const lines = begun.map(
-      ({ partnerAccount, generation, since: from }) =>
-        `${partnerAccount}: a new history begins (generation ${generation}); its feed is read from ${from}.`,
-    );
+    const lines = factTable(begun);
     for (const each of stopped)
       lines.push(`${each} is stopped. Connect it again: ${command(connectWords(each))}`);
     if (begun.length > 0)

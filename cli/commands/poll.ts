@@ -4,7 +4,7 @@ import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
 import { type ExitCode, exitCodes } from '../shared/io.ts';
 import { optionalName } from '../shared/options.ts';
-import { count } from '../shared/wording.ts';
+import { factTable } from '../shared/wording.ts';
 
 export const addPoll = defineCommand(
   {
@@ -20,20 +20,10 @@ Examples:
     withBridge(target, async (bridge) => {
       await requireKnown(bridge.partnerAccounts, name);
       const found = await bridge.poll(name);
-      const { polls, notPolled } = found;
-      const lines = [
-        ...polls.map(({ partnerAccount, feed, listed, end, by, reason }) => {
-          const why = end === 'held' ? ` (${by})` : end === 'fault' ? `: ${reason}` : '';
-          return `${partnerAccount} (${feed}): ${count(listed)} adverts listed, ${ends[end] ?? end}${why}`;
-        }),
-        ...notPolled.map(
-          ({ partnerAccount, reason, until }) =>
-            `${partnerAccount}: not polled (${reason}${until === undefined ? '' : `, until ${until}`})`,
-        ),
-      ];
+      const lines = [...factTable(found.polls), ...factTable(found.notPolled)];
       if (lines.length === 0)
         lines.push(`Nothing is connected. To connect: ${command(`connect ${name ?? 'NAME'}`)}`);
-      if (!bridge.isDelivering() && polls.some(({ listed }) => listed > 0))
+      if (!bridge.isDelivering() && found.polls.some(({ listed }) => listed > 0))
         lines.push(`To publish what was listed: ${command('run')}`);
       answer(found, ...lines);
       return exitCodeOf(found);
@@ -47,15 +37,3 @@ function exitCodeOf({ polls, notPolled }: PollAnswer): ExitCode {
   const areAllPolled = polls.length > 0 && faults.length + notPolled.length === 0;
   return areAllPolled ? exitCodes.done : exitCodes.needsPerson;
 }
-
-const ends: Readonly<Record<string, string>> = {
-  'up-to-date': 'read to its end',
-  'out-of-time': 'there is more, and the next poll continues',
-  'turn-over': 'there is more, and the next poll continues',
-  backlog: 'not read further, because too many of its messages wait in the queue',
-  'lease-lost': 'another poll has taken over',
-  'just-polled': 'another poll has just read it',
-  held: 'another poll is reading it now',
-  'unknown-feed': 'the feed is gone: the partner account was just disconnected',
-  fault: 'not read',
-};

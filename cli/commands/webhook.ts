@@ -9,7 +9,7 @@ import { noSecretText, webhookCommand, webhookFrom, webhookUrl } from '../run/we
 import { defineCommand } from '../shared/command.ts';
 import { flag, option, text } from '../shared/options.ts';
 import { readSecret } from '../shared/secret-input.ts';
-import { count } from '../shared/wording.ts';
+import { count, factTable } from '../shared/wording.ts';
 
 const formatText = v.picklist(webhookFormats, `expected ${webhookFormats.join(' or ')}`);
 const formatHelp = 'event, as it is on a bus (default), or cloudevents: structured mode of CloudEvents 1.0';
@@ -55,15 +55,7 @@ Examples:
     if (url === undefined) {
       if (givesSecret || changes || forget) throw new UsageError('URL is missing: which webhook is meant');
       const all = await withBridge(target, async ({ state }) => waitingFor(state.webhooks));
-      const lines = all.map(({ url, waiting, oldest, givenUp, format, secrets }) =>
-        [
-          `${url}: ${count(waiting)} events wait${oldest === null ? '' : ` (the oldest since ${oldest})`}`,
-          `${count(givenUp)} were given up`,
-          ...(format === 'event' ? [] : [`format ${format}`]),
-          ...(secrets > 1 ? ['signed with two secrets'] : []),
-        ].join(', '),
-      );
-      return answer({ webhooks: all }, ...(all.length === 0 ? ['No webhook is known.'] : lines));
+      return answer({ webhooks: all }, ...(all.length === 0 ? ['No webhook is known.'] : factTable(all)));
     }
     const webhook = shownUrl(url);
     if (forget) {

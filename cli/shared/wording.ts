@@ -1,4 +1,5 @@
 import { answersLines, are, count, duration } from '../../shared/domain/text/figures.ts';
+import { printableLine } from '../../shared/domain/text.ts';
 import type { Books } from '../../shared/state/books.ts';
 
 export { answersLines, are, count, duration };
@@ -24,4 +25,12 @@ export function tableLines(rows: readonly (readonly string[])[]): string[] {
   return rows.map((row) =>
     row.map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widthOf(column)))).join('  '),
   );
+}
+
+/** Facts of one kind as a table, whose head has their names. */
+export function factTable(facts: readonly Readonly<Record<string, unknown>>[]): string[] {
+  const columns = [...new Set(facts.flatMap((row) => Object.keys(row)))];
+  const heads = columns.map((column) => column.replace(/[A-Z]/g, ' $&').toUpperCase());
+  const rows = facts.map((row) => columns.map((column) => printableLine(String(row[column] ?? '-'))));
+  return facts.length === 0 ? [] : tableLines([heads, ...rows]);
 }
