@@ -4,7 +4,7 @@ import { catchUp, pagingOptions, readIds, walkText } from '../bridge/catch-up.ts
 import { defineCommand } from '../shared/command.ts';
 import { exitCodes, say } from '../shared/io.ts';
 import { flag, nameArgument, optionalNumber, text } from '../shared/options.ts';
-import { are, count } from '../shared/wording.ts';
+import { are, count, factTable } from '../shared/wording.ts';
 
 /** A minute at the default rate. */
 const defaultSample = 300;
@@ -48,14 +48,10 @@ Examples:
     });
     const { equal, differing, neverPublished, waiting, unsettled, listed, total } = progress;
     const checked = equal + differing.length + neverPublished.length;
-    const shown = (status: string | null) => (status === null ? 'unavailable' : `"${status}"`);
     answer(
       { partnerAccount, checked, equal, differing, neverPublished },
-      ...differing.map(
-        ({ advertId, published, actual }) =>
-          `${advertId}: published as ${shown(published)}, now as ${shown(actual)}`,
-      ),
-      ...neverPublished.map((advertId) => `${advertId}: had no event`),
+      ...factTable(differing),
+      ...factTable(neverPublished.map((advertId) => ({ neverPublished: advertId }))),
       `${are(checked, 'advert', 'adverts')} audited: ${are(equal)} as published, ${count(differing.length)} differed, ` +
         `${are(neverPublished.length, 'was', 'were')} never published.`,
     );

@@ -31,6 +31,6 @@ export function tableLines(rows: readonly (readonly string[])[]): string[] {
 export function factTable(facts: readonly Readonly<Record<string, unknown>>[]): string[] {
   const columns = [...new Set(facts.flatMap((row) => Object.keys(row)))];
   const heads = columns.map((column) => column.replace(/[A-Z]/g, ' $&').toUpperCase());
-  const rows = facts.map((row) => columns.map((column) => printableLine(String(row[column] ?? '-'))));
+  const rows = facts.map((row) => columns.map((column) => printableLine(String(row[column] ?? 'none'))));
   return facts.length === 0 ? [] : tableLines([heads, ...rows]);
 }

@@ -62,7 +62,7 @@ export const staleAnswer: Exercise = {
     assert.equal(fault?.struck, 1, 'the advert was asked for, and the answer was the old one');
     assert.match(
       await scene.follow('audit', { NAME: account, ADVERT: id }),
-      new RegExp(`^${id}: published as "active", now as "limited"$`, 'm'),
+      new RegExp(`^${id} +active +limited$`, 'm'),
     );
   },
 
