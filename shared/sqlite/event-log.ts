@@ -54,27 +54,27 @@ export type EventLog = ReturnType<typeof createEventLog>;
 export function createEventLog(connection: Connection, rows: RowStore, clock: { now(): number }) {
   const insert = connection.prepare('INSERT INTO events (at, envelope, reader) VALUES (?, ?, ?)');
   const trim = connection.prepare(
-    `DELETE FROM events WHERE number <= min(?1, (SELECT min(number) FROM events) + ${4 * portion},
-       (SELECT ifnull(min(value ->> '$.position'), ?1) FROM rows WHERE kind = 'reader'))`,
+    `DELETE FROM events WHERE number <= min($last, (SELECT min(number) FROM events) + ${4 * portion},
+       (SELECT ifnull(min(value ->> '$.position'), $last) FROM rows WHERE kind = 'reader'))`,
   );
   const selectEnds = connection.prepare(
     `SELECT ifnull((SELECT min(number) FROM events), 0) AS first,
        ifnull((SELECT max(number) FROM events), 0) AS last`,
   );
-  const isMeant = '(reader IS NULL OR reader = ?2)';
+  const isMeant = '(reader IS NULL OR reader = $reader)';
   const selectAfter = connection.prepare(
-    `SELECT number, envelope FROM events WHERE number > ?1 AND ${isMeant} ORDER BY number LIMIT ?3`,
+    `SELECT number, envelope FROM events WHERE number > $after AND ${isMeant} ORDER BY number LIMIT $limit`,
   );
   const selectOld = connection.prepare(
-    `SELECT max(number) AS last, ifnull(sum(${isMeant}), 0) AS missed FROM events WHERE number > ?1
-       AND number < ifnull((SELECT number FROM events WHERE number > ?1 AND at >= ?3 ORDER BY number LIMIT 1), 1e18)`,
+    `SELECT max(number) AS last, ifnull(sum(${isMeant}), 0) AS missed FROM events WHERE number > $after
+       AND number < ifnull((SELECT number FROM events WHERE number > $after AND at >= $before ORDER BY number LIMIT 1), 1e18)`,
   );
   const removeOldUnsent = connection.prepare('DELETE FROM unsent WHERE webhook = ? AND at < ?');
 
   /** Call it within a write of the connection. */
   function add(envelope: string, reader: string | null): void {
     const number = Number(insert.run(clock.now(), envelope, reader).lastInsertRowid);
-    if (number % portion === 0) trim.run(number - kept);
+    if (number % portion === 0) trim.run({ last: number - kept });
   }
 
   const ends = () =>
@@ -115,7 +115,10 @@ export function createEventLog(connection: Connection, rows: RowStore, clock: { 
     readerOf,
     /** The events after `number`, without those for another reader alone; at most 500. */
     after: (number: number, reader = '', limit = rowsAtOnce) =>
-      connection.read(() => selectAfter.all(number, reader, limit)) as { number: number; envelope: string }[],
+      connection.read(() => selectAfter.all({ after: number, reader, limit })) as {
+        number: number;
+        envelope: string;
+      }[],
 
     position,
     /** @returns the reader's position; a new reader begins at the end of the log */
@@ -132,7 +135,7 @@ export function createEventLog(connection: Connection, rows: RowStore, clock: { 
     giveUp: (reader: string, before: number): Promise<number> =>
       connection.write(() => {
         const from = readerOf(reader)?.position ?? Number.POSITIVE_INFINITY;
-        const old = selectOld.get(from, reader, before) as { last: number | null; missed: number };
+        const old = selectOld.get({ after: from, reader, before }) as { last: number | null; missed: number };
         const missed = old.missed + Number(removeOldUnsent.run(reader, before).changes);
         if (old.last !== null || missed > 0) move(reader, old.last ?? 0, missed);
         return missed;

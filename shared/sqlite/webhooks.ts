@@ -51,28 +51,28 @@ export function createWebhooks(connection: Connection, rows: RowStore, log: Even
   // Only what has not been given up in the meantime. It is due when the others of its subject are.
   const insert = connection.prepare(
     `INSERT INTO unsent (webhook, number, subject, envelope, at, attempts, due_at)
-     SELECT ?1, number, ?3, envelope, at, ?4,
-       ifnull((SELECT max(due_at) FROM unsent WHERE webhook = ?1 AND subject = ?3), 0)
-     FROM events WHERE number = ?2 AND number > ?5`,
+     SELECT $webhook, number, $subject, envelope, at, $attempts,
+       ifnull((SELECT max(due_at) FROM unsent WHERE webhook = $webhook AND subject = $subject), 0)
+     FROM events WHERE number = $number AND number > $position`,
   );
   const remove = connection.prepare('DELETE FROM unsent WHERE webhook = ? AND number = ?');
-  const setDue = connection.prepare('UPDATE unsent SET due_at = ?3 WHERE webhook = ?1 AND subject = ?2');
+  const setDue = connection.prepare('UPDATE unsent SET due_at = ? WHERE webhook = ? AND subject = ?');
   const selectNext = connection.prepare(
     `SELECT number, subject, envelope, attempts, due_at AS dueAt FROM unsent AS one
-     WHERE webhook = ?1 AND NOT EXISTS
-       (SELECT 1 FROM unsent WHERE webhook = ?1 AND subject = one.subject AND number < one.number)
-     ORDER BY due_at, number LIMIT ?2`,
+     WHERE webhook = $webhook AND NOT EXISTS
+       (SELECT 1 FROM unsent WHERE webhook = $webhook AND subject = one.subject AND number < one.number)
+     ORDER BY due_at, number LIMIT $limit`,
   );
   const selectUnsent = connection.prepare('SELECT 1 FROM unsent WHERE webhook = ? AND subject = ? LIMIT 1');
   const makeAllDue = connection.prepare('UPDATE unsent SET due_at = 0 WHERE webhook = ? AND due_at > 0');
   const sumUp = connection.prepare(
-    `SELECT count(*) AS waiting, min(at) AS oldest FROM (SELECT at FROM unsent WHERE webhook = ?1
-       UNION ALL SELECT at FROM events WHERE number > ?2 AND (reader IS NULL OR reader = ?1))`,
+    `SELECT count(*) AS waiting, min(at) AS oldest FROM (SELECT at FROM unsent WHERE webhook = $url
+       UNION ALL SELECT at FROM events WHERE number > $position AND (reader IS NULL OR reader = $url))`,
   );
   const removeAll = connection.prepare('DELETE FROM unsent WHERE webhook = ?');
 
   function statusOf(url: string, { position, givenUp = 0, trouble }: Reader): WebhookStatus {
-    const row = sumUp.get(url, position ?? null) as { waiting: number; oldest: number | null };
+    const row = sumUp.get({ url, position: position ?? null }) as { waiting: number; oldest: number | null };
     const { waiting, oldest } = row;
     return { url, givenUp, waiting, ...(oldest !== null && { oldest }), ...(trouble && { trouble }) };
   }
@@ -94,19 +94,19 @@ export function createWebhooks(connection: Connection, rows: RowStore, log: Even
         const { position = 0 } = reader;
         for (const { number, subject } of sent.filter((event) => event.number <= position)) {
           remove.run(webhook, number);
-          setDue.run(webhook, subject, 0);
+          setDue.run(0, webhook, subject);
         }
         for (const { number, subject, attempts, dueAt } of unsent) {
           const { changes } = countAttempt.run(attempts, webhook, number);
-          if (changes === 0) insert.run(webhook, number, subject, attempts, position);
-          if (attempts > 0) setDue.run(webhook, subject, dueAt);
+          if (changes === 0) insert.run({ webhook, number, subject, attempts, position });
+          if (attempts > 0) setDue.run(dueAt, webhook, subject);
         }
         rows.putWithin(readerKey(webhook), { ...reader, position: Math.max(position, read), trouble });
       }),
 
     /** The unsent events that are due next, at most one of each subject. */
     next: (webhook: string, limit: number) =>
-      connection.read(() => selectNext.all(webhook, limit)) as unknown as UnsentEvent[],
+      connection.read(() => selectNext.all({ webhook, limit })) as unknown as UnsentEvent[],
     /** The next events of the log, which were never sent. */
     logged: (webhook: string, limit: number): UnsentEvent[] =>
       log.after(log.position(webhook) ?? Number.POSITIVE_INFINITY, webhook, limit).map((event) => {

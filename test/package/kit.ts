@@ -14,26 +14,20 @@ const compilers = {
   '7.0.2': ['nodenext', 'bundler'],
 } as const;
 
-/**
- * The lowest Node that package.json allows, installed.
- *
- * @returns its version, and the environment in which it is `node`
- */
-export async function lowestNode(
-  repository: string,
+/** Installs a Node. @returns the environment in which it is `node` */
+export async function nodeOf(
+  version: string,
   folder: string,
   env: NodeJS.ProcessEnv,
-): Promise<{ readonly lowest: string; readonly withLowest: NodeJS.ProcessEnv }> {
-  const { engines } = JSON.parse(await readFile(join(repository, 'package.json'), 'utf8'));
-  const lowest = `${engines.node.replace('>=', '')}.0`;
-  const place = join(folder, 'lowest-node');
+): Promise<NodeJS.ProcessEnv> {
+  const place = join(folder, `node-${version}`);
   await mkdir(place);
   await writeFile(join(place, 'package.json'), '{ "private": true, "allowScripts": { "node": true } }');
-  await installs(place, env, `node@${lowest}`);
-  const withLowest = { ...env, PATH: `${join(place, 'node_modules/node/bin')}${delimiter}${env.PATH}` };
-  const is = await succeeds(place, withLowest, 'node', '--version');
-  expect(is === `v${lowest}`, `it is ${is}`);
-  return { lowest, withLowest };
+  await installs(place, env, `node@${version}`);
+  const withNode = { ...env, PATH: `${join(place, 'node_modules/node/bin')}${delimiter}${env.PATH}` };
+  const is = await succeeds(place, withNode, 'node', '--version');
+  expect(is === `v${version}`, `it is ${is}`);
+  return withNode;
 }
 
 interface Installed extends Readonly<Record<'repository' | 'folder' | 'kit', string>> {

@@ -10,12 +10,12 @@ import { tmpdir } from 'node:os';
 import { basename, delimiter, dirname, join } from 'node:path';
 import { startDynamo } from '../helpers/aws/emulators.ts';
 import { checkSbom } from './check-sbom.ts';
-import { checkCdkVersions, checkCommonJs, checkDeclarations, lowestNode } from './kit.ts';
+import { checkCdkVersions, checkCommonJs, checkDeclarations, nodeOf } from './kit.ts';
 import { makeRelease } from './release.ts';
 import { compiles, expect, installs, run, step, steps, succeeds } from './steps.ts';
 
 const repository = join(import.meta.dirname, '../..');
-const { devDependencies, dependencies } = JSON.parse(
+const { devDependencies, dependencies, engines } = JSON.parse(
   await readFile(join(repository, 'package.json'), 'utf8'),
 );
 const folder = await mkdtemp(join(tmpdir(), 'advert-bridge-package-'));
@@ -60,7 +60,10 @@ try {
       succeeds(repository, {}, bin('attw'), packed, '--profile', 'strict'),
     );
   }
-  const { lowest, withLowest } = await lowestNode(repository, folder, atHome);
+  const lowest = `${engines.node.replace('>=', '')}.0`;
+  const withLowest = await nodeOf(lowest, folder, atHome);
+  const starter = await readFile(join(repository, 'cli/advert-bridge.cjs'), 'utf8');
+  const lowestEmbedded = `${/embedded bridge needs Node ([\d.]+)/.exec(starter)?.[1]}.0`;
   // The other team's Node: it runs TypeScript as it is.
   const withNode24 = { PATH: `${join(repository, 'node_modules/node/bin')}${delimiter}${path}` };
 
@@ -124,7 +127,12 @@ try {
     await step(`npx advert-bridge --help, with Node ${lowest}`, async () => {
       const help = await succeeds(project, withLowest, 'npx', 'advert-bridge', '--help');
       expect(help.startsWith('Usage: advert-bridge'), help);
-      expect(help.includes('\n  npx advert-bridge run --local'), `its examples are not called so\n${help}`);
+      expect(help.includes('\n  npx advert-bridge demo'), `its examples are not called so\n${help}`);
+    });
+    await step(`npx advert-bridge demo, with Node ${lowestEmbedded}`, async () => {
+      const withEmbedded = await nodeOf(lowestEmbedded, folder, atHome);
+      const events = await succeeds(project, withEmbedded, 'npx', 'advert-bridge', 'demo', '--changes', '10');
+      expect(events.split('\n').length === 10, `it printed these events:\n${events}`);
     });
     await step('npx advert-bridge status --local: state that is not there', async () => {
       const status = ['advert-bridge', 'status', '--local', './state'];

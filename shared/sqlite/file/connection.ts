@@ -37,8 +37,11 @@ export function createConnection(db: DatabaseSync, file: string, onFault?: (faul
       commit.run();
       return values;
     } catch (error) {
-      // After some errors SQLite has already rolled back.
-      if (db.isTransaction) db.exec('ROLLBACK');
+      try {
+        db.exec('ROLLBACK');
+      } catch {
+        // After some errors SQLite has already rolled back.
+      }
       throw error;
     } finally {
       if (isDurable) db.exec('PRAGMA synchronous=NORMAL');
