@@ -65,7 +65,7 @@ try {
   const starter = await readFile(join(repository, 'cli/advert-bridge.cjs'), 'utf8');
   const lowestEmbedded = `${/embedded bridge needs Node ([\d.]+)/.exec(starter)?.[1]}.0`;
   // The other team's Node: it runs TypeScript as it is.
-  const withNode24 = { PATH: `${join(repository, 'node_modules/node/bin')}${delimiter}${path}` };
+  const withNode24 = { PATH: `${dirname(process.execPath)}${delimiter}${path}` };
 
   const inProject = async () => {
     await step('both install into a new project', async () => {

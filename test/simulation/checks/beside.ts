@@ -14,8 +14,11 @@ import { nameOf } from '../world/users.ts';
 const minuteMs = 60_000;
 /** One for a page of entries that are no IDs; a second one if it was read twice. */
 const mostMalformed = 2;
-/** The feed is read ahead by 30 seconds of the rate, and a page takes a few. The time until the next poll is added. */
-const besideBacklogMs = 36_000;
+/**
+ * The feed is read ahead by 30 seconds of the rate, the first page of a round by five more, and a page takes a few. The
+ * time until the next poll is added.
+ */
+const besideBacklogMs = 38_000;
 /** From the poll until the worker has fetched and published the advert, where nothing is ill. */
 const publishedWithinMs = 10_000;
 /** Of the rate. Without a limit of reading ahead the bridge reached 0.88. */

@@ -3,15 +3,16 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
 
+const { PATH, NODE_OPTIONS } = process.env;
 const program = path.join(import.meta.dirname, '..', '..', '..', 'cli', 'main.ts');
 
 /** The command line in a separate process, which is killed at the end of the test. */
 export const start = (args: string) =>
-  watched(spawn(process.execPath, [program, ...args.split(' ')], { env: { PATH: process.env.PATH } }));
+  watched(spawn(process.execPath, [program, ...args.split(' ')], { env: { PATH, NODE_OPTIONS } }));
 
 /** The same as `npm run` starts it: the child is a shell, which ends at a signal and does not hand it on. */
 export function startByNpm(args: string) {
-  const env = { PATH: process.env.PATH, npm_lifecycle_event: 'bridge' };
+  const env = { PATH, NODE_OPTIONS, npm_lifecycle_event: 'bridge' };
   // The command behind it keeps the shell from becoming the program itself.
   const line = `"${process.execPath}" "${program}" ${args}; exit $?`;
   const child = spawn('sh', ['-c', line], { env, detached: true });

@@ -9,8 +9,12 @@ const tagWith = (flags: readonly string[]): string =>
     encoding: 'utf8',
   });
 
+/** Before, V8 counts the sizes of the heap, and a start takes some ms more. */
+const firstMinor = 14;
+
 describe('the options that the command line starts Node with', () => {
-  it('leave valid what Node brings compiled of its own modules', () => {
+  const isOlder = Number(process.versions.node.split('.')[1]) < firstMinor;
+  it.skipIf(isOlder)('leave valid what Node brings compiled of its own modules', () => {
     expect(tagWith(bridgeFlags)).toBe(tagWith([]));
   });
 
