@@ -2,55 +2,26 @@
  * The program that the bridge is compared with: it sends the same requests, without state, events, retries and rate
  * limit, and prints how many adverts it fetched.
  *
- * Usage: bare.ts CLIENT URL CONCURRENCY SINCE (CLIENT: http, for Node's own client, or undici)
+ * Usage: bare.ts URL CONCURRENCY SINCE
  */
-import { Agent, request } from 'node:http';
 import { Pool } from 'undici';
 
-const [client = '', url = '', concurrency = '50', since = ''] = process.argv.slice(2);
-
-interface Call {
-  readonly method: string;
-  readonly headers: Record<string, string>;
-  readonly body: string | undefined;
-}
-type Client = (path: string, call: Call) => Promise<{ readonly status: number; readonly text: string }>;
-
-const agent = new Agent({ keepAlive: true, maxSockets: Number(concurrency) });
-const withHttp: Client = (path, { body, ...options }) =>
-  new Promise((resolve, reject) => {
-    request(url + path, { ...options, agent }, async (response) => {
-      response.setEncoding('utf8');
-      let text = '';
-      response.on('data', (chunk: string) => {
-        text += chunk;
-      });
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
-    })
-      .on('error', reject)
-      .end(body);
-  });
-
+const [url = '', concurrency = '50', since = ''] = process.argv.slice(2);
 const pool = new Pool(url, { connections: Number(concurrency) });
-const withUndici: Client = async (path, { method, headers, body = null }) => {
-  const response = await pool.request({ path, method: method as 'GET', headers, body });
-  return { status: response.statusCode, text: await response.body.text() };
-};
-
-const send = client === 'undici' ? withUndici : withHttp;
 
 async function call<T>(path: string, token: string, body?: unknown): Promise<T> {
   const headers = {
     version: '2.0',
     ...(token ? { authorization: `Bearer ${token}` } : { 'content-type': 'application/json' }),
   };
-  const { status, text } = await send(path, {
+  const response = await pool.request({
+    path,
     method: body ? 'POST' : 'GET',
     headers,
-    body: body === undefined ? undefined : JSON.stringify(body),
+    body: body === undefined ? null : JSON.stringify(body),
   });
-  if (status !== 200) throw new Error(`${path}: ${status}`);
-  return JSON.parse(text) as T;
+  if (response.statusCode !== 200) throw new Error(`${path}: ${response.statusCode}`);
+  return (await response.body.json()) as T;
 }
 
 const { access_token: token } = await call<{ access_token: string }>('/api/open/oauth/token', '', {
@@ -96,5 +67,4 @@ async function readFeed(): Promise<void> {
 
 await Promise.all([readFeed(), ...Array.from({ length: Number(concurrency) }, worker)]);
 await pool.close();
-agent.destroy();
 process.stdout.write(`${count}\n`);

@@ -10,14 +10,13 @@ const minSpeed = 0.9;
 const maxMb = 200;
 
 interface Round {
-  readonly http: Finished;
   readonly undici: Finished;
   readonly bridge: Finished & { readonly connections: number };
 }
 
-/** Measures the bridge's speed relative to minimal programs that send the same requests. */
+/** Measures the bridge's speed relative to a minimal program that sends the same requests. */
 export const throughput: Bench = {
-  does: `20,000 changes, answers after ${latencyMs} ms, compared with plain Node and with undici`,
+  does: `20,000 changes, answers after ${latencyMs} ms, compared with a bare program over undici`,
   async run({ rounds, isShort, progress }) {
     const changes = isShort ? 2_000 : 20_000;
     const measured = new Map(concurrencies.map((concurrency): [number, Round[]] => [concurrency, []]));
@@ -31,7 +30,7 @@ export const throughput: Bench = {
     return [...measured].flatMap(([concurrency, taken]) => figuresOf(concurrency, taken, changes));
   },
   notes: [
-    'Speed: the bridge writes everything to the state file and prints every event; the plain programs have as many connections, and neither state nor retries. All times include start-up, and the service runs on the same machine.',
+    'Speed: the bridge writes everything to the state file and prints every event; the bare program has as many connections, and neither state nor retries. All times include start-up, and the service runs on the same machine.',
   ],
 };
 
@@ -40,14 +39,12 @@ async function measureRound(concurrency: number, changes: number): Promise<Round
   try {
     const since = new Date(Date.now() - 60_000).toISOString();
     await service.control('createAdverts', changes, { status: 'active' });
-    const bare = (client: string) =>
-      measure('bench/bare.ts', [client, service.url, String(concurrency), since]);
-    const [http, undici] = [await bare('http'), await bare('undici')];
+    const undici = await measure('bench/bare.ts', [service.url, String(concurrency), since]);
     const bridge = await runBridge(service, { concurrency, since });
-    const counts = [Number(http.stdout), Number(undici.stdout), bridge.events];
+    const counts = [Number(undici.stdout), bridge.events];
     if (counts.some((count) => count !== changes))
       throw new Error(`of ${changes} changes there were ${counts}`);
-    return { http, undici, bridge };
+    return { undici, bridge };
   } finally {
     await service.stop();
   }
@@ -71,14 +68,10 @@ function figuresOf(concurrency: number, rounds: readonly Round[], changes: numbe
       unit: 'times',
       ...(isJudged ? { target: { least: minSpeed } } : {}),
     }),
-    figure("speed relative to Node's own http", ({ http, bridge }) => http.seconds / bridge.seconds, {
-      unit: 'times',
-    }),
     figure('changes a second', ({ bridge }) => changes / bridge.seconds, { digits: 0 }),
     figure('CPU a change', ({ bridge }) => cpu(bridge), { unit: 'µs', digits: 0 }),
     figure('CPU a change of undici alone', ({ undici }) => cpu(undici), { unit: 'µs', digits: 0 }),
     figure('peak memory', ({ bridge }) => bridge.peakMb, { unit: 'MB', digits: 0, target: { most: maxMb } }),
-    figure('peak memory of undici alone', ({ undici }) => undici.peakMb, { unit: 'MB', digits: 0 }),
     figure('connections opened', ({ bridge }) => bridge.connections, {
       digits: 0,
       target: { most: concurrency },

@@ -13,7 +13,7 @@ interface PartnerServiceOptions extends PartnerClientOptions {
 
 /**
  * The client with the tokens of known partner accounts, which are renewed when they expire; one per process.
- * @returns also `accounts`: the cached rows, to use instead of the given port
+ * @returns also `partnerAccounts`: the cached rows, to use instead of the given port
  */
 export function createPartnerService(options: PartnerServiceOptions) {
   const { tokenReader: reader, requester, clock = systemClock } = options;
