@@ -7,8 +7,9 @@ import { minutesAMonth, type StackFacts, stackFacts } from './cost/stack.ts';
 import { type Bench, type Figure, median } from './report.ts';
 
 /**
- * $ at list price. A change is written twice, because its event is confirmed in the row. An idle month cannot cost less without a secret ($0.80 for two), the polling of the queue ($0.35), the
- * lag's metric ($0.30), or an alarm with a cause of its own ($1.10 for eleven).
+ * $ at list price. A change is written twice, because its event is confirmed in the row. An idle month cannot cost less
+ * without a secret ($0.80 for two), the polling of the queue ($0.35), the lag's metric ($0.30), or an alarm with a cause
+ * of its own ($1.10 for eleven).
  */
 const targets = { millionChanges: 2.9, idleMonth: 2.8, furtherAccount: 0.5, dashboard: 3 };
 /** A rate at which no request waits for the rate budget. */

@@ -42,7 +42,9 @@ function copyOf(file: string): DatabaseSync {
 
 function copiedOnRead(real: Store, copy: Store): Store {
   async function get(key: Key): Promise<Row | undefined> {
-    const row = (await copy.get(key)) ?? (await real.get(key));
+    const copied = await copy.get(key);
+    if (copied) return copied;
+    const row = await real.get(key);
     if (row) await copy.put(key, row.value, 'absent');
     return row && copy.get(key);
   }

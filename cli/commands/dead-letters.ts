@@ -18,7 +18,7 @@ import { type ExitCode, exitCodes } from '../shared/io.ts';
 import { type Checked, flag, momentOption, option, optionalName, text } from '../shared/options.ts';
 import { withProgress } from '../shared/progress.ts';
 import { confirm, requireTerminal } from '../shared/secret-input.ts';
-import { commandFor, type Target } from '../shared/target.ts';
+import type { Target } from '../shared/target.ts';
 import { are, count, tableLines } from '../shared/wording.ts';
 
 export const addDeadLetters: AddCommand = (command, io, end) => {
@@ -70,11 +70,11 @@ Examples:
   advert-bridge dead-letters list main --local .advert-bridge`,
     options: { partnerAccount: optionalName('only those of this partner account'), ...filterOptions },
   },
-  async ({ target, options, answer }) => {
+  async ({ target, options, answer, command }) => {
     const found = await withBridge(target, (bridge) => listDeadLetters(bridge, options));
     const { groups, unreadable } = found;
     const deadLetters = found.deadLetters.map(shownDeadLetter);
-    answer({ deadLetters, groups, unreadable }, ...listLines(found, target));
+    answer({ deadLetters, groups, unreadable }, ...listLines(found, command));
     return deadLetters.length + unreadable.length > 0 ? exitCodes.needsPerson : exitCodes.done;
   },
 );
@@ -86,11 +86,11 @@ Examples:
   advert-bridge dead-letters show main/3f0a6c1e9d554f4e --json   (the deployed stack)`,
     options: { id: { argument: '<ID>', help: 'as `list` shows it', schema: deadLetterId } },
   },
-  async ({ target, options: { id }, answer }) => {
+  async ({ target, options: { id }, answer, command }) => {
     const found = await withBridge(target, (bridge) => listDeadLetters(bridge, { ids: [id] }));
     const [one] = found.deadLetters.map(shownDeadLetter);
-    if (!one) throw new CommandError(found.unreadable[0] ?? unknownText([id], target));
-    answer(one, ...deadLetterLines(one, target));
+    if (!one) throw new CommandError(found.unreadable[0] ?? unknownText([id], command));
+    answer(one, ...deadLetterLines(one, command));
     return exitCodes.done;
   },
 );
@@ -153,7 +153,7 @@ Examples:
 
 /** Calls `act` with the dead letters that arguments and options choose; with --dry-run only counts them. */
 async function withChosen(
-  { target, options, report }: Call<Target, Checked<typeof choiceOptions>>,
+  { target, options, report, command }: Call<Target, Checked<typeof choiceOptions>>,
   act: (bridge: Bridge, chosen: DeadLetterList) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const { which, fault, before, all, dryRun } = options;
@@ -169,24 +169,26 @@ async function withChosen(
       return exitCodes.done;
     }
     const exitCode = await act(bridge, chosen);
-    if (unknown.length > 0) throw new CommandError(unknownText(unknown, target));
+    if (unknown.length > 0) throw new CommandError(unknownText(unknown, command));
     return exitCode;
   });
 }
+
+type Commanded = Call<Target, unknown>['command'];
 
 const progressText = (done: number, all: number, verb: string): string =>
   `${count(done)} of ${count(all)} dead letters ${verb}`;
 
 const wereText = (number: number): string => are(number, 'dead letter was', 'dead letters were');
 
-const unknownText = (ids: readonly string[], target: Target): string =>
+const unknownText = (ids: readonly string[], command: Commanded): string =>
   `no dead letter ${ids.join(', ')}: perhaps it was put back or dropped already. ` +
-  `\`${commandFor(target, 'dead-letters list')}\` shows those that exist`;
+  `${command('dead-letters list')} shows those that exist`;
 
 const maxRows = 50;
 const widestAdvert = 24;
 
-function* listLines({ deadLetters, groups, unreadable }: DeadLetterList, target: Target) {
+function* listLines({ deadLetters, groups, unreadable }: DeadLetterList, command: Commanded) {
   const header = ['ID', 'WHEN', 'ACCOUNT', 'ADVERT', 'FAULT', 'REASON'];
   const rows = deadLetters.slice(0, maxRows).map((one) => {
     const { id, at, partnerAccount, advertId, count: all = 1, fault, reason, message } = one;
@@ -205,11 +207,10 @@ function* listLines({ deadLetters, groups, unreadable }: DeadLetterList, target:
   }
   for (const reason of unreadable) yield `Cannot be read: ${printable(reason)}`;
   if (rows.length === 0) return;
-  const command = (words: string) => `\`${commandFor(target, `dead-letters ${words}`)}\``;
   const redrive = deadLetters.some(({ message }) => message)
-    ? `When the cause is fixed: ${command('redrive ID')} or ${command('redrive --all')}. `
+    ? `When the cause is fixed: ${command('dead-letters redrive ID')} or ${command('dead-letters redrive --all')}. `
     : '';
-  yield `All of one dead letter: ${command('show ID')}. ${redrive}To remove one: ${command('drop ID')}.`;
+  yield `All of one dead letter: ${command('dead-letters show ID')}. ${redrive}To remove one: ${command('dead-letters drop ID')}.`;
 }
 
 const groupLines = (groups: DeadLetterList['groups']): string[] =>
@@ -218,10 +219,10 @@ const groupLines = (groups: DeadLetterList['groups']): string[] =>
       `${count(number)} of ${partnerAccount ?? 'no known account'}: ${printable(fault)}, ${printable(reason)}`,
   );
 
-function deadLetterLines({ id, message, ...facts }: ShownDeadLetter, target: Target): string[] {
+function deadLetterLines({ id, message, ...facts }: ShownDeadLetter, command: Commanded): string[] {
   const next = message
-    ? `When the cause is fixed: \`${commandFor(target, `dead-letters redrive ${id}`)}\``
-    : `It has nothing to send again. When you have looked at it: \`${commandFor(target, `dead-letters drop ${id}`)}\``;
+    ? `When the cause is fixed: ${command(`dead-letters redrive ${id}`)}`
+    : `It has nothing to send again. When you have looked at it: ${command(`dead-letters drop ${id}`)}`;
   const rows = Object.entries({ ...message, ...facts }).map(([name, value]) => [
     `  ${name}:`,
     printable(String(value ?? 'not known')),

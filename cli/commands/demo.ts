@@ -4,8 +4,8 @@ import { optionalNumber } from '../shared/options.ts';
 export const addDemo = defineCommand(
   {
     help: `watch an embedded bridge and the sandbox service at work
-Adverts change, and events appear (as JSON lines with --json), until Ctrl-C. Prints the address of a page to watch the bridge and to break
-it. Everything is kept in a temporary folder and removed at the end.
+Adverts change, and events appear (as JSON lines with --json), until Ctrl-C. Prints the address of a page to
+watch the bridge and to break it. Everything is kept in a temporary folder and removed at the end.
 
 Examples:
   advert-bridge demo

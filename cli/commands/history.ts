@@ -4,7 +4,6 @@ import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
 import { exitCodes, say } from '../shared/io.ts';
 import { nameArgument } from '../shared/options.ts';
-import { commandFor } from '../shared/target.ts';
 
 const help = `explain why an event of an advert was published or not
 What the bridge knows, in order of time; the last sentence is the answer. Begin here when an event did not
@@ -23,12 +22,12 @@ export const addHistory = defineCommand(
       advertId: { argument: '<ADVERT>', help: 'the ID of the advert', schema: advertId },
     },
   },
-  async ({ io, target, options, json, answer }) => {
+  async ({ io, target, options, json, answer, command }) => {
     const history = await withBridge(target, (bridge) => readHistory(bridge, options));
     answer(history, ...history.facts.map(({ at, says }) => `${at}  ${says}`), history.answer);
     const deadLetter = history.deadLetters.at(-1);
     if (history.outcome === 'dead-lettered' && deadLetter && !json) {
-      say(io, `When the cause is fixed: \`${commandFor(target, `dead-letters redrive ${deadLetter.id}`)}\``);
+      say(io, `When the cause is fixed: ${command(`dead-letters redrive ${deadLetter.id}`)}`);
     }
     return exitCodes.done;
   },

@@ -9,9 +9,9 @@ import { optionalName } from '../shared/options.ts';
 export const addTail = defineCommand(
   {
     help: `show events as they are published
-Until Ctrl-C: a line each for people on a terminal; JSON, as subscribers get it, otherwise, and with --json. On a stack a rule
-and a queue of its own bring the events, out of order and twice at times, as to any subscriber. Both are
-removed at the end; what a killed tail left behind, the next one removes.
+Until Ctrl-C: a line each for people on a terminal; JSON, as subscribers get it, otherwise, and with --json.
+On a stack a rule and a queue of its own bring the events, out of order and twice at times, as to any
+subscriber. Both are removed at the end; what a killed tail left behind, the next one removes.
 
 Examples:
   advert-bridge tail main --local .advert-bridge | head -1`,
