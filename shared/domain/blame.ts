@@ -37,10 +37,15 @@ const isRefusal = (fault = ''): boolean => rules[fault] === refusal;
 /** What a resource is, without its account and its number: an advert, or a feed. */
 const kindOf = (resource: string): string => resource.replace(/^\S* |\d+$/g, '');
 
-/** Whether a success clears the suspects: that a feed is read says nothing about adverts that are refused. */
-const clears = (resource: string, fault: string, suspects: readonly string[]): boolean =>
-  // Rule: refusals-judged-by-kind
-  !isRefusal(fault) || suspects.some((suspect) => kindOf(suspect) === kindOf(resource));
+/**
+ * Whether a success clears a suspect: any shows that the service answers, but that a feed is read says nothing about
+ * adverts that are refused, or about the adverts of its account.
+ *
+ * @param owner the account that is suspected; undefined: the whole bridge
+ */
+const clears = (resource: string, owner: string | undefined, fault: string, suspect: string): boolean =>
+  // Rule: judged-by-kind
+  (owner === undefined && !isRefusal(fault)) || kindOf(resource) === kindOf(suspect);
 
 /** What one answer shows. */
 export interface Evidence {
@@ -70,18 +75,26 @@ const longer = ({ fault = '', forMs = 0 }: Hold): number =>
   Math.min(2 * forMs, Math.max(forMs, rules[fault]?.maxMs ?? 0));
 
 /**
- * The hold after the answer to a request that has tried the service: none after a success, twice as long after the same
- * fault. After another fault, another resource tries next; but if the service only asks to wait, that is the hold.
+ * The hold after the answer to a request that has tried the service: none after a success that clears what is blamed, and
+ * twice as long after the same fault. Otherwise, another resource tries next; but if the service only asks to wait, that
+ * is the hold.
+ *
+ * @param owner of the hold; undefined: the whole bridge
  *
  * @returns undefined when the hold is over
  */
-export function afterTrial(hold: Hold, { fault, resource }: Evidence, now: number): Hold | undefined {
-  const { fault: held = '', since } = hold;
-  const isJudged = clears(resource, held, hold.blamed ?? []);
+export function afterTrial(
+  hold: Hold,
+  owner: string | undefined,
+  { fault, resource }: Evidence,
+  now: number,
+): Hold | undefined {
+  const { fault: held = '', since, blamed: suspects = [] } = hold;
+  const isJudged = suspects.length === 0 || suspects.some((one) => clears(resource, owner, held, one));
   if (!fault || !rules[fault.code]) return isJudged ? undefined : hold;
   // What the service refuses, it has judged, so the reason of the hold is over.
   if (isRefusal(fault.code) && !isRefusal(held)) return undefined;
-  const blamed = [...new Set([...(hold.blamed ?? []), resource])].slice(-maxBlamed);
+  const blamed = [...new Set([...suspects, resource])].slice(-maxBlamed);
   if (fault.code === held) return { ...holdAfter(fault, longer(hold), now), since, blamed };
   if (fault.code === 'rate-limited') return holdAfter(fault, rules[fault.code]?.firstMs ?? 0, now);
   return isJudged ? { ...hold, blamed } : hold;
@@ -131,7 +144,7 @@ export class Blame {
     const rule = fault && rules[fault.code];
     if (!rule) {
       for (const owner of [undefined, account])
-        this.#keep(owner, (one) => !clears(resource, one.fault, [one.resource]));
+        this.#keep(owner, (one) => !clears(resource, owner, one.fault, one.resource));
       return undefined;
     }
     // What was sent before a hold began gives no new information, unless the service asks for a longer wait.

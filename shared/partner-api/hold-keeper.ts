@@ -53,10 +53,10 @@ export function createHoldKeeper(options: HoldKeeperOptions) {
   const { budget, partnerAccounts, circuitSeconds, clock, observer } = options;
   const blame = new Blame(circuitSeconds * 1000);
   /**
-   * What this process tries the service with, by account (without a name: for the bridge), and the end of the hold. A
-   * hold that ends at another time is not what it tries.
+   * What this process tries the service with, by account (without a name: for the bridge): the hold that has ended, and
+   * until when the others wait. A hold that ends at another time is not what it tries.
    */
-  const trials = new Map<string | undefined, Pick<Hold, 'until'> & { readonly resource: string }>();
+  const trials = new Map<string | undefined, Pick<Hold, 'until'> & { resource: string; ended: Hold }>();
 
   /**
    * For a request that cannot be sent yet, because it has no token.
@@ -85,15 +85,16 @@ export function createHoldKeeper(options: HoldKeeperOptions) {
   async function admit(asking: Asking): Promise<void> {
     const { resource, account } = asking;
     if (!(await check(asking))) return;
+    let ended: Hold | undefined;
     let tried: Hold | undefined;
     const holder = await change(account?.name, (current) => {
       const now = clock.now();
-      const hold = untriedHold(current, now);
-      tried = hold && whileTried(hold, now);
+      ended = untriedHold(current, now);
+      tried = ended && whileTried(ended, now);
       // Rule: one-trial-at-a-time
       return tried ? withHold(current, tried) : current;
     });
-    if (tried) trials.set(account?.name, { resource, until: tried.until });
+    if (ended && tried) trials.set(account?.name, { resource, ended, until: tried.until });
     else if (holder) await admit({ ...asking, account: account && { ...holder, name: account.name } });
   }
 
@@ -127,8 +128,8 @@ export function createHoldKeeper(options: HoldKeeperOptions) {
         // The hold has ended or changed meanwhile: this answer is evidence like any other.
         if (!tried) return holder;
         wasTrial = true;
-        const next = afterTrial(tried, answer, now);
-        const isOver = (hold: Hold) => hold.fault !== undefined && !afterTrial(hold, answer, now);
+        const next = afterTrial(trial.ended, owner, answer, now);
+        const isOver = (hold: Hold) => hold.fault !== undefined && !afterTrial(hold, owner, answer, now);
         // A success ends all holds that it speaks against, not only the one that was tried.
         const others = withoutHolds(holder, (hold) => hold === tried || (!isBad(answer) && isOver(hold)));
         return next ? withHold(others, next) : others;

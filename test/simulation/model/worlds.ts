@@ -29,9 +29,9 @@ export const worlds = {
     change: (plan, random) => illPlan(plan, random, { of: 'adverts', adverts: pick(random, [1, 1, 2]) }),
   },
   'ill-adverts': {
-    says: 'a hundred adverts of one account answer badly for ten minutes (I8)',
+    says: 'a hundred adverts of one account, or three hundred, answer badly for ten minutes (I8)',
     oneOf: seldom,
-    change: (plan, random) => illPlan(plan, random, { of: 'adverts', adverts: 100 }),
+    change: (plan, random) => illPlan(plan, random, { of: 'adverts', adverts: pick(random, [100, 300]) }),
   },
   'ill-account': {
     says: 'every request of one account is answered badly for ten minutes (I8)',

@@ -159,10 +159,10 @@ export const plantedInService: Planted = {
       "const isAddress = !isOnly && fault.code === 'forbidden';",
     ],
     [
-      'refusals-judged-by-kind',
-      'that a feed is read well ends no hold for adverts that are refused',
-      'kindOf(suspect) === kindOf(resource)',
-      'kindOf(suspect) !== undefined',
+      'judged-by-kind',
+      'that a feed is read well ends no hold because of adverts',
+      'kindOf(resource) === kindOf(suspect)',
+      'kindOf(resource) !== undefined',
     ],
   ],
   'shared/partner-api/hold-keeper.ts': [

@@ -34,6 +34,12 @@ describe('blame', () => {
     ['nothing for one advert', 'main 1 1 1 1 1 2 2 !', passing, undefined],
     ['the account for three of its adverts', 'main 1 2 3 !', passing, { account: 'main', hold: { blamed } }],
     ['nothing after a success in between', 'main 1 2 !; main 9; main 3 4 !', passing, undefined],
+    [
+      'the account, although its feed is read',
+      'main 1 2 !; main feed; main 3 !',
+      passing,
+      { account: 'main' },
+    ],
     ["the account after another's success", 'main 1 2 !; shop 9; main 3 !', passing, { account: 'main' }],
     ['the bridge for two', 'main 1 !; shop 1 !', ['forbidden'], { account: undefined, hold: circuit }],
     ['no bridge after any success', 'main 1 2 !; beta 7; shop 1 2 !', ['forbidden'], undefined],
@@ -107,11 +113,11 @@ describe('a trial', () => {
   const hold = { kind: 'circuit', since: 1, until: 9, forMs: 60_000, fault: 'forbidden' } as const;
   const doubled = { since: 1, forMs: 120_000, until: 121_000, blamed: ['main 1'] };
   const refused = { ...hold, fault: 'invalid-request', blamed: ['main 7'] } as const;
-  const forFeed = { ...refused, blamed: ['main feed'] } as const;
+  const forFeed = { ...hold, blamed: ['main feed'] } as const;
   it.each<[string, Hold, FaultKind | undefined, object | undefined]>([
     ['ends the hold by a success', hold, undefined, undefined],
-    ['ends the hold because of refusals by a success of that kind', refused, undefined, undefined],
-    ['leaves the hold because of refusals of another kind', forFeed, undefined, forFeed],
+    ['ends the hold by a success of what is blamed', refused, undefined, undefined],
+    ['leaves the end to another after a success of another kind', forFeed, undefined, forFeed],
     ['doubles the hold for the same fault, and is blamed too', hold, 'forbidden', doubled],
     ['leaves the end to another for another fault', hold, 'transient', { ...hold, blamed: ['main 1'] }],
     ['ends the hold when that one request is refused as wrong', hold, 'request-refused', undefined],
@@ -119,7 +125,12 @@ describe('a trial', () => {
     ['comes once a minute while all are refused alike', refused, 'invalid-request', { until: 61_000 }],
   ])('%s', (_case, before, kind, expected) => {
     const fault = kind && asking(kind, kind === 'rate-limited' ? 90_000 : undefined);
-    const next = afterTrial(before, { account: 'main', resource: 'main 1', sentAt: 10, fault }, 1_000);
+    const next = afterTrial(
+      before,
+      'main',
+      { account: 'main', resource: 'main 1', sentAt: 10, fault },
+      1_000,
+    );
 
     if (expected) expect(next).toMatchObject(expected);
     else expect(next).toBeUndefined();

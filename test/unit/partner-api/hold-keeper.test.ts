@@ -21,11 +21,16 @@ async function setUp() {
     const budget = createCachedBudget(store, clock);
     const partnerAccounts = createCachedAccounts(stored, clock);
     const holds = createHoldKeeper({ budget, partnerAccounts, circuitSeconds: 1_800, clock, observer });
-    const answered = async (account: string, advert: number, kind?: FaultKind, retryAfterMs?: number) => {
+    const answered = async (
+      account: string,
+      object: number | 'feed',
+      kind?: FaultKind,
+      retryAfterMs?: number,
+    ) => {
       const fault = kind && new BridgeFault(kind, kind, retryAfterMs === undefined ? {} : { retryAfterMs });
       const sentAt = clock.now();
       clock.advance(1);
-      const answer = { account, resource: `${account} ${advert}`, fault, sentAt, isUndecided: false };
+      const answer = { account, resource: `${account} ${object}`, fault, sentAt, isUndecided: false };
       await holds.answered(answer);
     };
     const admitTo = (account: PartnerAccount | undefined, resource: string, isForTokens = false) =>
@@ -95,6 +100,22 @@ describe('holds because of answers', () => {
     await first.answered('main', 1, 'transient');
 
     expect((await main())?.holds).toMatchObject([{ forMs: 10_000, until: clock.now() + 10_000 }]);
+  });
+
+  it('outlast successes of the feed, after which a blamed advert may try as soon as without them', async () => {
+    const { clock, main, first } = await setUp();
+    for (const advert of [1, 2, 3]) await first.answered('main', advert, 'transient');
+    clock.advance(5_000);
+    for (let round = 1; round <= 6; round += 1) {
+      expect(await first.admit('main feed')).toBe('admitted');
+      await first.answered('main', 'feed');
+      expect(await first.admit('main 1')).toBe('account-paused');
+      clock.advance(10_000);
+    }
+
+    expect(await first.admit('main 1')).toBe('admitted');
+    await first.answered('main', 1);
+    expect((await main())?.holds).toBeUndefined();
   });
 });
 
