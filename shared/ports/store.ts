@@ -51,7 +51,8 @@ export interface Store {
   add(key: Key, counters: Counters): Promise<void>;
 }
 
-export const newEtag = (): Etag => Buffer.from(crypto.getRandomValues(new Uint8Array(9))).toString('base64');
+/** Of 60 random bits, for which Node keeps random bytes ready: asking the system for each took a tenth of a run's time. */
+export const newEtag = (): Etag => crypto.randomUUID().slice(0, 18);
 
 /** Maximum number of conflicting writes before `update` gives up. */
 const maxConflicts = 50;
