@@ -29,9 +29,10 @@ export const worlds = {
     change: (plan, random) => illPlan(plan, random, { of: 'adverts', adverts: pick(random, [1, 1, 2]) }),
   },
   'ill-adverts': {
-    says: 'a hundred adverts of one account, or three hundred, answer badly for ten minutes (I8)',
+    says: 'a hundred to nine hundred adverts of one account answer badly for ten minutes (I8)',
     oneOf: seldom,
-    change: (plan, random) => illPlan(plan, random, { of: 'adverts', adverts: pick(random, [100, 300]) }),
+    change: (plan, random) =>
+      illPlan(plan, random, { of: 'adverts', adverts: pick(random, [100, 300, 900]) }),
   },
   'ill-account': {
     says: 'every request of one account is answered badly for ten minutes (I8)',
@@ -167,11 +168,12 @@ function illPlan(plan: Plan, random: Random, { of, adverts = 0, answers = badAns
   const [fromMs, untilMs] = [3 * minuteMs, 13 * minuteMs];
   const ill: Ill = { key: 'ill', account, of, advertIds, answer: pick(random, answers), fromMs, untilMs };
   const isMany = adverts > 2;
+  const spreadMs = isMany ? Math.min(1_200 * adverts, untilMs - fromMs) : minuteMs;
   const ofIll = [...advertIds].flatMap((advertId, index) =>
     // Each of a few changes again and again; of many, each once.
     Array.from({ length: isMany ? 1 : 6 }, (_, turn) => ({
       ...{ key: `ill-${index}-${turn}`, account, advertId, status: `status-${turn}` },
-      atMs: fromMs + 90_000 * turn + between(random, 0, isMany ? 1_200 * adverts : minuteMs),
+      atMs: fromMs + 90_000 * turn + between(random, 0, spreadMs),
     })),
   );
   // A feed that answers has listed its changes; so the one that is stuck has none.
