@@ -16,24 +16,19 @@ const patient = {
   requestHandler: { connectionTimeout: 3_000, requestTimeout: 8_000, throwOnRequestTimeout: true },
 };
 
-export function stackClients(onClose: (close: () => void) => void) {
-  const clients = {
-    cloudFormation: new CloudFormationClient(patient),
-    cloudWatch: new CloudWatchClient(patient),
-    dynamoDb: dynamoDbClient(),
-    events: eventBridgeClient(),
-    lambda: lambdaClient(),
-    scheduler: new SchedulerClient(patient),
-    secrets: secretsManagerClient(),
-    sns: new SNSClient(patient),
-    sqs: sqsClient(),
-    sts: new STSClient(patient),
-  };
-  onClose(() => {
-    for (const client of Object.values(clients)) client.destroy();
-  });
-  return clients;
-}
+/** Their connections stay open until the process ends, as that of every command does. */
+export const stackClients = () => ({
+  cloudFormation: new CloudFormationClient(patient),
+  cloudWatch: new CloudWatchClient(patient),
+  dynamoDb: dynamoDbClient(),
+  events: eventBridgeClient(),
+  lambda: lambdaClient(),
+  scheduler: new SchedulerClient(patient),
+  secrets: secretsManagerClient(),
+  sns: new SNSClient(patient),
+  sqs: sqsClient(),
+  sts: new STSClient(patient),
+});
 
 export type StackClients = ReturnType<typeof stackClients>;
 

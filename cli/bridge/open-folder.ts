@@ -7,7 +7,7 @@ import { createLocalConnect, createLocalPartner, noSubscriberYet } from '../../e
 import { answerConnect } from '../../functions/connect/connect.ts';
 import { createDrain, pollAnswerOf } from '../../functions/drain/drain.ts';
 import { type Bridge, once, silentObserver } from '../../operations/bridge.ts';
-import { CommandError, UsageError } from '../../operations/errors.ts';
+import { applicationWords, CommandError, UsageError } from '../../operations/errors.ts';
 import { pollDepsOf } from '../../operations/resync.ts';
 import { checkedJson } from '../../shared/contract/checks.ts';
 import { type BridgeSettings, bridgeSettingsSchema } from '../../shared/contract/settings.ts';
@@ -16,16 +16,34 @@ import { forgetExposure, stateFileIn } from '../../shared/sqlite/file/private-fo
 import { readMark, reusedHistories } from '../../shared/sqlite/file/published-mark.ts';
 import { isRunning } from '../../shared/sqlite/file/run-lock.ts';
 import { guarded } from '../../shared/sqlite/file/state-error.ts';
-import { type EmbeddedState, openEmbeddedState, openEmbeddedStateToRead } from '../../shared/sqlite/state.ts';
-import { applicationCommand } from '../shared/explain.ts';
+import {
+  type EmbeddedState,
+  type EmbeddedStateOptions,
+  openEmbeddedState,
+  openEmbeddedStateToRead,
+} from '../../shared/sqlite/state.ts';
 import type { LocalTarget } from '../shared/target.ts';
-import type { Opening } from './opening.ts';
 
-export interface FolderBridge extends Bridge, Pick<Opening<LocalTarget>, 'onClose'> {
+export interface OpenOptions extends Pick<EmbeddedStateOptions, 'onFault'> {
+  /** Creates the folder if it does not exist. By default its name may be a mistake. */
+  readonly create?: boolean;
+  /** No byte of the folder changes. */
+  readonly isReadOnly?: boolean;
+  /** Given on the command line. */
+  readonly settings?: Partial<BridgeSettings>;
+}
+
+/** Registers a function to call when the command ends; the last one registered is the first one called. */
+export type OnClose = (close: () => void) => void;
+
+export interface FolderBridge extends Bridge {
   readonly state: EmbeddedState;
   readonly reusedHistories: NonNullable<Bridge['reusedHistories']>;
+  readonly onClose: OnClose;
+  /** Of the partner service; undefined until the application is stored. */
+  baseUrl(): string | undefined;
   /** @throws {CommandError} if no application was stored yet */
-  baseUrl(): string;
+  requireBaseUrl(): string;
   /** Stores the settings of a run for other commands. */
   storeSettings(run: BridgeSettings): Promise<void>;
 }
@@ -41,24 +59,22 @@ const slots = 4;
 const pollMs = 45_000;
 
 /** @throws {CommandError | StateError} if there is none and it must not be created, or the state cannot be used */
-export async function openFolder(opening: Opening<LocalTarget>): Promise<FolderBridge> {
-  const { target, onClose, create = false, isReadOnly = false, onFault, settings: given = {} } = opening;
-  const { dir } = target;
+export async function openFolder(
+  { dir, command }: LocalTarget,
+  onClose: OnClose,
+  { create, isReadOnly, onFault, settings: given = {} }: OpenOptions,
+): Promise<FolderBridge> {
   const file = stateFileIn(dir);
-  if (!create && !guarded(file, () => statSync(file, { throwIfNoEntry: false }))) {
-    throw new CommandError(
-      `there is no bridge in ${dir}. Begin one there: \`${applicationCommand(target)}\``,
-    );
-  }
+  const storeIt = `\`${command(applicationWords('local'))}\``;
+  if (!create && !guarded(file, () => statSync(file, { throwIfNoEntry: false })))
+    throw new CommandError(`there is no bridge in ${dir}. Begin one there: ${storeIt}`);
   const state = isReadOnly ? openToRead(dir) : openEmbeddedState(dir, onFault && { onFault });
   onClose(() => state.close());
-  opening.baseUrl = await state.settings.read(baseUrlSetting);
+  let baseUrl = await state.settings.read(baseUrlSetting);
 
-  function baseUrl(): string {
-    if (opening.baseUrl !== undefined) return opening.baseUrl;
-    throw new CommandError(
-      `the application is not known yet. Store it first: \`${applicationCommand(target)}\``,
-    );
+  function requireBaseUrl(): string {
+    if (baseUrl !== undefined) return baseUrl;
+    throw new CommandError(`the application is not known yet. Store it first: ${storeIt}`);
   }
 
   // Those of the run: its requests and these share one rate budget, one pause and the tokens, and a refresh with another
@@ -74,7 +90,8 @@ export async function openFolder(opening: Opening<LocalTarget>): Promise<FolderB
 
   const service = once(async () => {
     const partner = createLocalPartner({
-      ...{ state, baseUrl: baseUrl(), settings: await settings(), concurrency, observer: silentObserver },
+      ...{ state, settings: await settings(), concurrency, observer: silentObserver },
+      baseUrl: requireBaseUrl(),
       // Events about an account remain owed until the bridge runs.
       events: noSubscriberYet,
       newId: () => `catch-up-${randomUUID()}`,
@@ -85,7 +102,8 @@ export async function openFolder(opening: Opening<LocalTarget>): Promise<FolderB
 
   const bridge: FolderBridge = {
     ...state,
-    ...{ state, onClose, baseUrl, settings, service },
+    ...{ state, onClose, requireBaseUrl, settings, service },
+    baseUrl: () => baseUrl,
     kind: 'local',
     name: dir,
     clock: systemClock,
@@ -103,7 +121,7 @@ export async function openFolder(opening: Opening<LocalTarget>): Promise<FolderB
       if (url === undefined) throw new UsageError('--base-url URL is needed: where the partner service is');
       await state.applicationSecret.write(application);
       await state.settings.write(baseUrlSetting, url);
-      opening.baseUrl = url;
+      baseUrl = url;
       forgetExposure(dir);
     },
     async askConnect(event) {
@@ -111,7 +129,7 @@ export async function openFolder(opening: Opening<LocalTarget>): Promise<FolderB
       const chosen = await settings();
       const stage = createLocalConnect({
         ...{ state, settings: chosen, observer: silentObserver },
-        baseUrl: isLocal ? 'https://localhost' : baseUrl(),
+        baseUrl: isLocal ? 'https://localhost' : requireBaseUrl(),
       });
       const deadlineMs = Date.now() + serviceMs + (slots * 1000) / chosen.maxRequestsPerSecond;
       return answerConnect(stage, event, { deadlineMs }).finally(() => stage.close());

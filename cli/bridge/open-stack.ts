@@ -19,7 +19,6 @@ import { createPartnerService } from '../../shared/partner-api/partner-service.t
 import { functionConfig } from '../../shared/runtime/config.ts';
 import { rowPorts } from '../../shared/state/row-ports.ts';
 import type { StackTarget } from '../shared/target.ts';
-import type { Opening } from './opening.ts';
 import { tailBus } from './stack-tail.ts';
 
 export type StackBridge = Awaited<ReturnType<typeof openStack>>;
@@ -28,8 +27,8 @@ const concurrency = 2;
 const anyConnectAnswer = v.variant('kind', Object.values(connectAnswers));
 
 /** @throws {CommandError} if the stack does not exist */
-export async function openStack(opening: Opening<StackTarget>, clients = stackClients(opening.onClose)) {
-  const outputs = await readStackOutputs(clients.cloudFormation, opening.target.stack);
+export async function openStack({ stack }: StackTarget, clients = stackClients()) {
+  const outputs = await readStackOutputs(clients.cloudFormation, stack);
   const feedStateTable = { client: clients.dynamoDb, name: outputs.feedStateTableName };
   const advertStatusTable = { client: clients.dynamoDb, name: outputs.advertStatusTableName };
   const store = createStore({ feedState: feedStateTable, advertStatus: advertStatusTable });
@@ -38,19 +37,20 @@ export async function openStack(opening: Opening<StackTarget>, clients = stackCl
   const ports = rowPorts(store);
   const { aside, deadLetters } = ports;
 
+  let baseUrl: string | undefined;
   /** The same for every function: those of the drain are read. */
   const settings = once(async () => {
     const { Environment } = await clients.lambda.send(
       new GetFunctionConfigurationCommand({ FunctionName: outputs.drainFunctionName }),
     );
     const config = functionConfig('drain', Environment?.Variables ?? {});
-    opening.baseUrl = config.partnerBaseUrl;
+    baseUrl = config.partnerBaseUrl;
     return config;
   });
 
   const service = once(async () => {
     const config = await settings();
-    const partner = createPartnerService({
+    return createPartnerService({
       baseUrl: config.partnerBaseUrl,
       settings: config,
       concurrency,
@@ -63,12 +63,12 @@ export async function openStack(opening: Opening<StackTarget>, clients = stackCl
         functionName: outputs.refreshTokenFunctionName,
       }),
     });
-    opening.onClose(partner.close);
-    return partner;
   });
 
   return {
     outputs,
+    /** Undefined until the settings are read. */
+    baseUrl: () => baseUrl,
     kind: 'stack',
     name,
     clock: systemClock,

@@ -7,7 +7,6 @@ import { exitCodes, say } from '../shared/io.ts';
 import { listenError } from '../shared/loopback.ts';
 import { flag, number } from '../shared/options.ts';
 import { thisProgram } from '../shared/program.ts';
-import { commandFor } from '../shared/target.ts';
 
 export const addConsole = defineCommand(
   {
@@ -30,7 +29,7 @@ Examples:
         ...{ bridge, port, isReadOnly: readOnly, version: packageJson.version, env: io.env },
         program: thisProgram(),
         place: target.kind === 'local' ? ['--local', target.dir] : ['--stack', target.stack],
-        command: (words) => commandFor(target, words),
+        command: target.command,
         say: (text) => say(io, text),
       }).catch((error: unknown) => {
         throw listenError(error, port, 'Choose another with --port, or leave it out');

@@ -11,13 +11,13 @@ import {
 import { CommandError } from '../../operations/errors.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { StateError } from '../../shared/sqlite/file/state-error.ts';
-import { withOpening } from '../bridge/open.ts';
-import type { Opening } from '../bridge/opening.ts';
+import { withBridge } from '../bridge/open.ts';
+import type { FolderBridge } from '../bridge/open-folder.ts';
 import { defineCommand } from '../shared/command.ts';
-import { explained, isDenied, type Place } from '../shared/explain.ts';
+import { explained, isDenied } from '../shared/explain.ts';
 import { exitCodes } from '../shared/io.ts';
 import { asCalled } from '../shared/program.ts';
-import { type LocalTarget, mendsAt, type StackTarget } from '../shared/target.ts';
+import type { LocalTarget, StackTarget, Target } from '../shared/target.ts';
 
 const help = `check the whole bridge
 Changes nothing. Each line is a check: ok, warning, fault, or skipped if there is nothing to check or another
@@ -36,10 +36,7 @@ export const addDoctor = defineCommand(
   },
   async ({ target, answer }) => {
     // The bridge need not exist, and nothing in it is changed.
-    const checks =
-      target.kind === 'local'
-        ? await withOpening(target, { isReadOnly: true }, examineFolder)
-        : await withOpening(target, {}, examineStack);
+    const checks = await (target.kind === 'local' ? examineFolder(target) : examineStack(target));
     answer({ checks }, doctorText(checks));
     if (checks.some(({ result }) => result === 'fault')) return exitCodes.fault;
     return checks.some(({ result }) => result === 'warning') ? exitCodes.needsPerson : exitCodes.done;
@@ -48,33 +45,37 @@ export const addDoctor = defineCommand(
 
 const unreadable = 'needs a state file that can be read: see state-file';
 
-async function examineFolder(opening: Opening<LocalTarget>): Promise<CheckResult[]> {
-  const { openFolder } = await import('../bridge/open-folder.ts');
+async function examineFolder(target: LocalTarget): Promise<CheckResult[]> {
   const { bridgeFacts } = await import('../../operations/doctor/bridge-checks.ts');
   const { folderChecks, stateChecks } = await import('../../operations/doctor/folder-checks.ts');
-  const place = { ...mendsAt(opening.target), dir: opening.target.dir };
-  const opened = once(async () => {
-    const bridge = await openFolder(opening);
-    return { ...bridgeFacts(bridge, { ...place, baseUrl: opening.baseUrl }), bridge };
-  });
-  const explain = (error: unknown) => explanationOf(error, opening);
+  const examineState = (bridge: FolderBridge) => {
+    const baseUrl = bridge.baseUrl();
+    const facts = { ...bridgeFacts(bridge, { ...target, baseUrl }), bridge };
+    const explain = (error: unknown) => explanationOf(error, target, baseUrl);
+    return examine(stateChecks, async () => facts, explain);
+  };
+  const skipAll = () => Object.keys(stateChecks).map((name) => ({ name, ...skipped(unreadable) }));
   const results = [
-    examine(folderChecks, async () => place, explain),
-    examine(stateChecks, () => orSkip(opened(), unreadable), explain),
+    examine(
+      folderChecks,
+      async () => target,
+      (error) => explanationOf(error, target),
+    ),
+    withBridge(target, examineState, { isReadOnly: true }).catch(skipAll),
   ];
   return (await Promise.all(results)).flat();
 }
 
-async function examineStack(opening: Opening<StackTarget>): Promise<CheckResult[]> {
+async function examineStack(target: StackTarget): Promise<CheckResult[]> {
   const { openStack } = await import('../bridge/open-stack.ts');
   const { placeChecks, stackChecks } = await import('../../operations/doctor/stack-checks.ts');
   const { stackFacts } = await import('../../operations/doctor/stack-facts.ts');
   const { stackClients } = await import('../../operations/stack-clients.ts');
-  const clients = stackClients(opening.onClose);
-  const [stack = ''] = opening.target.stack.split('/');
-  const place = { ...mendsAt(opening.target), clients, stack, version: packageJson.version };
-  const opened = once(async () => stackFacts(await openStack(opening, clients), place));
-  const explain = (error: unknown) => explanationOf(error, opening);
+  const clients = stackClients();
+  const [stack = ''] = target.stack.split('/');
+  const place = { ...target, clients, stack, version: packageJson.version };
+  const opened = once(async () => stackFacts(await openStack(target, clients), place));
+  const explain = (error: unknown) => explanationOf(error, target);
   const results = [
     examine(placeChecks, async () => ({ ...place, opened }), explain),
     examine(stackChecks, () => orSkip(opened(), 'needs the stack: see stack'), explain),
@@ -85,7 +86,7 @@ async function examineStack(opening: Opening<StackTarget>): Promise<CheckResult[
 const unknownOperation = /^(UnknownOperation|InvalidAction|UnsupportedOperation|NotImplemented)/;
 
 /** What the error of a check means; undefined for an unexpected error. */
-function explanationOf(error: unknown, place: Place): Result | undefined {
+function explanationOf(error: unknown, target: Target, baseUrl?: string): Result | undefined {
   const cause = isDenied(error) ? error : (error as Error | undefined)?.cause;
   if (isDenied(cause)) {
     const action = /perform: ([\w-]+:\w+)/.exec(cause.message)?.[1];
@@ -96,7 +97,7 @@ function explanationOf(error: unknown, place: Place): Result | undefined {
   const endpoint = process.env.AWS_ENDPOINT_URL;
   if (error instanceof Error && unknownOperation.test(error.name) && endpoint)
     return skipped(`${endpoint} does not know this call`);
-  const known = explained(error, place);
+  const known = explained(error, target, baseUrl);
   return known instanceof CommandError ? faultIn(asCalled(known.message)) : undefined;
 }
 

@@ -1,5 +1,5 @@
 import type { AccountStatus } from '../../operations/account-status.ts';
-import { requireKnown } from '../../operations/errors.ts';
+import { connectWords, requireKnown } from '../../operations/errors.ts';
 import { type Finding, findingsOf, mendText, needsAttention, pageOf } from '../../operations/findings.ts';
 import { readStatus, type Status } from '../../operations/status.ts';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -10,10 +10,9 @@ import type { Books } from '../../shared/state/books.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
 import { deliveryText } from '../shared/delivery.ts';
-import { connectCommand } from '../shared/explain.ts';
 import { clearScreen, type ExitCode, exitCodes } from '../shared/io.ts';
 import { flag, optionalName } from '../shared/options.ts';
-import { commandFor, mendsAt, type Target } from '../shared/target.ts';
+import type { Target } from '../shared/target.ts';
 import { answersLines, booksText, count, duration } from '../shared/wording.ts';
 
 export const addStatus = defineCommand(
@@ -41,7 +40,7 @@ Examples:
         const isFlawed = status.unreadable.some((flaw) => flaw.startsWith(`partner account ${name}:`));
         if (status.partnerAccounts.length === 0 && !isFlawed)
           await requireKnown(bridge.partnerAccounts, name);
-        const findings = findingsOf(status, { ...mendsAt(target), nowMs });
+        const findings = findingsOf(status, { ...target, nowMs });
         if (isRedrawn) clearScreen(io);
         const urgent = findings.filter((one) => one.partnerAccount === null && one.severity !== 'note');
         const attention = [...new Set(urgent.map(({ what }) => what))];
@@ -92,7 +91,7 @@ export function statusText(status: Shown, target: Target, nowMs: number): string
     const why = reason === null ? '' : ` (${printableLine(reason)})`;
     const found = findingLines(name);
     if (state === 'stopped' && found.length === 0)
-      found.push(`to connect it again: \`${connectCommand(target, name)}\``);
+      found.push(`to connect it again: \`${target.command(connectWords(name))}\``);
     return [`${name}: ${states[state]}${why}`, ...[...more, ...found].map((line) => `  ${line}`)];
   };
   const accounts = partnerAccounts.toSorted((a, b) => urgencyOf(b) - urgencyOf(a));
@@ -135,7 +134,7 @@ function crowdLines(accounts: readonly AccountStatus[], hidden: number, target: 
     ...(hidden > 0 ? [`and ${count(hidden)} more that need manual action, wait or fail`] : []),
     ...(behind && lagOf(behind) >= 0 ? [`furthest behind: ${behind.name}, ${duration(lagOf(behind))}`] : []),
     `books: ${booksText({ books, redelivered })}`,
-    `One of them in full: \`${commandFor(target, 'status NAME')}\`; all of them: \`${commandFor(target, 'status --json')}\``,
+    `One of them in full: \`${target.command('status NAME')}\`; all of them: \`${target.command('status --json')}\``,
   ];
 }
 

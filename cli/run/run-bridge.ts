@@ -21,7 +21,7 @@ import type { FolderBridge } from '../bridge/open-folder.ts';
 import { type Io, say, untilUnread } from '../shared/io.ts';
 import type { Checked } from '../shared/options.ts';
 import { startProgress } from '../shared/progress.ts';
-import { commandFor, type LocalTarget, mendsAt } from '../shared/target.ts';
+import type { LocalTarget } from '../shared/target.ts';
 import { are, count } from '../shared/wording.ts';
 import type { runOptions } from './options.ts';
 import { withoutRepeats } from './repeats.ts';
@@ -38,7 +38,7 @@ export function runBridge(io: Io, target: LocalTarget, options: RunOptions) {
   return withBridge(
     target,
     async (bridge) => {
-      bridge.baseUrl();
+      bridge.requireBaseUrl();
       await bridge.state.applicationSecret.read();
       const inFiles = await Promise.all(options.webhookFile.map((file) => webhookIn(io, file)));
       const webhooks = [...new Set([...options.webhook, ...inFiles])];
@@ -48,7 +48,7 @@ export function runBridge(io: Io, target: LocalTarget, options: RunOptions) {
       bridge.onClose(() => lock.release());
       const startedAt = toInstant(systemClock.now());
       if (!dryRun)
-        await bridge.state.beginRun(`pid ${process.pid} since ${startedAt} (${commandFor(target, 'run')})`);
+        await bridge.state.beginRun(`pid ${process.pid} since ${startedAt} (${target.command('run')})`);
       const state = dryRun ? createDryState(bridge.state, target.dir) : bridge.state;
       if (dryRun) bridge.onClose(() => state.close());
       return runLocked(io, options, { bridge, state, target, webhooks, broken: broken.signal });
@@ -80,7 +80,7 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
     const nowMs = systemClock.now();
     const { reusedHistories } = bridge;
     const status = await readStatus(dryRun ? state : { ...state, reusedHistories }, nowMs);
-    return { status, findings: findingsOf(status, { ...mendsAt(target), nowMs }) };
+    return { status, findings: findingsOf(status, { ...target, nowMs }) };
   }
   const begun = await look();
   for (const line of openingLines(options, opened, begun)) tell(line);
@@ -105,7 +105,7 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
   try {
     const fault = await runEmbeddedBridge({
       ...{ state, settings, concurrency, advertTries, observer, signal, untilIdle },
-      baseUrl: bridge.baseUrl(),
+      baseUrl: bridge.requireBaseUrl(),
       events: readers.events,
     }).finally(() => broken.throwIfAborted());
     if (untilIdle && !signal.aborted) await readers.untilDelivered(signal);
@@ -150,7 +150,7 @@ function* openingLines(
     const given = Object.entries(options).flatMap(([name, value]) =>
       name in bridgeSettings && value !== undefined ? [`, ${name} ${value}`] : [],
     );
-    yield `Advert Bridge ${packageJson.version} runs ${target.dir} with ${bridge.baseUrl()}: ` +
+    yield `Advert Bridge ${packageJson.version} runs ${target.dir} with ${bridge.requireBaseUrl()}: ` +
       `${are(names.length, 'partner account', 'partner accounts')}${listed}${given.join('')}.`;
   }
   yield* saysOf('no-account');

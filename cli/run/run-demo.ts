@@ -17,7 +17,7 @@ import { eventOutput } from '../shared/event-output.ts';
 import { type ExitCode, exitCodes, type Io, print, say, untilUnread } from '../shared/io.ts';
 import { checkedOptions, optionOf } from '../shared/options.ts';
 import { thisProgram } from '../shared/program.ts';
-import { commandFor, type LocalTarget } from '../shared/target.ts';
+import { type LocalTarget, localTarget } from '../shared/target.ts';
 import { booksText } from '../shared/wording.ts';
 import { createBreaks } from './break-it.ts';
 import { runOptions } from './options.ts';
@@ -45,7 +45,7 @@ interface Demo {
 export async function runDemo(given: Io, changes: number | undefined, json: boolean): Promise<ExitCode> {
   const io = eventOutput(given, json);
   const dir = mkdtempSync(path.join(tmpdir(), 'advert-bridge-'));
-  const target: LocalTarget = { kind: 'local', dir };
+  const target = localTarget(dir);
   const sandbox = await startSandbox({
     users: (changes === undefined ? both : [partnerAccount]).map((name) => ({ name, adverts: 0 })),
     visibilityDelayMs: changes === undefined ? 1000 : 0,
@@ -79,7 +79,7 @@ async function play({ io, target, sandbox }: Demo): Promise<undefined> {
   const isOver = AbortSignal.any([io.untilStopped(), untilUnread(io)]);
   const options = Object.entries(settings).flatMap(([name, value]) => [optionOf(name), String(value)]);
   const place = ['--local', target.dir];
-  const command = (words: string) => commandFor(target, words);
+  const { command } = target;
   const child = createRunProcess(io, [...place, ...options]);
   await withBridge(target, async (bridge) => {
     const breaks = createBreaks({

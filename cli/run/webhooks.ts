@@ -6,7 +6,7 @@ import type { Webhooks } from '../../shared/sqlite/webhooks.ts';
 import type { Io } from '../shared/io.ts';
 import { checkedOptions } from '../shared/options.ts';
 import { readSecret } from '../shared/secret-input.ts';
-import { commandFor, type Target } from '../shared/target.ts';
+import type { Target } from '../shared/target.ts';
 
 /** A webhook's URL, in the normal form of the URL standard, so that each webhook has only one name. */
 export const webhookUrl = v.pipe(
@@ -54,6 +54,6 @@ export const noSecretText = (target: Target, url: string): string =>
 
 /** A URL that is not shown whole cannot be copied from the hint, which then says so. */
 export function webhookCommand(target: Target, url: string, command: (url: string) => string): string {
-  if (shownUrl(url) === url) return `\`${commandFor(target, command(url))}\``;
-  return `\`${commandFor(target, command('URL'))}\`, with the whole URL in quotes (it may be a secret, and is not shown)`;
+  if (shownUrl(url) === url) return `\`${target.command(command(url))}\``;
+  return `\`${target.command(command('URL'))}\`, with the whole URL in quotes (it may be a secret, and is not shown)`;
 }

@@ -3,7 +3,7 @@ import { UsageError } from '../../operations/errors.ts';
 import { exposureOf } from '../../shared/sqlite/file/private-folder.ts';
 import { type ExitCode, exitCodes, give, type Io, say, show } from './io.ts';
 import { addOptions, type Checked, checkedOptions, flag, type OptionSpecs, optionOf } from './options.ts';
-import { commandFor, type LocalTarget, type Target, targetOf, targetOptions, type Where } from './target.ts';
+import { type LocalTarget, type Target, targetOptions, type Where } from './target.ts';
 
 /** Gives a command its texts, its options and what it does; `end` receives the exit code when it has ended. */
 export type AddCommand = (command: Command, io: Io, end: (exitCode: ExitCode) => void) => void;
@@ -53,7 +53,8 @@ export function defineCommand<const O extends OptionSpecs, const W extends Where
       const words = argumentKeys.map((key, index) => [key, command.processedArgs[index]]);
       const given = { ...command.opts(), ...Object.fromEntries(words) };
       const { local, stack, json, ...options } = checkedOptions(specs, given);
-      const target = targetOf({ local, stack });
+      // A stack has a default.
+      const target = (local ?? stack) as Target | undefined;
       const foreign = Object.keys(given).find((key) => specs[key]?.localOnly && given[key] !== undefined);
       if (foreign !== undefined && target?.kind === 'stack')
         throw new UsageError(
@@ -69,7 +70,7 @@ export function defineCommand<const O extends OptionSpecs, const W extends Where
         };
       const call = {
         ...{ io, target, options, json: json === true, report: printer(say), answer: printer(show) },
-        command: (words: string) => `\`${target ? commandFor(target, words) : words}\``,
+        command: (words: string) => `\`${target?.command(words) ?? words}\``,
       };
       end(await run(call as unknown as Call<TargetFor<W>, Checked<O>>));
     });

@@ -1,40 +1,29 @@
 /** What an error means to an operator, with what mends it. */
-import { applicationWords, CommandError, connectWords, UsageError } from '../../operations/errors.ts';
+import { CommandError, UsageError } from '../../operations/errors.ts';
 import { faultText } from '../../operations/findings.ts';
 import { ShapeError } from '../../shared/contract/checks.ts';
 import { BridgeFault, type FaultKind } from '../../shared/domain/faults.ts';
 import { StateError } from '../../shared/sqlite/file/state-error.ts';
-import { commandFor, mendsAt, type Target } from './target.ts';
+import type { Target } from './target.ts';
 
-/** Facts for messages, which are added as they become known. */
-export interface Place {
-  readonly target: Target;
-  baseUrl?: string | undefined;
-}
-
-export const applicationCommand = (target: Target): string =>
-  commandFor(target, applicationWords(target.kind));
-
-export const connectCommand = (target: Target, name: string): string =>
-  commandFor(target, connectWords(name));
-
-export function explained(error: unknown, place: Place): Error {
+/** @param baseUrl of the partner service, if it is known */
+export function explained(error: unknown, target: Target, baseUrl?: string): Error {
   if (error instanceof UsageError || error instanceof CommandError) return error;
   if (error instanceof BridgeFault && error.code === 'other-user')
     return new UsageError(`${error.message}. ${userAdvice}`, { cause: error });
-  const message = messageOf(error, place);
+  const message = messageOf(error, target, baseUrl);
   if (message !== undefined) return new CommandError(message, { cause: error });
   return error instanceof Error ? error : new Error(String(error));
 }
 
-function messageOf(error: unknown, place: Place): string | undefined {
+function messageOf(error: unknown, target: Target, baseUrl: string | undefined): string | undefined {
   if (error instanceof StateError) return error.message;
-  if (error instanceof ShapeError) return faultText('malformed-state', error.message, mendsAt(place.target));
+  if (error instanceof ShapeError) return faultText('malformed-state', error.message, target);
   // Tokens are read during a request. If AWS denies that, it is not a fault of the partner service.
   const denied = [error, (error as Error | undefined)?.cause].find(isDenied);
   if (denied) return deniedText(denied.message);
-  if (error instanceof BridgeFault) return textOf(error, place);
-  if (!(error instanceof Error) || place.target.kind === 'local') return undefined;
+  if (error instanceof BridgeFault) return textOf(error, target, baseUrl);
+  if (!(error instanceof Error) || target.kind === 'local') return undefined;
   const { name, message, code = '', $metadata } = error as AwsError;
   // A function's own error says what to do.
   if (name === 'FunctionError') return message;
@@ -59,16 +48,20 @@ const ofService: Partial<Record<FaultKind, string>> = {
   'request-refused': 'refuses the request',
 };
 
-function textOf({ code, message, retryAfterMs = 0 }: BridgeFault, { target, baseUrl }: Place): string {
+function textOf(
+  { code, message, retryAfterMs = 0 }: BridgeFault,
+  target: Target,
+  baseUrl: string | undefined,
+): string {
   if (code === 'generation-over')
     return `${message}: meanwhile the name was given to another user, or forgotten. Give the command again`;
   const says = ofService[code];
-  if (says === undefined) return faultText(code, message, mendsAt(target)) ?? message;
+  if (says === undefined) return faultText(code, message, target) ?? message;
   let advice = 'Check what you gave; if that is right, ask the service';
   if (code === 'transient' || code === 'contract-broken')
     advice =
       target.kind === 'local'
-        ? `Is its base URL right? Set it with \`${commandFor(target, 'application --base-url URL …')}\``
+        ? `Is its base URL right? Set it with \`${target.command('application --base-url URL …')}\``
         : 'Is its base URL right? It is the setting partnerBaseUrl of the stack';
   else if (code === 'rate-limited' || code === 'paused' || code === 'forbidden')
     advice = `Try again in ${retryAfterMs > 0 ? `${Math.ceil(retryAfterMs / 1000)} s` : 'a while'}`;

@@ -1,29 +1,42 @@
 import * as v from 'valibot';
+import type { Mends } from '../../operations/findings.ts';
 import { stackName } from '../../shared/contract/names.ts';
 import { quoted } from '../../shared/domain/text.ts';
 import { type OptionSpecs, option } from './options.ts';
 import { programName } from './program.ts';
 
-export interface LocalTarget {
+/** An embedded bridge, with its state in a folder. */
+export interface LocalTarget extends Mends {
   readonly kind: 'local';
   readonly dir: string;
 }
-export interface StackTarget {
+export interface StackTarget extends Mends {
   readonly kind: 'stack';
   /** In the format of `--stack`: STACK, or STACK/BRIDGE where it has several bridges. */
   readonly stack: string;
 }
-/** The bridge that a command acts on: an embedded one with its state in a folder, or a deployed stack. */
+/** The bridge that a command acts on, and how other commands for it are written. */
 export type Target = LocalTarget | StackTarget;
 
+export const localTarget = (dir: string): LocalTarget => ({
+  ...{ kind: 'local', dir },
+  command: (words) => `${programName()} ${words} --local ${quoted(dir)}`,
+});
+
+export const stackTarget = (stack: string): StackTarget => ({
+  ...{ kind: 'stack', stack },
+  command: (words) => `${programName()} ${words}${stack === stackName ? '' : ` --stack ${stack}`}`,
+});
+
 const expectedFolder = 'expected the folder of an embedded bridge';
-const folder = v.pipe(v.string(expectedFolder), v.minLength(1, expectedFolder));
+const folder = v.pipe(v.string(expectedFolder), v.minLength(1, expectedFolder), v.transform(localTarget));
 const stackPlace = v.pipe(
   v.string(),
   v.regex(
     /^[A-Za-z][A-Za-z0-9-]{0,127}(\/[A-Za-z][A-Za-z0-9-]{0,63})?$/,
     'expected the name of a CloudFormation stack, such as AdvertBridge, or STACK/BRIDGE where it has several bridges',
   ),
+  v.transform(stackTarget),
 );
 const stack = option(
   'NAME',
@@ -41,19 +54,3 @@ export const targetOptions = {
   none: {},
 } satisfies Record<string, OptionSpecs>;
 export type Where = keyof typeof targetOptions;
-
-/** @returns undefined for a command that is for no bridge */
-export function targetOf({ local, stack }: Readonly<Record<string, unknown>>): Target | undefined {
-  if (local !== undefined) return { kind: 'local', dir: String(local) };
-  return stack === undefined ? undefined : { kind: 'stack', stack: String(stack) };
-}
-
-export function commandFor(target: Target, command: string): string {
-  if (target.kind === 'local') return `${programName()} ${command} --local ${quoted(target.dir)}`;
-  return `${programName()} ${command}${target.stack === stackName ? '' : ` --stack ${target.stack}`}`;
-}
-
-export const mendsAt = (target: Target) => ({
-  kind: target.kind,
-  command: (words: string) => commandFor(target, words),
-});

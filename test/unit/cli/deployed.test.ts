@@ -2,7 +2,7 @@ import type { GetMetricDataCommandInput } from '@aws-sdk/client-cloudwatch';
 import type { InvokeCommandInput } from '@aws-sdk/client-lambda';
 import { ResourceNotFoundException } from '@aws-sdk/client-secrets-manager';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { stackClients } from '../../../operations/stack-clients.ts';
 import type { StackOutputs } from '../../../operations/stack-outputs.ts';
 import { readPast } from '../../../operations/stack-state.ts';
@@ -228,7 +228,7 @@ it('the last half hour of the plots comes from CloudWatch', async () => {
     { Id: 'events', Timestamps: [second], Values: [40] },
   ];
   const outputs = { bridgeName: 'AdvertBridge', queueUrl: 'https://sqs.example/1/QueueUrl' } as StackOutputs;
-  const clients = stackClients(onTestFinished);
+  const clients = stackClients();
 
   expect(await readPast({ outputs, clients }, 180_000)).toEqual([
     { atMs: 120_000, values: { lag: 7, events: 40 } },

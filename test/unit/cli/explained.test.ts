@@ -1,15 +1,13 @@
 /** Every error that an operator may meet says what to do, in words of the outside. */
 import { describe, expect, it } from 'vitest';
 import { explained } from '../../../cli/shared/explain.ts';
-import type { Target } from '../../../cli/shared/target.ts';
+import { localTarget, stackTarget, type Target } from '../../../cli/shared/target.ts';
 import { CommandError, UsageError } from '../../../operations/errors.ts';
 import { ShapeError } from '../../../shared/contract/checks.ts';
 import { BridgeFault, type FaultKind, faultKinds } from '../../../shared/domain/faults.ts';
 
-const targets: readonly Target[] = [
-  { kind: 'local', dir: './state' },
-  { kind: 'stack', stack: 'AdvertBridge' },
-];
+const local = localTarget('./state');
+const targets: readonly Target[] = [local, stackTarget('AdvertBridge')];
 const named = (name: string, message: string, more = {}) =>
   Object.assign(new Error(message), { name, ...more });
 const secret = (name: string) =>
@@ -44,7 +42,7 @@ describe.each(targets)('an error on a $kind bridge', (target) => {
     ['a damaged secret of the application', secret('application')],
     ...(target.kind === 'stack' ? ofAws : []),
   ])('is explained, with what mends it: %s', (_kind, error) => {
-    const shown = explained(error, { target });
+    const shown = explained(error, target);
 
     expect(shown instanceof CommandError || shown instanceof UsageError).toBe(true);
     expect(shown.message).toMatch(mend);
@@ -56,11 +54,11 @@ describe.each(targets)('an error on a $kind bridge', (target) => {
 it('a user who is another, or cannot be told, is a choice to make: exit code 2', () => {
   const error = new BridgeFault('other-user', 'it cannot be told');
 
-  expect(explained(error, { target: { kind: 'local', dir: '.' } })).toBeInstanceOf(UsageError);
+  expect(explained(error, local)).toBeInstanceOf(UsageError);
 });
 
 it('an unexpected error stays what it is, to be reported', () => {
   const error = new TypeError('x is not a function');
 
-  expect(explained(error, { target: { kind: 'local', dir: '.' } })).toBe(error);
+  expect(explained(error, local)).toBe(error);
 });

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { withBridge } from '../../../cli/bridge/open.ts';
+import { localTarget } from '../../../cli/shared/target.ts';
 import { startConnected, startLocal } from './local-bridge.ts';
 
 describe('the settings of the latest run', () => {
   it('are those that other commands on the same folder go by', async () => {
     const { run, dir } = await startConnected();
     const settingsOf = () =>
-      withBridge({ kind: 'local', dir }, async (bridge) => {
+      withBridge(localTarget(dir), async (bridge) => {
         const { maxRequestsPerSecond, overlapSeconds } = await bridge.settings();
         return { maxRequestsPerSecond, overlapSeconds };
       });

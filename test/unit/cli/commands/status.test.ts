@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { statusText, watch } from '../../../../cli/commands/status.ts';
-import { mendsAt, type Target } from '../../../../cli/shared/target.ts';
+import { localTarget, stackTarget, type Target } from '../../../../cli/shared/target.ts';
 import { findingsOf } from '../../../../operations/findings.ts';
 import type { Status } from '../../../../operations/status.ts';
 import { emptyBooks } from '../../../../shared/state/books.ts';
@@ -8,11 +8,11 @@ import { stopped, tokenHold } from '../../../helpers/holds.ts';
 import { type GivenStatus, nowMs, statusOf } from '../../operations/bridge-status.ts';
 
 const textOf = (status: Status, target: Target) => {
-  const findings = findingsOf(status, { ...mendsAt(target), nowMs });
+  const findings = findingsOf(status, { ...target, nowMs });
   return statusText({ ...status, findings, version: { deployed: null, command: '1' } }, target, nowMs);
 };
-const local = { kind: 'local', dir: 'x' } as const;
-const stack = { kind: 'stack', stack: 'AdvertBridge' } as const;
+const local = localTarget('x');
+const stack = stackTarget('AdvertBridge');
 const stop = stopped('refresh-token-rejected');
 const token = { version: '1', expiresAt: nowMs, usedAt: nowMs };
 const noToken = { ...tokenHold(nowMs + 1, 'no token'), since: nowMs, fault: 'token-rejected' };
