@@ -108,7 +108,12 @@ Examples:
 
 function messageOf(error: unknown): string {
   if (error instanceof UsageError || error instanceof CommandError) return error.message;
-  const { name, message } = error instanceof Error ? error : new Error(String(error));
+  const { name, message, syscall } = (
+    error instanceof Error ? error : new Error(String(error))
+  ) as NodeJS.ErrnoException;
+  // Such as "listen EADDRINUSE: address already in use 127.0.0.1:8765".
+  if (syscall === 'listen')
+    return `${message}. Choose another port (connect: one whose Callback URL is registered)`;
   return `unexpected ${name}: ${message.split('\n')[0]}. Run the command again with --stack-trace, and report it`;
 }
 

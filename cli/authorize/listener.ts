@@ -2,7 +2,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 import { systemClock } from '../../shared/domain/clock.ts';
-import { closeServer, listenOnLoopback } from '../shared/loopback.ts';
+import { closeServer, listenOn } from '../shared/loopback.ts';
 import { loopbackRedirect, type Way } from './redirect-uri.ts';
 
 const silenceMs = 10_000;
@@ -15,13 +15,12 @@ const graceMs = 3_000;
  * address bar or the history.
  *
  * @param onStranger called for the first callback without the state
- * @throws {CommandError} if it cannot listen on the port
+ * @throws the listening error of `node:net`, which cli.ts explains
  */
 export async function listenForCallback(at: Way, state: string, onStranger: () => void) {
   const server = createServer({ headersTimeout: silenceMs, requestTimeout: silenceMs });
   const hostname = at.redirectUri && new URL(at.redirectUri).hostname;
-  const otherPort = 'Choose another with --port: one whose Callback URL is registered too';
-  const port = await listenOnLoopback(server, at.port, otherPort, hostname === '[::1]' ? '::1' : '127.0.0.1');
+  const port = await listenOn(server, at.port, hostname === '[::1]' ? '::1' : '127.0.0.1');
   const redirectUri = at.redirectUri ?? loopbackRedirect(port);
   const { pathname, host } = new URL(redirectUri);
   const resultPath = `${pathname.replace(/\/$/, '')}/result`;

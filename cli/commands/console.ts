@@ -4,7 +4,6 @@ import { openBrowser } from '../authorize/open-browser.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
 import { exitCodes, say } from '../shared/io.ts';
-import { listenError } from '../shared/loopback.ts';
 import { flag, number } from '../shared/options.ts';
 import { thisProgram } from '../shared/program.ts';
 
@@ -31,8 +30,6 @@ Examples:
         place: target.kind === 'local' ? ['--local', target.dir] : ['--stack', target.stack],
         command: target.command,
         say: (text) => say(io, text),
-      }).catch((error: unknown) => {
-        throw listenError(error, port, 'Choose another with --port, or leave it out');
       });
       answer({ url: started.url }, started.url);
       const removePage = noOpen ? undefined : await openBrowser(started.url, io.env);

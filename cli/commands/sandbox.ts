@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { defineCommand } from '../shared/command.ts';
 import { exitCodes, say } from '../shared/io.ts';
-import { listenError } from '../shared/loopback.ts';
 import { number } from '../shared/options.ts';
 import { programName } from '../shared/program.ts';
 
@@ -30,8 +29,6 @@ Examples:
       ...options,
       accessTokenLifetimeSeconds: accessTokenSeconds,
       onFault: (error) => say(io, `sandbox: ${String(error)}`),
-    }).catch((cause: unknown) => {
-      throw listenError(cause, options.port, 'Choose another with --port, or any free one with --port 0');
     });
     const { url, port, application, users } = sandbox;
     const bridge = programName();

@@ -5,7 +5,7 @@ import type { Status } from '../../operations/status.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { isLoopback } from '../../shared/contract/settings.ts';
 import { deliveryText } from '../shared/delivery.ts';
-import { closeServer, listenOnLoopback } from '../shared/loopback.ts';
+import { closeServer, listenOn } from '../shared/loopback.ts';
 
 interface Looked {
   readonly status: Status;
@@ -112,6 +112,6 @@ export async function serveMetrics(port: number, look: () => Promise<Looked>) {
     const delivery = deliveryText(looked.status, looked.findings);
     return end(200, JSON.stringify({ delivery }), 'application/json');
   });
-  const taken = await listenOnLoopback(server, port, 'Choose another with --metrics');
-  return { address: `http://127.0.0.1:${taken}/metrics`, close: () => closeServer(server) };
+  const address = `http://127.0.0.1:${await listenOn(server, port)}/metrics`;
+  return { address, close: () => closeServer(server) };
 }

@@ -88,7 +88,7 @@ describe('the process', () => {
     expect(await start(`sandbox --port ${port}`).ended).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringContaining(`port ${port} is in use`),
+      stderr: expect.stringContaining(`address already in use 127.0.0.1:${port}. Choose another port`),
     });
     expect(users).toEqual([{ name: 'main', refreshToken: 'sandbox-refresh-token-main' }]);
     expect((await fetch(`${url}/_sandbox/`)).ok).toBe(true);
