@@ -59,9 +59,11 @@ export async function connectByCode(
       aborted(over, over).then(() => undefined),
     ]);
     if (!answer)
-      throw stopped.aborted
-        ? new CommandError('interrupted before the user had authorized. Nothing was stored')
-        : failed(`no answer came within ${timeoutSeconds} s (--timeout-seconds N waits longer)`);
+      throw failed(
+        stopped.aborted
+          ? 'interrupted before the user had authorized'
+          : `no answer came within ${timeoutSeconds} s (--timeout-seconds N waits longer)`,
+      );
     const code = codeIn(answer, state);
     say(io, 'The answer has arrived. Connecting …');
     return await connectAccount(bridge, { ...user, code, redirectUri });

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { CommandError, UsageError } from '../../operations/errors.ts';
-import { isLoopback } from '../../shared/contract/settings.ts';
+import { isPrivateUrl } from '../../shared/contract/settings.ts';
 import { shownUrl } from '../../shared/sqlite/event-log.ts';
 import type { Webhooks } from '../../shared/sqlite/webhooks.ts';
 import type { Io } from '../shared/io.ts';
@@ -11,15 +11,9 @@ import type { Target } from '../shared/target.ts';
 /** A webhook's URL, in the normal form of the URL standard, so that each webhook has only one name. */
 export const webhookUrl = v.pipe(
   v.string('expected the https URL that takes the events'),
-  v.check(isWebhook, 'expected an https URL without credentials in it (plain http only for loopback)'),
+  v.check(isPrivateUrl, 'expected an https URL without credentials in it (plain http only for loopback)'),
   v.transform((text) => new URL(text).href),
 );
-
-function isWebhook(text: string): boolean {
-  const parsed = URL.parse(text);
-  if (!parsed || parsed.username || parsed.password) return false;
-  return parsed.protocol === 'https:' || (parsed.protocol === 'http:' && isLoopback(parsed.hostname));
-}
 
 /** @returns the URL in the file, which may be a secret */
 export async function webhookIn(io: Io, file: string): Promise<string> {

@@ -71,7 +71,12 @@ export const partnerBaseUrl = v.pipe(
 
 function isBaseUrl(given: string): boolean {
   // A URL parser accepts some malformed URLs, and the malformed text would be in every request.
-  if (/\s/.test(given) || urlFlaws.some(([flaw]) => flaw.test(given)) || !URL.canParse(given)) return false;
+  return !/\s/.test(given) && !urlFlaws.some(([flaw]) => flaw.test(given)) && isPrivateUrl(given);
+}
+
+/** Nobody on the way reads what is sent there: https, or plain http on loopback. It has no user and no password. */
+export function isPrivateUrl(given: string): boolean {
+  if (!URL.canParse(given)) return false;
   const { protocol, hostname, username, password } = new URL(given);
   return !username && !password && (protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname)));
 }
