@@ -28,10 +28,10 @@ export async function readStackOutputs(client: CloudFormationClient, place: stri
   const all = bridgesIn(found);
   const [one, ...others] = bridge === undefined ? all : all.filter((each) => each.bridgeName === bridge);
   if (one && others.length === 0) return one;
-  const named = all.map(({ bridgeName }) => `${stack}/${bridgeName}`).join(', ');
-  if (one)
-    throw new CommandError(`stack ${stack} has several bridges. Name one of them with --stack: ${named}`);
-  if (all.length > 0) throw new CommandError(`stack ${stack} has no bridge ${bridge}, but ${named}`);
+  if (all.length > 0)
+    throw new CommandError(
+      `stack ${stack} has the bridges ${namesIn(found).join(', ')}: name one of them with --stack`,
+    );
   throw new CommandError(
     `stack ${stack} (${found.StackStatus}) has not the outputs of a bridge: it is no Advert Bridge, or its ` +
       'deployment has not ended. Deploy it with `npx cdk deploy`, or name another one with --stack',
@@ -49,19 +49,21 @@ function bridgesIn({ Outputs = [] }: Stack): StackOutputs[] {
   });
 }
 
+/** What `--stack` takes for each bridge of a stack. */
+const namesIn = (stack: Stack): string[] =>
+  bridgesIn(stack).map(({ bridgeName }, _, { length }) =>
+    length > 1 ? `${stack.StackName}/${bridgeName}` : `${stack.StackName}`,
+  );
+
 async function missing(stack: string, client: CloudFormationClient): Promise<CommandError> {
   // Whoever may not list stacks is told the rest.
   const stacks = await allPages(paginateDescribeStacks({ client }, {}), ({ Stacks }) => Stacks).catch(
-    () => undefined,
+    () => [],
   );
-  const bridges = stacks?.flatMap((found) => {
-    const all = bridgesIn(found);
-    return all.map(({ bridgeName }) => found.StackName + (all.length > 1 ? `/${bridgeName}` : ''));
-  });
-  const there =
-    bridges?.length === 0 ? 'No bridge is deployed there. ' : `The bridges there: ${bridges?.join(', ')}. `;
+  const bridges = stacks.flatMap(namesIn).join(', ');
+  const there = bridges && `The bridges there: ${bridges}. `;
   return new CommandError(
-    `there is no stack ${stack} in region ${await client.config.region()} of this AWS account. ${bridges ? there : ''}Deploy it with \`npx cdk deploy\`, ` +
+    `there is no stack ${stack} in region ${await client.config.region()} of this AWS account. ${there}Deploy it with \`npx cdk deploy\`, ` +
       'name another one with --stack, choose another region with AWS_REGION, or give --local DIR for an embedded bridge',
   );
 }

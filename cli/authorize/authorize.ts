@@ -18,8 +18,7 @@ export interface Authorization {
   readonly user: Omit<ConnectRequest, 'refreshToken' | 'code' | 'redirectUri'>;
   readonly way: Way;
   readonly open: boolean;
-  /** Default: five minutes. */
-  readonly timeoutSeconds?: number | undefined;
+  readonly timeoutSeconds: number;
 }
 
 const failed = (why: string, options?: ErrorOptions) =>
@@ -33,7 +32,7 @@ const strangerText =
 export async function connectByCode(
   io: Io,
   bridge: Pick<Bridge, 'askConnect'>,
-  { user, way, open, timeoutSeconds = 300 }: Authorization,
+  { user, way, open, timeoutSeconds }: Authorization,
 ): Promise<ConnectedAccount> {
   // 256 random bits: https://www.rfc-editor.org/rfc/rfc6749#section-10.12
   const state = randomBytes(32).toString('base64url');

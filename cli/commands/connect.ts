@@ -14,6 +14,7 @@ import { type ExitCode, exitCodes, say } from '../shared/io.ts';
 import {
   type Checked,
   flag,
+  number,
   option,
   optionalNumber,
   pastMoment,
@@ -31,7 +32,7 @@ const browserOptions = {
   port: optionalNumber(`where to listen; 0: any free port (default: ${defaultPort})`, 0, 65_535),
   redirectUri: option('URL', 'the registered Callback URL, or one based on it', v.optional(redirectUrl)),
   paste: flag('do not listen: paste the final address'),
-  timeoutSeconds: optionalNumber('how long to wait for the user (default: 300)', 1, 86_400),
+  timeoutSeconds: number('how long to wait for the user', 1, 86_400, 300),
 };
 const inBrowser = Object.keys(browserOptions);
 const loginOptions = {

@@ -16,7 +16,6 @@ import type { FolderBridge } from '../bridge/open-folder.ts';
 import { defineCommand } from '../shared/command.ts';
 import { explained, isDenied } from '../shared/explain.ts';
 import { exitCodes } from '../shared/io.ts';
-import { asCalled } from '../shared/program.ts';
 import type { LocalTarget, StackTarget, Target } from '../shared/target.ts';
 
 const help = `check the whole bridge
@@ -98,7 +97,7 @@ function explanationOf(error: unknown, target: Target, baseUrl?: string): Result
   if (error instanceof Error && unknownOperation.test(error.name) && endpoint)
     return skipped(`${endpoint} does not know this call`);
   const known = explained(error, target, baseUrl);
-  return known instanceof CommandError ? faultIn(asCalled(known.message)) : undefined;
+  return known instanceof CommandError ? faultIn(known.message) : undefined;
 }
 
 function doctorText(checks: readonly CheckResult[]): string {

@@ -71,8 +71,8 @@ describe('--stack', () => {
   });
 
   it.each([
-    ['Shop', 'stack Shop has several bridges. Name one of them with --stack: Shop/Shop, Shop/Second'],
-    ['Shop/Third', 'stack Shop has no bridge Third, but Shop/Shop, Shop/Second'],
+    ['Shop', 'stack Shop has the bridges Shop/Shop, Shop/Second: name one of them with --stack'],
+    ['Shop/Third', 'stack Shop has the bridges Shop/Shop, Shop/Second: name one of them with --stack'],
     ['Website', 'stack Website (UPDATE_COMPLETE) has not the outputs of a bridge'],
   ])('%s: says which there are', async (place, message) => {
     const ended = await cli(`status --stack ${place}`);
