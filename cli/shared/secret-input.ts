@@ -18,26 +18,19 @@ export interface SecretSource {
  * @throws {CommandError} if it is empty, too long or has several lines, or the file cannot be read
  */
 export async function readSecret(io: Io, { what, option, fromStdin, file }: SecretSource): Promise<Secret> {
-  if (fromStdin === (file !== undefined)) {
+  if (fromStdin === (file !== undefined) || (fromStdin && io.stdin.isTTY))
     throw new UsageError(
-      `give the ${what} in one of two ways: ${option}-stdin (on standard input) or ${option}-file FILE`,
+      `give the ${what} in one of two ways: ${option}-file FILE, or ${option}-stdin and pipe it in ` +
+        `(\`… ${option}-stdin < FILE\`), because a terminal would show it`,
     );
-  }
-  if (fromStdin && io.stdin.isTTY) {
-    throw new UsageError(
-      `${option}-stdin reads the ${what} from standard input, which is this terminal and would show it. ` +
-        `Pipe it in (\`… ${option}-stdin < FILE\`), or give ${option}-file FILE`,
-    );
-  }
-  // A file's name may be the secret itself, given by mistake.
-  const from = file === undefined ? 'standard input' : 'the file';
-  const refused = (why: string) => new CommandError(`the ${what} ${why}. Nothing was stored`);
   const given = file === undefined ? await textOf(io.stdin) : await readTextFile(file, what);
   const secret = given.replace(/^\uFEFF/, '').trim();
-  if (secret === '') throw refused(`is empty: ${from} holds nothing`);
-  if (secret.length > 16_384) throw refused('is longer than 16 KB: that is some other file');
-  if (/[\r\n]/.test(secret)) throw refused(`has to be one line, but ${from} holds several`);
-  return new Secret(secret);
+  if (/^.{1,16384}$/.test(secret)) return new Secret(secret);
+  // A file's name may be the secret itself, given by mistake.
+  const from = file === undefined ? 'standard input' : 'the file';
+  throw new CommandError(
+    `the ${what} has to be one line of at most 16 KB, but ${from} holds ${secret === '' ? 'nothing' : 'something else'}. Nothing was stored`,
+  );
 }
 
 export const readTextFile = (file: string, what: string): Promise<string> =>

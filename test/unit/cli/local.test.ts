@@ -30,10 +30,10 @@ describe('application', () => {
     await application();
 
     for (const [secret, message] of [
-      ['', 'the client secret is empty'],
-      ['\n', 'the client secret is empty'],
+      ['', 'standard input holds nothing'],
+      ['\n', 'standard input holds nothing'],
       ['two\nlines\n', 'has to be one line'],
-      ['x'.repeat(20_000), 'longer than'],
+      ['x'.repeat(20_000), 'at most 16 KB'],
     ] as const) {
       const ended = await application(secret);
       expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(oneMessage) });

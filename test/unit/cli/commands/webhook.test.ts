@@ -143,7 +143,7 @@ describe('webhook', () => {
           'whsec_ and 24 to 64 random bytes',
         ] as const;
       }),
-      ['https://example.org/hook', '', 2, '--secret-stdin (on standard input) or --secret-file FILE'],
+      ['https://example.org/hook', '', 2, '--secret-file FILE, or --secret-stdin'],
       ['http://example.org/hook --secret-stdin', secret, 2, 'URL: expected an https URL'],
       ['--secret-stdin', secret, 2, 'URL is missing'],
       ['https://example.org/hook --drop-old', '', 1, 'no secret is stored for webhook'],
