@@ -57,6 +57,8 @@ const serviceMs = 30_000;
 /** A token request, and at most three of the feed. */
 const slots = 4;
 const pollMs = 45_000;
+/** How often a tail looks for new events. */
+const lookMs = 200;
 
 /** @throws {CommandError | StateError} if there is none and it must not be created, or the state cannot be used */
 export async function openFolder(
@@ -116,7 +118,20 @@ export async function openFolder(
     isDelivering: () => isRunning(dir),
     depthLagMs: 0,
     storeSettings: (run) => state.settings.write(runSetting, JSON.stringify(run)),
-    events: (name, watch) => tailFolder(state, name, watch),
+    /** Reads what a concurrent run adds to the state; changes nothing. */
+    async *events(name, { signal, say, recent = 0 }) {
+      const { eventLog } = state;
+      const ends = eventLog.ends();
+      let last = Math.max(0, ends.first - 1, ends.last - recent);
+      for (; !signal.aborted; await systemClock.sleep(lookMs, signal)) {
+        for (let some = eventLog.after(last); some.length > 0; some = eventLog.after(last)) {
+          const missed = eventLog.ends().first - last - 1;
+          if (missed > 0) say(`${missed} events were published too fast to be shown.`);
+          last = some.at(-1)?.number ?? last;
+          yield some.map(({ envelope }) => envelope).filter((one) => isOf(name, one));
+        }
+      }
+    },
     async storeApplication(application, url) {
       if (url === undefined) throw new UsageError('--base-url URL is needed: where the partner service is');
       await state.applicationSecret.write(application);
@@ -163,26 +178,6 @@ function userName(): string {
     return userInfo().username;
   } catch {
     return `user ${process.getuid?.() ?? 'unknown'}`;
-  }
-}
-
-const lookMs = 200;
-
-/** Reads what a concurrent run adds to the state; changes nothing. */
-export async function* tailFolder(
-  { eventLog }: Pick<EmbeddedState, 'eventLog'>,
-  name: Parameters<Bridge['events']>[0],
-  { signal, say, recent = 0 }: Parameters<Bridge['events']>[1],
-): AsyncGenerator<readonly string[]> {
-  const ends = eventLog.ends();
-  let last = Math.max(0, ends.first - 1, ends.last - recent);
-  for (; !signal.aborted; await systemClock.sleep(lookMs, signal)) {
-    for (let some = eventLog.after(last); some.length > 0; some = eventLog.after(last)) {
-      const missed = eventLog.ends().first - last - 1;
-      if (missed > 0) say(`${missed} events were published too fast to be shown.`);
-      last = some.at(-1)?.number ?? last;
-      yield some.map(({ envelope }) => envelope).filter((one) => isOf(name, one));
-    }
   }
 }
 

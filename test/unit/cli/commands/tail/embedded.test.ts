@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { tailFolder } from '../../../../../cli/bridge/open-folder.ts';
-import { openEmbeddedState } from '../../../../../shared/sqlite/state.ts';
+import { withBridge } from '../../../../../cli/bridge/open.ts';
+import { localTarget } from '../../../../../cli/shared/target.ts';
 import { startLocal } from '../../local-bridge.ts';
 
 const quick = '--max-requests-per-second 10000 --confirm-unavailable-seconds 0';
@@ -56,15 +56,15 @@ describe('tail of an embedded bridge', () => {
 
   it('says nothing of missed events when the log was empty as it began to look back', async () => {
     const { dir } = await startConnected();
-    const state = openEmbeddedState(dir);
-    const said: string[] = [];
-    const say = (text: string) => void said.push(text);
-    const events = tailFolder(state, undefined, { signal: new AbortController().signal, say, recent: 10 });
+    await withBridge(localTarget(dir), async (bridge) => {
+      const said: string[] = [];
+      const say = (text: string) => void said.push(text);
+      const events = bridge.events(undefined, { signal: new AbortController().signal, say, recent: 10 });
 
-    const next = events.next();
-    await state.eventLog.append('{}');
+      const next = events.next();
+      await bridge.state.eventLog.append('{}');
 
-    expect([(await next).value, said]).toEqual([['{}'], []]);
-    state.close();
+      expect([(await next).value, said]).toEqual([['{}'], []]);
+    });
   });
 });
