@@ -38,7 +38,6 @@ export type OnClose = (close: () => void) => void;
 
 export interface FolderBridge extends Bridge {
   readonly state: EmbeddedState;
-  readonly reusedHistories: NonNullable<Bridge['reusedHistories']>;
   readonly onClose: OnClose;
   /** Of the partner service; undefined until the application is stored. */
   baseUrl(): string | undefined;

@@ -6,7 +6,6 @@ import { webhookUrl } from './webhooks.ts';
 const several = <const S extends v.GenericSchema>(spec: OptionSpec<S>) => ({
   ...spec,
   schema: v.optional(v.array(spec.schema), []),
-  repeatable: true,
 });
 
 /** The settings of an embedded bridge, then the options of `run` alone. */

@@ -9,13 +9,12 @@ import { fromText, type Setting, schemasOf } from '../../shared/contract/setting
 export interface OptionSpec<S extends v.GenericSchema = v.GenericSchema> {
   /** Absent: the help of its command leaves the option out, and says where it is described. */
   readonly help?: string;
-  /** A default is shown in the help. */
+  /** A text as default is shown in the help; a list as default: the option may be given several times. */
   readonly schema: S;
   /** Placeholder for the value in the help, such as `N`; absent: the option has no value. */
   readonly value?: string;
   /** It is an argument instead: `<NAME>` if it is required, `[NAME]` if it is optional, `[ID...]` for several. */
   readonly argument?: string;
-  readonly repeatable?: boolean;
   /** The options that it excludes. */
   readonly conflicts?: readonly string[];
   /** Not for a stack, which has it as a setting or does not need it. */
@@ -68,22 +67,21 @@ export const optionalName = (help: string) => ({ argument: '[NAME]', help, schem
 
 export function addOptions(command: Command, options: OptionSpecs): void {
   for (const [key, spec] of Object.entries(options)) {
-    const { help = '', schema, value, argument, repeatable, conflicts = [] } = spec;
+    const { help = '', schema, value, argument, conflicts = [] } = spec;
     if (argument) {
       command.argument(argument, help);
       continue;
     }
     const { default: standard } = schema as { readonly default?: unknown };
-    const isShown = typeof standard === 'string' || typeof standard === 'number';
     const added = new Option(
       value === undefined ? optionOf(key) : `${optionOf(key)} <${value}>`,
-      isShown ? `${help} (default: ${standard})` : help,
+      typeof standard === 'string' ? `${help} (default: ${standard})` : help,
     )
       .hideHelp(help === '')
       .conflicts([...conflicts]);
     // Commander would store `--no-wait` as `wait: false`, under another key.
     added.negate = false;
-    if (repeatable) added.argParser((one: string, others: string[] = []) => [...others, one]);
+    if (Array.isArray(standard)) added.argParser((one: string, others: string[] = []) => [...others, one]);
     command.addOption(added);
   }
 }
