@@ -16,7 +16,6 @@ const patient = {
   requestHandler: { connectionTimeout: 3_000, requestTimeout: 8_000, throwOnRequestTimeout: true },
 };
 
-/** Their connections stay open until the process ends, as that of every command does. */
 export const stackClients = () => ({
   cloudFormation: new CloudFormationClient(patient),
   cloudWatch: new CloudWatchClient(patient),

@@ -33,12 +33,8 @@ export interface OpenOptions extends Pick<EmbeddedStateOptions, 'onFault'> {
   readonly settings?: Partial<BridgeSettings>;
 }
 
-/** Registers a function to call when the command ends; the last one registered is the first one called. */
-export type OnClose = (close: () => void) => void;
-
 export interface FolderBridge extends Bridge {
   readonly state: EmbeddedState;
-  readonly onClose: OnClose;
   /** Of the partner service; undefined until the application is stored. */
   baseUrl(): string | undefined;
   /** @throws {CommandError} if no application was stored yet */
@@ -62,7 +58,6 @@ const lookMs = 200;
 /** @throws {CommandError | StateError} if there is none and it must not be created, or the state cannot be used */
 export async function openFolder(
   { dir, command }: LocalTarget,
-  onClose: OnClose,
   { create, isReadOnly, onFault, settings: given = {} }: OpenOptions,
 ): Promise<FolderBridge> {
   const file = stateFileIn(dir);
@@ -70,7 +65,6 @@ export async function openFolder(
   if (!create && !guarded(file, () => statSync(file, { throwIfNoEntry: false })))
     throw new CommandError(`there is no bridge in ${dir}. Begin one there: ${storeIt}`);
   const state = isReadOnly ? openToRead(dir) : openEmbeddedState(dir, onFault && { onFault });
-  onClose(() => state.close());
   let baseUrl = await state.settings.read(baseUrlSetting);
 
   function requireBaseUrl(): string {
@@ -90,20 +84,18 @@ export async function openFolder(
   };
 
   const service = once(async () => {
-    const partner = createLocalPartner({
+    return createLocalPartner({
       ...{ state, settings: await settings(), concurrency, observer: silentObserver },
       baseUrl: requireBaseUrl(),
       // Events about an account remain owed until the bridge runs.
       events: noSubscriberYet,
       newId: () => `catch-up-${randomUUID()}`,
     });
-    onClose(partner.close);
-    return partner;
   });
 
   const bridge: FolderBridge = {
     ...state,
-    ...{ state, onClose, requireBaseUrl, settings, service },
+    ...{ state, requireBaseUrl, settings, service },
     baseUrl: () => baseUrl,
     kind: 'local',
     name: dir,

@@ -6,24 +6,25 @@ import type { StackBridge } from './open-stack.ts';
 
 type BridgeAt<T extends Target> = T extends LocalTarget ? FolderBridge : StackBridge;
 
-/** Calls `work` with the bridge, closes it afterwards, and explains its errors. */
+/**
+ * Calls `work` with the bridge, closes its state afterwards, and explains its errors. Connections stay open until the
+ * process ends, as that of every command does.
+ */
 export async function withBridge<T extends Target, R>(
   target: T,
   work: (bridge: BridgeAt<T>) => Promise<R>,
   options: OpenOptions = {},
 ): Promise<R> {
-  const closers: (() => void)[] = [];
-  const onClose = (close: () => void) => void closers.push(close);
   let bridge: FolderBridge | StackBridge | undefined;
   try {
     bridge =
       target.kind === 'local'
-        ? await (await import('./open-folder.ts')).openFolder(target, onClose, options)
+        ? await (await import('./open-folder.ts')).openFolder(target, options)
         : await (await import('./open-stack.ts')).openStack(target);
     return await work(bridge as BridgeAt<T>);
   } catch (error) {
     throw explained(error, target, bridge?.baseUrl());
   } finally {
-    for (const close of closers.reverse()) close();
+    if (bridge && 'state' in bridge) bridge.state.close();
   }
 }

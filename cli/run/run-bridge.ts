@@ -45,13 +45,15 @@ export function runBridge(io: Io, target: LocalTarget, options: RunOptions) {
       requireSecrets(bridge.state.webhooks, webhooks, target);
       // Taken after the state was opened: a folder without a bridge gets no lock file either.
       const lock = takeRunLock(target.dir, bridge.state.lastRun);
-      bridge.onClose(() => lock.release());
-      const startedAt = toInstant(systemClock.now());
-      if (!dryRun)
-        await bridge.state.beginRun(`pid ${process.pid} since ${startedAt} (${target.command('run')})`);
-      const state = dryRun ? createDryState(bridge.state, target.dir) : bridge.state;
-      if (dryRun) bridge.onClose(() => state.close());
-      return runLocked(io, options, { bridge, state, target, webhooks, broken: broken.signal });
+      try {
+        const startedAt = toInstant(systemClock.now());
+        if (!dryRun)
+          await bridge.state.beginRun(`pid ${process.pid} since ${startedAt} (${target.command('run')})`);
+        const state = dryRun ? createDryState(bridge.state, target.dir) : bridge.state;
+        return await runLocked(io, options, { bridge, state, target, webhooks, broken: broken.signal });
+      } finally {
+        lock.release();
+      }
     },
     { onFault },
   );
