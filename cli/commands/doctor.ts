@@ -50,16 +50,11 @@ async function examineFolder(target: LocalTarget): Promise<CheckResult[]> {
   const examineState = (bridge: FolderBridge) => {
     const baseUrl = bridge.baseUrl();
     const facts = { ...bridgeFacts(bridge, { ...target, baseUrl }), bridge };
-    const explain = (error: unknown) => explanationOf(error, target, baseUrl);
-    return examine(stateChecks, async () => facts, explain);
+    return examine(stateChecks, async () => facts, explaining(target, baseUrl));
   };
   const skipAll = () => Object.keys(stateChecks).map((name) => ({ name, ...skipped(unreadable) }));
   const results = [
-    examine(
-      folderChecks,
-      async () => target,
-      (error) => explanationOf(error, target),
-    ),
+    examine(folderChecks, async () => target, explaining(target)),
     withBridge(target, examineState, { isReadOnly: true }).catch(skipAll),
   ];
   return (await Promise.all(results)).flat();
@@ -74,7 +69,7 @@ async function examineStack(target: StackTarget): Promise<CheckResult[]> {
   const [stack = ''] = target.stack.split('/');
   const place = { ...target, clients, stack, version: packageJson.version };
   const opened = once(async () => stackFacts(await openStack(target, clients), place));
-  const explain = (error: unknown) => explanationOf(error, target);
+  const explain = explaining(target);
   const results = [
     examine(placeChecks, async () => ({ ...place, opened }), explain),
     examine(stackChecks, () => orSkip(opened(), 'needs the stack: see stack'), explain),
@@ -84,21 +79,23 @@ async function examineStack(target: StackTarget): Promise<CheckResult[]> {
 
 const unknownOperation = /^(UnknownOperation|InvalidAction|UnsupportedOperation|NotImplemented)/;
 
-/** What the error of a check means; undefined for an unexpected error. */
-function explanationOf(error: unknown, target: Target, baseUrl?: string): Result | undefined {
-  const cause = isDenied(error) ? error : (error as Error | undefined)?.cause;
-  if (isDenied(cause)) {
-    const action = /perform: ([\w-]+:\w+)/.exec(cause.message)?.[1];
-    const mend = action ? `Allow ${action} to whoever runs doctor` : `Ask who may: ${cause.message}`;
-    return fault(`could not be checked: AWS denies ${action ?? 'it'}`, mend);
-  }
-  if (error instanceof StateError && error.code === 'state-damaged') return skipped(unreadable);
-  const endpoint = process.env.AWS_ENDPOINT_URL;
-  if (error instanceof Error && unknownOperation.test(error.name) && endpoint)
-    return skipped(`${endpoint} does not know this call`);
-  const known = explained(error, target, baseUrl);
-  return known instanceof CommandError ? faultIn(known.message) : undefined;
-}
+/** Says what the error of a check means; undefined for an unexpected error. */
+const explaining =
+  (target: Target, baseUrl?: string) =>
+  (error: unknown): Result | undefined => {
+    const cause = isDenied(error) ? error : (error as Error | undefined)?.cause;
+    if (isDenied(cause)) {
+      const action = /perform: ([\w-]+:\w+)/.exec(cause.message)?.[1];
+      const mend = action ? `Allow ${action} to whoever runs doctor` : `Ask who may: ${cause.message}`;
+      return fault(`could not be checked: AWS denies ${action ?? 'it'}`, mend);
+    }
+    if (error instanceof StateError && error.code === 'state-damaged') return skipped(unreadable);
+    const endpoint = process.env.AWS_ENDPOINT_URL;
+    if (error instanceof Error && unknownOperation.test(error.name) && endpoint)
+      return skipped(`${endpoint} does not know this call`);
+    const known = explained(error, target, baseUrl);
+    return known instanceof CommandError ? faultIn(known.message) : undefined;
+  };
 
 function doctorText(checks: readonly CheckResult[]): string {
   const lines = checks.flatMap(({ name, result, says, mend }) => [
