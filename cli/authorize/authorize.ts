@@ -12,7 +12,7 @@ import { Secret } from '../../shared/domain/secret.ts';
 import { type Io, say } from '../shared/io.ts';
 import { isAnswerTo, listenForCallback } from './listener.ts';
 import { openBrowser } from './open-browser.ts';
-import { loopbackRedirect, type Way } from './redirect-uri.ts';
+import type { Way } from './redirect-uri.ts';
 
 export interface Authorization {
   readonly user: Omit<ConnectRequest, 'refreshToken' | 'code' | 'redirectUri'>;
@@ -38,7 +38,7 @@ export async function connectByCode(
   const state = randomBytes(32).toString('base64url');
   const onStranger = () => say(io, `Note: ${strangerText}. Still waiting for the address above.`);
   const listener = way.paste ? undefined : await listenForCallback(way, state, onStranger);
-  const redirectUri = listener?.redirectUri ?? way.redirectUri ?? loopbackRedirect(way.port);
+  const redirectUri = listener?.redirectUri ?? way.redirectUri;
   let removePage: Awaited<ReturnType<typeof openBrowser>> | undefined;
   try {
     const { url } = await askFor(bridge, 'authorize', { action: 'authorize', state, redirectUri });

@@ -19,9 +19,9 @@ const graceMs = 3_000;
  */
 export async function listenForCallback(at: Way, state: string, onStranger: () => void) {
   const server = createServer({ headersTimeout: silenceMs, requestTimeout: silenceMs });
-  const hostname = at.redirectUri && new URL(at.redirectUri).hostname;
-  const port = await listenOn(server, at.port, hostname === '[::1]' ? '::1' : '127.0.0.1');
-  const redirectUri = at.redirectUri ?? loopbackRedirect(port);
+  const wanted = new URL(at.redirectUri);
+  const port = await listenOn(server, at.port, wanted.hostname.replace(/[[\]]/g, ''));
+  const redirectUri = wanted.port === '0' ? loopbackRedirect(port) : at.redirectUri;
   const { pathname, host } = new URL(redirectUri);
   const resultPath = `${pathname.replace(/\/$/, '')}/result`;
   const arrived = Promise.withResolvers<URLSearchParams>();

@@ -25,26 +25,23 @@ function isCallbackUrl(given: string): boolean {
 
 /** Where the browser ends: an address on loopback at which the command listens, or one that the user pastes. */
 export interface Way {
+  readonly redirectUri: string;
+  /** 0, and then in the address too: any free port. */
   readonly port: number;
-  /** Default: loopback with the port, which is known for port 0 once the listener has one. */
-  readonly redirectUri?: string | undefined;
   readonly paste: boolean;
 }
 
 /** @throws {UsageError} if this command cannot listen there */
-export function checkedWay({
-  port,
-  redirectUri,
-  paste,
-}: Omit<Way, 'port'> & { readonly port?: number | undefined }): Way {
-  if (paste && port === 0)
+export function checkedWay(given: { readonly [K in keyof Way]?: Way[K] | undefined }): Way {
+  const { paste = false, redirectUri = loopbackRedirect(given.port ?? defaultPort) } = given;
+  if (paste && given.port === 0)
     throw new UsageError('--port: with --paste nothing listens, so there is no free port to take');
-  const url = new URL(redirectUri ?? loopbackRedirect(defaultPort));
+  const url = new URL(redirectUri);
   // On the other address of localhost another user's program may listen, and get the code.
   if (!paste && (url.protocol !== 'http:' || url.hostname === 'localhost'))
     throw new UsageError(
       '--redirect-uri: this command can listen on http://127.0.0.1:PORT/PATH and http://[::1]:PORT/PATH alone. With ' +
         'another Callback URL add --paste, and paste the address that the browser ends at',
     );
-  return { port: port ?? Number(url.port || 80), redirectUri, paste };
+  return { redirectUri, port: given.port ?? Number(url.port || 80), paste };
 }
