@@ -89,11 +89,10 @@ Examples:
         }
         report(
           account,
-          ...connectedLines(account, since),
+          ...connectedLines(call, account),
           ...(bridge.isDelivering() ? [] : [`Next: ${command('run')}`]),
           `To see whether all is right: ${command('doctor')}`,
         );
-        for (const line of leftLines(call, account)) say(io, line);
         // Printed separately: the account is already connected, whatever happens next.
         if (!account.isNew) {
           const { deadLetters } = await listDeadLetters(bridge, { partnerAccount });
@@ -131,24 +130,21 @@ async function withNewHistory({ target, options, report, command }: ConnectCall)
   });
 }
 
-function* connectedLines(account: ConnectedAccount, since: string | undefined): Generator<string> {
-  const { partnerAccount, scope, tokenExpiresAt, isNew, feed } = account;
+function* connectedLines(
+  { command, options: { since } }: ConnectCall,
+  { partnerAccount, scope, tokenExpiresAt, isNew, userUnverified, feed }: ConnectedAccount,
+): Generator<string> {
   const detail = `scope ${scope === '' ? 'unknown' : printableLine(scope)}, token until ${tokenExpiresAt}`;
   if (isNew) yield `Connected ${partnerAccount} (${detail}).`;
   else yield `Connected ${partnerAccount} again (${detail}). Reading continues from the kept cursor.`;
   if (!isNew && since !== undefined)
     yield '--since was ignored: it is for a new name, or goes with --new-user or --new-history.';
-  if (feed.kind === 'read')
-    yield `Its feed answers: ${are(feed.listed, 'advert has', 'adverts have')} changed lately${feed.hasMore ? ', or more' : ''}.`;
-}
-
-/** What the operator should do next; also printed with --json. */
-function* leftLines({ command }: ConnectCall, account: ConnectedAccount): Generator<string> {
-  const { partnerAccount, userUnverified, feed } = account;
   if (userUnverified !== undefined)
     yield `Note: nothing tells whether this is the same user as before: ${userUnverified}. If it is another one, connect ` +
       `again: as the right user, or with a new history (${command(`connect ${partnerAccount} --new-user`)})`;
-  if (feed.kind === 'read') return;
-  yield `The first request for its feed failed (${feed.fault}): ${printableLine(feed.reason)}. Its credentials are stored; ` +
-    `polling tries again, and ${command(`status ${partnerAccount}`)} shows how it goes.`;
+  if (feed.kind === 'read')
+    yield `Its feed answers: ${are(feed.listed, 'advert has', 'adverts have')} changed lately${feed.hasMore ? ', or more' : ''}.`;
+  else
+    yield `The first request for its feed failed (${feed.fault}): ${printableLine(feed.reason)}. Its credentials are stored; ` +
+      `polling tries again, and ${command(`status ${partnerAccount}`)} shows how it goes.`;
 }
