@@ -42,22 +42,18 @@ const commands: Readonly<Record<string, Readonly<Record<string, () => Promise<Ad
 /** Never rejects: it reports every error in one message on standard error. @param argv without the program's name */
 export async function runCli(argv: readonly string[], io: Io): Promise<ExitCode> {
   const faultOfOutput = watchOutput(io);
-  const exitCode = await run(argv, io);
+  const exitCode = await dispatch(argv, io).catch((error: unknown) => reported(error, argv, io));
   const fault = await faultOfOutput();
   if (fault === undefined) return exitCode;
   say(io, `advert-bridge: standard output cannot be written (${fault}), so what it got is incomplete`);
   return exitCodes.fault;
 }
 
-async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
-  try {
-    return await dispatch(argv, io);
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
-    say(io, `advert-bridge: ${asCalled(messageOf(error))}`);
-    if (argv.includes('--stack-trace') && error instanceof Error) say(io, redactedText(traceOf(error)));
-    return error instanceof UsageError ? exitCodes.usage : exitCodes.fault;
-  }
+function reported(error: unknown, argv: readonly string[], io: Io): ExitCode {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+  say(io, `advert-bridge: ${asCalled(messageOf(error))}`);
+  if (argv.includes('--stack-trace') && error instanceof Error) say(io, redactedText(traceOf(error)));
+  return error instanceof UsageError ? exitCodes.usage : exitCodes.fault;
 }
 
 async function dispatch(argv: readonly string[], io: Io): Promise<ExitCode> {
