@@ -10,11 +10,9 @@ import type {
 import { BridgeFault, faultKinds } from '../shared/domain/faults.ts';
 import type { Bridge } from './bridge.ts';
 
-type Asked = Pick<Bridge, 'askConnect'>;
-
 /** @param kind of the answer @throws {BridgeFault | ShapeError} what the function refused it for */
 export async function askFor<K extends ConnectAnswerKind>(
-  bridge: Asked,
+  bridge: Bridge,
   kind: K,
   event: ConnectEvent,
 ): Promise<ConnectAnswer<K>> {
@@ -27,7 +25,7 @@ export async function askFor<K extends ConnectAnswerKind>(
   throw new BridgeFault(faultKinds.find((one) => one === fault) ?? 'malformed-state', reason);
 }
 
-export async function connectAccount(bridge: Asked, request: ConnectRequest): Promise<ConnectedAccount> {
+export async function connectAccount(bridge: Bridge, request: ConnectRequest): Promise<ConnectedAccount> {
   const credential =
     'code' in request ? { code: request.code.reveal() } : { refreshToken: request.refreshToken.reveal() };
   const event = { action: 'connect', ...request, ...credential } as const;
@@ -37,7 +35,7 @@ export async function connectAccount(bridge: Asked, request: ConnectRequest): Pr
 
 /** May be repeated. @param options.forget removes cursor, history and books too */
 export async function disconnectAccount(
-  bridge: Asked & Pick<Bridge, 'advertHistories' | 'deadLetters'>,
+  bridge: Bridge,
   partnerAccount: string,
   { forget }: { readonly forget: boolean },
 ): Promise<void> {

@@ -31,7 +31,7 @@ const strangerText =
 /** @throws {CommandError} if the user denies it, a signal or the time ends it, or it is refused: nothing is stored */
 export async function connectByCode(
   io: Io,
-  bridge: Pick<Bridge, 'askConnect'>,
+  bridge: Bridge,
   { user, way, open, timeoutSeconds }: Authorization,
 ): Promise<ConnectedAccount> {
   // 256 random bits: https://www.rfc-editor.org/rfc/rfc6749#section-10.12

@@ -38,17 +38,13 @@ const stackPlace = v.pipe(
   ),
   v.transform(stackTarget),
 );
-const stack = option(
-  'NAME',
-  'of the deployed stack; STACK/BRIDGE of several',
-  v.optional(stackPlace, stackName),
-);
+const stackHelp = 'of the deployed stack; STACK/BRIDGE of several';
 
 /** The options that name the bridge, of commands that are for any bridge, for embedded ones alone, or for none. */
 export const targetOptions = {
   any: {
     local: option('DIR', 'for the embedded bridge in the folder DIR', v.optional(folder)),
-    stack: { ...stack, conflicts: ['local'] },
+    stack: { ...option('NAME', stackHelp, v.optional(stackPlace, stackName)), conflicts: ['local'] },
   },
   local: { local: option('DIR', 'the folder of the embedded bridge (required)', folder) },
   none: {},
