@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { defineCommand } from '../shared/command.ts';
 import { exitCodes, say } from '../shared/io.ts';
 import { number } from '../shared/options.ts';
-import { programName } from '../shared/program.ts';
+import { localTarget } from '../shared/target.ts';
 
 export const addSandbox = defineCommand(
   {
@@ -31,11 +31,10 @@ Examples:
       onFault: (error) => say(io, `sandbox: ${String(error)}`),
     });
     const { url, port, application, users } = sandbox;
-    const bridge = programName();
-    const at = '--local .advert-bridge';
+    const { command } = localTarget('.advert-bridge');
     const connects = users.map(
       ({ name, refreshToken }) =>
-        `  printf %s ${refreshToken} | ${bridge} connect ${name} ${at} --refresh-token-stdin\n`,
+        `  printf %s ${refreshToken} | ${command(`connect ${name} --refresh-token-stdin`)}\n`,
     );
     report(
       { url, port, application, users, control: `${url}/_sandbox/` },
@@ -44,12 +43,12 @@ Its control lists its calls: ${url}/_sandbox/
 
 In another terminal:
 
-  printf %s ${application.clientSecret} | ${bridge} application ${at} --base-url ${url} \\
-    --client-id ${application.clientId} --client-secret-stdin
-${connects.join('')}  ${bridge} connect NAME ${at} --open       (as a user: on the consent page, in a browser)
+  printf %s ${application.clientSecret} | ${command(`application --base-url ${url} \\
+    --client-id ${application.clientId} --client-secret-stdin`)}
+${connects.join('')}  ${command('connect NAME --open')}       (as a user: on the consent page, in a browser)
   curl -s -d '{"method":"createAdverts","args":[5]}' ${url}/_sandbox/       (the feed shows them after some seconds)
-  ${bridge} run ${at} --until-idle
-  ${bridge} status ${at}`,
+  ${command('run --until-idle')}
+  ${command('status')}`,
     );
     if (!stopped.aborted) await once(stopped, 'abort');
     await sandbox.close();
