@@ -55,7 +55,7 @@ function groupsOf(deadLetters: readonly StoredDeadLetter[]) {
   return [...groups.values()]
     .map((group) => {
       const { partnerAccount, fault, reason, at: from } = group[0] as StoredDeadLetter;
-      return { partnerAccount, fault, reason, count: group.length, from, to: group.at(-1)?.at ?? from };
+      return { count: group.length, partnerAccount, fault, from, to: group.at(-1)?.at ?? from, reason };
     })
     .sort((a, b) => b.count - a.count);
 }

@@ -1,4 +1,4 @@
-/** Shows and handles dead letters. Text from the feed is made printable first. */
+/** Shows and handles dead letters. */
 import * as v from 'valibot';
 import type { Bridge } from '../../operations/bridge.ts';
 import {
@@ -7,11 +7,10 @@ import {
   dropDeadLetters,
   listDeadLetters,
   redriveDeadLetters,
-  type ShownDeadLetter,
   shownDeadLetter,
 } from '../../operations/dead-letters.ts';
 import { CommandError, UsageError } from '../../operations/errors.ts';
-import { printableLine as printable } from '../../shared/domain/text.ts';
+import { printableLine } from '../../shared/domain/text.ts';
 import { withBridge } from '../bridge/open.ts';
 import { type AddCommand, type Call, defineCommand } from '../shared/command.ts';
 import { type ExitCode, exitCodes } from '../shared/io.ts';
@@ -19,7 +18,7 @@ import { type Checked, flag, momentOption, option, optionalName, text } from '..
 import { withProgress } from '../shared/progress.ts';
 import { confirm, requireTerminal } from '../shared/secret-input.ts';
 import type { Target } from '../shared/target.ts';
-import { are, count, tableLines } from '../shared/wording.ts';
+import { are, count, factTable } from '../shared/wording.ts';
 
 export const addDeadLetters: AddCommand = (command, io, end) => {
   command
@@ -90,8 +89,12 @@ Examples:
     const found = await withBridge(target, (bridge) => listDeadLetters(bridge, { ids: [id] }));
     const [one] = found.deadLetters.map(shownDeadLetter);
     if (!one) throw new CommandError(found.unreadable[0] ?? unknownText([id], command));
-    answer(one, ...deadLetterLines(one, command));
-    return exitCodes.done;
+    const { message, ...rest } = one;
+    const facts = Object.entries({ ...message, ...rest }).map(([fact, value]) => ({ fact, value }));
+    const next = message
+      ? `When the cause is fixed: ${command(`dead-letters redrive ${id}`)}`
+      : `It has nothing to send again. When you have looked at it: ${command(`dead-letters drop ${id}`)}`;
+    return answer(one, ...factTable(facts), next);
   },
 );
 
@@ -108,10 +111,8 @@ Examples:
     options: choiceOptions,
   },
   (call) =>
-    withChosen(call, async (bridge, { deadLetters, unknown }) => {
-      const result = await withProgress(call.io, (show) =>
-        redriveDeadLetters(bridge, deadLetters, (done, all) => show(progressText(done, all, 'redriven'))),
-      );
+    withChosen(call, async (bridge, { deadLetters, unknown }, onProgress) => {
+      const result = await redriveDeadLetters(bridge, deadLetters, onProgress);
       const left = result.nothingToSend.join(', ');
       const says = `Left, because they have nothing to send: ${left}. \`dead-letters show ID\` says what to do with each.`;
       const done = `${wereText(result.redriven.length)} redriven: within a minute, the drain begins to put them back.`;
@@ -132,29 +133,30 @@ Examples:
   async (call) => {
     const { io, options } = call;
     if (!options.yes && !options.dryRun) requireTerminal(io, 'drop');
-    return withChosen(call, async (bridge, { deadLetters, groups, unknown }) => {
+    return withChosen(call, async (bridge, { deadLetters, groups, unknown }, onProgress) => {
       const dropped = deadLetters.map(({ id }) => id);
-      const which = filterOf(options.which).ids
-        ? dropped.join(', ')
-        : `${count(dropped.length)} dead letters`;
+      const which = are(dropped.length, 'dead letter', 'dead letters');
       if (!options.yes && dropped.length > 0)
-        await confirm(io, `Drop ${which}? Their content is removed permanently and will not be published.`);
+        await confirm(io, `Drop ${which}? What is dropped is removed permanently and will not be published.`);
       const by = await bridge.who();
-      await withProgress(io, (show) =>
-        dropDeadLetters(bridge, deadLetters, (done, all) => show(progressText(done, all, 'dropped'))),
-      );
+      await dropDeadLetters(bridge, deadLetters, onProgress);
       // Their content is gone: this is the only record of it.
-      const done = `${wereText(dropped.length)} dropped by ${printable(by)} at ${new Date().toISOString()}.`;
-      call.report({ dropped, unknown, by, groups }, ...groupLines(groups), done);
-      return exitCodes.done;
+      const done = `${wereText(dropped.length)} dropped by ${printableLine(by)} at ${new Date().toISOString()}.`;
+      return call.report({ dropped, unknown, by, groups }, ...factTable(groups), done);
     });
   },
 );
 
+type Act = (
+  bridge: Bridge,
+  chosen: DeadLetterList,
+  onProgress: (done: number, all: number) => void,
+) => Promise<ExitCode>;
+
 /** Calls `act` with the dead letters that arguments and options choose; with --dry-run only counts them. */
 async function withChosen(
-  { target, options, report, command }: Call<Target, Checked<typeof choiceOptions>>,
-  act: (bridge: Bridge, chosen: DeadLetterList) => Promise<ExitCode>,
+  { io, target, options, report, command }: Call<Target, Checked<typeof choiceOptions>>,
+  act: Act,
 ): Promise<ExitCode> {
   const { which, fault, before, all, dryRun } = options;
   if (which.length > 0 === all)
@@ -165,19 +167,17 @@ async function withChosen(
     const matching = chosen.deadLetters.length;
     if (dryRun) {
       const total = `${count(matching)} dead letters match; nothing was changed.`;
-      report({ matching, groups }, ...groupLines(groups), total);
-      return exitCodes.done;
+      return report({ matching, groups }, ...factTable(groups), total);
     }
-    const exitCode = await act(bridge, chosen);
+    const exitCode = await withProgress(io, (show) =>
+      act(bridge, chosen, (done, of) => show(`${count(done)} of ${count(of)} dead letters handled`)),
+    );
     if (unknown.length > 0) throw new CommandError(unknownText(unknown, command));
     return exitCode;
   });
 }
 
 type Commanded = Call<Target, unknown>['command'];
-
-const progressText = (done: number, all: number, verb: string): string =>
-  `${count(done)} of ${count(all)} dead letters ${verb}`;
 
 const wereText = (number: number): string => are(number, 'dead letter was', 'dead letters were');
 
@@ -188,44 +188,19 @@ const unknownText = (ids: readonly string[], command: Commanded): string =>
 const maxRows = 50;
 const widestAdvert = 24;
 
-function* listLines({ deadLetters, groups, unreadable }: DeadLetterList, command: Commanded) {
-  const header = ['ID', 'WHEN', 'ACCOUNT', 'ADVERT', 'FAULT', 'REASON'];
-  const rows = deadLetters.slice(0, maxRows).map((one) => {
-    const { id, at, partnerAccount, advertId, count: all = 1, fault, reason, message } = one;
-    const advert = printable(advertId ?? '-');
-    const shortened = advert.length > widestAdvert ? `${advert.slice(0, widestAdvert)}…` : advert;
-    // One dead letter contains all malformed IDs of a page, and names the first of them as its advert.
-    const others = all > 1 ? ` and ${count(all - 1)} more` : '';
-    const why = printable(reason) + (message ? '' : ' (nothing to send)');
-    return [id, at, partnerAccount ?? '-', shortened + others, printable(fault), why];
-  });
-  if (rows.length === 0) yield 'No dead letters.';
-  else yield* tableLines([header, ...rows]);
-  if (deadLetters.length > maxRows) {
-    yield `… and ${count(deadLetters.length - maxRows)} more; --json gives all of them.`;
-    yield* groupLines(groups);
-  }
-  for (const reason of unreadable) yield `Cannot be read: ${printable(reason)}`;
-  if (rows.length === 0) return;
-  const redrive = deadLetters.some(({ message }) => message)
-    ? `When the cause is fixed: ${command('dead-letters redrive ID')} or ${command('dead-letters redrive --all')}. `
-    : '';
-  yield `All of one dead letter: ${command('dead-letters show ID')}. ${redrive}To remove one: ${command('dead-letters drop ID')}.`;
-}
-
-const groupLines = (groups: DeadLetterList['groups']): string[] =>
-  groups.map(
-    ({ partnerAccount, fault, reason, count: number }) =>
-      `${count(number)} of ${partnerAccount ?? 'no known account'}: ${printable(fault)}, ${printable(reason)}`,
-  );
-
-function deadLetterLines({ id, message, ...facts }: ShownDeadLetter, command: Commanded): string[] {
-  const next = message
-    ? `When the cause is fixed: ${command(`dead-letters redrive ${id}`)}`
-    : `It has nothing to send again. When you have looked at it: ${command(`dead-letters drop ${id}`)}`;
-  const rows = Object.entries({ ...message, ...facts }).map(([name, value]) => [
-    `  ${name}:`,
-    printable(String(value ?? 'not known')),
-  ]);
-  return [`dead letter ${id}`, ...tableLines(rows), next];
+function listLines({ deadLetters, groups, unreadable }: DeadLetterList, command: Commanded): string[] {
+  const rows = deadLetters.slice(0, maxRows).map(({ id, at, partnerAccount, advertId, fault, ...one }) => ({
+    ...{ id, when: at, account: partnerAccount, advert: advertId?.slice(0, widestAdvert), fault },
+    reason: one.message ? one.reason : `${one.reason} (nothing to send)`,
+  }));
+  const left = deadLetters.length - rows.length;
+  return [
+    ...factTable(rows),
+    ...(left > 0 ? [`… and ${count(left)} more; --json gives all of them.`, ...factTable(groups)] : []),
+    ...unreadable.map((reason) => `Cannot be read: ${printableLine(reason)}`),
+    rows.length === 0
+      ? 'No dead letters.'
+      : `All of one: ${command('dead-letters show ID')}. When the cause is fixed: ${command('dead-letters redrive ID')} ` +
+        `or ${command('dead-letters redrive --all')}. To remove one: ${command('dead-letters drop ID')}.`,
+  ];
 }
