@@ -1,9 +1,10 @@
 /** Reads a feed again from a given time, in the same way as the drain. */
 import type { PollDeps } from '../functions/drain/accept-page.ts';
 import { pollFeed } from '../functions/drain/poll-feed.ts';
-import { unreadSince } from '../functions/drain/read-page.ts';
+import { restartOf } from '../functions/drain/read-page.ts';
 import { advertsFeed } from '../shared/contract/messages.ts';
 import { earlierOf } from '../shared/domain/clock.ts';
+import type { FeedState } from '../shared/state/feed-states.ts';
 import { type Bridge, silentObserver } from './bridge.ts';
 import { CommandError } from './errors.ts';
 
@@ -20,10 +21,10 @@ const pollMs = 10 * 60_000;
 
 /**
  * Reads the feed of a partner account again from `requested` (ISO 8601 with time zone), or from the start of its unread
- * part if that is earlier.
+ * part if that is earlier: otherwise changes that were still unread before `requested` would be lost.
  *
- * @returns where reading began, and whether it came to the feed's end
- * @throws {BridgeFault} the service's answer; nothing has changed unless a page was accepted before
+ * @returns where reading began, and whether it came to the feed's end; if not, the bridge goes on
+ * @throws {BridgeFault} the service's answer; nothing has changed if it refuses the time
  * @throws {CommandError} when the feed is unknown
  */
 export async function resync(
@@ -32,33 +33,33 @@ export async function resync(
   requested: string,
   { signal, onProgress }: ResyncOptions,
 ) {
-  const { clock } = bridge;
-  const unknownFeed = () => new CommandError(`the feed of ${partnerAccount} is not known: connect it again`);
+  const { clock, feedStates } = bridge;
   const poll = await pollDepsOf(bridge, 'resync');
-  // The first page replaces the cursor: without this, changes that were still unread before `requested` would be
-  // lost.
-  const unread = await unreadSince(poll, partnerAccount);
-  if (unread === undefined) throw unknownFeed();
-  const since = earlierOf(unread, requested);
-  let [listed, pages] = [0, 0];
-  while (!signal.aborted) {
-    // After its first page, a resync continues from that page's cursor.
-    const report = await pollFeed(poll, advertsFeed, partnerAccount, {
-      deadlineMs: clock.now() + pollMs,
-      signal,
-      resync: pages > 0 ? {} : { since },
-    });
-    listed += report.listed;
-    pages += report.pages;
-    if (report.end === 'up-to-date') return { since, listed, finished: true };
+  const overlapMs = poll.settings.overlapSeconds * 1000;
+  const beginOf = (state: FeedState) => earlierOf(restartOf(state, overlapMs, clock.now()), requested);
+  async function read(): Promise<FeedState> {
+    const state = (await feedStates.ofAccount(partnerAccount)).find(({ feed }) => feed === advertsFeed.name);
+    if (state) return state;
+    throw new CommandError(`the feed of ${partnerAccount} is not known: connect it again`);
+  }
+  const before = await read();
+  const { generation } = before;
+  const query = { feed: advertsFeed, since: beginOf(before), limit: 1 };
+  await poll.reader.readPage(partnerAccount, query, { generation, deadlineMs: clock.now() + pollMs });
+  const { since, counts } = (await feedStates.readAgain(before, beginOf)) ?? before;
+  for (;;) {
+    const state = await read();
+    const listed = (state.counts?.listed ?? 0) - (counts?.listed ?? 0);
+    // Whoever has read it: a concurrent run of the drain reads on, too.
+    if (!state.resyncing || signal.aborted) return { since, listed, finished: !state.resyncing };
+    const deadlineMs = clock.now() + pollMs;
+    const report = await pollFeed(poll, advertsFeed, partnerAccount, { deadlineMs, signal });
     if (report.end === 'fault') throw report.fault;
-    if (report.end === 'unknown-feed') throw unknownFeed();
     const isHeld = report.end === 'held' || report.end === 'lease-lost';
-    onProgress(listed, isHeld ? 'feed' : report.end === 'backlog' ? 'queue' : undefined);
+    onProgress(listed + report.listed, isHeld ? 'feed' : report.end === 'backlog' ? 'queue' : undefined);
     if (isHeld) await clock.sleep(heldLookMs, signal);
     if (report.end === 'backlog') await clock.sleep(backlogLookMs, signal);
   }
-  return { since, listed, finished: false };
 }
 
 /** For reading a feed as the drain does. @param command begins the name of the lease's holder */

@@ -50,8 +50,7 @@ Examples:
       const says = `Read the feed of ${name} again since ${since}: ${count(listed)} adverts are fetched again.`;
       return report(data, says, next);
     }
-    const stopped = `Stopped after ${count(listed)} adverts: the bridge continues from there.`;
-    report(data, listed === 0 ? 'Stopped before anything was changed.' : stopped);
+    report(data, `Stopped after ${count(listed)} adverts: the bridge continues from there.`);
     return exitCodes.needsPerson;
   },
 );

@@ -14,7 +14,7 @@ import { cleanText } from '../../shared/partner-api/error-answers.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/queue.ts';
 import type { DeadLetters } from '../../shared/state/aside.ts';
-import type { FeedState, FeedStates, Lease } from '../../shared/state/feed-states.ts';
+import type { FeedStates, Lease } from '../../shared/state/feed-states.ts';
 import { isSetback, type StandstillDetector } from './poll-fault.ts';
 import { idsOf, type PageIds, type PageRead } from './read-page.ts';
 
@@ -38,9 +38,6 @@ export interface PollDeps extends EnqueueDeps {
 export interface LeasedFeed {
   readonly feed: Feed;
   readonly lease: Lease;
-  /** From where the feed is read: differs from the stored state at the start of a resync. */
-  readonly state: FeedState;
-  readonly cause: Cause;
   readonly standstillAfter: StandstillDetector;
 }
 
@@ -53,14 +50,16 @@ export interface LeasedFeed {
  */
 export async function acceptPage(
   deps: PollDeps,
-  { feed, lease, state, cause, standstillAfter }: LeasedFeed,
+  { feed, lease, standstillAfter }: LeasedFeed,
   read: PageRead,
 ) {
   const { feedStates, observer, clock, settings } = deps;
   const { page, receivedAt, startedOver, since, serviceTime } = read;
   const found = idsOf(page.data);
+  const { state } = lease;
   const { partnerAccount, generation, resyncing } = state;
   const listing = { partnerAccount, generation, feed: feed.name };
+  const cause = resyncing ? 'resync' : 'feed';
   const standstill = standstillAfter(state, read, found);
   // Pages in a row without an ID make one dead letter, not one each.
   const isKnown = found.ids.length === 0 && state.resetsInARow > 0;

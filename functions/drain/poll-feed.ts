@@ -1,10 +1,9 @@
 import { type Feed, pageLimit } from '../../shared/contract/messages.ts';
-import { earlierOf } from '../../shared/domain/clock.ts';
 import { asBridgeFault, type BridgeFault, type FaultKind } from '../../shared/domain/faults.ts';
 import type { FeedState, PollEnd } from '../../shared/state/feed-states.ts';
 import { acceptPage, type PollDeps } from './accept-page.ts';
 import { createStandstillDetector, pollEndOf, type StandstillDetector } from './poll-fault.ts';
-import { readPageOrStartOver, restartOf } from './read-page.ts';
+import { readPageOrStartOver } from './read-page.ts';
 
 export type PollReport = { readonly pages: number; readonly listed: number } & (
   | {
@@ -30,8 +29,6 @@ export interface PollOptions {
   readonly deadlineMs: number;
   /** Ends the poll after the current page. */
   readonly signal?: AbortSignal;
-  /** Resync: reads the feed again from `since`, without its cursor. Without `since`, continues an unfinished resync. */
-  readonly resync?: { readonly since?: string };
   /** The feed's state when this run listed it. If another run has polled the feed after that, this poll is skipped. */
   readonly listed?: Pick<FeedState, 'lastPolled'>;
   /** So many messages of the account may wait in the queue; the other changes wait in the feed. Default: `readAheadOf`. */
@@ -83,12 +80,7 @@ export async function pollFeed(
   options: PollOptions,
 ): Promise<PollReport> {
   const { feedStates, reader, queue, clock, holder, settings } = deps;
-  const {
-    listed,
-    resync,
-    standstillAfter = createStandstillDetector(),
-    readAhead = readAheadOf(settings),
-  } = options;
+  const { listed, standstillAfter = createStandstillDetector(), readAhead = readAheadOf(settings) } = options;
   const overlapMs = settings.overlapSeconds * 1000;
   const slotsMs = (slotsBefore * 1000) / settings.maxRequestsPerSecond;
   const report = { pages: 0, listed: 0 };
@@ -107,7 +99,7 @@ export async function pollFeed(
   let lease = acquired;
   let pollEnd: PollEnd = {};
   try {
-    for (let state = startOf(lease.state, resync, overlapMs, clock.now()); ; state = lease.state) {
+    for (;;) {
       if (isOver()) return { ...report, end: 'out-of-time' };
       if (report.pages >= maxPagesPerTurn) return { ...report, end: 'turn-over' };
       const waiting = await queue.depth(partnerAccount);
@@ -115,14 +107,14 @@ export async function pollFeed(
       const limit = waiting > settings.maxWaiting ? 0 : pageSize(readAhead, waiting, isFirst);
       if (limit === 0) return { ...report, end: 'backlog' };
       const nowMs = clock.now();
-      const leasedUntil = lease.state.lease?.until ?? 0;
+      const { state } = lease;
+      const leasedUntil = state.lease?.until ?? 0;
       const read = await readPageOrStartOver(reader, feed, state, {
         deadlineMs: Math.min(options.deadlineMs, leasedUntil - leaseMarginMs, nowMs + pageMs + slotsMs),
         generation: state.generation,
         ...{ overlapMs, nowMs, limit },
       });
-      const cause = resync ? 'resync' : 'feed';
-      const accepted = await acceptPage(deps, { feed, lease, state, cause, standstillAfter }, read);
+      const accepted = await acceptPage(deps, { feed, lease, standstillAfter }, read);
       if (!accepted) return { ...report, end: 'lease-lost' };
       lease = accepted.lease;
       report.pages += 1;
@@ -142,19 +134,4 @@ export async function pollFeed(
     // If the release fails, the lease expires anyway. The result of the poll matters more than this error.
     await feedStates.release(lease, pollEnd, clock.now()).catch(() => undefined);
   }
-}
-
-/** The state from which this poll reads. The stored state changes only when the queue has accepted the first page. */
-function startOf(
-  state: FeedState,
-  resync: PollOptions['resync'],
-  overlapMs: number,
-  nowMs: number,
-): FeedState {
-  if (resync?.since === undefined) return state;
-  const { cursor: _cursor, ...rest } = state;
-  // The start was chosen before this run got the lease. In the meantime, the account may have been connected anew, or
-  // another resync may have begun.
-  const since = earlierOf(restartOf(state, overlapMs, nowMs), resync.since);
-  return { ...rest, since, resyncing: true };
 }

@@ -112,6 +112,20 @@ export function createFeedStates(store: Store) {
       );
     },
 
+    /**
+     * Has the feed read again, without its cursor, from the time that `from` returns. Whoever reads it now loses the lease.
+     *
+     * @returns undefined for an unknown feed
+     */
+    async readAgain(key: FeedKey, from: (state: FeedState) => string): Promise<FeedState | undefined> {
+      const row = await update(store, keyOf(key), (current) => {
+        if (!current) return undefined;
+        const { cursor: _cursor, lease: _lease, ...state } = feedStateOf(current);
+        return { ...state, since: from(state), resyncing: true };
+      });
+      return row && feedStateOf(row);
+    },
+
     /** Takes the lease, unless it is held; undefined for an unknown feed. */
     async acquire(
       key: FeedKey,

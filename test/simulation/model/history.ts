@@ -77,8 +77,8 @@ export interface Violation {
 }
 
 /**
- * After a resync, everything that the feed listed after `sinceMs` must be listed again, by a page no older than the
- * first one.
+ * After a resync, everything that the feed listed after `sinceMs` must be listed again, by a page no older than its
+ * beginning.
  */
 export interface Resync {
   readonly account: string;
@@ -165,13 +165,9 @@ export function createHistory(scheduler: Scheduler) {
     },
 
     resyncs,
-    resyncBegan(
-      { partnerAccount: account, generation }: FeedState,
-      since: string,
-      first: Page | undefined,
-    ): void {
-      if (first)
-        resyncs.set(account, { account, generation, sinceMs: Date.parse(since), firstTick: first.tick });
+    resyncBegan({ partnerAccount: account, generation }: FeedState, since: string): void {
+      const begun = { sinceMs: Date.parse(since), firstTick: scheduler.tick() };
+      resyncs.set(account, { account, generation, ...begun });
     },
 
     accepted(

@@ -3,15 +3,14 @@
 import { createConnect } from '../../../functions/connect/connect.ts';
 import { createAuditShare } from '../../../functions/drain/audit-share.ts';
 import { createDrain } from '../../../functions/drain/drain.ts';
-import { pollFeed } from '../../../functions/drain/poll-feed.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
 import { auditSource } from '../../../operations/advert-sources.ts';
 import { audit } from '../../../operations/audit.ts';
 import type { Bridge } from '../../../operations/bridge.ts';
 import { redriveDeadLetters } from '../../../operations/dead-letters.ts';
+import { resync } from '../../../operations/resync.ts';
 import type { RefreshOutcome } from '../../../shared/contract/invocations.ts';
-import { advertsFeed } from '../../../shared/contract/messages.ts';
 import { type PartnerAccount, stopOf } from '../../../shared/domain/partner-account.ts';
 import type { Secret } from '../../../shared/domain/secret.ts';
 import { createPartnerService } from '../../../shared/partner-api/partner-service.ts';
@@ -179,24 +178,17 @@ export function createStages(world: SimWorld) {
     await within(started, 300_000, poll);
   }
 
-  /**
-   * As the command line does: the first page from `since`, then to the end, waiting for a run that is reading now.
-   */
-  async function resync(name: string, partnerAccount: string, since: string): Promise<void> {
+  /** As the command line does, which is interrupted after a while: then the drain reads on. */
+  async function resyncFrom(name: string, partnerAccount: string, since: string): Promise<void> {
     const started = start(name);
-    const { clock } = started;
-    const deps = { ...started, settings: pollSettings };
-    const deadlineMs = clock.now() + limits.resyncMs;
-    const read = async () => {
-      for (let isBegun = false; clock.now() < deadlineMs; ) {
-        const options = { deadlineMs, resync: isBegun ? {} : { since } };
-        const { end, pages } = await pollFeed(deps, advertsFeed, partnerAccount, options);
-        isBegun ||= pages > 0;
-        if (end === 'up-to-date' || end === 'fault' || end === 'unknown-feed') return;
-        await clock.sleep(500);
-      }
-    };
-    await within(started, 300_000, read);
+    const bridge = {
+      ...started,
+      service: async () => started.reader,
+      settings: async () => pollSettings,
+    } as unknown as Bridge;
+    const { signal } = new AbortController();
+    const options = { signal, onProgress: () => undefined };
+    await within(started, limits.resyncMs, () => resync(bridge, partnerAccount, since, options));
   }
 
   /**
@@ -356,5 +348,5 @@ export function createStages(world: SimWorld) {
     return within(started, limits.refreshMs, () => redriveDeadLetters(started, deadLetters));
   }
 
-  return { drain, resync, audit: runAudit, work, sweep, connect, disconnect, forget, redrive };
+  return { drain, resync: resyncFrom, audit: runAudit, work, sweep, connect, disconnect, forget, redrive };
 }

@@ -41,7 +41,7 @@ export function createStorePort(world: SimWorld, process: Process, seen: Seen): 
     if (before?.generation !== now.generation || now.since === before.since || now.resets !== before.resets)
       return;
     world.coverage.count('person: has a feed read again');
-    history.resyncBegan(before, now.since, seen.pages.get(now.partnerAccount)?.at(-1));
+    history.resyncBegan(before, now.since);
   }
 
   function wasPut({ kind, name }: Key, value: unknown, before: unknown): void {

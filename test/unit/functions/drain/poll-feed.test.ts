@@ -43,7 +43,9 @@ describe('a poll', () => {
   it('sends a message for each ID of its page, with the cause', async () => {
     change(1);
     await poll();
-    await poll({ resync: { since: '2026-11-01T00:00:00.000Z' } });
+    const feed = { partnerAccount: 'main', feed: 'adverts' };
+    await world.state.feedStates.readAgain(feed, () => '2026-11-01T00:00:00.000Z');
+    await poll();
 
     const received = await world.state.queue.receive({ maxGroups: 9, maxPerGroup: 9, visibilityMs: 1_000 });
 
