@@ -26,10 +26,7 @@ export async function audit(
   let lastResultMs = Number.NEGATIVE_INFINITY;
   const kind: Walk<AuditProgress> = {
     ...{ cause: 'audit', progresses: bridge.audits, replacesOther: true },
-    first: (begun) => ({
-      ...begun,
-      ...{ equal: 0, differing: [], neverPublished: [], waiting: [], unsettled: [] },
-    }),
+    begun: { equal: 0, differing: [], neverPublished: [], waiting: [], unsettled: [] },
 
     async look(before, isThrough) {
       const sinceSentMs = clock.now() - sentMs;

@@ -10,11 +10,13 @@ import { toInstant } from '../shared/domain/clock.ts';
 import type { BackfillKey, BackfillProgress, Progresses } from '../shared/state/progress.ts';
 import type { AdvertSource, SourcePage } from './advert-sources.ts';
 import { type Bridge, silentObserver } from './bridge.ts';
+import { CommandError } from './errors.ts';
 
 export interface Walk<P extends BackfillProgress> {
   readonly cause: 'backfill' | 'audit';
   readonly progresses: Progresses<P>;
-  readonly first: (begun: BackfillProgress) => P;
+  /** What the progress of a new walk has besides that of a backfill. */
+  readonly begun: Omit<P, keyof BackfillProgress>;
   /** A new walk replaces an unfinished one of another source; otherwise it is refused. */
   readonly replacesOther: boolean;
   /**
@@ -43,9 +45,9 @@ export interface WalkResult<P> {
   readonly progress: P;
   /**
    * `stuck`: nothing has happened for too long. `taken-over`: another process has continued this walk, or has started
-   * a new one. `other-source`: the unfinished walk has another source.
+   * a new one.
    */
-  readonly end: 'done' | 'stopped' | 'stuck' | 'paused' | 'taken-over' | 'other-source';
+  readonly end: 'done' | 'stopped' | 'stuck' | 'paused' | 'taken-over';
 }
 
 const lookMs = 500;
@@ -56,28 +58,33 @@ const lookMs = 500;
  *
  * @throws {BridgeFault} the errors of the source, or `transient` when the queue did not accept everything; the walk
  * can be continued
+ * @throws {CommandError} when the unfinished walk has another source
  */
 export async function walk<P extends BackfillProgress>(
   bridge: Bridge,
-  { cause, progresses, first, replacesOther, look, sent }: Walk<P>,
+  { cause, progresses, begun, replacesOther, look, sent }: Walk<P>,
   { key, source, signal, restart = false, onProgress }: WalkOptions<P>,
 ): Promise<WalkResult<P>> {
   const { clock } = bridge;
   const { name, total } = source;
   // It is stored with the progress. Another process that continues the walk stores its own, and this one ends.
   const id = bridge.newId();
-  const begun = await progresses.change(key, 0, (before) => {
+  const written = await progresses.change(key, 0, (before) => {
     const unfinished = before?.state === 'done' || restart ? undefined : before;
     if (unfinished?.source === name) return { ...unfinished, id, state: 'running' };
     if (unfinished && !replacesOther) return undefined;
     const startedAt = toInstant(clock.now());
     const counts = { position: 0, listed: 0, malformed: 0, ...(total !== undefined && { total }) };
-    return first({ id, state: 'running', source: name, startedAt, ...counts });
+    return { id, state: 'running', source: name, startedAt, ...counts, ...begun } as P;
   });
-  let progress = begun as P;
-  if (progress.source !== name) return { end: 'other-source', progress };
+  let progress = written as P;
+  if (progress.id !== id)
+    throw new CommandError(
+      `an unfinished ${cause} of ${key.partnerAccount}, started at ${progress.startedAt}, takes its adverts from another ` +
+        `source (${progress.source}). Finish it, or abandon it with --restart`,
+    );
 
-  /** The end of this walk that another process has stored. */
+  /** The end of this walk that is stored, perhaps by another process. */
   function endBy(stored: P | undefined): WalkResult<P> | undefined {
     if (stored?.id !== id) return { end: 'taken-over', progress: stored ?? progress };
     return stored.state === 'running' ? undefined : { end: stored.state, progress: stored };
@@ -86,11 +93,11 @@ export async function walk<P extends BackfillProgress>(
   /** @returns the end of the walk, if this is one */
   async function save(next: P, listed = 0): Promise<WalkResult<P> | undefined> {
     progress = next;
-    const written = await progresses.change(key, listed, (stored) =>
+    const stored = await progresses.change(key, listed, (before) =>
       // A pause keeps the position of the page that was just sent.
-      stored?.id === id ? { ...next, state: next.state === 'done' ? 'done' : stored.state } : stored,
+      before?.id === id ? { ...next, state: next.state === 'done' ? 'done' : before.state } : before,
     );
-    return endBy(written);
+    return endBy(stored);
   }
 
   const seen = new Set<string>();
@@ -151,7 +158,7 @@ export const backfill = (bridge: Bridge, options: WalkOptions<BackfillProgress>)
     bridge,
     {
       ...{ cause: 'backfill', progresses: bridge.backfills, replacesOther: false },
-      first: (begun) => begun,
+      begun: {},
       sent: async (progress) => progress,
       async look(progress, isThrough) {
         const isFull = !isThrough && (await bridge.queue.depth(options.key.partnerAccount)) > maxWaiting;

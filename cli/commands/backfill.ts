@@ -52,19 +52,12 @@ Examples:
       });
     });
     const { listed, malformed, startedAt } = progress;
-    if (end === 'other-source')
-      throw new CommandError(
-        `an unfinished backfill of ${partnerAccount}, started at ${startedAt}, takes its adverts from another source ` +
-          `(${progress.source}). Finish it, or abandon it with --restart`,
-      );
-    const stopped = `Stopped after ${count(listed)} adverts`;
-    const says = {
-      done: `${count(listed)} adverts were put into the queue: each is fetched in its turn.`,
-      stopped: `${stopped}. ${again} with the same options.`,
-      paused: `${stopped}. ${again} with the same options.`,
-      stuck: `${stopped}, because no \`run\` takes them from the queue. ${again} with the same options.`,
-      'taken-over': `Stopped: another process continues the backfill of ${partnerAccount}, or has started it again.`,
-    }[end];
+    let says = `Stopped after ${count(listed)} adverts. ${again} with the same options.`;
+    if (end === 'done')
+      says = `${count(listed)} adverts were put into the queue: each is fetched in its turn.`;
+    if (end === 'stuck') says += ` First, start a \`run\`, which takes them from the queue.`;
+    if (end === 'taken-over')
+      says = `Stopped: another process continues the backfill of ${partnerAccount}, or has started it again.`;
     report({ partnerAccount, end, listed, malformed, startedAt }, says, next);
     if (malformed > 0) say(io, `${count(malformed)} entries of the list have no advert ID and were skipped.`);
     return end === 'done' && malformed === 0 ? exitCodes.done : exitCodes.needsPerson;

@@ -224,7 +224,7 @@ describe('a backfill', () => {
     await unfinished();
     const progress = await stored();
 
-    expect(await run({ ...listOf(['8']), name: 'file' })).toEqual({ end: 'other-source', progress });
+    await expect(run({ ...listOf(['8']), name: 'file' })).rejects.toThrow(/another source \(list\)/);
     expect([await stored(), sent]).toEqual([progress, []]);
   });
 
