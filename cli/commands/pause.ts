@@ -4,6 +4,7 @@ import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
 import { exitCodes } from '../shared/io.ts';
 import { durationOption, flag, option, optionalName } from '../shared/options.ts';
+import { factTable } from '../shared/wording.ts';
 
 const forHelp = 'how long, such as 30m or 2h (default: until resume)';
 const reasonText = v.pipe(v.string(), v.regex(/^.{1,200}$/s, 'expected a text of 1 to 200 characters'));
@@ -54,15 +55,10 @@ Examples:
     const resumed = await withBridge(target, (bridge) => resume(bridge, name, { early }));
     const { ended, servicePauseUntil, circuitEnded, stillPaused, stillHeldUntil } = resumed;
     const what = name ?? 'The whole bridge';
-    const why = ended?.reason === null ? '' : ` (${ended?.reason})`;
-    const lines = [
-      ended
-        ? `${what} is resumed: ${ended.who} had paused it at ${ended.since}${why}.`
-        : `${what} was not paused by anybody.`,
-    ];
-    if (circuitEnded) lines.push('The circuit is closed.');
-    else if (servicePauseUntil)
-      lines.push(`Ended the service's pause, which held until ${servicePauseUntil}.`);
+    const lines = ended
+      ? [`${what} is resumed.`, ...factTable([ended])]
+      : [`${what} was not paused by anybody.`];
+    if (circuitEnded || servicePauseUntil) lines.push("What the service's answers made it wait for is over.");
     if (stillPaused)
       lines.push(
         `The whole bridge is still paused, by ${stillPaused.who} since ${stillPaused.since}. To end that: ${command('resume')}`,
