@@ -2,7 +2,8 @@
  * Begins a new generation of a partner account with the token that it has: after a restore, or a lost table of histories,
  * subscribers would discard what is published in the old one.
  */
-import { unreadSince } from '../functions/drain/read-page.ts';
+import { nextGeneration } from '../functions/connect/connected-row.ts';
+import { restartOf } from '../functions/drain/read-page.ts';
 import { busy, withRefreshLock } from '../functions/refresh-token/refresh-lock.ts';
 import { feeds } from '../shared/contract/messages.ts';
 import { earlierOf, toInstant } from '../shared/domain/clock.ts';
@@ -35,13 +36,12 @@ export async function beginNewHistory(
     if (!account?.token || stopOf(account)) return undefined;
     const { generation: former, token } = account;
     const registered = await feedStates.ofAccount(partnerAccount);
-    const unread = await unreadSince({ feedStates, clock, settings: { overlapSeconds } }, partnerAccount);
-    const nowMs = clock.now();
-    const recently = toInstant(nowMs - overlapSeconds * 1000);
-    const since = earlierOf(unread ?? recently, wanted ?? recently);
-    // A generation is a number of seconds, and greater than all earlier ones of the same name.
-    const last = Math.max(former, ...registered.map((feed) => feed.generation));
-    const generation = Math.max(Math.floor(nowMs / 1000), last + 1);
+    const [nowMs, overlapMs] = [clock.now(), overlapSeconds * 1000];
+    const recently = toInstant(nowMs - overlapMs);
+    const adverts = registered.find(({ feed }) => feed === feeds.adverts.name);
+    const unread = adverts ? restartOf(adverts, overlapMs, nowMs) : recently;
+    const since = earlierOf(unread, wanted ?? recently);
+    const generation = nextGeneration(nowMs, [former, ...registered.map((feed) => feed.generation)]);
     // The feeds come first, so that a row that is polled always has feeds of its generation.
     const fresh = { partnerAccount, generation, since, resets: 0, resetsInARow: 0 };
     for (const { name: feed } of Object.values(feeds)) await feedStates.register({ ...fresh, feed });

@@ -16,7 +16,7 @@ import type { Grant } from '../../shared/ports/tokens.ts';
 import { publishOwedEvents } from '../refresh-token/account-writes.ts';
 import { type AccountLock, type CallOptions, exclusively } from '../refresh-token/refresh-lock.ts';
 import { lackingScopes, pairOf, storePair, warnOfOddAnswer } from '../refresh-token/token-pairs.ts';
-import { activateRow, beginRow, type ConnectDeps } from './connected-row.ts';
+import { activateRow, beginRow, type ConnectDeps, nextGeneration } from './connected-row.ts';
 import { createUserVerification } from './verify-user.ts';
 
 /** The options are described in shared/contract/invocations.ts. */
@@ -86,12 +86,11 @@ export function createConnectAccount(deps: ConnectDeps) {
   ): Promise<ConnectedAccount> {
     const { name, account: known } = lock;
     const look = { partnerAccount: name, token: pair.accessToken, deadlineMs };
-    const last = Math.max(known?.generation ?? 0, ...registered);
     // A generation that is being forgotten cannot be continued: the rest of its data is about to be removed.
     // Planted fault: forgotten-while-connected
     const isAnew = !known || newUser || known.forgetting;
-    // A generation is a number of seconds, and greater than all earlier ones of the same name.
-    const generation = isAnew ? Math.max(Math.floor(clock.now() / 1000), last + 1) : last;
+    const earlier = [known?.generation ?? 0, ...registered];
+    const generation = isAnew ? nextGeneration(clock.now(), earlier) : Math.max(...earlier);
     const isNew = !registered.includes(generation);
     const userUnverified = known && !isNew && !sameUser ? await verifyUser(known, look) : undefined;
     if (isAnew) await beginRow(deps, lock, generation);

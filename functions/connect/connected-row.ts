@@ -28,6 +28,10 @@ export interface ConnectDeps extends Omit<RefreshDeps, 'vault'> {
   };
 }
 
+/** A generation is a number of seconds, and greater than all earlier ones of the same name. */
+export const nextGeneration = (nowMs: number, earlier: readonly number[]): number =>
+  Math.max(Math.floor(nowMs / 1000), ...earlier.map((generation) => generation + 1));
+
 /**
  * Writes the row of the new generation, which waits for its token. From now on nothing of the previous user is used.
  * @throws {BridgeFault} `account-busy` when another `connect` has taken the name

@@ -1,12 +1,12 @@
 import { advertIdPattern } from '../../shared/contract/checks.ts';
-import { advertsFeed, type Feed } from '../../shared/contract/messages.ts';
+import type { Feed } from '../../shared/contract/messages.ts';
 import { isCursor } from '../../shared/contract/partner-service.ts';
-import { type Clock, knownSuccess, toInstant } from '../../shared/domain/clock.ts';
+import { knownSuccess, toInstant } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
 import type { PartnerClient } from '../../shared/partner-api/client.ts';
 import { mayBeCursorRejection } from '../../shared/partner-api/error-answers.ts';
 import type { CallOptions, ReceivedPage } from '../../shared/ports/readers.ts';
-import type { FeedState, FeedStates } from '../../shared/state/feed-states.ts';
+import type { FeedState } from '../../shared/state/feed-states.ts';
 
 export interface PageRead extends ReceivedPage {
   /** The `since` of the request; every later request with the page's cursor must send the same value. */
@@ -63,26 +63,6 @@ export function restartOf(
   // Planted faults: resync-starts-over-from-last-success, date-believed
   const success = resyncing ? undefined : knownSuccess(lastSuccess, nowMs);
   return success === undefined ? since : toInstant(success - overlapMs);
-}
-
-export interface UnreadDeps {
-  readonly feedStates: Pick<FeedStates, 'ofAccount'>;
-  readonly clock: Clock;
-  readonly settings: { readonly overlapSeconds: number };
-}
-
-/**
- * The start of the unread part of a partner account's feed of adverts, in the format of the feed's `since`.
- *
- * @returns undefined when the feed is not known
- * @throws {ShapeError} when the feed's own row cannot be read
- */
-export async function unreadSince(
-  { feedStates, clock, settings }: UnreadDeps,
-  partnerAccount: string,
-): Promise<string | undefined> {
-  const state = (await feedStates.ofAccount(partnerAccount)).find((each) => each.feed === advertsFeed.name);
-  return state && restartOf(state, settings.overlapSeconds * 1000, clock.now());
 }
 
 export interface PageIds {
