@@ -74,12 +74,20 @@ export async function redriveDeadLetters(
   };
 }
 
-/** Removes dead letters for good, unless they were stored again meanwhile. */
-export const dropDeadLetters = (
-  { deadLetters }: Pick<Bridge, 'deadLetters'>,
+/** Removes dead letters for good, unless they were stored again; the drain logs by whom. @returns by whom */
+export async function dropDeadLetters(
+  { deadLetters, who, newId }: Pick<Bridge, 'deadLetters' | 'who' | 'newId'>,
   chosen: readonly StoredDeadLetter[],
   onProgress?: OnProgress,
-): Promise<void> => inSteps(chosen, deadLetters.drop, onProgress);
+): Promise<string> {
+  const by = await who();
+  const drop = async (some: StoredDeadLetter[]) => {
+    await deadLetters.note(newId(), { by, groups: groupsOf(some) });
+    await deadLetters.drop(some);
+  };
+  await inSteps(chosen, drop, onProgress);
+  return by;
+}
 
 async function inSteps<T>(
   all: readonly T[],

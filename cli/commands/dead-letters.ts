@@ -124,7 +124,7 @@ Examples:
 const addDrop = defineCommand(
   {
     help: `delete them
-For good, after asking. Their adverts get no event until they change again.
+For good, after asking. Their adverts get no event until they change again. The bridge logs who did it.
 
 Examples:
   advert-bridge dead-letters drop main/3f0a6c1e9d554f4e --yes   (the deployed stack)`,
@@ -138,9 +138,7 @@ Examples:
       const which = are(dropped.length, 'dead letter', 'dead letters');
       if (!options.yes && dropped.length > 0)
         await confirm(io, `Drop ${which}? What is dropped is removed permanently and will not be published.`);
-      const by = await bridge.who();
-      await dropDeadLetters(bridge, deadLetters, onProgress);
-      // Their content is gone: this is the only record of it.
+      const by = await dropDeadLetters(bridge, deadLetters, onProgress);
       const done = `${wereText(dropped.length)} dropped by ${printableLine(by)} at ${new Date().toISOString()}.`;
       return call.report({ dropped, unknown, by, groups }, ...factTable(groups), done);
     });

@@ -6,7 +6,7 @@ import { knownSuccess, toInstant } from '../../shared/domain/clock.ts';
 import { forEachConcurrent, limitedTo } from '../../shared/domain/concurrency.ts';
 import { holdOf } from '../../shared/domain/holds.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/queue.ts';
-import type { Aside, DeadLetters } from '../../shared/state/aside.ts';
+import { type Aside, type DeadLetters, noAccount } from '../../shared/state/aside.ts';
 import type { BudgetStore } from '../../shared/state/budget.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import type { BackfillKey } from '../../shared/state/progress.ts';
@@ -18,7 +18,7 @@ import { type PollReport, pollFeed, readAheadOf } from './poll-feed.ts';
 export interface DrainDeps extends PollDeps {
   readonly queue: PollDeps['queue'] & Pick<ChangedAdvertsQueue, 'sendAgain'>;
   readonly partnerAccounts: Pick<PartnerAccounts, 'list' | 'read'>;
-  readonly aside: Pick<Aside, 'accounts' | 'list' | 'remove'>;
+  readonly aside: Pick<Aside, 'accounts' | 'list' | 'notes' | 'remove'>;
   readonly deadLetters: Pick<DeadLetters, 'count' | 'sendMalformed'>;
   readonly budgetStore: Pick<BudgetStore, 'read'>;
   readonly settings: PollDeps['settings'] & {
@@ -193,6 +193,12 @@ async function releaseHeld(deps: DrainDeps, untilMs: number): Promise<void> {
 
   /** @returns whether there may be more */
   async function releaseOf(partnerAccount: string, limit: number): Promise<boolean> {
+    if (partnerAccount === noAccount) {
+      const notes = await aside.notes();
+      for (const { note } of notes) observer.warn('an operator drops dead letters', note);
+      await aside.remove(notes);
+      return false;
+    }
     const account = await partnerAccounts.read(partnerAccount);
     if (holdOf(undefined, account, clock.now())) return false;
     // More than `limit`, because unreadable rows among them stay where they are.

@@ -19,6 +19,11 @@ export interface StoredDeadLetter extends DeadLetter, Pick<MessageAside, 'key' |
   readonly id: string;
 }
 
+/** In names of rows in place of an account's name, which begins with no hyphen. */
+export const noAccount = '-';
+
+type Note = Readonly<Record<string, unknown>>;
+
 interface RowAside {
   readonly key: Key;
   readonly value: unknown;
@@ -34,12 +39,12 @@ export function rowAside({ delivery, verdict }: Settlement): RowAside | undefine
   return { key: { kind: 'aside', name: `${message.partnerAccount}/${id}` }, value: { message } };
 }
 
-/** The key of a message is the same for each of its dead letters. An account's name begins with no hyphen. */
+/** The key of a message is the same for each of its dead letters. */
 function rowOfDeadLetter(value: DeadLetter): RowAside {
   const { partnerAccount, advertId, fault, reason, message } = value;
   const identity = message?.key ?? JSON.stringify([advertId, fault, reason]);
   const hash = createHash('sha256').update(identity).digest('hex').slice(0, 16);
-  return { key: { kind: 'dead', name: `${partnerAccount ?? '-'}/${hash}` }, value };
+  return { key: { kind: 'dead', name: `${partnerAccount ?? noAccount}/${hash}` }, value };
 }
 
 /** What a redrive counts. */
@@ -81,7 +86,7 @@ export function createAside(store: Store) {
     return readRows(rows, messageAside, onUnreadable);
   }
 
-  /** Partner accounts that have messages on hold: one read for each. */
+  /** Partner accounts that have messages on hold, and `noAccount` if there are notes: one read for each. */
   async function accounts(): Promise<readonly string[]> {
     const names: string[] = [];
     for (let after = ''; ; ) {
@@ -111,6 +116,13 @@ export function createAside(store: Store) {
       return refused;
     },
 
+    /** What operators did to dead letters, for the log of the drain. */
+    async notes() {
+      const rows = await store.list('aside', { prefix: `${noAccount}/` });
+      const keyOf = (name: string) => ({ kind: 'aside', name }) as const;
+      return rows.map(({ name, value, etag }) => ({ key: keyOf(name), etag, note: value as Note }));
+    },
+
     remove: removeFrom(store),
 
     /** The messages on hold of an advert, oldest first. Only for people's commands: it reads all of the partner account. */
@@ -121,7 +133,8 @@ export function createAside(store: Store) {
 
     /** Number of messages on hold, of all accounts, and when the oldest was listed. */
     async figures(): Promise<{ readonly waiting: number; readonly oldestListedAt?: string }> {
-      const all = (await Promise.all((await accounts()).map((name) => list(name)))).flat();
+      const names = (await accounts()).filter((name) => name !== noAccount);
+      const all = (await Promise.all(names.map((name) => list(name)))).flat();
       const [oldestListedAt] = all.map(({ message }) => message.listedAt).sort();
       return { waiting: all.length, ...(oldestListedAt !== undefined && { oldestListedAt }) };
     },
@@ -159,6 +172,10 @@ export function createDeadLetters(store: Store) {
       });
       await countInBooks(store, deadLetters.map(countOfRedriven));
     },
+
+    /** Has the drain log what an operator does to dead letters. */
+    note: (id: string, note: Note): Promise<void> =>
+      put(store, { key: { kind: 'aside', name: `${noAccount}/${id}` }, value: note }),
 
     /** Removes dead letters, unless they were stored again; the books go on counting them. */
     drop: removeFrom(store),

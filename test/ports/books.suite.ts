@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dropDeadLetters, redriveDeadLetters } from '../../operations/dead-letters.ts';
+import { redriveDeadLetters } from '../../operations/dead-letters.ts';
 import type { ChangedAdvertsQueue, Inbox, Verdict } from '../../shared/ports/queue.ts';
 import type { Aside, DeadLetters } from '../../shared/state/aside.ts';
 import { type BookKeeper, type Books, emptyBooks } from '../../shared/state/books.ts';
@@ -146,7 +146,7 @@ export function booksSuite(name: string, make: () => Promise<BooksSubject>): voi
 
     it('go on counting a dead letter that was dropped', async () => {
       const made = await deadLettered();
-      await dropDeadLetters(made, await made.deadLetters.list());
+      await made.deadLetters.drop(await made.deadLetters.list());
       await made.expectBooks({ listed: 1, deadLettered: 1 });
     });
   });

@@ -2,7 +2,6 @@
  * The people around the bridge: users who revoke, persons who connect, forget and give away accounts, and operators who
  * pause, resume, redrive and read again.
  */
-import { dropDeadLetters } from '../../../operations/dead-letters.ts';
 import { pause, resume } from '../../../operations/pause.ts';
 import { toInstant } from '../../../shared/domain/clock.ts';
 import { BridgeFault } from '../../../shared/domain/faults.ts';
@@ -167,7 +166,7 @@ export function createPeople({ world, stages, auditor, random }: PeopleDeps) {
 
   async function drop(): Promise<void> {
     const chosen = await state.deadLetters.list();
-    await dropDeadLetters(state, chosen);
+    await state.deadLetters.drop(chosen);
     for (const { partnerAccount, advertId, message } of chosen) {
       if (message) history.judge(message.key, 'dropped');
       auditor.setAside(`${partnerAccount}/${advertId}`);

@@ -130,12 +130,15 @@ describe('dead-letters drop', () => {
   });
 
   it('drops several with --yes, and names those that are gone already', async () => {
-    const { command, ids, one, two, three } = await withDeadLetters();
+    const { command, ids, inState, one, two, three } = await withDeadLetters();
 
     const { exitCode, stdout } = await command(`drop ${one} ${three} --yes --json`);
     const again = await command(`drop ${one} --yes`);
 
     expect(exitCode).toBe(0);
+    const { by, groups } = JSON.parse(stdout);
+    // The drain logs it.
+    expect(await inState(({ aside }) => aside.notes())).toMatchObject([{ note: { by, groups } }]);
     expect(JSON.parse(stdout)).toMatchObject({
       ...{ dropped: [one, three], unknown: [], by: expect.stringMatching(/./) },
       groups: [{ fault: 'contract-broken' }, { fault: 'malformed-id' }],

@@ -261,6 +261,20 @@ describe('messages aside', () => {
     ]);
   });
 
+  it('have notes of operators beside them, which are logged once', async () => {
+    const { aside, deadLetters } = world.state;
+    await putAside(['main']);
+    const note = { by: 'me', groups: [{ count: 2, partnerAccount: 'main', fault: 'transient' }] };
+    await deadLetters.note('1', note);
+    expect(await aside.figures()).toMatchObject({ waiting: 1 });
+
+    for (const _ of [1, 2]) await drainWith({}).release(world.clock.now() + minuteMs);
+
+    const logged = { level: 'warn', message: 'an operator drops dead letters', fields: note };
+    expect(world.observer.lines.filter(({ fields }) => fields?.by)).toEqual([logged]);
+    expect(await aside.accounts()).toEqual([]);
+  });
+
   it('are put back at half the rate until the next run, whatever their accounts', async () => {
     await putAside(Array.from({ length: 400 }, (_, index) => (index % 2 ? 'main' : 'other')));
     const settings = { ...world.drainDeps.settings, maxRequestsPerSecond: 10 };
