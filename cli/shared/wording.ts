@@ -19,18 +19,16 @@ export function booksText({ books, redelivered }: ShownBooks): string {
     : `${sum} (outcomes are counted per delivery; ${count(redelivered)} deliveries were repeated)`;
 }
 
-/** Rows as lines, with each column but the last as wide as its widest cell. */
-export function tableLines(rows: readonly (readonly string[])[]): string[] {
-  const widthOf = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
-  return rows.map((row) =>
-    row.map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widthOf(column)))).join('  '),
-  );
-}
-
-/** Facts of one kind as a table, whose head has their names. */
+/** Facts of one kind as a table, whose head has their names; each column but the last is as wide as its widest cell. */
 export function factTable(facts: readonly Readonly<Record<string, unknown>>[]): string[] {
   const columns = [...new Set(facts.flatMap((row) => Object.keys(row)))];
   const heads = columns.map((column) => column.replace(/[A-Z]/g, ' $&').toUpperCase());
   const rows = facts.map((row) => columns.map((column) => printableLine(String(row[column] ?? 'none'))));
-  return facts.length === 0 ? [] : tableLines([heads, ...rows]);
+  const table = facts.length === 0 ? [] : [heads, ...rows];
+  const widths = columns.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
+  return table.map((row) =>
+    row
+      .map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)))
+      .join('  '),
+  );
 }
