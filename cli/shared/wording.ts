@@ -25,7 +25,9 @@ export function factTable(facts: readonly Readonly<Record<string, unknown>>[]): 
   const heads = columns.map((column) => column.replace(/[A-Z]/g, ' $&').toUpperCase());
   const rows = facts.map((row) => columns.map((column) => printableLine(String(row[column] ?? 'none'))));
   const table = facts.length === 0 ? [] : [heads, ...rows];
-  const widths = columns.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
+  const widths = columns.map((_, column) =>
+    table.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), 0),
+  );
   return table.map((row) =>
     row
       .map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)))
