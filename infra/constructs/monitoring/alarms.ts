@@ -1,6 +1,7 @@
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import {
   Alarm,
+  type AlarmProps,
   ComparisonOperator,
   type IMetric,
   Metric,
@@ -31,18 +32,13 @@ export interface AlarmsProps {
   readonly refreshToken: IFunction;
 }
 
-interface Watch {
+/** By default, an alarm is raised as soon as its metric is above 0. */
+interface Watch extends Partial<AlarmProps> {
   /** `high`, the default: events are late or missing now. `medium`: within the day. */
   readonly severity?: 'high' | 'medium';
   /** For the person who is on call: what is wrong, and how it affects subscribers. */
   readonly says: string;
   readonly metric: IMetric;
-  /** The alarm is raised above this value. Default 0. */
-  readonly above?: number;
-  /** In three of the last twelve periods: one of them alone ends by itself. Default: in the last one. */
-  readonly isRepeated?: boolean;
-  /** Default: nothing is wrong, because most metrics are emitted only when non-zero. */
-  readonly missing?: TreatMissingData;
 }
 
 /** The period of the metrics in alarms and on the dashboard. */
@@ -65,16 +61,17 @@ export function alarmsOf(parent: Construct, id: string, props: AlarmsProps): Ala
   const scope = new Construct(parent, id);
   const { name: bridge, runbookUrl, alarmEmail: email, alarmTopic } = props.settings;
   const all = Object.entries(watchesOf(props)).map(([name, watch]) => {
-    const { severity = 'high', says, metric, above = 0, isRepeated = false, missing } = watch;
+    const { severity = 'high', says, ...own } = watch;
     const heading = name.split('-')[0]?.toLowerCase();
     return new Alarm(scope, name, {
       alarmName: `${bridge}-${name}`,
       alarmDescription: `Severity: ${severity}. ${says} Runbook: ${runbookUrl}#${heading}`,
-      metric,
       comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
-      threshold: above,
-      ...(isRepeated ? { evaluationPeriods: 12, datapointsToAlarm: 3 } : { evaluationPeriods: 1 }),
-      treatMissingData: missing ?? TreatMissingData.NOT_BREACHING,
+      threshold: 0,
+      evaluationPeriods: 1,
+      // Most metrics are emitted only when non-zero.
+      treatMissingData: TreatMissingData.NOT_BREACHING,
+      ...own,
     });
   });
   const mail = email === undefined ? [] : [mailTopic(scope, all, email)];
@@ -106,7 +103,7 @@ function watchesOf({
     [`${alarms.deadLetters}-Queue`]: {
       says: 'SQS itself moved messages to its dead-letter queue: fan-out failed on each of their 1,000 receives.',
       metric: deadLetters.metricApproximateNumberOfMessagesVisible({ period, statistic: MAXIMUM }),
-      missing: TreatMissingData.IGNORE,
+      treatMissingData: TreatMissingData.IGNORE,
     },
     [`${alarms.deadLetters}-New`]: {
       // Also while older dead letters keep the other alarm from going off again.
@@ -117,16 +114,15 @@ function watchesOf({
     [alarms.noSuccessfulDrain]: {
       says: `A feed has not been read to its end for ${longestLag.toHumanString()}, the partner service asked for a long pause, or the drain function does not run. Events are late.`,
       metric: own.feedLagSeconds,
-      above: longestLag.toSeconds(),
-      missing: TreatMissingData.BREACHING,
+      threshold: longestLag.toSeconds(),
+      treatMissingData: TreatMissingData.BREACHING,
     },
     [alarms.partnerAccountStopped]: {
       says: 'A partner account is stopped: nothing of it is published until somebody connects it again.',
       metric: own.stoppedPartnerAccounts,
     },
     [alarms.lateEvents]: {
-      severity: 'medium',
-      isRepeated: true,
+      ...repeated,
       says: `Events were published more than ${Duration.seconds(lateAfterSeconds).toHumanString()} after the feed had listed their changes, again and again.`,
       metric: own.lateEvents,
     },
@@ -137,7 +133,7 @@ function watchesOf({
     [`${alarms.needsAttention}-Backlog`]: {
       says: `A changed advert has waited in the queue for ${longestWait.toHumanString()}: fan-out does not keep up, or its event source mapping is switched off. Events are late.`,
       metric: queue.metricApproximateAgeOfOldestMessage({ period, statistic: MAXIMUM }),
-      above: longestWait.toSeconds(),
+      threshold: longestWait.toSeconds(),
     },
     ...(settings.auditSample > 0 && {
       [alarms.auditDifferences]: {
@@ -146,25 +142,28 @@ function watchesOf({
       },
     }),
     [`${alarms.functionErrors}-FanOut`]: {
-      ...failing,
+      ...repeated,
       says: 'Fan-out ends with an error again and again. Its messages come back; if this stays, events are late.',
       metric: fanOut.metricErrors({ period, statistic: SUM }),
     },
     [`${alarms.functionErrors}-Throttled`]: {
-      ...failing,
+      ...repeated,
       says: 'Lambda throttles fan-out: the AWS account has no concurrency left. If this stays, events are late.',
       metric: fanOut.metricThrottles({ period, statistic: SUM }),
     },
     [`${alarms.functionErrors}-RefreshToken`]: {
-      ...failing,
+      ...repeated,
       says: 'Refresh-token ends with an error again and again. If this stays, tokens run out, and feeds are not read.',
       metric: refreshToken.metricErrors({ period, statistic: SUM }),
     },
   };
 }
 
-/** A single failure is a crash that the next run repairs. Failures of the drain appear in the lag. */
-const failing = { severity: 'medium', isRepeated: true } as const;
+/**
+ * In three of the last twelve periods: a single failure is a crash that the next run repairs. Failures of the drain appear
+ * in the lag.
+ */
+const repeated = { severity: 'medium', evaluationPeriods: 12, datapointsToAlarm: 3 } as const;
 
 /**
  * Sends alarms by email. CloudWatch may publish to an encrypted topic only if the key's policy allows it, and the
