@@ -42,7 +42,7 @@ export async function readHistory(bridge: HistoryBridge, asked: Asked) {
     deadLetters,
     facts: factsOf(known).sort((a, b) => Date.parse(a.at) - Date.parse(b.at)),
     outcome,
-    answer: sentences[outcome](known),
+    answer: [sentences[outcome](known), ...circumstances(known)].join(''),
   };
 }
 
@@ -125,10 +125,9 @@ function outcomeOf(known: Known): keyof typeof sentences {
   return latestPublished ? 'published' : 'kept-off';
 }
 
-/** The answer, by the outcome. */
+/** The answer, by the outcome; {@link circumstances} follow. */
 const sentences = {
-  published: (known: Known) =>
-    `${eventText(known)} was published, and ${quietText(known)}${unreadText(known)}.`,
+  published: (known: Known) => `${eventText(known)} was published.`,
   /** By a setting. */
   'kept-off': (known: Known) =>
     `${eventText(known)} was recorded and not published, because the setting ${keptOffBy(known)}.`,
@@ -136,17 +135,25 @@ const sentences = {
     `${eventText(known)} was recorded, but the bus may not have accepted it: it is published before anything else when its message comes again, or the feed lists the advert again.`,
   unconfirmed: ({ advertId, row }: Known) =>
     `The partner service said at ${toInstant(row?.missingSince ?? 0)} that it does not know advert ${advertId}: it is asked once more before an event says that the advert is unavailable.`,
-  'waits-in-queue': (known: Known) => `${listedText(known)} waits in the queue${waitText(known)}.`,
+  'waits-in-queue': (known: Known) => `${listedText(known)} waits in the queue${triedText(known)}.`,
   /** For a person or the end of a hold. */
   aside: (known: Known) =>
-    `${listedText(known)} waits outside the queue${waitText(known) || ', from where it comes back within a minute'}.`,
+    `${listedText(known)} waits outside the queue${triedText(known)}, from where it comes back within a minute once nothing holds it up.`,
   'dead-lettered': ({ advertId, givenUp }: Known) =>
     `The change of advert ${advertId} was given up at ${givenUp?.at} (${printable(givenUp?.fault ?? '')}: ${printable(givenUp?.reason ?? '')}), and has no event until its dead letter is redriven.`,
   dropped: ({ advertId }: Known) =>
     `Advert ${advertId} has no event: what the feed listed of it was given up, and its dead letter was dropped.`,
-  'not-listed': (known: Known) =>
-    `Advert ${known.advertId} has not been ${known.queued > 0 ? 'handled' : 'listed by the feed'} since partner account ${known.account.name} was connected at ${known.account.connectedAt}${known.queued > 0 ? `, and ${quietText(known)}` : ''}${unreadText(known)}.`,
+  'not-listed': ({ advertId, account, queued }: Known) =>
+    `Advert ${advertId} has not been ${queued > 0 ? 'handled' : 'listed by the feed'} since partner account ${account.name} was connected at ${account.connectedAt}.`,
 };
+
+/** What delays an event, or hides a later change. */
+function* circumstances({ queued, because, feed }: Known): Generator<string> {
+  if (queued > 0) yield ` About ${queued} messages wait in the queue; SQS does not tell whose.`;
+  if (because !== undefined) yield ` The service is not asked about it now, because ${because}.`;
+  else if (feed?.fault)
+    yield ` What changed later is not known, because the last poll failed (${printable(feed.fault)}).`;
+}
 
 const statusText = (status: string | null): string => (status === null ? 'unavailable' : printable(status));
 
@@ -161,20 +168,8 @@ function eventText({ advertId, latest }: Known): string {
 const listedText = ({ advertId, waiting: [head] }: Known): string =>
   `Advert ${advertId} was listed${head ? ` at ${head.listedAt}` : ''} and`;
 
-const quietText = ({ queued }: Known): string =>
-  queued === 0
-    ? 'nothing of the advert waits'
-    : `about ${queued} messages wait in the queue; SQS does not tell whose`;
-
-function waitText({ row, because }: Known): string {
-  const failed = row?.tries === undefined ? '' : `, after ${row.tries} failed tries`;
-  return because === undefined ? failed : `${failed} because ${because}`;
-}
-
-function unreadText({ because, feed }: Known): string {
-  const why = because ?? (feed?.fault && `its last poll failed (${printable(feed.fault)})`);
-  return why === undefined ? '' : `; what changed later is not known, because ${why}`;
-}
+const triedText = ({ row }: Known): string =>
+  row?.tries === undefined ? '' : `, after ${row.tries} failed tries`;
 
 function keptOffBy({ account, published }: Known): string {
   const { publishPartnerAccounts, publishStatuses = [] } = published;

@@ -75,7 +75,12 @@ const old = { ...givenUp, at: '2026-11-20T11:59:00.000Z' };
 
 it.each<[string, string, Knowledge, RegExp]>([
   ['published', 'the bus has it', { row: active }, /^Event 3 of advert 123 \(new → active\) was published/],
-  ['published', 'its account stopped later', { row: active, account: stop }, /changed later is not known/],
+  [
+    'published',
+    'its account stopped later',
+    { row: active, account: stop },
+    /published\. The service is not asked .*main is stopped/,
+  ],
   ['published', 'a dead letter is older', { row: active, deadLetters: [old] }, /was published/],
   [
     'published',
@@ -87,7 +92,7 @@ it.each<[string, string, Knowledge, RegExp]>([
     'published',
     'messages wait in the queue of a stack',
     { row: active, queued: 3 },
-    /about 3 messages wait in the queue; SQS does not tell whose/,
+    /About 3 messages wait in the queue; SQS does not tell whose/,
   ],
   [
     'kept-off',
