@@ -11,27 +11,34 @@ import type { FeedState } from '../shared/state/feed-states.ts';
 /** A hold that the service's answers made is no finding before it has lasted for so long: most end at the first trial. */
 export const heldMs = 30_000;
 
-interface Known {
-  readonly account: PartnerAccount;
-  readonly feeds: readonly FeedState[];
-  readonly books: Books;
-}
-
 export type AccountStatus = ReturnType<typeof accountStatus>;
 
 /** As in `status --json`. @param explained causes that something of the whole bridge explains already */
 export function accountStatus(
-  { account, feeds: stored, books: { redelivered, ...books } }: Known,
-  nowMs: number,
-  explained: readonly (string | false)[],
+  account: PartnerAccount,
+  stored: { readonly feeds: readonly FeedState[]; readonly books: Books },
+  { nowMs, explained }: { readonly nowMs: number; readonly explained: readonly (string | false)[] },
 ) {
   const { name, generation, token } = account;
-  const feeds = stored.map((feed) =>
+  const { redelivered, ...books } = stored.books;
+  const feeds = stored.feeds.map((feed) =>
     saidByHold.includes(feed.faultKind ?? '') ? { ...feed, ...noFault } : feed,
   );
-  const facts = factsOf(account, feeds, nowMs);
-  const [state, reason] = facts.situation;
-  const attention = attentionOf(facts).filter((cause) => !explained.includes(cause));
+  const oldest = Math.min(...feeds.map((feed) => knownSuccess(feed.lastSuccess, nowMs) ?? Number.NaN));
+  const lastSuccess = Number.isFinite(oldest) ? oldest : undefined;
+  // Not negative: the clock of the machine that connected the account may be ahead of this one.
+  const behindMs = Math.max(0, nowMs - (lastSuccess ?? Date.parse(account.connectedAt)));
+  const lagSeconds = feeds.length === 0 ? null : behindMs / 1000;
+  const [state, reason, ...causes] = situationOf(account, feeds, nowMs);
+  if (state !== 'stopped') {
+    if (feeds.length === 0 && behindMs >= feedMissingMs) causes.push('feed-missing');
+    // Any other known problem already explains that nothing is read.
+    const isExplained = causes.length > 0;
+    if (!isExplained && nowMs - (blamingHold(account)?.since ?? nowMs) >= heldMs) causes.push('held');
+    else if (!isExplained && state === 'polling' && (lagSeconds ?? 0) > maxLagSeconds) causes.push('lagging');
+    if (isDying(account, nowMs)) causes.push('refresh-token-dying');
+  }
+  const attention = [...new Set(causes)].filter((cause) => !explained.includes(cause));
   const lastReset = Math.max(0, ...feeds.map((feed) => feed.lastReset ?? 0));
   return {
     name,
@@ -42,13 +49,17 @@ export function accountStatus(
     paused: shownPause(heldBy(account, 'operator', nowMs)),
     hold: shownHold(account),
     /** Since the feed was last read to its end, or since `connect`; null without a feed. */
-    lagSeconds: facts.lagSeconds,
-    lastSuccess: instant(facts.lastSuccess),
+    lagSeconds,
+    lastSuccess: instant(lastSuccess),
     tokenExpiresAt: instant(token?.expiresAt),
     /** When the refresh token expires unless it is used earlier; each use adds a month. */
     refreshTokenExpiresAt: instant(token && token.usedAt + refreshTokenLifetimeMs),
     /** A person has to act for a reason other than dead letters. */
     needsPerson: attention.length > 0,
+    /**
+     * What a person has to handle, the most urgent first, each a finding (findings.ts): a stop's reason, a kind of fault,
+     * or a word of its own. A new one is not a breaking change.
+     */
     attention,
     cursorResets: feeds.reduce((sum, { resets }) => sum + resets, 0),
     lastCursorReset: instant(lastReset || undefined),
@@ -59,18 +70,6 @@ export function accountStatus(
 }
 
 const instant = (ms: number | undefined): string | null => (ms === undefined ? null : toInstant(ms));
-
-type Facts = ReturnType<typeof factsOf>;
-
-function factsOf(account: PartnerAccount, feeds: readonly FeedState[], nowMs: number) {
-  const successes = feeds.map((feed) => knownSuccess(feed.lastSuccess, nowMs) ?? Number.NaN);
-  const oldest = Math.min(...successes);
-  const lastSuccess = Number.isFinite(oldest) ? oldest : undefined;
-  // Not negative: the clock of the machine that connected the account may be ahead of this one.
-  const behindMs = Math.max(0, nowMs - (lastSuccess ?? Date.parse(account.connectedAt)));
-  const lagSeconds = feeds.length === 0 ? null : behindMs / 1000;
-  return { account, feeds, nowMs, lastSuccess, lagSeconds, situation: situationOf(account, feeds, nowMs) };
-}
 
 type Situation = [state: 'polling' | 'paused' | 'stopped', reason: string | null, ...causes: string[]];
 
@@ -87,22 +86,6 @@ function situationOf(account: PartnerAccount, feeds: readonly FeedState[], nowMs
   if (stuck) return ['paused', stuck.fault ?? null, 'feed-stuck'];
   const needing = feeds.flatMap(({ needsPerson, faultKind = 'unknown' }) => (needsPerson ? [faultKind] : []));
   return ['polling', feeds.find(({ fault }) => fault !== undefined)?.fault ?? null, ...needing];
-}
-
-/**
- * What a person has to handle, the most urgent first, each a finding (findings.ts): a stop's reason, a kind of fault, or
- * a word of its own. A new one is not a breaking change.
- */
-function attentionOf({ account, feeds, nowMs, lagSeconds, situation }: Facts): string[] {
-  const [state, , ...causes] = situation;
-  if (state === 'stopped') return causes;
-  if (feeds.length === 0 && nowMs - Date.parse(account.connectedAt) >= feedMissingMs)
-    causes.push('feed-missing');
-  // Any other known problem already explains that nothing is read.
-  if (causes.length === 0 && nowMs - (blamingHold(account)?.since ?? nowMs) >= heldMs) causes.push('held');
-  if (causes.length === 0 && state === 'polling' && (lagSeconds ?? 0) > maxLagSeconds) causes.push('lagging');
-  if (isDying(account, nowMs)) causes.push('refresh-token-dying');
-  return [...new Set(causes)];
 }
 
 /** Faults of a poll that the holds of the account say better, and for as long as they last. */

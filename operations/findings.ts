@@ -69,10 +69,11 @@ export function findingsOf(status: Status, options: FindingOptions): Finding[] {
   return [...ofBridge, ...ofAccounts].sort((a, b) => rank[a.severity] - rank[b.severity]);
 }
 
-/** What to do, with the command in backticks; empty when it ends by itself. */
-export function mendText({ advice, mend }: Pick<Partial<Finding>, 'advice' | 'mend'>): string {
-  const shown = !mend || /^(docs\/|https?:)/.test(mend) ? mend : `\`${mend}\``;
-  return [advice, shown].filter((part) => part).join(' ');
+/** What to do, with the command in backticks, or the section of the runbook; empty when it ends by itself. */
+export function mendText({ advice, mend, runbook }: Pick<Partial<Finding>, keyof More>): string {
+  if (!mend) return advice ?? (runbook ? `${runbookPage}#${runbook}` : '');
+  const shown = /^(docs\/|https?:)/.test(mend) ? mend : `\`${mend}\``;
+  return advice ? `${advice} ${shown}` : shown;
 }
 
 /** What a fault of an account means for a command, with its remedy; undefined for other faults. */
@@ -83,9 +84,7 @@ export function faultText(kind: FaultKind, reason: string, options: Mends): stri
   return `${found.says.replace(/\.$/, '')}${why}. ${mendText(found)}`;
 }
 
-/** The section of the runbook that is about a finding, or the whole page. */
-export const pageOf = ({ runbook }: Finding): string =>
-  ['docs/operate/runbook.md', ...(runbook === null ? [] : [runbook])].join('#');
+export const runbookPage = 'docs/operate/runbook.md';
 
 export const needsAttention = (findings: readonly Finding[]): boolean =>
   findings.some(({ severity }) => severity !== 'note');

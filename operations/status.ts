@@ -11,13 +11,9 @@ import { feedPlace } from '../shared/state/feed-states.ts';
 import { accountStatus, shownHold, shownPause } from './account-status.ts';
 import type { Bridge } from './bridge.ts';
 
-export type StatusPorts = Pick<Bridge, 'bookKeeper' | 'webhooks' | 'reusedHistories' | 'stack'> &
-  Partial<Pick<Bridge, 'kind' | 'isDelivering'>> & {
-    readonly partnerAccounts: Pick<Bridge['partnerAccounts'], 'list'>;
-    readonly feedStates: Pick<Bridge['feedStates'], 'list'>;
-    readonly budgetStore: Pick<Bridge['budgetStore'], 'read'>;
-    readonly activity: Pick<Bridge['activity'], 'read'>;
-  };
+export type StatusPorts = Pick<Bridge, 'partnerAccounts' | 'feedStates' | 'budgetStore' | 'activity'> &
+  Pick<Bridge, 'bookKeeper' | 'webhooks' | 'reusedHistories' | 'stack'> &
+  Partial<Pick<Bridge, 'kind' | 'isDelivering'>>;
 
 /** Number of books read concurrently: there may be a thousand partner accounts. */
 const booksAtOnce = 25;
@@ -53,7 +49,7 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     const isUnreadable = unreadable.some((flaw) => flaw.startsWith(feedPlace(name)));
     const explained = [isUnreadable && 'feed-missing', isRunning === false && 'lagging'];
     const feeds = feedsOf.get(`${name}/${generation}`) ?? [];
-    return accountStatus({ account, feeds, books: booksOf.get(name) as Books }, nowMs, explained);
+    return accountStatus(account, { feeds, books: booksOf.get(name) as Books }, { nowMs, explained });
   });
   const { waiting, deadLetters, oldestListedAt } = queue;
   const lastPolled = Math.max(0, ...states.map((feed) => feed.lastPolled ?? 0));
@@ -62,13 +58,12 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
   const circuit = ofService.holds?.some(({ kind }) => kind === 'circuit') === true;
   const { oldestMessageSeconds = null, ...ofStack } = stack ?? {};
   const listedSeconds = oldestListedAt === undefined ? null : (nowMs - Date.parse(oldestListedAt)) / 1000;
-  const isOldestKnown = listedSeconds !== null || oldestMessageSeconds !== null;
+  const ages = [listedSeconds, oldestMessageSeconds].filter((age) => age !== null);
   return {
     partnerAccounts,
     queue: { waiting, deadLetters },
     /** In the queue or aside; null when none waits, or this is unknown. */
-    oldestWaitingSeconds:
-      waiting > 0 && isOldestKnown ? Math.max(0, listedSeconds ?? 0, oldestMessageSeconds ?? 0) : null,
+    oldestWaitingSeconds: waiting > 0 && ages.length > 0 ? Math.max(0, ...ages) : null,
     lastDrain: lastPolled === 0 ? null : toInstant(lastPolled),
     /** How far ahead the slots of the rate budget are reserved: a new request waits this long. */
     budget: { reservedSeconds: Math.max(0, budget.nextSlotMs - nowMs) / 1000 },

@@ -102,10 +102,8 @@ function doctorText(checks: readonly CheckResult[]): string {
     `${result.padEnd('warning'.length)}  ${name}: ${says}`,
     ...(mend === null ? [] : mend.split('\n').map((line) => `           ${line}`)),
   ]);
-  const counts = (['fault', 'warning', 'skipped', 'ok'] as const).flatMap((result) => {
-    const { length } = checks.filter((check) => check.result === result);
-    if (length === 0) return [];
-    return [`${length} ${result}${length > 1 && (result === 'fault' || result === 'warning') ? 's' : ''}`];
-  });
+  const counts = (['fault', 'warning', 'skipped', 'ok'] as const)
+    .map((result) => `${checks.filter((check) => check.result === result).length} ${result}`)
+    .filter((text) => !text.startsWith('0 '));
   return [...lines, counts.join(', ')].join('\n');
 }

@@ -1,26 +1,24 @@
 import type { AccountStatus } from '../../operations/account-status.ts';
-import { connectWords, requireKnown } from '../../operations/errors.ts';
-import { type Finding, findingsOf, mendText, needsAttention, pageOf } from '../../operations/findings.ts';
+import { requireKnown } from '../../operations/errors.ts';
+import { type Finding, findingsOf, mendText, needsAttention } from '../../operations/findings.ts';
 import { readStatus, type Status } from '../../operations/status.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { type Clock, systemClock } from '../../shared/domain/clock.ts';
-import { printableLine } from '../../shared/domain/text.ts';
 import { type Counters, sumOf } from '../../shared/ports/store.ts';
-import type { Books } from '../../shared/state/books.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
 import { deliveryText } from '../shared/delivery.ts';
 import { clearScreen, type ExitCode, exitCodes } from '../shared/io.ts';
 import { flag, optionalName } from '../shared/options.ts';
 import type { Target } from '../shared/target.ts';
-import { answersLines, booksText, count, duration } from '../shared/wording.ts';
+import { answersLines, count, countsText, duration, factLines, factTable } from '../shared/wording.ts';
 
 export const addStatus = defineCommand(
   {
     help: `show how the bridge is doing
-Says whether the bridge delivers, then for each problem a sentence with the command that mends it. Exit code
-3: something is left for a person. More than 20 partner accounts are summed up, first those that need a
-person; --json has all of them.
+Says whether the bridge delivers, then for each problem a sentence with the command that mends it, then the
+figures. Exit code 3: something is left for a person. Of many partner accounts, the 20 worst and totals are
+shown; with a NAME, all that is known of one. --json has everything.
 
 Examples:
   advert-bridge status main --json   (the deployed stack)
@@ -73,112 +71,73 @@ interface Shown extends Status {
   readonly version: { readonly deployed: string | null; readonly command: string };
 }
 
-/** Of more partner accounts than this, only those that need somebody, wait or fail are shown, and the totals. */
-const maxInFull = 20;
-const maxShown = 10;
+/** So many findings, and so many rows of partner accounts, fit a screen. */
+const maxShown = 20;
 
 export function statusText(status: Shown, target: Target, nowMs: number): string {
-  const { findings, partnerAccounts, paused, pausedUntil } = status;
-  const held = paused ? 'is paused' : pausedUntil === null ? undefined : 'waits';
-  const polling = held ? `not polled, because the whole bridge ${held}` : 'polling';
-  const states = { polling, paused: 'paused', stopped: 'stopped' };
-  const findingLines = (name: string | null) =>
-    findings
-      .filter(({ partnerAccount }) => partnerAccount === name)
-      .map((one) => `${one.says} ${mendText(one) || (one.runbook ? `See ${pageOf(one)}` : '')}`.trim());
-  const accountLines = (account: AccountStatus, more: readonly string[]): string[] => {
-    const { name, state, reason } = account;
-    const why = reason === null ? '' : ` (${printableLine(reason)})`;
-    const found = findingLines(name);
-    if (state === 'stopped' && found.length === 0)
-      found.push(`to connect it again: \`${target.command(connectWords(name))}\``);
-    return [`${name}: ${states[state]}${why}`, ...[...more, ...found].map((line) => `  ${line}`)];
-  };
+  const { findings, answers, webhooks = [] } = status;
+  const isOfOne = ({ partnerAccount }: Finding) => Number(partnerAccount !== null);
+  // Those of the whole bridge first: of those of many partner accounts, not all are shown.
+  const found = findings
+    .toSorted((a, b) => isOfOne(a) - isOfOne(b))
+    .map((one) => `${one.severity}: ${one.says} ${mendText(one)}`.trim());
+  const ofWebhooks = webhooks.map(({ oldestSeconds: _oldest, ...webhook }) => webhook);
+  const parts = [
+    [deliveryText(status, findings), ...found.slice(0, maxShown), ...moreLines(found.length)],
+    accountLines(status),
+    [...bridgeLines(status, target, nowMs), ...(answers ? answersLines(answers) : [])],
+    factTable(ofWebhooks),
+  ];
+  const shown = parts.filter((lines) => lines.length > 0).map((lines) => lines.join('\n'));
+  return shown.join('\n\n');
+}
+
+const moreLines = (number: number): string[] =>
+  number > maxShown ? [`and ${count(number - maxShown)} more: --json has all of them`] : [];
+
+/** One in full; several as a table, the worst first. */
+function accountLines({ partnerAccounts, paused, pausedUntil }: Status): string[] {
+  const polling = paused || pausedUntil !== null ? 'not polled' : 'polling';
+  const stateOf = ({ state }: AccountStatus) => (state === 'polling' ? polling : state);
+  const lagOf = ({ lagSeconds }: AccountStatus) => (lagSeconds === null ? null : duration(lagSeconds));
   const accounts = partnerAccounts.toSorted((a, b) => urgencyOf(b) - urgencyOf(a));
-  const urgent = accounts.filter((account) => urgencyOf(account) > 0);
-  const totals = Object.entries(states).map(
-    ([state, says]) => `${count(accounts.filter((account) => account.state === state).length)} ${says}`,
-  );
-  const shown =
-    accounts.length > maxInFull
-      ? [
-          `${count(accounts.length)} partner accounts: ${totals.join(', ')}`,
-          ...urgent.slice(0, maxShown).flatMap((account) => accountLines(account, [])),
-          ...crowdLines(accounts, urgent.length - maxShown, target),
-        ]
-      : accounts.flatMap((account) => accountLines(account, wholeLines(account)));
-  return [
-    deliveryText(status, findings),
-    ...shown,
-    ...bridgeLines(status, nowMs),
-    ...(target.kind === 'stack' ? [stackLine(status, target.stack)] : []),
-    ...findingLines(null),
-  ].join('\n');
+  const [first, second] = accounts;
+  if (first && !second) {
+    const { generation: _generation, lagSeconds: _seconds, books, ...facts } = first;
+    return factLines({ ...facts, state: stateOf(first), lag: lagOf(first), ...books });
+  }
+  const rows = accounts.slice(0, maxShown).map((account) => ({
+    partnerAccount: account.name,
+    state: stateOf(account),
+    lag: lagOf(account),
+    events: account.books.events,
+    inFlight: account.books.inFlight,
+    deadLettered: account.books.deadLettered,
+    reason: account.reason,
+  }));
+  if (accounts.length <= maxShown) return factTable(rows);
+  const each = accounts.map((account): Counters => ({ ...account.books, [stateOf(account)]: 1 }));
+  const all = `all ${count(accounts.length)} partner accounts: ${countsText(each.reduce(sumOf))}`;
+  return [...factTable(rows), ...moreLines(accounts.length), all];
 }
 
-/** Accounts that need somebody, then waiting ones, then those whose last poll failed; otherwise sorted by name. */
-const urgencyOf = ({ needsPerson: isUrgent, state, reason }: AccountStatus): number => {
-  if (isUrgent) return 3;
-  return state === 'paused' ? 2 : Number(state === 'polling' && reason !== null);
-};
+/** Accounts that need somebody, then those that wait or failed; otherwise sorted by name. */
+const urgencyOf = ({ needsPerson: isUrgent, reason }: AccountStatus): number =>
+  2 * Number(isUrgent) + Number(reason !== null);
 
-/** @param hidden how many of those that need somebody, wait or fail are not shown */
-function crowdLines(accounts: readonly AccountStatus[], hidden: number, target: Target): string[] {
-  const lagOf = ({ state, lagSeconds }: AccountStatus) => (state === 'polling' ? (lagSeconds ?? 0) : -1);
-  const [behind] = accounts.toSorted((a, b) => lagOf(b) - lagOf(a));
-  const all = accounts.map(
-    ({ books, redelivered }): Counters => (redelivered === undefined ? books : { ...books, redelivered }),
-  );
-  const { redelivered, ...books } = all.reduce(sumOf) as Counters & Books;
-  return [
-    ...(hidden > 0 ? [`and ${count(hidden)} more that need manual action, wait or fail`] : []),
-    ...(behind && lagOf(behind) >= 0 ? [`furthest behind: ${behind.name}, ${duration(lagOf(behind))}`] : []),
-    `books: ${booksText({ books, redelivered })}`,
-    `One of them in full: \`${target.command('status NAME')}\`; all of them: \`${target.command('status --json')}\``,
-  ];
-}
-
-function wholeLines(account: AccountStatus): string[] {
-  const { state, lastSuccess, lagSeconds, cursorResets, lastCursorReset, tokenExpiresAt } = account;
-  const behind = duration(lagSeconds ?? 0);
-  const read =
-    lastSuccess === null
-      ? `not read to its end yet, ${behind} after it was connected`
-      : `${behind} behind (last success ${lastSuccess})`;
-  const last = lastCursorReset === null ? '' : `, last at ${lastCursorReset}`;
-  const resets = cursorResets === 0 ? '' : `, cursor rejected ${count(cursorResets)} times${last}`;
-  const token = state === 'stopped' ? 'no longer used' : `until ${tokenExpiresAt}, then refreshed`;
-  return [
-    `feed:  ${lagSeconds === null ? 'none' : read}${resets}`,
-    `token: ${tokenExpiresAt === null ? 'none' : token}`,
-    `books: ${booksText(account)}`,
-  ];
-}
-
-const waitsText = (oldestSeconds: number | null): string =>
-  oldestSeconds === null ? '' : ` (the oldest for ${duration(oldestSeconds)})`;
-
-function bridgeLines(status: Status, nowMs: number): string[] {
-  const { queue, oldestWaitingSeconds: oldest, lastDrain, budget, answers, webhooks = [] } = status;
-  const polled = lastDrain === null ? 0 : Math.max(0, nowMs - Date.parse(lastDrain)) / 1000;
-  const reserved = `reserved for the next ${duration(budget.reservedSeconds)}; a new request waits that long`;
-  return [
-    `queue: ${count(queue.waiting)} waiting${waitsText(oldest)}, ${count(queue.deadLetters)} dead-lettered`,
-    ...(lastDrain === null ? [] : [`last poll: ${duration(polled)} ago`]),
-    ...(budget.reservedSeconds > 1 ? [`rate budget: ${reserved}`] : []),
-    ...(answers ? answersLines(answers) : []),
-    ...webhooks.map(({ address, state, waiting, oldestSeconds, failingSince, lastAnswer }) => {
-      const fails = failingSince === null ? '' : ` since ${failingSince} (${lastAnswer})`;
-      return `webhook ${address}: ${state}${fails}, ${count(waiting)} events waiting${waitsText(oldestSeconds)}`;
-    }),
-  ];
-}
-
-function stackLine(
-  { schedule, mapping, alarms, version: { deployed, command } }: Shown,
-  stack: string,
-): string {
-  const version = `version ${deployed ?? 'unknown'}${command === deployed ? '' : ` (this command: ${command})`}`;
-  const raised = alarms ? `${count(alarms.length)} raised` : 'unknown';
-  return `stack ${stack}: ${version}, schedule ${schedule}, event source mapping ${mapping}, alarms ${raised}`;
+/** A folder has none of what AWS runs. */
+function bridgeLines(status: Shown, target: Target, nowMs: number): string[] {
+  const { queue, oldestWaitingSeconds: oldest, lastDrain, budget, version } = status;
+  return factLines({
+    ...queue,
+    oldestWaits: oldest === null ? null : duration(oldest),
+    lastPoll: lastDrain && `${duration(Math.max(0, nowMs - Date.parse(lastDrain)) / 1000)} ago`,
+    newRequestWaits: duration(budget.reservedSeconds),
+    stack: target.kind === 'stack' ? target.stack : null,
+    versionOfStack: version.deployed,
+    versionOfCommand: version.command,
+    schedule: status.schedule,
+    eventSourceMapping: status.mapping,
+    raisedAlarms: status.alarms?.length,
+  });
 }

@@ -18,7 +18,7 @@ import { type ExitCode, exitCodes, type Io, print, say, untilUnread } from '../s
 import { checkedOptions, optionOf } from '../shared/options.ts';
 import { thisProgram } from '../shared/program.ts';
 import { type LocalTarget, localTarget } from '../shared/target.ts';
-import { booksText } from '../shared/wording.ts';
+import { count, countsText } from '../shared/wording.ts';
 import { createBreaks } from './break-it.ts';
 import { runOptions } from './options.ts';
 import { runBridge, totalOf } from './run-bridge.ts';
@@ -134,7 +134,8 @@ async function report({ io, target }: Demo, changes: number | undefined): Promis
   const accounted = Object.values(outcomes).reduce((total, value) => total + value, 0);
   const isWhole = changes === undefined || (listed === changes && books.inFlight === 0);
   const isBalanced = listed === accounted && isWhole;
-  say(io, `\nbooks: ${booksText({ books })}\n${isBalanced ? 'They balance.' : 'THEY DO NOT BALANCE.'}`);
+  const sum = `${count(listed)} listed = ${countsText(outcomes, ' + ')}`;
+  say(io, `\nbooks: ${sum}\n${isBalanced ? 'They balance.' : 'THEY DO NOT BALANCE.'}`);
   return isBalanced ? exitCodes.done : exitCodes.fault;
 }
 

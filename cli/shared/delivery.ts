@@ -5,18 +5,16 @@ import type { Status } from '../../operations/status.ts';
 /** Of the whole bridge: while one of them lasts, nothing is delivered. */
 const standstills =
   'older-copy operator-paused not-running circuit held table schedule mapping no-account'.split(' ');
-/** Also where nobody has to act: nothing waits. */
-const notesOfStandstill: readonly string[] = ['not-running', 'no-account'];
 const delays: readonly string[] = ['late', 'lagging', 'rate-limited'];
 const maxNames = 5;
 
 /** The first line of `status`: is it delivering? */
 export function deliveryText(status: Status, findings: readonly Finding[]): string {
-  const stopping = findings.filter(
+  // A hold of the service that has just begun is only a note.
+  const standstill = findings.find(
     ({ what, severity, partnerAccount }) =>
-      partnerAccount === null && (severity !== 'note' || notesOfStandstill.includes(what)),
+      partnerAccount === null && standstills.includes(what) && !(what === 'held' && severity === 'note'),
   );
-  const [standstill] = standstills.flatMap((kind) => stopping.filter(({ what }) => what === kind));
   const faults = findings.filter(({ severity, what }) => severity === 'fault' && !delays.includes(what));
   const hit = [...new Set(faults.flatMap(({ partnerAccount }) => partnerAccount ?? []))];
   const isAll = hit.length === status.partnerAccounts.length;
@@ -24,12 +22,9 @@ export function deliveryText(status: Status, findings: readonly Finding[]): stri
   if (cause) return `Not delivering${causeText(cause)}`;
   const late = findings.find(({ what }) => delays.includes(what));
   if (late) return `Late${causeText(late)}`;
-  const isDeaf = faults.some(({ what }) => what === 'webhook');
-  const deaf = (status.webhooks ?? []).filter(({ state }) => isDeaf && state !== 'delivering');
-  const addresses = deaf.map(({ address }) => address);
   const exceptions = [
     hit.length > 0 && `not for ${namesText(hit, maxNames)}`,
-    deaf.length > 0 && `not to ${namesText(addresses, maxNames)}`,
+    faults.some(({ what }) => what === 'webhook') && 'not to every webhook',
   ].filter((one) => one);
   return exceptions.length === 0 ? 'Delivering.' : `Delivering, but ${exceptions.join(', and ')}.`;
 }

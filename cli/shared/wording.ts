@@ -1,34 +1,40 @@
 import { answersLines, are, count, duration } from '../../shared/domain/text/figures.ts';
 import { printableLine } from '../../shared/domain/text.ts';
-import type { Books } from '../../shared/state/books.ts';
 
 export { answersLines, are, count, duration };
 
-interface ShownBooks {
-  readonly books: Omit<Books, 'redelivered'>;
-  readonly redelivered?: number | undefined;
+type Facts = Readonly<Record<string, unknown>>;
+
+const wordsOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+const cellOf = (value: unknown): string =>
+  Number.isInteger(value) ? count(value as number) : printableLine(String(value ?? 'none'));
+
+/** Such as `7 events, 2 in flight`. */
+export const countsText = (counts: Readonly<Record<string, number>>, between = ', '): string =>
+  Object.entries(counts)
+    .map(([of, number]) => `${count(number)} ${wordsOf(of)}`)
+    .join(between);
+
+/** Facts of one thing, a line each; what is null or undefined, or has facts of its own, is left out. */
+export function factLines(facts: Facts): string[] {
+  const known = Object.entries(facts).filter(([, value]) => value !== undefined && typeof value !== 'object');
+  return aligned(known.map(([name, value]) => [`${wordsOf(name)}:`, cellOf(value)]));
 }
 
-export function booksText({ books, redelivered }: ShownBooks): string {
-  const { listed, events, unchanged, coalesced, unavailable, deadLettered, inFlight } = books;
-  const sum =
-    `${count(listed)} listed = ${count(events)} events + ${count(unchanged)} unchanged + ${count(coalesced)} coalesced + ` +
-    `${count(unavailable)} unavailable + ${count(deadLettered)} dead-lettered + ${count(inFlight)} in flight`;
-  return redelivered === undefined
-    ? sum
-    : `${sum} (outcomes are counted per delivery; ${count(redelivered)} deliveries were repeated)`;
-}
-
-/** Facts of one kind as a table, whose head has their names; each column but the last is as wide as its widest cell. */
-export function factTable(facts: readonly Readonly<Record<string, unknown>>[]): string[] {
+/** Facts of several things of one kind as a table, whose head has their names. */
+export function factTable(facts: readonly Facts[]): string[] {
   const columns = [...new Set(facts.flatMap((row) => Object.keys(row)))];
-  const heads = columns.map((column) => column.replace(/[A-Z]/g, ' $&').toUpperCase());
-  const rows = facts.map((row) => columns.map((column) => printableLine(String(row[column] ?? 'none'))));
-  const table = facts.length === 0 ? [] : [heads, ...rows];
-  const widths = columns.map((_, column) =>
-    table.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), 0),
+  const heads = columns.map((column) => wordsOf(column).toUpperCase());
+  const rows = facts.map((row) => columns.map((column) => cellOf(row[column])));
+  return facts.length === 0 ? [] : aligned([heads, ...rows]);
+}
+
+/** Each column but the last is as wide as its widest cell. */
+function aligned(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    rows.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), 0),
   );
-  return table.map((row) =>
+  return rows.map((row) =>
     row
       .map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)))
       .join('  '),

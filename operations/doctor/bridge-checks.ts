@@ -4,7 +4,7 @@ import { stopOf } from '../../shared/domain/partner-account.ts';
 import { type Bridge, once } from '../bridge.ts';
 import { askFor } from '../connect-functions.ts';
 import { connectWords } from '../errors.ts';
-import { type Finding, findingsOf, type Mends, mendText, pageOf } from '../findings.ts';
+import { type Finding, findingsOf, type Mends, mendText, runbookPage } from '../findings.ts';
 import { readStatus } from '../status.ts';
 import { type Check, type Checks, fault, orSkip, type Result, SkippedError, warning } from './check.ts';
 
@@ -53,7 +53,7 @@ const checkOf = ({ what, partnerAccount }: Finding): string =>
 const withNotes: readonly string[] = ['partner-accounts', 'pause'];
 
 export const problemOf = (found: Finding): Result =>
-  (found.severity === 'fault' ? fault : warning)(found.says, mendText(found) || pageOf(found));
+  (found.severity === 'fault' ? fault : warning)(found.says, mendText(found) || runbookPage);
 
 /** @param fine what to say if there is no finding */
 export const findingCheck =

@@ -14,7 +14,7 @@ import { maxReceiveCount } from '../../shared/contract/messages.ts';
 import { forEachConcurrent } from '../../shared/domain/concurrency.ts';
 import { quoted } from '../../shared/domain/text.ts';
 import { alarmFinding } from '../findings.ts';
-import { allPages, type StackClients, unlessMissing } from '../stack-clients.ts';
+import { allPages, unlessMissing } from '../stack-clients.ts';
 import { raisedAlarm, readMapping, readSchedules, rulesOf } from '../stack-state.ts';
 import { bridgeChecks, problemOf } from './bridge-checks.ts';
 import { type Check, type Checks, fault, orSkip, SkippedError, warning } from './check.ts';
@@ -29,9 +29,7 @@ const recreate =
   'No deployment makes again what was deleted by hand: destroy the stack and deploy it again, as in ' +
   'docs/operate/deploy.md#deploy-again-after-a-destroy';
 
-interface NamedStack {
-  readonly stack: string;
-  readonly clients: StackClients;
+interface NamedStack extends Pick<StackFacts, 'stack' | 'clients'> {
   /** Fails as opening does. */
   readonly opened: () => Promise<unknown>;
 }

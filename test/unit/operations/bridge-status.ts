@@ -8,6 +8,12 @@ import { feedState, partnerAccount } from '../../helpers/records.ts';
 
 export const nowMs = Date.parse('2026-11-20T12:00:00Z');
 
+type Rows = 'partnerAccounts' | 'feedStates' | 'budgetStore' | 'activity';
+/** Of the rows, only what a status reads. */
+export type GivenPorts = Partial<Omit<StatusPorts, Rows>> & {
+  readonly [Port in Rows]?: Partial<StatusPorts[Port]>;
+};
+
 export interface GivenStatus {
   /** Default: one, connected just now. */
   readonly accounts?: readonly Partial<PartnerAccount>[];
@@ -16,7 +22,7 @@ export interface GivenStatus {
   readonly queue?: Partial<QueueFigures>;
   /** Of the whole bridge. */
   readonly holds?: readonly Hold[];
-  readonly ports?: Partial<StatusPorts>;
+  readonly ports?: GivenPorts;
 }
 
 export function statusOf({ accounts = [{}], feed = {}, queue, holds, ports }: GivenStatus, only?: string) {
@@ -25,7 +31,7 @@ export function statusOf({ accounts = [{}], feed = {}, queue, holds, ports }: Gi
   const feeds = rows.map(({ name }) =>
     feedState({ partnerAccount: name, lastSuccess: nowMs - 1_000, ...feed }),
   );
-  const all: StatusPorts = {
+  const all: GivenPorts = {
     partnerAccounts: { list: async () => rows },
     feedStates: { list: async () => (feed === null ? [] : feeds) },
     bookKeeper: {
@@ -36,5 +42,5 @@ export function statusOf({ accounts = [{}], feed = {}, queue, holds, ports }: Gi
     budgetStore: { read: async () => ({ nextSlotMs: 0, ...(holds && { holds }) }) },
     ...ports,
   };
-  return readStatus(all, nowMs, only);
+  return readStatus(all as StatusPorts, nowMs, only);
 }

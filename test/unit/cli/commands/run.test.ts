@@ -53,7 +53,7 @@ describe('run --until-idle', () => {
 
     expect(exitCode).toBe(3);
     expect(eventsIn(stdout)).toMatchObject([{ 'detail-type': 'PartnerAuthorizationRequired' }]);
-    expect(status).toMatchObject({ exitCode: 3, stdout: expect.stringContaining('main: stopped') });
+    expect(status).toMatchObject({ exitCode: 3, stdout: expect.stringMatching(/^state: +stopped$/m) });
     expect(status.stdout).toContain(`advert-bridge connect main --open --local ${dir}`);
   });
 });

@@ -35,11 +35,11 @@ it('status has the last poll, the reserved budget and the oldest change, as data
   });
   const text = textOf(status, local);
   for (const part of [
-    ...['2 waiting (the oldest for 5 min)', 'last poll: 12 s ago', 'for the next 4 s'],
-    '15 min: 1,200 ok, 2 rate-limited (429), 1 without an answer, 50 ms on average',
-    'rate: 13 % of 10 requests a second used, 100 % in the busiest minute',
+    ...[/^waiting: +2$/m, /^oldest waits: +5 min$/m, /^last poll: +12 s ago$/m, /^new request waits: +4 s$/m],
+    /15 min: 1,200 ok, 2 rate-limited \(429\), 1 without an answer, 50 ms on average/,
+    /rate: 13 % of 10 requests a second used, 100 % in the busiest minute/,
   ])
-    expect(text).toContain(part);
+    expect(text).toMatch(part);
 });
 
 const minuteOld = { connectedAt: new Date(nowMs - 60_000).toISOString() };
@@ -78,13 +78,13 @@ it.each<[string, GivenStatus, object]>([
   expect((await statusOf(given)).partnerAccounts).toMatchObject([expected]);
 });
 
-it('status keeps repeated deliveries out of the sum, and says what they mean', async () => {
+it('status keeps repeated deliveries out of the sum, and shows them', async () => {
   const read = async () => ({ ...emptyBooks, listed: 1, events: 1, redelivered: 4 });
   const status = await statusOf({ ports: { bookKeeper: { read, queue: noQueue } } });
 
   expect(status.partnerAccounts).toMatchObject([{ books: { events: 1 }, redelivered: 4 }]);
   expect(status.partnerAccounts[0]?.books).not.toHaveProperty('redelivered');
-  expect(textOf(status, stack)).toMatch(/counted per delivery.* 4 /);
+  expect(textOf(status, stack)).toMatch(/^redelivered: +4$/m);
 });
 
 describe('the status of a thousand partner accounts', () => {
@@ -107,16 +107,19 @@ describe('the status of a thousand partner accounts', () => {
     },
   };
 
-  it('are summed up: first those that need somebody, ten at most; all of them are in the data', async () => {
+  it('are summed up: first those that need somebody, twenty at most; all of them are in the data', async () => {
     const status = await statusOf(given);
     const lines = textOf(status, local).split('\n');
 
     expect(lines[0]).toMatch(/^Delivering, but not for user-1069, .* and 9 more\.$/);
-    expect(lines[1]).toBe('1,000 partner accounts: 985 polling, 1 paused, 14 stopped');
-    expect(lines[2]).toBe('user-1069: stopped (refresh-token-rejected)');
-    for (const part of ['and 5 more', 'furthest behind: user-1', '3,000 listed = 2,000 events'])
+    const head = lines.findIndex((line) => line.startsWith('PARTNER ACCOUNT'));
+    expect(lines[head + 1]).toMatch(/^user-1069 +stopped .* refresh-token-rejected$/);
+    expect(lines[head + 15]).toMatch(/^user-1003 +paused .* no token$/);
+    for (const part of [
+      ...['and 980 more', 'all 1,000 partner accounts: 3,000 listed, 2,000 events, ', '14 stopped, 1 paused'],
+    ])
       expect(lines.join('\n')).toContain(part);
-    expect(lines.length).toBeLessThan(40);
+    expect(lines.length).toBeLessThan(60);
     expect(status.partnerAccounts.map(({ name }) => name)).toEqual(names);
     const needing = status.partnerAccounts.filter((account) => account.needsPerson);
     expect(needing.map(({ name }) => name)).toEqual(ended);
