@@ -7,7 +7,7 @@ import { checked } from '../../shared/contract/checks.ts';
 import type { StopReason } from '../../shared/contract/events.ts';
 import { type RefreshOutcome, refreshEvent } from '../../shared/contract/invocations.ts';
 import { asBridgeFault, BridgeFault } from '../../shared/domain/faults.ts';
-import { endOfHold, type Hold, heldBy, withHold } from '../../shared/domain/holds.ts';
+import { type Hold, heldBy, withHold } from '../../shared/domain/holds.ts';
 import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
 import type { TokenPair } from '../../shared/domain/secret.ts';
 import { needsAttention } from '../../shared/ports/observer.ts';
@@ -20,7 +20,7 @@ import {
   type TokenRefresh,
   withRefreshLock,
 } from './refresh-lock.ts';
-import { type SweepReport, sweep } from './sweep.ts';
+import { sweep } from './sweep.ts';
 import { lackingScopes, newestPair, pairOf, storePair, warnOfOddAnswer } from './token-pairs.ts';
 
 const busyMs = 500;
@@ -35,6 +35,8 @@ const longestHoldMs = 3_600_000;
  */
 const spentMs = 5_000;
 const isSpent = ({ expiresAt, obtainedAt }: TokenPair): boolean => expiresAt - obtainedAt < spentMs;
+
+const held: RefreshOutcome = { kind: 'held' };
 
 export function createRefreshToken(deps: RefreshDeps) {
   const { applicationSecret, client, observer, clock, settings } = deps;
@@ -56,7 +58,7 @@ export function createRefreshToken(deps: RefreshDeps) {
     options: CallOptions,
   ): Promise<RefreshOutcome> {
     const { name, account } = lock;
-    if (!account) return { kind: 'stopped', reason: `partner account ${name} is not connected` };
+    if (!account) return held;
     const settled = settledOutcome(account, request);
     if (settled) return settled;
     const current = await newestPair(deps, account, options);
@@ -98,14 +100,13 @@ export function createRefreshToken(deps: RefreshDeps) {
       return isUnchanged && before ? withHold(renewed, before) : renewed;
     });
     if (missing.length > 0) return stoppedOutcome(name, 'scope-insufficient', missing);
-    const hold = isBroken ? changed?.holds?.find(isTokenHold) : undefined;
-    if (hold) {
+    if (isBroken && changed) {
       needsAttention(
         observer,
         'the token endpoint returned no usable access token: the account pauses, its refresh token is stored',
         { partnerAccount: name, fault: 'contract-broken' },
       );
-      return pausedOutcome(hold);
+      return held;
     }
     observer.info('token refreshed', { partnerAccount: name, tokenVersion: version });
     return { kind: 'renewed' };
@@ -116,12 +117,11 @@ export function createRefreshToken(deps: RefreshDeps) {
     account: PartnerAccount,
     { rejectedVersion, because }: TokenRefresh,
   ): RefreshOutcome | undefined {
-    const stop = stopOf(account);
-    if (stop) return { kind: 'stopped', reason: stop.reason };
+    if (stopOf(account)) return held;
     if (account.token?.version !== rejectedVersion) return { kind: 'renewed' };
     const hold = heldBy(account, 'token', clock.now());
     // A paused account is not polled, so its refresh token would expire during the pause.
-    return hold && isTokenHold(hold) && because !== 'unused' ? pausedOutcome(hold) : undefined;
+    return hold && isTokenHold(hold) && because !== 'unused' ? held : undefined;
   }
 
   /** Twice as long as the one before. */
@@ -140,7 +140,7 @@ export function createRefreshToken(deps: RefreshDeps) {
   function stoppedOutcome(name: string, reason: StopReason, missing?: readonly string[]): RefreshOutcome {
     const fields = { partnerAccount: name, reason, ...(missing && { missing }) };
     needsAttention(observer, 'the partner account is stopped: connect it again', fields);
-    return { kind: 'stopped', reason };
+    return held;
   }
 
   async function change(
@@ -165,12 +165,6 @@ export function createRefreshToken(deps: RefreshDeps) {
 
 export type RefreshToken = ReturnType<typeof createRefreshToken>;
 
-const pausedOutcome = (hold: Hold): RefreshOutcome => ({
-  kind: 'paused',
-  untilMs: endOfHold(hold),
-  reason: hold.reason ?? hold.kind,
-});
-
 /**
  * A refresh, or a sweep if the event names no action (as the schedule's event does). There must not be more actions:
  * drain and fan-out may call it, and must not be able to connect or forget partner accounts.
@@ -180,8 +174,9 @@ export async function answerRefreshToken(
   stage: RefreshToken,
   event: unknown,
   options: CallOptions,
-): Promise<RefreshOutcome | SweepReport> {
+): Promise<RefreshOutcome | undefined> {
   const isNamed = typeof event === 'object' && event !== null && 'action' in event;
-  if (!isNamed) return stage.sweep(options);
-  return stage.refresh(checked(refreshEvent, event, 'refresh-token event'), options);
+  if (isNamed) return stage.refresh(checked(refreshEvent, event, 'refresh-token event'), options);
+  await stage.sweep(options);
+  return undefined;
 }

@@ -5,11 +5,6 @@ import { needsAttention } from '../../shared/ports/observer.ts';
 import { publishOwedEvents } from './account-writes.ts';
 import type { CallOptions, RefreshDeps, TokenRefresh } from './refresh-lock.ts';
 
-export interface SweepReport {
-  readonly refreshed: readonly string[];
-  readonly failed: readonly string[];
-}
-
 const dayMs = 86_400_000;
 /** A refresh token that is unused for a month expires (partner-api.md §5.3 rule 4): used even by a paused account. */
 const usedWithinMs = 7 * dayMs;
@@ -35,10 +30,8 @@ export async function sweep(
   deps: RefreshDeps,
   refresh: (request: TokenRefresh, options: CallOptions) => Promise<RefreshOutcome>,
   options: CallOptions,
-): Promise<SweepReport> {
+): Promise<void> {
   const { partnerAccounts, observer, clock } = deps;
-  const refreshed: string[] = [];
-  const failed: string[] = [];
   let left = 0;
   const listed = await partnerAccounts.list(({ message: reason }) =>
     needsAttention(observer, 'a stored row cannot be read: its token is not refreshed', { reason }),
@@ -54,14 +47,11 @@ export async function sweep(
       return;
     }
     const { kind } = await refresh({ partnerAccount, rejectedVersion: token.version, because }, options);
-    if (kind === 'renewed') refreshed.push(partnerAccount);
-    else if (isDying(account, clock.now()))
+    if (kind !== 'renewed' && isDying(account, clock.now()))
       needsAttention(observer, 'the refresh token expires within a week unless a refresh succeeds', {
         partnerAccount,
       });
-    if (kind === 'failed' || kind === 'stopped') failed.push(partnerAccount);
   });
   if (left > 0)
     observer.warn('the sweep ran out of time: the other tokens wait for the next one', { count: left });
-  return { refreshed, failed };
 }

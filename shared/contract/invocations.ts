@@ -55,8 +55,8 @@ export const refreshOutcome = v.variant('kind', [
   v.object({ kind: v.literal('renewed') }),
   /** Another process is refreshing the token: read it again after a moment. */
   v.object({ kind: v.literal('busy'), retryAfterMs: v.number() }),
-  v.object({ kind: v.literal('paused'), untilMs: v.number(), reason: v.string() }),
-  v.object({ kind: v.literal('stopped'), reason: v.string() }),
+  /** The account is unknown, stopped or on hold: its row says why. */
+  v.object({ kind: v.literal('held') }),
   /** `fault` is a kind from shared/domain/faults.ts; an open string, because the caller may have another version. */
   v.object({ kind: v.literal('failed'), fault: v.string(), reason: v.string() }),
 ]);

@@ -79,11 +79,13 @@ export function createTokenSource({ reader, requester, partnerAccounts, holds, c
       // Not twice in a row, because a renewed token may become visible only after a moment.
       if (found && renewed === undefined) {
         const outcome = await renew(name, token?.version ?? '', deadlineMs);
-        if (outcome.kind === 'renewed') {
+        if (outcome.kind === 'failed') throw failedRefresh(name, outcome);
+        if (outcome.kind !== 'busy') {
+          // Now the row has a newer version, or a hold.
           renewed = found.version;
           continue;
         }
-        waitMs = waitAfter(name, outcome, clock.now());
+        waitMs = Math.max(outcome.retryAfterMs, lookMs);
       }
       renewed = undefined;
       if (clock.now() + waitMs >= deadlineMs) throw notRenewed(name, waitMs);
@@ -139,25 +141,13 @@ export function createTokenSource({ reader, requester, partnerAccounts, holds, c
   };
 }
 
-/** @returns how long to wait while another process refreshes the token; throws in every other case */
-function waitAfter(name: string, outcome: Exclude<RefreshOutcome, { kind: 'renewed' }>, now: number): number {
-  switch (outcome.kind) {
-    case 'busy':
-      return Math.max(outcome.retryAfterMs, lookMs);
-    case 'paused':
-      throw new BridgeFault('account-paused', `partner account ${name} waits: ${outcome.reason}`, {
-        retryAfterMs: Math.max(1, outcome.untilMs - now),
-      });
-    case 'stopped':
-      throw new BridgeFault('account-stopped', `partner account ${name} is stopped: ${outcome.reason}`);
-    case 'failed': {
-      // A failed refresh is never the fault of the advert, whose message must not be dead-lettered by tries.
-      const known = faultKinds.find((kind) => kind === outcome.fault) ?? 'transient';
-      const blamesAdvert = faultPolicies[known].deadLettered !== 'by-age';
-      const kind = blamesAdvert ? 'transient' : known;
-      throw new BridgeFault(kind, `token of partner account ${name}: ${outcome.reason}`);
-    }
-  }
+type FailedRefresh = Extract<RefreshOutcome, { kind: 'failed' }>;
+
+/** A failed refresh is never the fault of the advert, whose message must not be dead-lettered by tries. */
+function failedRefresh(name: string, { fault, reason }: FailedRefresh): BridgeFault {
+  const known = faultKinds.find((kind) => kind === fault) ?? 'transient';
+  const blamesAdvert = faultPolicies[known].deadLettered !== 'by-age';
+  return new BridgeFault(blamesAdvert ? 'transient' : known, `token of partner account ${name}: ${reason}`);
 }
 
 function asFailed(error: unknown): RefreshOutcome {

@@ -18,8 +18,7 @@ describe('asking for a refresh', () => {
   it.each([
     { kind: 'renewed' },
     { kind: 'busy', retryAfterMs: 500 },
-    { kind: 'paused', untilMs: 5, reason: 'slow down' },
-    { kind: 'stopped', reason: 'disconnected' },
+    { kind: 'held' },
     { kind: 'failed', fault: 'transient', reason: 'busy' },
   ])('names the rejected version, and returns the answer %o', async (outcome) => {
     answer(outcome);

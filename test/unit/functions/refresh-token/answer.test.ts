@@ -6,7 +6,7 @@ import { redactedError } from '../../../../shared/domain/redaction.ts';
 const options = { deadlineMs: 1 };
 
 const aRefreshTokenStage = () => ({
-  sweep: vi.fn(async () => ({ refreshed: [], failed: [] })),
+  sweep: vi.fn(async () => undefined),
   refresh: vi.fn(async () => ({ kind: 'renewed' }) as const),
 });
 

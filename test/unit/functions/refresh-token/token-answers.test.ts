@@ -74,9 +74,9 @@ describe('an answer of the token endpoint', () => {
 
       for (const pauses of [1, 2]) {
         service.next({ body: { ...spent, access_token: tokenOf(pauses) } });
-        expect(await world.refresh('expired')).toMatchObject({ kind: 'paused', reason });
+        expect(await world.refresh('expired')).toEqual({ kind: 'held' });
         expect(holdOf(await world.account(), 'token')).toMatchObject({ reason, forMs: 5_000 * pauses });
-        expect(await world.refresh('expired')).toMatchObject({ kind: 'paused', reason });
+        expect(await world.refresh('expired')).toEqual({ kind: 'held' });
         world.clock.advance(hourMs);
       }
 
@@ -112,8 +112,9 @@ describe('an answer of the token endpoint', () => {
   ])('is stored, and stops the account, with a scope %s', async (_title, scope) => {
     expect(await answered({ body: { ...right, scope } })).toMatchObject({
       ...{ ...fresh, scope: right.scope },
-      outcome: { kind: 'stopped', reason: 'scope-insufficient' },
+      outcome: { kind: 'held' },
     });
+    expect(holdOf(await world.account(), 'authorization')).toMatchObject({ reason: 'scope-insufficient' });
 
     const warned = world.observer.lines.filter(({ level }) => level === 'warn');
     expect(warned).toMatchObject([{ fields: { partnerAccount: 'main', fields: ['scope'] } }]);
@@ -188,7 +189,8 @@ describe('an answer of the token endpoint', () => {
     const { outcome, ...stored } = await answered({ body: { ...right, access_token: 'two words' } });
 
     expect(stored).toMatchObject({ access: 'access-1', refresh: 'refresh-2' });
-    expect(outcome).toMatchObject({ kind: 'paused', reason: 'token-answer-broken' });
+    expect(outcome).toEqual({ kind: 'held' });
+    expect(holdOf(await world.account(), 'token')).toMatchObject({ reason: 'token-answer-broken' });
     expect(world.observer.counted(metrics.needsAttention)).toBe(1);
     // The newest one is what is sent next.
     world.clock.advance(hourMs);
