@@ -14,14 +14,13 @@ import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { systemClock } from '../shared/domain/clock.ts';
 import { startLoop } from '../shared/domain/concurrency.ts';
 import type { BridgeFault } from '../shared/domain/faults.ts';
-import { heldBy } from '../shared/domain/holds.ts';
+import { endOfHold, heldBy, holdOf } from '../shared/domain/holds.ts';
 import { stopOf } from '../shared/domain/partner-account.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 import { newRunId } from '../shared/sqlite/file/run-lock.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
 import { createAnswers } from '../shared/state/activity.ts';
-import { heldUntil } from '../shared/state/budget.ts';
 import { createLocalPartner } from './partner.ts';
 import { pollForEver, pollUntilIdle } from './poller.ts';
 import { startWorkers } from './workers.ts';
@@ -110,7 +109,7 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
   try {
     if (!untilIdle) return await pollForEver(poller, signal);
     const toDeliver = () => messagesToDeliver(state, clock.now());
-    const pausedUntil = async () => heldUntil(await budgetStore.read(), clock.now());
+    const pausedUntil = async () => endOfHold(holdOf(await budgetStore.read(), undefined, clock.now()));
     return await pollUntilIdle({ ...poller, pausedUntil, toDeliver }, signal);
   } finally {
     await Promise.all(background.map((loop) => loop.stop()));

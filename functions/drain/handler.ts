@@ -15,7 +15,7 @@ import { createDrain, pollAnswerOf } from './drain.ts';
 
 const config = functionConfig('drain');
 const state = stateOf(config);
-const partner = partnerService(config, state, { isTimed: false });
+const partner = partnerService(config, state);
 const { partnerAccounts } = partner;
 
 async function inFlightOf(name: string): Promise<number> {

@@ -1,5 +1,6 @@
 import { historyKeyOf, objectKeyOf } from '../../shared/domain/advert-event.ts';
 import type { Delivery, Settlement } from '../../shared/ports/queue.ts';
+import type { Group, MessageDelivery } from './advert.ts';
 
 /**
  * Fields of a batch's log line: the adverts of each page by their results, and the receive counts of those redelivered.
@@ -29,13 +30,11 @@ export function pagesOf(settlements: readonly Settlement[]) {
 
 const objectOf = ({ delivery: { message } }: Settlement) => message && objectKeyOf(message);
 
-/** The deliveries of one advert, oldest first; or a single delivery whose body is not a valid message. */
-export type DeliveryGroup = readonly [Delivery, ...Delivery[]];
-
-/** Groups a batch by advert, so that each advert is fetched once for all its messages. */
-export function byAdvert(deliveries: readonly Delivery[]): DeliveryGroup[] {
-  const groups = Map.groupBy(deliveries, ({ message, id }) => (message ? historyKeyOf(message) : id));
+/** Groups the messages of a batch by advert, so that each advert is fetched once for all its messages. */
+export function byAdvert(deliveries: readonly Delivery[]): Group[] {
+  const messages = deliveries.filter((one): one is MessageDelivery => one.message !== undefined);
+  const groups = Map.groupBy(messages, ({ message }) => historyKeyOf(message));
   return [...groups.values()].map(
-    (group) => group.sort((a, b) => (a.position < b.position ? -1 : 1)) as [Delivery, ...Delivery[]],
+    (group) => group.sort((a, b) => (a.position < b.position ? -1 : 1)) as [MessageDelivery],
   );
 }

@@ -10,7 +10,7 @@ import type { Answers } from '../../shared/state/activity.ts';
 import type { BudgetStore } from '../../shared/state/budget.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import { type AdvertDeps, type Group, isOver } from './advert.ts';
-import { byAdvert, type DeliveryGroup, pagesOf } from './batch.ts';
+import { byAdvert, pagesOf } from './batch.ts';
 import { afterFault, deadLetterOf, sendBack } from './redelivery.ts';
 import { settleAdvert } from './settle-advert.ts';
 
@@ -51,7 +51,7 @@ export function createFanOut(deps: FanOutDeps) {
     // What only a person ends may end at any moment, and messages must not grow old during it.
     // Planted fault: aged-while-paused
     if (hold && holdMeanings[hold.kind].setsAside) return Number.POSITIVE_INFINITY;
-    return hold ? endOfHold(hold) : 0;
+    return endOfHold(hold);
   }
 
   /**
@@ -116,16 +116,9 @@ export function createFanOut(deps: FanOutDeps) {
     return { delivery, verdict: { kind: 'dead-letter', deadLetter } };
   }
 
-  async function settle(
-    group: DeliveryGroup,
-    readAccount: PartnerAccounts['read'],
-    options: HandleOptions,
-  ): Promise<Settlement[]> {
-    for (const { receives } of group) if (receives > 1) observer.count(metrics.redelivered, 1);
-    const settlements = areMessages(group)
-      ? await settleMessages(group, readAccount, options)
-      : group.map(settleMalformed);
+  function counted(settlements: Settlement[]): Settlement[] {
     for (const settlement of settlements) {
+      if (settlement.delivery.receives > 1) observer.count(metrics.redelivered, 1);
       const became = countedAs(settlement.verdict);
       if (became) observer.count(metrics[became], 1);
       if (isLate(settlement)) observer.count(metrics.lateEvents, 1);
@@ -144,12 +137,11 @@ export function createFanOut(deps: FanOutDeps) {
    * If a message was delivered too often, it or another message of its batch may crash the function: then only such
    * messages are handled, and all others go back to the queue. So do messages behind one that only a newer bridge reads.
    */
-  function isolatePoison(groups: readonly DeliveryGroup[]): (group: DeliveryGroup) => boolean {
-    const isSpent = (group: DeliveryGroup) => areMessages(group) && group[0].receives > maxReceives;
+  function isolatePoison(groups: readonly Group[], unread: readonly Delivery[]): (group: Group) => boolean {
+    const isSpent = ([{ receives }]: Group) => receives > maxReceives;
     const anySpent = groups.some(isSpent);
-    const newer = new Set(groups.flat().map(({ isNewer, about }) => isNewer && subjectOf(about)));
-    return (group) =>
-      !areMessages(group) || (!newer.has(subjectOf(group[0].message)) && (!anySpent || isSpent(group)));
+    const newer = new Set(unread.map(({ isNewer, about }) => isNewer && subjectOf(about)));
+    return (group) => !newer.has(subjectOf(group[0].message)) && (!anySpent || isSpent(group));
   }
 
   /** Settles the adverts of a batch concurrently: a promise for each, none of which rejects. Logs only what goes wrong. */
@@ -163,10 +155,16 @@ export function createFanOut(deps: FanOutDeps) {
       return row;
     };
     const groups = byAdvert(deliveries);
-    const mayBegin = isolatePoison(groups);
-    return groups.map(async (group) =>
-      mayBegin(group) ? settle(group, readAccount, options) : sendBack(group, 0, random),
-    );
+    const unread = deliveries.filter(({ message }) => message === undefined);
+    const mayBegin = isolatePoison(groups, unread);
+    return [
+      ...groups.map(async (group) =>
+        mayBegin(group)
+          ? counted(await settleMessages(group, readAccount, options))
+          : sendBack(group, 0, random),
+      ),
+      ...unread.map(async (delivery) => counted([settleMalformed(delivery)])),
+    ];
   }
 
   /** Settles the adverts of a batch concurrently and writes one log line. Never rejects. */
@@ -199,6 +197,3 @@ function countedAs(verdict: Verdict) {
 }
 
 const subjectOf = (about: Delivery['about']): string => `${about?.partnerAccount}/${about?.advertId}`;
-
-const areMessages = (group: DeliveryGroup): group is Group =>
-  group.every(({ message }) => message !== undefined);

@@ -15,7 +15,7 @@ import { createFanOut } from './fan-out.ts';
 
 const config = functionConfig('fanOut');
 const state = stateOf(config);
-const partner = partnerService(config, state, { isTimed: true });
+const partner = partnerService(config, state);
 const fanOut = createFanOut({
   ...{ ...state, partnerAccounts: partner.partnerAccounts, adverts: partner, answers: partner.answers },
   events: createEventPublisher({ client: eventBridgeClient(), busName: config.eventBusName }),

@@ -93,7 +93,7 @@ export const metrics = {
   needsAttention: 'NeedsAttention',
   /** The circuit opened: the service blocked this address, or an account of it. */
   circuitOpened: 'CircuitOpened',
-  /** How long each answer to fan-out took. Not to the drain, where it would cost $0.30 in a month without changes. */
+  /** How long each answer about an advert took. Not those of a feed, for which it would cost $0.30 in a month without changes. */
   answerMs: 'AnswerMs',
   /** Answers to all functions, by status; those with 2xx are only in the metric above. */
   answers429: 'Answers429',

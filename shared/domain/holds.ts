@@ -71,8 +71,9 @@ const trialMs = 30_000;
 /** If nothing else asks for so long after the end, even a blamed resource may try the service. */
 const onlyBlamedMs = 60_000;
 
-/** When the hold ends, ms since 1970; Infinity if somebody has to end it. */
-export const endOfHold = ({ until = Number.POSITIVE_INFINITY }: Hold): number => until;
+/** When the hold ends, ms since 1970: 0 without a hold, Infinity if somebody has to end it. */
+export const endOfHold = (hold: Hold | undefined): number =>
+  hold ? (hold.until ?? Number.POSITIVE_INFINITY) : 0;
 
 function isInForce({ until, forMs = Number.POSITIVE_INFINITY }: Hold, now: number): boolean {
   if (until === undefined) return true;

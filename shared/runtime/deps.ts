@@ -28,10 +28,10 @@ export function stateOf(config: { readonly feedStateTable: string; readonly adve
   return { store, ...rowPorts(store) };
 }
 
-function clientOptions(config: FunctionConfig<FunctionName>, state: FunctionState, isTimed: boolean) {
+function clientOptions(config: FunctionConfig<FunctionName>, state: FunctionState) {
   const { activity, budgetStore } = state;
   const { maxRequestsPerSecond, partnerBaseUrl: baseUrl } = config;
-  const timing = { clock: systemClock, isTimed, storeEveryMs: storeAnswersMs };
+  const timing = { clock: systemClock, storeEveryMs: storeAnswersMs };
   const answers = createAnswers({ activity, maxRequestsPerSecond, observer, ...timing });
   telemetry.atEnd.push(answers.store);
   return { baseUrl, settings: config, budgetStore, observer, answers, concurrency: partnerConnections };
@@ -49,7 +49,7 @@ export function tokenDeps(
     ...state,
     vault: createTokenVault(secrets, names, ...newSecret),
     applicationSecret: createApplicationSecret(secrets, names),
-    client: createPartnerClient(clientOptions(config, state, false)),
+    client: createPartnerClient(clientOptions(config, state)),
     events: createEventPublisher({ client: eventBridgeClient(), busName: config.eventBusName }),
     observer,
     clock: systemClock,
@@ -58,13 +58,9 @@ export function tokenDeps(
   };
 }
 
-/** For those that request new tokens from the refresh-token function. @param isTimed latency of answers is a metric */
-export function partnerService(
-  config: FunctionConfig<'drain' | 'fanOut'>,
-  state: FunctionState,
-  { isTimed }: { readonly isTimed: boolean },
-) {
-  const options = clientOptions(config, state, isTimed);
+/** For those that request new tokens from the refresh-token function. */
+export function partnerService(config: FunctionConfig<'drain' | 'fanOut'>, state: FunctionState) {
+  const options = clientOptions(config, state);
   const invoked = { client: lambdaClient(), functionName: config.refreshTokenFunction };
   const service = createPartnerService({
     ...options,

@@ -61,12 +61,10 @@ export function createAnswers(options: {
   readonly maxRequestsPerSecond: number;
   readonly observer: Observer;
   readonly clock: Clock;
-  /** Whether the metric of the answers' latency is written. Default false. */
-  readonly isTimed?: boolean;
   /** The least time between two writes of the row. Default 0. */
   readonly storeEveryMs?: number;
 }) {
-  const { activity, maxRequestsPerSecond, observer, clock, isTimed = false, storeEveryMs = 0 } = options;
+  const { activity, maxRequestsPerSecond, observer, clock, storeEveryMs = 0 } = options;
   let unstored: Record<string, Counters> = {};
   let untaken: Counters = {};
   let storedAtMs = Number.NEGATIVE_INFINITY;
@@ -79,7 +77,8 @@ export function createAnswers(options: {
       untaken = sumOf(untaken, counts);
       const metric = metricOf(status);
       if (metric) observer.count(metric, 1);
-      if (isTimed && status !== undefined) observer.count(metrics.answerMs, Math.max(1, ms));
+      if (isOfAdvert.test(resource) && status !== undefined)
+        observer.count(metrics.answerMs, Math.max(1, ms));
       if (status === 429 || status === 403)
         observer.warn(`the service answered ${status}`, { status, resource, partnerAccount: account });
     },
@@ -104,6 +103,9 @@ export function createAnswers(options: {
     },
   };
 }
+
+/** The path of an object ends in its number. */
+const isOfAdvert = /\d$/;
 
 function kindOf(status: number | undefined, fault: BridgeFault | undefined): string {
   if (status === undefined) return 'none';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { checked, form, kept, moment, wholeNumber } from '../contract/checks.ts';
-import { endOfHold, holdOf, holds } from '../domain/holds.ts';
+import { holds } from '../domain/holds.ts';
 import { type Key, type Row, type Store, update } from '../ports/store.ts';
 
 const budgetRow = kept({
@@ -59,12 +59,6 @@ const clockToleranceMs = 1_000;
 export function freeSlotMs({ nextSlotMs, clockMs = 0 }: BudgetState, nowMs: number): number {
   const aheadMs = clockMs - nowMs;
   return Math.max(aheadMs > clockToleranceMs ? nextSlotMs - aheadMs : nextSlotMs, nowMs);
-}
-
-/** Until when no request is sent, ms since 1970: 0 without a hold, Infinity if somebody has to end it. */
-export function heldUntil(state: BudgetState, nowMs: number): number {
-  const hold = holdOf(state, undefined, nowMs);
-  return hold ? endOfHold(hold) : 0;
 }
 
 /**

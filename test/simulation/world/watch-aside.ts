@@ -3,7 +3,6 @@
  * the time that half the request rate takes for all of them. Called repeatedly.
  */
 import { holdOf } from '../../../shared/domain/holds.ts';
-import { heldUntil } from '../../../shared/state/budget.ts';
 import type { SimWorld } from './sim-world.ts';
 
 /** The drain runs every ten seconds by then; a late answer of the chaos phase may still be under way at first. */
@@ -15,7 +14,7 @@ export function createAsideWatch({ scheduler, state, history, plan }: SimWorld):
 
   return async () => {
     const now = scheduler.now();
-    const isBridgePaused = heldUntil(await state.budgetStore.read(), now) > now;
+    const isBridgePaused = holdOf(await state.budgetStore.read(), undefined, now) !== undefined;
     for (const account of plan.accounts) {
       const row = await state.partnerAccounts.read(account);
       const isResting = isBridgePaused || (row && holdOf(undefined, row, now));

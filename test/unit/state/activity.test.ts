@@ -8,41 +8,42 @@ import { createManualClock } from '../../helpers/manual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 
 const minuteMs = 60_000;
-const ok = { status: 200, fault: undefined, ms: 40, resource: 'a' };
+const ok = { status: 200, fault: undefined, ms: 40, resource: 'main /adverts/1' };
 
-function setUp({ storeEveryMs = 0, maxRequestsPerSecond = 1, isTimed = false } = {}) {
+function setUp({ storeEveryMs = 0, maxRequestsPerSecond = 1 } = {}) {
   const store = createInMemoryStore();
   const activity = createActivityStore(store);
   const clock = createManualClock();
   const observer = createRecordingObserver();
   const createProcess = () =>
-    createAnswers({ activity, clock, observer, storeEveryMs, maxRequestsPerSecond, isTimed });
+    createAnswers({ activity, clock, observer, storeEveryMs, maxRequestsPerSecond });
   const shown = async () => shownAnswers(await activity.read(), clock.now());
   return { store, clock, observer, createProcess, answers: createProcess(), shown };
 }
 
 describe('the answers of the service', () => {
   it('are counted by kind, with a metric and a log line for what must be seen', async () => {
-    const { answers, observer, shown } = setUp({ isTimed: true });
+    const { answers, observer, shown } = setUp();
     const answered = { ok: [200, 204], 'contract-broken': [200], 'wrong-path': [404], forbidden: [403] };
     const all = { ...answered, 'rate-limited': [429], transient: [500, undefined] };
     for (const [kind, statuses] of Object.entries(all)) {
       const fault = kind === 'ok' ? undefined : new BridgeFault(kind as FaultKind, 'no');
       for (const status of statuses) answers.note({ ...ok, status, fault, account: 'main' });
     }
+    answers.note({ ...ok, resource: 'main /adverts' });
     await answers.store();
 
     const counts = { forbidden: 1, 'wrong-path': 1, 'rate-limited': 1, 'contract-broken': 1 };
-    expect((await shown())?.counts).toEqual({ ...counts, '5xx': 1, none: 1, ok: 2 });
+    expect((await shown())?.counts).toEqual({ ...counts, '5xx': 1, none: 1, ok: 3 });
     const { answers403, answers429, answers4xx, answers5xx, answersNone } = metrics;
     const counted = [answers403, answers429, answers4xx, answers5xx, answersNone].map(observer.counted);
     expect(counted).toEqual([1, 1, 1, 1, 1]);
-    // Not of the request that got no answer.
+    // Not of the request that got no answer, nor of the feed.
     expect(observer.counted(metrics.answerMs)).toBe(7 * ok.ms);
-    expect([answers.take(), answers.take()]).toMatchObject([{ ok: 2, none: 1, ms: 7 * ok.ms }, {}]);
+    expect([answers.take(), answers.take()]).toMatchObject([{ ok: 3, none: 1, ms: 8 * ok.ms }, {}]);
     expect(observer.lines).toMatchObject([
-      { level: 'warn', fields: { status: 403, partnerAccount: 'main', resource: 'a' } },
-      { level: 'warn', fields: { status: 429, partnerAccount: 'main', resource: 'a' } },
+      { level: 'warn', fields: { status: 403, partnerAccount: 'main', resource: ok.resource } },
+      { level: 'warn', fields: { status: 429, partnerAccount: 'main', resource: ok.resource } },
     ]);
   });
 
