@@ -1,6 +1,6 @@
 import { type Feed, pageLimit } from '../../shared/contract/messages.ts';
 import { asBridgeFault, type BridgeFault, type FaultKind } from '../../shared/domain/faults.ts';
-import type { FeedState, PollEnd } from '../../shared/state/feed-states.ts';
+import type { FeedState, NoLease, PollEnd } from '../../shared/state/feed-states.ts';
 import { acceptPage, type PollDeps } from './accept-page.ts';
 import { createStandstillDetector, pollEndOf, type StandstillDetector } from './poll-fault.ts';
 import { readPageOrStartOver } from './read-page.ts';
@@ -14,13 +14,11 @@ export type PollReport = { readonly pages: number; readonly listed: number } & (
         | 'backlog'
         | 'lease-lost'
         /** There are more pages, but the other feeds come first. */
-        | 'turn-over'
-        | 'unknown-feed'
-        /** Another run has polled the feed after this run listed it. */
-        | 'just-polled';
+        | 'turn-over';
     }
-  /** Another run holds the lease. A hold of the account or the bridge ends a poll with a fault. */
-  | { readonly end: 'held'; readonly by: string }
+  /** Another run holds the lease, or has polled the feed after this run listed it. */
+  | NoLease
+  /** Also because of a hold of the account or the bridge. */
   | { readonly end: 'fault'; readonly fault: BridgeFault }
 );
 
@@ -92,9 +90,7 @@ export async function pollFeed(
     { partnerAccount, feed: feed.name },
     { holder, nowMs: clock.now(), leaseMs: settings.leaseMs, listed },
   );
-  if (!acquired) return { ...report, end: 'unknown-feed' };
-  if ('heldBy' in acquired) return { ...report, end: 'held', by: acquired.heldBy };
-  if ('polledAt' in acquired) return { ...report, end: 'just-polled' };
+  if ('end' in acquired) return { ...report, ...acquired };
 
   let lease = acquired;
   let pollEnd: PollEnd = {};
@@ -128,7 +124,7 @@ export async function pollFeed(
     // No request was sent (the bridge is paused, or the budget had no slot in time): the feed keeps its place in the
     // order.
     if (notSent.includes(fault.code) && report.pages === 0 && listed)
-      pollEnd = { ...pollEnd, unasked: { lastPolled: listed.lastPolled } };
+      pollEnd = { ...pollEnd, lastPolled: listed.lastPolled };
     return { ...report, end: 'fault', fault };
   } finally {
     // If the release fails, the lease expires anyway. The result of the poll matters more than this error.

@@ -81,14 +81,15 @@ export interface LeaseRequest {
   readonly listed?: Pick<FeedState, 'lastPolled'> | undefined;
 }
 
-/** Why there is no lease. */
-export type NoLease = { readonly heldBy: string; readonly untilMs: number } | { readonly polledAt: number };
+/** Why there is no lease, as a poll reports it. */
+export type NoLease =
+  | { readonly end: 'held'; readonly by: string }
+  | { readonly end: 'just-polled' | 'unknown-feed' };
 
 /** The end of a poll, as stored in the feed's row. */
-export interface PollEnd extends Pick<FeedState, 'fault' | 'faultKind' | 'needsPerson' | 'pausedUntil'> {
-  /** No request was sent to the service: the feed keeps the place in the order with which it was listed. */
-  readonly unasked?: Pick<FeedState, 'lastPolled'>;
-}
+export type PollEnd = Pick<FeedState, 'fault' | 'faultKind' | 'needsPerson' | 'pausedUntil'> & {
+  readonly lastPolled?: number | undefined;
+};
 
 export type FeedStates = ReturnType<typeof createFeedStates>;
 
@@ -126,11 +127,8 @@ export function createFeedStates(store: Store) {
       return row && feedStateOf(row);
     },
 
-    /** Takes the lease, unless it is held; undefined for an unknown feed. */
-    async acquire(
-      key: FeedKey,
-      { holder, nowMs, leaseMs, listed }: LeaseRequest,
-    ): Promise<Lease | NoLease | undefined> {
+    /** Takes the lease, unless it is held. */
+    async acquire(key: FeedKey, { holder, nowMs, leaseMs, listed }: LeaseRequest): Promise<Lease | NoLease> {
       let noLease: NoLease | undefined;
       const row = await update(store, keyOf(key), (current) => {
         if (!current) return undefined;
@@ -138,7 +136,8 @@ export function createFeedStates(store: Store) {
         noLease = whyNoLease(state, nowMs, listed);
         return noLease ? undefined : { ...state, lastPolled: nowMs, lease: leaseOf(holder, nowMs, leaseMs) };
       });
-      return noLease ?? (row && { state: feedStateOf(row), etag: row.etag });
+      if (!row) return { end: 'unknown-feed' };
+      return noLease ?? { state: feedStateOf(row), etag: row.etag };
     },
 
     /**
@@ -164,10 +163,10 @@ export function createFeedStates(store: Store) {
     },
 
     /** Releases the lease and stores the end of the poll; does nothing if the lease was lost, has expired or has ended. */
-    async release({ state, etag }: Lease, { unasked, ...end }: PollEnd, nowMs: number): Promise<void> {
+    async release({ state, etag }: Lease, end: PollEnd, nowMs: number): Promise<void> {
       if (!isLeased(state, nowMs)) return;
       const { lease: _ended, ...before } = withoutFault(state);
-      await store.put(keyOf(state), { ...before, ...unasked, ...end }, etag);
+      await store.put(keyOf(state), { ...before, ...end }, etag);
     },
 
     remove: (partnerAccount: string): Promise<void> =>
@@ -203,11 +202,10 @@ function whyNoLease(
   nowMs: number,
   listed: LeaseRequest['listed'],
 ): NoLease | undefined {
-  if (lease && isLasting(lease.until, lease.forMs, nowMs))
-    return { heldBy: lease.holder, untilMs: lease.until };
+  if (lease && isLasting(lease.until, lease.forMs, nowMs)) return { end: 'held', by: lease.holder };
   if (!listed || lastPolled === undefined || lastPolled === listed.lastPolled) return undefined;
   const isLeft = fault === undefined && lastSuccess + roundingMs < lastPolled;
-  return isLeft ? undefined : { polledAt: lastPolled };
+  return isLeft ? undefined : { end: 'just-polled' };
 }
 
 function withoutFault(state: FeedState): FeedState {

@@ -61,7 +61,7 @@ describe('the run lock', () => {
     const other = await child(runs, dir);
     const state = openEmbeddedState(dir);
     expect(() => takeRunLock(dir, state.lastRun)).toThrow(`${dir} is in use by another run: the first,`);
-    expect(await state.feedStates.acquire(key, leaseFor('me'))).toMatchObject({ heldBy: other.line });
+    expect(await state.feedStates.acquire(key, leaseFor('me'))).toEqual({ end: 'held', by: other.line });
     await state.settings.write('a', '1');
     state.close();
   });

@@ -38,11 +38,11 @@ const stored = async () => (await feedStates.list())[0];
 
 describe('a lease', () => {
   it('is given on a known feed that nobody holds, and comes with its state', async () => {
-    expect(await ask('a', now, { of: { ...key, feed: 'another' } })).toBeUndefined();
+    expect(await ask('a', now, { of: { ...key, feed: 'another' } })).toEqual({ end: 'unknown-feed' });
     const lease = { holder: 'a', until: now + leaseMs, forMs: leaseMs };
     expect((await take('a')).state).toEqual({ ...feedState(), lastPolled: now, lease });
     for (const holder of ['a', 'b'])
-      expect(await ask(holder, now + leaseMs - 1)).toEqual({ heldBy: 'a', untilMs: now + leaseMs });
+      expect(await ask(holder, now + leaseMs - 1)).toEqual({ end: 'held', by: 'a' });
   });
 
   it('of before a clock was set back by hours is taken over', async () => {
@@ -52,8 +52,8 @@ describe('a lease', () => {
   });
 
   it.each([
-    ['refused when the feed was read to its end', { lastSuccess: now - 1_000 }, {}, { polledAt: now }],
-    ['refused when the feed failed', {}, { fault: 'down' }, { polledAt: now }],
+    ['refused when the feed was read to its end', { lastSuccess: now - 1_000 }, {}, { end: 'just-polled' }],
+    ['refused when the feed failed', {}, { fault: 'down' }, { end: 'just-polled' }],
     ['given when the feed was read in part', { lastSuccess: now - 1_001 }, {}, { etag: expect.any(String) }],
   ])('is %s since it was listed', async (_what, change, end, expected) => {
     const listed = (await stored()) ?? {};
