@@ -118,10 +118,11 @@ export function createCaller(
     const { sentAt, answer } = sent;
     const outcome = answer ? judged(sent, request, read) : sent.fault;
     const fault = outcome instanceof BridgeFault ? outcome : undefined;
-    answers?.note({ status: answer?.status, fault, ms: clock.now() - sentAt, resource, account });
+    const evidence = { account, resource, fault, sentAt };
+    answers?.note(evidence, answer?.status);
     const isOpen = fault !== undefined && isUndecided?.(fault) === true;
     // This is done before the caller gets the answer, because the Lambda function may be frozen right after that.
-    await holds.answered({ account, resource, fault, sentAt, isUndecided: isOpen });
+    await holds.answered({ ...evidence, isUndecided: isOpen });
     return outcome;
   }
 

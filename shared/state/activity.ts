@@ -1,6 +1,7 @@
 /** What the service answered in the last half hour, for the whole bridge: one row, to which each process adds now and then. */
 import * as v from 'valibot';
 import { type MetricName, metrics } from '../contract/names.ts';
+import type { Evidence } from '../domain/blame.ts';
 import { type Clock, isYoung } from '../domain/clock.ts';
 import type { BridgeFault } from '../domain/faults.ts';
 import type { Observer } from '../ports/observer.ts';
@@ -45,14 +46,6 @@ export function createActivityStore(store: Store) {
 const activityOf = (row: Row | undefined): Activity | undefined =>
   v.is(activityRow, row?.value) ? row.value : undefined;
 
-export interface Answered {
-  readonly status: number | undefined;
-  readonly fault: BridgeFault | undefined;
-  readonly ms: number;
-  readonly resource: string;
-  readonly account?: string | undefined;
-}
-
 export type Answers = ReturnType<typeof createAnswers>;
 
 /** Counts the answers that this process receives; one per process. */
@@ -70,7 +63,8 @@ export function createAnswers(options: {
   let storedAtMs = Number.NEGATIVE_INFINITY;
 
   return {
-    note({ status, fault, ms, resource, account }: Answered): void {
+    note({ account, resource, fault, sentAt }: Evidence, status: number | undefined): void {
+      const ms = clock.now() - sentAt;
       const counts = { [kindOf(status, fault)]: 1, ...(status !== undefined && { ms }) };
       const minute = Math.floor(clock.now() / 60_000);
       unstored[minute] = sumOf(unstored[minute], counts);

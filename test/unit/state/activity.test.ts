@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { shownAnswers } from '../../../operations/status.ts';
 import { metrics } from '../../../shared/contract/names.ts';
+import type { Evidence } from '../../../shared/domain/blame.ts';
 import { BridgeFault, type FaultKind } from '../../../shared/domain/faults.ts';
 import { createActivityStore, createAnswers } from '../../../shared/state/activity.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
@@ -8,15 +9,20 @@ import { createManualClock } from '../../helpers/manual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 
 const minuteMs = 60_000;
-const ok = { status: 200, fault: undefined, ms: 40, resource: 'main /adverts/1' };
+const ok = { status: 200, fault: undefined, ms: 40, resource: 'main /adverts/1', account: 'main' };
+type Noted = Omit<typeof ok, 'status' | 'fault'> & Record<'status' | 'fault', unknown>;
 
 function setUp({ storeEveryMs = 0, maxRequestsPerSecond = 1 } = {}) {
   const store = createInMemoryStore();
   const activity = createActivityStore(store);
   const clock = createManualClock();
   const observer = createRecordingObserver();
-  const createProcess = () =>
-    createAnswers({ activity, clock, observer, storeEveryMs, maxRequestsPerSecond });
+  const createProcess = () => {
+    const answers = createAnswers({ activity, clock, observer, storeEveryMs, maxRequestsPerSecond });
+    const note = ({ status, ms, ...evidence }: Noted) =>
+      answers.note({ ...evidence, sentAt: clock.now() - ms } as Evidence, status as number | undefined);
+    return { ...answers, note };
+  };
   const shown = async () => shownAnswers(await activity.read(), clock.now());
   return { store, clock, observer, createProcess, answers: createProcess(), shown };
 }
@@ -28,7 +34,7 @@ describe('the answers of the service', () => {
     const all = { ...answered, 'rate-limited': [429], transient: [500, undefined] };
     for (const [kind, statuses] of Object.entries(all)) {
       const fault = kind === 'ok' ? undefined : new BridgeFault(kind as FaultKind, 'no');
-      for (const status of statuses) answers.note({ ...ok, status, fault, account: 'main' });
+      for (const status of statuses) answers.note({ ...ok, status, fault });
     }
     answers.note({ ...ok, resource: 'main /adverts' });
     await answers.store();
@@ -109,7 +115,7 @@ describe('the answers of the service', () => {
       activity: createActivityStore({ ...store, get: () => Promise.reject(new Error('denied')) }),
       ...{ clock, observer, maxRequestsPerSecond: 1 },
     });
-    lost.note(ok);
+    lost.note({ ...ok, sentAt: clock.now() }, 200);
     await lost.store();
     await store.put({ kind: 'bridge', name: 'activity' }, { minutes: 7 }, 'absent');
     expect(await shown()).toBeNull();
