@@ -9,12 +9,12 @@
  */
 import type { ConnectedAccount } from '../../shared/contract/invocations.ts';
 import { feeds } from '../../shared/contract/messages.ts';
-import { toInstant } from '../../shared/domain/clock.ts';
+import { type Deadline, toInstant } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
 import type { Secret, TokenPair } from '../../shared/domain/secret.ts';
 import type { Grant } from '../../shared/ports/tokens.ts';
 import { publishOwedEvents } from '../refresh-token/account-writes.ts';
-import { type AccountLock, type CallOptions, exclusively } from '../refresh-token/refresh-lock.ts';
+import { type AccountLock, exclusively } from '../refresh-token/refresh-lock.ts';
 import { lackingScopes, pairOf, storePair, warnOfOddAnswer } from '../refresh-token/token-pairs.ts';
 import { activateRow, beginRow, type ConnectDeps, nextGeneration } from './connected-row.ts';
 import { createUserVerification } from './verify-user.ts';
@@ -43,7 +43,7 @@ export function createConnectAccount(deps: ConnectDeps) {
   async function exchange(
     request: ConnectRequest,
     lock: AccountLock,
-    options: CallOptions,
+    options: Deadline,
   ): Promise<ConnectedAccount> {
     const { name } = lock;
     // Read before the given code or token is used up: an unreadable row would make `connect` fail afterwards.
@@ -82,7 +82,7 @@ export function createConnectAccount(deps: ConnectDeps) {
     { since: wanted, newUser, sameUser }: ConnectRequest,
     { pair, recently, registered }: Exchanged,
     lock: AccountLock,
-    { deadlineMs }: CallOptions,
+    { deadlineMs }: Deadline,
   ): Promise<ConnectedAccount> {
     const { name, account: known } = lock;
     const look = { partnerAccount: name, token: pair.accessToken, deadlineMs };
@@ -118,7 +118,7 @@ export function createConnectAccount(deps: ConnectDeps) {
    * @throws {BridgeFault} `grant-rejected`, `client-rejected`, `scope-refused`, `other-user`, `account-busy` …:
    * nothing is stored
    */
-  return (request: ConnectRequest, options: CallOptions): Promise<ConnectedAccount> =>
+  return (request: ConnectRequest, options: Deadline): Promise<ConnectedAccount> =>
     // Planted fault: connect-without-lock
     exclusively(deps, request.partnerAccount, options, (lock) => exchange(request, lock, options));
 }

@@ -4,9 +4,9 @@ import {
   type ConnectAnswer,
   connectEvent,
 } from '../../shared/contract/invocations.ts';
+import type { Deadline } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
 import { Secret } from '../../shared/domain/secret.ts';
-import type { CallOptions } from '../refresh-token/refresh-lock.ts';
 import { normalScope } from '../refresh-token/token-pairs.ts';
 import { createConnectAccount } from './connect-account.ts';
 import type { ConnectDeps } from './connected-row.ts';
@@ -30,7 +30,7 @@ export const createConnect = (deps: ConnectDeps) => ({
    * @returns `clockOffSeconds`: how far the service's clock is ahead of the bridge's, absent if the answer has no date
    * @throws {BridgeFault} `client-rejected`, `scope-refused`, or a transient one @see partner-api.md §5.3
    */
-  async check(options: CallOptions): Promise<AcceptedApplication> {
+  async check(options: Deadline): Promise<AcceptedApplication> {
     const grant = { grant_type: 'client_credentials', scope: deps.settings.requiredScope } as const;
     const application = await deps.applicationSecret.read();
     const { answer, claimedTime, receivedAt } = await deps.client.requestTokens(application, grant, options);
@@ -53,7 +53,7 @@ export type Connect = ReturnType<typeof createConnect>;
 export async function answerConnect(
   stage: Connect,
   event: unknown,
-  options: CallOptions,
+  options: Deadline,
 ): Promise<ConnectAnswer> {
   const request = checked(connectEvent, event, 'event of connect');
   try {

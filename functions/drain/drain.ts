@@ -2,7 +2,7 @@
 import type { ShapeError } from '../../shared/contract/checks.ts';
 import type { PollAnswer } from '../../shared/contract/invocations.ts';
 import { metrics } from '../../shared/contract/names.ts';
-import { knownSuccess, toInstant } from '../../shared/domain/clock.ts';
+import { type Deadline, knownSuccess, toInstant } from '../../shared/domain/clock.ts';
 import { forEachConcurrent, limitedTo } from '../../shared/domain/concurrency.ts';
 import { holdOf } from '../../shared/domain/holds.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/queue.ts';
@@ -38,9 +38,7 @@ export interface DrainReport extends Pick<SortedFeeds, 'stopped' | 'paused'> {
   readonly lagSeconds: number;
 }
 
-export interface RoundOptions {
-  /** Ms since 1970: no page is requested after this moment. */
-  readonly deadlineMs: number;
+export interface RoundOptions extends Deadline {
   /** Until then, a feed that has more than the queue takes is read on as the queue empties. Default: it waits. */
   readonly nextRoundMs?: number;
   /** Ends the round after the current page. */

@@ -1,4 +1,5 @@
 import { type Feed, pageLimit } from '../../shared/contract/messages.ts';
+import type { Deadline } from '../../shared/domain/clock.ts';
 import { asBridgeFault, type BridgeFault, type FaultKind } from '../../shared/domain/faults.ts';
 import type { FeedState, NoLease, PollEnd } from '../../shared/state/feed-states.ts';
 import { acceptPage, type PollDeps } from './accept-page.ts';
@@ -22,9 +23,7 @@ export type PollReport = { readonly pages: number; readonly listed: number } & (
   | { readonly end: 'fault'; readonly fault: BridgeFault }
 );
 
-export interface PollOptions {
-  /** Ms since 1970: no page is requested after this moment. */
-  readonly deadlineMs: number;
+export interface PollOptions extends Deadline {
   /** Ends the poll after the current page. */
   readonly signal?: AbortSignal;
   /** The feed's state when this run listed it. If another run has polled the feed after that, this poll is skipped. */

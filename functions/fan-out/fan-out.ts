@@ -3,6 +3,7 @@
  * whether each advert may be handled now; settle-advert.ts handles one.
  */
 import { lateAfterSeconds, metrics } from '../../shared/contract/names.ts';
+import type { Deadline } from '../../shared/domain/clock.ts';
 import { asBridgeFault, BridgeFault } from '../../shared/domain/faults.ts';
 import { endOfHold, type Holder, holdMeanings, holdOf } from '../../shared/domain/holds.ts';
 import type { Delivery, Settlement, Verdict } from '../../shared/ports/queue.ts';
@@ -19,11 +20,6 @@ export interface FanOutDeps extends AdvertDeps {
   /** The service's answers, for the log line of a batch. Default: they are not in it. */
   readonly answers?: Pick<Answers, 'take'>;
   readonly budgetStore: Pick<BudgetStore, 'read'>;
-}
-
-export interface HandleOptions {
-  /** Ms since 1970: no work begins after this moment. */
-  readonly deadlineMs: number;
 }
 
 /** Delay of a message whose generation is newer than the stored row of its partner account. */
@@ -50,7 +46,7 @@ export function createFanOut(deps: FanOutDeps) {
     const hold = holdOf(bridge, account, clock.now());
     // What only a person ends may end at any moment, and messages must not grow old during it.
     // Planted fault: aged-while-paused
-    if (hold && holdMeanings[hold.kind].setsAside) return Number.POSITIVE_INFINITY;
+    if (hold && holdMeanings[hold.kind].isForPerson) return Number.POSITIVE_INFINITY;
     return endOfHold(hold);
   }
 
@@ -76,7 +72,7 @@ export function createFanOut(deps: FanOutDeps) {
   async function settleMessages(
     group: Group,
     readAccount: PartnerAccounts['read'],
-    { deadlineMs }: HandleOptions,
+    { deadlineMs }: Deadline,
   ): Promise<Settlement[]> {
     const [{ message, receives }] = group;
     const { partnerAccount, generation } = message;
@@ -145,7 +141,7 @@ export function createFanOut(deps: FanOutDeps) {
   }
 
   /** Settles the adverts of a batch concurrently: a promise for each, none of which rejects. Logs only what goes wrong. */
-  function handleEach(deliveries: readonly Delivery[], options: HandleOptions): Promise<Settlement[]>[] {
+  function handleEach(deliveries: readonly Delivery[], options: Deadline): Promise<Settlement[]>[] {
     // Each row is read once for the batch, and so is never older than a message: an older one may contain a stop that has
     // ended.
     const rows = new Map<string, ReturnType<PartnerAccounts['read']>>();
@@ -168,7 +164,7 @@ export function createFanOut(deps: FanOutDeps) {
   }
 
   /** Settles the adverts of a batch concurrently and writes one log line. Never rejects. */
-  async function handle(deliveries: readonly Delivery[], options: HandleOptions): Promise<Settlement[]> {
+  async function handle(deliveries: readonly Delivery[], options: Deadline): Promise<Settlement[]> {
     const settlements = (await Promise.all(handleEach(deliveries, options))).flat();
     // One log line per batch: a line per advert would cost half as much as the advert's event.
     if (settlements.length > 0)

@@ -1,5 +1,5 @@
 import type { RefreshRequest, Rejection } from '../../shared/contract/invocations.ts';
-import { type Clock, isLasting } from '../../shared/domain/clock.ts';
+import { type Clock, type Deadline, isLasting } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { PartnerClient } from '../../shared/partner-api/client.ts';
@@ -35,11 +35,6 @@ export interface RefreshDeps extends LockDeps {
 export interface TokenRefresh extends Omit<RefreshRequest, 'because'> {
   /** `unused`: the token is valid, but its refresh token must be used so that it does not expire. */
   readonly because: Rejection | 'unused';
-}
-
-export interface CallOptions {
-  /** Milliseconds since 1970: no work begins after this moment. */
-  readonly deadlineMs: number;
 }
 
 /** The right to change a partner account's tokens, which one function or process has at a time. */
@@ -125,7 +120,7 @@ const lookAgainMs = 500;
 export async function exclusively<T>(
   deps: LockDeps,
   name: string,
-  { deadlineMs }: CallOptions,
+  { deadlineMs }: Deadline,
   work: (lock: AccountLock) => Promise<T>,
 ): Promise<T> {
   const { clock } = deps;

@@ -6,6 +6,7 @@
 import { checked } from '../../shared/contract/checks.ts';
 import type { StopReason } from '../../shared/contract/events.ts';
 import { type RefreshOutcome, refreshEvent } from '../../shared/contract/invocations.ts';
+import type { Deadline } from '../../shared/domain/clock.ts';
 import { asBridgeFault, BridgeFault } from '../../shared/domain/faults.ts';
 import { type Hold, heldBy, withHold } from '../../shared/domain/holds.ts';
 import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
@@ -15,7 +16,6 @@ import { isTokenHold, publishOwedEvents, stopped, withToken } from './account-wr
 import {
   type AccountLock,
   busy,
-  type CallOptions,
   type RefreshDeps,
   type TokenRefresh,
   withRefreshLock,
@@ -42,7 +42,7 @@ export function createRefreshToken(deps: RefreshDeps) {
   const { applicationSecret, client, observer, clock, settings } = deps;
   const moment = () => ({ bridge: settings.bridge, observedAt: clock.now() });
 
-  async function refresh(request: TokenRefresh, options: CallOptions): Promise<RefreshOutcome> {
+  async function refresh(request: TokenRefresh, options: Deadline): Promise<RefreshOutcome> {
     const { partnerAccount: name } = request;
     try {
       const outcome = await withRefreshLock(deps, name, (lock) => refreshLocked(lock, request, options));
@@ -55,7 +55,7 @@ export function createRefreshToken(deps: RefreshDeps) {
   async function refreshLocked(
     lock: AccountLock,
     request: TokenRefresh,
-    options: CallOptions,
+    options: Deadline,
   ): Promise<RefreshOutcome> {
     const { name, account } = lock;
     if (!account) return held;
@@ -160,7 +160,7 @@ export function createRefreshToken(deps: RefreshDeps) {
     return { kind: 'failed', fault: fault.code, reason: fault.message };
   }
 
-  return { refresh, sweep: (options: CallOptions) => sweep(deps, refresh, options) };
+  return { refresh, sweep: (options: Deadline) => sweep(deps, refresh, options) };
 }
 
 export type RefreshToken = ReturnType<typeof createRefreshToken>;
@@ -173,7 +173,7 @@ export type RefreshToken = ReturnType<typeof createRefreshToken>;
 export async function answerRefreshToken(
   stage: RefreshToken,
   event: unknown,
-  options: CallOptions,
+  options: Deadline,
 ): Promise<RefreshOutcome | undefined> {
   const isNamed = typeof event === 'object' && event !== null && 'action' in event;
   if (isNamed) return stage.refresh(checked(refreshEvent, event, 'refresh-token event'), options);

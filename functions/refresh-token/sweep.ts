@@ -1,9 +1,10 @@
 import type { RefreshOutcome } from '../../shared/contract/invocations.ts';
+import type { Deadline } from '../../shared/domain/clock.ts';
 import { forEachConcurrent } from '../../shared/domain/concurrency.ts';
 import { isDying, type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
 import { needsAttention } from '../../shared/ports/observer.ts';
 import { publishOwedEvents } from './account-writes.ts';
-import type { CallOptions, RefreshDeps, TokenRefresh } from './refresh-lock.ts';
+import type { RefreshDeps, TokenRefresh } from './refresh-lock.ts';
 
 const dayMs = 86_400_000;
 /** A refresh token that is unused for a month expires (partner-api.md §5.3 rule 4): used even by a paused account. */
@@ -28,8 +29,8 @@ function reasonFor({ token }: PartnerAccount, nowMs: number): 'expired' | 'unuse
  */
 export async function sweep(
   deps: RefreshDeps,
-  refresh: (request: TokenRefresh, options: CallOptions) => Promise<RefreshOutcome>,
-  options: CallOptions,
+  refresh: (request: TokenRefresh, options: Deadline) => Promise<RefreshOutcome>,
+  options: Deadline,
 ): Promise<void> {
   const { partnerAccounts, observer, clock } = deps;
   let left = 0;

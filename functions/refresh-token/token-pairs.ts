@@ -1,11 +1,11 @@
-import type { Clock } from '../../shared/domain/clock.ts';
+import type { Clock, Deadline } from '../../shared/domain/clock.ts';
 import { backoffMs } from '../../shared/domain/concurrency.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { Secret, type StoredPair, type TokenPair } from '../../shared/domain/secret.ts';
 import { needsAttention, type Observer } from '../../shared/ports/observer.ts';
 import type { ReceivedTokens, TokenVault } from '../../shared/ports/tokens.ts';
-import type { CallOptions, RefreshDeps } from './refresh-lock.ts';
+import type { RefreshDeps } from './refresh-lock.ts';
 
 /** Assumed lifetime if the answer does not contain one; if the real lifetime is shorter, a 401 shows it. */
 const assumedLifetimeSeconds = 3600;
@@ -97,7 +97,7 @@ function isNext({ generation, token }: PartnerAccount, { pair }: VersionedPair):
 export async function newestPair(
   { vault, clock }: Pick<RefreshDeps, 'vault' | 'clock'>,
   account: PartnerAccount,
-  { deadlineMs }: CallOptions,
+  { deadlineMs }: Deadline,
 ): Promise<VersionedPair | undefined> {
   const { name, token } = account;
   const untilMs = clock.now() + lagMs;
@@ -125,7 +125,7 @@ export async function storePair(
   { vault, clock }: { readonly vault: Pick<TokenVault, 'write'>; readonly clock: Clock },
   partnerAccount: string,
   pair: StoredPair,
-  { deadlineMs }: CallOptions,
+  { deadlineMs }: Deadline,
 ): Promise<string> {
   const untilMs = Math.min(deadlineMs, clock.now() + longestMs);
   for (let attempt = 1; ; attempt += 1) {

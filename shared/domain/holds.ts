@@ -40,24 +40,24 @@ interface HoldMeaning {
   /** The fault of a request that is not sent because of it. */
   readonly account: FaultKind;
   readonly bridge: FaultKind;
-  /** Requests for tokens are sent nevertheless, so that no credential dies. */
-  readonly sendsTokens: boolean;
-  /** Messages leave the queue even if its end is near, because a person decides about the end. */
-  readonly setsAside: boolean;
+  /**
+   * A person ends it: so messages leave the queue even if its end is near, and requests for tokens are sent, for no
+   * credential must die meanwhile.
+   */
+  readonly isForPerson: boolean;
 }
 
 /** Made by the service's answers: its end is known, and nobody waits for it for long. */
 const passing: HoldMeaning = {
   account: 'account-paused',
   bridge: 'paused',
-  sendsTokens: false,
-  setsAside: false,
+  isForPerson: false,
 };
 
 export const holdMeanings: Readonly<Record<HoldKind, HoldMeaning>> = {
   /** The user has to authorize again. */
-  authorization: { ...passing, account: 'account-stopped', bridge: 'account-stopped', setsAside: true },
-  operator: { account: 'operator-paused', bridge: 'operator-paused', sendsTokens: true, setsAside: true },
+  authorization: { ...passing, account: 'account-stopped', bridge: 'account-stopped', isForPerson: true },
+  operator: { account: 'operator-paused', bridge: 'operator-paused', isForPerson: true },
   /** The service asked to wait, or answers nothing well. */
   service: passing,
   /** The service refuses the address, or the account: the circuit is open. */

@@ -1,6 +1,6 @@
 /** One call repeats attempts; each takes a connection, then a slot of the rate budget, its token, and after a hold the trial. */
 
-import { type Clock, systemClock } from '../domain/clock.ts';
+import { type Clock, type Deadline, systemClock } from '../domain/clock.ts';
 import { backoffMs, limitedTo } from '../domain/concurrency.ts';
 import { BridgeFault } from '../domain/faults.ts';
 import { Secret } from '../domain/secret.ts';
@@ -27,9 +27,7 @@ export interface CallerOptions {
   readonly random?: () => number;
 }
 
-export interface CallRequest {
-  /** Milliseconds since 1970: no attempt begins after this moment. */
-  readonly deadlineMs: number;
+export interface CallRequest extends Deadline {
   /** Owner of the token: bad answers about several of its adverts put it on hold. */
   readonly partnerAccount?: string;
   /**

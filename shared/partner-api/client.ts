@@ -1,7 +1,7 @@
 import { checked } from '../contract/checks.ts';
 import { type FeedName, feeds } from '../contract/messages.ts';
 import { type BridgeSettings, partnerBaseUrl } from '../contract/settings.ts';
-import { systemClock } from '../domain/clock.ts';
+import { type Deadline, systemClock } from '../domain/clock.ts';
 import { type Application, Secret } from '../domain/secret.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { CallOptions, FeedQuery, ObservedAdvert, ReceivedPage } from '../ports/readers.ts';
@@ -35,7 +35,7 @@ export interface PartnerClientOptions extends CallerOptions {
 }
 
 /** With a token that the caller has, or with the account's current one, which is renewed when it expires. */
-type ReadOptions = CallOptions | (Pick<CallOptions, 'deadlineMs'> & { readonly token: Secret });
+type ReadOptions = CallOptions | (Deadline & { readonly token: Secret });
 
 /** Paging of the advert list. Assumed, because partner-api.md §4.2 does not show it. */
 export interface ListQuery {
@@ -154,7 +154,7 @@ export function createPartnerClient(
     async requestTokens(
       application: Application,
       grant: Grant,
-      { deadlineMs }: { readonly deadlineMs: number },
+      { deadlineMs }: Deadline,
     ): Promise<ReceivedTokens> {
       const { clientId: client_id, clientSecret: client_secret } = application;
       const fields = Object.entries<Secret | string>({ ...grant, client_id, client_secret });

@@ -66,7 +66,7 @@ export function createHoldKeeper(options: HoldKeeperOptions) {
   async function check({ resource, account, isForTokens = false }: Asking): Promise<boolean> {
     if (!account && budget.state.holds) await budget.refresh();
     // Planted fault: tokens-held-back
-    const isOther = ({ kind }: Hold) => isForTokens && holdMeanings[kind].sendsTokens;
+    const isOther = ({ kind }: Hold) => isForTokens && holdMeanings[kind].isForPerson;
     const holder = account ?? withoutHolds(budget.state, isOther);
     const now = clock.now();
     const hold = holdFor(holder, resource, now);

@@ -1,5 +1,6 @@
 import type { Feed } from '../contract/messages.ts';
 import type { FeedPage } from '../contract/partner-service.ts';
+import type { Deadline } from '../domain/clock.ts';
 
 /** An advert, or an object of another feed. */
 export interface ObservedAdvert {
@@ -17,9 +18,7 @@ export interface FeedQuery {
   readonly limit: number;
 }
 
-export interface CallOptions {
-  /** Ms since 1970: no attempt begins after this moment. */
-  readonly deadlineMs: number;
+export interface CallOptions extends Deadline {
   /** Of the message, or of `since` and cursor; a token of another generation of the account is not used. */
   readonly generation: number;
 }

@@ -1,5 +1,6 @@
 import type { RefreshOutcome, RefreshRequest } from '../contract/invocations.ts';
 import type { TokenAnswer } from '../contract/partner-service.ts';
+import type { Deadline } from '../domain/clock.ts';
 import type { Application, Secret, StoredPair } from '../domain/secret.ts';
 
 /**
@@ -46,5 +47,5 @@ export interface ApplicationSecret {
 /** Requests a refresh from the refresh-token stage: by invoking its Lambda function on AWS, by a function call elsewhere. */
 export interface RefreshRequester {
   /** Resolves when the stage has finished its attempt, with whatever result: the caller reads the token again. */
-  refresh(request: RefreshRequest, options: { readonly deadlineMs: number }): Promise<RefreshOutcome>;
+  refresh(request: RefreshRequest, options: Deadline): Promise<RefreshOutcome>;
 }

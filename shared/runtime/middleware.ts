@@ -1,12 +1,8 @@
 import middy from '@middy/core';
 import type { Context } from 'aws-lambda';
+import type { Deadline } from '../domain/clock.ts';
 import { redactedError } from '../domain/redaction.ts';
 import { type Telemetry, telemetry } from './observer.ts';
-
-export interface Runtime {
-  /** Milliseconds since 1970: work that is not done by then is left to the next run or delivery. */
-  readonly deadlineMs: number;
-}
 
 /** Time reserved for settling a batch and for writing logs and metrics. */
 const marginMs = 3_000;
@@ -19,7 +15,7 @@ const timeoutEarlyInMillis = 0;
  */
 export function withRuntime<Event, Result>(
   name: string,
-  work: (event: Event, runtime: Runtime) => Promise<Result>,
+  work: (event: Event, deadline: Deadline) => Promise<Result>,
   { logger, metrics, atEnd }: Telemetry = telemetry,
 ) {
   return (

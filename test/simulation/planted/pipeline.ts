@@ -222,7 +222,7 @@ export const plantedInPipeline: Planted = {
     [
       'aged-while-paused',
       'the time of an operator’s pause does not count in the age of messages',
-      'if (hold && holdMeanings[hold.kind].setsAside) return',
+      'if (hold && holdMeanings[hold.kind].isForPerson) return',
       "if (hold?.kind === 'operator') return 0;\n    if (hold?.kind === 'authorization') return",
     ],
     ['aged-while-paused', '… and', "if (fault.code === 'operator-paused') return hold(group);", ''],

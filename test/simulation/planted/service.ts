@@ -193,7 +193,7 @@ export const plantedInService: Planted = {
     [
       'tokens-held-back',
       'tokens are refreshed even while everything else is paused',
-      'isForTokens && holdMeanings[kind].sendsTokens;',
+      'isForTokens && holdMeanings[kind].isForPerson;',
       "isForTokens && kind === 'authorization';",
     ],
   ],
