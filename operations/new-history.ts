@@ -4,15 +4,16 @@
  */
 import { nextGeneration } from '../functions/connect/connected-row.ts';
 import { restartOf } from '../functions/drain/read-page.ts';
-import { busy, withRefreshLock } from '../functions/refresh-token/refresh-lock.ts';
+import { accountBusy, exclusively } from '../functions/refresh-token/refresh-lock.ts';
 import { feeds } from '../shared/contract/messages.ts';
 import { earlierOf, toInstant } from '../shared/domain/clock.ts';
 import { stopOf } from '../shared/domain/partner-account.ts';
 import type { Bridge } from './bridge.ts';
-import { CommandError } from './errors.ts';
 
 /** Longer than a function that changes tokens runs. */
 const lockMs = 120_000;
+/** How long to wait for a running refresh. */
+const waitMs = 2_000;
 
 export type NewHistory = NonNullable<Awaited<ReturnType<typeof beginNewHistory>>>;
 
@@ -21,7 +22,7 @@ export type NewHistory = NonNullable<Awaited<ReturnType<typeof beginNewHistory>>
  *
  * @param wanted where reading begins; an earlier unread part of the feed is read as well
  * @returns undefined for an account that is stopped: only its user can connect it again
- * @throws {CommandError} while its token is being refreshed, or it is being connected
+ * @throws {BridgeFault} `account-busy` while its token is being refreshed, or it is being connected
  */
 export async function beginNewHistory(
   bridge: Pick<Bridge, 'partnerAccounts' | 'feedStates' | 'clock' | 'newId' | 'settings'>,
@@ -31,7 +32,7 @@ export async function beginNewHistory(
   const { partnerAccounts, feedStates, clock, newId } = bridge;
   const { overlapSeconds } = await bridge.settings();
   const deps = { partnerAccounts, clock, newId, settings: { lockMs } };
-  const begun = await withRefreshLock(deps, partnerAccount, async (lock) => {
+  return await exclusively(deps, partnerAccount, { deadlineMs: clock.now() + waitMs }, async (lock) => {
     const { account } = lock;
     if (!account?.token || stopOf(account)) return undefined;
     const { generation: former, token } = account;
@@ -49,10 +50,7 @@ export async function beginNewHistory(
       ...{ ...current, generation, connectedAt: toInstant(nowMs) },
       token: { ...token, issuedFor: token.issuedFor ?? former },
     }));
-    return isChanged ? { partnerAccount, generation, since } : busy;
+    if (!isChanged) throw accountBusy(partnerAccount);
+    return { partnerAccount, generation, since };
   });
-  if (begun !== busy) return begun;
-  throw new CommandError(
-    `the token of ${partnerAccount} is being refreshed, or it is being connected: give the command again in two minutes`,
-  );
 }

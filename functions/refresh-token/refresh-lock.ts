@@ -51,31 +51,38 @@ export interface AccountLock {
   remove(): Promise<void>;
 }
 
-export const busy = Symbol('busy');
+const lookAgainMs = 500;
 
 /**
- * Does the work while no other function or process changes the partner account's tokens.
+ * Does the work while no other function or process changes the partner account's tokens. Waits for the lock: a running
+ * refresh could otherwise store its pair, of a grant that is invalid by then, after the new pair.
  *
- * @param deadlineMs the lock is not taken after this moment, such as by a process that was frozen. Default: no limit
- * @returns `busy` when another process holds the lock
+ * @param options.deadlineMs the lock is not taken after this moment, such as by a process that was frozen
+ * @throws {BridgeFault} `account-busy` when another process still holds the lock at the deadline
  */
-export async function withRefreshLock<T>(
+export async function exclusively<T>(
   { partnerAccounts, clock, newId, settings: { lockMs } }: LockDeps,
   name: string,
+  { deadlineMs }: Deadline,
   work: (lock: AccountLock) => Promise<T>,
-  deadlineMs = Number.POSITIVE_INFINITY,
-): Promise<T | typeof busy> {
+): Promise<T> {
   const holder = newId();
   const begin = (startedAt: number) => ({ holder, startedAt, until: startedAt + lockMs });
   const isHeldIn = ({ refreshing }: PartnerAccount) => refreshing?.holder === holder;
-  const locked = await partnerAccounts.change(name, (current) => {
-    const startedAt = clock.now();
-    if (startedAt > deadlineMs) return undefined;
-    // Planted fault: no-single-flight
-    if (isLasting(current.refreshing?.until ?? 0, lockMs, startedAt)) return undefined;
-    return { ...current, refreshing: begin(startedAt) };
-  });
-  if (locked && !isHeldIn(locked)) return busy;
+  const take = () =>
+    partnerAccounts.change(name, (current) => {
+      const startedAt = clock.now();
+      if (startedAt > deadlineMs) return undefined;
+      // Planted fault: no-single-flight
+      if (isLasting(current.refreshing?.until ?? 0, lockMs, startedAt)) return undefined;
+      return { ...current, refreshing: begin(startedAt) };
+    });
+  let locked = await take();
+  while (locked && !isHeldIn(locked)) {
+    if (clock.now() + lookAgainMs >= deadlineMs) throw accountBusy(name);
+    await clock.sleep(lookAgainMs);
+    locked = await take();
+  }
 
   const lock: AccountLock = {
     name,
@@ -109,30 +116,8 @@ function unlocked({ refreshing: _refreshing, ...account }: PartnerAccount): Part
   return account;
 }
 
-const lookAgainMs = 500;
-
-/**
- * Waits for the lock: a running refresh could otherwise store its pair, of a grant that is invalid by then, after the
- * new pair.
- *
- * @throws {BridgeFault} `account-busy` when another process still holds the lock at the deadline
- */
-export async function exclusively<T>(
-  deps: LockDeps,
-  name: string,
-  { deadlineMs }: Deadline,
-  work: (lock: AccountLock) => Promise<T>,
-): Promise<T> {
-  const { clock } = deps;
-  for (;;) {
-    const result = await withRefreshLock(deps, name, work, deadlineMs);
-    if (result !== busy) return result;
-    if (clock.now() + lookAgainMs >= deadlineMs) {
-      throw new BridgeFault(
-        'account-busy',
-        `somebody else is refreshing the token of ${name} or connecting it: try again in two minutes`,
-      );
-    }
-    await clock.sleep(lookAgainMs);
-  }
-}
+export const accountBusy = (name: string) =>
+  new BridgeFault(
+    'account-busy',
+    `somebody else is refreshing the token of ${name} or connecting it: try again in two minutes`,
+  );

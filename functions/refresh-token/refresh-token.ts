@@ -13,17 +13,10 @@ import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account
 import type { TokenPair } from '../../shared/domain/secret.ts';
 import { needsAttention } from '../../shared/ports/observer.ts';
 import { isTokenHold, publishOwedEvents, stopped, withToken } from './account-writes.ts';
-import {
-  type AccountLock,
-  busy,
-  type RefreshDeps,
-  type TokenRefresh,
-  withRefreshLock,
-} from './refresh-lock.ts';
+import { type AccountLock, exclusively, type RefreshDeps, type TokenRefresh } from './refresh-lock.ts';
 import { sweep } from './sweep.ts';
 import { lackingScopes, newestPair, pairOf, storePair, warnOfOddAnswer } from './token-pairs.ts';
 
-const busyMs = 500;
 /** The first hold is short: the service may only be slow to distribute a new token internally. */
 const firstHoldMs = 5_000;
 const longestHoldMs = 3_600_000;
@@ -45,8 +38,7 @@ export function createRefreshToken(deps: RefreshDeps) {
   async function refresh(request: TokenRefresh, options: Deadline): Promise<RefreshOutcome> {
     const { partnerAccount: name } = request;
     try {
-      const outcome = await withRefreshLock(deps, name, (lock) => refreshLocked(lock, request, options));
-      return outcome === busy ? { kind: 'busy', retryAfterMs: busyMs } : outcome;
+      return await exclusively(deps, name, options, (lock) => refreshLocked(lock, request, options));
     } catch (error) {
       return failed(name, asBridgeFault(error));
     }

@@ -53,8 +53,6 @@ export type Rejection = RefreshEvent['because'];
 export const refreshOutcome = v.variant('kind', [
   /** A newer version is stored, by this refresh or by another one. */
   v.object({ kind: v.literal('renewed') }),
-  /** Another process is refreshing the token: read it again after a moment. */
-  v.object({ kind: v.literal('busy'), retryAfterMs: v.number() }),
   /** The account is unknown, stopped or on hold: its row says why. */
   v.object({ kind: v.literal('held') }),
   /** `fault` is a kind from shared/domain/faults.ts; an open string, because the caller may have another version. */

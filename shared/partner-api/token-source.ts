@@ -29,7 +29,7 @@ interface TokenQuery extends CallOptions {
   readonly resource: string;
 }
 
-/** Interval between two reads of a row that another process is about to write. */
+/** Interval between two reads of what another process has just written. */
 const lookMs = 500;
 /** Long enough for the row of the next generation to become visible. */
 const generationMs = 5_000;
@@ -75,21 +75,17 @@ export function createTokenSource({ reader, requester, partnerAccounts, holds, c
       }
       // Another process may have renewed the token since the row was cached.
       if (isCached) continue;
-      let waitMs = lookMs;
       // Not twice in a row, because a renewed token may become visible only after a moment.
       if (found && renewed === undefined) {
         const outcome = await renew(name, token?.version ?? '', deadlineMs);
         if (outcome.kind === 'failed') throw failedRefresh(name, outcome);
-        if (outcome.kind !== 'busy') {
-          // Now the row has a newer version, or a hold.
-          renewed = found.version;
-          continue;
-        }
-        waitMs = Math.max(outcome.retryAfterMs, lookMs);
+        // Now the row has a newer version, or a hold.
+        renewed = found.version;
+        continue;
       }
       renewed = undefined;
-      if (clock.now() + waitMs >= deadlineMs) throw notRenewed(name, waitMs);
-      await clock.sleep(waitMs);
+      if (clock.now() + lookMs >= deadlineMs) throw notRenewed(name);
+      await clock.sleep(lookMs);
     }
   }
 
@@ -120,7 +116,7 @@ export function createTokenSource({ reader, requester, partnerAccounts, holds, c
     const done = new AbortController();
     const late = clock.sleep(deadlineMs - clock.now(), done.signal);
     const outcome = await Promise.race([renewal, late]).finally(() => done.abort('done'));
-    if (!outcome) throw notRenewed(name, lookMs);
+    if (!outcome) throw notRenewed(name);
     return outcome;
   }
 
@@ -161,9 +157,9 @@ const generationOver = ({ partnerAccount: name, generation }: TokenQuery) =>
     retryAfterMs: generationMs,
   });
 
-const notRenewed = (name: string, retryAfterMs: number) =>
+const notRenewed = (name: string) =>
   new BridgeFault('transient', `the token of partner account ${name} was not renewed in time`, {
-    retryAfterMs,
+    retryAfterMs: lookMs,
   });
 
 /** More resources than this are not remembered; then one of them is renewed for once more. */

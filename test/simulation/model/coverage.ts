@@ -20,7 +20,7 @@ const expected: Readonly<Record<string, string>> = {
     'several rounds, malformed ID, page read again, started over, ' +
     'started over in vain, resync started over',
   'poll ended': 'up-to-date, held, lease-lost, out-of-time, fault',
-  refresh: 'renewed, busy, paused, stopped, failed',
+  refresh: 'renewed, held, failed',
   service: 'revoked, scope lost, cursors rejected, one-time code refused, refresh token rotated',
   history:
     'published, kept-off, not-accepted, waits-in-queue, unconfirmed, aside, dead-lettered, dropped, not-listed',

@@ -198,25 +198,6 @@ describe('a rejected token', () => {
     expect(asked).toEqual(['1 token-rejected']);
   });
 
-  it.each<[waitMs: number, atMs: number]>([
-    [800, 1_600],
-    [0, 1_000],
-  ])('waits %i ms, at least 500, while another process renews it', async (retryAfterMs, atMs) => {
-    const { renewed, clock, outcomes, asked, renew } = setUp();
-    const busy = { kind: 'busy', retryAfterMs } as const;
-    outcomes.push(busy, async () => {
-      renew();
-      return busy;
-    });
-
-    const found = renewed();
-    await clock.run();
-
-    expect(await found).toBe('access-2');
-    expect(asked).toHaveLength(2);
-    expect(clock.now() - startMs).toBe(atMs);
-  });
-
   it('waits until a renewed token can be read', async () => {
     const { renewed, clock, outcomes, renew } = setUp();
     outcomes.push({ kind: 'renewed' });
