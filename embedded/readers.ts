@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import type { Clock } from '../shared/domain/clock.ts';
-import { type Loop, startLoop } from '../shared/domain/concurrency.ts';
+import { type Loop, startLoop } from '../shared/domain/loop.ts';
 import { linesOf } from '../shared/domain/text.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Observer } from '../shared/ports/observer.ts';

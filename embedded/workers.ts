@@ -1,6 +1,7 @@
 import type { FanOut } from '../functions/fan-out/fan-out.ts';
 import type { Clock } from '../shared/domain/clock.ts';
-import { backoffMs, type Loop, startLoop } from '../shared/domain/concurrency.ts';
+import { backoffMs } from '../shared/domain/concurrency.ts';
+import { type Loop, startLoop } from '../shared/domain/loop.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 import type { Inbox, Settlement } from '../shared/ports/queue.ts';
 

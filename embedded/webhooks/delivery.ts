@@ -1,5 +1,6 @@
 import type { Clock } from '../../shared/domain/clock.ts';
-import { backoffMs, forEachConcurrent, type Loop, startLoop } from '../../shared/domain/concurrency.ts';
+import { backoffMs, forEachConcurrent } from '../../shared/domain/concurrency.ts';
+import { type Loop, startLoop } from '../../shared/domain/loop.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import { shownUrl, type Trouble } from '../../shared/sqlite/event-log.ts';
 import type { UnsentEvent, Webhooks } from '../../shared/sqlite/webhooks.ts';

@@ -1,5 +1,3 @@
-import type { Clock } from './clock.ts';
-
 /** Returns a function that does the work it is given, at most `limit` at a time, in the order of the calls. */
 export function limitedTo(limit: number) {
   const waiting = new Set<() => void>();
@@ -51,39 +49,4 @@ export function backoffMs(
 ): number {
   const { baseMs, capMs, random } = options;
   return Math.ceil(random() * Math.min(capMs, baseMs * 2 ** Math.min(30, attempt - 1)));
-}
-
-export type Loop = ReturnType<typeof startLoop>;
-
-/**
- * Takes turns: each begins when the wait that the previous one returned is over, or when the loop is woken.
- *
- * @param turn returns how long to wait, in ms; undefined ends the loop, which a turn must do once `stopping` is aborted
- */
-export function startLoop(clock: Clock, turn: (stopping: AbortSignal) => Promise<number | undefined>) {
-  const stopping = new AbortController();
-  let wakeUp = new AbortController();
-  // With a reason, because an abort without one creates an error with a stack trace each time.
-  const wake = () => wakeUp.abort('woken');
-
-  async function run(): Promise<void> {
-    for (;;) {
-      wakeUp = new AbortController();
-      const waitMs = await turn(stopping.signal);
-      if (waitMs === undefined) return;
-      if (waitMs > 0) await clock.sleep(waitMs, wakeUp.signal);
-    }
-  }
-
-  const running = run();
-  return {
-    /** Begins the next turn at once. */
-    wake,
-    /** Resolves when the loop has ended. */
-    stop: (): Promise<void> => {
-      stopping.abort();
-      wake();
-      return running;
-    },
-  };
 }
