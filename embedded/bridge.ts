@@ -41,12 +41,9 @@ export interface EmbeddedBridgeOptions {
   readonly advertTries: number;
 }
 
-const maxAgeMs = 24 * 60 * 60_000;
 /** Longer than on AWS, so that all three attempts of the client fit: no batch has to wait. */
 const fetchMs = 30_000;
-const leaseMs = 90_000;
 const maxWaiting = 20_000;
-const feedsAtOnce = 10;
 const sweepMs = 60_000;
 /** More frequent than the polling rounds, because a run until idle waits for the messages of a short pause. */
 const releaseMs = 5_000;
@@ -72,7 +69,7 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
     random: Math.random,
     adverts: partner,
     events,
-    settings: { ...settings, ...redeliveryLimits, advertTries, maxAgeMs, bridge: stackName, fetchMs },
+    settings: { ...settings, ...redeliveryLimits, advertTries, bridge: stackName, fetchMs },
   });
   const workers = startWorkers({ queue, fanOut, clock, observer, concurrency });
 
@@ -86,7 +83,7 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
     ...enqueuing,
     ...{ reader: partner, holder: newRunId() },
     ...(settings.auditSample > 0 && { sendAuditShare: createAuditShare({ ...enqueuing, settings }) }),
-    settings: { ...settings, leaseMs, maxWaiting, feedsAtOnce },
+    settings: { ...settings, maxWaiting },
   });
 
   const every = (ms: number, work: (deadlineMs: number) => Promise<unknown>) =>

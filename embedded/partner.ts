@@ -9,9 +9,6 @@ import { createPartnerService } from '../shared/partner-api/partner-service.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
 
-/** Longer than any refresh takes. */
-const refreshLockMs = 90_000;
-
 export interface LocalPartnerOptions extends Omit<PartnerClientOptions, 'budgetStore' | 'settings'> {
   readonly state: EmbeddedState;
   readonly settings: BridgeSettings;
@@ -35,7 +32,7 @@ export function createLocalPartner({ state, events, newId, ...options }: LocalPa
     ...state,
     ...{ events, observer, clock, newId },
     client: partner,
-    settings: { requiredScope: settings.requiredScope, bridge: stackName, lockMs: refreshLockMs },
+    settings: { requiredScope: settings.requiredScope, bridge: stackName },
   });
   return { ...partner, refreshToken };
 }
@@ -52,7 +49,7 @@ export function createLocalConnect({ state, ...options }: Omit<LocalPartnerOptio
     clock: systemClock,
     clockSkewMs: 0, // All processes use the clock of this machine.
     newId: () => `connect-${randomUUID()}`,
-    settings: { ...settings, bridge: stackName, lockMs: refreshLockMs },
+    settings: { ...settings, bridge: stackName },
   });
   return { ...connect, close: () => client.close() };
 }

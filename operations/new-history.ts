@@ -10,8 +10,6 @@ import { earlierOf, toInstant } from '../shared/domain/clock.ts';
 import { stopOf } from '../shared/domain/partner-account.ts';
 import type { Bridge } from './bridge.ts';
 
-/** Longer than a function that changes tokens runs. */
-const lockMs = 120_000;
 /** How long to wait for a running refresh. */
 const waitMs = 2_000;
 
@@ -29,10 +27,9 @@ export async function beginNewHistory(
   partnerAccount: string,
   wanted: string | undefined,
 ) {
-  const { partnerAccounts, feedStates, clock, newId } = bridge;
+  const { feedStates, clock } = bridge;
   const { overlapSeconds } = await bridge.settings();
-  const deps = { partnerAccounts, clock, newId, settings: { lockMs } };
-  return await exclusively(deps, partnerAccount, { deadlineMs: clock.now() + waitMs }, async (lock) => {
+  return await exclusively(bridge, partnerAccount, { deadlineMs: clock.now() + waitMs }, async (lock) => {
     const { account } = lock;
     if (!account?.token || stopOf(account)) return undefined;
     const { generation: former, token } = account;

@@ -70,6 +70,6 @@ export async function pollDepsOf(bridge: Bridge, command: string) {
     reader: await bridge.service(),
     observer: silentObserver,
     holder: `${command} ${bridge.newId()}`,
-    settings: { overlapSeconds, maxRequestsPerSecond, leaseMs: 90_000, maxWaiting: 10_000 },
+    settings: { overlapSeconds, maxRequestsPerSecond, maxWaiting: 10_000 },
   } satisfies PollDeps;
 }

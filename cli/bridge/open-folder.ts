@@ -144,7 +144,7 @@ export async function openFolder(
       const deps = await pollDepsOf(bridge, 'poll');
       const drain = createDrain({
         ...{ ...deps, ...state },
-        settings: { ...deps.settings, pollSeconds: 60, feedsAtOnce: 10 },
+        settings: { ...deps.settings, pollSeconds: 60 },
       });
       const deadlineMs = systemClock.now() + pollMs;
       return pollAnswerOf(await drain.round({ deadlineMs, ...(only !== undefined && { only }) }));

@@ -25,8 +25,8 @@ export interface PollDeps extends EnqueueDeps {
   /** Names this process as the holder of leases. */
   readonly holder: string;
   readonly settings: {
-    /** Duration of the lease; each page renews it. */
-    readonly leaseMs: number;
+    /** Duration of the lease; each page renews it. Default: `feedLeaseMs`. */
+    readonly leaseMs?: number;
     /** Request rate of the whole bridge. */
     readonly maxRequestsPerSecond: number;
     readonly overlapSeconds: number;
@@ -34,6 +34,9 @@ export interface PollDeps extends EnqueueDeps {
     readonly maxWaiting: number;
   };
 }
+
+/** A crash stops the polling of a feed for at most this long; a page needs only a fraction of it. */
+export const feedLeaseMs = 90_000;
 
 export interface LeasedFeed {
   readonly feed: Feed;
@@ -76,7 +79,7 @@ export async function acceptPage(
   // Planted faults: cursor-before-sends, reset-before-sends
   await enqueuePage(deps, listing, sent, { receivedAt, cause });
   // The write of the last page also ends the lease. After a standstill it stays, because `release` stores the pause.
-  const leaseMs = page.hasMore || standstill ? settings.leaseMs : 'ended';
+  const leaseMs = page.hasMore || standstill ? (settings.leaseMs ?? feedLeaseMs) : 'ended';
   const next = await feedStates.advance(lease, progress, { nowMs: clock.now(), leaseMs });
   if (!next) return undefined;
   observer.count(metrics.listed, page.data.length);

@@ -24,8 +24,8 @@ export interface DrainDeps extends PollDeps {
   readonly settings: PollDeps['settings'] & {
     /** Seconds between two polls of a feed. */
     readonly pollSeconds: number;
-    /** How many feeds are read concurrently. */
-    readonly feedsAtOnce: number;
+    /** How many feeds are read concurrently. Default 10, as many as there are connections. */
+    readonly feedsAtOnce?: number;
   };
   /** Called after an adverts feed was read to its end. Default: there is no daily audit. */
   readonly sendAuditShare?: (key: BackfillKey) => Promise<void>;
@@ -103,7 +103,7 @@ export function createDrain(deps: DrainDeps) {
   async function round(options: RoundOptions): Promise<DrainReport> {
     const { due, stopped, paused } = await sortFeeds(deps, options.only);
     const began = clock.now();
-    const inTurn = limitedTo(settings.feedsAtOnce);
+    const inTurn = limitedTo(settings.feedsAtOnce ?? 10);
     const lags: number[] = [];
     const polls = await Promise.all(
       due.map(async (one) => {

@@ -2,7 +2,7 @@ import { type Feed, pageLimit } from '../../shared/contract/messages.ts';
 import type { Deadline } from '../../shared/domain/clock.ts';
 import { asBridgeFault, type BridgeFault, type FaultKind } from '../../shared/domain/faults.ts';
 import type { FeedState, NoLease, PollEnd } from '../../shared/state/feed-states.ts';
-import { acceptPage, type PollDeps } from './accept-page.ts';
+import { acceptPage, feedLeaseMs, type PollDeps } from './accept-page.ts';
 import { createStandstillDetector, pollEndOf, type StandstillDetector } from './poll-fault.ts';
 import { readPageOrStartOver } from './read-page.ts';
 
@@ -87,7 +87,7 @@ export async function pollFeed(
   if (isOver()) return { ...report, end: 'out-of-time' };
   const acquired = await feedStates.acquire(
     { partnerAccount, feed: feed.name },
-    { holder, nowMs: clock.now(), leaseMs: settings.leaseMs, listed },
+    { holder, nowMs: clock.now(), leaseMs: settings.leaseMs ?? feedLeaseMs, listed },
   );
   if ('end' in acquired) return { ...report, ...acquired };
 

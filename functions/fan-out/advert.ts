@@ -46,6 +46,7 @@ export const isOver = (account: PartnerAccount, generation: number): boolean =>
 export type Group = readonly [head: MessageDelivery, ...rest: MessageDelivery[]];
 
 export const redeliveryLimits = {
+  maxAgeMs: 24 * 60 * 60_000,
   /** A message received more often has crashed fan-out, or run out of its time, each time. SQS would take it after 1,000. */
   maxReceives: 300,
   /** Messages that wait longer go aside, because a hidden message cannot be made visible early. */

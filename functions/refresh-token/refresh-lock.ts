@@ -8,14 +8,15 @@ import type { Observer } from '../../shared/ports/observer.ts';
 import type { ApplicationSecret, TokenVault } from '../../shared/ports/tokens.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 
+/** Longer than a function runs, so that no other process writes a token while one that has lost its lock may still do so. */
+export const refreshLockMs = 120_000;
+
 export interface LockDeps {
   readonly partnerAccounts: PartnerAccounts;
   readonly clock: Clock;
   readonly newId: () => string;
-  readonly settings: {
-    /** Longer than the function's timeout, so that no other process writes a token while this function may still do so. */
-    readonly lockMs: number;
-  };
+  /** Default: `refreshLockMs`. */
+  readonly lockMs?: number;
 }
 
 export interface RefreshDeps extends LockDeps {
@@ -24,7 +25,7 @@ export interface RefreshDeps extends LockDeps {
   readonly client: Pick<PartnerClient, 'requestTokens'>;
   readonly events: EventPublisher;
   readonly observer: Observer;
-  readonly settings: LockDeps['settings'] & {
+  readonly settings: {
     readonly requiredScope: string;
     /** Name of the bridge, for its events. */
     readonly bridge: string;
@@ -61,7 +62,7 @@ const lookAgainMs = 500;
  * @throws {BridgeFault} `account-busy` when another process still holds the lock at the deadline
  */
 export async function exclusively<T>(
-  { partnerAccounts, clock, newId, settings: { lockMs } }: LockDeps,
+  { partnerAccounts, clock, newId, lockMs = refreshLockMs }: LockDeps,
   name: string,
   { deadlineMs }: Deadline,
   work: (lock: AccountLock) => Promise<T>,

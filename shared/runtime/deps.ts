@@ -12,7 +12,7 @@ import { createPartnerClient } from '../partner-api/client.ts';
 import { createPartnerService } from '../partner-api/partner-service.ts';
 import { createAnswers } from '../state/activity.ts';
 import { rowPorts } from '../state/row-ports.ts';
-import { partnerConnections, refreshLimits, storeAnswersMs } from './limits.ts';
+import { partnerConnections, storeAnswersMs } from './limits.ts';
 import { observer, telemetry } from './observer.ts';
 
 type FunctionState = ReturnType<typeof stateOf>;
@@ -54,7 +54,7 @@ export function tokenDeps(
     observer,
     clock: systemClock,
     newId: randomUUID,
-    settings: { ...config, ...refreshLimits, bridge: bridgeNameOf(config.namePrefix) },
+    settings: { ...config, bridge: bridgeNameOf(config.namePrefix) },
   };
 }
 

@@ -7,8 +7,6 @@ export const scheduleMs = 60_000;
 export const askedPollMs = 45_000;
 
 export const drainLimits = {
-  /** A crash stops the polling of a feed for at most this long; a page needs only a fraction of it. */
-  leaseMs: 90_000,
   /**
    * SQS allows 20,000 in-flight messages in a FIFO queue, and looks for available groups only among the first messages
    * of a backlog.
@@ -16,21 +14,13 @@ export const drainLimits = {
   maxWaiting: 10_000,
   /** While fewer messages wait in the whole queue, it does not matter whose they are, and the books are not read. */
   fewWaiting: 5,
-  /** Equal to the number of connections. Each poll waits for its slot of the rate budget together with fan-out's fetches. */
-  feedsAtOnce: 10,
 } as const;
 
 export const fanOutLimits = {
   /** With their backoff, these tries take less than two minutes. */
   advertTries: 5,
-  maxAgeMs: 24 * 60 * 60_000,
   /** Leaves time to settle the batch of a hanging advert. An attempt that hangs takes all of it; a quick 5xx is repeated within it. */
   fetchMs: 10_000,
-} as const;
-
-export const refreshLimits = {
-  /** Must exceed the function's timeout, because no other process may refresh while this function can still write. */
-  lockMs: 120_000,
 } as const;
 
 /** Number of open connections to the partner service: a batch has ten adverts, and a drain reads ten feeds. */

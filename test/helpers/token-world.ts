@@ -32,7 +32,6 @@ export async function createTokenStage(baseUrl: string, clock = createManualCloc
     settings: {
       bridge: 'AdvertBridge',
       requiredScope: 'v2 read write',
-      lockMs: 120_000,
       overlapSeconds: 300,
     },
   };

@@ -12,8 +12,6 @@ import { createFakeService } from './fake-service.ts';
 import { createManualClock } from './manual-clock.ts';
 import { createRecordingObserver } from './recording-observer.ts';
 
-const dayMs = 86_400_000;
-
 /** The three use cases over the in-memory ports and a fake service; `main` is connected. */
 export async function createWorld() {
   const clock = createManualClock();
@@ -29,11 +27,9 @@ export async function createWorld() {
 
   const settings = {
     overlapSeconds: 300,
-    leaseMs: 90_000,
     maxWaiting: 20_000,
     maxRequestsPerSecond: 10,
     pollSeconds: 60,
-    feedsAtOnce: 10,
   };
   const drainDeps = {
     ...state,
@@ -52,7 +48,6 @@ export async function createWorld() {
       ...redeliveryLimits,
       bridge: 'AdvertBridge',
       advertTries: 5,
-      maxAgeMs: dayMs,
       confirmUnavailableSeconds: 30,
       fetchMs: 10_000,
     },
@@ -66,7 +61,7 @@ export async function createWorld() {
     observer,
     clock,
     newId,
-    settings: { requiredScope: 'v2 read write', bridge: 'AdvertBridge', lockMs: 90_000 },
+    settings: { requiredScope: 'v2 read write', bridge: 'AdvertBridge' },
   };
   const drain = createDrain(drainDeps);
   const fanOut = createFanOut(fanOutDeps);

@@ -1,5 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of CloudFormation in short.
 import { describe, expect, it } from 'vitest';
+import { refreshLockMs } from '../../functions/refresh-token/refresh-lock.ts';
 import { unknownToEmulator } from '../../infra/emulator.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import {
@@ -9,7 +10,6 @@ import {
   settingsKey,
 } from '../../shared/contract/environment.ts';
 import { outputs, stackName } from '../../shared/contract/names.ts';
-import { refreshLimits } from '../../shared/runtime/limits.ts';
 import { functions, inShort, synthesized } from '../helpers/synthesized.ts';
 
 const bridge = synthesized({
@@ -107,7 +107,7 @@ describe.each(names)('the %s function', (name) => {
 
 it.each(['refreshToken', 'connect'] as const)('%s ends before its lock does', (name) => {
   const { Timeout } = one('AWS::Lambda::Function', functions[name]).Properties;
-  expect(Timeout * 1000).toBeLessThan(refreshLimits.lockMs);
+  expect(Timeout * 1000).toBeLessThan(refreshLockMs);
 });
 
 it('the stack for the emulator is the stack for AWS without what the emulator rejects', () => {

@@ -34,7 +34,7 @@ export function createStages(world: SimWorld) {
   const { plan, scheduler, coverage } = world;
   const { limits } = plan;
   const counts = new Map<string, number>();
-  const tokenSettings = { bridge: 'AdvertBridge', requiredScope: 'v2 read write', lockMs: limits.lockMs };
+  const tokenSettings = { bridge: 'AdvertBridge', requiredScope: 'v2 read write' };
   const pollSettings = {
     maxRequestsPerSecond: plan.requestsPerSecond,
     // Planted fault: no-overlap
@@ -103,7 +103,8 @@ export function createStages(world: SimWorld) {
       },
     });
     const { partnerAccounts } = partner;
-    const common = { process, clock, random, observer, newId: process.newId, holder: name };
+    const { lockMs } = limits;
+    const common = { process, clock, random, observer, newId: process.newId, holder: name, lockMs };
     const served = { partner, reader: partner, client: partner };
     return { ...ports, ...common, ...served, partnerAccounts, accountRows: ports.partnerAccounts };
   }

@@ -4,7 +4,6 @@ import { createRefreshToken } from '../../../functions/refresh-token/refresh-tok
 import { createApplicationSecret, createTokenVault } from '../../../shared/aws/secrets.ts';
 import { createStore } from '../../../shared/aws/store.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
-import { refreshLimits } from '../../../shared/runtime/limits.ts';
 import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { startDynamo } from '../../helpers/aws/emulators.ts';
 import { aReadersPolicy, fakeSecretsManager } from '../../helpers/aws/fake-secrets-manager.ts';
@@ -54,7 +53,7 @@ it('a sweep over 25 partner accounts whose tokens ran out writes each secret onc
     applicationSecret: createApplicationSecret(secrets, secretNames),
     client: createFakeService(clock),
     events: { publish: async () => undefined },
-    settings: { bridge: 'AdvertBridge', requiredScope: 'v2 read write', ...refreshLimits },
+    settings: { bridge: 'AdvertBridge', requiredScope: 'v2 read write' },
   });
 
   clock.advance(dayMs);

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createConnect } from '../../../../functions/connect/connect.ts';
+import { refreshLockMs } from '../../../../functions/refresh-token/refresh-lock.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import { stopped } from '../../../helpers/holds.ts';
@@ -131,7 +132,7 @@ describe('a process that stands still until its lock has expired', () => {
     let isFrozen = false;
     async function freeze() {
       isFrozen = true;
-      world.clock.advance(world.connectDeps.settings.lockMs);
+      world.clock.advance(refreshLockMs);
       await connect();
     }
     const frozen: typeof partnerAccounts = {
