@@ -133,11 +133,11 @@ function faultsOf({ polls, paused }: DrainReport, nowMs: number): BridgeFault[] 
       ? [named(poll.partnerAccount, poll.fault)]
       : [],
   );
-  const notPolled = paused.flatMap(({ partnerAccount, kind, reason, untilMs }) => {
-    if (kind === 'operator') return [];
-    const code = kind === 'feed' ? 'contract-broken' : 'account-paused';
-    return [named(partnerAccount, new BridgeFault(code, reason, { retryAfterMs: untilMs - nowMs }))];
-  });
+  const notPolled = paused
+    .filter(({ fault }) => fault !== 'operator-paused')
+    .map(({ partnerAccount, fault, reason, untilMs }) =>
+      named(partnerAccount, new BridgeFault(fault, reason, { retryAfterMs: untilMs - nowMs })),
+    );
   return [...failed, ...notPolled];
 }
 

@@ -1,7 +1,8 @@
 import type { ShapeError } from '../../shared/contract/checks.ts';
 import { type Feed, feedNamed } from '../../shared/contract/messages.ts';
 import { type Clock, isLasting } from '../../shared/domain/clock.ts';
-import { endOfHold, holdOf } from '../../shared/domain/holds.ts';
+import type { FaultKind } from '../../shared/domain/faults.ts';
+import { endOfHold, holdMeanings, holdOf } from '../../shared/domain/holds.ts';
 import { stopOf } from '../../shared/domain/partner-account.ts';
 import { needsAttention, type Observer } from '../../shared/ports/observer.ts';
 import type { FeedState, FeedStates } from '../../shared/state/feed-states.ts';
@@ -9,8 +10,8 @@ import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 
 interface PausedFeed {
   readonly partnerAccount: string;
-  /** What is paused: the whole partner account (automatically or by an operator), or only this feed. */
-  readonly kind: 'partner-account' | 'operator' | 'feed';
+  /** Of the account's hold, or of the feed that is stuck. */
+  readonly fault: FaultKind;
   readonly reason: string;
   /** Infinity for an operator's pause without an end. */
   readonly untilMs: number;
@@ -66,16 +67,12 @@ export async function sortFeeds(
     const feed = feedNamed(state.feed);
     const hold = holdOf(undefined, account, now);
     if (hold?.kind === 'authorization' || !feed) continue;
-    const isByOperator = hold?.kind === 'operator';
-    if (hold)
-      paused.push({
-        partnerAccount,
-        kind: isByOperator ? 'operator' : 'partner-account',
-        reason: isByOperator ? `paused by ${hold.who}` : (hold.reason ?? hold.kind),
-        untilMs: endOfHold(hold),
-      });
-    else if (isLasting(pausedUntil, pausedUntil - lastPolled, now))
-      paused.push({ partnerAccount, kind: 'feed', reason: fault, untilMs: pausedUntil });
+    if (hold) {
+      const reason = hold.kind === 'operator' ? `paused by ${hold.who}` : (hold.reason ?? hold.kind);
+      const held = { fault: holdMeanings[hold.kind].account, reason, untilMs: endOfHold(hold) };
+      paused.push({ partnerAccount, ...held });
+    } else if (isLasting(pausedUntil, pausedUntil - lastPolled, now))
+      paused.push({ partnerAccount, fault: 'contract-broken', reason: fault, untilMs: pausedUntil });
     else {
       const begunAt = Math.max(Date.parse(account.connectedAt), Date.parse(state.since) || 0);
       due.push({ feed, state, begunAt });

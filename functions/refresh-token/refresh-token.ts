@@ -17,6 +17,8 @@ import { type AccountLock, exclusively, type RefreshDeps, type TokenRefresh } fr
 import { sweep } from './sweep.ts';
 import { lackingScopes, newestPair, pairOf, storePair, warnOfOddAnswer } from './token-pairs.ts';
 
+/** Usually longer than a running refresh. The lock of a dead process lasts far longer, and the caller asks again. */
+const lockWaitMs = 5_000;
 /** The first hold is short: the service may only be slow to distribute a new token internally. */
 const firstHoldMs = 5_000;
 const longestHoldMs = 3_600_000;
@@ -38,7 +40,8 @@ export function createRefreshToken(deps: RefreshDeps) {
   async function refresh(request: TokenRefresh, options: Deadline): Promise<RefreshOutcome> {
     const { partnerAccount: name } = request;
     try {
-      return await exclusively(deps, name, options, (lock) => refreshLocked(lock, request, options));
+      const deadlineMs = Math.min(options.deadlineMs, clock.now() + lockWaitMs);
+      return await exclusively(deps, name, { deadlineMs }, (lock) => refreshLocked(lock, request, options));
     } catch (error) {
       return failed(name, asBridgeFault(error));
     }

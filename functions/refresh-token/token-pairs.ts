@@ -4,7 +4,7 @@ import { BridgeFault } from '../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { Secret, type StoredPair, type TokenPair } from '../../shared/domain/secret.ts';
 import { needsAttention, type Observer } from '../../shared/ports/observer.ts';
-import type { ReceivedTokens, TokenVault } from '../../shared/ports/tokens.ts';
+import type { ReceivedTokens, TokenVault, VersionedPair } from '../../shared/ports/tokens.ts';
 import type { RefreshDeps } from './refresh-lock.ts';
 
 /** Assumed lifetime if the answer does not contain one; if the real lifetime is shorter, a 401 shows it. */
@@ -74,11 +74,6 @@ export const lackingScopes = (
 /** Reads of Secrets Manager lag behind its writes by a few seconds; what is missing for so long does not exist. */
 const lagMs = 12_000;
 const lookMs = 500;
-
-interface VersionedPair {
-  readonly pair: StoredPair;
-  readonly version: string;
-}
 
 /**
  * Whether a refresh or `connect` stored this pair and ended before the row named it. Any other pair that the row does

@@ -3,16 +3,18 @@ import type { TokenAnswer } from '../contract/partner-service.ts';
 import type { Deadline } from '../domain/clock.ts';
 import type { Application, Secret, StoredPair } from '../domain/secret.ts';
 
+export interface VersionedPair {
+  readonly pair: StoredPair;
+  readonly version: string;
+}
+
 /**
  * The token pairs, which only the refresh-token and connect functions write. Reads may lag behind writes: the account's row,
  * which names the version, decides.
  */
 export interface TokenVault {
   /** The pair of one version (default: the latest), if there is one. @throws {ShapeError} for a damaged secret */
-  read(
-    partnerAccount: string,
-    version?: string,
-  ): Promise<{ readonly pair: StoredPair; readonly version: string } | undefined>;
+  read(partnerAccount: string, version?: string): Promise<VersionedPair | undefined>;
   /** Makes `pair` the latest version; a few versions before it stay readable. @returns the version */
   write(partnerAccount: string, pair: StoredPair): Promise<string>;
   /** Removes all versions. No error if there is none. */

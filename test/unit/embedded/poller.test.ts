@@ -86,7 +86,12 @@ describe('a run until idle', () => {
         rounds: [
           {
             paused: [
-              { partnerAccount: 'a', kind: 'feed', reason: 'stuck', untilMs: Number.MAX_SAFE_INTEGER },
+              {
+                partnerAccount: 'a',
+                fault: 'contract-broken',
+                reason: 'stuck',
+                untilMs: Number.MAX_SAFE_INTEGER,
+              },
             ],
           },
         ],

@@ -86,7 +86,7 @@ describe('a round of the drain', () => {
     [
       'without a usable token',
       { holds: [tokenHold(Date.parse('2026-11-20T12:01:00Z'))] },
-      { paused: [{ partnerAccount: 'main', kind: 'partner-account', reason: 'tired' }] },
+      { paused: [{ partnerAccount: 'main', fault: 'account-paused', reason: 'tired' }] },
       [{ partnerAccount: 'main', reason: 'tired', until: '2026-11-20T12:01:00.000Z' }],
     ],
   ])('does not poll an account that is %s', async (_what, change, expected, notPolled) => {

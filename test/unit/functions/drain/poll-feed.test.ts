@@ -220,7 +220,7 @@ describe('a feed that makes no progress', () => {
     change(1);
 
     expect(await poll()).toMatchObject({ end: 'fault', listed: 1, fault: { code: 'contract-broken' } });
-    expect(await world.round()).toMatchObject({ polls: [], paused: [{ kind: 'feed' }] });
+    expect(await world.round()).toMatchObject({ polls: [], paused: [{ fault: 'contract-broken' }] });
     world.clock.advance(-5 * 60 * minuteMs);
     expect((await world.round()).polls).toHaveLength(1);
   });

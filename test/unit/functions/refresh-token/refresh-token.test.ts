@@ -144,7 +144,9 @@ describe('a refresh', () => {
 
   it('is made once for several requests, and after the lock of a dead process has expired', async () => {
     const rejectedVersion = await version();
-    const all = await Promise.all([1, 2, 3].map(() => refresh({ rejectedVersion })));
+    const clock = { ...world.clock, sleep: () => new Promise<void>((resolve) => setImmediate(resolve)) };
+    const deps = { ...world.tokenDeps, clock };
+    const all = await Promise.all([1, 2, 3].map(() => refresh({ rejectedVersion }, deps)));
     expect(all.map(({ kind }) => kind)).toEqual(['renewed', 'renewed', 'renewed']);
     expect(world.service.grants).toHaveLength(1);
 
