@@ -5,7 +5,7 @@ import { toInstant } from '../../shared/domain/clock.ts';
 import { shownUrl, webhookFormats } from '../../shared/sqlite/event-log.ts';
 import type { Webhooks } from '../../shared/sqlite/webhooks.ts';
 import { withBridge } from '../bridge/open.ts';
-import { noSecretText, webhookCommand, webhookFrom, webhookUrl } from '../run/webhooks.ts';
+import { requireSecrets, webhookCommand, webhookFrom, webhookUrl } from '../run/webhooks.ts';
 import { defineCommand } from '../shared/command.ts';
 import { flag, option, text } from '../shared/options.ts';
 import { readSecret } from '../shared/secret-input.ts';
@@ -64,27 +64,22 @@ Examples:
       return report({ webhook, forgotten: true, events }, said);
     }
     const given = { what: 'webhook secret', option: '--secret', fromStdin, file };
-    const secret = givesSecret || !changes ? webhookSecret(await readSecret(io, given)) : 'kept';
-    if (!secret) {
+    const isNew = givesSecret || !changes;
+    const secret = isNew ? webhookSecret(await readSecret(io, given)) : undefined;
+    if (isNew && !secret) {
       throw new CommandError(
         'the webhook secret has to be whsec_ and 24 to 64 random bytes in Base64, such as `openssl rand -base64 32` ' +
           'gives. Nothing was stored',
       );
     }
-    await withBridge(target, async ({ state: { webhooks } }) => {
-      if (secret !== 'kept') await webhooks.writeSecret(url, secret, { keepOld });
-      else if (!webhooks.signing(url)) throw new CommandError(noSecretText(target, url));
-      if (dropOld) await webhooks.dropOldSecret(url);
-      if (format) await webhooks.writeFormat(url, format);
+    const all = await withBridge(target, async ({ state: { webhooks } }) => {
+      if (!isNew) requireSecrets(webhooks, [url], target);
+      await webhooks.setUp(url, { secret, keepOld: isNew ? keepOld : !dropOld, format });
+      return waitingFor(webhooks);
     });
-    const lines: string[] = [];
-    if (secret !== 'kept') {
-      const run = webhookCommand(target, url, (shown) => `run --webhook ${shown}`);
-      lines.push(`Stored the secret of ${webhook}.`, `It gets the events of a run that names it: ${run}`);
-    }
-    if (dropOld) lines.push(`Events to ${webhook} are signed with the newest secret only.`);
-    if (format) lines.push(`Events to ${webhook} are sent in the format ${format}.`);
-    return report({ webhook, stored: true }, ...lines);
+    const run = webhookCommand(target, url, (shown) => `run --webhook ${shown}`);
+    const said = `Stored for ${webhook}, which gets the events of a run that names it: ${run}`;
+    return report({ webhook, stored: true }, said, ...factTable(all));
   },
 );
 

@@ -39,12 +39,12 @@ export function requireSecrets(
   target: Target,
 ): void {
   const missing = urls.find((url) => !webhooks.signing(url));
-  if (missing !== undefined) throw new CommandError(noSecretText(target, missing));
+  if (missing === undefined) return;
+  throw new CommandError(
+    `no secret is stored for webhook ${shownUrl(missing)}, and every event is signed. Make a secret, store it, and give it ` +
+      `to the subscriber: ${webhookCommand(target, missing, (shown) => `webhook ${shown} --secret-stdin`)}`,
+  );
 }
-
-export const noSecretText = (target: Target, url: string): string =>
-  `no secret is stored for webhook ${shownUrl(url)}, and every event is signed. Make a secret, store it, and give it to the ` +
-  `subscriber: ${webhookCommand(target, url, (shown) => `webhook ${shown} --secret-stdin`)}`;
 
 /** A URL that is not shown whole cannot be copied from the hint, which then says so. */
 export function webhookCommand(target: Target, url: string, command: (url: string) => string): string {

@@ -83,12 +83,14 @@ export function createEventLog(connection: Connection, rows: RowStore, clock: { 
   const readerOf = (name: string) => rows.find(readerKey(name))?.value as Reader | undefined;
   /** Undefined for a reader that has not begun. */
   const position = (name: string): number | undefined => connection.read(() => readerOf(name))?.position;
-  const move = (name: string, number: number, missed: number): void =>
-    rows.changeWithin(readerKey(name), ({ position = 0, givenUp = 0, ...reader }: Reader) => ({
-      ...reader,
-      position: Math.max(number, position),
-      givenUp: givenUp + missed,
-    }));
+  /** Nothing for a reader that was forgotten. */
+  function move(name: string, number: number, missed: number): void {
+    const reader = readerOf(name);
+    if (!reader) return;
+    const { position = 0, givenUp = 0 } = reader;
+    const moved = { position: Math.max(number, position), givenUp: givenUp + missed };
+    rows.putWithin(readerKey(name), { ...reader, ...moved });
+  }
 
   return {
     append: (envelope: string): Promise<void> => connection.write(() => add(envelope, null)),

@@ -62,11 +62,6 @@ export function createRowStore(connection: Connection) {
   /** Like `put`, whatever is there. */
   const putWithin = ({ kind, name }: LocalKey, value: unknown): void =>
     void upsert.run(JSON.stringify(value), newEtag(), kind, name);
-  /** Nothing if there is no row. */
-  function changeWithin<T>(key: LocalKey, change: (value: T) => T): void {
-    const row = find(key);
-    if (row) putWithin(key, change(row.value as T));
-  }
   const addWithin = (key: Key, counters: Counters): void =>
     putWithin(key, sumOf(find(key)?.value as Counters | undefined, counters));
 
@@ -89,7 +84,7 @@ export function createRowStore(connection: Connection) {
       connection.write(() => removeWithin(key, expected) || expected === undefined || !find(key)),
     add: (key, counters) => connection.write(() => addWithin(key, counters)),
   };
-  return { ...store, find, findAll, addWithin, putWithin, changeWithin, removeWithin };
+  return { ...store, find, findAll, addWithin, putWithin, removeWithin };
 }
 
 const rowOf = ({ name, etag, value }: Found): Row => ({ name, etag, value: parsedJson(value) });

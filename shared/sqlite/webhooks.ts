@@ -76,8 +76,6 @@ export function createWebhooks(connection: Connection, rows: RowStore, log: Even
     const { waiting, oldest } = row;
     return { url, givenUp, waiting, ...(oldest !== null && { oldest }), ...(trouble && { trouble }) };
   }
-  const change = (webhook: string, to: (reader: Reader) => Reader): Promise<void> =>
-    connection.write(() => rows.changeWithin(readerKey(webhook), to), durable);
 
   return {
     /** Every webhook that has a secret, or has read the log. */
@@ -126,18 +124,23 @@ export function createWebhooks(connection: Connection, rows: RowStore, log: Even
         : undefined;
     },
 
-    /** Stores a new secret. @param keepOld whether the previous secret signs too */
-    writeSecret: (webhook: string, secret: Secret, { keepOld = false } = {}): Promise<void> =>
+    /**
+     * Stores how the webhook's events are signed and written; what is not given stays.
+     *
+     * @param setup.keepOld whether the secret before signs too
+     */
+    setUp: (
+      webhook: string,
+      setup: { secret?: Secret | undefined; format?: WebhookFormat | undefined; keepOld: boolean },
+    ): Promise<void> =>
       connection.write(() => {
+        const { secret, format, keepOld } = setup;
         const reader = log.readerOf(webhook);
-        const newest = secret.reveal();
-        const older = keepOld ? (reader?.secrets ?? []).slice(0, 1).filter((old) => old !== newest) : [];
-        rows.putWithin(readerKey(webhook), { ...reader, secrets: [newest, ...older] });
+        const before = reader?.secrets ?? [];
+        const newest = secret ? [...new Set([secret.reveal(), ...before.slice(0, 1)])] : before;
+        const secrets = newest.slice(0, keepOld ? 2 : 1);
+        rows.putWithin(readerKey(webhook), { ...reader, secrets, ...(format && { format }) });
       }, durable),
-    dropOldSecret: (webhook: string) =>
-      change(webhook, ({ secrets = [], ...reader }) => ({ ...reader, secrets: secrets.slice(0, 1) })),
-    writeFormat: (webhook: string, format: WebhookFormat) =>
-      change(webhook, (reader) => ({ ...reader, format })),
 
     /** Removes the webhook's secret, its position and its events. @returns the number of events that waited for it */
     forget: (webhook: string): Promise<number> =>

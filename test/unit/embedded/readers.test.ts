@@ -55,7 +55,7 @@ async function setUp(answer: (event: string, atMs: number) => Failure | undefine
     if (!failure) received[request.url]?.push(event);
     return failure;
   }
-  for (const each of [url, good]) await state.webhooks.writeSecret(each, aSecret(0));
+  for (const each of [url, good]) await state.webhooks.setUp(each, { secret: aSecret(0), keepOld: false });
   const open = () =>
     openReaders({
       ...{ state, observer, clock, retentionHours: 3, send },
@@ -188,11 +188,11 @@ describe('the delivery to a webhook', () => {
     };
     await publish('1/1');
     await run(1_000);
-    await webhooks.writeSecret(url, aSecret(1));
-    await webhooks.writeSecret(url, aSecret(2), { keepOld: true });
+    await webhooks.setUp(url, { secret: aSecret(1), keepOld: false });
+    await webhooks.setUp(url, { secret: aSecret(2), keepOld: true });
     await publish('1/2');
     await run(20_000);
-    await webhooks.dropOldSecret(url);
+    await webhooks.setUp(url, { keepOld: false });
     await publish('1/3');
     await run(40_000);
 
@@ -203,8 +203,8 @@ describe('the delivery to a webhook', () => {
 
   it('sends CloudEvents in structured mode, where that is the format', async () => {
     const { publish, run, requests, webhooks } = await setUp();
-    await webhooks.writeSecret(url, aSecret(1));
-    await webhooks.writeFormat(url, 'cloudevents');
+    await webhooks.setUp(url, { secret: aSecret(1), keepOld: false });
+    await webhooks.setUp(url, { format: 'cloudevents', keepOld: true });
     await publish('1/1');
     await run(1_000);
 

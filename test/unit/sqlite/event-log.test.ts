@@ -177,7 +177,7 @@ describe('the webhooks', () => {
 
   it('are forgotten with their secrets and what waits, also by an attempt under way', async () => {
     const { log, webhooks, urls, append, of } = make();
-    await webhooks.writeSecret(one, new Secret('first'));
+    await webhooks.setUp(one, { secret: new Secret('first'), keepOld: false });
     await log.begin(one);
     await log.begin(two);
     await append('1', '2');
@@ -195,8 +195,8 @@ describe('the webhooks', () => {
 
   it('sign with the newest secret, and with the one before on demand, in a format', async () => {
     const { webhooks } = make();
-    const write = async (secret: string, keepOld?: boolean) => {
-      await webhooks.writeSecret(one, new Secret(secret), keepOld === undefined ? {} : { keepOld });
+    const write = async (secret: string, keepOld = false) => {
+      await webhooks.setUp(one, { secret: new Secret(secret), keepOld });
       return stored();
     };
     const stored = () => webhooks.signing(one)?.secrets.map((secret) => secret.reveal());
@@ -204,12 +204,12 @@ describe('the webhooks', () => {
     expect(await write('second', true)).toEqual(['second', 'first']);
     expect(await write('second', true)).toEqual(['second']);
     expect(await write('third', true)).toEqual(['third', 'second']);
-    await webhooks.dropOldSecret(one);
+    await webhooks.setUp(one, { keepOld: false });
     expect(stored()).toEqual(['third']);
     expect(await write('fourth')).toEqual(['fourth']);
 
     expect(webhooks.signing(one)?.format).toBe('event');
-    await webhooks.writeFormat(one, 'cloudevents');
+    await webhooks.setUp(one, { format: 'cloudevents', keepOld: true });
     expect(webhooks.signing(one)).toMatchObject({ format: 'cloudevents' });
   });
 });

@@ -17,7 +17,7 @@ it('each change of a credential waits for the disk: the service forgot the repla
   await vault.write('main', tokenPair());
   await vault.remove('main');
   await applicationSecret.write({ clientId: new Secret('client'), clientSecret: new Secret('hush') });
-  await webhooks.writeSecret(url, new Secret('hush'));
+  await webhooks.setUp(url, { secret: new Secret('hush'), keepOld: false });
   await webhooks.forget(url);
 
   expect(write.mock.calls.map(([, options]) => options)).toEqual(Array(5).fill({ durable: true }));
