@@ -8,7 +8,6 @@ import type { PartnerClient } from '../shared/partner-api/client.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 import type { ChangedAdvertsQueue } from '../shared/ports/queue.ts';
 import type { Webhooks } from '../shared/sqlite/webhooks.ts';
-import type { Aside } from '../shared/state/aside.ts';
 import type { BookKeeper } from '../shared/state/books.ts';
 import type { RowPorts } from '../shared/state/row-ports.ts';
 import type { PastMinute, StackState } from './stack-state.ts';
@@ -37,8 +36,6 @@ export interface Bridge extends RowPorts {
 
   readonly bookKeeper: BookKeeper;
   readonly queue: ChangedAdvertsQueue;
-  /** SQS cannot be inspected: of a stack, only messages aside are found. */
-  readonly waitingMessages: Pick<Aside, 'ofAdvert'>;
   /** Only for an embedded bridge. */
   readonly webhooks?: Pick<Webhooks, 'list'>;
   /** Only for an embedded bridge: the accounts that an older copy of the state would publish with used numbers. */

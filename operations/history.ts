@@ -17,7 +17,7 @@ import type { Bridge } from './bridge.ts';
 import { shownDeadLetter } from './dead-letters.ts';
 import { knownAccount } from './errors.ts';
 
-type HistoryBridge = Pick<Bridge, 'kind' | 'isDelivering' | 'waitingMessages' | 'queue'> &
+type HistoryBridge = Pick<Bridge, 'kind' | 'isDelivering' | 'aside' | 'queue'> &
   Pick<Bridge, 'partnerAccounts' | 'feedStates' | 'advertHistories' | 'budgetStore' | 'deadLetters'> & {
     readonly clock: Pick<Bridge['clock'], 'now'>;
     settings(): Promise<PublishedEvents>;
@@ -53,7 +53,8 @@ async function look(bridge: HistoryBridge, { partnerAccount, advertId }: Asked) 
   const { generation } = account;
   const key = { partnerAccount, generation, feed: advertsFeed.name, advertId };
   // Read in the order in which a message moves: if it moves in the meantime, it is seen twice rather than not at all.
-  const found = await bridge.waitingMessages.ofAdvert(partnerAccount, advertId);
+  const inQueue = await bridge.queue.ofAdvert?.(partnerAccount, advertId);
+  const found = [...(await bridge.aside.ofAdvert(partnerAccount, advertId)), ...(inQueue ?? [])];
   const ofAccount = await bridge.deadLetters.list(partnerAccount);
   const [row, feeds, budget, published, queued] = await Promise.all([
     bridge.advertHistories.read(key),

@@ -77,7 +77,6 @@ export async function openStack({ stack }: StackTarget, clients = stackClients()
     bookKeeper: createBookKeeper({ store, aside, deadLetters, queue }),
     // The whole queue counts, not only the account's messages, because live changes have priority over an operator's.
     queue: createChangedAdvertsQueue({ queue }),
-    waitingMessages: aside,
     stack: {
       version: outputs.version,
       read: (nowMs) => readStackState({ outputs, clients }, nowMs),

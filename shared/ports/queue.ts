@@ -61,6 +61,8 @@ export interface ChangedAdvertsQueue {
   sendAgain(messages: readonly MessageAside[]): Promise<ReadonlySet<Etag>>;
   /** Number of waiting messages of one feed (default: adverts) of the partner account; may be an upper bound. */
   depth(partnerAccount: string): Promise<number>;
+  /** The messages of an advert in the queue, oldest first, with those in flight. Absent: as SQS, it cannot be inspected. */
+  ofAdvert?(partnerAccount: string, advertId: string): Promise<readonly WaitingMessage[]>;
 }
 
 export interface WaitingMessage {

@@ -3,7 +3,7 @@ import { type ChangedAdvert, type MessageRead, messageIn } from '../contract/mes
 import { messageGroupOf, positionOf } from '../domain/queue/message-groups.ts';
 import type { ChangedAdvertsQueue, Delivery, Inbox, ReceiveOptions, Settlement } from '../ports/queue.ts';
 import type { Counters } from '../ports/store.ts';
-import { type Aside, countOfRedriven, type DeadLetters, rowAside, rowOfRedriven } from '../state/aside.ts';
+import { countOfRedriven, type DeadLetters, rowAside, rowOfRedriven } from '../state/aside.ts';
 import { type BookKeeper, type Counted, type Counts, inFlightIn, sumsByGeneration } from '../state/books.ts';
 import { createGroups, type Queued } from './delivery-groups.ts';
 import type { Connection } from './file/connection.ts';
@@ -179,6 +179,15 @@ export function createChangedAdvertsQueue(
       });
     },
     depth: async (partnerAccount) => inFlight(`${partnerAccount}/`),
+    // From the table, because another process may be the one that receives.
+    async ofAdvert(partnerAccount, advertId) {
+      const found = connection.read(() => table.ofAdvert(partnerAccount, advertId));
+      return found.flatMap(({ body, receives, visibleAt: until }) => {
+        const read = messageIn(body);
+        if (!('message' in read)) return [];
+        return [{ message: read.message, place: 'queue', receives, ...(until !== null && { until }) }];
+      });
+    },
     async receive(options) {
       const taken = take(options);
       if (taken.length === 0) return [];
@@ -237,20 +246,3 @@ const deliveryOf = (queued: QueuedRow): Delivery => ({
 });
 
 const countsOf = { 'dead-letter': { deadLettered: 1 }, forgotten: { listed: -1 }, hold: {} };
-
-/** Reads the messages of an advert, even while a bridge runs; those that its workers have are included. */
-export const createWaitingMessages = (
-  connection: Pick<Connection, 'read'>,
-  table: MessageTable,
-  aside: Pick<Aside, 'ofAdvert'>,
-): Pick<Aside, 'ofAdvert'> => ({
-  async ofAdvert(partnerAccount, advertId) {
-    const found = connection.read(() => table.ofAdvert(partnerAccount, advertId));
-    const queued = found.flatMap(({ body, receives, visibleAt: until }) => {
-      const read = messageIn(body);
-      if (!('message' in read)) return [];
-      return [{ message: read.message, place: 'queue' as const, receives, ...(until !== null && { until }) }];
-    });
-    return [...(await aside.ofAdvert(partnerAccount, advertId)), ...queued];
-  },
-});

@@ -1,11 +1,7 @@
 import type { Store } from '../ports/store.ts';
 import { bookKeeperOf } from '../state/books.ts';
 import { rowPorts } from '../state/row-ports.ts';
-import {
-  createChangedAdvertsQueue,
-  createMessageTable,
-  createWaitingMessages,
-} from './changed-adverts-queue.ts';
+import { createChangedAdvertsQueue, createMessageTable } from './changed-adverts-queue.ts';
 import { createEventLog } from './event-log.ts';
 import { type Connection, createConnection } from './file/connection.ts';
 import { stateFileIn } from './file/private-folder.ts';
@@ -53,7 +49,6 @@ export function stateOver(connection: Connection, clock: { now(): number }) {
     deadLetters: { ...ports.deadLetters, redrive: queue.redrive },
     bookKeeper: bookKeeperOf(rows, queue.figures),
     ...createDocuments(connection, rows),
-    waitingMessages: createWaitingMessages(connection, table, ports.aside),
     webhooks: createWebhooks(connection, rows, eventLog),
     vault: createTokenVault(connection, rows),
     /** The name of the latest run. */

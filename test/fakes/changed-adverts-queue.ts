@@ -4,11 +4,9 @@ import { toInstant } from '../../shared/domain/clock.ts';
 import type { Delivery, Settlement } from '../../shared/ports/queue.ts';
 import {
   createChangedAdvertsQueue,
-  createWaitingMessages,
   type MessageRow,
   type MessageTable,
 } from '../../shared/sqlite/changed-adverts-queue.ts';
-import type { Aside } from '../../shared/state/aside.ts';
 import type { InMemoryStore } from './store.ts';
 
 /** How long SQS remembers a deduplication ID. */
@@ -20,8 +18,6 @@ export const movedByQueue = 'moved-by-queue';
 export interface InMemoryQueueOptions {
   readonly clock: { now(): number };
   readonly rows: InMemoryStore;
-  /** Where messages wait that have left the queue for a while. */
-  readonly aside: Aside;
   /** A message received this often is dead-lettered instead of being delivered again. Default 1,000. */
   readonly maxReceives?: number;
   /** Delivers the oldest message first, as SQS does. Default: partner accounts take turns, as in the embedded bridge. */
@@ -36,7 +32,7 @@ export const immediate = {
 
 /** The queue of the embedded bridge over messages in memory; deduplicates and gives up messages as SQS does. */
 export function createInMemoryQueue(options: InMemoryQueueOptions) {
-  const { clock, rows, aside, maxReceives = maxReceiveCount, isFifo = false } = options;
+  const { clock, rows, maxReceives = maxReceiveCount, isFifo = false } = options;
   const table = inMemoryTable(rows);
   const queue = createChangedAdvertsQueue({
     ...{ connection: immediate, table, rows, clock, takesTurns: !isFifo },
@@ -68,7 +64,6 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
 
   return {
     ...queue,
-    waitingMessages: createWaitingMessages(immediate, table, aside),
     send: ((messages) => queue.send(messages.filter(({ key }) => isNew(key)))) as typeof queue.send,
     /** As on AWS, the rows stay until they are removed. */
     sendAgain: ((held) =>

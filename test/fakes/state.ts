@@ -1,22 +1,22 @@
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import type { Key } from '../../shared/ports/store.ts';
 import { createDocuments, createTokenVault } from '../../shared/sqlite/secrets.ts';
-import { createAside, createDeadLetters } from '../../shared/state/aside.ts';
+import { createDeadLetters } from '../../shared/state/aside.ts';
 import { bookKeeperOf, booksKey } from '../../shared/state/books.ts';
 import { rowPorts } from '../../shared/state/row-ports.ts';
 import { createInMemoryQueue, type InMemoryQueueOptions, immediate } from './changed-adverts-queue.ts';
 import { createInMemoryStore, type InMemoryStore } from './store.ts';
 
 /** The complete state of a bridge in memory, with shared books. */
-export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'rows' | 'aside'>) {
+export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'rows'>) {
   const uncounted = createInMemoryStore();
   const store = countingAside(uncounted);
-  const queue = createInMemoryQueue({ ...options, rows: uncounted, aside: createAside(store) });
+  const queue = createInMemoryQueue({ ...options, rows: uncounted });
   const ports = rowPorts(store);
   let versions = 0;
   const newVersion = () => String(++versions);
   return {
-    ...{ ...ports, store, queue, waitingMessages: queue.waitingMessages },
+    ...{ ...ports, store, queue },
     bookKeeper: bookKeeperOf(store, queue.figures),
     // The books go on counting what is dropped.
     deadLetters: { ...ports.deadLetters, drop: createDeadLetters(uncounted).drop },

@@ -11,8 +11,6 @@ export interface AsideSubject extends Cleaned {
   readonly aside: Aside;
   /** Where the books are one step with what is counted. */
   readonly bookKeeper?: BookKeeper;
-  /** Where the queue itself can be inspected. */
-  readonly waitingMessages?: Pick<Aside, 'ofAdvert'>;
 }
 
 const all = { maxGroups: 1_000, maxPerGroup: 10, visibilityMs: 30_000 };
@@ -99,10 +97,12 @@ export function asideSuite(name: string, make: () => Promise<AsideSubject>): voi
 
     it('are found by their advert, with those in the queue, also while a worker has them', async () => {
       const made = await subject();
-      const { queue, waitingMessages } = made;
-      if (!waitingMessages) return;
+      const { queue, aside } = made;
+      if (!queue.ofAdvert) return;
       const found = async () =>
-        (await waitingMessages.ofAdvert('main', '123')).map(({ message, ...rest }) => [message.key, rest]);
+        [await aside.ofAdvert('main', '123'), (await queue.ofAdvert?.('main', '123')) ?? []]
+          .flat()
+          .map(({ message, ...rest }) => [message.key, rest]);
       expect(await found()).toEqual([]);
       const others = [changedAdvert({ advertId: '1234' }), changedAdvert({ partnerAccount: 'other' })];
       await queue.send([changedAdvert({ correlationId: 'a' }), ...others]);
@@ -124,12 +124,12 @@ export function asideSuite(name: string, make: () => Promise<AsideSubject>): voi
 
     it('are found with the moment until which they are delayed', async () => {
       const made = await subject();
-      if (!made.waitingMessages) return;
+      if (!made.queue.ofAdvert) return;
       await made.queue.send([changedAdvert()]);
       await hold(made, { kind: 'retry', delayMs: 60_000 });
 
       const until = expect.any(Number);
-      expect(await made.waitingMessages.ofAdvert('main', '123')).toMatchObject([{ receives: 1, until }]);
+      expect(await made.queue.ofAdvert('main', '123')).toMatchObject([{ receives: 1, until }]);
     });
   });
 }

@@ -53,15 +53,12 @@ export async function checkHistories(world: SimWorld, isOver: boolean): Promise<
 
 /** As on AWS: the queue cannot be inspected. */
 async function asOnAws({ state }: SimWorld) {
+  const { ofAdvert: _, ...queue } = state.queue;
   const held = await state.aside.figures();
   const { waiting } = await state.bookKeeper.queue();
   return {
-    waitingMessages: {
-      ofAdvert: async (...owner: Parameters<typeof state.waitingMessages.ofAdvert>) =>
-        (await state.waitingMessages.ofAdvert(...owner)).filter(({ place }) => place === 'aside'),
-    },
     kind: 'stack' as const,
-    queue: { ...state.queue, depth: async () => waiting - held.waiting },
+    queue: { ...queue, depth: async () => waiting - held.waiting },
   };
 }
 

@@ -53,7 +53,7 @@ function historyOf(known: Knowledge) {
     feedStates: { ofAccount: async () => [feedState({ lastSuccess: noon + 240_000 })] },
     budgetStore: { read: async () => budget },
     advertHistories: { read: async () => row },
-    waitingMessages: { ofAdvert: async () => waiting },
+    aside: { ofAdvert: async () => waiting },
     deadLetters: { list: async () => deadLetters },
     queue: { depth: async () => queued },
     clock: { now: () => noon + 300_000 },
