@@ -18,7 +18,7 @@ import { type Checked, flag, momentOption, option, optionalName, text } from '..
 import { withProgress } from '../shared/progress.ts';
 import { confirm, requireTerminal } from '../shared/secret-input.ts';
 import type { Target } from '../shared/target.ts';
-import { are, count, factTable } from '../shared/wording.ts';
+import { are, count, factLines, factTable } from '../shared/wording.ts';
 
 export const addDeadLetters: AddCommand = (command, io, end) => {
   command
@@ -90,11 +90,13 @@ Examples:
     const [one] = found.deadLetters.map(shownDeadLetter);
     if (!one) throw new CommandError(found.unreadable[0] ?? unknownText([id], command));
     const { message, ...rest } = one;
-    const facts = Object.entries({ ...message, ...rest }).map(([fact, value]) => ({ fact, value }));
+    const { generation, ...sent } = message ?? {};
+    // It is an identifier, not a count.
+    const facts = { generation: generation && String(generation), ...sent, ...rest };
     const next = message
       ? `When the cause is fixed: ${command(`dead-letters redrive ${id}`)}`
       : `It has nothing to send again. When you have looked at it: ${command(`dead-letters drop ${id}`)}`;
-    return answer(one, ...factTable(facts), next);
+    return answer(one, ...factLines(facts), next);
   },
 );
 
