@@ -49,16 +49,25 @@ export async function listDeadLetters(
 
 /** By partner account, fault and reason; the largest group first. */
 function groupsOf(deadLetters: readonly StoredDeadLetter[]) {
-  const groups = Map.groupBy(deadLetters, ({ partnerAccount, fault, reason }) =>
-    JSON.stringify([partnerAccount, fault, reason]),
+  const groups = Map.groupBy(deadLetters, ({ partnerAccount, fault, ...one }) =>
+    JSON.stringify([partnerAccount, fault, sharedReason(one)]),
   );
   return [...groups.values()]
     .map((group) => {
-      const { partnerAccount, fault, reason, at: from } = group[0] as StoredDeadLetter;
-      return { count: group.length, partnerAccount, fault, from, to: group.at(-1)?.at ?? from, reason };
+      const [first] = group as [StoredDeadLetter];
+      const { partnerAccount, fault, at: from } = first;
+      const to = group.at(-1)?.at ?? from;
+      return { count: group.length, partnerAccount, fault, from, to, reason: sharedReason(first) };
     })
     .sort((a, b) => b.count - a.count);
 }
+
+/** The reason without the ID of its advert, which the path of a request contains, and the service may repeat. */
+const sharedReason = ({ advertId, reason }: Pick<StoredDeadLetter, 'advertId' | 'reason'>): string =>
+  reason
+    .split(/\b/)
+    .map((word) => (word === advertId ? 'ADVERT' : word))
+    .join('');
 
 /** Has the drain put the messages of the given dead letters back into the queue. @returns their IDs */
 export async function redriveDeadLetters(

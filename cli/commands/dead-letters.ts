@@ -10,11 +10,13 @@ import {
   shownDeadLetter,
 } from '../../operations/dead-letters.ts';
 import { CommandError, UsageError } from '../../operations/errors.ts';
+import { didYouMean } from '../../shared/contract/checks.ts';
+import { faultKinds } from '../../shared/domain/faults.ts';
 import { printableLine } from '../../shared/domain/text.ts';
 import { withBridge } from '../bridge/open.ts';
 import { type AddCommand, type Call, defineCommand } from '../shared/command.ts';
 import { type ExitCode, exitCodes } from '../shared/io.ts';
-import { type Checked, flag, momentOption, option, optionalName, text } from '../shared/options.ts';
+import { type Checked, flag, momentOption, option, optionalName } from '../shared/options.ts';
 import { withProgress } from '../shared/progress.ts';
 import { confirm, requireTerminal } from '../shared/secret-input.ts';
 import type { Target } from '../shared/target.ts';
@@ -48,9 +50,17 @@ const filterOf = (words: readonly string[]): DeadLetterFilter =>
   words[0]?.includes('/') ? { ids: [...new Set(words)] } : { partnerAccount: words[0] };
 
 const whichHelp = 'as `list` shows them; or one NAME: those of that partner account';
+const kinds = [...faultKinds, 'malformed-id', 'malformed-message'];
+const faultKind = v.pipe(
+  v.string(),
+  v.check(
+    (kind) => kinds.includes(kind),
+    ({ input }) => `expected a fault as \`dead-letters list\` shows it${didYouMean(input, kinds)}`,
+  ),
+);
 const filterOptions = {
-  fault: text('KIND', 'only those with this fault'),
-  before: option('TIME', 'only those given up before this time', v.optional(momentOption)),
+  fault: option('KIND', 'only those with this fault', v.optional(faultKind)),
+  before: option('TIME', 'only those given up before this time, or 2h ago', v.optional(momentOption)),
 };
 const choiceOptions = {
   which: { argument: '[ID...]', help: whichHelp, schema: whichWords },
@@ -95,7 +105,7 @@ Examples:
     const facts = { generation: generation && String(generation), ...sent, ...rest };
     const next = message
       ? `When the cause is fixed: ${command(`dead-letters redrive ${id}`)}`
-      : `It has nothing to send again. When you have looked at it: ${command(`dead-letters drop ${id}`)}`;
+      : `It has nothing to send again. ${lookAndDrop(command, id)}`;
     return answer(one, ...factLines(facts), next);
   },
 );
@@ -115,10 +125,12 @@ Examples:
   (call) =>
     withChosen(call, async (bridge, { deadLetters, unknown }, onProgress) => {
       const result = await redriveDeadLetters(bridge, deadLetters, onProgress);
-      const left = result.nothingToSend.join(', ');
-      const says = `Left, because they have nothing to send: ${left}. \`dead-letters show ID\` says what to do with each.`;
-      const done = `${wereText(result.redriven.length)} redriven: within a minute, the drain begins to put them back.`;
-      call.report({ ...result, unknown }, done, ...(left ? [says] : []));
+      const [redriven, left] = [result.redriven.length, result.nothingToSend.join(', ')];
+      const lines = [
+        redriven > 0 && `${wereText(redriven)} redriven: within a minute, the drain begins to put them back.`,
+        left !== '' && `Left, because they have nothing to send: ${left}. ${lookAndDrop(call.command)}`,
+      ].filter((line) => line !== false);
+      call.report({ ...result, unknown }, ...(lines.length > 0 ? lines : ['No dead letter was redriven.']));
       return left ? exitCodes.needsPerson : exitCodes.done;
     }),
 );
@@ -179,6 +191,8 @@ async function withChosen(
 
 type Commanded = Call<Target, unknown>['command'];
 
+const lookAndDrop = (command: Commanded, id = 'ID'): string =>
+  `When you have looked at it: ${command(`dead-letters drop ${id}`)}`;
 const wereText = (number: number): string => are(number, 'dead letter was', 'dead letters were');
 
 const unknownText = (ids: readonly string[], command: Commanded): string =>

@@ -65,6 +65,22 @@ describe('dead-letters list', () => {
     });
   });
 
+  it('puts those into one group whose reasons differ only by their advert', async () => {
+    const { inState, run } = await startConnected();
+    const reason = (id: string) => `GET /api/partner/adverts/${id} answered 400: ${id} is too old`;
+    await inState(async (state) => {
+      for (const advertId of ['7', '4001', '4002'])
+        await giveUp(state, {
+          ...deadLetter({ advertId, reason: reason(advertId) }),
+          message: changedAdvert({ advertId }),
+        });
+    });
+
+    const { groups } = JSON.parse((await run('dead-letters list --json')).stdout);
+
+    expect(groups).toMatchObject([{ count: 3, partnerAccount: 'main', reason: reason('ADVERT') }]);
+  });
+
   it('gives those of a partner account, of a fault, or from before a time', async () => {
     const { ids, one, two, three } = await withDeadLetters();
 
@@ -73,6 +89,7 @@ describe('dead-letters list', () => {
     expect(await ids(' other')).toEqual([two]);
     expect(await ids(' --fault transient')).toEqual([two]);
     expect(await ids(' --before 2026-11-20T12:00:01Z')).toEqual([one]);
+    expect(await ids(' --before 1h')).toEqual([one, two, three]);
   });
 });
 
@@ -108,8 +125,8 @@ describe('dead-letters redrive', () => {
 
     const result = { redriven: [one], nothingToSend: [three], unknown: [] };
     expect(JSON.parse(main.stdout)).toEqual(result);
-    expect(all.stderr).toMatch(/1 dead letter was .*\n.*: main.*\. /);
-    expect(again.stderr).toContain('0 dead letters were');
+    expect(all.stderr).toMatch(/1 dead letter was .*\n.*: main.*\. .*drop ID/);
+    expect(again.stderr).toMatch(/^Left.* drop ID/);
     expect([main, all, again].map(({ exitCode }) => exitCode)).toEqual([3, 3, 3]);
     expect(await ids()).toEqual([three]);
   });
@@ -166,6 +183,7 @@ it.each([
   ['list nobody', 'no such partner account. Known: main'],
   ['redrive', 'say which dead letters'],
   ['redrive main --all', 'say which dead letters'],
+  ['redrive --all --fault contract-brokn', 'shows it: did you mean contract-broken?'],
   ['redrive main other', 'ID: expected the ID of a dead letter'],
   ['show hunter2', 'ID: expected the ID of a dead letter'],
   [`drop ${gone}`, 'there is no terminal to ask'],
