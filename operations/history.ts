@@ -170,7 +170,9 @@ const listedText = ({ advertId, waiting: [head] }: Known): string =>
   `Advert ${advertId} was listed${head ? ` at ${head.listedAt}` : ''} and`;
 
 const triedText = ({ row }: Known): string =>
-  row?.tries === undefined ? '' : `, after ${row.tries} failed tries`;
+  row?.tries === undefined
+    ? ''
+    : `, after ${row.tries} failed tries${row.fault === undefined ? '' : ` (${printable(row.fault)})`}`;
 
 function keptOffBy({ account, published }: Known): string {
   const { publishPartnerAccounts, publishStatuses = [] } = published;

@@ -103,7 +103,7 @@ async function countTry(
   const row = await advertHistories.read(message);
   const tries = (row?.tries ?? 0) + 1;
   if (row && !retryPolicyOf(fault).countsTries) return tries;
-  await advertHistories.write(message, { ...(row ?? firstRow), tries });
+  await advertHistories.write(message, { ...(row ?? firstRow), tries, fault: fault.code });
   return tries;
 }
 

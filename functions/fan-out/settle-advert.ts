@@ -55,7 +55,7 @@ async function attempt(
   // Planted faults: row-read-after-fetch, status-kept-over-conflict
   const observed = await observe(deps, message, fetchDeadlineMs);
   // A successful answer ends the record of faults and of a missing advert.
-  const { tries: _tries, missingSince, ...kept } = row;
+  const { tries: _tries, fault: _fault, missingSince, ...kept } = row;
   const write = (change: Partial<AdvertRow>) =>
     histories.write(message, { ...kept, ...change, by: message.key });
 

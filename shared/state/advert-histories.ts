@@ -18,6 +18,8 @@ const advertRow = v.object({
   by: v.exactOptional(someText),
   /** Number of advert-specific faults since the last successful answer; too many make the message a dead letter. */
   tries: v.exactOptional(wholeNumber(0)),
+  /** The kind of the last of these faults. */
+  fault: v.exactOptional(someText),
   /** When the service first answered that it does not know the advert; removed when that is confirmed or refuted. */
   missingSince: v.exactOptional(moment),
 });

@@ -108,7 +108,12 @@ it.each<[string, string, Knowledge, RegExp]>([
   ],
   ['not-accepted', 'it is pending', { row: { ...active, pending: true } }, /may not have accepted it/],
   ['waits-in-queue', 'a message waits', waits, /waits in the queue\.$/],
-  ['waits-in-queue', 'it failed before', { row: { ...active, tries: 2 }, ...waits }, /after 2 failed tries/],
+  [
+    'waits-in-queue',
+    'it failed before',
+    { row: { ...active, tries: 2, fault: 'forbidden' }, ...waits },
+    /after 2 failed tries \(forbidden\)/,
+  ],
   ['waits-in-queue', 'the bridge is on hold', { ...waits, budget: held }, /until 2026-11-20T12:10/],
   ['waits-in-queue', 'nobody runs the bridge', { ...waits, isAtWork: false }, /no `run` is at work/],
   ['unconfirmed', 'the service does not know it', { row: missing, ...waits }, /asked once more/],

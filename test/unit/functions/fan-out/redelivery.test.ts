@@ -64,20 +64,31 @@ describe('a message that fails', () => {
     expect(world.observer.counted(metrics.needsAttention)).toBe(0);
   });
 
-  it('has its tries counted in the row, outages apart, until an answer succeeds', async () => {
+  it('has tries and fault in the row, outages apart, until an answer succeeds', async () => {
     const tries = async () => {
       const [delivery] = await world.state.queue.receive({ ...many, visibilityMs: 0 });
       if (delivery) await world.fanOut.handle([delivery], world.options());
       const generation = (await world.account())?.generation ?? 0;
       const key = { partnerAccount: 'main', generation, feed: 'adverts', advertId: '1' } as const;
-      return (await world.state.advertHistories.read(key))?.tries;
+      const row = await world.state.advertHistories.read(key);
+      return [row?.tries, row?.fault];
     };
     fail('transient');
-    expect([await tries(), await tries(), await tries()]).toEqual([1, 1, 1]);
+    const counted = [await tries(), await tries(), await tries()];
     fail('contract-broken');
-    expect([await tries(), await tries()]).toEqual([2, 3]);
+    counted.push(await tries(), await tries());
     world.service.state.beforeAdvert = () => undefined;
-    expect(await tries()).toBeUndefined();
+    counted.push(await tries());
+
+    const [outage, broken] = ['transient', 'contract-broken'];
+    expect(counted).toEqual([
+      [1, outage],
+      [1, outage],
+      [1, outage],
+      [2, broken],
+      [3, broken],
+      [undefined, undefined],
+    ]);
   });
 
   it('with a wrong path calls for attention', async () => {
