@@ -1,20 +1,10 @@
-import * as v from 'valibot';
 import { resync } from '../../operations/resync.ts';
-import { toInstant } from '../../shared/domain/clock.ts';
 import { catchUp } from '../bridge/catch-up.ts';
 import { defineCommand } from '../shared/command.ts';
 import { exitCodes } from '../shared/io.ts';
-import { durationOption, nameArgument, option, pastMoment } from '../shared/options.ts';
+import { nameArgument, option, pastMoment } from '../shared/options.ts';
 import { count } from '../shared/wording.ts';
 
-const ago = v.pipe(
-  durationOption,
-  v.transform((ms) => toInstant(Date.now() - ms)),
-);
-const sinceOption = v.union(
-  [ago, pastMoment],
-  'expected how long ago, such as 2h, or a time with its zone, such as 2026-11-20T12:00:00Z',
-);
 const sinceHelp = 'where reading begins: how long ago, such as 2h, or a time (required)';
 const waits = {
   feed: ', waiting for the bridge to finish its own reading of the feed',
@@ -31,7 +21,7 @@ page; the bridge continues from there.
 
 Examples:
   advert-bridge resync main --since 2h --local .advert-bridge`,
-    options: { name: nameArgument, since: option('TIME', sinceHelp, sinceOption) },
+    options: { name: nameArgument, since: option('TIME', sinceHelp, pastMoment) },
   },
   async (call) => {
     const { report } = call;

@@ -4,6 +4,7 @@ import * as v from 'valibot';
 import { UsageError } from '../../operations/errors.ts';
 import { flawsOf, partnerAccountName } from '../../shared/contract/checks.ts';
 import { fromText, type Setting, schemasOf } from '../../shared/contract/settings.ts';
+import { toInstant } from '../../shared/domain/clock.ts';
 
 /** One option or argument. Its key in {@link OptionSpecs} is its name in camel case: `pageSize` is `--page-size`. */
 export interface OptionSpec<S extends v.GenericSchema = v.GenericSchema> {
@@ -96,14 +97,15 @@ export function checkedOptions<const O extends Specs>(
   given: Readonly<Record<string, unknown>>,
 ): Checked<O> {
   // A missing value is reported like a wrong one, with the expected value.
-  const all = Object.fromEntries(Object.keys(specs).map((name) => [name, given[name]]));
-  const result = v.safeParse(v.object(schemasOf(specs)), all);
+  const values = Object.fromEntries(Object.keys(specs).map((name) => [name, given[name]]));
+  const result = v.safeParse(v.object(schemasOf(specs)), values);
   if (result.success) return result.output as Checked<O>;
-  const lines = flawsOf(result.issues).map(({ path, expected }) => {
-    // The path of a repeatable option ends with a number.
+  const all = flawsOf(result.issues).map(({ path, expected }) => {
+    // The path of an option with several values ends with a number.
     const [name = ''] = path.split('.');
     return `${specs[name]?.argument?.replace(/[^A-Z]/g, '') ?? optionOf(name)}: ${expected}`;
   });
+  const lines = [...new Set(all)];
   throw new UsageError(
     lines.length === 1 ? lines[0] : `${lines.length} options are wrong:\n  ${lines.join('\n  ')}`,
   );
@@ -136,11 +138,15 @@ export const durationOption = v.pipe(
 );
 
 const expectedMoment =
-  'expected a time with its zone, such as 2026-11-20T12:00:00Z or 2026-11-20T13:00:00+01:00';
+  'expected how long ago, such as 2h, or a time with its zone, such as 2026-11-20T13:00:00+01:00';
 
-/** A time with its zone, converted to UTC. A time that is already in UTC stays unchanged. */
+/** How long ago, or a time with its zone, converted to UTC. A time that is already in UTC stays unchanged. */
 export const momentOption = v.pipe(
   v.string(expectedMoment),
+  v.transform((text) => {
+    const ago = v.safeParse(durationOption, text);
+    return ago.success ? toInstant(Date.now() - ago.output) : text;
+  }),
   v.isoTimestamp(expectedMoment),
   v.check((text) => {
     const day = text.slice(0, 10);

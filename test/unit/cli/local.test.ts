@@ -87,7 +87,7 @@ describe('connect', () => {
       'sandbox-refresh-token-main\n',
       ' --since 2026-01-01T01:00:00+01:00 --json',
     );
-    const again = await connect('main', 'sandbox-refresh-token-main', ' --since 2026-02-01T00:00:00Z');
+    const again = await connect('main', 'sandbox-refresh-token-main', ' --since 30d');
 
     expect(first).toMatchObject({ exitCode: 0, stderr: '' });
     expect(JSON.parse(first.stdout)).toMatchObject({

@@ -54,3 +54,10 @@ describe('the settings of the latest run', () => {
     expect(feed - token).toBeGreaterThanOrEqual(450);
   });
 });
+
+it('a list of wrong values has its fault named once', async () => {
+  const { exitCode, stderr } = await (await startLocal()).run('run --publish-statuses ,');
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toBe('advert-bridge: --publish-statuses: expected statuses, without a comma in one\n');
+});

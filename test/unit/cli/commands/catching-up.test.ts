@@ -167,6 +167,7 @@ describe('resync', () => {
   it.each([
     ['main', '--since: expected how long ago'],
     ['main --since 2999-01-01T00:00:00Z', 'expected a time in the past'],
+    ['main --since 2', '--since: expected how long ago'],
   ])('is refused: resync %s', async (args, expected) => {
     const { exitCode, stderr } = await cli(`resync ${args} --local x`);
 
