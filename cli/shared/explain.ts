@@ -49,22 +49,25 @@ const ofService: Partial<Record<FaultKind, string>> = {
 };
 
 function textOf(
-  { code, message, retryAfterMs = 0 }: BridgeFault,
+  { code, message, retryAfterMs = 0, status = 0 }: BridgeFault,
   target: Target,
   baseUrl: string | undefined,
 ): string {
   if (code === 'generation-over')
     return `${message}: meanwhile the name was given to another user, or forgotten. Give the command again`;
-  const says = ofService[code];
+  // An answer of 5xx is one of the service at its base URL, or of what stands in front of it.
+  const isItsOwnFault = code === 'transient' && status >= 500;
+  const says = isItsOwnFault ? 'answers, but with a fault of its own' : ofService[code];
   if (says === undefined) return faultText(code, message, target) ?? message;
+  const isItRight = code === 'transient' ? 'Is it up, and is its base URL right?' : 'Is its base URL right?';
   let advice = 'Check what you gave; if that is right, ask the service';
-  if (code === 'transient' || code === 'contract-broken')
+  if (isItsOwnFault || code === 'rate-limited' || code === 'paused' || code === 'forbidden')
+    advice = `Try again in ${retryAfterMs > 0 ? `${Math.ceil(retryAfterMs / 1000)} s` : 'a while'}`;
+  else if (code === 'transient' || code === 'contract-broken')
     advice =
       target.kind === 'local'
-        ? `Is its base URL right? Set it with \`${target.command('application --base-url URL …')}\``
-        : 'Is its base URL right? It is the setting partnerBaseUrl of the stack';
-  else if (code === 'rate-limited' || code === 'paused' || code === 'forbidden')
-    advice = `Try again in ${retryAfterMs > 0 ? `${Math.ceil(retryAfterMs / 1000)} s` : 'a while'}`;
+        ? `${isItRight} Set it with \`${target.command('application --base-url URL …')}\``
+        : `${isItRight} It is the setting partnerBaseUrl of the stack`;
   return `the partner service${baseUrl === undefined ? '' : ` at ${baseUrl}`} ${says}: ${message}. ${advice}`;
 }
 

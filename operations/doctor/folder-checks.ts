@@ -5,7 +5,7 @@ import { missingScopes } from '../../functions/refresh-token/token-pairs.ts';
 import { ShapeError } from '../../shared/contract/checks.ts';
 import { quoted } from '../../shared/domain/text.ts';
 import { exposureOf, refuseForeignFolder, stateFileIn } from '../../shared/sqlite/file/private-folder.ts';
-import { StateError } from '../../shared/sqlite/file/state-error.ts';
+import { guarded, StateError } from '../../shared/sqlite/file/state-error.ts';
 import { openStateFileToRead } from '../../shared/sqlite/file/state-file.ts';
 import type { EmbeddedState } from '../../shared/sqlite/state.ts';
 import type { Bridge } from '../bridge.ts';
@@ -57,7 +57,9 @@ export const folderChecks: Checks<Folder> = {
     const open = `\`chmod u+rwX ${quoted(dir)} ${quoted(file)}\``;
     if (existsSync(dir) && !statSync(dir).isDirectory())
       report(fault(`${dir} is a file`, 'Name the folder of the bridge with --local'));
-    else if (!existsSync(file)) report(fault(`there is no bridge in ${dir}`, begin));
+    // Not `existsSync`, which says the same of a folder that this user may not enter.
+    else if (!guarded(file, () => statSync(file, { throwIfNoEntry: false })))
+      report(fault(`there is no bridge in ${dir}`, begin));
     else if (closed !== undefined) report(fault(`this user may not read and write ${closed}`, open));
     return `${path.resolve(dir)} holds a bridge`;
   },

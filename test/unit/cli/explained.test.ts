@@ -51,6 +51,14 @@ describe.each(targets)('an error on a $kind bridge', (target) => {
   });
 });
 
+it('a service that answered with a fault of its own is not blamed on the base URL', () => {
+  const answered = explained(new BridgeFault('transient', 'GET /x answered 503', { status: 503 }), local);
+  const silent = explained(new BridgeFault('transient', 'GET /x: no connection'), local);
+
+  expect(answered.message).toMatch(/answers, but with a fault of its own: .*503\. Try again in a while$/);
+  expect(silent.message).toContain('Is it up, and is its base URL right?');
+});
+
 it('a user who is another, or cannot be told, is a choice to make: exit code 2', () => {
   const error = new BridgeFault('other-user', 'it cannot be told');
 

@@ -19,6 +19,7 @@ import { childProcesses } from '../../../helpers/child-process.ts';
 import { holdBridge, serviceHold, stopped } from '../../../helpers/holds.ts';
 import { changedAdvert, deadLetter } from '../../../helpers/records.ts';
 import { type Local, startConnected } from '../local-bridge.ts';
+import { cli, newFolder } from '../run-cli.ts';
 import { badIn, expectFound, resultsIn, rowsOf } from './results.ts';
 
 /** Every byte of the folder, with names, modes and times. */
@@ -213,6 +214,14 @@ describe('doctor --local', () => {
     expect(stdout).toMatch(/\n1 fault, 1 skipped, \d+ ok\n$/);
     expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 1 });
   });
+});
+
+it('doctor does not deny a bridge in a folder that cannot be looked into', async () => {
+  // As when the user may not enter it, also for root.
+  const { stdout } = await cli(`doctor --local ${newFolder()}/${'x'.repeat(300)}`);
+
+  expect(stdout).toMatch(/^fault {4}folder: .* cannot be .*\n {11}Check the permissions of the folder/m);
+  expect(stdout).not.toContain('there is no bridge');
 });
 
 const mebibyte = 1024 ** 2;
