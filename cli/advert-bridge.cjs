@@ -12,7 +12,13 @@ const [major, minor] = process.versions.node.split('.').map(Number);
 const words = process.argv.slice(2);
 const isDemo = words[0] === 'demo';
 const needsSqlite = isDemo || words.some((word) => /^--local(=|$)/.test(word));
-if (!needsSqlite || major > 22 || (major === 22 && minor >= 13)) start();
+const isSource = existsSync(join(__dirname, 'main.ts'));
+if (isSource && !process.features.typescript) {
+  console.error(
+    `advert-bridge: this is Node ${process.versions.node}, which does not run the repository's TypeScript. Use the one that npm has installed: npm run bridge -- ${words[0] ?? '--help'} …`,
+  );
+  process.exit(2);
+} else if (!needsSqlite || major > 22 || (major === 22 && minor >= 13)) start();
 else if (isDemo && !/\bnode@24\b/.test(process.env.npm_config_package)) startWithNode24();
 else {
   console.error(
@@ -25,7 +31,7 @@ function start() {
   // Compiling the bundle takes longer than most commands, so the compiled code is cached. The cache is in this
   // package's own folder, because everybody can write to Node's default folder.
   enableCompileCache?.(join(__dirname, '../node_modules/.cache/advert-bridge'));
-  if (existsSync(join(__dirname, 'main.ts'))) import('./main.ts');
+  if (isSource) import('./main.ts');
   else require('../dist/cli/main.cjs');
 }
 

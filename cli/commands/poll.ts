@@ -9,8 +9,8 @@ import { factTable } from '../shared/wording.ts';
 export const addPoll = defineCommand(
   {
     help: `poll the feed now
-Tells how each poll ended. Exit code 1: a feed could not be read; 3: one was not asked, because its account is
-stopped or paused.
+Tells how each poll ended. Exit code 1: a feed could not be read, or the service asked for a pause; 3: one was
+not asked, because its account is stopped, or an operator paused it.
 
 Examples:
   advert-bridge poll main --local .advert-bridge`,

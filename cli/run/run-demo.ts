@@ -18,7 +18,7 @@ import { type ExitCode, exitCodes, type Io, print, say, untilUnread } from '../s
 import { checkedOptions, optionOf } from '../shared/options.ts';
 import { thisProgram } from '../shared/program.ts';
 import { type LocalTarget, localTarget } from '../shared/target.ts';
-import { count, countsText } from '../shared/wording.ts';
+import { are, count, countsText } from '../shared/wording.ts';
 import { createBreaks } from './break-it.ts';
 import { runOptions } from './options.ts';
 import { runBridge, totalOf } from './run-bridge.ts';
@@ -34,6 +34,12 @@ const settings = {
   overlapSeconds: 10,
   circuitSeconds: 5,
 };
+
+interface Expected {
+  readonly changes: number;
+  /** Nobody waits for the rest. */
+  readonly stopped: boolean;
+}
 
 interface Demo {
   readonly io: Io;
@@ -114,28 +120,36 @@ Each change becomes an event within a few seconds. Ctrl-C ends the demo.\n`,
 /**
  * Half of the changes create adverts, and the other half change them, so that each causes its own event.
  *
- * @returns how many changes were made
+ * @returns how many changes were made, and whether the demo was stopped before all were delivered
  */
-async function makeChanges({ io, target, sandbox: { control } }: Demo, changes: number): Promise<number> {
-  const run = () => runBridge(io, target, checkedOptions(runOptions, { ...settings, untilIdle: true }));
-  const ids = control.createAdverts(Math.ceil(changes / 2), { status: 'new' });
-  await run();
-  for (const id of ids.slice(0, Math.floor(changes / 2))) control.setStatus(id, 'active');
-  const { stopped } = await run();
-  if (stopped) say(io, '\nThe demo was stopped before everything was delivered.');
-  return control.changeCount();
+async function makeChanges({ io, target, sandbox: { control } }: Demo, changes: number): Promise<Expected> {
+  const run = async (what: string) => {
+    say(io, what);
+    return runBridge(io, target, checkedOptions(runOptions, { ...settings, untilIdle: true }));
+  };
+  const changed = Math.floor(changes / 2);
+  const ids = control.createAdverts(changes - changed, { status: 'new' });
+  let { stopped } = await run(`${are(ids.length, 'advert is', 'adverts are')} created:`);
+  if (!stopped && changed > 0) {
+    for (const id of ids.slice(0, changed)) control.setStatus(id, 'active');
+    ({ stopped } = await run(`${are(changed, 'of them is', 'of them are')} changed:`));
+  }
+  return { changes: control.changeCount(), stopped };
 }
 
-/** @param changes number of changes that must be listed and delivered; undefined: some may be missing */
-async function report({ io, target }: Demo, changes: number | undefined): Promise<ExitCode> {
+/** @param expected what must be listed and delivered; undefined: some may be missing */
+async function report({ io, target }: Demo, expected: Expected | undefined): Promise<ExitCode> {
   const { partnerAccounts } = await withBridge(target, (bridge) => readStatus(bridge, Date.now()));
   const books = totalOf(partnerAccounts);
   const { listed, ...outcomes } = books;
   const accounted = Object.values(outcomes).reduce((total, value) => total + value, 0);
-  const isWhole = changes === undefined || (listed === changes && books.inFlight === 0);
+  const isWhole = !expected || (listed === expected.changes && books.inFlight === 0);
   const isBalanced = listed === accounted && isWhole;
   const sum = `${count(listed)} listed = ${countsText(outcomes, ' + ')}`;
-  say(io, `\nbooks: ${sum}\n${isBalanced ? 'They balance.' : 'THEY DO NOT BALANCE.'}`);
+  let verdict = 'THEY DO NOT BALANCE.';
+  if (isBalanced) verdict = 'They balance.';
+  else if (expected?.stopped) verdict = 'The demo was stopped before everything was delivered.';
+  say(io, `\nbooks: ${sum}\n${verdict}`);
   return isBalanced ? exitCodes.done : exitCodes.fault;
 }
 

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -25,6 +26,14 @@ it.each([
   writeFileSync(path.join(folder, 'package.json'), JSON.stringify({ _npx: { packages } }));
 
   expect(programOf(path.join(folder, 'node_modules/.bin/advert-bridge'), '/app')).toBe(expected);
+});
+
+it('a Node that does not run TypeScript is told the command with the one that npm has installed', () => {
+  const args = ['--no-experimental-strip-types', 'cli/advert-bridge.cjs', 'status'];
+  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+
+  expect(status).toBe(2);
+  expect(stderr).toMatch(/^advert-bridge: this is Node [^\n]*: npm run bridge -- status …\n$/);
 });
 
 it('help stays as it is when the program is called advert-bridge', () => {

@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import { cli } from '../run-cli.ts';
+
+it('demo --changes says what each run delivers, and whether all is accounted for', async () => {
+  const { exitCode, stderr } = await cli('demo --changes 3');
+
+  expect(stderr).toMatch(
+    /^2 adverts are created:\n2 events.*\n1 of them is changed:\n1 events.*\n\nbooks: 3 /,
+  );
+  expect(stderr).toMatch(/They balance\.\n$/);
+  expect(exitCode).toBe(0);
+});
+
+it('demo --changes does not doubt the books when it is stopped', async () => {
+  const stop = new AbortController();
+  const onOutput = (text: string) => text.startsWith('{') && stop.abort();
+  const ended = await cli('demo --changes 200 --json', { signal: stop.signal, onOutput });
+
+  expect(ended.stderr).toMatch(
+    / [1-9]\d* in flight\nThe demo was stopped before everything was delivered\.\n$/,
+  );
+  expect(ended.exitCode).toBe(1);
+});
