@@ -15,8 +15,8 @@ export const addBackfill = defineCommand(
 An advert without events gets its first event, and one whose status differs from its latest event the next
 (cause "backfill"). Only while few messages wait; without a \`run\`, it stops when the queue is full. Ctrl-C,
 or --stop from another terminal, stops after the current page; the same command goes on from there. Exit code
-3: stopped before the end, or an entry of the service's list had no ID; 1: so had a line of FILE, and nothing
-was listed.
+3: stopped before the end, or an entry of the service's list had no ID; 1: a line of FILE is no ID, and
+nothing was listed.
 
 Examples:
   advert-bridge backfill main --ids adverts.txt --local .advert-bridge

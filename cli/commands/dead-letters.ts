@@ -125,12 +125,11 @@ Examples:
   (call) =>
     withChosen(call, async (bridge, { deadLetters, unknown }, onProgress) => {
       const result = await redriveDeadLetters(bridge, deadLetters, onProgress);
-      const [redriven, left] = [result.redriven.length, result.nothingToSend.join(', ')];
-      const lines = [
-        redriven > 0 && `${wereText(redriven)} redriven: within a minute, the drain begins to put them back.`,
-        left !== '' && `Left, because they have nothing to send: ${left}. ${lookAndDrop(call.command)}`,
-      ].filter((line) => line !== false);
-      call.report({ ...result, unknown }, ...(lines.length > 0 ? lines : ['No dead letter was redriven.']));
+      const left = result.nothingToSend.join(', ');
+      const begins = result.redriven.length > 0 ? ': within a minute, the drain begins to put them back' : '';
+      const done = `${wereText(result.redriven.length)} redriven${begins}.`;
+      const says = `Left, because they have nothing to send: ${left}. ${lookAndDrop(call.command)}`;
+      call.report({ ...result, unknown }, done, ...(left ? [says] : []));
       return left ? exitCodes.needsPerson : exitCodes.done;
     }),
 );

@@ -35,12 +35,6 @@ const settings = {
   circuitSeconds: 5,
 };
 
-interface Expected {
-  readonly changes: number;
-  /** Nobody waits for the rest. */
-  readonly stopped: boolean;
-}
-
 interface Demo {
   readonly io: Io;
   readonly target: LocalTarget;
@@ -122,7 +116,7 @@ Each change becomes an event within a few seconds. Ctrl-C ends the demo.\n`,
  *
  * @returns how many changes were made, and whether the demo was stopped before all were delivered
  */
-async function makeChanges({ io, target, sandbox: { control } }: Demo, changes: number): Promise<Expected> {
+async function makeChanges({ io, target, sandbox: { control } }: Demo, changes: number) {
   const run = async (what: string) => {
     say(io, what);
     return runBridge(io, target, checkedOptions(runOptions, { ...settings, untilIdle: true }));
@@ -137,8 +131,11 @@ async function makeChanges({ io, target, sandbox: { control } }: Demo, changes: 
   return { changes: control.changeCount(), stopped };
 }
 
-/** @param expected what must be listed and delivered; undefined: some may be missing */
-async function report({ io, target }: Demo, expected: Expected | undefined): Promise<ExitCode> {
+/** @param expected what must be listed and delivered; absent: some may be missing */
+async function report(
+  { io, target }: Demo,
+  expected?: Awaited<ReturnType<typeof makeChanges>>,
+): Promise<ExitCode> {
   const { partnerAccounts } = await withBridge(target, (bridge) => readStatus(bridge, Date.now()));
   const books = totalOf(partnerAccounts);
   const { listed, ...outcomes } = books;
