@@ -25,7 +25,7 @@ const kind = v.picklist([
 ]);
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
-const faultSchema = v.pipe(
+export const faultSchema = v.pipe(
   v.strictObject({
     kind,
     status: v.optional(v.pipe(count, v.minValue(200), v.maxValue(599))),

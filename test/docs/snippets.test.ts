@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
+import { faultSchema } from '../../sandbox/state/faults.ts';
 import { dereferenced } from '../../scripts/contract/schemas.ts';
 import { envelopes } from '../../shared/contract/events.ts';
 import { metrics } from '../../shared/contract/names.ts';
@@ -98,6 +99,15 @@ function leavesOf({ properties = {} }: Schema, place = ''): [string, string][] {
     return schema.properties ? leavesOf(schema, `${at}.`) : [[at, schema.description ?? '']];
   });
 }
+
+it('sandbox/README.md has every field of a fault, and their words', () => {
+  const [, table = ''] = /\n## Faults\n([\s\S]*?)\n## /.exec(read('sandbox/README.md')) ?? [];
+  const shown = [...table.matchAll(/`([\w-]+)`/g)].map(([, word]) => word);
+  const [{ entries }] = faultSchema.pipe;
+
+  const words = [...Object.keys(entries), ...entries.kind.options, ...entries.endpoint.wrapped.options];
+  expect(shown).toEqual(expect.arrayContaining(words));
+});
 
 it('docs/operate/capacity.md says of every metric what it counts', () => {
   const listed = [...read('docs/operate/capacity.md').matchAll(/^\| (`[A-Z].*?`) \|/gm)];
