@@ -20,9 +20,9 @@ export async function askFor<K extends ConnectAnswerKind>(
   if (answer.kind === kind) return answer as ConnectAnswer<K>;
   if (answer.kind !== 'refused')
     throw new ShapeError('answer of the connect function', [{ path: 'kind', expected: kind }]);
-  const { fault, reason } = answer;
+  const { fault, reason, status } = answer;
   // A row of a wrong shape has no kind of fault.
-  throw new BridgeFault(faultKinds.find((one) => one === fault) ?? 'malformed-state', reason);
+  throw new BridgeFault(faultKinds.find((one) => one === fault) ?? 'malformed-state', reason, { status });
 }
 
 export async function connectAccount(bridge: Bridge, request: ConnectRequest): Promise<ConnectedAccount> {

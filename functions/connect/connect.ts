@@ -83,6 +83,8 @@ export async function answerConnect(
   } catch (error) {
     // The messages of these errors contain no secret.
     if (!(error instanceof BridgeFault || error instanceof ShapeError)) throw error;
-    return { kind: 'refused', fault: error.code, reason: error.message };
+    const status = error instanceof BridgeFault ? error.status : undefined;
+    const refused = { kind: 'refused', fault: error.code, reason: error.message } as const;
+    return status === undefined ? refused : { ...refused, status };
   }
 }

@@ -119,8 +119,14 @@ export const connectAnswers = {
   forgetting: v.object({ kind: v.literal('forgetting'), generation: v.nullable(v.number()) }),
   forgotten: v.object({ kind: v.literal('forgotten') }),
   accepted: v.object({ kind: v.literal('accepted'), ...acceptedApplication.entries }),
-  /** `fault` is a kind from shared/domain/faults.ts, or `wrong-shape`; `reason` is for a person and contains no secret. */
-  refused: v.object({ kind: v.literal('refused'), fault: v.string(), reason: v.string() }),
+  /**
+   * `fault` is a kind from shared/domain/faults.ts, or `wrong-shape`; `reason` is for a person and contains no secret;
+   * `status` is that of the service's answer.
+   */
+  refused: v.object({
+    ...{ kind: v.literal('refused'), fault: v.string(), reason: v.string() },
+    status: v.exactOptional(v.number()),
+  }),
 } as const;
 export type ConnectAnswerKind = keyof typeof connectAnswers;
 export type ConnectAnswer<K extends ConnectAnswerKind = ConnectAnswerKind> = {

@@ -92,6 +92,7 @@ const fileForFolder = file('', (dir) => {
   rmSync(dir, { recursive: true });
   writeFileSync(dir, '');
 });
+const unavailable = { kind: 'status', status: 503, endpoint: 'token' } as const;
 const refused = { ...serviceHold('service', Date.now() + 600_000), fault: 'transient' };
 const begin = /advert-bridge application --base-url URL .*--local/;
 const connect = 'advert-bridge connect main --open';
@@ -131,6 +132,7 @@ const rows = rowsOf<Plant>({
   'application-credentials fault': [
     ['a wrong secret', ({ application }) => application('another-secret'), begin],
     ['no answer', ({ sandbox }) => sandbox.close(), begin],
+    ['an answer of 503', ({ sandbox }) => sandbox.control.faults.add(unavailable), 'Try again in a while'],
     [
       'another path',
       ({ application, sandbox }) => application(undefined, `${sandbox.url}/elsewhere`),
