@@ -47,27 +47,27 @@ export async function listDeadLetters(
   };
 }
 
-/** By partner account, fault and reason; the largest group first. */
+/** By partner account, fault and reason, without the advert's ID in it; the largest group first. */
 function groupsOf(deadLetters: readonly StoredDeadLetter[]) {
-  const groups = Map.groupBy(deadLetters, ({ partnerAccount, fault, ...one }) =>
-    JSON.stringify([partnerAccount, fault, sharedReason(one)]),
+  const alike = deadLetters.map((one) => ({ ...one, reason: withoutAdvert(one) }));
+  const groups = Map.groupBy(alike, ({ partnerAccount, fault, reason }) =>
+    JSON.stringify([partnerAccount, fault, reason]),
   );
   return [...groups.values()]
     .map((group) => {
-      const [first] = group as [StoredDeadLetter];
-      const { partnerAccount, fault, at: from } = first;
-      const to = group.at(-1)?.at ?? from;
-      return { count: group.length, partnerAccount, fault, from, to, reason: sharedReason(first) };
+      const { partnerAccount, fault, reason, at: from } = group[0] as StoredDeadLetter;
+      const adverts = new Set(group.map(({ advertId }) => advertId)).size;
+      const [count, to] = [group.length, group.at(-1)?.at ?? from];
+      return { count, adverts, partnerAccount, fault, from, to, reason };
     })
     .sort((a, b) => b.count - a.count);
 }
 
-/** The reason without the ID of its advert, which the path of a request contains, and the service may repeat. */
-const sharedReason = ({ advertId, reason }: Pick<StoredDeadLetter, 'advertId' | 'reason'>): string =>
-  reason
-    .split(/\b/)
-    .map((word) => (word === advertId ? 'ADVERT' : word))
-    .join('');
+/** The path of a request contains the ID, and the service may repeat it. */
+const withoutAdvert = ({ advertId, reason }: StoredDeadLetter): string => {
+  const words = reason.split(/\b/);
+  return words.map((word) => (word === advertId ? 'ADVERT' : word)).join('');
+};
 
 /** Has the drain put the messages of the given dead letters back into the queue. @returns their IDs */
 export async function redriveDeadLetters(

@@ -84,7 +84,6 @@ export async function answerConnect(
     // The messages of these errors contain no secret.
     if (!(error instanceof BridgeFault || error instanceof ShapeError)) throw error;
     const status = error instanceof BridgeFault ? error.status : undefined;
-    const refused = { kind: 'refused', fault: error.code, reason: error.message } as const;
-    return status === undefined ? refused : { ...refused, status };
+    return { kind: 'refused', fault: error.code, reason: error.message, status };
   }
 }

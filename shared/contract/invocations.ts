@@ -125,7 +125,7 @@ export const connectAnswers = {
    */
   refused: v.object({
     ...{ kind: v.literal('refused'), fault: v.string(), reason: v.string() },
-    status: v.exactOptional(v.number()),
+    status: v.optional(v.number()),
   }),
 } as const;
 export type ConnectAnswerKind = keyof typeof connectAnswers;
