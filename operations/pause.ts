@@ -63,6 +63,8 @@ export async function resume(
     ended: shownPause(heldBy(account ?? whole, 'operator', nowMs)),
     /** Until when the service had asked the whole bridge to wait; null: not ended, or there was no pause. */
     servicePauseUntil: early && service ? toInstant(endOfHold(service)) : null,
+    /** Kinds of the account's own holds that `--early` ended, which the service's answers had made. */
+    accountHoldsEnded: early && account ? (passingOf(account).holds ?? []).map(({ kind }) => kind) : [],
     circuitEnded: early && whole.holds?.some(({ kind }) => kind === 'circuit') === true,
     /** A pause of the whole bridge that is still in force, although the partner account's has ended. */
     stillPaused: account ? shownPause(heldBy(whole, 'operator', nowMs)) : null,

@@ -53,12 +53,13 @@ Examples:
   },
   async ({ target, options: { name, early }, report, command }) => {
     const resumed = await withBridge(target, (bridge) => resume(bridge, name, { early }));
-    const { ended, servicePauseUntil, circuitEnded, stillPaused, stillHeldUntil } = resumed;
+    const { ended, servicePauseUntil, circuitEnded, accountHoldsEnded, stillPaused, stillHeldUntil } =
+      resumed;
     const what = name ?? 'The whole bridge';
-    const lines = ended
-      ? [`${what} is resumed.`, ...factTable([ended])]
-      : [`${what} was not paused by anybody.`];
-    if (circuitEnded || servicePauseUntil) lines.push("What the service's answers made it wait for is over.");
+    const isWaitOver = circuitEnded || servicePauseUntil !== null || accountHoldsEnded.length > 0;
+    const lines = ended ? [`${what} is resumed.`, ...factTable([ended])] : [];
+    if (isWaitOver) lines.push(`${what} no longer waits because of what the service answered.`);
+    else if (!ended) lines.push(`${what} was not paused by anybody.`);
     if (stillPaused)
       lines.push(
         `The whole bridge is still paused, by ${stillPaused.who} since ${stillPaused.since}. To end that: ${command('resume')}`,

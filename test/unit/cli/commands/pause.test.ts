@@ -91,15 +91,33 @@ describe('pause', () => {
     const ended = { who: userInfo().username, reason: 'second', since: expect.any(String), until: null };
     const stillPaused = { ...ended, reason: null };
     const kept = { partnerAccount: 'main', stillPaused };
-    const passing = { servicePauseUntil: null, circuitEnded: false, stillHeldUntil: held };
+    const passing = {
+      ...{ servicePauseUntil: null, circuitEnded: false, stillHeldUntil: held },
+      accountHoldsEnded: [],
+    };
     expect(resumed).toEqual({ ...kept, ...passing, ended });
     expect(between).toMatchObject([
       [circuit, { kind: 'operator' }],
       [...stop, tokenHold(until)],
     ]);
     const gone = { servicePauseUntil: held, circuitEnded: true, stillHeldUntil: null };
-    expect(early).toEqual({ ...kept, ...gone, ended: null });
+    expect(early).toEqual({ ...kept, ...gone, ended: null, accountHoldsEnded: ['token'] });
     expect(await holds()).toMatchObject([[{ kind: 'operator' }], stop]);
+  });
+
+  it('says that resume --early ended a wait which only the service’s answers had made', async () => {
+    const { run, inState } = await startConnected();
+    await inState(({ partnerAccounts }) =>
+      partnerAccounts.change('main', (row) => ({ ...row, holds: [tokenHold(Date.now() + 60_000)] })),
+    );
+
+    const [first, second] = [await run('resume main --early'), await run('resume main --early')];
+
+    expect(first.stdout + first.stderr).toContain(
+      'main no longer waits because of what the service answered.',
+    );
+    expect(first.stdout + first.stderr).not.toContain('was not paused by anybody');
+    expect(second.stdout + second.stderr).toContain('main was not paused by anybody.');
   });
 
   it.each([
