@@ -5,7 +5,7 @@
  * (holds.ts), which is stored.
  */
 import type { BridgeFault, FaultKind } from './faults.ts';
-import { endOfHold, type Hold, type HoldKind } from './holds.ts';
+import { endOfHold, type Hold, type Holder, type HoldKind } from './holds.ts';
 
 /**
  * @param numbers so many different resources of an account hold the account; so many of at least two accounts hold the
@@ -24,7 +24,7 @@ const rules: Readonly<Record<string, ReturnType<typeof rule> | undefined>> = {
   transient: rule('service', 'the service does not answer, or with errors', [3, 4, 5, 600]),
   /** The limit is the application's, so one answer holds the bridge. */
   'rate-limited': rule('service', 'the service asked for a pause', [1, 1, 1, 60]),
-  forbidden: rule('circuit', 'the service answers 403 to different requests', [3, 2, 60, 3_600]),
+  forbidden: rule('circuit', 'the service answers 403 to different requests', [3, 2, 5, 3_600]),
   'token-rejected': rule('token', 'the service rejects the token in different requests', [3, 6, 5, 3_600]),
   'invalid-request': refusal,
   'request-refused': refusal,
@@ -46,6 +46,13 @@ const kindOf = (resource: string): string => resource.replace(/^\S* |\d+$/g, '')
 const clears = (resource: string, owner: string | undefined, fault: string, suspect: string): boolean =>
   // Rule: judged-by-kind
   (owner === undefined && !isRefusal(fault)) || kindOf(resource) === kindOf(suspect);
+
+/** Whether an answer about `resource` can end the hold. After its end, only such a request tries the service. */
+export const mayJudge = (
+  resource: string,
+  owner: string | undefined,
+  { fault = '', blamed = [] }: Hold,
+): boolean => blamed.length === 0 || blamed.some((one) => clears(resource, owner, fault, one));
 
 /** What one answer shows. */
 export interface Evidence {
@@ -70,6 +77,9 @@ function holdAfter({ code, retryAfterMs = 0 }: BridgeFault, forMs: number, now: 
   return { kind, fault: code, reason, since: now, until: now + length, forMs: length };
 }
 
+/** When an answer last made it, or made it longer. */
+const begunAt = (hold: Hold): number => endOfHold(hold) - (hold.forMs ?? 0);
+
 /** Twice as long as before, at most as long as its rule allows. */
 const longer = ({ fault = '', forMs = 0 }: Hold): number =>
   Math.min(2 * forMs, Math.max(forMs, rules[fault]?.maxMs ?? 0));
@@ -90,7 +100,7 @@ export function afterTrial(
   now: number,
 ): Hold | undefined {
   const { fault: held = '', since, blamed: suspects = [] } = hold;
-  const isJudged = suspects.length === 0 || suspects.some((one) => clears(resource, owner, held, one));
+  const isJudged = mayJudge(resource, owner, hold);
   if (!fault || !rules[fault.code]) return isJudged ? undefined : hold;
   // What the service refuses, it has judged, so the reason of the hold is over.
   if (isRefusal(fault.code) && !isRefusal(held)) return undefined;
@@ -130,6 +140,7 @@ export class Blame {
   readonly #suspects = new Map<string | undefined, readonly Suspect[]>();
   /** The last hold of each account that this process made; without a name: of the bridge. */
   readonly #last = new Map<string | undefined, Hold>();
+  #succeededAt = 0;
 
   /** @param circuitMs length of the bridge's first hold because of 403 */
   constructor(circuitMs: number) {
@@ -137,12 +148,13 @@ export class Blame {
   }
 
   /**
-   * @param isOnly whether the bridge has no other account
+   * @param only the account, if the bridge has no other: its hold may be because of answers to another process
    * @returns the hold that is necessary after this answer, together with those before it
    */
-  answered({ account, resource, fault, sentAt }: Evidence, now: number, isOnly = false): Verdict | undefined {
+  answered({ account, resource, fault, sentAt }: Evidence, now: number, only?: Holder): Verdict | undefined {
     const rule = fault && rules[fault.code];
     if (!rule) {
+      this.#succeededAt = now;
       for (const owner of [undefined, account])
         this.#keep(owner, (one) => !clears(resource, owner, one.fault, one.resource));
       return undefined;
@@ -160,10 +172,12 @@ export class Blame {
     const own = this.#with(account, suspect);
     // Rule: blame-several-accounts
     const isOfSeveral = all.some((one) => one.account !== account);
-    // A blocked address cannot show in another account.
+    if (isOfSeveral && all.length >= rule.bridge) return this.#verdict(undefined, fault, all, now);
+    // A blocked address cannot show in another account, but in the feed and in adverts.
+    const held = only?.holds?.find((hold) => hold.fault === fault.code && begunAt(hold) > this.#succeededAt);
+    const kinds = new Set([...all.map((one) => one.resource), ...(held?.blamed ?? [])].map(kindOf));
     // Rule: blame-the-only-account
-    const isAddress = isOnly && fault.code === 'forbidden';
-    if ((isOfSeveral || isAddress) && all.length >= rule.bridge)
+    if (only && fault.code === 'forbidden' && kinds.size > 1)
       return this.#verdict(undefined, fault, all, now);
     // Rule: blame-several-adverts
     return own.length >= rule.account ? this.#verdict(account, fault, own, now) : undefined;

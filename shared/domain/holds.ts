@@ -101,9 +101,12 @@ export const holdOf = (
     .filter((hold) => isInForce(hold, now))
     .sort(byWeight)[0];
 
-/** The hold that has ended, while no request has succeeded since. */
-export const untriedHold = (holder: Holder | undefined, now: number): Hold | undefined =>
-  holder?.holds?.find((hold) => hold.fault !== undefined && !isInForce(hold, now));
+/** Whether the hold has ended, but no request has succeeded since. */
+export const isUntried = (hold: Hold, now: number): boolean =>
+  hold.fault !== undefined && !isInForce(hold, now);
+
+export const untriedHold = (holder: Holder, now: number): Hold | undefined =>
+  holder.holds?.find((hold) => isUntried(hold, now));
 
 /** The hold because of the service's answers, whether it has ended or not. */
 export const blamingHold = ({ holds = [] }: Holder): Hold | undefined =>

@@ -1,6 +1,6 @@
 /** Holds of the bridge are in the row of the rate budget, those of a partner account in its row. */
 import { metrics } from '../contract/names.ts';
-import { afterTrial, Blame, type Evidence, isBad, type Verdict } from '../domain/blame.ts';
+import { afterTrial, Blame, type Evidence, isBad, mayJudge, type Verdict } from '../domain/blame.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { BridgeFault } from '../domain/faults.ts';
 import {
@@ -11,6 +11,7 @@ import {
   heldFault,
   holdFor,
   holdMeanings,
+  isUntried,
   untriedHold,
   whileTried,
   withHold,
@@ -22,7 +23,7 @@ import type { CachedAccounts, CachedBudget } from './cached-rows.ts';
 export interface HoldKeeperOptions {
   readonly budget: CachedBudget;
   /** Absent: answers hold no account, only the bridge. */
-  readonly partnerAccounts?: Pick<CachedAccounts, 'change' | 'connected'>;
+  readonly partnerAccounts?: Pick<CachedAccounts, 'change' | 'connected' | 'peek'>;
   readonly circuitSeconds: number;
   readonly clock: Clock;
   readonly observer?: Observer;
@@ -58,17 +59,26 @@ export function createHoldKeeper(options: HoldKeeperOptions) {
    */
   const trials = new Map<string | undefined, Pick<Hold, 'until'> & { resource: string; ended: Hold }>();
 
+  /** Without the holds that do not keep this request, and after which it cannot try the service. */
+  const concerning = ({ resource, account, isForTokens = false }: Asking, holder: Holder, now: number) =>
+    withoutHolds(
+      holder,
+      (hold) =>
+        // Planted fault: tokens-held-back
+        (isForTokens && holdMeanings[hold.kind].isForPerson) ||
+        (isUntried(hold, now) && !mayJudge(resource, account?.name, hold)),
+    );
+
   /**
    * For a request that cannot be sent yet, because it has no token.
    * @returns whether it would be the one that tries the service after a hold
    * @throws {BridgeFault} the fault of the hold
    */
-  async function check({ resource, account, isForTokens = false }: Asking): Promise<boolean> {
+  async function check(asking: Asking): Promise<boolean> {
+    const { resource, account } = asking;
     if (!account && budget.state.holds) await budget.refresh();
-    // Planted fault: tokens-held-back
-    const isOther = ({ kind }: Hold) => isForTokens && holdMeanings[kind].isForPerson;
-    const holder = account ?? withoutHolds(budget.state, isOther);
     const now = clock.now();
+    const holder = concerning(asking, account ?? budget.state, now);
     const hold = holdFor(holder, resource, now);
     const trial = trials.get(account?.name);
     const isTrial = hold?.fault !== undefined && trial?.resource === resource && trial.until === hold.until;
@@ -89,7 +99,7 @@ export function createHoldKeeper(options: HoldKeeperOptions) {
     let tried: Hold | undefined;
     const holder = await change(account?.name, (current) => {
       const now = clock.now();
-      ended = untriedHold(current, now);
+      ended = untriedHold(concerning(asking, current, now), now);
       tried = ended && whileTried(ended, now);
       // Rule: one-trial-at-a-time
       return tried ? withHold(current, tried) : current;
@@ -112,7 +122,8 @@ export function createHoldKeeper(options: HoldKeeperOptions) {
     // A 429 holds the bridge, even if it answers the trial of an account.
     if (wasTrial && isBad(answer) && fault?.code !== 'rate-limited') return;
     // Planted fault: one-403-opens-circuit
-    const verdict = blame.answered(answer, now, budget.state.connected === 1);
+    const only = budget.state.connected === 1 && partnerAccounts?.peek(answer.account ?? '')?.account;
+    const verdict = blame.answered(answer, now, only || undefined);
     if (verdict && fault) await begin(verdict, fault);
   }
 

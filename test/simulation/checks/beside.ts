@@ -56,10 +56,10 @@ export function checkBeside(world: SimWorld, healthy: SimWorld): void {
   }
 }
 
-/** One ill advert delays only itself; more than one may be the fault of the account. */
+/** One ill advert delays only itself; more than one may be the fault of the account, unless there is no other. */
 const isBeside = (plan: Plan) => (subject: string) =>
   !plan.ills.some(({ account, advertIds }) =>
-    advertIds.size === 1
+    advertIds.size === 1 || plan.accounts.length === 1
       ? [...advertIds].some((id) => subject === `${account}/${id}`)
       : subject.startsWith(`${account}/`),
   );

@@ -28,6 +28,12 @@ export const worlds = {
     oneOf: seldom,
     change: (plan, random) => illPlan(plan, random, { of: 'adverts', adverts: pick(random, [1, 1, 2]) }),
   },
+  'only-account': {
+    says: 'one advert or two of the only account answer badly for ten minutes (I8)',
+    oneOf: seldom,
+    change: (plan, random) =>
+      illPlan(plan, random, { of: 'adverts', adverts: pick(random, [1, 2]), accounts: ['dune'] }),
+  },
   'ill-adverts': {
     says: 'a hundred to nine hundred adverts of one account answer badly for ten minutes (I8)',
     oneOf: seldom,
@@ -115,9 +121,8 @@ const minuteMs = 60_000;
  * A quiet world as a stack has it: four accounts, a change about every five seconds, a drain every minute. Nothing goes
  * wrong, so that a delay has no reason but the one that a world adds.
  */
-function steadyPlan(plan: Plan, random: Random): Plan {
+function steadyPlan(plan: Plan, random: Random, accounts = ['main', 'shop', 'beta', 'dune']): Plan {
   const chaosMs = 20 * minuteMs;
-  const accounts = ['main', 'shop', 'beta', 'dune'];
   const rates = Object.fromEntries(Object.keys(plan.rates).map((kind) => [kind, 0])) as Plan['rates'];
   const changes: PlannedChange[] = [];
   for (let atMs = 0; atMs < chaosMs - 2 * minuteMs; atMs += between(random, 1_000, 9_000)) {
@@ -152,6 +157,8 @@ interface Illness {
   readonly of: Ill['of'];
   /** With `of: 'adverts'`: how many. */
   readonly adverts?: number;
+  /** Default: four. */
+  readonly accounts?: string[];
   readonly answers?: readonly IllAnswer[];
 }
 
@@ -161,8 +168,9 @@ const badAnswers = [
 ];
 
 /** The steady world, in which a part of one account answers badly for ten minutes. */
-function illPlan(plan: Plan, random: Random, { of, adverts = 0, answers = badAnswers }: Illness): Plan {
-  const steady = steadyPlan(plan, random);
+function illPlan(plan: Plan, random: Random, illness: Illness): Plan {
+  const { of, adverts = 0, answers = badAnswers } = illness;
+  const steady = steadyPlan(plan, random, illness.accounts);
   const account = 'dune';
   const advertIds = new Set(Array.from({ length: adverts }, (_, index) => String(1_000 + index)));
   const [fromMs, untilMs] = [3 * minuteMs, 13 * minuteMs];

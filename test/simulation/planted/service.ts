@@ -154,9 +154,9 @@ export const plantedInService: Planted = {
     ],
     [
       'blame-the-only-account',
-      '403 for two adverts of an account holds the bridge only if no other account is connected',
-      "const isAddress = isOnly && fault.code === 'forbidden';",
-      "const isAddress = !isOnly && fault.code === 'forbidden';",
+      '403 for two adverts of the only account does not hold the bridge',
+      'kinds.size > 1)',
+      'all.length > 1)',
     ],
     [
       'judged-by-kind',
@@ -181,8 +181,8 @@ export const plantedInService: Planted = {
     [
       'one-403-opens-circuit',
       'the circuit opens only when two different accounts answer 403',
-      'const verdict = blame.answered(answer, now, budget.state.connected === 1);',
-      "if (fault?.code === 'forbidden') blame.answered({ ...answer, account: 'other', resource: 'other 1' }, now);\n    const verdict = blame.answered(answer, now, budget.state.connected === 1);",
+      'const verdict = blame.answered(answer, now, only || undefined);',
+      "if (fault?.code === 'forbidden') blame.answered({ ...answer, account: 'other', resource: 'other 1' }, now);\n    const verdict = blame.answered(answer, now, only || undefined);",
     ],
     [
       'pause-not-asked-for',
@@ -193,8 +193,8 @@ export const plantedInService: Planted = {
     [
       'tokens-held-back',
       'tokens are refreshed even while everything else is paused',
-      'isForTokens && holdMeanings[kind].isForPerson;',
-      "isForTokens && kind === 'authorization';",
+      '(isForTokens && holdMeanings[hold.kind].isForPerson)',
+      "(isForTokens && hold.kind === 'authorization')",
     ],
   ],
   'shared/domain/holds.ts': [

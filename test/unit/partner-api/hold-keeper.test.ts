@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { BridgeFault, type FaultKind } from '../../../shared/domain/faults.ts';
-import { withHold } from '../../../shared/domain/holds.ts';
+import { holdOf, withHold } from '../../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { createCachedAccounts, createCachedBudget } from '../../../shared/partner-api/cached-rows.ts';
 import { createHoldKeeper } from '../../../shared/partner-api/hold-keeper.ts';
@@ -108,6 +108,8 @@ describe('holds because of answers', () => {
     clock.advance(5_000);
     for (let round = 1; round <= 6; round += 1) {
       expect(await first.admit('main feed')).toBe('admitted');
+      // The drain puts messages back at this moment, in each round.
+      expect(holdOf(undefined, await main(), clock.now())).toBeUndefined();
       await first.answered('main', 'feed');
       expect(await first.admit('main 1')).toBe('account-paused');
       clock.advance(10_000);
@@ -223,14 +225,36 @@ describe('a hold of the bridge', () => {
   });
 });
 
-it('one account that is connected can open the circuit, as another process has listed', async () => {
-  const { clock, store, stored, first, second } = await setUp();
-  await stored.change('shop', (account) => ({ ...account, ...stopped('refresh-token-rejected') }));
-  await first.partnerAccounts.list();
-  await first.answered('main', 0);
-  clock.advance(1_001);
-  await second.enter('main 1');
-  for (const advert of [1, 2]) await second.answered('main', advert, 'forbidden');
+describe('403 for the only account, as another process has listed', () => {
+  /** @returns the holds of the bridge after three forbidden adverts, and what another process is answered about the feed */
+  async function holdsAfter(feedAnswers: readonly (FaultKind | undefined)[]) {
+    const { clock, store, stored, main, first, second } = await setUp();
+    await stored.change('shop', (account) => ({ ...account, ...stopped('refresh-token-rejected') }));
+    await first.partnerAccounts.list();
+    await first.answered('main', 0);
+    clock.advance(1_001);
+    await second.enter('main 1');
+    for (const advert of [1, 2, 3]) await second.answered('main', advert, 'forbidden');
+    const own = (await main())?.holds;
+    clock.advance(5_001);
+    for (const answer of feedAnswers) {
+      await first.partnerAccounts.read('main');
+      expect(await first.admit('main feed')).toBe('admitted');
+      await first.answered('main', 'feed', answer);
+    }
+    return { own, ofBridge: (await store.read()).holds };
+  }
 
-  expect((await store.read()).holds).toMatchObject([{ kind: 'circuit', forMs: 1_800_000 }]);
+  it('holds only the account, and for seconds, while its feed is read', async () => {
+    const { own, ofBridge } = await holdsAfter([undefined, 'forbidden']);
+
+    expect(own).toMatchObject([{ kind: 'circuit', forMs: 5_000 }]);
+    expect(ofBridge).toBeUndefined();
+  });
+
+  it('opens the circuit when its feed is forbidden too', async () => {
+    const { ofBridge } = await holdsAfter(['forbidden']);
+
+    expect(ofBridge).toMatchObject([{ kind: 'circuit', forMs: 1_800_000 }]);
+  });
 });
