@@ -35,6 +35,7 @@ export function accountStatus(
     // Any other known problem already explains that nothing is read.
     const isExplained = causes.length > 0;
     if (!isExplained && nowMs - (blamingHold(account)?.since ?? nowMs) >= heldMs) causes.push('held');
+    else if (!isExplained && feeds.some(isUnread)) causes.push('unread');
     else if (!isExplained && state === 'polling' && (lagSeconds ?? 0) > maxLagSeconds) causes.push('lagging');
     if (isDying(account, nowMs)) causes.push('refresh-token-dying');
   }
@@ -68,6 +69,10 @@ export function accountStatus(
     redelivered,
   };
 }
+
+/** A single failed poll is no finding: the next one repairs most, at the longest `pollSeconds` a minute later. */
+const isUnread = ({ fault, faultSince = Number.NaN, lastPolled = 0 }: FeedState): boolean =>
+  fault !== undefined && lastPolled - faultSince >= heldMs;
 
 const instant = (ms: number | undefined): string | null => (ms === undefined ? null : toInstant(ms));
 

@@ -1,5 +1,5 @@
 /** What is wrong, found once from the facts of `status`: `status`, `doctor` and the console show the same findings. */
-import { type alarms, isAboutSecret, maxLagSeconds } from '../shared/contract/names.ts';
+import { type alarms, isAboutSecret } from '../shared/contract/names.ts';
 import type { FaultKind } from '../shared/domain/faults.ts';
 import { printableLine } from '../shared/domain/text.ts';
 import { sumOf } from '../shared/ports/store.ts';
@@ -18,7 +18,7 @@ export interface Finding {
   readonly partnerAccount: string | null;
   /** ISO 8601; null when it is not known. */
   readonly since: string | null;
-  /** `fault`: something is not delivered, or will be lost. `attention`: delivered, but somebody must act. */
+  /** `fault`: events are late or missing, or will be. `attention`: delivered, but somebody must act. */
   readonly severity: 'fault' | 'attention' | 'note';
   /** One or several sentences. */
   readonly says: string;
@@ -94,6 +94,8 @@ const changes = (number: number): string => `${number} change${number === 1 ? ''
 const maxNames = 5;
 /** Longer than a change takes from the feed to its event, with a first repeat. */
 const lateSeconds = 45;
+/** A shorter pause that the service asked for ends before anybody could act. */
+const maxPauseMs = 60_000;
 /** Fewer bad answers in two minutes may be those of a single advert. */
 const manyAnswers = 5;
 
@@ -106,9 +108,10 @@ function badAnswersText({ answers }: Status, nowMs: number): string {
 
 /** @param says the description of the alarm, which ends with the address of its section in the runbook */
 export const alarmFinding = ({ name, says, since }: RaisedAlarm): Finding => {
-  const [, text = says, mend = null] = /^(?:Severity: \w+\. )?(.*?)(?:\s*Runbook: (\S+))?$/s.exec(says) ?? [];
+  const [, severity, text = says, mend = null] =
+    /^(?:Severity: (\w+)\. )?(.*?)(?:\s*Runbook: (\S+))?$/s.exec(says) ?? [];
   const runbook = name.split('-')[0]?.toLowerCase() as Section;
-  const found = attention(`The alarm ${name} is raised. ${text}`.trim());
+  const found = (severity === 'fault' ? fault : attention)(`The alarm ${name} is raised. ${text}`.trim());
   return { ...found, what: 'alarm', partnerAccount: null, since, advice: null, mend, runbook };
 };
 
@@ -127,20 +130,18 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
       },
     ),
   'not-running': (status, { command }) => {
-    const { isRunning, queue, partnerAccounts, lastDrain: since, reusedHistories = [] } = status;
-    if (isRunning !== false || partnerAccounts.length === 0 || reusedHistories.length > 0) return false;
-    const polled = partnerAccounts.filter(({ state }) => state === 'polling');
-    const lagSeconds = Math.max(0, ...polled.map((account) => account.lagSeconds ?? 0));
-    const isLate = lagSeconds > maxLagSeconds;
-    const lag = isLate ? `, one feed for ${Math.round(lagSeconds / 60)} min` : '';
-    const found = queue.waiting > 0 ? fault : isLate ? attention : note;
-    const says = `No process runs this bridge: nothing is polled${lag}. Waiting: ${changes(queue.waiting)}.`;
-    return found(says, { since, mend: command('run') });
+    const { isRunning, partnerAccounts, lastDrain: since, reusedHistories = [] } = status;
+    // A run does nothing for the others.
+    const served = partnerAccounts.filter(({ state, paused }) => state !== 'stopped' && paused === null);
+    if (isRunning !== false || served.length === 0 || reusedHistories.length > 0) return false;
+    const waiting = served.reduce((sum, { books }) => sum + books.inFlight, 0);
+    const says = `No process runs this bridge: nothing is polled. Waiting: ${changes(waiting)}.`;
+    return (waiting > 0 ? fault : attention)(says, { since, mend: command('run') });
   },
   circuit: ({ circuit, pausedUntil }, { command }) =>
     circuit &&
     fault(
-      'The circuit is open: the partner service answers 403 to everything, as if it blocked this address. ' +
+      'The circuit is open: the partner service answers 403 to different requests, as if it blocked this address. ' +
         (pausedUntil === null
           ? 'The next request goes through as a trial.'
           : `Nothing is sent until ${pausedUntil}, then one request as a trial.`),
@@ -150,17 +151,21 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
         ...{ mend: command('resume --early'), runbook: 'needsattention' },
       },
     ),
-  'rate-limited': ({ hold, pausedUntil }, { command }) =>
-    hold?.fault === 'rate-limited' &&
-    pausedUntil !== null &&
-    note(`The partner service asked the whole bridge to wait until ${pausedUntil}.`, {
+  'rate-limited'({ hold }, { nowMs, command }) {
+    if (hold?.fault !== 'rate-limited') return false;
+    // Until a request succeeds: a service that asks for pauses again and again lets nothing through between them.
+    const end = Math.max(nowMs, Date.parse(hold.until ?? hold.since));
+    const found = end - Date.parse(hold.since) > maxPauseMs ? attention : note;
+    return found(`The partner service asked the whole bridge to wait until ${hold.until}.`, {
       ...{ since: hold.since, advice: 'If it agrees to end that early:', mend: command('resume --early') },
-    }),
-  held({ hold, circuit }, { nowMs }) {
+      runbook: 'needsattention',
+    });
+  },
+  held({ hold, circuit }, { nowMs, command }) {
     if (circuit || hold === null || hold.fault === 'rate-limited') return false;
     const found = nowMs - Date.parse(hold.since) >= heldMs ? fault : note;
-    const says = `The partner service answers the requests of all partner accounts with the same fault (${hold.fault}). ${triesAgain}`;
-    return found(says, { since: hold.since });
+    const says = `The partner service answers the requests of all partner accounts with the same fault (${hold.fault}). ${triesAt(hold)}`;
+    return found(says, { since: hold.since, advice: tryNow, mend: command('resume --early') });
   },
   resource: ({ resourceFaults = [] }) =>
     resourceFaults.map(({ of: what, says, mend }) => ({
@@ -177,14 +182,14 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
     paused !== null &&
     attention(`The whole bridge is ${pausedText(paused)}`, { since: paused.since, mend: command('resume') }),
   late: (status, { nowMs }) => {
-    const { oldestWaitingSeconds: oldest, queue, paused, pausedUntil, partnerAccounts } = status;
+    const { oldestWaitingSeconds: oldest, queue, paused, hold, partnerAccounts } = status;
     // What waits for the end of a stop or a pause has a finding of its own; a hold that has just begun has none yet.
     const isHeld = ({ state, attention }: AccountStatus) =>
       state === 'stopped' || (state === 'paused' && attention.length > 0);
     const isExplained =
       status.isRunning === false ||
       paused !== null ||
-      pausedUntil !== null ||
+      hold?.fault === 'rate-limited' ||
       partnerAccounts.some((account) => isHeld(account) && account.books.inFlight > 0);
     const takesSeconds = queue.waiting / (status.answers?.maxRequestsPerSecond ?? 10);
     const answers = badAnswersText(status, nowMs);
@@ -209,7 +214,8 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
       const verb = state === 'gone' ? 'is gone' : 'does not take its events';
       const answer = lastAnswer === null ? '' : ` (${lastAnswer})`;
       const says = `The webhook ${address} ${verb}${answer}: ${waiting} events are kept for it, for the retention of the run.`;
-      const advice = 'Ask its owner; or forget it, with what waits:';
+      const first = state === 'gone' ? 'When its owner has mended it, restart the run' : 'Ask its owner';
+      const advice = `${first}; or forget it, with what waits:`;
       return [fault(says, { since, advice, mend: command('webhook URL --forget') })];
     }),
   alarm: (status) => (status.alarms ?? []).map(alarmFinding),
@@ -221,7 +227,9 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
     ),
 };
 
-const triesAgain = 'A bridge that runs tries again by itself.';
+const triesAt = (hold: AccountStatus['hold'] | undefined): string =>
+  `A bridge that runs tries again by itself${hold?.until ? ` after ${hold.until}` : ''}.`;
+const tryNow = 'To try at once:';
 const pausedText = ({ who, reason }: ShownPause): string =>
   `paused by ${who}${reason === null ? '' : ` (${reason})`}.`;
 
@@ -256,10 +264,12 @@ const accountRules: Readonly<Record<string, AccountRule>> = {
     attention(paused ? pausedText(paused) : 'paused.', {
       ...{ since: paused?.since ?? null, mend: command(`resume ${name}`) },
     }),
-  held: ({ hold, reason }) => {
+  held: ({ name, hold, reason }, { command }) => {
     const why = printableLine(reason ?? hold?.fault ?? '');
-    const says = `the service answers none of its requests (${why}). ${triesAgain}`;
-    return fault(says, { since: hold?.since ?? null });
+    const says = `the service answers different requests for it with the same fault (${why}). ${triesAt(hold)}`;
+    return fault(says, {
+      ...{ since: hold?.since ?? null, advice: tryNow, mend: command(`resume ${name} --early`) },
+    });
   },
   'refresh-token-rejected': refusedToken,
   'grant-rejected': refusedToken,
@@ -285,10 +295,17 @@ const accountRules: Readonly<Record<string, AccountRule>> = {
     'the token endpoint gave an access token that cannot be sent; the bridge asks again.',
     'If this stays, ask the service, or authorize again:',
   ),
-  'feed-stuck': ({ name }, { command }) =>
-    fault('its cursor does not move, or is rejected again and again; the bridge tries every five minutes.', {
-      advice: 'If this stays, ask the service, or read again from a time that it still knows:',
-      mend: command(`resync ${name} --since TIME`),
+  'feed-stuck': ({ name, reason }, { command }) =>
+    fault(
+      `its feed makes no progress (${printableLine(reason ?? 'unknown')}); the bridge tries every five minutes.`,
+      {
+        advice: 'If this stays, ask the service, or read again from a time that it still knows:',
+        mend: command(`resync ${name} --since TIME`),
+      },
+    ),
+  unread: ({ reason, lastSuccess: since }) =>
+    fault(`its feed cannot be read (${printableLine(reason ?? 'unknown')}). ${triesAt(undefined)}`, {
+      ...{ since, runbook: 'nosuccessfuldrain' },
     }),
   lagging: ({ lagSeconds, lastSuccess: since }) =>
     fault(`its feed was not read to its end for ${Math.round((lagSeconds ?? 0) / 60)} min.`, {

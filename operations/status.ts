@@ -8,7 +8,7 @@ import type { WebhookStatus } from '../shared/sqlite/webhooks.ts';
 import type { Activity } from '../shared/state/activity.ts';
 import type { Books } from '../shared/state/books.ts';
 import { feedPlace } from '../shared/state/feed-states.ts';
-import { accountStatus, shownHold, shownPause } from './account-status.ts';
+import { accountStatus, heldMs, shownHold, shownPause } from './account-status.ts';
 import type { Bridge } from './bridge.ts';
 
 export type StatusPorts = Pick<Bridge, 'partnerAccounts' | 'feedStates' | 'budgetStore' | 'activity'> &
@@ -41,13 +41,18 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
   await forEachConcurrent(wanted, booksAtOnce, async ({ name, generation }) => {
     booksOf.set(name, await ports.bookKeeper.read(name, generation));
   });
+  const bridgeHold = shownHold(budget);
   const isRunning = ports.kind === 'local' ? ports.isDelivering?.() : undefined;
   const feedsOf = Map.groupBy(states, ({ partnerAccount, generation }) => `${partnerAccount}/${generation}`);
   const partnerAccounts = wanted.map((account) => {
     const { name, generation } = account;
     // A feed whose row cannot be read is not missing.
     const isUnreadable = unreadable.some((flaw) => flaw.startsWith(feedPlace(name)));
-    const explained = [isUnreadable && 'feed-missing', isRunning === false && 'lagging'];
+    const explained = [
+      isUnreadable && 'feed-missing',
+      ...(isRunning === false ? ['lagging', 'unread'] : []),
+      saysUnread(bridgeHold, nowMs) && 'unread',
+    ];
     const feeds = feedsOf.get(`${name}/${generation}`) ?? [];
     return accountStatus(account, { feeds, books: booksOf.get(name) as Books }, { nowMs, explained });
   });
@@ -74,7 +79,7 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     /** The service seems to block this address: after the pause, single trial requests are sent. */
     circuit,
     /** The hold that the service's answers made, in force or not tried yet; null after a success. */
-    hold: shownHold(budget),
+    hold: bridgeHold,
     paused: shownPause(heldBy(budget, 'operator', nowMs)),
     /** Stored rows that cannot be read, each with the reason; what they describe is not polled. */
     unreadable,
@@ -87,6 +92,11 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     ...ofStack,
   };
 }
+
+/** Whether the hold of the bridge says why feeds are not read. */
+const saysUnread = (hold: ReturnType<typeof shownHold>, nowMs: number): boolean =>
+  hold !== null &&
+  (hold.fault === 'rate-limited' || hold.kind === 'circuit' || nowMs - Date.parse(hold.since) >= heldMs);
 
 const shownWebhook = ({ url, waiting, oldest, trouble }: WebhookStatus, nowMs: number) => ({
   address: shownUrl(url),

@@ -5,7 +5,8 @@ import type { Status } from '../../operations/status.ts';
 /** Of the whole bridge: while one of them lasts, nothing is delivered. */
 const standstills =
   'older-copy operator-paused not-running circuit held table schedule mapping no-account'.split(' ');
-const delays: readonly string[] = ['late', 'lagging', 'rate-limited'];
+/** The first that is found is the cause. */
+const delays: readonly string[] = ['rate-limited', 'late', 'lagging'];
 const maxNames = 5;
 
 /** The first line of `status`: is it delivering? */
@@ -15,16 +16,21 @@ export function deliveryText(status: Status, findings: readonly Finding[]): stri
     ({ what, severity, partnerAccount }) =>
       partnerAccount === null && standstills.includes(what) && !(what === 'held' && severity === 'note'),
   );
-  const faults = findings.filter(({ severity, what }) => severity === 'fault' && !delays.includes(what));
+  const faults = findings.filter(
+    ({ severity, what }) => (severity === 'fault' && !delays.includes(what)) || what === 'operator-paused',
+  );
   const hit = [...new Set(faults.flatMap(({ partnerAccount }) => partnerAccount ?? []))];
-  const isAll = hit.length === status.partnerAccounts.length;
+  // What was disconnected on purpose is not missed.
+  const connected = status.partnerAccounts.filter(({ reason }) => reason !== 'disconnected');
+  const isAll = hit.length === connected.length;
   const cause = standstill ?? faults.find(({ partnerAccount }) => isAll && partnerAccount !== null);
   if (cause) return `Not delivering${causeText(cause)}`;
-  const late = findings.find(({ what }) => delays.includes(what));
+  const late = delays.flatMap((delay) => findings.find(({ what }) => what === delay) ?? [])[0];
   if (late) return `Late${causeText(late)}`;
   const exceptions = [
     hit.length > 0 && `not for ${namesText(hit, maxNames)}`,
     faults.some(({ what }) => what === 'webhook') && 'not to every webhook',
+    faults.some(({ what }) => what === 'unreadable-row') && 'not what cannot be read',
   ].filter((one) => one);
   return exceptions.length === 0 ? 'Delivering.' : `Delivering, but ${exceptions.join(', and ')}.`;
 }

@@ -51,6 +51,8 @@ const feedState = kept({
   /** Kind of this fault (shared/domain/faults.ts). An open string, because a newer bridge may have more kinds. */
   faultKind: v.exactOptional(v.string()),
   needsPerson: v.exactOptional(v.boolean()),
+  /** When the first of the failed polls began, of which the last one left `fault`. */
+  faultSince: v.exactOptional(moment),
   /** Sums over all pages; absent before the first one. */
   counts: v.exactOptional(pageCounts),
   lease: v.exactOptional(v.object({ holder: v.string(), until: moment, forMs: v.number() })),
@@ -166,7 +168,8 @@ export function createFeedStates(store: Store) {
     async release({ state, etag }: Lease, end: PollEnd, nowMs: number): Promise<void> {
       if (!isLeased(state, nowMs)) return;
       const { lease: _ended, ...before } = withoutFault(state);
-      await store.put(keyOf(state), { ...before, ...end }, etag);
+      const { faultSince = state.lastPolled ?? nowMs } = state;
+      await store.put(keyOf(state), { ...before, ...end, ...(end.fault && { faultSince }) }, etag);
     },
 
     remove: (partnerAccount: string): Promise<void> =>
@@ -209,6 +212,7 @@ function whyNoLease(
 }
 
 function withoutFault(state: FeedState): FeedState {
-  const { fault: _fault, faultKind: _kind, needsPerson: _person, pausedUntil: _until, ...rest } = state;
+  const { fault: _fault, faultKind: _kind, needsPerson: _person, pausedUntil: _until, ...others } = state;
+  const { faultSince: _since, ...rest } = others;
   return rest;
 }

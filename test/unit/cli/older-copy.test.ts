@@ -41,7 +41,7 @@ describe('an older copy of the state', () => {
 
     await run('connect --all --new-history --since 2026-01-01T00:00:00Z');
     expect((await run(untilIdle)).exitCode).toBe(0);
-    expect((await status()).findings).toMatchObject([{ what: 'not-running', severity: 'note' }]);
+    expect((await status()).findings).toMatchObject([{ what: 'not-running', severity: 'attention' }]);
   });
 
   it('cannot be told when the mark is missing: run says so, and runs', async () => {

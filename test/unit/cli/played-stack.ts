@@ -85,7 +85,7 @@ export const anAlarm = (AlarmName: string, change: Partial<MetricAlarm> = {}): M
   ActionsEnabled: true,
   AlarmActions: [topic],
   StateValue: 'OK',
-  AlarmDescription: 'Severity: high. Runbook: docs/operate/runbook.md#deadletters',
+  AlarmDescription: 'Severity: attention. Runbook: docs/operate/runbook.md#deadletters',
   ...change,
 });
 

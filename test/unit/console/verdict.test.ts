@@ -36,7 +36,7 @@ describe('the title of the page', () => {
     ['Cut off', { ...seen(), isCutOff: true }],
     ['Not readable', seen({}, { error: 'gone' })],
     ['Not running', seen({ isRunning: false })],
-    ['1 feed fails', seen(failing)],
+    ['All well', seen(failing)],
     ['Waiting', seen({}, { findings: [{ ...finding, severity: 'note', what: 'rate-limited' }] })],
     ['All well', seen({}, { findings: [{ ...finding, severity: 'note' }] })],
     ['1 needs attention', seen(failing, { findings: [{ ...finding, severity: 'fault' }] })],

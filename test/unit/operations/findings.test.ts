@@ -61,6 +61,16 @@ const unreadable: GivenPorts['feedStates'] = {
     return [];
   },
 };
+/** The polls of this account's feed have failed for so long. */
+const failing = (ms: number): Given => ({
+  feed: {
+    ...{ fault: '503', faultKind: 'transient', faultSince: nowMs - ms },
+    ...{ lastPolled: nowMs, lastSuccess: nowMs - ms - 5_000 },
+  },
+});
+const paused429 = (since: number, until: number): Given => ({
+  holds: [{ ...serviceHold('service', nowMs + until), since: nowMs + since }],
+});
 const idle = { kind: 'local', isDelivering: () => false } as const;
 const waiting = (number: number, ms: number) => ({ queue: { waiting: number, oldestListedAt: at(ms) } });
 const ofAws = (of: 'table' | 'schedule' | 'mapping'): Given => ({
@@ -78,19 +88,37 @@ const noProgress = {
 const rules: readonly [string, Given, string, RegExp | null][] = [
   ['no account', { accounts: [] }, 'no-account note', /connect NAME/],
   ['an old copy', { ports: { reusedHistories: (all) => all } }, 'older-copy fault', /--all --new-history/],
-  ['no process', { ports: idle }, 'not-running note', /run$/],
+  ['no process', { ports: idle }, 'not-running attention', /run$/],
   [
     'no process and a feed that lags',
-    { ports: idle, feed: { lastSuccess: nowMs - 10 * minute } },
-    ...(['not-running attention', /run$/] as const),
+    { ...failing(10 * minute), ports: idle },
+    'not-running attention',
+    /run$/,
   ],
-  ['no process for what waits', { ports: idle, ...waiting(3, -6 * minute) }, 'not-running fault', /run$/],
+  [
+    'no process for what waits',
+    { ports: { ...idle, bookKeeper: booksWith(3, at(-6 * minute)) } },
+    ...(['not-running fault', /run$/] as const),
+  ],
   ['an open circuit', circuit(minute), 'circuit fault', /resume --early/],
   ['a circuit on trial', circuit(-1), 'circuit fault', /resume --early/],
-  ['429', { holds: [serviceHold('service', nowMs + minute)] }, 'rate-limited note', /resume --early/],
-  ['one fault for everybody', { holds: [lasting] }, 'held fault', null],
-  ['one fault for everybody, just now', { holds: [beginning] }, 'held note', null],
-  ['one fault for the account', one({ holds: [lasting] }), 'held fault', null],
+  ['429', paused429(0, minute), 'rate-limited note', /resume --early/],
+  ['429 for longer than a minute', paused429(0, minute + 1), 'rate-limited attention', /resume --early/],
+  ['429 again and again', paused429(-minute, 1_000), 'rate-limited attention', /resume --early/],
+  [
+    '429 again and again, between two pauses',
+    { ...paused429(-minute - 1, -1), ...failing(minute), ...waiting(9, -minute) },
+    ...(['rate-limited attention', /resume --early/] as const),
+  ],
+  ['one fault for everybody', { holds: [lasting] }, 'held fault', /resume --early/],
+  [
+    'one fault for everybody, and polls fail',
+    { ...failing(minute), holds: [lasting] },
+    'held fault',
+    /resume --early/,
+  ],
+  ['one fault for everybody, just now', { holds: [beginning] }, 'held note', /resume --early/],
+  ['one fault for the account', one({ holds: [lasting] }), 'held fault', /resume main --early/],
   ['a paused bridge', { holds: [pause] }, 'operator-paused attention', /resume$/],
   ['a paused account', one({ holds: [pause] }), 'operator-paused attention', /resume main$/],
   ['few changes that wait for long', waiting(5, -minute), 'late fault', null],
@@ -147,6 +175,7 @@ const rules: readonly [string, Given, string, RegExp | null][] = [
     ...(['token-answer-broken fault', /connect main/] as const),
   ],
   ['a cursor that does not move', { feed: noProgress }, 'feed-stuck fault', /resync main --since TIME/],
+  ['a feed whose polls fail for half a minute', failing(30_000), 'unread fault', null],
   ['a feed that lags', { feed: { lastSuccess: nowMs - 301_000 } }, 'lagging fault', null],
   ['no feed', connected(-minute), 'feed-missing fault', /connect main/],
   ['a refresh token without use', unused(0), 'refresh-token-dying attention', /connect main/],
@@ -170,6 +199,15 @@ it.each<[string, Given]>([
     'changes wait for half a minute, and a single advert is refused',
     { ...waiting(47, -35_000), ports: withAnswers({ ok: 24, 'token-rejected': 4, ms: 100 }) },
   ],
+  ['a single poll has failed', failing(0)],
+  ['polls have failed for less than half a minute', failing(29_999)],
+  [
+    'no process runs a bridge whose only account was disconnected',
+    {
+      ...one(stopped('disconnected')),
+      ports: { ...idle, bookKeeper: booksWith(5, at(-6 * minute)) },
+    },
+  ],
   ['a hold has just begun', one({ holds: [beginning] })],
   ['a webhook has just failed', webhook({})],
   [
@@ -192,16 +230,16 @@ it.each<[string, Given]>([
 const bad = stopped('refresh-token-rejected');
 
 it('the worst finding is the first', async () => {
-  const { findings } = await lookAt({ ...one(bad), ports: idle, queue: { deadLetters: 1 } });
+  const { findings } = await lookAt({ ...one(bad), holds: [beginning], queue: { deadLetters: 1 } });
 
   expect(findings.map(({ severity }) => severity)).toEqual(['fault', 'attention', 'note']);
 });
 
 it('a raised alarm has the page that its description names', () => {
-  const says = 'Severity: high. Events are late. Runbook: https://wiki.example/bridge#lateevents';
+  const says = 'Severity: fault. Events are late. Runbook: https://wiki.example/bridge#lateevents';
 
   expect(alarmFinding({ name: 'LateEvents', says, since: null })).toMatchObject({
-    says: 'The alarm LateEvents is raised. Events are late.',
+    ...{ says: 'The alarm LateEvents is raised. Events are late.', severity: 'fault' },
     ...{ mend: 'https://wiki.example/bridge#lateevents', runbook: 'lateevents' },
   });
 });
@@ -209,6 +247,23 @@ it('a raised alarm has the page that its description names', () => {
 describe('the first line of status', () => {
   const all = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => ({ name, ...bad }));
   it.each<[string, Given, RegExp]>([
+    ['no feed can be read', failing(minute), /^Not delivering since 2026-11-20T11:58:55.000Z: main: .*503/],
+    [
+      'one feed cannot be read, and one is disconnected',
+      { ...failing(minute), accounts: [{ name: 'a' }, { name: 'b', ...stopped('disconnected') }] },
+      /^Not delivering since .*: a: /,
+    ],
+    [
+      'one account is paused',
+      { accounts: [{ name: 'a' }, { name: 'b', holds: [pause] }] },
+      /^Delivering, but not for b\.$/,
+    ],
+    ['the only account is paused', one({ holds: [pause] }), /^Not delivering since .*: main: paused by eva/],
+    [
+      'a row cannot be read',
+      { ports: { feedStates: unreadable } },
+      /^Delivering, but not what cannot be read\.$/,
+    ],
     ['nothing is wrong', {}, /^Delivering\.$/],
     ['one is stopped', { accounts: [{ name: 'a' }, { name: 'b', ...bad }] }, /^Delivering, but not for b\.$/],
     [
@@ -220,7 +275,7 @@ describe('the first line of status', () => {
     ['a webhook is gone', webhook({ gone: true }), /^Delivering, but not to every webhook\.$/],
     ['the circuit is open', circuit(0), /^Not delivering: The circuit is open: [^:]* trial\.$/],
     ['there is one fault', { holds: [lasting] }, /^Not delivering since 2026-11-20T11:59:00.000Z: /],
-    ['there is 429', { holds: [serviceHold('service', nowMs + minute)] }, /^Late since .*T12:01:00/],
+    ['there is 429', paused429(0, minute), /^Late since .*T12:01:00/],
     ['nobody runs it', { ports: idle }, /^Not delivering: No process/],
     [
       'nobody runs it any more',

@@ -130,7 +130,7 @@ describe('a page', () => {
 describe('the end of a poll', () => {
   it('stores a fault, which the end of the next poll clears', async () => {
     await feedStates.release(await take('a'), fault, now);
-    expect(await stored()).toEqual({ ...feedState(), lastPolled: now, ...fault });
+    expect(await stored()).toEqual({ ...feedState(), lastPolled: now, ...fault, faultSince: now });
     await feedStates.release(await take('a', now + 1), {}, now + 2);
     expect(await stored()).toEqual({ ...feedState(), lastPolled: now + 1 });
   });

@@ -14,6 +14,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { machineFacts } from '../../../../operations/doctor/folder-checks.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
+import { takeRunLock } from '../../../../shared/sqlite/file/run-lock.ts';
 import type { EmbeddedState } from '../../../../shared/sqlite/state.ts';
 import { childProcesses } from '../../../helpers/child-process.ts';
 import { holdBridge, serviceHold, stopped } from '../../../helpers/holds.ts';
@@ -31,6 +32,14 @@ function bytesOf(dir: string): unknown {
     return [name, mode, mtimeMs, ino, createHash('sha256').update(readFileSync(file)).digest('hex')];
   });
 }
+
+/** A bridge that a process runs. */
+async function startRunning() {
+  const local = await startConnected();
+  const { release } = takeRunLock(local.dir, () => undefined);
+  return { ...local, stopRun: release };
+}
+type Running = Awaited<ReturnType<typeof startRunning>>;
 
 async function doctor({ dir, run }: Local) {
   const before = bytesOf(dir);
@@ -59,7 +68,7 @@ function damage({ dir }: Local, name = 'unsent_due'): void {
   writeFileSync(file, bytes);
 }
 
-type Plant = (local: Local) => unknown;
+type Plant = (local: Running) => unknown;
 const newPair =
   (given: { scope?: string; accessToken?: Secret }): Plant =>
   (local) =>
@@ -94,6 +103,13 @@ const fileForFolder = file('', (dir) => {
 });
 const unavailable = { kind: 'status', status: 503, endpoint: 'token' } as const;
 const refused = { ...serviceHold('service', Date.now() + 600_000), fault: 'transient' };
+async function stopWithChange({ stopRun, inState }: Running): Promise<void> {
+  stopRun();
+  await inState(async ({ queue, partnerAccounts }) => {
+    const { generation } = (await partnerAccounts.read('main')) ?? expect.fail('connected');
+    await queue.send([changedAdvert({ generation })]);
+  });
+}
 const begin = /advert-bridge application --base-url URL .*--local/;
 const connect = 'advert-bridge connect main --open';
 const restore = 'Restore the folder from a backup';
@@ -107,7 +123,7 @@ const rows = rowsOf<Plant>({
     ['another owner', () => vi.spyOn(process, 'geteuid').mockReturnValue(12_345), 'chown -R 12345'],
     [
       'a link',
-      file('run.lock', (link) => symlinkSync('/dev/null', link)),
+      file('published.json', (link) => symlinkSync('/dev/null', link)),
       'Put the file itself in its place',
     ],
   ],
@@ -156,11 +172,10 @@ const rows = rowsOf<Plant>({
   'dead-letters warning': [
     ['one', inState(({ deadLetters }) => deadLetters.sendMalformed(deadLetter())), 'redrive --all'],
   ],
-  'run fault': [
-    ['changes that wait', inState(({ queue }) => queue.send([changedAdvert()])), 'advert-bridge run --local'],
-  ],
+  'run warning': [['no process', ({ stopRun }) => stopRun(), 'advert-bridge run --local']],
+  'run fault': [['no process, and a change that waits', stopWithChange, 'advert-bridge run --local']],
   'delivery fault': [
-    ['one fault for all requests', withAccount({ holds: [refused] }), 'docs/operate/runbook.md'],
+    ['one fault for all requests', withAccount({ holds: [refused] }), 'resume main --early'],
   ],
   'pause warning': [['a pause of the service', held('service'), /resume --early --local/]],
   'pause fault': [['an open circuit', held('circuit'), /resume --early --local/]],
@@ -168,21 +183,21 @@ const rows = rowsOf<Plant>({
 
 describe('doctor --local', () => {
   it('finds nothing where all is right, and changes nothing', async () => {
-    const ended = await doctor(await startConnected());
+    const ended = await doctor(await startRunning());
 
     expect(new Set(resultsIn(ended).map(({ result }) => result))).toEqual(new Set(['ok']));
     expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
   });
 
   it.each(rows)('has the %s where there is %s, and nothing else', async (found, _is, plant, mend) => {
-    const local = await startConnected();
+    const local = await startRunning();
     await plant(local);
 
     expectFound(await doctor(local), { found, mend });
   });
 
   it('asks nothing of a service that wants to be left alone', async () => {
-    const local = await startConnected();
+    const local = await startRunning();
     await held('service')(local);
     local.sandbox.control.journal.clear();
 
@@ -205,7 +220,7 @@ describe('doctor --local', () => {
   });
 
   it('tells in words what it found, with what mends it below', async () => {
-    const local = await startConnected();
+    const local = await startRunning();
     await local.application('another-secret');
 
     const { stdout, stderr, exitCode } = await local.run('doctor');
@@ -264,6 +279,6 @@ it.each([
   if (isKilled) await child.kill();
 
   expect(child.line).toBe('open');
-  expect(badIn(resultsIn(await doctor(local)))).toEqual([]);
+  expect(badIn(resultsIn(await doctor(local)))).toEqual(['run warning']);
   expect(readdirSync(local.dir).toSorted()).toEqual(['bridge.db', 'bridge.db-shm', 'bridge.db-wal']);
 });

@@ -149,7 +149,21 @@ describe('a poll', () => {
     expect(world.observer.counted(metrics.needsAttention)).toBe(expected.calls);
     const { needsPerson } = expected;
     const after = { fault: 'down', faultKind: code, ...(needsPerson && { needsPerson }) };
-    expect(await world.feed()).toEqual({ ...before, ...after, lastPolled: world.clock.now() });
+    const lastPolled = world.clock.now();
+    expect(await world.feed()).toEqual({ ...before, ...after, lastPolled, faultSince: lastPolled });
+  });
+
+  it('remembers when the first failed poll began, until one succeeds', async () => {
+    const began = world.clock.now();
+    failWith('transient', 'down');
+    await poll();
+    world.clock.advance(30_000);
+    await poll();
+    expect(await world.feed()).toMatchObject({ faultSince: began, lastPolled: began + 30_000 });
+
+    world.service.state.beforePage = () => undefined;
+    await poll();
+    expect(await world.feed()).not.toHaveProperty('faultSince');
   });
 
   it('keeps its place in line only when no request was sent', async () => {
