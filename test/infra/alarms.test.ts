@@ -14,7 +14,7 @@ describe('the alarms', () => {
     for (const [, { Properties }] of synthesized({ auditSample: '299' }).ofType('AWS::CloudWatch::Alarm')) {
       const { AlarmDescription: description, AlarmName } = Properties;
       const [, text, page, anchor] =
-        /^Severity: (?:high|medium)\. (.+) Runbook: advert-bridge\/(.+)#(.+)$/.exec(description) ?? [];
+        /^Severity: (?:fault|attention)\. (.+) Runbook: advert-bridge\/(.+)#(.+)$/.exec(description) ?? [];
       expect([text === '', page]).toEqual([false, 'docs/operate/runbook.md']);
       const heading = headings.find((one) => one?.toLowerCase() === anchor);
       expect(AlarmName.replace(`${stackName}-`, '').split('-')[0]).toBe(heading);

@@ -83,7 +83,7 @@ export class AdvertSubscription extends Construct {
       this.positions = connectConsumer(this, props.consumer, this.queue, this.deadLetters, props.positions);
     }
     this.alarm = new Alarm(this, 'DeadLettersAlarm', {
-      alarmDescription: `Severity: medium. Events of the advert bridge did not reach ${this.node.path}, or were given up there.`,
+      alarmDescription: `Severity: attention. Events of the advert bridge did not reach ${this.node.path}, or were given up there.`,
       metric: this.deadLetters.metricApproximateNumberOfMessagesVisible({
         period: Duration.minutes(5),
         statistic: 'Maximum',
