@@ -151,12 +151,13 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
         ...{ mend: command('resume --early'), runbook: 'needsattention' },
       },
     ),
-  'rate-limited'({ hold }, { nowMs, command }) {
+  'rate-limited'({ hold, pausedUntil }, { nowMs, command }) {
     if (hold?.fault !== 'rate-limited') return false;
     // Until a request succeeds: a service that asks for pauses again and again lets nothing through between them.
     const end = Math.max(nowMs, Date.parse(hold.until ?? hold.since));
     const found = end - Date.parse(hold.since) > maxPauseMs ? attention : note;
-    return found(`The partner service asked the whole bridge to wait until ${hold.until}.`, {
+    const next = pausedUntil === null ? ' The next request tries again.' : '';
+    return found(`The partner service asked the whole bridge to wait until ${hold.until}.${next}`, {
       ...{ since: hold.since, advice: 'If it agrees to end that early:', mend: command('resume --early') },
       runbook: 'needsattention',
     });
@@ -181,7 +182,7 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
   'operator-paused': ({ paused }, { command }) =>
     paused !== null &&
     attention(`The whole bridge is ${pausedText(paused)}`, { since: paused.since, mend: command('resume') }),
-  late: (status, { nowMs }) => {
+  late: (status, { nowMs, command }) => {
     const { oldestWaitingSeconds: oldest, queue, paused, hold, partnerAccounts } = status;
     // What waits for the end of a stop or a pause has a finding of its own; a hold that has just begun has none yet.
     const isHeld = ({ state, attention }: AccountStatus) =>
@@ -195,10 +196,16 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
     const answers = badAnswersText(status, nowMs);
     const patienceSeconds = answers === '' ? lateSeconds : lateSeconds / 2;
     if (oldest === null || isExplained || oldest <= patienceSeconds + 2 * takesSeconds) return false;
+    const names = partnerAccounts.flatMap(({ name, books }) => (books.inFlight > 0 ? [name] : []));
+    const whose = names.length === 0 ? '' : ` of ${namesText(names, maxNames)}`;
     return fault(
-      `${changes(queue.waiting)} waiting, the oldest for ${Math.round(oldest)} s, which would take ${Math.ceil(takesSeconds)} s: ` +
-        `the partner service does not return their adverts, or the bridge does not publish.${answers} Its log says why.`,
-      { since: new Date(nowMs - oldest * 1000).toISOString(), runbook: 'lateevents' },
+      `${changes(queue.waiting)}${whose} waiting, the oldest for ${Math.round(oldest)} s, which would take ${Math.ceil(takesSeconds)} s: ` +
+        `the partner service does not return their adverts, or the bridge does not publish.${answers}`,
+      {
+        ...{ since: new Date(nowMs - oldest * 1000).toISOString(), runbook: 'lateevents' },
+        advice: 'Its log says why, and for one advert:',
+        mend: command(`history ${names.length === 1 ? names[0] : 'NAME'} ADVERT`),
+      },
     );
   },
   'dead-letters': ({ queue }, { command }) =>

@@ -121,7 +121,7 @@ const rules: readonly [string, Given, string, RegExp | null][] = [
   ['one fault for the account', one({ holds: [lasting] }), 'held fault', /resume main --early/],
   ['a paused bridge', { holds: [pause] }, 'operator-paused attention', /resume$/],
   ['a paused account', one({ holds: [pause] }), 'operator-paused attention', /resume main$/],
-  ['few changes that wait for long', waiting(5, -minute), 'late fault', null],
+  ['few changes that wait for long', waiting(5, -minute), 'late fault', /history NAME ADVERT/],
   [
     'a wait beside an account whose every advert is refused, while its feed is read',
     {
@@ -132,7 +132,7 @@ const rules: readonly [string, Given, string, RegExp | null][] = [
         bookKeeper: booksWith(47, at(-35_000)),
       },
     },
-    ...(['late fault', null] as const),
+    ...(['late fault', /history main ADVERT/] as const),
   ],
   ['a dead letter', { queue: { deadLetters: 1 } }, 'dead-letters attention', /dead-letters redrive --all/],
   ['a webhook that fails', webhook({ since: nowMs - minute }), 'webhook fault', /webhook URL --forget/],
