@@ -91,6 +91,9 @@ export const needsAttention = (findings: readonly Finding[]): boolean =>
 
 const changes = (number: number): string => `${number} change${number === 1 ? '' : 's'}`;
 
+const waitingFor = (accounts: readonly AccountStatus[]): number =>
+  accounts.reduce((sum, { books }) => sum + books.inFlight, 0);
+
 const maxNames = 5;
 /** Longer than a change takes from the feed to its event, with a first repeat. */
 const lateSeconds = 45;
@@ -116,9 +119,14 @@ export const alarmFinding = ({ name, says, since }: RaisedAlarm): Finding => {
 };
 
 const bridgeRules: Readonly<Record<string, BridgeRule>> = {
-  'no-account': ({ partnerAccounts, unreadable }, { command }) =>
-    partnerAccounts.length + unreadable.length === 0 &&
-    note('No partner account is connected.', { advice: 'Connect one:', mend: command(connectWords('NAME')) }),
+  'no-account'({ partnerAccounts, unreadable }, { command }) {
+    if (unreadable.length > 0 || partnerAccounts.some(({ reason }) => reason !== 'disconnected'))
+      return false;
+    const name = partnerAccounts.length === 1 ? partnerAccounts[0]?.name : undefined;
+    const says = name === undefined ? 'No partner account is connected.' : `${name} is disconnected.`;
+    const mend = command(connectWords(name ?? 'NAME'));
+    return note(`${says} Waiting: ${changes(waitingFor(partnerAccounts))}.`, { advice: 'Connect:', mend });
+  },
   'older-copy': ({ reusedHistories = [] }, { command }) =>
     reusedHistories.length > 0 &&
     fault(
@@ -134,7 +142,7 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
     // A run does nothing for the others.
     const served = partnerAccounts.filter(({ state, paused }) => state !== 'stopped' && paused === null);
     if (isRunning !== false || served.length === 0 || reusedHistories.length > 0) return false;
-    const waiting = served.reduce((sum, { books }) => sum + books.inFlight, 0);
+    const waiting = waitingFor(served);
     const says = `No process runs this bridge: nothing is polled. Waiting: ${changes(waiting)}.`;
     return (waiting > 0 ? fault : attention)(says, { since, mend: command('run') });
   },

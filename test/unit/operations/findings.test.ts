@@ -87,6 +87,14 @@ const noProgress = {
 /** Every rule, on a bridge with one partner account: what is wrong, the finding, its severity, and what mends it. */
 const rules: readonly [string, Given, string, RegExp | null][] = [
   ['no account', { accounts: [] }, 'no-account note', /connect NAME/],
+  [
+    'no account that is still connected, for what waits',
+    {
+      ...one(stopped('disconnected')),
+      ports: { ...idle, bookKeeper: booksWith(5, at(-6 * minute)) },
+    },
+    ...(['no-account note', /connect main/] as const),
+  ],
   ['an old copy', { ports: { reusedHistories: (all) => all } }, 'older-copy fault', /--all --new-history/],
   ['no process', { ports: idle }, 'not-running attention', /run$/],
   [
@@ -201,19 +209,8 @@ it.each<[string, Given]>([
   ],
   ['a single poll has failed', failing(0)],
   ['polls have failed for less than half a minute', failing(29_999)],
-  [
-    'no process runs a bridge whose only account was disconnected',
-    {
-      ...one(stopped('disconnected')),
-      ports: { ...idle, bookKeeper: booksWith(5, at(-6 * minute)) },
-    },
-  ],
   ['a hold has just begun', one({ holds: [beginning] })],
   ['a webhook has just failed', webhook({})],
-  [
-    'what waits is of an account that was disconnected',
-    { ...one(stopped('disconnected')), ports: { bookKeeper: booksWith(9, at(-6 * minute)) } },
-  ],
   ['a refresh token has time enough', unused(1)],
   ['a feed is about to be registered', connected(-59_999)],
   [
@@ -282,7 +279,12 @@ describe('the first line of status', () => {
       { ports: idle, feed: { lastPolled: nowMs - minute } },
       /^Not delivering since 2026-11-20T11:59:00.000Z: No process/,
     ],
-    ['nobody is connected', { accounts: [] }, /^Not delivering: No partner account is connected\.$/],
+    [
+      'nobody is connected any more',
+      one(stopped('disconnected')),
+      /^Not delivering: main is disconnected\. Waiting: 0/,
+    ],
+    ['nobody is connected', { accounts: [] }, /^Not delivering: No partner account is connected\. /],
     ['changes wait for long', waiting(3, -6 * minute), /^Late since 2026-11-20T11:54:00.000Z/],
     ['somebody has paused it', { holds: [pause] }, /^Not delivering since .* eva/],
   ])('is right when %s', async (_, given, line) => {
