@@ -35,12 +35,9 @@ export function verdictOf({ snapshot, isCutOff }: Received, nowMs: number): Verd
     const title = urgent.length === 1 ? '1 needs attention' : `${urgent.length} need attention`;
     return verdict(worst.severity === 'fault' ? 'fault' : 'attention', title, worst.says + others);
   }
-  if (facts.isRunning === false)
-    return verdict('attention', 'Not running', 'No process runs this bridge, so it polls nothing.');
-  const held = findings.find(({ what }) => what === 'held' || what === 'rate-limited');
+  const held = findings.find(({ what }) => ['held', 'rate-limited', 'no-account'].includes(what));
   if (held) return verdict('attention', 'Waiting', held.says);
   const { length } = facts.partnerAccounts;
-  if (length === 0) return verdict('well', 'All well', 'No partner account is connected yet.');
   const accounts = length === 1 ? 'the partner account' : `all ${count(length)} partner accounts`;
   return verdict('well', 'All well', `Changes of ${accounts} are delivered as events.`);
 }

@@ -121,7 +121,7 @@ export async function consoleSteps(
 
 /** What can be broken in the demo, and what its page then says. */
 const broken = [
-  ['Process killed', /^Not running/],
+  ['Process killed', /^1 needs attention/],
   ['User revokes', /^1 needs attention/],
   ['Service down', /Waiting|need|fail/],
 ] as const;

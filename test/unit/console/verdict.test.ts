@@ -31,11 +31,10 @@ const failing = { partnerAccounts: [{ name: 'main', state: 'polling', reason: '5
 describe('the title of the page', () => {
   it.each([
     ['All well', seen()],
-    ['All well', seen({ partnerAccounts: [] })],
+    ['Waiting', seen({}, { findings: [{ ...finding, severity: 'note', what: 'no-account' }] })],
     ['Looking', { events: [], isCutOff: false }],
     ['Cut off', { ...seen(), isCutOff: true }],
     ['Not readable', seen({}, { error: 'gone' })],
-    ['Not running', seen({ isRunning: false })],
     ['All well', seen(failing)],
     ['Waiting', seen({}, { findings: [{ ...finding, severity: 'note', what: 'rate-limited' }] })],
     ['All well', seen({}, { findings: [{ ...finding, severity: 'note' }] })],
