@@ -104,7 +104,8 @@ export function afterTrial(
   if (!fault || !rules[fault.code]) return isJudged ? undefined : hold;
   // What the service refuses, it has judged, so the reason of the hold is over.
   if (isRefusal(fault.code) && !isRefusal(held)) return undefined;
-  const blamed = [...new Set([...suspects, resource])].slice(-maxBlamed);
+  // The limit is the application's: any resource may try the service after the pause.
+  const blamed = fault.code === 'rate-limited' ? [] : [...new Set([...suspects, resource])].slice(-maxBlamed);
   if (fault.code === held) return { ...holdAfter(fault, longer(hold), now), since, blamed };
   if (fault.code === 'rate-limited') return holdAfter(fault, rules[fault.code]?.firstMs ?? 0, now);
   return isJudged ? { ...hold, blamed } : hold;

@@ -113,6 +113,7 @@ describe('a trial', () => {
   const hold = { kind: 'circuit', since: 1, until: 9, forMs: 60_000, fault: 'forbidden' } as const;
   const doubled = { since: 1, forMs: 120_000, until: 121_000, blamed: ['main 1'] };
   const refused = { ...hold, fault: 'invalid-request', blamed: ['main 7'] } as const;
+  const paused = { ...hold, kind: 'service', fault: 'rate-limited' } as const;
   const forFeed = { ...hold, blamed: ['main feed'] } as const;
   it.each<[string, Hold, FaultKind | undefined, object | undefined]>([
     ['ends the hold by a success', hold, undefined, undefined],
@@ -122,6 +123,7 @@ describe('a trial', () => {
     ['leaves the end to another for another fault', hold, 'transient', { ...hold, blamed: ['main 1'] }],
     ['ends the hold when that one request is refused as wrong', hold, 'request-refused', undefined],
     ['is followed by a hold as long as asked for', hold, 'rate-limited', { kind: 'service', until: 91_000 }],
+    ['blames no resource for a pause that is asked for again', paused, 'rate-limited', { blamed: [] }],
     ['comes once a minute while all are refused alike', refused, 'invalid-request', { until: 61_000 }],
   ])('%s', (_case, before, kind, expected) => {
     const fault = kind && asking(kind, kind === 'rate-limited' ? 90_000 : undefined);
