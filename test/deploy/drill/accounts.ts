@@ -58,7 +58,7 @@ export const stuckFeed: Exercise = {
   },
 
   async mend(scene) {
-    assert.match(await scene.follow('status'), /cursor does not move, or is rejected again and again/);
+    assert.match(await scene.follow('status'), /makes no progress \(the service has rejected cursors/);
     scene.deployment.sandbox.control.faults.clear();
     const hourAgo = new Date(Date.now() - 3_600_000).toISOString();
     await scene.follow('resync', { NAME: scene.account, TIME: hourAgo });
