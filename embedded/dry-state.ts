@@ -15,7 +15,7 @@ import { type EmbeddedState, stateOver } from '../shared/sqlite/state.ts';
 import { createAdvertHistories } from '../shared/state/advert-histories.ts';
 import type { PartnerAccounts } from '../shared/state/partner-accounts.ts';
 
-/** @param real the state of `dir`; the caller holds the run lock, and closes the state. @throws {StateError} */
+/** In memory, so that it need not be closed. @param real the state of `dir`; the caller holds the run lock. @throws {StateError} */
 export function createDryState(real: EmbeddedState, dir: string): EmbeddedState {
   const file = stateFileIn(dir);
   const db = guarded(file, () => copyOf(file));
