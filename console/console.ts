@@ -15,18 +15,20 @@ export interface Console {
 
 /** @throws {NodeJS.ErrnoException} when the port is in use */
 export async function startConsole(options: ConsoleOptions): Promise<Console> {
-  const { bridge, port, isReadOnly, version, place } = options;
+  const { bridge, port, isReadOnly, version, place, again } = options;
   const settings = await bridge.settings().catch(() => undefined);
   const live = createLive(options, {
     requestsPerSecond: settings?.maxRequestsPerSecond ?? null,
     kind: bridge.kind,
     name: bridge.name,
     place: place.map(quoted).join(' '),
-    version,
-    isReadOnly,
+    ...{ version, isReadOnly, again },
   });
   const actions = createActions(options, live.showActions);
-  const server = await startServer({ port, isReadOnly, live, act: actions.act, assets: await readAssets() });
+  const server = await startServer({
+    ...{ port, isReadOnly, again, live, act: actions.act },
+    assets: await readAssets(),
+  });
   const stopping = new AbortController();
   const running = live.run(stopping.signal);
   return {

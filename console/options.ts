@@ -13,6 +13,8 @@ export interface ConsoleOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** A command of this program for this bridge. */
   readonly command: (words: string) => string;
+  /** The command that starts this console again. */
+  readonly again: string;
   readonly say: (text: string) => void;
   /** Only in the demo. */
   readonly breaks?: Breaks;

@@ -22,6 +22,8 @@ export interface ServerOptions {
   readonly assets: Assets;
   readonly live: Live;
   readonly isReadOnly: boolean;
+  /** The command that starts this console again. */
+  readonly again: string;
   /** Does what the page asks for. @throws {ValiError} for anything else */
   readonly act: (action: unknown) => Promise<unknown>;
 }
@@ -31,6 +33,7 @@ const maxBodyBytes = 2_000_000;
 /** The page counts the console as gone after three of them. */
 const heartbeatMs = 2_000;
 
+const plain = { 'Content-Type': 'text/plain; charset=utf-8' };
 const headers = {
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -45,13 +48,16 @@ const headers = {
 export async function startServer(options: ServerOptions): Promise<ConsoleServer> {
   const { assets, live } = options;
   let token: string | undefined = randomBytes(32).toString('base64url');
-  const session = randomBytes(32).toString('base64url');
+  // Every server on 127.0.0.1 is sent the cookie, whatever its port. So whoever has it is shown the empty page, and everything
+  // else takes the key too, which the browser gives to this origin alone.
+  const [session, key] = [randomBytes(32).toString('base64url'), randomBytes(32).toString('base64url')];
   const server = createServer((request, response) => void answer(request, response));
   server.listen(options.port, host);
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   // Cookies do not belong to a port, so two consoles need two names.
-  const cookie = `advert-bridge-console-${port}`;
+  const cookie = `advert-bridge-console-${port}=${session}`;
+  const howToOpen = `open the address that the console printed (it works once), or start the console again for a new one: ${options.again}`;
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
@@ -59,12 +65,16 @@ export async function startServer(options: ServerOptions): Promise<ConsoleServer
       const url = new URL(request.url ?? '/', `http://${host}:${port}`);
       if (isLogin(request, url)) {
         token = undefined;
-        response.setHeader('Set-Cookie', `${cookie}=${session}; HttpOnly; SameSite=Strict; Path=/`);
-        return end(response.setHeader('Location', '/'), 303);
+        response.setHeader('Set-Cookie', `${cookie}; HttpOnly; SameSite=Strict; Path=/`);
+        // A fragment is sent to no server; the page keeps the key and removes it from the address.
+        return end(response.setHeader('Location', `/#${key}`), 303);
       }
-      const refused = refusal(request);
+      const asset = assets.get(url.pathname === '/' ? '/index.html' : url.pathname);
+      const refused = refusal(request, asset !== undefined);
+      if (refused && url.pathname === '/') return void response.writeHead(403, plain).end(`${refused}\n`);
       if (refused) return end(response, 403, { error: refused });
       if (request.method === 'POST') return await post(request, response);
+      if (asset) return void response.writeHead(200, { 'Content-Type': asset.type }).end(asset.content);
       await get(url, request, response);
     } catch (error) {
       const isWrong = error instanceof v.ValiError || error instanceof SyntaxError;
@@ -81,18 +91,15 @@ export async function startServer(options: ServerOptions): Promise<ConsoleServer
     url.pathname === '/' &&
     isSame(url.searchParams.get('token') ?? '', token);
 
-  const isOwnHost = ({ headers: { host: named } }: IncomingMessage): boolean =>
-    named === `${host}:${port}` || named === `localhost:${port}`;
+  const isOwnHost = ({ headers: { host: named } }: IncomingMessage): boolean => named === `${host}:${port}`;
 
-  /** Why the request is refused. */
-  function refusal(request: IncomingMessage): string | undefined {
+  /** Why the request is refused. @param isAsset it asks for a file of the page, in which nothing is secret */
+  function refusal(request: IncomingMessage, isAsset: boolean): string | undefined {
     if (!isOwnHost(request)) return 'this server has another name';
-    const given = /(?:^|; )([^=]+)=([^;]*)/g;
-    const isKnown = [...(request.headers.cookie ?? '').matchAll(given)].some(
-      ([, name, value = '']) => name === cookie && isSame(value, session),
-    );
-    if (!isKnown)
-      return 'open the address that the console printed: it works once. For another one, start the console again';
+    const { authorization = '', cookie: cookies = '' } = request.headers;
+    const isKnown = cookies.split(';').some((one) => isSame(one.trim(), cookie));
+    const hasKey = isSame(authorization, `Bearer ${key}`);
+    if (!isKnown || !(hasKey || (isAsset && request.method === 'GET'))) return howToOpen;
     if (request.method === 'GET') return undefined;
     if (request.method !== 'POST') return 'this method is not known here';
     if (request.headers.origin !== `http://${request.headers.host}`) return 'another page sent this';
@@ -116,9 +123,7 @@ export async function startServer(options: ServerOptions): Promise<ConsoleServer
     if (pathname === '/stream') return stream(request, response);
     if (pathname === '/history') return end(response, 200, await live.history(query));
     if (pathname === '/dead-letters') return end(response, 200, await live.deadLetters(query));
-    const asset = assets.get(pathname === '/' ? '/index.html' : pathname);
-    if (!asset) return end(response, 404, { error: 'there is no such page' });
-    response.writeHead(200, { 'Content-Type': asset.type }).end(asset.content);
+    end(response, 404, { error: 'there is no such page' });
   }
 
   /** Server-sent events until the page closes. */

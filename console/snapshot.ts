@@ -14,6 +14,8 @@ export interface Snapshot {
     readonly name: string;
     /** Appended to the commands that the page shows. */
     readonly place: string;
+    /** The command that starts this console again. */
+    readonly again: string;
     readonly version: string;
     /** Of the whole bridge; null until it is known. */
     readonly requestsPerSecond: number | null;
@@ -105,4 +107,6 @@ export interface Received {
   readonly events: readonly ShownEvent[];
   /** The console, or the connection to it, is gone. */
   readonly isCutOff: boolean;
+  /** Why the console refuses the page; it was started again, for example. */
+  readonly refused?: string | undefined;
 }

@@ -24,11 +24,16 @@ Examples:
   ({ io, target, options: { port, noOpen, readOnly }, answer }) =>
     withBridge(target, async (bridge) => {
       const signal = io.untilStopped();
+      const words = [
+        'console',
+        ...(port > 0 ? [`--port ${port}`] : []),
+        ...(readOnly ? ['--read-only'] : []),
+      ];
       const started = await startConsole({
         ...{ bridge, port, isReadOnly: readOnly, version: packageJson.version, env: io.env },
         program: thisProgram(),
         place: target.kind === 'local' ? ['--local', target.dir] : ['--stack', target.stack],
-        command: target.command,
+        ...{ command: target.command, again: target.command(words.join(' ')) },
         say: (text) => say(io, text),
       });
       answer({ url: started.url }, started.url);

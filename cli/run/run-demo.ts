@@ -16,7 +16,7 @@ import { withBridge } from '../bridge/open.ts';
 import { eventOutput } from '../shared/event-output.ts';
 import { type ExitCode, exitCodes, type Io, print, say, untilUnread } from '../shared/io.ts';
 import { checkedOptions, optionOf } from '../shared/options.ts';
-import { thisProgram } from '../shared/program.ts';
+import { programName, thisProgram } from '../shared/program.ts';
 import { type LocalTarget, localTarget } from '../shared/target.ts';
 import { are, count, countsText } from '../shared/wording.ts';
 import { createBreaks } from './break-it.ts';
@@ -92,6 +92,7 @@ async function play({ io, target, sandbox }: Demo): Promise<undefined> {
     });
     const started = await startConsole({
       ...{ bridge, breaks, place, command, program: thisProgram(), env: io.env, port: 0 },
+      again: `${programName()} demo`,
       ...{ isReadOnly: false, version: packageJson.version, say: (text) => say(io, text) },
     });
     say(

@@ -19,10 +19,13 @@ export const needing = (findings: readonly Finding[]): Finding[] =>
   findings.filter(({ severity }) => severity !== 'note');
 
 /** Answers the question that people open the page for: does it work? */
-export function verdictOf({ snapshot, isCutOff }: Received, nowMs: number): Verdict {
+export function verdictOf({ snapshot, isCutOff, refused }: Received, nowMs: number): Verdict {
   if (isCutOff) {
     const age = snapshot ? ` What you see is ${duration((nowMs - snapshot.at) / 1000)} old.` : '';
-    return verdict('fault', 'Cut off', `The console does not answer.${age} It may have ended.`);
+    if (refused !== undefined)
+      return verdict('fault', 'Cut off', `The console does not know this page.${age} To go on, ${refused}`);
+    const how = snapshot ? `start it again: ${snapshot.bridge.again}` : 'start it again';
+    return verdict('fault', 'Cut off', `The console does not answer.${age} If it has ended, ${how}`);
   }
   if (snapshot?.error)
     return verdict('fault', 'Not readable', `The bridge cannot be read: ${snapshot.error}`);

@@ -1,4 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Page } from 'playwright-core';
 import type { AdvertBridge } from '../deploy/stack/advert-bridge.ts';
 import { crowdSteps } from './crowd-steps.ts';
 import { checkLooks, openConsole, type Surroundings } from './pages.ts';
@@ -18,7 +22,8 @@ export async function consoleSteps(
   const { steps, browser, sandbox, screenshots } = surroundings;
   const { control } = sandbox;
   const run = () => bridge.start(['run', '--poll-seconds', '1'], /./);
-  const startConsole = () => bridge.start(['console', '--no-open'], /^(http:\S+)$/m);
+  const startConsole = (port = '0') =>
+    bridge.start(['console', '--no-open', '--port', port], /^(http:\S+)$/m);
   let running = await run();
   const console = await startConsole();
 
@@ -47,6 +52,19 @@ export async function consoleSteps(
     const history = page.getByRole('region', { name: 'History' });
     await history.getByText('active → limited', { exact: true }).waitFor();
     assert.equal(await history.getByRole('listitem').count(), 2);
+  });
+
+  await steps.check('a cookie replayed from a server on another port is worth nothing', () =>
+    replayCookie(page),
+  );
+
+  await steps.check('a reloaded page and a second tab show the bridge', async () => {
+    await page.reload();
+    await titleMatches(/^All well/);
+    const tab = await page.context().newPage();
+    await tab.goto(page.url());
+    await tab.getByText('Changes of').waitFor();
+    await tab.close();
   });
 
   await steps.check('it is good in both colour schemes and in a narrow window', () =>
@@ -113,10 +131,56 @@ export async function consoleSteps(
     console.kill('SIGTERM');
     await titleMatches(/^Cut off/, goneMs);
     assert.equal((await console.ended).code, 0);
+    await page
+      .getByRole('status')
+      .getByText(/start it again: .*console .*--local/)
+      .waitFor();
+    await checkLooks(page, screenshots, 'console-gone', 'light');
+  });
+
+  await steps.check('the page comes back when a tab opens the address of the next console', async () => {
+    const next = await startConsole(new URL(page.url()).port);
+    await page.getByRole('status').getByText('open the address that the console printed').waitFor();
+    const tab = await page.context().newPage();
+    await tab.goto(next.printed);
+    await titleMatches(/^All well/);
+    await tab.close();
+    next.kill('SIGTERM');
+    await next.ended;
   });
 
   await steps.check('the page asked nobody but the console, and no script failed', close);
   running.kill('SIGTERM');
+}
+
+/** As another user of this machine could: listens on another port, and sends what the browser sends there to the console. */
+async function replayCookie(page: Page): Promise<void> {
+  let cookie = '';
+  const server = createServer(({ headers }, response) => {
+    cookie ||= headers.cookie ?? '';
+    response.end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const tab = await page.context().newPage();
+  await tab.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  await tab.close();
+  server.close();
+  assert.match(cookie, /advert-bridge-console/, 'the browser sends the cookie to every port');
+  const { origin } = new URL(page.url());
+  const action = {
+    ...{ method: 'POST', body: '{"action":"poll"}' },
+    headers: { cookie, origin, 'content-type': 'application/json' },
+  };
+  const requests: [string, RequestInit][] = [
+    ...['stream', 'history?account=main&advert=1', 'dead-letters'].map((path): [string, RequestInit] => [
+      path,
+      { headers: { cookie } },
+    ]),
+    ['actions', action],
+  ];
+  for (const [path, request] of requests)
+    assert.equal((await fetch(`${origin}/${path}`, request)).status, 403, path);
 }
 
 /** What can be broken in the demo, and what its page then says. */

@@ -55,8 +55,9 @@ export async function checkLooks(page: Page, folder: string, name: string, only?
 
 /** For what a console's page shows eventually. */
 const waitMs = 60_000;
-/** What the browser says of a console that has ended. */
-const lost = /net::ERR_(CONNECTION_REFUSED|INCOMPLETE_CHUNKED_ENCODING|NETWORK_IO_SUSPENDED|EMPTY_RESPONSE)/;
+/** What the browser says of a console that has ended, and of one that was started again. */
+const lost =
+  /net::ERR_(CONNECTION_REFUSED|INCOMPLETE_CHUNKED_ENCODING|NETWORK_IO_SUSPENDED|EMPTY_RESPONSE)|status of 403/;
 
 /** The page of a console, in a browser of its own. */
 export async function openConsole(browser: Browser, url: string) {

@@ -8,6 +8,7 @@ let acted: unknown[];
 let server: ConsoleServer;
 let port: number;
 let cookie: string;
+let key: string;
 
 const live = {
   subscribe: (push) => {
@@ -21,7 +22,7 @@ const live = {
 async function start(isReadOnly = false): Promise<void> {
   acted = [];
   server = await startServer({
-    ...{ port: 0, live, isReadOnly },
+    ...{ port: 0, live, isReadOnly, again: 'advert-bridge console --local /srv/bridge' },
     assets: new Map([['/index.html', { type: 'text/html', content: Buffer.from('<p>page</p>') }]]),
     act: async (action) => {
       acted.push(action);
@@ -31,6 +32,7 @@ async function start(isReadOnly = false): Promise<void> {
   port = Number(new URL(server.url).port);
   const login = await ask(new URL(server.url).search, {}, 'GET', '/');
   cookie = String(login.headers['set-cookie']).split(';')[0] ?? '';
+  key = String(login.headers.location).replace('/#', '');
 }
 
 type Headers = Readonly<Record<string, string>>;
@@ -56,7 +58,8 @@ function ask(query: string, headers: Headers, method = 'GET', path = '/', body =
   });
 }
 
-const own = () => ({ cookie, origin: `http://127.0.0.1:${port}`, 'content-type': 'application/json' });
+const known = () => ({ cookie, authorization: `Bearer ${key}` });
+const own = () => ({ ...known(), origin: `http://127.0.0.1:${port}`, 'content-type': 'application/json' });
 const post = (headers: Headers) => ask('', headers, 'POST', '/actions', '{"action":"poll"}');
 
 beforeEach(() => start());
@@ -69,10 +72,16 @@ describe('the address that the console prints', () => {
     expect(page).toMatchObject({ status: 200, body: '<p>page</p>' });
   });
 
+  it('gives the page a key that no server is sent with an address or cookie', () => {
+    expect(key).toMatch(/^[\w-]{43}$/);
+    expect(cookie).not.toContain(key);
+  });
+
   it('works once', async () => {
     const again = await ask(new URL(server.url).search, {});
     expect(again.status).toBe(403);
     expect(again.headers['set-cookie']).toBeUndefined();
+    expect(again.body).toMatch(/start the console again for a new one: advert-bridge console --local/);
   });
 });
 
@@ -84,6 +93,21 @@ describe('a request is refused', () => {
       'with a cookie that somebody guessed',
       { cookie: 'advert-bridge-console-1=x' },
       (headers) => ask('', headers),
+    ],
+    ['with the cookie alone, which changes something', { authorization: '' }],
+    ...['/stream', '/history?account=main&advert=1', '/dead-letters', '/other'].map(
+      (path): [string, Headers, (headers: Headers) => Promise<Answer>] => [
+        `with the cookie alone, which asks for ${path}`,
+        { authorization: '' },
+        (headers) => ask(path.slice(1), headers),
+      ],
+    ),
+    ['with the cookie and another key', { authorization: 'Bearer x' }],
+    ['with the key alone', { cookie: '' }],
+    [
+      'to localhost, which may be a server on [::1]',
+      { host: '' },
+      (headers) => ask('', { ...headers, host: `localhost:${port}` }),
     ],
     ['to another name of this address', { host: 'evil.example' }, (headers) => ask('', headers)],
     ['that changes something, from another page', foreign],
@@ -113,6 +137,11 @@ describe('the console', () => {
     expect(acted).toEqual([{ action: 'poll' }]);
   });
 
+  it('finds its cookie among those of other servers', async () => {
+    const others = `a=b; ;=${'='.repeat(8_000)}; ${cookie};c`;
+    expect(await post({ ...own(), cookie: others })).toMatchObject({ status: 202 });
+  });
+
   it('refuses a body that is not JSON', async () => {
     expect((await ask('', own(), 'POST', '/actions', '{')).status).toBe(400);
   });
@@ -129,7 +158,7 @@ describe('the console', () => {
   });
 
   it('pushes what it knows to a page that opens', async () => {
-    const { body } = await ask('', { cookie }, 'GET', '/stream');
+    const { body } = await ask('', known(), 'GET', '/stream');
     expect(body).toContain('event: snapshot\ndata: {"at":1}');
   });
 });
