@@ -52,8 +52,12 @@ export interface Bridge extends RowPorts {
   service(): Promise<Pick<PartnerClient, 'readPage' | 'listAdverts'>>;
   /** @param baseUrl only for an embedded bridge: a stack has it as a setting */
   storeApplication(application: Application, baseUrl?: string): Promise<void>;
-  /** Invokes the connect function of a stack, or carries out its work in this process. */
-  askConnect(event: ConnectEvent): Promise<ConnectAnswer>;
+  /**
+   * Invokes the connect function of a stack, or carries out its work in this process.
+   *
+   * @param baseUrl only for an embedded bridge. Default: the stored one
+   */
+  askConnect(event: ConnectEvent, baseUrl?: string): Promise<ConnectAnswer>;
   /** Polls the feeds once, as {@link askConnect} does its work. @param only this partner account; default: all */
   poll(only: string | undefined): Promise<PollAnswer>;
   /** The operator: for a stack the caller's ARN, for an embedded bridge the user of this machine. */

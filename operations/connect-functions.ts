@@ -8,15 +8,21 @@ import type {
   ConnectedAccount,
 } from '../shared/contract/invocations.ts';
 import { BridgeFault, faultKinds } from '../shared/domain/faults.ts';
+import type { Application } from '../shared/domain/secret.ts';
 import type { Bridge } from './bridge.ts';
 
 /** @param kind of the answer @throws {BridgeFault | ShapeError} what the function refused it for */
-export async function askFor<K extends ConnectAnswerKind>(
-  bridge: Bridge,
-  kind: K,
-  event: ConnectEvent,
-): Promise<ConnectAnswer<K>> {
-  const answer: ConnectAnswer = await bridge.askConnect(event);
+export const askFor = async <K extends ConnectAnswerKind>(bridge: Bridge, kind: K, event: ConnectEvent) =>
+  ofKind(kind, await bridge.askConnect(event));
+
+/** Checks credentials before they are stored. @param baseUrl as of `storeApplication` @throws {BridgeFault | ShapeError} */
+export async function checkApplication(bridge: Bridge, application: Application, baseUrl?: string) {
+  const [clientId, clientSecret] = [application.clientId.reveal(), application.clientSecret.reveal()];
+  const event = { action: 'check-application', clientId, clientSecret } as const;
+  return ofKind('accepted', await bridge.askConnect(event, baseUrl));
+}
+
+function ofKind<K extends ConnectAnswerKind>(kind: K, answer: ConnectAnswer): ConnectAnswer<K> {
   if (answer.kind === kind) return answer as ConnectAnswer<K>;
   if (answer.kind !== 'refused')
     throw new ShapeError('answer of the connect function', [{ path: 'kind', expected: kind }]);

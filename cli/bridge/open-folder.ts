@@ -130,12 +130,12 @@ export async function openFolder(
       baseUrl = url;
       forgetExposure(dir);
     },
-    async askConnect(event) {
+    async askConnect(event, given) {
       const isLocal = event.action === 'disconnect' || event.action === 'forget';
       const chosen = await settings();
       const stage = createLocalConnect({
         ...{ state, settings: chosen, observer: silentObserver },
-        baseUrl: isLocal ? 'https://localhost' : requireBaseUrl(),
+        baseUrl: given ?? (isLocal ? 'https://localhost' : requireBaseUrl()),
       });
       const deadlineMs = Date.now() + serviceMs + (slots * 1000) / chosen.maxRequestsPerSecond;
       return answerConnect(stage, event, { deadlineMs }).finally(() => stage.close());

@@ -1,12 +1,15 @@
 import * as v from 'valibot';
-import { askFor } from '../../operations/connect-functions.ts';
+import type { Bridge } from '../../operations/bridge.ts';
+import { checkApplication } from '../../operations/connect-functions.ts';
+import { CommandError } from '../../operations/errors.ts';
 import { partnerBaseUrl } from '../../shared/contract/settings.ts';
-import { Secret } from '../../shared/domain/secret.ts';
+import { type Application, Secret } from '../../shared/domain/secret.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
-import { say } from '../shared/io.ts';
+import { explained } from '../shared/explain.ts';
 import { checkedOptions, flag, option, text } from '../shared/options.ts';
 import { readSecret } from '../shared/secret-input.ts';
+import type { Target } from '../shared/target.ts';
 
 const clientIdText = v.pipe(
   v.string("expected the application's client ID"),
@@ -25,13 +28,14 @@ minutes.
 Examples:
   advert-bridge application --local .advert-bridge \\
     --base-url https://partner.example --client-id my-client \\
-    --client-secret-stdin < client-secret.txt`,
+    --client-secret-stdin --check
+On a terminal, --client-secret-stdin asks for the secret, and does not show it.`,
     options: {
       clientId: option('ID', "the application's client ID (required)", clientIdText),
       clientSecretStdin: flag('read the client secret from standard input'),
       clientSecretFile: text('FILE', 'read the client secret from FILE'),
       baseUrl: { ...option('URL', baseUrlHelp, v.optional(partnerBaseUrl)), localOnly: true },
-      check: flag('then ask the partner service whether it accepts the credentials'),
+      check: flag('store them only if the partner service accepts them'),
     },
   },
   async ({ io, target, options, report, command }) => {
@@ -40,22 +44,35 @@ Examples:
     if (isLocal) checkedOptions({ baseUrl: { schema: partnerBaseUrl } }, options);
     const source = { what: 'client secret', option: '--client-secret', fromStdin, file };
     const clientSecret = await readSecret(io, source);
-    const stored = `Stored the application's credentials in ${isLocal ? target.dir : `stack ${target.stack}`}.`;
+    const application = { clientId: new Secret(clientId), clientSecret };
     await withBridge(
       target,
       async (bridge) => {
-        await bridge.storeApplication({ clientId: new Secret(clientId), clientSecret }, baseUrl);
-        if (!check) return;
-        // They stay stored, whatever the service says.
-        say(io, stored);
-        await askFor(bridge, 'accepted', { action: 'check' });
+        if (check) await checkBefore(bridge, application, { target, baseUrl });
+        await bridge.storeApplication(application, baseUrl);
       },
       { create: true },
     );
+    const stored = `Stored the application's credentials in ${isLocal ? target.dir : `stack ${target.stack}`}.`;
     return report(
       { clientId, ...(isLocal && { baseUrl }), stored: true, ...(check && { accepted: true }) },
-      check ? 'The partner service accepts them.' : stored,
+      check ? `The partner service accepts them. ${stored}` : stored,
       `Next: ${command('connect NAME')}`,
     );
   },
 );
+
+/** @throws {CommandError} that says why nothing was stored */
+async function checkBefore(
+  bridge: Bridge,
+  application: Application,
+  { target, baseUrl }: { readonly target: Target; readonly baseUrl: string | undefined },
+): Promise<void> {
+  try {
+    await checkApplication(bridge, application, baseUrl);
+  } catch (error) {
+    throw new CommandError(`nothing was stored: ${explained(error, target, baseUrl).message}`, {
+      cause: error,
+    });
+  }
+}

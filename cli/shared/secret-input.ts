@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
 import { text as textOf } from 'node:stream/consumers';
 import { CommandError, UsageError } from '../../operations/errors.ts';
 import { Secret } from '../../shared/domain/secret.ts';
@@ -12,25 +15,38 @@ export interface SecretSource {
 }
 
 /**
- * Reads a secret from standard input or a file, without the trailing newline.
+ * Reads a secret from standard input or a file, without the trailing newline. On a terminal, asks for it.
  *
- * @throws {UsageError} if no source or two sources are given, or standard input is a terminal
+ * @throws {UsageError} if no source or two sources are given
  * @throws {CommandError} if it is empty, too long or has several lines, or the file cannot be read
  */
 export async function readSecret(io: Io, { what, option, fromStdin, file }: SecretSource): Promise<Secret> {
-  if (fromStdin === (file !== undefined) || (fromStdin && io.stdin.isTTY))
+  if (fromStdin === (file !== undefined))
     throw new UsageError(
-      `give the ${what} in one of two ways: ${option}-file FILE, or ${option}-stdin and pipe it in ` +
-        `(\`… ${option}-stdin < FILE\`), because a terminal would show it`,
+      `give the ${what} in one of two ways: ${option}-file FILE, or ${option}-stdin, which reads it from a pipe or asks for it`,
     );
-  const given = file === undefined ? await textOf(io.stdin) : await readTextFile(file, what);
+  let given: string;
+  if (file !== undefined) given = await readTextFile(file, what);
+  else given = io.stdin.isTTY ? await askHidden(io, what) : await textOf(io.stdin);
   const secret = given.replace(/^\uFEFF/, '').trim();
   if (/^.{1,16384}$/.test(secret)) return new Secret(secret);
   // A file's name may be the secret itself, given by mistake.
-  const from = file === undefined ? 'standard input' : 'the file';
+  const from = file !== undefined ? 'the file' : io.stdin.isTTY ? 'your line' : 'standard input';
   throw new CommandError(
     `the ${what} has to be one line of at most 16 KB, but ${from} holds ${secret === '' ? 'nothing' : 'something else'}. Nothing was stored`,
   );
+}
+
+/** @returns a line that the terminal does not show; nothing after Ctrl-C or Ctrl-D */
+async function askHidden({ stdin, stderr }: Io, what: string): Promise<string> {
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  // With an output that is a terminal to it, readline switches the echo of the real one off.
+  const lines = createInterface({ input: stdin, output: nowhere, terminal: true, historySize: 0 });
+  print(stderr, `The ${what} (it is not shown): `);
+  const [line = ''] = await Promise.race([once(lines, 'line'), once(lines, 'close')]);
+  lines.close();
+  print(stderr, '\n');
+  return line;
 }
 
 export const readTextFile = (file: string, what: string): Promise<string> =>

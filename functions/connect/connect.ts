@@ -6,7 +6,7 @@ import {
 } from '../../shared/contract/invocations.ts';
 import type { Deadline } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
-import { Secret } from '../../shared/domain/secret.ts';
+import { type Application, Secret } from '../../shared/domain/secret.ts';
 import { normalScope } from '../refresh-token/token-pairs.ts';
 import { createConnectAccount } from './connect-account.ts';
 import type { ConnectDeps } from './connected-row.ts';
@@ -27,12 +27,13 @@ export const createConnect = (deps: ConnectDeps) => ({
   /**
    * Checks whether the service accepts the application's credentials, by requesting a token for the application
    * itself, which is not stored.
+   * @param given default: those that are stored
    * @returns `clockOffSeconds`: how far the service's clock is ahead of the bridge's, absent if the answer has no date
    * @throws {BridgeFault} `client-rejected`, `scope-refused`, or a transient one @see partner-api.md §5.3
    */
-  async check(options: Deadline): Promise<AcceptedApplication> {
+  async check(options: Deadline, given?: Application): Promise<AcceptedApplication> {
     const grant = { grant_type: 'client_credentials', scope: deps.settings.requiredScope } as const;
-    const application = await deps.applicationSecret.read();
+    const application = given ?? (await deps.applicationSecret.read());
     const { answer, claimedTime, receivedAt } = await deps.client.requestTokens(application, grant, options);
     const granted = { scope: normalScope(answer.scope) };
     if (claimedTime === undefined) return granted;
@@ -71,6 +72,10 @@ export async function answerConnect(
       }
       case 'check':
         return { kind: 'accepted', ...(await stage.check(options)) };
+      case 'check-application': {
+        const [clientId, clientSecret] = [new Secret(request.clientId), new Secret(request.clientSecret)];
+        return { kind: 'accepted', ...(await stage.check(options, { clientId, clientSecret })) };
+      }
       case 'disconnect': {
         const { partnerAccount, forget } = request;
         if (!forget) return { kind: 'disconnected', known: await stage.disconnect(partnerAccount) };

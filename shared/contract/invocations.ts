@@ -83,8 +83,10 @@ export const connectEvent = v.variant('action', [
   v.object({ ...action('disconnect'), forget: v.optional(v.boolean(), false) }),
   v.object({ ...action('forget'), generation }),
   v.object({ action: v.literal('check') }),
+  /** Checks an application that is not stored. A function of an earlier version must not check the stored one instead. */
+  v.object({ action: v.literal('check-application'), clientId: secret, clientSecret: secret }),
 ]);
-/** The request as sent: a refresh token or a code in it is plain text. */
+/** The request as sent: a refresh token, code or client secret in it is plain text. */
 export type ConnectEvent = v.InferInput<typeof connectEvent>;
 
 const connectedAccount = v.object({

@@ -44,6 +44,26 @@ describe('application', () => {
     ]);
   });
 
+  it('is checked by the stack before it is stored', async () => {
+    const check = () => cli('application --client-id a --client-secret-stdin --check', { stdin: 'hush\n' });
+    stack.played.answer = {
+      kind: 'refused',
+      fault: 'client-rejected',
+      reason: 'invalid_client',
+      status: 401,
+    };
+    expect(await check()).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('nothing was stored: the service refuses the client ID'),
+    });
+    expect(stack.inputsOf('PutSecretValue')).toEqual([]);
+    stack.played.answer = { kind: 'accepted', scope: 'v2' };
+    expect(await check()).toMatchObject({ exitCode: 0 });
+    expect(stack.inputsOf('PutSecretValue')).toHaveLength(1);
+    const payload = { action: 'check-application', clientId: 'a', clientSecret: 'hush' };
+    expect(requests().map((request) => request.payload)).toEqual([payload, payload]);
+  });
+
   it('says that the stack has to be deployed when the secret is missing', async () => {
     const message = "Secrets Manager can't find the specified secret.";
     const absent = new ResourceNotFoundException({ message, $metadata: {} });

@@ -42,38 +42,58 @@ describe('application', () => {
     expect(await connect()).toMatchObject({ exitCode: 0 });
   });
 
-  it('does not read a secret from a terminal, where it would show', async () => {
-    const { run } = await startLocal();
+  it('asks for the secret on a terminal', async () => {
+    const { run, sandbox, inState } = await startLocal();
 
-    const ended = await run('application --base-url https://a.example --client-id a --client-secret-stdin', {
-      stdin: 'hunter2',
-      isTTY: true,
-    });
+    const ended = await run(
+      `application --base-url ${sandbox.url} --client-id sandbox-client --client-secret-stdin --check`,
+      { stdin: 'sandbox-client-secrex\u007ft\n', isTTY: true },
+    );
 
     expect(ended).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringContaining('--client-secret-file FILE'),
+      exitCode: 0,
+      stderr: expect.stringMatching(/^The client secret \(it is not shown\): \n/),
+    });
+    const { clientSecret } = await inState((state) => state.applicationSecret.read());
+    expect(clientSecret.reveal()).toBe('sandbox-client-secret');
+  });
+
+  it.each([
+    ['Ctrl-C', 'hunter2\u0003'],
+    ['Ctrl-D', '\u0004'],
+  ])('stores nothing when %s ends the question for the secret', async (_, stdin) => {
+    const { run } = await startLocal();
+    const words = 'application --base-url https://a.example --client-id a --client-secret-stdin';
+    expect(await run(words, { stdin, isTTY: true })).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('your line holds nothing. Nothing was stored'),
     });
   });
 
-  it('says with --check whether the service takes the credentials, and keeps no token of them', async () => {
-    const { sandbox, run, status } = await startLocal();
-    const check = (secret: string) =>
-      run(`application --base-url ${sandbox.url} --client-id sandbox-client --client-secret-stdin --check`, {
+  it('is stored after --check only if the service takes it, and no token is kept', async () => {
+    const { sandbox, run, inState, status } = await startLocal();
+    const check = (secret: string, baseUrl = sandbox.url) =>
+      run(`application --base-url ${baseUrl} --client-id sandbox-client --client-secret-stdin --check`, {
         stdin: secret,
       });
 
     expect(await check('sandbox-client-secret')).toMatchObject({
       exitCode: 0,
-      stderr: expect.stringContaining('The partner service accepts them.'),
+      stderr: expect.stringContaining('The partner service accepts them. Stored'),
     });
     expect(
       sandbox.control.journal.list().map(({ grantType, status: answered }) => [grantType, answered]),
     ).toEqual([['client_credentials', 200]]);
-    const wrong = await check('another-secret');
-    expect(wrong.exitCode).toBe(1);
-    expect(wrong.stderr).not.toContain('another-secret');
-    expect((await status()).partnerAccounts).toEqual([]);
+    for (const wrong of [await check('a-typo'), await check('a-typo', 'http://127.0.0.1:1')]) {
+      expect(wrong).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('nothing was stored: ') });
+      expect(wrong.stderr).not.toContain('a-typo');
+    }
+    const { clientSecret } = await inState((state) => state.applicationSecret.read());
+    expect(clientSecret.reveal()).toBe('sandbox-client-secret');
+    expect(
+      (await run('connect main --refresh-token-stdin', { stdin: 'sandbox-refresh-token-main' })).exitCode,
+    ).toBe(0);
+    expect((await status()).partnerAccounts).toMatchObject([{ state: 'polling', hold: null }]);
   });
 });
 

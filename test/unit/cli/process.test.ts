@@ -3,7 +3,7 @@ import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startConnected, startLocal } from './local-bridge.ts';
-import { start, startByNpm } from './process.ts';
+import { hasTerminal, start, startByNpm, startOnTerminal } from './process.ts';
 
 const firstOutput = (child: ChildProcessWithoutNullStreams) =>
   once(child.stdout, 'data').then(([text]) => String(text));
@@ -20,6 +20,20 @@ describe('the process', () => {
     expect(await connect()).toMatchObject({ exitCode: 0 });
     expect(await start(`disconnect mian --local ${dir}`).ended).toMatchObject({ code: 2, stdout: '' });
     expect(await start('frobnicate').ended).toMatchObject({ code: 2, stdout: '' });
+  });
+
+  it.skipIf(!hasTerminal)('shows nothing of a secret that is typed on a terminal', async () => {
+    const { sandbox, dir, connect } = await startLocal();
+    const { child, ended } = startOnTerminal(
+      `application --local ${dir} --base-url ${sandbox.url} --client-id sandbox-client --client-secret-stdin`,
+    );
+    expect(await firstOutput(child)).toBe('The client secret (it is not shown): ');
+    child.stdin.write('sandbox-client-secret\r');
+
+    const { code, stdout } = await ended;
+    expect([code, stdout]).toEqual([0, expect.stringContaining('Stored')]);
+    expect(stdout).not.toContain('sandbox-client-secret');
+    expect(await connect()).toMatchObject({ exitCode: 0 });
   });
 
   it.each(['SIGTERM', 'SIGINT'] as const)('ends a run with 0 on %s', async (signal) => {

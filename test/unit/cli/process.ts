@@ -1,5 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
 
@@ -9,6 +10,16 @@ const program = path.join(import.meta.dirname, '..', '..', '..', 'cli', 'main.ts
 /** The command line in a separate process, which is killed at the end of the test. */
 export const start = (args: string) =>
   watched(spawn(process.execPath, [program, ...args.split(' ')], { env: { PATH, NODE_OPTIONS } }));
+
+/** util-linux's `script`, which gives a command a terminal. */
+const terminal = '/usr/bin/script';
+export const hasTerminal = process.platform === 'linux' && existsSync(terminal);
+
+/** The command line on a terminal of its own. What it writes, and what the terminal echoes, is standard output. */
+export function startOnTerminal(args: string) {
+  const line = `"${process.execPath}" "${program}" ${args}`;
+  return watched(spawn(terminal, ['-qec', line, '/dev/null'], { env: { PATH, NODE_OPTIONS } }));
+}
 
 /** The same as `npm run` starts it: the child is a shell, which ends at a signal and does not hand it on. */
 export function startByNpm(args: string) {

@@ -57,6 +57,7 @@ it('no secret leaves the deployed bridge through a whole life with faults that r
   const connect = (secret: object) =>
     bridge.ask('connect', { action: 'connect', partnerAccount: 'main', ...secret });
   const check = () => bridge.ask('connect', { action: 'check' });
+  const given = { action: 'check-application', clientId: 'sandbox-client', clientSecret };
   const store = (secret: string) =>
     createApplicationSecret(secretsManager, secretNames).write({
       clientId: new Secret('sandbox-client'),
@@ -74,8 +75,10 @@ it('no secret leaves the deployed bridge through a whole life with faults that r
     expect(await connect({ code, redirectUri })).toMatchObject({ kind: 'refused' });
   }
   expect(await check()).toMatchObject({ kind: 'accepted', scope: 'v2 read write' });
-  refuse('token', 401, 'unauthorized_client', echoesOf(clientSecret).join(' '), { count: 2 });
-  expect(await check()).toMatchObject({ kind: 'refused', fault: 'client-rejected' });
+  expect(await bridge.ask('connect', given)).toMatchObject({ kind: 'accepted' });
+  refuse('token', 401, 'unauthorized_client', echoesOf(clientSecret).join(' '), { count: 3 });
+  for (const event of [{ action: 'check' }, given])
+    expect(await bridge.ask('connect', event)).toMatchObject({ kind: 'refused', fault: 'client-rejected' });
   control.faults.clear();
   const used = control.issueCode({ redirectUri });
   expect(await connect({ code: used, redirectUri })).toMatchObject({ kind: 'connected' });

@@ -31,6 +31,10 @@ describe('the event of connect', () => {
     ],
     [{ action: 'check' }, { kind: 'accepted', scope: 'v2' }],
     [
+      { action: 'check-application', clientId: 'a', clientSecret: 'b' },
+      { kind: 'accepted', scope: 'v2' },
+    ],
+    [
       { action: 'disconnect', ...main },
       { kind: 'disconnected', known: true },
     ],

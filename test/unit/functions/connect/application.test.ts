@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { Secret } from '../../../../shared/domain/secret.ts';
 import { createWorld } from '../../../helpers/world.ts';
 
 it('check requests a token of the application, and returns its scope and the clock difference', async () => {
@@ -15,6 +16,18 @@ it('check requests a token of the application, and returns its scope and the clo
     claimedTime: clock.now() - 3 * 86_400_000,
   });
   expect(await connect.check(options())).toEqual({ scope: '', clockOffSeconds: -259_200 });
+});
+
+it('check takes an application that is not stored', async () => {
+  const { connect, service, options } = await createWorld();
+  const used: string[] = [];
+  const { requestTokens } = service;
+  service.requestTokens = async (application, ...rest) => {
+    used.push(application.clientSecret.reveal());
+    return requestTokens(application, ...rest);
+  };
+  await connect.check(options(), { clientId: new Secret('client'), clientSecret: new Secret('new') });
+  expect(used).toEqual(['new']);
 });
 
 it('authorize names the application, the scope, the state, and where to return to', async () => {
