@@ -8,7 +8,7 @@ import { type Counters, sumOf } from '../../shared/ports/store.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
 import { deliveryText } from '../shared/delivery.ts';
-import { clearScreen, type ExitCode, exitCodes } from '../shared/io.ts';
+import { clearScreen, type ExitCode, exitCodes, firstScreen } from '../shared/io.ts';
 import { flag, optionalName } from '../shared/options.ts';
 import type { Target } from '../shared/target.ts';
 import { answersLines, count, countsText, duration, factLines, factTable } from '../shared/wording.ts';
@@ -43,7 +43,8 @@ Examples:
         const urgent = findings.filter((one) => one.partnerAccount === null && one.severity !== 'note');
         const attention = [...new Set(urgent.map(({ what }) => what))];
         const data = { ...status, attention, findings, version };
-        answer(data, statusText(data, target, nowMs));
+        const text = statusText(data, target, nowMs);
+        answer(data, isRedrawn ? firstScreen(io, text) : text);
         return needsAttention(findings) ? exitCodes.needsPerson : exitCodes.done;
       };
       return isWatched ? watch(report, systemClock, io.untilStopped()) : report();

@@ -6,7 +6,7 @@ import { printableLine, printableLines } from '../../shared/domain/text.ts';
 /** A command's access to the environment of its process. Tests pass their own. */
 export interface Io {
   readonly stdin: Readable & { readonly isTTY?: boolean };
-  readonly stdout: Writable & { readonly isTTY?: boolean };
+  readonly stdout: Writable & { readonly isTTY?: boolean; readonly rows?: number; readonly columns?: number };
   readonly stderr: Writable & { readonly isTTY?: boolean };
   readonly env: Readonly<Record<string, string | undefined>>;
   /**
@@ -56,6 +56,21 @@ export async function stream(
 
 export function clearScreen({ stdout }: Pick<Io, 'stdout'>): void {
   stdout.write('\u001B[H\u001B[J');
+}
+
+/** As many of the first lines as the terminal shows at once, the last of them about the rest. */
+export function firstScreen(
+  { stdout: { rows = 24, columns = 80 } }: Pick<Io, 'stdout'>,
+  text: string,
+): string {
+  const lines = printableLines(text).split('\n');
+  const height = (some: readonly string[]) =>
+    some.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / columns)), 0);
+  // The cursor stands in the last row.
+  if (height(lines) < rows) return text;
+  let shown = lines.length;
+  while (shown > 1 && height(lines.slice(0, shown)) > rows - 2) shown -= 1;
+  return [...lines.slice(0, shown), `… ${lines.length - shown} more lines, without --watch`].join('\n');
 }
 
 /** Aborted when nobody reads standard output any more. */

@@ -1,10 +1,11 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { count, duration } from '../../shared/domain/text/figures.ts';
-import { printableLine as printable } from '../../shared/domain/text.ts';
 import type { Facts, Snapshot } from '../snapshot.ts';
 import type { Question } from './dialog.ts';
-import { time } from './format.ts';
+import { readable, time } from './format.ts';
+import { inTime, isTrying } from './verdict.ts';
+import { Wide } from './wide.ts';
 
 type Account = Facts['partnerAccounts'][number];
 export type Ask = (question: Question) => void;
@@ -30,15 +31,15 @@ export function Accounts({ snapshot, ask }: { snapshot: Snapshot; ask: Ask }) {
           <input type="search" value=${find} onInput=${(event: InputEvent) => setFind((event.target as HTMLInputElement).value)} />
         </label>`
       }
-      <div class="wide" tabindex="0" role="group" aria-label="Table of partner accounts">
-        <table>
+      <${Wide} label="partner accounts">
+        <table aria-labelledby="accounts">
           <thead><tr>
-            <th scope="col">Name</th><th scope="col">State</th><th scope="col">Behind</th><th scope="col">Waiting</th>
-            <th scope="col">Dead letters</th><th scope="col">Last event</th>${!bridge.isReadOnly && html`<th scope="col">Steer</th>`}
+            <th scope="col">Name</th><th scope="col">State</th><th scope="col">Lag</th><th scope="col">Waiting</th>
+            <th scope="col">Dead letters</th><th scope="col">Last event</th>${!bridge.isReadOnly && html`<th scope="col">Actions</th>`}
           </tr></thead>
           <tbody>${found.slice(0, maxShown).map((account) => html`<${Row} key=${account.name} ...${{ account, snapshot, ask }} />`)}</tbody>
         </table>
-      </div>
+      <//>
       ${accounts.length === 0 && html`<p>None is connected. Connect one: <code>advert-bridge connect NAME ${bridge.place}</code></p>`}
       ${rest > 0 && html`<p>And ${count(rest)} more. Find one by its name.</p>`}
     </section>
@@ -52,24 +53,38 @@ function urgency({ state, reason, needsPerson, lagSeconds }: Account): number {
 }
 
 function Row({ account, snapshot, ask }: { account: Account; snapshot: Snapshot; ask: Ask }) {
-  const { name, state, reason, lagSeconds, books } = account;
+  const { name, reason, hold, lastCursorReset, lagSeconds, books } = account;
   const rate = snapshot.bridge.requestsPerSecond;
   const waits = rate === null || books.inFlight < rate ? '' : ` (${duration(books.inFlight / rate)})`;
   const last = snapshot.lastEvents[name];
+  const { shown, tone } = stateOf(account, snapshot.facts);
   return html`<tr>
     <th scope="row">${name}</th>
-    <td><span class=${`state ${state}`}>${state}</span>${reason && html` <span class="reason">${printable(reason)}</span>`}</td>
-    <td>${lagSeconds === null ? 'no feed' : duration(lagSeconds)}</td>
-    <td>${count(books.inFlight)}${waits}</td>
+    <td><span class=${`state ${tone}`}>${shown}</span>
+      ${reason && html`<span class="reason">${readable(reason)}</span>`}
+      ${hold?.until && html`<span class="reason">tries again ${inTime(hold.until, Date.now())}</span>`}
+      ${lastCursorReset && html`<span class="reason">cursor rejected ${time(lastCursorReset)}: its feed was read again</span>`}</td>
+    <td class="short">${lagSeconds === null ? 'no feed' : duration(lagSeconds)}</td>
+    <td class="short">${count(books.inFlight)}${waits}</td>
     <td>${count(snapshot.deadLetters[name] ?? 0)}</td>
     <td>${last ? html`<time datetime=${last}>${time(last)}</time>` : 'none seen yet'}</td>
     ${
       !snapshot.bridge.isReadOnly &&
-      html`<td class="buttons">${questionsFor(account, snapshot.bridge.place).map(
+      html`<td><div class="buttons">${questionsFor(account, snapshot.bridge.place).map(
         (question) => html`<${Asking} key=${question.label} of=${name} ...${{ question, snapshot, ask }} />`,
-      )}</td>`
+      )}</div></td>`
     }
   </tr>`;
+}
+
+/** Polling is green only if it is done, and succeeds. */
+function stateOf(account: Account, facts: Facts | null): { readonly shown: string; readonly tone: string } {
+  const { state } = account;
+  if (state === 'stopped') return { shown: state, tone: 'fault' };
+  if (state === 'paused') return { shown: state, tone: 'attention' };
+  if (facts?.paused || facts?.pausedUntil || facts?.isRunning === false)
+    return { shown: 'not polled', tone: 'attention' };
+  return isTrying(account) ? { shown: 'trying again', tone: 'attention' } : { shown: state, tone: 'well' };
 }
 
 /** A button that asks first; it says when AWS denied the same before. */

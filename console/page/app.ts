@@ -16,7 +16,10 @@ import { verdictOf } from './verdict.ts';
 function Page() {
   const [received, setReceived] = useState<Received>({ events: [], isCutOff: false });
   const [question, setQuestion] = useState<Question>();
+  const [, setNow] = useState(0);
   useEffect(() => listen(setReceived), []);
+  // What is left of a time is shown anew every second.
+  useEffect(() => void setInterval(() => setNow(Date.now()), 1_000), []);
   const { snapshot, plots, events, isCutOff } = received;
   const verdict = verdictOf(received, Date.now());
   useEffect(() => {
@@ -30,7 +33,7 @@ function Page() {
         snapshot &&
         facts &&
         html`
-          <${BreakIt} breaks=${snapshot.breaks} />
+          <${BreakIt} breaks=${snapshot.breaks} accounts=${facts.partnerAccounts} />
           <${Findings} findings=${snapshot.findings} />
           <${Flow} facts=${facts} kind=${snapshot.bridge.kind} />
           <${Plots} plots=${plots} />

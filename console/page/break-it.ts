@@ -1,10 +1,17 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
-import type { Break } from '../snapshot.ts';
+import type { Break, Facts } from '../snapshot.ts';
+import { time } from './format.ts';
 import { act } from './server.ts';
 
 /** Only the demo has this: what can go wrong, and what the bridge does about it. */
-export function BreakIt({ breaks }: { breaks: readonly Break[] }) {
+export function BreakIt({
+  breaks,
+  accounts,
+}: {
+  breaks: readonly Break[];
+  accounts: Facts['partnerAccounts'];
+}) {
   const [refused, setRefused] = useState('');
   const [pressed, setPressed] = useState('');
   if (breaks.length === 0) return null;
@@ -23,7 +30,10 @@ export function BreakIt({ breaks }: { breaks: readonly Break[] }) {
       ({ name, isOn, says }) =>
         html`<button key=${name} title=${says} aria-pressed=${isOn} onClick=${() => press(name)}>${name}${isOn && ' (on)'}</button>`,
     )}</div>
-    <p aria-live="polite">${explained?.says}</p>
+    <p aria-live="polite">${explained?.says}${accounts.map(
+      ({ name, lastCursorReset }) =>
+        lastCursorReset && ` The cursor of ${name} was rejected at ${time(lastCursorReset)}.`,
+    )}</p>
     <p role="alert">${refused && `Not done: ${refused}`}</p>
   </section>`;
 }

@@ -6,6 +6,7 @@ import type { ShownDeadLetters, Snapshot } from '../snapshot.ts';
 import { type Ask, Asking } from './accounts.ts';
 import { counted, time } from './format.ts';
 import { readDeadLetters } from './server.ts';
+import { Wide } from './wide.ts';
 
 /** The dead letters: found by a filter, chosen one by one or all that match, redriven or dropped. */
 export function DeadLetters({ snapshot, ask }: { snapshot: Snapshot; ask: Ask }) {
@@ -75,8 +76,8 @@ export function DeadLetters({ snapshot, ask }: { snapshot: Snapshot; ask: Ask })
               `
             }
           </div>
-          <div class="wide" tabindex="0" role="group" aria-label="Table of dead letters">
-            <table>
+          <${Wide} label="dead letters">
+        <table aria-labelledby="dead-letters">
               <thead><tr>
                 ${!isReadOnly && html`<td></td>`}<th scope="col">Account</th><th scope="col">Advert</th><th scope="col">Fault</th>
                 <th scope="col">Reason</th><th scope="col">Since</th>
@@ -92,7 +93,7 @@ export function DeadLetters({ snapshot, ask }: { snapshot: Snapshot; ask: Ask })
                 </tr>`,
               )}</tbody>
             </table>
-          </div>
+          <//>
           ${(found?.matching ?? 0) > (found?.deadLetters.length ?? 0) && html`<p>The first ${count(found?.deadLetters.length ?? 0)} of ${count(found?.matching ?? 0)} are listed.</p>`}
         `
       }

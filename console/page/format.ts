@@ -1,10 +1,17 @@
 import { are } from '../../shared/domain/text/figures.ts';
+import { printableLine } from '../../shared/domain/text.ts';
 
 /** `1 dead letter`, `1,000 dead letters`. */
 export const counted = (value: number, noun: string): string => are(value, noun, `${noun}s`);
 
 const timeOfDay = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
 const dayAndTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+
+const instants = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
+
+/** A text of the bridge or of the service, with its times in the reader's zone. */
+export const readable = (text: string): string =>
+  printableLine(text).replaceAll(instants, (instant) => time(instant));
 
 /** The time of day in the reader's zone; with the day, if it is not today. */
 export function time(instant: string | number): string {

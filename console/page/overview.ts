@@ -3,7 +3,7 @@ import { answersLines, count, duration } from '../../shared/domain/text/figures.
 import { printableLine as printable, printableLines } from '../../shared/domain/text.ts';
 import type { Action, Facts, Finding, Snapshot, Work } from '../snapshot.ts';
 import { type Ask, Asking, pauseOrResume } from './accounts.ts';
-import { counted, time } from './format.ts';
+import { counted, readable, time } from './format.ts';
 import { needing, type Verdict } from './verdict.ts';
 
 /** One look: does it work? */
@@ -18,8 +18,9 @@ export const Header = ({
 }) => html`
   <header class=${verdict.tone}>
     <h1>${verdict.title}</h1>
-    <p role="status">${printable(verdict.sentence)}</p>
-    ${snapshot && html`<p class="where">${snapshot.bridge.kind === 'local' ? 'embedded bridge in' : 'stack'} ${snapshot.bridge.name}, version ${snapshot.bridge.version}</p>`}
+    <p role="status">${readable(verdict.sentence)}${verdict.command && html` <code>${verdict.command}</code>`}</p>
+    ${verdict.passing && html`<p class="passing">${verdict.passing}</p>`}
+    <p class="where">Advert Bridge${snapshot && ` ${snapshot.bridge.version}: ${snapshot.bridge.kind === 'local' ? 'the embedded bridge in' : 'stack'} ${snapshot.bridge.name}`}</p>
     ${snapshot && !snapshot.bridge.isReadOnly && html`<div class="buttons"><${Asking} of="" question=${pauseOrResume(snapshot.facts?.paused != null, snapshot.bridge.place)} ...${{ snapshot, ask }} /></div>`}
   </header>
 `;
@@ -33,7 +34,7 @@ export function Findings({ findings }: { findings: readonly Finding[] }) {
     <h2 id="findings">What was found</h2>
     <ul class="findings">${shown.map(
       ({ severity, says, advice, mend, since, runbook }) => html`<li class=${severity}>
-        <strong>${severity}</strong> ${printable([says, advice].filter(Boolean).join(' '))}${since && html` <span class="reason">since ${time(since)}</span>`}
+        <strong>${severity}</strong> ${readable([says, advice].filter(Boolean).join(' '))}${since && html` <span class="reason">since ${time(since)}</span>`}
         ${mend && html`<p class="command"><code>${printableLines(mend)}</code></p>`}${runbook && html`<p class="reason">docs/operate/runbook.md#${runbook}</p>`}
       </li>`,
     )}</ul>
@@ -57,14 +58,14 @@ export function Flow({ facts, kind }: { facts: Facts; kind: Snapshot['bridge']['
       oldestWaitingSeconds === null ? 'nothing waits' : `the oldest for ${duration(oldestWaitingSeconds)}`,
     ],
     [
-      'Fan-out',
-      `${count(sum(({ unchanged, coalesced }) => unchanged + coalesced))} found unchanged`,
+      'Adverts',
+      `${count(sum(({ unchanged, coalesced }) => unchanged + coalesced))} without a new status`,
       counted(queue.deadLetters, 'dead letter'),
     ],
     [
       kind === 'stack' ? 'Bus' : 'Events',
       `${count(sum(({ events }) => events))} events`,
-      `${count(sum(({ unavailable }) => unavailable))} unavailable`,
+      `${count(sum(({ unavailable }) => unavailable))} of adverts that are gone`,
     ],
   ] as const;
   return html`<ol class="flow" aria-label="The flow">${steps.map(
@@ -90,9 +91,9 @@ export function Surroundings({ facts }: { facts: Facts }) {
     <ul>
       ${webhooks.map(
         ({ address, state, waiting, lastAnswer }) =>
-          html`<li>${printable(address)}: ${state}, ${counted(waiting, 'event')} waiting${lastAnswer && html` <span class="reason">${printable(lastAnswer)}</span>`}</li>`,
+          html`<li>${printable(address)}: ${state}, ${counted(waiting, 'event')} waiting${lastAnswer && html` <span class="reason">${readable(lastAnswer)}</span>`}</li>`,
       )}
-      ${schedule !== undefined && html`<li>schedule ${schedule}</li><li>event source mapping ${mapping}</li><li>${counted(alarms?.length ?? 0, 'alarm')} raised</li>`}
+      ${schedule !== undefined && html`<li>schedule ${schedule}</li><li>reading from the queue ${mapping}</li><li>${counted(alarms?.length ?? 0, 'alarm')} raised</li>`}
       ${rules && html`<li>${rules.length === 0 ? 'no rule on the bus: nobody gets the events' : `rules on the bus: ${rules.map(ruleText).join(', ')}`}</li>`}
     </ul>
   </section>`;
@@ -119,7 +120,7 @@ export const Doing = ({
     <ul class="actions">${actions.map(
       ({ id, at, who, command, state, says }) => html`<li key=${id}>
         <time datetime=${at}>${time(at)}</time> ${printable(who)}: <code>${printable(command)}</code> <strong>${stateText[state]}</strong>
-        ${says && html`<p class="reason">${says}</p>`}
+        ${says && html`<p class="reason">${readable(says)}</p>`}
       </li>`,
     )}</ul>
   </section>
@@ -128,7 +129,7 @@ export const Doing = ({
 const stateText: Readonly<Record<Action['state'], string>> = {
   running: 'at work',
   done: 'done',
-  left: 'done, with something left for a person',
+  left: 'done, but something needs attention',
   failed: 'failed',
 };
 

@@ -1,11 +1,15 @@
-import { count, duration } from '../../shared/domain/text/figures.ts';
-import type { Finding, Received } from '../snapshot.ts';
+import { are, count, duration } from '../../shared/domain/text/figures.ts';
+import type { Facts, Finding, Received } from '../snapshot.ts';
 
 export interface Verdict {
   /** How the page's title begins. */
   readonly title: string;
   readonly sentence: string;
   readonly tone: 'well' | 'attention' | 'fault' | 'unknown';
+  /** Follows the sentence. */
+  readonly command?: string | undefined;
+  /** Differs every second, so no screen reader announces it. */
+  readonly passing?: string | undefined;
 }
 
 const verdict = (tone: Verdict['tone'], title: string, sentence: string): Verdict => ({
@@ -19,28 +23,64 @@ export const needing = (findings: readonly Finding[]): Finding[] =>
   findings.filter(({ severity }) => severity !== 'note');
 
 /** Answers the question that people open the page for: does it work? */
-export function verdictOf({ snapshot, isCutOff, refused }: Received, nowMs: number): Verdict {
-  if (isCutOff) {
-    const age = snapshot ? ` What you see is ${duration((nowMs - snapshot.at) / 1000)} old.` : '';
-    if (refused !== undefined)
-      return verdict('fault', 'Cut off', `The console does not know this page.${age} To go on, ${refused}`);
-    const how = snapshot ? `start it again: ${snapshot.bridge.again}` : 'start it again';
-    return verdict('fault', 'Cut off', `The console does not answer.${age} If it has ended, ${how}`);
-  }
+export function verdictOf(received: Received, nowMs: number): Verdict {
+  const { snapshot, isCutOff } = received;
+  if (isCutOff) return cutOff(received, nowMs);
   if (snapshot?.error)
     return verdict('fault', 'Not readable', `The bridge cannot be read: ${snapshot.error}`);
   if (!snapshot?.facts) return verdict('unknown', 'Looking', 'Reading the bridge.');
   const { facts, findings } = snapshot;
+  const passing = nextTrial(facts, nowMs);
   const urgent = needing(findings);
   const [worst] = urgent;
   if (worst) {
     const others = urgent.length === 1 ? '' : ` And ${urgent.length - 1} more, below.`;
     const title = urgent.length === 1 ? '1 needs attention' : `${urgent.length} need attention`;
-    return verdict(worst.severity === 'fault' ? 'fault' : 'attention', title, worst.says + others);
+    const tone = worst.severity === 'fault' ? 'fault' : 'attention';
+    return { ...verdict(tone, title, worst.says + others), passing };
   }
   const held = findings.find(({ what }) => ['held', 'rate-limited', 'no-account'].includes(what));
-  if (held) return verdict('attention', 'Waiting', held.says);
+  if (held) return { ...verdict('attention', 'Waiting', held.says), passing };
+  const [trying, ...others] = facts.partnerAccounts.filter(isTrying);
+  if (trying) {
+    const whose = [trying.name, others.length > 0 && are(others.length, 'other', 'others')];
+    const failed = `The last poll of ${whose.filter(Boolean).join(' and ')} failed`;
+    const sentence = `${failed}; trying again: ${trying.reason ?? trying.hold?.fault}.`;
+    return { ...verdict('attention', 'Trying again', sentence), passing };
+  }
   const { length } = facts.partnerAccounts;
-  const accounts = length === 1 ? 'the partner account' : `all ${count(length)} partner accounts`;
+  const some = length === 2 ? 'both partner accounts' : `all ${count(length)} partner accounts`;
+  const accounts = length === 1 ? 'the partner account' : some;
   return verdict('well', 'All well', `Changes of ${accounts} are delivered as events.`);
+}
+
+function cutOff({ snapshot, refused }: Received, nowMs: number): Verdict {
+  const passing = snapshot && `What you see is ${duration((nowMs - snapshot.at) / 1000)} old.`;
+  if (refused !== undefined) {
+    const sentence = `The console does not know this page. To go on, ${refused}`;
+    return { ...verdict('fault', 'Cut off', sentence), passing };
+  }
+  const sentence =
+    'The console does not answer. If it has ended, start it again, and open the address that it prints:';
+  return { ...verdict('fault', 'Cut off', sentence), command: snapshot?.bridge.again, passing };
+}
+
+/** Whether the last request for it failed, which its state alone does not say. */
+export const isTrying = ({ state, reason, hold }: Facts['partnerAccounts'][number]): boolean =>
+  state !== 'stopped' && (reason !== null || hold !== null);
+
+/** When the bridge, or the first account that waits, sends its next request. */
+function nextTrial({ pausedUntil, partnerAccounts }: Facts, nowMs: number): string | undefined {
+  if (pausedUntil !== null) return `The next request is sent ${inTime(pausedUntil, nowMs)}.`;
+  const holds = partnerAccounts.flatMap(({ name, hold }) =>
+    hold?.until ? [{ name, until: hold.until }] : [],
+  );
+  const [first] = holds.sort((a, b) => a.until.localeCompare(b.until));
+  return first && `The next request for ${first.name} is sent ${inTime(first.until, nowMs)}.`;
+}
+
+/** `in 12 s`, or `now`. */
+export function inTime(until: string, nowMs: number): string {
+  const seconds = Math.ceil((Date.parse(until) - nowMs) / 1000);
+  return seconds > 0 ? `in ${duration(seconds)}` : 'now';
 }

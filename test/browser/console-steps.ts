@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import type { AdvertBridge } from '../deploy/stack/advert-bridge.ts';
 import { crowdSteps } from './crowd-steps.ts';
@@ -67,9 +68,14 @@ export async function consoleSteps(
     await tab.close();
   });
 
-  await steps.check('it is good in both colour schemes and in a narrow window', () =>
-    checkLooks(page, screenshots, 'console'),
-  );
+  await steps.check('it is good in both colour schemes and in a narrow window', async () => {
+    await checkLooks(page, screenshots, 'console');
+    await page.getByRole('table', { name: 'Partner accounts' }).waitFor();
+    await page.getByText('scroll it sideways').waitFor();
+    await page.screenshot({ path: join(screenshots, 'console-whole.png'), fullPage: true });
+    await page.setViewportSize({ width: 1_000, height: 720 });
+    await page.getByText('scroll it sideways').waitFor({ state: 'hidden' });
+  });
 
   await steps.check('an account is paused with a reason and resumed, by keyboard alone', async () => {
     const state = (name: string) => page.getByRole('row', { name: /main/ }).getByText(name, { exact: true });
@@ -133,7 +139,7 @@ export async function consoleSteps(
     assert.equal((await console.ended).code, 0);
     await page
       .getByRole('status')
-      .getByText(/start it again: .*console .*--local/)
+      .filter({ hasText: /start it again, and open .*console .*--local/ })
       .waitFor();
     await checkLooks(page, screenshots, 'console-gone', 'light');
   });
@@ -187,7 +193,7 @@ async function replayCookie(page: Page): Promise<void> {
 const broken = [
   ['Process killed', /^1 needs attention/],
   ['User revokes', /^1 needs attention/],
-  ['Service down', /Waiting|need|fail/],
+  ['Service down', /^(Trying again|Waiting)/],
 ] as const;
 
 /** The demo that `npm start` begins. */
@@ -203,11 +209,17 @@ export async function demoSteps(
       await page.getByRole('log').getByText('advert').first().waitFor();
       for (const [name, title] of broken) {
         await page.getByRole('button', { name }).click();
-        await titleMatches(title);
-        if (name === 'Service down') await checkLooks(page, screenshots, 'demo');
+        await titleMatches(title, goneMs);
+        if (name === 'Service down') {
+          await titleMatches(/need/);
+          await checkLooks(page, screenshots, 'demo');
+        }
         await page.getByRole('button', { name, pressed: true }).click();
         await titleMatches(/^All well/);
       }
+      await page.getByRole('button', { name: 'Cursor rejected' }).click();
+      await page.getByText(/The cursor of main was rejected at [\d:]{8}/).waitFor();
+      await checkLooks(page, screenshots, 'demo-cursor', 'light');
       await close();
       demo.kill('SIGTERM');
       await demo.ended;

@@ -6,10 +6,16 @@ export const count = (number: number): string => String(number).replace(/\B(?=(?
 export const are = (number: number, one = 'is', several = 'are'): string =>
   `${count(number)} ${number === 1 ? one : several}`;
 
+/** With the smaller unit, too: `95 s`, `2 min 5 s`, `3 h 2 min`. */
 export function duration(seconds: number): string {
-  if (seconds < 120) return `${Math.round(seconds)} s`;
-  if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
-  return `${Math.round(seconds / 3600)} h`;
+  const whole = Math.round(seconds);
+  if (whole < 120) return `${whole} s`;
+  return whole < 7200 ? inUnits(whole, 'min', 's') : inUnits(Math.round(whole / 60), 'h', 'min');
+}
+
+function inUnits(whole: number, unit: string, smaller: string): string {
+  const rest = whole % 60;
+  return `${count(Math.floor(whole / 60))} ${unit}${rest === 0 ? '' : ` ${rest} ${smaller}`}`;
 }
 
 /** As `status --json` has them. */

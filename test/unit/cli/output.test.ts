@@ -28,6 +28,25 @@ function written() {
   return { stdout: stream(), stderr: Object.assign(stream(), { isTTY: true }), text: () => chunks.join('') };
 }
 
+it('status --watch keeps its first line when the terminal is too small', async () => {
+  const { run } = await startConnected();
+  const stopping = new AbortController();
+  let screen = '';
+  const stdout = new PassThrough({ decodeStrings: false }).on('data', (chunk) => {
+    screen += chunk;
+    if (screen.endsWith('\n')) stopping.abort();
+  });
+  Object.assign(stdout, { isTTY: true, rows: 12, columns: 40 });
+
+  await run('status --watch', { stdout, signal: stopping.signal });
+
+  const [first, ...lines] = screen.replace('\u001b[H\u001b[J', '').trimEnd().split('\n');
+  expect(first).toMatch(/delivering/i);
+  const rows = [first ?? '', ...lines].map((line) => Math.max(1, Math.ceil(line.length / 40)));
+  expect(rows.reduce((sum, one) => sum + one)).toBeLessThan(12);
+  expect(lines.at(-1)).toMatch(/^… \d+ more lines, without --watch$/);
+});
+
 describe('standard output that cannot be written', () => {
   const failing = (code: string) =>
     new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })) });

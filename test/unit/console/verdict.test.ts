@@ -13,6 +13,8 @@ const finding = {
   runbook: null,
 };
 
+const account = { name: 'main', state: 'polling', reason: null, hold: null, lagSeconds: 1 };
+
 /** A page of a bridge that works, with what `facts` and `more` change. */
 const seen = (facts: object = {}, more: object = {}): Received => ({
   events: [],
@@ -21,13 +23,16 @@ const seen = (facts: object = {}, more: object = {}): Received => ({
     bridge: { again: 'advert-bridge console --local x' },
     ...{ at: 0, findings: [], error: null, ...more },
     facts: {
-      partnerAccounts: [{ name: 'main', state: 'polling', reason: null, lagSeconds: 1 }],
-      isRunning: true,
+      partnerAccounts: [account],
+      ...{ isRunning: true, pausedUntil: null },
       ...facts,
     },
   } as object as Snapshot,
 });
-const failing = { partnerAccounts: [{ name: 'main', state: 'polling', reason: '503', lagSeconds: 12 }] };
+const failing = { partnerAccounts: ['second', 'third'].map((name) => ({ ...account, name, reason: '503' })) };
+const until = '1970-01-01T00:00:20.000Z';
+const waiting = { ...account, state: 'paused', reason: '503', hold: { kind: 'feed', until } };
+const disconnected = { ...account, state: 'stopped', reason: 'disconnected' };
 
 describe('the title of the page', () => {
   it.each([
@@ -37,7 +42,9 @@ describe('the title of the page', () => {
     ['Cut off', { ...seen(), isCutOff: true }],
     ['Cut off', { ...seen(), isCutOff: true, refused: 'x' }],
     ['Not readable', seen({}, { error: 'gone' })],
-    ['All well', seen(failing)],
+    ['Trying again', seen(failing)],
+    ['Trying again', seen({ partnerAccounts: [waiting] })],
+    ['All well', seen({ partnerAccounts: [disconnected] })],
     ['Waiting', seen({}, { findings: [{ ...finding, severity: 'note', what: 'rate-limited' }] })],
     ['All well', seen({}, { findings: [{ ...finding, severity: 'note' }] })],
     ['1 needs attention', seen(failing, { findings: [{ ...finding, severity: 'fault' }] })],
@@ -48,12 +55,30 @@ describe('the title of the page', () => {
 
 describe('the sentence of a page that is cut off', () => {
   const cutOff = { ...seen(), isCutOff: true };
+  it('names the command when the console ended', () => {
+    const { sentence, command, passing } = verdictOf(cutOff, 12_000);
+    expect(sentence).toMatch(/start it again.*:$/);
+    expect(command).toBe('advert-bridge console --local x');
+    expect(passing).toBe('What you see is 12 s old.');
+  });
+
+  it('says what the console answered when it was started again', () => {
+    const { sentence } = verdictOf({ ...cutOff, refused: 'open the address' }, 0);
+    expect(sentence).toMatch(/To go on, open the address$/);
+  });
+});
+
+describe('before it is a finding, the page says', () => {
+  it('that the last poll failed, and of how many accounts', () => {
+    const { sentence, tone } = verdictOf(seen({ partnerAccounts: [waiting, ...failing.partnerAccounts] }), 0);
+    expect(tone).toBe('attention');
+    expect(sentence).toBe('The last poll of main and 2 others failed; trying again: 503.');
+  });
+
   it.each([
-    ['a console that ended', cutOff, 'start it again: advert-bridge console --local x'],
-    ['a console that was started again', { ...cutOff, refused: 'open the address' }, 'open the address'],
-  ])('names what brings it back after %s', (_, received, how) => {
-    const { sentence } = verdictOf(received, 12_000);
-    expect(sentence).toContain('What you see is 12 s old.');
-    expect(sentence.endsWith(how)).toBe(true);
+    [{ partnerAccounts: [waiting] }, 'The next request for main is sent in 12 s.'],
+    [{ partnerAccounts: [waiting], pausedUntil: until }, 'The next request is sent in 12 s.'],
+  ])('how long it is to the next trial: %#', (facts, says) => {
+    expect(verdictOf(seen(facts), 8_000).passing).toBe(says);
   });
 });

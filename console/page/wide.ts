@@ -1,0 +1,18 @@
+import { html } from 'htm/preact';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+/** What may be wider than the window: it scrolls by itself, and says so when a part of it is out of sight. */
+export function Wide({ label, children }: { label: string; children: ComponentChildren }) {
+  const frame = useRef<HTMLDivElement>(null);
+  const [isCut, setIsCut] = useState(false);
+  // The page is drawn every second, so this follows the window and the table.
+  useEffect(() => {
+    const { scrollWidth = 0, clientWidth = 0 } = frame.current ?? {};
+    setIsCut(scrollWidth > clientWidth);
+  });
+  return html`
+    ${isCut && html`<p class="reason">The table goes on to the right: scroll it sideways.</p>`}
+    <div class="wide" ref=${frame} tabindex="0" role="group" aria-label=${`Table of ${label}`}>${children}</div>
+  `;
+}
