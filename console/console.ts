@@ -16,9 +16,8 @@ export interface Console {
 /** @throws {NodeJS.ErrnoException} when the port is in use */
 export async function startConsole(options: ConsoleOptions): Promise<Console> {
   const { bridge, port, isReadOnly, version, place, again } = options;
-  const settings = await bridge.settings().catch(() => undefined);
   const live = createLive(options, {
-    requestsPerSecond: settings?.maxRequestsPerSecond ?? null,
+    ...{ requestsPerSecond: null, pollSeconds: null },
     kind: bridge.kind,
     name: bridge.name,
     place: place.map(quoted).join(' '),

@@ -60,8 +60,10 @@ export function createLive({ bridge, command, say, breaks }: ConsoleOptions, sho
   async function look(): Promise<void> {
     const nowMs = clock.now();
     const facts = await readStatus(bridge, nowMs);
-    // That of the process that sends, which may have begun after this one.
-    const requestsPerSecond = facts.answers?.maxRequestsPerSecond ?? shown.requestsPerSecond;
+    const settings = await bridge.settings().catch(() => undefined);
+    // Those of the process that sends, which may have begun after this one.
+    const requestsPerSecond = facts.answers?.maxRequestsPerSecond ?? settings?.maxRequestsPerSecond ?? null;
+    const pollSeconds = settings?.pollSeconds ?? null;
     const findings = findingsOf(facts, { nowMs, kind: bridge.kind, command });
     const { deadLetters } = facts.queue;
     if (deadLetters !== listedOf) {
@@ -72,7 +74,7 @@ export function createLive({ bridge, command, say, breaks }: ConsoleOptions, sho
     const isWorkDue = !isYoung(workReadMs, nowMs, workLookMs);
     if (isWorkDue) workReadMs = nowMs;
     show({
-      ...{ at: nowMs, facts, findings, error: null, bridge: { ...shown, requestsPerSecond } },
+      ...{ at: nowMs, facts, findings, error: null, bridge: { ...shown, requestsPerSecond, pollSeconds } },
       deadLetters: Object.fromEntries([...ofAccount].map(([name, some]) => [name, some.length])),
       ...(isWorkDue && { work: await readWork(bridge, facts.partnerAccounts) }),
     });

@@ -19,6 +19,8 @@ export interface Snapshot {
     readonly version: string;
     /** Of the whole bridge; null until it is known. */
     readonly requestsPerSecond: number | null;
+    /** Between two polls; null until it is known. */
+    readonly pollSeconds: number | null;
     readonly isReadOnly: boolean;
   };
   /** When the facts were read, ms since 1970. */

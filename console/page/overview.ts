@@ -25,6 +25,12 @@ export const Header = ({
   </header>
 `;
 
+/** Commands stand in backticks. */
+const withCode = (text: string) =>
+  readable(text)
+    .split('`')
+    .map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
+
 /** What needs somebody, with the command that mends it; then notes. */
 export function Findings({ findings }: { findings: readonly Finding[] }) {
   const notes = findings.filter(({ severity }) => severity === 'note');
@@ -34,7 +40,7 @@ export function Findings({ findings }: { findings: readonly Finding[] }) {
     <h2 id="findings">What was found</h2>
     <ul class="findings">${shown.map(
       ({ severity, says, advice, mend, since, runbook }) => html`<li class=${severity}>
-        <strong>${severity}</strong> ${readable([says, advice].filter(Boolean).join(' '))}${since && html` <span class="reason">since ${time(since)}</span>`}
+        <strong>${severity}</strong> ${withCode([says, advice].filter(Boolean).join(' '))}${since && html` <span class="reason">since ${time(since)}</span>`}
         ${mend && html`<p class="command"><code>${printableLines(mend)}</code></p>`}${runbook && html`<p class="reason">docs/operate/runbook.md#${runbook}</p>`}
       </li>`,
     )}</ul>

@@ -30,7 +30,7 @@ export function verdictOf(received: Received, nowMs: number): Verdict {
     return verdict('fault', 'Not readable', `The bridge cannot be read: ${snapshot.error}`);
   if (!snapshot?.facts) return verdict('unknown', 'Looking', 'Reading the bridge.');
   const { facts, findings } = snapshot;
-  const passing = nextTrial(facts, nowMs);
+  const passing = nextTrial(facts, snapshot.bridge.pollSeconds, nowMs);
   const urgent = needing(findings);
   const [worst] = urgent;
   if (worst) {
@@ -69,14 +69,19 @@ function cutOff({ snapshot, refused }: Received, nowMs: number): Verdict {
 export const isTrying = ({ state, reason, hold }: Facts['partnerAccounts'][number]): boolean =>
   state !== 'stopped' && (reason !== null || hold !== null);
 
-/** When the bridge, or the first account that waits, sends its next request. */
-function nextTrial({ pausedUntil, partnerAccounts }: Facts, nowMs: number): string | undefined {
+/** When the bridge, or the first account that waits, sends its next request, or is polled again. */
+function nextTrial(facts: Facts, pollSeconds: number | null, nowMs: number): string | undefined {
+  const { pausedUntil, partnerAccounts, lastDrain } = facts;
   if (pausedUntil !== null) return `The next request is sent ${inTime(pausedUntil, nowMs)}.`;
   const holds = partnerAccounts.flatMap(({ name, hold }) =>
     hold?.until ? [{ name, until: hold.until }] : [],
   );
   const [first] = holds.sort((a, b) => a.until.localeCompare(b.until));
-  return first && `The next request for ${first.name} is sent ${inTime(first.until, nowMs)}.`;
+  if (first) return `The next request for ${first.name} is sent ${inTime(first.until, nowMs)}.`;
+  const isPolled = facts.isRunning !== false && facts.paused === null;
+  if (!isPolled || !partnerAccounts.some(isTrying) || pollSeconds === null || !lastDrain) return undefined;
+  const next = Date.parse(lastDrain) + pollSeconds * 1000;
+  return `The next poll is ${inTime(new Date(next).toISOString(), nowMs)}.`;
 }
 
 /** `in 12 s`, or `now`. */

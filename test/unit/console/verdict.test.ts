@@ -20,11 +20,11 @@ const seen = (facts: object = {}, more: object = {}): Received => ({
   events: [],
   isCutOff: false,
   snapshot: {
-    bridge: { again: 'advert-bridge console --local x' },
+    bridge: { again: 'advert-bridge console --local x', pollSeconds: 60 },
     ...{ at: 0, findings: [], error: null, ...more },
     facts: {
       partnerAccounts: [account],
-      ...{ isRunning: true, pausedUntil: null },
+      ...{ isRunning: true, pausedUntil: null, paused: null, lastDrain: '1970-01-01T00:00:00.000Z' },
       ...facts,
     },
   } as object as Snapshot,
@@ -78,6 +78,9 @@ describe('before it is a finding, the page says', () => {
   it.each([
     [{ partnerAccounts: [waiting] }, 'The next request for main is sent in 12 s.'],
     [{ partnerAccounts: [waiting], pausedUntil: until }, 'The next request is sent in 12 s.'],
+    [failing, 'The next poll is in 52 s.'],
+    [{ ...failing, isRunning: false }, undefined],
+    [{}, undefined],
   ])('how long it is to the next trial: %#', (facts, says) => {
     expect(verdictOf(seen(facts), 8_000).passing).toBe(says);
   });
