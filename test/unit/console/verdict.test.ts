@@ -24,7 +24,13 @@ const seen = (facts: object = {}, more: object = {}): Received => ({
     ...{ at: 0, findings: [], error: null, ...more },
     facts: {
       partnerAccounts: [account],
-      ...{ isRunning: true, pausedUntil: null, paused: null, lastDrain: '1970-01-01T00:00:00.000Z' },
+      ...{
+        isRunning: true,
+        pausedUntil: null,
+        paused: null,
+        hold: null,
+        lastDrain: '1970-01-01T00:00:00.000Z',
+      },
       ...facts,
     },
   } as object as Snapshot,
@@ -80,6 +86,7 @@ describe('before it is a finding, the page says', () => {
     [{ partnerAccounts: [waiting], pausedUntil: until }, 'The next request is sent in 12 s.'],
     [failing, 'The next poll is in 52 s.'],
     [{ ...failing, isRunning: false }, undefined],
+    [{ ...failing, hold: { kind: 'circuit', until: '1970-01-01T00:00:01.000Z' } }, undefined],
     [{}, undefined],
   ])('how long it is to the next trial: %#', (facts, says) => {
     expect(verdictOf(seen(facts), 8_000).passing).toBe(says);
