@@ -18,6 +18,11 @@ if (isSource && !process.features.typescript) {
     `advert-bridge: this is Node ${process.versions.node}, which does not run the repository's TypeScript. Use the one that npm has installed: npm run bridge -- ${words[0] ?? '--help'} …`,
   );
   process.exit(2);
+} else if (major < 20 || (major === 20 && minor < 16)) {
+  console.error(
+    `advert-bridge: it needs Node 20.16 or later, with a bridge in a folder 22.13; this is ${process.versions.node}.`,
+  );
+  process.exit(2);
 } else if (!needsSqlite || major > 22 || (major === 22 && minor >= 13)) start();
 else if (isDemo && !/\bnode@24\b/.test(process.env.npm_config_package)) startWithNode24();
 else {

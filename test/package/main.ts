@@ -79,9 +79,17 @@ try {
     await step('each brings the schema library and nothing else', async () => {
       for (const name of ['advert-bridge', 'advert-bridge-kit']) {
         const manifest = join(project, 'node_modules', name, 'package.json');
-        const brought = Object.keys(JSON.parse(await readFile(manifest, 'utf8')).dependencies).join(' ');
+        const { dependencies: own, optionalDependencies } = JSON.parse(await readFile(manifest, 'utf8'));
+        const brought = Object.keys({ ...own, ...optionalDependencies }).join(' ');
         expect(brought === 'valibot' && Object.keys(dependencies).length === 1, `${name} brings ${brought}`);
       }
+    });
+    await step('none of them puts its own Node before that of the project', async () => {
+      const scripts = { which: 'node --version' };
+      const own = JSON.parse(await readFile(join(project, 'package.json'), 'utf8'));
+      await writeFile(join(project, 'package.json'), JSON.stringify({ ...own, scripts }));
+      const version = await succeeds(project, withLowest, 'npm', 'run', '--silent', 'which');
+      expect(version === `v${lowest}`, `the project runs on ${version}`);
     });
     await step('its bill of materials names what is inside it', async () => {
       const installed = join(project, 'node_modules/advert-bridge');

@@ -10,7 +10,7 @@ import {
 } from 'advert-bridge-kit/testing';
 import type { SQSEvent } from 'aws-lambda';
 import dynalite from 'dynalite';
-import { startFauxqs } from 'fauxqs';
+import { interceptLocalhostDns, startFauxqs } from 'fauxqs';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 
 const TableName = 'adverts';
@@ -22,6 +22,7 @@ let dynamodb: DynamoDB;
 
 beforeAll(async () => {
   await new Promise<void>((resolve) => tables.listen(0, '127.0.0.1', resolve));
+  interceptLocalhostDns();
   queues = await startFauxqs({ port: 0, logger: false });
   const { queueUrl } = queues.createQueue('dead-letters', {});
   const endpoint = `http://127.0.0.1:${(tables.address() as AddressInfo).port}`;
@@ -39,7 +40,7 @@ beforeAll(async () => {
     AWS_ENDPOINT_URL_DYNAMODB: endpoint,
     AWS_ENDPOINT_URL_SQS: queues.address,
     TABLE_NAME: TableName,
-    DEAD_LETTER_QUEUE_URL: queues.address + new URL(queueUrl).pathname,
+    DEAD_LETTER_QUEUE_URL: queueUrl,
   };
 });
 afterAll(async () => {

@@ -4,7 +4,7 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import dynalite from 'dynalite';
 import conditions from 'dynalite/db/index.js';
 import updateItem from 'dynalite/validations/updateItem.js';
-import { startFauxqs } from 'fauxqs';
+import { interceptLocalhostDns, startFauxqs } from 'fauxqs';
 import { storeKeys } from '../../../shared/contract/names.ts';
 
 const credentials = { accessKeyId: '000000000000', secretAccessKey: 'test' };
@@ -67,6 +67,8 @@ export async function startDynamo() {
 
 /** SQS in this process, on fauxqs; each pair of queues is new. */
 export async function startSqs() {
+  // It knows its queues by host names such as sqs.us-east-1.localhost, which not every machine resolves.
+  const restoreDns = interceptLocalhostDns();
   const server = await startFauxqs({ port: 0, logger: false });
   const client = new SQSClient({ endpoint: server.address, region: 'us-east-1', credentials });
   // All that the emulator holds is there at once: waiting for more only costs the test its second.
@@ -94,8 +96,7 @@ export async function startSqs() {
     };
     return {
       client,
-      // The emulator's URL, but with the address at which it listens, so that no name must be resolved.
-      url: server.address + new URL(queueUrl).pathname,
+      url: queueUrl,
       /** The contents of the queue, including messages in flight, without receiving any of them. */
       bodies: (): string[] => messages().map(({ body }) => body),
       messages,
@@ -108,6 +109,7 @@ export async function startSqs() {
     async stop() {
       client.destroy();
       await server.stop();
+      restoreDns();
     },
   };
 }

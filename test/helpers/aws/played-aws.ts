@@ -73,7 +73,7 @@ export async function startAws(options: AwsOptions) {
   const services = playServices(environment, (event) => ask('refresh-token', event));
   const wire = await startWire({
     dynamodb: dynamo.url,
-    sqs: sqs.url,
+    sqs: new URL(queue.url).origin,
     play: services.play,
     onCall: options.onCall,
   });

@@ -83,7 +83,7 @@ function callOf(headers: IncomingHttpHeaders, path: string, body: string): AwsCa
 export async function startWire(targets: Targets) {
   let count: Record<string, Calls> = {};
 
-  async function serve(call: AwsCall, forward: (base: string, body?: string) => Promise<Answer>) {
+  async function serve(call: AwsCall, forward: (base: string, body: string) => Promise<Answer>) {
     const { service, operation: name, input } = call;
     const operation = `${service} ${name}`;
     const body = service === 'lambda' ? String(input.Payload) : JSON.stringify(input);
@@ -98,7 +98,9 @@ export async function startWire(targets: Targets) {
       return answer;
     }
     if (service === 'sqs') {
-      const answer = await forward(targets.sqs);
+      // The emulator knows a queue by its whole URL.
+      const { href } = new URL(new URL(String(input.QueueUrl)).pathname, targets.sqs);
+      const answer = await forward(targets.sqs, JSON.stringify({ ...input, QueueUrl: href }));
       calls.billed += chunks(Math.max(body.length, name.startsWith('Receive') ? answer.body.length : 0));
       return answer;
     }
@@ -116,7 +118,7 @@ export async function startWire(targets: Targets) {
     try {
       const { headers, method = '', url: path = '/' } = request;
       const sent = await text(request);
-      const { status, body } = await serve(callOf(headers, path, sent), (base, changed = sent) =>
+      const { status, body } = await serve(callOf(headers, path, sent), (base, changed) =>
         pass(base, { method, path, headers }, changed),
       );
       response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0' }).end(body);
