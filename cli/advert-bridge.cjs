@@ -33,6 +33,12 @@ else {
 }
 
 function start() {
+  const { HTTPS_PROXY, https_proxy = HTTPS_PROXY } = process.env;
+  if (https_proxy && !process.allowedNodeEnvironmentFlags.has('--use-env-proxy')) {
+    console.error(
+      `advert-bridge: HTTPS_PROXY is set, but Node ${process.versions.node} uses no proxy; Node 22.21, 24.5 and later do.`,
+    );
+  }
   // Compiling the bundle takes longer than most commands, so the compiled code is cached. The cache is in this
   // package's own folder, because everybody can write to Node's default folder.
   enableCompileCache?.(join(__dirname, '../node_modules/.cache/advert-bridge'));

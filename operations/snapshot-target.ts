@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { GetQueueUrlCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { createEventPublisher, RefusedEventError } from '../shared/aws/event-publisher.ts';
+import { handlerOptions } from '../shared/aws/handler-options.ts';
 import { sendBatches } from '../shared/aws/sqs.ts';
 import { UsageError } from './errors.ts';
 import type { StackOutputs } from './stack-outputs.ts';
@@ -17,7 +18,10 @@ const queueUrl = /^https?:\/\/[^/]+\/\d{12}\/[A-Za-z0-9_-]{1,80}(\.fifo)?$/;
 const queueHost =
   /^https:\/\/(vpce-[a-z0-9-]+\.)?sqs(-fips)?\.[a-z]+(-[a-z]+)+-\d(\.vpce)?\.amazonaws\.com(\.cn)?$/;
 
-const inRegion = (region: string | undefined) => ({ maxAttempts: 4, ...(region && { region }) });
+const inRegion = (region: string | undefined) => ({
+  ...{ maxAttempts: 4, requestHandler: handlerOptions({ connectionTimeout: 3_000, requestTimeout: 8_000 }) },
+  ...(region && { region }),
+});
 
 /** @throws {UsageError} when `to` is neither a queue nor a bus, or the bridge's own */
 export async function openTarget(to: string, outputs: StackOutputs): Promise<Send> {

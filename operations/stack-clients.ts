@@ -10,10 +10,11 @@ import {
   secretsManagerClient,
   sqsClient,
 } from '../shared/aws/clients.ts';
+import { handlerOptions } from '../shared/aws/handler-options.ts';
 
 const patient = {
   maxAttempts: 3,
-  requestHandler: { connectionTimeout: 3_000, requestTimeout: 8_000, throwOnRequestTimeout: true },
+  requestHandler: handlerOptions({ connectionTimeout: 3_000, requestTimeout: 8_000 }),
 };
 
 export const stackClients = () => ({

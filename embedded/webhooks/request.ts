@@ -2,6 +2,12 @@ import { createHmac } from 'node:crypto';
 import type { Envelope } from '../../shared/contract/events.ts';
 import { Secret } from '../../shared/domain/secret.ts';
 import { retryAfterMs } from '../../shared/partner-api/service-clock.ts';
+import {
+  type Answer,
+  createTransport,
+  NoAnswerError,
+  type Transport,
+} from '../../shared/partner-api/transport.ts';
 
 /** Why an event did not arrive. */
 export interface Failure {
@@ -23,6 +29,8 @@ export interface WebhookRequest {
 const attemptTimeoutMs = 15_000;
 /** Only the status of an answer matters: a longer answer is not read completely, and its connection is closed. */
 const maxAnswerBytes = 16_384;
+/** Of all webhooks at one origin. */
+const maxConnections = 16;
 
 /**
  * Sends one event; never rejects. Redirects are not followed, because the operator decides where events are sent.
@@ -31,35 +39,49 @@ const maxAnswerBytes = 16_384;
  */
 export async function sendToWebhook(request: WebhookRequest): Promise<Failure | undefined> {
   const { url, headers, body, nowMs } = request;
-  const timeout = AbortSignal.timeout(attemptTimeoutMs);
+  const { host, origin, pathname, search } = new URL(url);
+  const length = String(Buffer.byteLength(body));
+  const own = {
+    host,
+    'content-type': 'application/json',
+    'content-length': length,
+    'user-agent': 'advert-bridge',
+  };
+  const wire = {
+    ...{ path: pathname + search, body },
+    method: 'POST' as const,
+    headers: Object.entries({ ...own, ...headers }).flat(),
+  };
   try {
-    const answer = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'user-agent': 'advert-bridge', ...headers },
-      body,
-      redirect: 'manual',
-      signal: timeout,
+    const send = () => transportTo(origin).send(wire, attemptTimeoutMs);
+    // A subscriber may close an idle connection at any time, and may receive an event twice.
+    const answer = await send().catch((error) => {
+      if (error instanceof NoAnswerError && error.wasStale) return send();
+      throw error;
     });
-    await readToEnd(answer);
-    return answer.ok ? undefined : failureOf(answer, nowMs);
+    return answer.status >= 200 && answer.status < 300 ? undefined : failureOf(answer, nowMs);
   } catch (error) {
-    const reason = timeout.aborted ? `no answer within ${attemptTimeoutMs / 1000} s` : reasonOf(error);
-    return { reason, blames: 'subscriber' };
+    return { reason: reasonOf(error), blames: 'subscriber' };
   }
 }
 
-/** Reads the answer to its end, so that the connection can be reused. */
-async function readToEnd({ body }: Response): Promise<void> {
-  let bytes = 0;
-  for await (const chunk of body ?? []) {
-    bytes += chunk.length;
-    if (bytes > maxAnswerBytes) return;
+const transports = new Map<string, Transport>();
+
+/** Its connections are kept for the next event. */
+function transportTo(origin: string): Transport {
+  let transport = transports.get(origin);
+  if (transport === undefined) {
+    transport = createTransport({
+      ...{ origin: new URL(origin), concurrency: maxConnections, maxAnswerBytes, mayRepeatPost: true },
+    });
+    transports.set(origin, transport);
   }
+  return transport;
 }
 
 /** @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md */
-function failureOf({ status, headers }: Response, nowMs: number): Failure {
-  const [retryAfter, date] = ['retry-after', 'date'].map((name) => headers.get(name) ?? undefined);
+function failureOf({ status, head }: Answer, nowMs: number): Failure {
+  const { 'retry-after': retryAfter, date } = head.headers;
   return {
     reason: `it answered ${status}${meaningOf(status)}`,
     blames: blamed(status),
@@ -92,13 +114,12 @@ const meaningOf = (status: number): string =>
     ? ': redirects are not followed. Give the address that it points to as --webhook'
     : (meanings[status] ?? '');
 
-/** With the error code of Node or OpenSSL, which `fetch` provides as the cause. */
+/** With the error code of Node or OpenSSL. */
 function reasonOf(error: unknown): string {
-  const cause = (error as { cause?: { code?: string; errors?: { code?: string }[] } }).cause;
-  // A host name with several addresses fails with one error for each.
-  const code =
-    cause?.code ?? cause?.errors?.[0]?.code ?? (error instanceof Error ? error.name : typeof error);
-  return `it cannot be reached (${code})`;
+  if (!(error instanceof NoAnswerError)) return error instanceof Error ? error.message : typeof error;
+  if (error.code === 'timeout') return `no answer within ${attemptTimeoutMs / 1000} s`;
+  const code = (error.cause as NodeJS.ErrnoException | undefined)?.code;
+  return `it cannot be reached: ${error.message}${code ? ` (${code})` : ''}`;
 }
 
 /**

@@ -3,6 +3,7 @@ import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SQSClient } from '@aws-sdk/client-sqs';
+import { handlerOptions } from './handler-options.ts';
 
 /**
  * Attempts are short, because all calls are small and a hanging call would use up the time of a whole batch. Four attempts
@@ -10,7 +11,7 @@ import { SQSClient } from '@aws-sdk/client-sqs';
  */
 const defaults = {
   maxAttempts: 4,
-  requestHandler: { connectionTimeout: 1_000, requestTimeout: 4_000, throwOnRequestTimeout: true },
+  requestHandler: handlerOptions({ connectionTimeout: 1_000, requestTimeout: 4_000 }),
 };
 
 export const dynamoDbClient = () => new DynamoDBClient(defaults);
@@ -22,5 +23,5 @@ export const secretsManagerClient = () => new SecretsManagerClient(defaults);
 export const lambdaClient = () =>
   new LambdaClient({
     maxAttempts: 1,
-    requestHandler: { connectionTimeout: 1_000, requestTimeout: 60_000, throwOnRequestTimeout: true },
+    requestHandler: handlerOptions({ connectionTimeout: 1_000, requestTimeout: 60_000 }),
   });

@@ -1,5 +1,10 @@
-/** One HTTP exchange with the partner service: kept-alive sockets, a time limit, a size limit. */
+/**
+ * One HTTP exchange with the partner service or a webhook: kept-alive sockets, a time limit, a size limit, and the proxy
+ * that HTTPS_PROXY, HTTP_PROXY and NO_PROXY name (from Node 22.21 and 24.5 on).
+ */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { isLoopback } from '../contract/settings.ts';
+import { BridgeFault } from '../domain/faults.ts';
 
 export interface WireRequest {
   readonly method: 'GET' | 'POST';
@@ -24,6 +29,8 @@ export interface TransportOptions {
   /** Maximum number of sockets. A socket is opened when it is first needed, and kept open. */
   readonly concurrency: number;
   readonly maxAnswerBytes: number;
+  /** A POST may be sent twice, so it uses a kept-alive socket, too. Default: false */
+  readonly mayRepeatPost?: boolean;
 }
 
 export interface Transport {
@@ -37,9 +44,17 @@ export interface Transport {
 const texts = {
   timeout: 'no answer in time',
   'not-connected': 'no connection',
+  proxy: 'the proxy that HTTPS_PROXY or HTTP_PROXY names made no connection',
+  'expired-certificate': 'the certificate has expired or is not valid yet',
+  'unknown-issuer':
+    'the certificate is self-signed or of an unknown authority; if that is right, name the file of its authority in NODE_EXTRA_CA_CERTS',
+  'other-host': 'the certificate is for another host name',
+  tls: 'no TLS connection could be agreed on',
   reset: 'the connection broke before an answer',
   'cut-off': 'the answer was cut off',
+  'long-headers': 'the headers of the answer are longer than 16 KB',
   'not-http': 'the answer was not HTTP',
+  coding: 'the answer has a content coding that was not asked for and that cannot be read',
 } as const;
 type NoAnswer = keyof typeof texts;
 
@@ -57,26 +72,54 @@ export class NoAnswerError extends Error {
 }
 
 /** Error codes of a connection that failed: no part of the request was sent. */
-const connectCodes = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/;
+const connectFaults: readonly (readonly [RegExp, NoAnswer])[] = [
+  [/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/, 'not-connected'],
+  [/^ERR_PROXY_/, 'proxy'],
+  [/^CERT_(HAS_EXPIRED|NOT_YET_VALID)$/, 'expired-certificate'],
+  [/^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(GET|VERIFY)_.*)$/, 'unknown-issuer'],
+  [/^ERR_TLS_CERT_ALTNAME_/, 'other-host'],
+  [/^(EPROTO$|ERR_SSL_|ERR_TLS_|CERT_)/, 'tls'],
+];
 
-/** Creates the transport; no connection is made yet. */
-export function createTransport({ origin, concurrency, maxAnswerBytes }: TransportOptions): Transport {
+/**
+ * Creates the transport; no connection is made yet.
+ *
+ * @throws {BridgeFault} where certificates would not be checked: anybody could take the credentials that are sent
+ */
+export function createTransport({ origin, concurrency, ...options }: TransportOptions): Transport {
+  const isTls = origin.protocol === 'https:';
+  if (isTls && process.env.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
+    throw new BridgeFault(
+      'resource-unusable',
+      'NODE_TLS_REJECT_UNAUTHORIZED=0 switches off the check of certificates, so that anybody on the way could take the credentials: nothing is sent. Unset it; name the file of a certificate authority of your own in NODE_EXTRA_CA_CERTS',
+    );
+  }
   // An `import` of node:http reads all its exports, including WebSocket, for which Node loads its own copy of undici
   // (16 ms and 9 MB).
-  const scheme = process.getBuiltinModule(origin.protocol === 'https:' ? 'node:https' : 'node:http');
-  const agent = new scheme.Agent({ keepAlive: true, maxSockets: concurrency, maxFreeSockets: concurrency });
-  // There is only one origin, so Node need not build a pool name from thirty options four times per request.
-  agent.getName = () => origin.host;
+  const scheme = process.getBuiltinModule(isTls ? 'node:https' : 'node:http');
   const host = origin.hostname.replace(/^\[|\]$/g, '');
   const { port } = origin;
+  // Plain HTTP on this machine is a sandbox or a neighbour, which no proxy reaches.
+  const proxyEnv = isTls || !isLoopback(origin.hostname) ? process.env : undefined;
+  const newAgent = (keepAlive: boolean) => {
+    const made = new scheme.Agent({
+      ...{ keepAlive, proxyEnv },
+      ...(keepAlive && { maxSockets: concurrency, maxFreeSockets: concurrency }),
+    });
+    // There is only one origin, so Node need not build a pool name from thirty options four times per request.
+    made.getName = () => origin.host;
+    return made;
+  };
+  const agent = newAgent(true);
+  // A POST that cannot be repeated does not use an idle socket, which the service may have closed (likely after a Lambda
+  // freeze).
+  const postAgent = options.mayRepeatPost ? agent : newAgent(false);
 
   function send(wire: WireRequest, timeoutMs: number): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const { method, path, headers, body } = wire;
       const request = scheme.request({
-        // A POST cannot be repeated, so it does not use an idle socket, which the service may have closed (likely after
-        // a Lambda freeze).
-        agent: method === 'POST' ? false : agent,
+        agent: method === 'POST' ? postAgent : agent,
         host,
         port,
         method,
@@ -103,12 +146,20 @@ export function createTransport({ origin, concurrency, maxAnswerBytes }: Transpo
         let bytes = 0;
         incoming.on('data', (chunk: Buffer) => {
           bytes += chunk.length;
-          if (bytes <= maxAnswerBytes) return chunks.push(chunk);
+          if (bytes <= options.maxAnswerBytes) return chunks.push(chunk);
           succeed(incoming, undefined);
           request.destroy();
         });
         // To its end, so that the socket can be reused.
-        incoming.on('end', () => succeed(incoming, Buffer.concat(chunks).toString('utf8')));
+        incoming.on('end', () => {
+          const coding = incoming.headers['content-encoding'];
+          try {
+            const whole = decoded(Buffer.concat(chunks), coding, options.maxAnswerBytes);
+            succeed(incoming, whole?.toString('utf8'));
+          } catch (error) {
+            fail(new NoAnswerError('coding', { cause: error }));
+          }
+        });
         incoming.on('error', (error) => fail(new NoAnswerError('cut-off', { cause: error })));
       });
       request.end(body);
@@ -120,9 +171,29 @@ export function createTransport({ origin, concurrency, maxAnswerBytes }: Transpo
 
 function noAnswer(error: NodeJS.ErrnoException, hadHead: boolean, reused: boolean): NoAnswerError {
   const { code = '' } = error;
+  if (code === 'HPE_HEADER_OVERFLOW') return new NoAnswerError('long-headers');
   // Node puts the raw bytes of the answer, which may contain a token, into this error, so it is not kept as the cause.
   if (code.startsWith('HPE_')) return new NoAnswerError('not-http');
-  if (connectCodes.test(code)) return new NoAnswerError('not-connected', { cause: error });
   if (hadHead) return new NoAnswerError('cut-off', { cause: error });
+  for (const [pattern, kind] of connectFaults) {
+    // The proxy's own error names its address, which may contain a password: only its code is kept.
+    if (pattern.test(code)) return new NoAnswerError(kind, { cause: kind === 'proxy' ? { code } : error });
+  }
   return new NoAnswerError('reset', { cause: error, wasStale: reused });
+}
+
+/** A body in a coding that some proxies choose although `identity` was asked for. @returns undefined if it is too large */
+function decoded(body: Buffer, coding = 'identity', maxOutputLength: number): Buffer | undefined {
+  const zlib = process.getBuiltinModule('node:zlib');
+  const name = coding.trim().toLowerCase();
+  if (body.length === 0 || name === '' || name === 'identity') return body;
+  try {
+    if (name === 'gzip' || name === 'x-gzip' || name === 'deflate')
+      return zlib.unzipSync(body, { maxOutputLength });
+    if (name === 'br') return zlib.brotliDecompressSync(body, { maxOutputLength });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return undefined;
+    throw error;
+  }
+  throw new Error('the content coding is not known');
 }

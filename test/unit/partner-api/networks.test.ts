@@ -1,0 +1,168 @@
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { ListTablesCommand } from '@aws-sdk/client-dynamodb';
+import { beforeEach, expect, it, vi } from 'vitest';
+import { sendToWebhook } from '../../../embedded/webhooks/request.ts';
+import { dynamoDbClient } from '../../../shared/aws/clients.ts';
+import { createTransport } from '../../../shared/partner-api/transport.ts';
+import { expiredIdentity, goodIdentity, otherIdentity } from '../../helpers/partner-api/certificates.ts';
+import { startProxy, startTlsServer, trustAuthority } from '../../helpers/partner-api/proxy.ts';
+import { startWebhook } from '../../helpers/webhook-server.ts';
+
+const names = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'].flatMap((name) => [name, name.toLowerCase()]);
+beforeEach(() => {
+  for (const name of names) vi.stubEnv(name, undefined);
+});
+
+/** @returns what came, or the message of what went wrong and its code */
+async function answerOf(origin: string, method: 'GET' | 'POST' = 'GET'): Promise<string | undefined> {
+  const transport = createTransport({ origin: new URL(origin), concurrency: 2, maxAnswerBytes: 30_000 });
+  const wire = {
+    method,
+    path: '/x',
+    headers: ['Host', new URL(origin).host],
+    ...(method === 'POST' && { body: '' }),
+  };
+  try {
+    return (await transport.send(wire, 10_000)).body;
+  } catch (error) {
+    const { message, cause } = error as Error & { cause?: { code?: string } };
+    return `${message} (${cause?.code})`;
+  } finally {
+    transport.close();
+  }
+}
+const event = { headers: {}, body: '{}', nowMs: 0 };
+
+it.each([
+  ['HTTPS_PROXY', 443],
+  ['https_proxy', 8443],
+])('uses the proxy when %s names one', async (name, port) => {
+  trustAuthority();
+  const proxy = await startProxy(await startTlsServer((_request, response) => response.end('here')));
+  vi.stubEnv(name, proxy.url);
+
+  const origin = `https://partner.test:${port}`;
+
+  expect(await answerOf(origin)).toBe('here');
+  expect(await answerOf(origin, 'POST')).toBe('here');
+  expect(await sendToWebhook({ ...event, url: `${origin}/adverts` })).toBeUndefined();
+  expect(proxy.asked).toEqual(Array(3).fill(`CONNECT partner.test:${port}`));
+});
+
+it.each(['NO_PROXY', 'no_proxy'])('uses no proxy when %s names the host', async (name) => {
+  trustAuthority();
+  const port = await startTlsServer((_request, response) => response.end('here'));
+  const proxy = await startProxy(port);
+  vi.stubEnv('HTTPS_PROXY', proxy.url);
+  vi.stubEnv(name, 'example.com,localhost');
+
+  expect(await answerOf(`https://localhost:${port}`)).toBe('here');
+  expect(await sendToWebhook({ ...event, url: `https://localhost:${port}/` })).toBeUndefined();
+  expect(proxy.asked).toEqual([]);
+});
+
+it('uses the proxy for AWS when HTTPS_PROXY names one', async () => {
+  trustAuthority();
+  const tables = JSON.stringify({ TableNames: ['adverts'] });
+  const proxy = await startProxy(await startTlsServer((_request, response) => response.end(tables)));
+  vi.stubEnv('HTTPS_PROXY', proxy.url);
+  vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', 'https://partner.test');
+  vi.stubEnv('AWS_REGION', 'eu-central-1');
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
+  const client = dynamoDbClient();
+
+  expect((await client.send(new ListTablesCommand())).TableNames).toEqual(['adverts']);
+  expect(proxy.asked).toEqual(['CONNECT partner.test:443']);
+  client.destroy();
+});
+
+it('uses HTTP_PROXY for a plain address, but never for one of this machine', async () => {
+  const webhook = await startWebhook();
+  const proxy = await startProxy(Number(new URL(webhook.url).port));
+  vi.stubEnv('HTTP_PROXY', proxy.url);
+
+  expect(await sendToWebhook({ ...event, url: 'http://subscriber.test/adverts' })).toBeUndefined();
+  expect(await sendToWebhook({ ...event, url: webhook.url })).toBeUndefined();
+  expect(proxy.asked).toEqual(['POST http://subscriber.test/adverts']);
+  expect(webhook.calls).toHaveLength(2);
+});
+
+it('names the proxy, without its password, when the proxy refuses', async () => {
+  const proxy = await startProxy(0, true);
+  vi.stubEnv('HTTPS_PROXY', proxy.url);
+
+  const said = await answerOf('https://partner.test');
+
+  expect(said).toMatch(/^the proxy that HTTPS_PROXY or HTTP_PROXY names made no connection \(ERR_PROXY_/);
+  expect(said).not.toContain('hidden');
+});
+
+it.each([
+  ['expired', expiredIdentity, /^the certificate has expired .* \(CERT_HAS_EXPIRED\)$/],
+  [
+    'of another host',
+    otherIdentity,
+    /^the certificate is for another host name \(ERR_TLS_CERT_ALTNAME_INVALID\)$/,
+  ],
+])('names the fault when the certificate is %s', async (_what, identity, said) => {
+  trustAuthority();
+  const port = await startTlsServer((_request, response) => response.end('here'), identity);
+
+  expect(await answerOf(`https://localhost:${port}`)).toMatch(said);
+  const webhook = await sendToWebhook({ ...event, url: `https://localhost:${port}/` });
+  expect(webhook?.reason).toMatch(/^it cannot be reached: the certificate /);
+});
+
+it('names NODE_EXTRA_CA_CERTS when the certificate is of an unknown authority', async () => {
+  const port = await startTlsServer((_request, response) => response.end('here'), goodIdentity);
+
+  expect(await answerOf(`https://localhost:${port}`)).toMatch(
+    /unknown authority; .* NODE_EXTRA_CA_CERTS \(UNABLE_/,
+  );
+});
+
+it('sends nothing when NODE_TLS_REJECT_UNAUTHORIZED switches the check off', async () => {
+  vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+  let requests = 0;
+  const port = await startTlsServer((_request, response) => {
+    requests += 1;
+    response.end();
+  });
+
+  await expect(answerOf(`https://localhost:${port}`)).rejects.toThrow(
+    /^NODE_TLS_REJECT_UNAUTHORIZED=0 .* Unset it/,
+  );
+  const webhook = await sendToWebhook({ ...event, url: `https://localhost:${port}/again` });
+  expect(webhook?.reason).toContain('NODE_TLS_REJECT_UNAUTHORIZED=0');
+  expect(requests).toBe(0);
+});
+
+it.each([
+  ['gzip', gzipSync('here'), 'here'],
+  ['br', brotliCompressSync('here'), 'here'],
+  ['gzip', gzipSync('x'.repeat(40_000)), undefined],
+  ['gzip', Buffer.from('here'), /^the answer has a content coding .* cannot be read/],
+  ['zstd', Buffer.from('here'), /^the answer has a content coding .* cannot be read/],
+])('reads an answer, or says why not, when its coding is %s', async (coding, body, said) => {
+  trustAuthority();
+  const port = await startTlsServer((_request, response) => {
+    response.setHeader('content-encoding', coding).end(body);
+  });
+
+  const answer = await answerOf(`https://localhost:${port}`);
+
+  if (said instanceof RegExp) expect(answer).toMatch(said);
+  else expect(answer).toBe(said);
+});
+
+it('names the headers when they are longer than 16 KB', async () => {
+  trustAuthority();
+  const port = await startTlsServer((_request, response) => {
+    response.setHeader('x-long', 'x'.repeat(20_000)).end();
+  });
+
+  expect(await answerOf(`https://localhost:${port}`)).toMatch(
+    /^the headers of the answer are longer than 16 KB/,
+  );
+});
