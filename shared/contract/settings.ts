@@ -168,12 +168,12 @@ export const stackSettings = {
     ),
   ),
   subscriberAccounts: list(
-    'AWS accounts whose teams may put rules on the bus that the bridge creates; at most 95',
+    'AWS accounts whose teams may put rules on the bus that the bridge creates; at most 90',
     v.optional(
       v.pipe(
         v.array(awsAccount, "expected a list such as ['111111111111', '222222222222']"),
         // The policy of a bus may have 10 KB, and it contains each account twice.
-        v.maxLength(95, 'expected at most 95 AWS account IDs; organizationId is for more'),
+        v.maxLength(90, 'expected at most 90 AWS account IDs; organizationId is for more'),
       ),
       [],
     ),
@@ -211,6 +211,12 @@ export const stackSettings = {
       'advert-bridge/docs/operate/runbook.md',
     ),
   ),
+  schemaRegistry: {
+    type: 'boolean',
+    says: "whether the events' schemas are in a schema registry of EventBridge; without one in regions that are known to have none",
+    schema: v.optional(v.boolean('expected true or false'), true),
+    range: '`true` or `false`',
+  },
   dashboard: {
     type: 'boolean',
     says: 'whether there is a CloudWatch dashboard, for $3 a month',

@@ -4,7 +4,9 @@ import { Template } from 'aws-cdk-lib/assertions';
 import { AttributeType, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
 import { EventBus } from 'aws-cdk-lib/aws-events';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Key } from 'aws-cdk-lib/aws-kms';
 import { Code, type FunctionProps, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it, vi } from 'vitest';
@@ -77,10 +79,31 @@ const shapes: Readonly<Record<string, readonly [props: Props, env?: Environment,
   ],
   'a function with a destination': [
     (stack) => {
-      const target = aFunction(stack);
-      target.configureAsyncInvoke({ retryAttempts: 0 });
-      return { bus: bus(stack), target };
+      const failures = new SqsDestination(new Queue(stack, 'Failures'));
+      return { bus: bus(stack), target: aFunction(stack, { retryAttempts: 0, onFailure: failures }) };
     },
+  ],
+  'a function with retries of its own': [
+    (stack) => {
+      const onSuccess = new SqsDestination(new Queue(stack, 'Successes'));
+      return { bus: bus(stack), target: aFunction(stack, { retryAttempts: 0, onSuccess }) };
+    },
+  ],
+  'a queue whose key is not ours': [
+    (stack) => ({
+      bus: bus(stack),
+      target: new Queue(stack, 'Mine', {
+        encryptionMasterKey: Key.fromKeyArn(stack, 'Key', 'arn:aws:kms:eu-central-1:222222222222:key/1'),
+      }),
+    }),
+    {},
+    'allow events.amazonaws.com kms:Decrypt and kms:GenerateDataKey* in it',
+  ],
+  'a queue whose key has an alias': [
+    (stack) => ({
+      bus: bus(stack),
+      target: new Queue(stack, 'Mine', { encryptionMasterKey: new Key(stack, 'Key').addAlias('alias/team') }),
+    }),
   ],
   "the bridge's side of another account": [
     (stack) => ({
@@ -98,6 +121,9 @@ const shapes: Readonly<Record<string, readonly [props: Props, env?: Environment,
       const role = new Role(stack, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
       return { bus: bus(stack), consumer: aFunction(stack, { role }) };
     },
+  ],
+  'a consumer with a reserved concurrency': [
+    (stack) => ({ bus: bus(stack), consumer: aFunction(stack, { reservedConcurrentExecutions: 5 }) }),
   ],
   'a consumer with its own writes': [
     (stack) => ({ bus: bus(stack), consumer: aFunction(stack), positions: 'own-write' }),

@@ -22,6 +22,7 @@ describe('the settings of the stack', () => {
       pollSeconds: '5',
       confirmUnavailableSeconds: '0',
       subscriberAccounts: '111111111111, 222222222222',
+      schemaRegistry: 'false',
       dashboard: 'true',
     });
 
@@ -29,6 +30,7 @@ describe('the settings of the stack', () => {
       pollSeconds: 5,
       confirmUnavailableSeconds: 0,
       subscriberAccounts: ['111111111111', '222222222222'],
+      schemaRegistry: false,
       dashboard: true,
     });
   });
@@ -44,11 +46,11 @@ describe('the settings of the stack', () => {
   ];
 
   it.each<[what: string, settings: Record<string, unknown>, faults: readonly string[]]>([
-    ['95 subscriber accounts', { ...right, subscriberAccounts: accounts(95).join() }, []],
+    ['90 subscriber accounts', { ...right, subscriberAccounts: accounts(90).join() }, []],
     [
-      '96 subscriber accounts',
-      { ...right, subscriberAccounts: accounts(96).join() },
-      ['subscriberAccounts: expected at most 95'],
+      '91 subscriber accounts',
+      { ...right, subscriberAccounts: accounts(91).join() },
+      ['subscriberAccounts: expected at most 90'],
     ],
     [
       'nothing',

@@ -35,7 +35,7 @@ export interface AdvertBridgeProps extends AdvertBridgeSettings {
    */
   readonly alarmTopic?: ITopic;
   /**
-   * KMS key that encrypts what the bridge stores: both tables, both queues, the secrets. Operators who run commands
+   * KMS key that encrypts what the bridge stores: both tables, both queues, the secrets; not an alias. Operators who run commands
    * need permission to use it too. Its key policy must allow IAM policies of the AWS account to grant access, as the
    * policy of a key created by CDK does.
    *
@@ -51,6 +51,13 @@ export interface AdvertBridgeProps extends AdvertBridgeSettings {
   readonly vpc?: IVpc;
   /** @default - private subnets with outbound access (NAT) */
   readonly vpcSubnets?: SubnetSelection;
+  /**
+   * Allows subnets that CDK takes for isolated, from which the partner service is reached in another way: over a transit
+   * gateway, for example.
+   *
+   * @default false
+   */
+  readonly allowIsolatedSubnets?: boolean;
   /**
    * @default - a new security group, which allows outbound traffic to port 443 and to the partner service's port,
    * and no inbound traffic

@@ -16,14 +16,13 @@ import {
   faultLines,
   givenOf,
   has,
-  isKnown,
   isObject,
   longestOf,
   made,
-  otherRegion,
   unknownIn,
   wholeFrom,
 } from './faults.ts';
+import { hasAwsKey, isKnown, otherRegion } from './resources.ts';
 
 /** Thrown for properties with which the bridge could not work. */
 export class AdvertBridgeError extends FaultsError {
@@ -51,6 +50,7 @@ const shape = v.object({
   encryptionKey: made<IKey>('keyArn', 'expected a KMS key'),
   vpc: made<IVpc>('vpcId', 'expected a VPC'),
   vpcSubnets: v.optional(v.custom<SubnetSelection>(isObject, 'expected a selection of subnets')),
+  allowIsolatedSubnets: v.optional(v.boolean('expected true or false'), false),
   securityGroups: v.optional(
     v.pipe(
       v.array(
@@ -96,7 +96,9 @@ export function checkedConfig(scope: Construct, props: AdvertBridgeProps): Bridg
   const config = success && { ...output, namePrefix: namePrefixOf(output.name) };
   const others = [
     ...unknownIn(given, Object.keys(shape.entries)),
-    ...busFaults(scope, given),
+    ...busFaults(given),
+    ...placeFaults(scope, given),
+    ...keyFaults(given),
     ...networkFaults(given),
     ...(config ? [...environmentFaults(config), ...collisions(scope, config)] : []),
   ];
@@ -105,22 +107,61 @@ export function checkedConfig(scope: Construct, props: AdvertBridgeProps): Bridg
   throw new AdvertBridgeError(heading, faultLines(issues, others));
 }
 
-function busFaults(scope: Construct, { bus, ...props }: Partial<AdvertBridgeProps>): Fault[] {
+function busFaults({ bus, ...props }: Partial<AdvertBridgeProps>): Fault[] {
   if (!bus) return [];
   const alone = 'expected no bus with it: the owner of the bus decides that';
   const faults = givenOf(props, ['busName', 'subscriberAccounts', 'organizationId'], alone);
   if (bus.eventBusName === 'default') faults.push(['bus', 'expected another one than the default bus']);
-  if (otherRegion(scope, bus) !== undefined)
-    faults.push(['bus', `expected a bus in ${Stack.of(scope).region}, the region of the stack`]);
   return faults;
 }
 
-function networkFaults({ vpc, vpcSubnets, securityGroups }: Partial<AdvertBridgeProps>): Fault[] {
-  const others = { vpcSubnets, securityGroups };
-  if (!vpc) return givenOf(others, ['vpcSubnets', 'securityGroups'], 'expected a vpc with it');
-  // Without such a subnet, CDK would choose one from which nothing outside can be reached.
-  if (vpcSubnets !== undefined || vpc.privateSubnets?.length !== 0) return [];
-  return [['vpc', 'expected one with a private subnet with egress: the partner service is on the internet']];
+const placed = { bus: 'a bus', alarmTopic: 'a topic', encryptionKey: 'a key', vpc: 'a VPC' } as const;
+
+function placeFaults(scope: Construct, props: Partial<AdvertBridgeProps>): Fault[] {
+  return Object.entries(placed).flatMap(([name, what]): Fault[] => {
+    const given = props[name as keyof typeof placed];
+    const other = isObject(given) ? otherRegion(scope, given) : undefined;
+    const expected = `expected ${what} in ${Stack.of(scope).region}, the region of the stack, not in ${other}`;
+    return other === undefined ? [] : [[name, expected]];
+  });
+}
+
+/** What is not reported by AWS either: IAM denies every call with such a key, and no alarm reaches such a topic. */
+function keyFaults({ encryptionKey, alarmTopic }: Partial<AdvertBridgeProps>): Fault[] {
+  const faults: Fault[] = [];
+  const isAlias = (key: unknown) =>
+    has(key, 'aliasName') || /:alias\//.test(String((key as IKey | undefined)?.keyArn));
+  const lookup = "Key.fromLookup(this, 'Key', { aliasName: '…' })";
+  if (isAlias(encryptionKey))
+    faults.push([
+      'encryptionKey',
+      `expected the key itself, not an alias, for which grants do nothing: ${lookup}`,
+    ]);
+  const why = 'CloudWatch cannot publish there, so nobody would get the alarms';
+  if (isObject(alarmTopic) && hasAwsKey(alarmTopic))
+    faults.push(['alarmTopic', `expected a topic without encryption or with a key of your own: ${why}`]);
+  else if (alarmTopic?.fifo) faults.push(['alarmTopic', `expected a standard topic, not a FIFO one: ${why}`]);
+  return faults;
+}
+
+function networkFaults(props: Partial<AdvertBridgeProps>): Fault[] {
+  const { vpc, vpcSubnets, allowIsolatedSubnets } = props;
+  const without = ['vpcSubnets', 'securityGroups', 'allowIsolatedSubnets'] as const;
+  if (!vpc) return givenOf(props, without, 'expected a vpc with it');
+  if (allowIsolatedSubnets || !isIsolated(vpc, vpcSubnets)) return [];
+  const why = 'the partner service is on the internet';
+  const remedy = 'If they reach it in another way, such as a transit gateway: allowIsolatedSubnets: true';
+  if (vpcSubnets)
+    return [['vpcSubnets', `expected subnets with egress, not isolated ones: ${why}. ${remedy}`]];
+  return [['vpc', `expected one with a private subnet with egress: ${why}. ${remedy}`]];
+}
+
+/** Whether the functions would run in isolated subnets, which CDK chooses where there are no private ones. */
+function isIsolated(vpc: IVpc, vpcSubnets: SubnetSelection | undefined): boolean {
+  if (vpcSubnets === undefined) return vpc.privateSubnets?.length === 0;
+  const isolated = (vpc.isolatedSubnets ?? []).map(({ subnetId }) => subnetId);
+  if (isolated.length === 0) return false;
+  return vpc.selectSubnets(vpcSubnets).subnetIds.some((id) => isolated.includes(id));
 }
 
 /** By app: the names in use, with the path of the bridge that uses each. */

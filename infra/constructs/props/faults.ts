@@ -1,5 +1,3 @@
-import { type IResource, Stack, Token } from 'aws-cdk-lib';
-import type { Construct } from 'constructs';
 import * as v from 'valibot';
 import { didYouMean, flawsOf } from '../../../shared/contract/checks.ts';
 
@@ -45,14 +43,6 @@ export const givenOf = <P extends object>(
   names: readonly (keyof P & string)[],
   expected: string,
 ): Fault[] => names.filter((name) => props[name] !== undefined).map((name) => [name, expected]);
-
-export const isKnown = (value: string): boolean => !Token.isUnresolved(value);
-
-/** The region of a resource that is known to be in another one than the stack. */
-export function otherRegion(scope: Construct, { env }: IResource): string | undefined {
-  const [here, there] = [Stack.of(scope).region, env?.region];
-  return there && isKnown(here) && isKnown(there) && here !== there ? there : undefined;
-}
 
 export const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 export const has = (value: unknown, property: string): boolean => isObject(value) && property in value;

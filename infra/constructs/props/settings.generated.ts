@@ -92,7 +92,7 @@ export interface AdvertBridgeSettings {
    */
   readonly busName?: string;
   /**
-   * AWS accounts whose teams may put rules on the bus that the bridge creates; at most 95.
+   * AWS accounts whose teams may put rules on the bus that the bridge creates; at most 90.
    *
    * @default - none
    */
@@ -134,6 +134,13 @@ export interface AdvertBridgeSettings {
    * @default advert-bridge/docs/operate/runbook.md
    */
   readonly runbookUrl?: string;
+  /**
+   * Whether the events' schemas are in a schema registry of EventBridge; without one in regions that are known to have none.
+   * `true` or `false`.
+   *
+   * @default true
+   */
+  readonly schemaRegistry?: boolean;
   /**
    * Whether there is a CloudWatch dashboard, for $3 a month.
    * `true` or `false`.

@@ -4,6 +4,7 @@ import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { CfnRule, type IEventBus } from 'aws-cdk-lib/aws-events';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { hasAwsKey } from '../props/resources.ts';
 import { acknowledge, connectConsumer } from './subscription-consumer.ts';
 import { patternsOf } from './subscription-pattern.ts';
 import { type AdvertSubscriptionProps, arnOf, checkProps, isQueue } from './subscription-props.ts';
@@ -74,10 +75,11 @@ export class AdvertSubscription extends Construct {
     } else {
       acknowledge(this.deadLetters, 'AwsSolutions-SQS3', 'It is a dead-letter queue itself, of a rule.');
     }
+    this.node.addValidation({ validate: () => this.#lockedQueues(props) });
     if (props.bus) this.rules = this.#rules(props, props.bus);
     else {
       this.rules = [];
-      allowAccount(this.queue, props.bridgeAccount);
+      allowAccount(this.queue, props.bridgeAccount, props.senderPath);
     }
     if (props.consumer) {
       this.positions = connectConsumer(this, props.consumer, this.queue, this.deadLetters, props.positions);
@@ -105,10 +107,16 @@ export class AdvertSubscription extends Construct {
     return this.#queue;
   }
 
+  #lockedQueues({ target = this.queue }: AdvertSubscriptionProps): string[] {
+    const says =
+      'an Aspect encrypts this queue with alias/aws/sqs, which EventBridge cannot use: every event would be lost. Exempt';
+    return [this.deadLetters, target].filter(hasAwsKey).map(({ node }) => `${says} it: ${node.path}`);
+  }
+
   #rules(props: AdvertSubscriptionProps, { eventBusName }: IEventBus): CfnRule[] {
     const { deadLetters } = this;
     const target = props.target ?? this.queue;
-    const role = senderRoleOf(this, eventBusName, target);
+    const role = senderRoleOf(this, eventBusName, target, props.senderPath);
     const delivery: CfnRule.TargetProperty = {
       id: 'Target',
       arn: arnOf(target),

@@ -5,12 +5,10 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct, IConstruct } from 'constructs';
+import { addMark, reservedOf } from '../props/resources.ts';
 
-/** On the function and not in a variable of this module, because an app may load the module twice. */
-const mark = 'advert-bridge:subscription';
-
-export const subscriptionOf = (consumer: LambdaFunction): string | undefined =>
-  consumer.node.metadata.find(({ type }) => type === mark)?.data;
+/** @see https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html */
+const mostAtOnce = 1000;
 
 export function connectConsumer(
   scope: Construct,
@@ -19,8 +17,15 @@ export function connectConsumer(
   deadLetters: IQueue,
   positions: ITable | 'own-write' | undefined,
 ): ITable | undefined {
-  consumer.node.addMetadata(mark, scope.node.path);
-  consumer.addEventSource(new SqsEventSource(queue, { reportBatchItemFailures: true }));
+  addMark(consumer, 'advert-bridge:subscription', scope);
+  const reserved = reservedOf(consumer);
+  consumer.addEventSource(
+    new SqsEventSource(queue, {
+      reportBatchItemFailures: true,
+      // Without this limit, SQS would hand over more batches than may run: each counts as a receive of its messages.
+      ...(reserved !== undefined && { maxConcurrency: Math.min(reserved, mostAtOnce) }),
+    }),
+  );
   consumer.addEnvironment('DEAD_LETTER_QUEUE_URL', deadLetters.queueUrl);
   deadLetters.grantSendMessages(consumer);
   if (positions === 'own-write') return undefined;

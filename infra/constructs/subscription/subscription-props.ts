@@ -13,14 +13,21 @@ import {
   faultLines,
   givenOf,
   has,
-  isKnown,
   isObject,
   made,
-  otherRegion,
   unknownIn,
   wholeFrom,
 } from '../props/faults.ts';
-import { subscriptionOf } from './subscription-consumer.ts';
+import {
+  hasAwsKey,
+  isKnown,
+  markOf,
+  otherAccount,
+  otherRegion,
+  placeOf,
+  rendered,
+  reservedOf,
+} from '../props/resources.ts';
 import { type AdvertFilter, contradictionsOf } from './subscription-pattern.ts';
 
 /** A queue or function of another AWS account must be allowed there (docs/subscribe/cdk.md). Not a FIFO queue. */
@@ -44,11 +51,19 @@ export type BusProps =
 /** Which events, from which bus, and their target. */
 export type AdvertSubscriptionProps = AdvertFilter &
   BusProps & {
-    /** Default: a new queue. */
+    /**
+     * Default: a new queue. What a function fails to handle goes to the subscription's dead letters, unless the function
+     * has a destination of its own for failures; without one, it can be the target of one subscription only.
+     */
     readonly target?: SubscriptionTarget;
     /**
+     * Between AWS accounts: path of the role with which the bridge's account sends. Set it in both halves if the
+     * bridge's account prescribes the paths of roles. Default `/advert-bridge/`.
+     */
+    readonly senderPath?: string;
+    /**
      * The function that handles the events (`advertEventHandler`). The subscription creates the event source mapping
-     * with partial batch responses, sets the environment variables `POSITIONS_TABLE_NAME` and `DEAD_LETTER_QUEUE_URL`,
+     * with partial batch responses and at most the function's reserved concurrency, sets the environment variables `POSITIONS_TABLE_NAME` and `DEAD_LETTER_QUEUE_URL`,
      * and grants the function access to both. Each subscription needs a function of its own.
      */
     readonly consumer?: LambdaFunction;
@@ -77,11 +92,6 @@ export const isQueue = (value: unknown): value is IQueue => has(value, 'queueArn
 export const arnOf = (target: SubscriptionTarget): string =>
   isQueue(target) ? target.queueArn : target.functionArn;
 
-export function isElsewhere(scope: Construct, target: SubscriptionTarget): boolean {
-  const [here, there] = [Stack.of(scope).account, target.env.account];
-  return isKnown(here) && isKnown(there) && here !== there;
-}
-
 const listOf = <S extends v.GenericSchema<unknown, unknown>>(item: S, what: string, example: string) =>
   v.optional(
     v.pipe(
@@ -103,6 +113,8 @@ const listOf = <S extends v.GenericSchema<unknown, unknown>>(item: S, what: stri
   );
 const known = v.check((text: string) => isKnown(text), 'expected a value known at synth');
 const allDetailTypes = Object.values(detailTypes);
+
+const expectedPath = 'expected the path of a role, such as /advert-bridge/';
 
 const entries = {
   bus: made<IEventBus>('eventBusArn', 'expected an event bus: EventBus.fromEventBusName(…)'),
@@ -141,6 +153,7 @@ const entries = {
     v.custom<Duration>(isVisibility, 'expected a Duration from 1 second to 12 hours'),
   ),
   maxReceiveCount: wholeFrom(1),
+  senderPath: v.optional(v.pipe(v.string(expectedPath), v.regex(/^\/([\w+=,.@-]+\/)+$/, expectedPath))),
 };
 
 function isVisibility(value: unknown): boolean {
@@ -165,6 +178,7 @@ export function checkProps(scope: Construct, given: AdvertSubscriptionProps | un
     ...(isFine('bus', 'bridgeAccount') ? busFaults(scope, props) : []),
     ...(isFine('target') ? targetFaults(scope, props) : []),
     ...(isFine('consumer', 'visibilityTimeout') ? consumerFaults(props) : []),
+    ...(isFine('positions') ? positionsFaults(scope, props) : []),
   ]);
   if (faults.length > 0)
     throw new SubscriptionError(`The subscription ${scope.node.path} has faults.`, faults);
@@ -184,9 +198,9 @@ function busFaults(scope: Construct, { bus, bridgeAccount, ...props }: AdvertSub
   const other = otherRegion(scope, bus);
   if (other !== undefined)
     return [['bus', `expected a stack in ${other}, the region of the bus: a rule must be in the same`]];
+  const owner = otherAccount(scope, bus);
+  if (owner === undefined) return [];
   const { account } = Stack.of(scope);
-  const owner = bus.env.account;
-  if (account === owner || !isKnown(account) || !isKnown(owner)) return [];
   const why = `a rule of this account on a bus of ${owner} could only send to another bus`;
   return [['bus', `expected a bus of AWS account ${account}: ${why}. Use bridgeAccount: '${owner}'`]];
 }
@@ -199,18 +213,58 @@ function targetFaults(scope: Construct, { target, ...props }: AdvertSubscription
   if (isQueue(target) && target.fifo) faults.push(['target', standard]);
   if (otherRegion(scope, target) !== undefined)
     faults.push(['target', `expected one in ${Stack.of(scope).region}, the region of the stack`]);
+  if (!isQueue(target) && reservedOf(target) === 0)
+    faults.push(['target', 'expected a function that may run: its reservedConcurrentExecutions are 0']);
+  if (isQueue(target) && hasAwsKey(target)) {
+    const other = "encrypted by SQS itself (QueueEncryption.SQS_MANAGED) or with a key of your own: AWS's";
+    faults.push(['target', `expected a queue ${other} cannot be used by EventBridge`]);
+  }
+  const owner = isQueue(target) ? undefined : markOf(target, 'advert-bridge:failures');
+  if (owner !== undefined) {
+    const why = `what it fails to handle goes to the dead letters of ${owner}`;
+    const remedy =
+      'Create a second function with the same code, give it an onFailure of its own, or send to a queue';
+    faults.push(['target', `expected a function of its own: ${why}. ${remedy}`]);
+  }
   return faults;
 }
 
 function consumerFaults({ consumer, positions, visibilityTimeout }: AdvertSubscriptionProps): Fault[] {
   if (!consumer) return positions ? [['positions', 'expected a consumer with them']] : [];
-  const other = subscriptionOf(consumer);
+  const other = markOf(consumer, 'advert-bridge:subscription');
   if (other !== undefined) {
     const why = `${other} has set the environment of this one. Create a second function with the same code`;
     return [['consumer', `expected a function of its own: ${why}`]];
+  }
+  const reserved = reservedOf(consumer);
+  if (reserved !== undefined && reserved < 2) {
+    const why = `with ${reserved}, Lambda throttles what SQS hands to it, until events become dead letters`;
+    return [['consumer', `expected reservedConcurrentExecutions of at least 2, or none: ${why}`]];
   }
   const seconds = consumer.timeout?.toSeconds() ?? 0;
   if ((visibilityTimeout?.toSeconds() ?? seconds) >= seconds) return [];
   const why = 'otherwise a message is delivered again while it is being handled';
   return [['visibilityTimeout', `expected at least ${seconds} seconds, the timeout of the consumer: ${why}`]];
+}
+
+function positionsFaults(scope: Construct, { positions }: AdvertSubscriptionProps): Fault[] {
+  if (positions === undefined || positions === 'own-write') return [];
+  // The consumer finds the table by its name.
+  if (otherRegion(scope, positions) !== undefined || otherAccount(scope, positions) !== undefined) {
+    const { account, region } = Stack.of(scope);
+    const { account: owner = account, region: there = region } = placeOf(positions);
+    const why = `this one is in ${there} of account ${owner}`;
+    return [['positions', `expected a table in the region and AWS account of the stack: ${why}`]];
+  }
+  const { KeySchema, AttributeDefinitions } = rendered(positions)?.Properties ?? {};
+  if (!Array.isArray(KeySchema)) return [];
+  const keys = KeySchema.map(({ AttributeName: name }) => {
+    const found = AttributeDefinitions?.find(
+      (each: { AttributeName: string }) => each.AttributeName === name,
+    );
+    return `${name} (${found?.AttributeType})`;
+  });
+  if (keys.join() === 'pk (S)') return [];
+  const has = `this one has ${keys.join(' and ')}`;
+  return [['positions', `expected a table with the partition key pk (S) and no sort key: ${has}`]];
 }

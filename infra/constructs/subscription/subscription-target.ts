@@ -1,18 +1,20 @@
 import { Annotations, Stack } from 'aws-cdk-lib';
 import type { CfnRule } from 'aws-cdk-lib/aws-events';
 import { AccountPrincipal, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import type { CfnEventInvokeConfig, IFunction } from 'aws-cdk-lib/aws-lambda';
 import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
-import { arnOf, isElsewhere, isQueue, type SubscriptionTarget } from './subscription-props.ts';
+import { addMark, otherAccount, rendered, rolePathOf } from '../props/resources.ts';
+import { arnOf, isQueue, type SubscriptionTarget } from './subscription-props.ts';
 
 const eventBridge = new ServicePrincipal('events.amazonaws.com');
 
-const senderPath = '/advert-bridge/';
+const usualPath = '/advert-bridge/';
 
 /**
- * The role with which EventBridge sends to a target in another AWS account. Only rules on this bus may use it.
+ * The role with which EventBridge sends to a target in another AWS account. Only rules on this bus may use it. An Aspect
+ * that changes its path would lock it out of the other account's queue: then synth fails.
  *
  * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-service-cross-account.html
  * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/cross-service-confused-deputy-prevention.html
@@ -21,11 +23,12 @@ export function senderRoleOf(
   scope: Construct,
   eventBusName: string,
   target: SubscriptionTarget,
+  path = usualPath,
 ): Role | undefined {
-  if (!isElsewhere(scope, target)) return undefined;
+  if (otherAccount(scope, target) === undefined) return undefined;
   const { partition, region, account } = Stack.of(scope);
   const role = new Role(scope, 'Sender', {
-    path: senderPath,
+    path,
     assumedBy: eventBridge.withConditions({
       StringEquals: { 'aws:SourceAccount': account },
       // A rule refers to its role, so a reference to the rule here would be circular.
@@ -35,11 +38,22 @@ export function senderRoleOf(
   });
   const actions = [isQueue(target) ? 'sqs:SendMessage' : 'lambda:InvokeFunction'];
   role.addToPolicy(new PolicyStatement({ sid: 'Send', actions, resources: [arnOf(target)] }));
+  const key = isQueue(target) ? target.encryptionMasterKey?.keyArn : undefined;
+  if (key) role.addToPolicy(new PolicyStatement({ sid: 'Key', actions: keyUse, resources: [key] }));
+  role.node.addValidation({
+    validate: () => {
+      const found = rolePathOf(role);
+      const says = `senderPath: the role that sends has the path ${found}, and the queue of the other AWS account accepts only ${path}`;
+      return found === path
+        ? []
+        : [`${says}. Give both halves senderPath: '${found}', or exempt ${role.node.path}`];
+    },
+  });
   return role;
 }
 
 /** Allows the roles of subscriptions in the bridge's AWS account to send to a queue of this account. */
-export function allowAccount(queue: IQueue, account: string): void {
+export function allowAccount(queue: IQueue, account: string, path = usualPath): void {
   const { partition } = Stack.of(queue);
   queue.addToResourcePolicy(
     new PolicyStatement({
@@ -47,7 +61,7 @@ export function allowAccount(queue: IQueue, account: string): void {
       actions: ['sqs:SendMessage'],
       resources: [queue.queueArn],
       conditions: {
-        ArnLike: { 'aws:PrincipalArn': `arn:${partition}:iam::${account}:role${senderPath}*` },
+        ArnLike: { 'aws:PrincipalArn': `arn:${partition}:iam::${account}:role${path}*` },
       },
     }),
   );
@@ -68,16 +82,25 @@ export function allowSending(queue: IQueue, rules: readonly CfnRule[]): void {
       'This stack cannot change the policy of an imported queue: allow events.amazonaws.com to send to it, with the rule as aws:SourceArn; otherwise every event becomes a dead letter. For a queue of another AWS account, give the stack an env with its account: the rule then sends with a role.',
     );
   }
-  queue.encryptionMasterKey?.addToResourcePolicy(
+  const ofKey = queue.encryptionMasterKey?.addToResourcePolicy(
     new PolicyStatement({
       principals: [eventBridge],
-      actions: ['kms:Decrypt', 'kms:GenerateDataKey*'],
+      actions: keyUse,
       resources: ['*'], // In the policy of a key: this key.
       // A reference to the rule here would be circular: rule, queue, key.
       conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(queue).account } },
     }),
   );
+  if (ofKey?.statementAdded === false) {
+    Annotations.of(queue).addWarningV2(
+      'advert-bridge:key-policy',
+      `This stack cannot change the policy of the queue's key, which is imported: allow events.amazonaws.com ${keyUse.join(' and ')} in it; otherwise every event becomes a dead letter.`,
+    );
+  }
 }
+
+/** What it takes to send to an encrypted queue. */
+const keyUse = ['kms:Decrypt', 'kms:GenerateDataKey*'];
 
 /** Allows rules to invoke a function. What it fails to handle becomes a dead letter. */
 export function allowCalling(
@@ -95,12 +118,21 @@ export function allowCalling(
   }
   // For EventBridge, an event is delivered once Lambda has accepted it. Without this destination, an event that the
   // function fails to handle would be lost.
-  if (target.node.tryFindChild('EventInvokeConfig')) return;
-  if (target.role) target.configureAsyncInvoke({ onFailure: new SqsDestination(deadLetters) });
-  else {
+  const own = target.node.tryFindChild('EventInvokeConfig')?.node.defaultChild as
+    | CfnEventInvokeConfig
+    | undefined;
+  if (own && rendered(own)?.Properties.DestinationConfig?.OnFailure) return;
+  if (!target.role) {
     Annotations.of(scope).addWarningV2(
       'advert-bridge:function-failures',
       'The role of an imported function is not known here: add a destination for failures to the function yourself; otherwise an event that it fails to handle is lost after two retries.',
     );
+    return;
   }
+  addMark(target, 'advert-bridge:failures', scope);
+  if (own) {
+    // Settings without a destination for failures: they stay as they are, and get one.
+    const { destination } = new SqsDestination(deadLetters).bind(scope, target);
+    own.destinationConfig = { ...own.destinationConfig, onFailure: { destination } };
+  } else target.configureAsyncInvoke({ onFailure: new SqsDestination(deadLetters) });
 }

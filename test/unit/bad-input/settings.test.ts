@@ -29,6 +29,7 @@ const right: Record<string, unknown> = {
   organizationId: 'o-a1b2c3d4e5',
   alarmEmail: 'team@partner.example',
   alarmTopicArn: 'arn:aws:sns:eu-central-1:111111111111:pager',
+  schemaRegistry: 'false',
   dashboard: 'true',
   backlogAlarmSeconds: '3600',
   runbookUrl: 'https://wiki.example/runbook',

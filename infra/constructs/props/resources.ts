@@ -1,0 +1,82 @@
+/** What is known at synth of resources that were given, or that Aspects may have changed. */
+import { CfnResource, type IResource, Stack, Token } from 'aws-cdk-lib';
+import type { IRole } from 'aws-cdk-lib/aws-iam';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import type { IConstruct } from 'constructs';
+
+export const isKnown = (value: string): boolean => !Token.isUnresolved(value);
+
+const arnNames = ['tableArn', 'keyArn', 'topicArn', 'queueArn', 'functionArn', 'eventBusArn'];
+
+/**
+ * Region and account of a resource, where they are known. CDK gives some imported resources those of the importing
+ * stack, whatever their ARN says.
+ */
+export function placeOf(resource: IConstruct | IResource): { region?: string; account?: string } {
+  const arn = arnNames.map((name) => (resource as never)[name]).find((value) => typeof value === 'string');
+  const [, , , region, account] = String(arn).split(':');
+  const { env } = resource as Partial<IResource>;
+  const known = (...values: (string | undefined)[]) => values.find((value) => value && isKnown(value));
+  const places = { region: known(region, env?.region), account: known(account, env?.account) };
+  return Object.fromEntries(Object.entries(places).filter(([, value]) => value !== undefined));
+}
+
+/** The region of a resource that is known to be in another one than the stack. */
+export function otherRegion(scope: IConstruct, resource: IResource): string | undefined {
+  const [here, { region }] = [Stack.of(scope).region, placeOf(resource)];
+  return region !== undefined && isKnown(here) && here !== region ? region : undefined;
+}
+
+/** The same for the AWS account. */
+export function otherAccount(scope: IConstruct, resource: IResource): string | undefined {
+  const [here, { account }] = [Stack.of(scope).account, placeOf(resource)];
+  return account !== undefined && isKnown(here) && here !== account ? account : undefined;
+}
+
+interface Rendered {
+  readonly DeletionPolicy?: string;
+  // biome-ignore lint/suspicious/noExplicitAny: CloudFormation's own shape.
+  readonly Properties: Readonly<Record<string, any>>;
+}
+
+/**
+ * A resource as the template contains it, with everything that Aspects have set or overridden so far; undefined if it is
+ * not made in this app.
+ */
+export function rendered(construct: IConstruct | undefined): Rendered | undefined {
+  const resource = construct?.node.defaultChild ?? construct;
+  if (!resource || !CfnResource.isCfnResource(resource)) return undefined;
+  const { Resources } = Stack.of(resource).resolve(
+    // Public, although left out of the types: no other way shows overrides.
+    (resource as unknown as { _toCloudFormation(): object })._toCloudFormation(),
+  );
+  const [{ Properties = {}, ...others } = {}] = Object.values(Resources ?? {}) as Partial<Rendered>[];
+  return { ...others, Properties };
+}
+
+/** Whether a queue or topic is encrypted with a key such as `alias/aws/sqs`, whose policy allows no service of AWS. */
+export const hasAwsKey = (construct: IConstruct): boolean =>
+  /alias\/aws\//.test(JSON.stringify(rendered(construct)?.Properties.KmsMasterKeyId ?? ''));
+
+/** The path of a role, also of one that `Role.customizeRoles` replaced by a role that exists. */
+export function rolePathOf(role: IRole): string {
+  const { Path = '/' } = rendered(role)?.Properties ?? {
+    Path: /:role(\/(?:[^:]*\/)?)[^/:]*$/.exec(role.roleArn)?.[1],
+  };
+  return String(Path);
+}
+
+/** Reserved concurrency, where it is known at synth. */
+export function reservedOf(fn: IFunction): number | undefined {
+  const reserved = rendered(fn)?.Properties.ReservedConcurrentExecutions;
+  return typeof reserved === 'number' ? reserved : undefined;
+}
+
+/** On a function and not in a variable of a module, because an app may load the module twice: paths of subscriptions. */
+export type Mark = 'advert-bridge:subscription' | 'advert-bridge:failures';
+
+export const markOf = (construct: IConstruct, mark: Mark): string | undefined =>
+  construct.node.metadata.find(({ type }) => type === mark)?.data;
+
+export const addMark = (construct: IConstruct, mark: Mark, { node }: IConstruct): void =>
+  construct.node.addMetadata(mark, node.path);
