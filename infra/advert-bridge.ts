@@ -2,7 +2,7 @@ import { CfnOutput, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import type { Alarm, Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { AttributeType, BillingMode, type ITable, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
-import type { IEventBus } from 'aws-cdk-lib/aws-events';
+import { EventBus, type IEventBus } from 'aws-cdk-lib/aws-events';
 import { Grant, type IGrantable, type IRole } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Schedule } from 'aws-cdk-lib/aws-scheduler';
@@ -11,13 +11,15 @@ import { Construct } from 'constructs';
 import { type metrics, outputs, storeKeys } from '../shared/contract/names.ts';
 import { CatchUp, stackArnOf } from './constructs/catch-up.ts';
 import { ChangedAdverts } from './constructs/changed-adverts.ts';
-import { eventBus } from './constructs/event-bus.ts';
+import { eventBus, reserveSource } from './constructs/event-bus.ts';
+import type { Parts } from './constructs/grantee.ts';
 import { alarmsOf, metricsOf } from './constructs/monitoring/alarms.ts';
 import { dashboard } from './constructs/monitoring/dashboard.ts';
 import { withSecurityGroup } from './constructs/network.ts';
 import { ownPackage } from './constructs/package-files.ts';
 import type { AdvertBridgeProps } from './constructs/props/advert-bridge-props.ts';
 import { type BridgeConfig, checkedConfig } from './constructs/props/bridge-config.ts';
+import { rendered } from './constructs/props/resources.ts';
 import { schemaRegistry } from './constructs/schema-registry.ts';
 import { applicationSecret } from './constructs/secrets.ts';
 import { connectStage, drainStage, fanOutStage, refreshTokenStage } from './constructs/stages.ts';
@@ -85,8 +87,8 @@ export class AdvertBridge extends Construct {
     const advertStatus = durableTable(this, 'AdvertStatus', settings, settings.advertStatusTable);
     const changedAdverts = new ChangedAdverts(this, 'ChangedAdverts', settings);
     const bus = eventBus(this, 'Events', settings);
-    schemaRegistry(this, 'Schemas', settings.namePrefix);
-    const parts = { settings, feedState, advertStatus, changedAdverts, bus };
+    schemaRegistry(this, 'Schemas', settings);
+    const parts: Parts = { settings, feedState, advertStatus, changedAdverts, bus, tokenReaders: [] };
     const refreshToken = refreshTokenStage(this, parts);
     const { lambda } = refreshToken.stage;
     const fanOut = fanOutStage(this, parts, lambda);
@@ -100,6 +102,8 @@ export class AdvertBridge extends Construct {
       connect: connect.lambda,
     };
     const catchUp = new CatchUp(this, parts, functions);
+    const publishers = [fanOut.role, refreshToken.stage.role, connect.role];
+    if (!settings.bus) reserveSource(this, 'Publishers', bus, publishers);
     const alarms = alarmsOf(this, 'Alarms', { settings, changedAdverts, ...functions });
     if (settings.dashboard) dashboard(this, 'Glance', { settings, alarms, changedAdverts, functions });
     this.name = settings.name;
@@ -126,13 +130,27 @@ export class AdvertBridge extends Construct {
    * @throws {SubscriptionError} with all faults
    */
   subscribe(scope: Construct, id: string, props: SubscribeProps = {}): AdvertSubscription {
-    const subscription = new AdvertSubscription(scope, id, { ...props, bus: this.bus });
+    const subscription = new AdvertSubscription(scope, id, { ...props, bus: this.#busFor(scope, id) });
     if (this.#settings.alarmTopic) {
       const action = new SnsAction(this.#settings.alarmTopic);
       subscription.alarm.addAlarmAction(action);
       subscription.alarm.addOkAction(action);
     }
     return subscription;
+  }
+
+  /**
+   * For another stack, the bus by its name, with a dependency. A reference would become an export of this stack, which
+   * could not be deployed any more once the subscription is removed. Earlier versions made that export: it stays while
+   * there are subscriptions, so that a deployment to this version does not remove what is still imported.
+   */
+  #busFor(scope: Construct, id: string): IEventBus {
+    const [own, other] = [Stack.of(this), Stack.of(scope)];
+    if (this.#settings.bus || rootOf(own) === rootOf(other)) return this.bus;
+    other.addStackDependency(own);
+    own.exportValue(this.bus.eventBusName);
+    const name = { service: 'events', resource: 'event-bus', resourceName: this.#settings.busName };
+    return EventBus.fromEventBusArn(scope, `${id}Bus`, own.formatArn(name));
   }
 
   /** Allows `grantee` what `advert-bridge status` needs: docs/operate/deploy.md#what-status-has-to-be-allowed. */
@@ -183,6 +201,9 @@ export class AdvertBridge extends Construct {
   }
 }
 
+/** References within the same root are parameters of nested stacks, not exports. */
+const rootOf = (stack: Stack): Stack => (stack.nestedStackParent ? rootOf(stack.nestedStackParent) : stack);
+
 /** What `status` asks of services that name no resource in their permissions. */
 const unnamed = [
   'lambda:ListEventSourceMappings',
@@ -204,7 +225,7 @@ function durableTable(
   existing?: string,
 ): ITable {
   if (existing !== undefined) return Table.fromTableName(scope, id, existing);
-  return new Table(scope, id, {
+  const table = new Table(scope, id, {
     partitionKey: { name: storeKeys.partitionKey, type: AttributeType.STRING },
     sortKey: { name: storeKeys.sortKey, type: AttributeType.STRING },
     billingMode: BillingMode.PAY_PER_REQUEST,
@@ -215,4 +236,14 @@ function durableTable(
     deletionProtection: removalPolicy !== RemovalPolicy.DESTROY,
     removalPolicy,
   });
+  table.node.addValidation({
+    validate() {
+      const { DeletionPolicy, Properties } = rendered(table) ?? {};
+      if (DeletionPolicy !== 'Delete' || !Properties?.DeletionProtectionEnabled) return [];
+      const says =
+        'removalPolicy: an Aspect, such as RemovalPolicies, has this table deleted with the stack, but its';
+      return [`${says} deletion protection forbids it. Give the bridge removalPolicy: RemovalPolicy.DESTROY`];
+    },
+  });
+  return table;
 }

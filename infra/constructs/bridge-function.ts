@@ -1,4 +1,4 @@
-import { Duration } from 'aws-cdk-lib';
+import { Aspects, Duration } from 'aws-cdk-lib';
 import {
   type IRole,
   Policy,
@@ -16,12 +16,13 @@ import {
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Schedule, ScheduleExpression, ScheduleGroup, ScheduleTargetInput } from 'aws-cdk-lib/aws-scheduler';
-import type { Construct } from 'constructs';
+import type { Construct, IConstruct } from 'constructs';
 import { type FunctionName, type ResourceName, resourceKeys } from '../../shared/contract/environment.ts';
 import { Grantee, type Parts, tokenReaderPathOf } from './grantee.ts';
 import { grantNetwork } from './network.ts';
 import { handlerCode, stageOf } from './package-files.ts';
 import { environmentOf } from './props/bridge-config.ts';
+import { rendered } from './props/resources.ts';
 
 export interface BridgeFunctionProps {
   readonly name: FunctionName;
@@ -54,6 +55,7 @@ export class BridgeFunction extends Grantee {
       assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
       ...(readsTokens && { path: tokenReaderPathOf(settings) }),
     });
+    if (readsTokens) parts.tokenReaders.push(this.role);
     this.addStatement('Logs', {
       actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
       resources: [this.logGroup.logGroupArn],
@@ -79,6 +81,7 @@ export class BridgeFunction extends Grantee {
     });
     if (vpc) grantNetwork(this);
     this.grantKey();
+    this.#grantTracing();
   }
 
   /**
@@ -130,6 +133,20 @@ export class BridgeFunction extends Grantee {
     });
     if (granted) made.node.addDependency(granted);
     return made;
+  }
+
+  /** Lambda refuses a function with tracing, as an Aspect may switch it on, whose role may not write traces. */
+  #grantTracing(): void {
+    const visit = (node: IConstruct) => {
+      if (node !== this.lambda.node.defaultChild) return;
+      if (rendered(node)?.Properties.TracingConfig?.Mode !== 'Active') return;
+      const actions = ['xray:PutTraceSegments', 'xray:PutTelemetryRecords'];
+      this.addStatement('Tracing', { actions, resources: ['*'] }).acknowledgeWildcard(
+        '*',
+        'X-Ray has no resources to name.',
+      );
+    };
+    Aspects.of(this).add({ visit });
   }
 
   override addEnvironment(key: ResourceName, value: string): this {

@@ -28,6 +28,7 @@ export class CatchUp extends Grantee {
       path: tokenReaderPathOf(parts.settings),
       assumedBy: new AccountRootPrincipal(),
     });
+    parts.tokenReaders.push(this.role);
     const stack = stackArnOf(this);
     this.addStatement('Outputs', { actions: ['cloudformation:DescribeStacks'], resources: [stack] })
       .acknowledgeWildcard(

@@ -4,7 +4,9 @@ import {
   AccountPrincipal,
   AnyPrincipal,
   type Conditions,
+  Effect,
   type IPrincipal,
+  type IRole,
   PolicyStatement,
 } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
@@ -20,15 +22,12 @@ const ownRules = { 'events:creatorAccount': '${aws:PrincipalAccount}' };
 const ownTargets = (partition: string): Conditions => ({
   'ForAllValues:ArnLike': { 'events:TargetArn': `arn:${partition}:*:*:\${aws:PrincipalAccount}:*` },
 });
-/** A rule must name the bridge as its source, and only detail types of the bridge. */
-const bridgeEvents: Conditions = {
-  'ForAllValues:StringEquals': {
-    'events:source': [eventSource],
-    'events:detail-type': Object.values(detailTypes),
-  },
+/** What a rule matches, or what is published: only events of the bridge, and only of these detail types. */
+export const bridgeEvents = (types: readonly string[] = Object.values(detailTypes)): Conditions => ({
+  'ForAllValues:StringEquals': { 'events:source': [eventSource], 'events:detail-type': types },
   // `ForAllValues` is also true if there are no values.
   Null: { 'events:source': 'false', 'events:detail-type': 'false' },
-};
+});
 
 /** Of these actions, `PutTargets` alone has targets; `PutRule` has already checked what the rule matches. */
 const managing = [
@@ -64,6 +63,35 @@ export function eventBus(parent: Construct, id: string, settings: Settings): IEv
 }
 
 /**
+ * Denies everybody else to publish in the bridge's name, whatever their own policies allow: subscribers would believe a
+ * forged event with a great generation, and then no true event of its advert any more. What AWS's own services do on the
+ * bus, such as a replay of the archive, has no principal with an ARN.
+ */
+export function reserveSource(
+  parent: Construct,
+  id: string,
+  bus: IEventBus,
+  publishers: readonly IRole[],
+): void {
+  const sid = 'PublishOnlyByBridge';
+  const statement = new PolicyStatement({
+    ...{ sid, effect: Effect.DENY, principals: [new AnyPrincipal()] },
+    actions: ['events:PutEvents'],
+    resources: [bus.eventBusArn],
+    conditions: {
+      'ForAnyValue:StringEquals': { 'events:source': [eventSource] },
+      ArnNotEquals: { 'aws:PrincipalArn': publishers.map(({ roleArn }) => roleArn) },
+      Null: { 'aws:PrincipalArn': 'false' },
+    },
+  });
+  new CfnEventBusPolicy(new Construct(parent, id), sid, {
+    eventBusName: bus.eventBusName,
+    statementId: sid,
+    statement: statement.toStatementJson(),
+  });
+}
+
+/**
  * Allows other AWS accounts (the listed ones and those of the organization) to manage their own rules on the bus.
  * AdvertSubscription (advert-subscription.ts) creates such a rule.
  *
@@ -88,7 +116,7 @@ function allowSubscribers(
     });
   };
   const allowRules = (who: string, principals: IPrincipal[], conditions: Conditions) => {
-    allow(`${who}MakeRules`, ['events:PutRule'], principals, { ...conditions, ...bridgeEvents });
+    allow(`${who}MakeRules`, ['events:PutRule'], principals, { ...conditions, ...bridgeEvents() });
     allow(`${who}ManageRules`, managing, principals, { ...conditions, ...ownTargets(partition) });
   };
 

@@ -5,8 +5,9 @@ import { type Conditions, type IRole, PolicyStatement, type PolicyStatementProps
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import type { ResourceName } from '../../shared/contract/environment.ts';
-import { secretNamesOf } from '../../shared/contract/names.ts';
+import { detailTypes, secretNamesOf } from '../../shared/contract/names.ts';
 import type { ChangedAdverts } from './changed-adverts.ts';
+import { bridgeEvents } from './event-bus.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
 
 /** What the stages of a bridge share. */
@@ -16,6 +17,8 @@ export interface Parts {
   readonly advertStatus: ITable;
   readonly changedAdverts: ChangedAdverts;
   readonly bus: IEventBus;
+  /** The roles that may read tokens: filled while they are made. */
+  readonly tokenReaders: IRole[];
 }
 
 /** Partition keys of the feed-state table (shared/contract/names.ts). */
@@ -99,9 +102,10 @@ export abstract class Grantee extends Construct {
     });
   }
 
-  grantPublish(): this {
+  grantPublish(...types: readonly (keyof typeof detailTypes)[]): this {
     const { bus, settings } = this.parts;
-    const statement = { actions: ['events:PutEvents'], resources: [bus.eventBusArn] };
+    const conditions = bridgeEvents(types.map((type) => detailTypes[type]));
+    const statement = { actions: ['events:PutEvents'], resources: [bus.eventBusArn], conditions };
     // A name means a bus in the bridge's own AWS account. The ARN also finds an existing bus in another one.
     const name = settings.bus ? bus.eventBusArn : bus.eventBusName;
     return this.addEnvironment('eventBusName', name).addStatement('Events', statement);
@@ -116,10 +120,14 @@ export abstract class Grantee extends Construct {
   }
 
   /** The secrets of partner accounts are created at run time, so only their prefix is known here. */
-  grantPartnerSecrets(what: string, actions: readonly string[], conditions?: Conditions): this {
+  get partnerSecrets(): string {
     const { partition, region, account } = Stack.of(this);
     const { partnerAccountPrefix } = secretNamesOf(this.parts.settings.namePrefix);
-    const secrets = `arn:${partition}:secretsmanager:${region}:${account}:secret:${partnerAccountPrefix}*`;
+    return `arn:${partition}:secretsmanager:${region}:${account}:secret:${partnerAccountPrefix}*`;
+  }
+
+  grantPartnerSecrets(what: string, actions: readonly string[], conditions?: Conditions): this {
+    const secrets = this.partnerSecrets;
     return this.addSecretStatement(`PartnerAccountSecrets${what}`, {
       actions: actions.map((action) => `secretsmanager:${action}`),
       resources: [secrets],

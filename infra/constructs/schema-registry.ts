@@ -1,14 +1,32 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Stack } from 'aws-cdk-lib';
 import { CfnRegistry, CfnSchema } from 'aws-cdk-lib/aws-eventschemas';
 import { Construct } from 'constructs';
 import { detailTypes, eventSource } from '../../shared/contract/names.ts';
 import { packageRoot } from './package-files.ts';
+import type { BridgeConfig } from './props/bridge-config.ts';
 
 const published = join(packageRoot, 'docs/schemas');
 
+/**
+ * CloudFormation refuses a whole template for a resource type that its region does not have. From cfn-lint 1.41 and
+ * botocore; look again with newer ones. A registry that is left out in a region that has one now does no harm.
+ *
+ * @see https://docs.aws.amazon.com/general/latest/gr/eventbridgeschemas.html
+ */
+const regionsWithout = [
+  ...['ap-east-2', 'ap-south-2', 'ap-southeast-4', 'ap-southeast-5', 'ap-southeast-6', 'ap-southeast-7'],
+  ...['ca-west-1', 'il-central-1', 'mx-central-1'],
+];
+
 /** The published schemas in an EventBridge schema registry, where consoles and IDEs find them and generate types. */
-export function schemaRegistry(parent: Construct, id: string, registryName: string): void {
+export function schemaRegistry(
+  parent: Construct,
+  id: string,
+  { namePrefix: registryName, schemaRegistry: isWanted }: BridgeConfig,
+): void {
+  if (!isWanted || regionsWithout.includes(Stack.of(parent).region)) return;
   const scope = new Construct(parent, id);
   const registry = new CfnRegistry(scope, 'Registry', {
     registryName,

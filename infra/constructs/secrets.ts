@@ -3,14 +3,15 @@
  *
  * @see https://docs.aws.amazon.com/secretsmanager/latest/userguide/auth-and-access_resource-policies.html
  */
-import { Stack, Validations } from 'aws-cdk-lib';
+import { Lazy, Stack, Validations } from 'aws-cdk-lib';
 import { AnyPrincipal, type Conditions, Effect, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { CfnResourcePolicy, CfnSecret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct } from 'constructs';
 import { secretNamesOf } from '../../shared/contract/names.ts';
 import type { BridgeFunction } from './bridge-function.ts';
-import { tokenReaderPathOf } from './grantee.ts';
+import { type Parts, tokenReaderPathOf } from './grantee.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
+import { rolePathOf } from './props/resources.ts';
 
 /** Policy of a secret: no other role may read it, whatever its own policies allow. */
 const readOnlyBy = (sid: string, conditions: Conditions): PolicyStatement =>
@@ -50,10 +51,20 @@ export function applicationSecret(
   });
 }
 
-/** Resource policy of each partner account's secret, which is created at run time. */
-export function partnerSecretPolicy(scope: Construct, settings: BridgeConfig): object {
+/**
+ * Resource policy of each partner account's secret, which is created at run time. Roles whose path an Aspect changed, or
+ * that exist already (`Role.customizeRoles`), are named by their ARNs, which are known when the template is written.
+ */
+export function partnerSecretPolicy(scope: Construct, { settings, tokenReaders }: Parts): object {
   const { partition, account } = Stack.of(scope);
-  const readers = `arn:${partition}:iam::${account}:role${tokenReaderPathOf(settings)}*`;
+  const path = tokenReaderPathOf(settings);
+  const produce = () => {
+    const arns = tokenReaders.map((role) =>
+      rolePathOf(role) === path ? `arn:${partition}:iam::${account}:role${path}*` : role.roleArn,
+    );
+    return [...new Set(arns)];
+  };
+  const readers = Lazy.uncachedList({ produce });
   const statement = readOnlyBy('ReadOnlyByTokenReaders', { ArnNotLike: { 'aws:PrincipalArn': readers } });
   return { Version: '2012-10-17', Statement: [statement.toStatementJson()] };
 }

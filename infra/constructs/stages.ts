@@ -3,6 +3,7 @@
  * also write its log (bridge-function.ts), and read and write the rate budget (`grantFeedState`).
  */
 import { Duration, Stack } from 'aws-cdk-lib';
+import { Effect } from 'aws-cdk-lib/aws-iam';
 import { EventSourceMapping, type IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import { BridgeFunction } from './bridge-function.ts';
@@ -63,7 +64,7 @@ export function fanOutStage(scope: Construct, parts: Parts, refreshToken: IFunct
       dead: ['GetItem', 'PutItem'],
     })
     .grantTokens(refreshToken)
-    .grantPublish()
+    .grantPublish('statusChanged', 'unavailable')
     .grantChangedAdverts('ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes', 'ChangeMessageVisibility');
   // Enough if each batch takes a second; more batches would only wait for the rate budget.
   const needed = Math.ceil(settings.maxRequestsPerSecond / batchSize);
@@ -104,7 +105,7 @@ export function refreshTokenStage(scope: Construct, parts: Parts) {
     // Not creating or deleting secrets.
     .grantPartnerSecrets('Read', ['GetSecretValue'])
     .grantPartnerSecrets('Write', ['PutSecretValue'])
-    .grantPublish();
+    .grantPublish('authorizationRequired', 'authorizationRestored');
   return { stage, schedule };
 }
 
@@ -129,13 +130,16 @@ export function connectStage(scope: Construct, parts: Parts): BridgeFunction {
     })
     // To check by its published adverts whether a partner account still belongs to the same user.
     .grantAdvertStatus('GetItem')
-    .grantPublish()
-    .addEnvironment(
-      'partnerSecretPolicy',
-      Stack.of(stage).toJsonString(partnerSecretPolicy(stage, settings)),
-    );
+    .grantPublish('authorizationRequired', 'authorizationRestored')
+    .addEnvironment('partnerSecretPolicy', Stack.of(stage).toJsonString(partnerSecretPolicy(stage, parts)));
   if (settings.encryptionKey) stage.addEnvironment('partnerSecretKey', settings.encryptionKey.keyArn);
-  // It may not read secrets, nor delete one without its recovery window:
+  // It sets the policies of these secrets, so it could allow itself to read them: this denial prevails.
+  stage.addStatement('PartnerAccountSecretsNotRead', {
+    effect: Effect.DENY,
+    actions: ['secretsmanager:GetSecretValue', 'secretsmanager:BatchGetSecretValue'],
+    resources: [stage.partnerSecrets],
+  });
+  // Nor may it delete one without its recovery window:
   // https://docs.aws.amazon.com/service-authorization/latest/reference/list_awssecretsmanager.html
   return stage
     .grantPartnerSecrets('Write', ['CreateSecret', 'PutSecretValue', 'RestoreSecret'])

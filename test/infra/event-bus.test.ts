@@ -11,7 +11,7 @@ const open = synthesized({
 });
 
 const crowded = synthesized({
-  subscriberAccounts: Array.from({ length: 95 }, (_, index) => 100_000_000_000 + index).join(),
+  subscriberAccounts: Array.from({ length: 90 }, (_, index) => 100_000_000_000 + index).join(),
   organizationId: 'o-a1b2c3d4e5',
 });
 
@@ -20,7 +20,7 @@ const statements = ({ ofType }: Synthesized) =>
 
 describe('the policy of the bus', () => {
   it('allows the rules of any subscription of the construct', () => {
-    const [make] = statements(open);
+    const make = statements(open).find(({ Sid }) => Sid === 'AccountsMakeRules');
     const allowed = make.Condition['ForAllValues:StringEquals'];
     const filters = fc.sample(aFilter, 60).filter((filter) => contradictionsOf(filter).length === 0);
     for (const { source = [], 'detail-type': types } of filters.flatMap(patternsOf)) {
@@ -32,7 +32,10 @@ describe('the policy of the bus', () => {
 
   it('has at most 10 KB with the maximum number of accounts', () => {
     const policy = JSON.stringify(statements(crowded).map(inShort));
-    const asDeployed = policy.replaceAll('${AWS::Partition}', 'aws-us-gov');
+    const roleArn = `arn:aws-us-gov:iam::111111111111:role/${'x'.repeat(100)}`;
+    const asDeployed = policy
+      .replaceAll('${AWS::Partition}', 'aws-us-gov')
+      .replaceAll(/\$\{\w+Role\.Arn\}/g, roleArn);
 
     expect(asDeployed.length).toBeLessThan(10_240);
   });

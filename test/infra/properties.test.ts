@@ -29,7 +29,8 @@ const table: readonly (readonly [what: string, props: Props, wanted: Wanted])[] 
     () => ({}),
     {
       ...{ 'SNS::Topic TopicName': [], 'KMS::Key KeyPolicy': [], 'CloudWatch::Dashboard DashboardName': [] },
-      'Events::EventBusPolicy Action': [],
+      // Nobody may put rules on the bus, and others may not publish.
+      'Events::EventBusPolicy StatementId': ['PublishOnlyByBridge'],
       'CloudWatch::Alarm AlarmActions': [undefined],
       'Lambda::Function Runtime': ['nodejs24.x'],
       'Lambda::Function Architectures': [['arm64']],

@@ -87,12 +87,14 @@ export async function compare(policies: TemplatePolicies, calls: readonly RoleCa
     for (const each of allowedBy) used.set(each, (used.get(each) ?? new Set()).add(action));
   }
   const unused = policies.roles.flatMap(({ id, statements }) =>
-    statements.flatMap((statement) =>
-      [statement.Action]
-        .flat()
-        .filter((action) => !used.get(statement)?.has(action))
-        .map((action) => `${id}: ${statement.Sid} ${action}`),
-    ),
+    statements
+      .filter(({ Effect }) => Effect === 'Allow')
+      .flatMap((statement) =>
+        [statement.Action]
+          .flat()
+          .filter((action) => !used.get(statement)?.has(action))
+          .map((action) => `${id}: ${statement.Sid} ${action}`),
+      ),
   );
   return { distinct: distinct.length, denied, unused };
 }

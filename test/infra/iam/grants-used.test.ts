@@ -193,6 +193,7 @@ describe('the policies', () => {
     tokens: secretArn(`${secretNames.partnerAccountPrefix}main`),
     application: secretArn(secretNames.application),
     queue: arnOf('AWS::SQS::Queue', 'ChangedAdvertsQueue'),
+    bus: arnOf('AWS::Events::EventBus', 'EventsBus'),
     ...(Object.fromEntries(
       Object.entries(functions).map(([name, id]) => [name, arnOf('AWS::Lambda::Function', id)]),
     ) as Record<FunctionName, string>),
@@ -200,6 +201,12 @@ describe('the policies', () => {
   const codeOf = (name: FunctionName) => ({ 'lambda:SourceFunctionArn': arns[name] });
   const get = 'secretsmanager:GetSecretValue';
   const remove = 'secretsmanager:DeleteSecret';
+  const publish = 'events:PutEvents';
+  const event = (type: string, source = 'advert-bridge') => ({
+    'events:source': [source],
+    'events:detail-type': [type],
+  });
+  const mixed = { 'events:source': ['theirs', 'advert-bridge'], 'events:detail-type': ['AdvertUnavailable'] };
   const force = (value: string) => ({ 'secretsmanager:ForceDeleteWithoutRecovery': value });
   /** `everything`: although another policy allows the role all. `none`: not even that. */
   const [allowed, none, everything] = ['Allowed', 'ImplicitlyDenied', 'ExplicitlyDenied'] as const;
@@ -248,12 +255,41 @@ describe('the policies', () => {
     ['connect', remove, 'tokens', allowed, { ...codeOf('connect'), ...force('false') }],
     ['connect', remove, 'tokens', none, { ...codeOf('connect'), ...force('true') }],
     ['connect', 'secretsmanager:PutResourcePolicy', 'tokens', none, codeOf('connect')],
+    // Nobody publishes in the bridge's name but the bridge, and each function only what it is for.
+    ['fanOut', publish, 'bus', allowed, event('AdvertStatusChanged')],
+    ['fanOut', publish, 'bus', none, event('PartnerAuthorizationRequired')],
+    ['fanOut', publish, 'bus', none, event('AdvertStatusChanged', 'theirs')],
+    ['fanOut', publish, 'bus', none, mixed],
+    ['refreshToken', publish, 'bus', none, event('AdvertStatusChanged')],
+    ['connect', publish, 'bus', allowed, event('PartnerAuthorizationRestored')],
+    ['anybody', publish, 'bus', allowed, event('AdvertStatusChanged', 'theirs')],
+    ...(['anybody', 'drain', 'catchUp'] as const).map<Question>((name) => [
+      name,
+      publish,
+      'bus',
+      everything,
+      event('AdvertStatusChanged'),
+    ]),
+    ['anybody', publish, 'bus', everything, mixed],
   ])('for %s, %s on %s: %s (%j)', async (who, action, resource, expected, context = {}) => {
     const own = roles[who];
     const role = expected === everything ? { ...own, statements: anybody.statements } : own;
     expect(await decide(policies, { role, action, resourceArn: arns[resource], context })).toMatchObject({
       result: expected,
     });
+  });
+
+  it('deny connect the tokens although it may open their policy to itself', async () => {
+    const own = roles.connect;
+    const opened = {
+      ...policies,
+      resourcePolicy: () => ({
+        Version: '2012-10-17',
+        Statement: [{ Effect: 'Allow' as const, Principal: { AWS: own.arn }, Action: get, Resource: '*' }],
+      }),
+    };
+    const call = { role: own, action: get, resourceArn: arns.tokens, context: codeOf('connect') };
+    expect(await decide(opened, call)).toMatchObject({ result: everything });
   });
 
   it('deny an administrator who catches up only the reading of tokens', async () => {

@@ -1,0 +1,142 @@
+/** What an organization, or an app around the bridge, changes: the template is right nevertheless. */
+import { type App, Aspects, NestedStack, Stack } from 'aws-cdk-lib';
+import { CfnRole, Role } from 'aws-cdk-lib/aws-iam';
+import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
+import type { Topic } from 'aws-cdk-lib/aws-sns';
+import type { IConstruct } from 'constructs';
+import { describe, expect, it } from 'vitest';
+import { AdvertBridge, type AdvertBridgeProps } from '../../infra/cdk.ts';
+import {
+  bareApp,
+  env,
+  inShort,
+  partnerBaseUrl,
+  type Synthesized,
+  templateOf,
+} from '../helpers/synthesized.ts';
+
+const bridgeIn = (stack: Stack, props: Partial<AdvertBridgeProps> = {}) =>
+  new AdvertBridge(stack, 'Bridge', { partnerBaseUrl, ...props });
+
+/** Of the secrets that are created at run time. */
+function readersOf({ one }: Synthesized): unknown {
+  const { PARTNER_SECRET_POLICY } = one('AWS::Lambda::Function', 'BridgeConnectFunction').Properties
+    .Environment.Variables;
+  const { Statement } = JSON.parse(inShort(PARTNER_SECRET_POLICY) as string);
+  return Statement[0].Condition.ArnNotLike['aws:PrincipalArn'];
+}
+const publishersOf = ({ one }: Synthesized): unknown =>
+  inShort(
+    one('AWS::Events::EventBusPolicy', 'BridgePublishers').Properties.Statement.Condition.ArnNotEquals[
+      'aws:PrincipalArn'
+    ],
+  );
+
+const onEach = (scope: IConstruct, visit: (node: IConstruct) => unknown) =>
+  Aspects.of(scope).add({ visit: (node) => void visit(node) });
+
+describe('the policy of tokens', () => {
+  it.each<[how: string, change: (role: CfnRole) => void]>([
+    ['sets', (role) => Object.assign(role, { path: '/org/' })],
+    ['overrides', (role) => role.addPropertyOverride('Path', '/org/')],
+  ])('names the roles when an Aspect %s their path', (_how, change) => {
+    const stack = new Stack(bareApp(), 'Shop', { env });
+    bridgeIn(stack);
+    onEach(stack, (node) => node instanceof CfnRole && change(node));
+
+    const found = templateOf(stack);
+
+    const roles = ['RefreshToken', 'FanOut', 'Drain', 'CatchUp'];
+    expect(readersOf(found)).toEqual(roles.map((name) => `\${Bridge${name}Role.Arn}`));
+  });
+
+  it('names roles that exist already when they replace those of the bridge', () => {
+    const stack = new Stack(bareApp(), 'Shop', { env });
+    const made = ['FanOut/', 'Drain/', 'RefreshToken/', 'Connect/', 'CatchUp/'].map((part) => [
+      `Bridge/${part}Role`,
+      `org-${part.slice(0, -1)}`,
+    ]);
+    const schedules = ['Drain', 'RefreshToken'].map((part) => [
+      `Bridge/${part}/ScheduleRole`,
+      `org-${part}-s`,
+    ]);
+    Role.customizeRoles(stack, { usePrecreatedRoles: Object.fromEntries([...made, ...schedules]) });
+    bridgeIn(stack);
+
+    const found = templateOf(stack);
+
+    const named = (...names: string[]) =>
+      names.map((name) => `arn:\${AWS::Partition}:iam::111122223333:role/org-${name}`);
+    expect(found.ofType('AWS::IAM::Role')).toEqual([]);
+    expect(readersOf(found)).toEqual(named('RefreshToken', 'FanOut', 'Drain', 'CatchUp'));
+    expect(publishersOf(found)).toEqual(named('FanOut', 'RefreshToken', 'Connect'));
+  });
+});
+
+it.each([
+  ['eu-central-1', {}, 1],
+  ['mx-central-1', {}, 0],
+  ['eu-central-1', { schemaRegistry: false }, 0],
+])('a bridge in %s with %j has %i schema registries', (region, props, count) => {
+  const stack = new Stack(bareApp(), 'Shop', { env: { ...env, region } });
+  bridgeIn(stack, props);
+
+  const { ofType } = templateOf(stack);
+
+  expect(ofType('AWS::EventSchemas::Registry')).toHaveLength(count);
+  expect(ofType('AWS::EventSchemas::Schema')).toHaveLength(4 * count);
+});
+
+it('roles may write traces when an Aspect switches on tracing', () => {
+  const tracing = (isOn: boolean) => {
+    const stack = new Stack(bareApp(), 'Shop', { env });
+    bridgeIn(stack);
+    if (isOn) {
+      onEach(stack, (node) => {
+        if (node instanceof CfnFunction) node.tracingConfig = { mode: 'Active' };
+      });
+    }
+    const { ofType } = templateOf(stack);
+    return ofType('AWS::IAM::Policy')
+      .flatMap(([, { Properties }]) => Properties.PolicyDocument.Statement)
+      .filter(({ Action }) => JSON.stringify(Action).includes('xray:PutTraceSegments'));
+  };
+  expect(tracing(false)).toEqual([]);
+  expect(tracing(true)).toHaveLength(4);
+});
+
+describe('a subscription in another stack', () => {
+  function subscribedIn(make: (app: App, shop: Stack) => Stack, alarmTopic?: (shop: Stack) => Topic) {
+    const app = bareApp();
+    const shop = new Stack(app, 'Shop', { env });
+    const bridge = bridgeIn(shop, alarmTopic && { alarmTopic: alarmTopic(shop) });
+    const other = make(app, shop);
+    bridge.subscribe(other, 'Search');
+    return { app, shop, other };
+  }
+
+  it('imports nothing, and is deployed after the bridge', () => {
+    const { app, other } = subscribedIn((scope) => new Stack(scope, 'Search', { env }));
+    const assembly = app.synth();
+    const { template, dependencies } = assembly.getStackByName('Search');
+    expect(JSON.stringify(template)).not.toContain('Fn::ImportValue');
+    expect(templateOf(other).one('AWS::Events::Rule').Properties.EventBusName).toBe('adverts');
+    expect(dependencies.map(({ id }) => id)).toContain('Shop');
+    // What a subscription of an earlier version imports is not removed under it.
+    const exports = Object.keys(assembly.getStackByName('Shop').template.Outputs);
+    expect(exports.filter((name) => /^ExportsOutputRefBridgeEventsBus/.test(name))).toHaveLength(1);
+  });
+
+  it('refers to the bus when it is nested in the stack of the bridge', () => {
+    const { other } = subscribedIn((_app, shop) => new NestedStack(shop, 'Nested'));
+    const { EventBusName } = templateOf(other).one('AWS::Events::Rule').Properties;
+    expect(EventBusName).toHaveProperty('Ref');
+  });
+
+  it('is refused when its stack is in another region', () => {
+    const elsewhere = { ...env, region: 'eu-west-1' };
+    expect(() => subscribedIn((scope) => new Stack(scope, 'Search', { env: elsewhere }))).toThrow(
+      'bus: expected a stack in eu-central-1, the region of the bus',
+    );
+  });
+});
