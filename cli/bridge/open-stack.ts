@@ -5,6 +5,7 @@ import { GetCallerIdentityCommand } from '@aws-sdk/client-sts';
 import * as v from 'valibot';
 import { type Bridge, once, silentObserver } from '../../operations/bridge.ts';
 import { stackClients } from '../../operations/stack-clients.ts';
+import { createStackClock } from '../../operations/stack-clock.ts';
 import { readStackOutputs } from '../../operations/stack-outputs.ts';
 import { readPast, readStackState } from '../../operations/stack-state.ts';
 import { createRefreshRequester, invoke } from '../../shared/aws/refresh-requester.ts';
@@ -14,7 +15,6 @@ import { createStore } from '../../shared/aws/store.ts';
 import { checkedJson } from '../../shared/contract/checks.ts';
 import { connectAnswers, type PollEvent, pollAnswer } from '../../shared/contract/invocations.ts';
 import { namePrefixOf, secretNamesOf } from '../../shared/contract/names.ts';
-import { systemClock } from '../../shared/domain/clock.ts';
 import { createPartnerService } from '../../shared/partner-api/partner-service.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
 import { rowPorts } from '../../shared/state/row-ports.ts';
@@ -28,6 +28,7 @@ const anyConnectAnswer = v.variant('kind', Object.values(connectAnswers));
 
 /** @throws {CommandError} if the stack does not exist */
 export async function openStack({ stack }: StackTarget, clients = stackClients()) {
+  const clock = createStackClock(clients.cloudFormation, clients.dynamoDb);
   const outputs = await readStackOutputs(clients.cloudFormation, stack);
   const feedStateTable = { client: clients.dynamoDb, name: outputs.feedStateTableName };
   const advertStatusTable = { client: clients.dynamoDb, name: outputs.advertStatusTableName };
@@ -71,7 +72,7 @@ export async function openStack({ stack }: StackTarget, clients = stackClients()
     baseUrl: () => baseUrl,
     kind: 'stack',
     name,
-    clock: systemClock,
+    clock,
     newId: randomUUID,
     ...{ ...ports, settings, service },
     bookKeeper: createBookKeeper({ store, aside, deadLetters, queue }),
