@@ -86,7 +86,7 @@ async function compile(tsconfig: string, folder: string): Promise<void> {
     format: 'cjs',
     platform: 'node',
     target: 'node20',
-    define: { 'import.meta.dirname': '__dirname' },
+    define: { 'import.meta.dirname': '__dirname', 'import.meta.url': '__filename' },
     logLevel: 'warning',
   });
   if (warnings.length > 0) throw new Error('these modules are not the same as CommonJS');

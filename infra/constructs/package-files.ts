@@ -1,11 +1,15 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 
-/** The repository, or the installed package, in which this file is in `dist/esm` or `dist/cjs`. */
-export const packageRoot = rootAbove(import.meta.dirname);
+/**
+ * The repository, or the installed package, in which this file is in `dist/esm` or `dist/cjs`. Jest 29 knows only the
+ * address of an ES module.
+ */
+export const packageRoot = rootAbove(import.meta.dirname ?? dirname(fileURLToPath(import.meta.url)));
 
 export const ownPackage: { readonly version: string } = read(packageRoot);
 

@@ -72,19 +72,52 @@ export async function checkDeclarations(
   }
 }
 
-/** `AdvertSubscription` with the oldest CDK that the kit names, and with the newest there is. */
-export async function checkCdkVersions({ repository, folder, kit, env }: Installed): Promise<void> {
-  const oldest = Object.entries(kitPeers).map(([name, range]) => `${name}@${range.replace('^', '')}`);
-  for (const cdk of [oldest, ['aws-cdk-lib@latest', 'constructs@latest']]) {
-    await step(`AdvertSubscription synthesizes with ${cdk[0]}`, async () => {
-      const project = join(folder, `cdk-${cdk[0]?.split('@')[1]}`);
-      await mkdir(project);
-      await writeFile(join(project, 'package.json'), JSON.stringify({ name: 'search', private: true }));
-      await installs(project, env, kit, ...cdk);
-      await cp(join(repository, 'test/package/fresh/synth.cjs'), join(project, 'synth.cjs'));
-      return succeeds(project, { ...env, CDK_VALIDATION: 'false' }, 'node', 'synth.cjs');
-    });
+interface Constructs {
+  readonly tarball: string;
+  readonly peers: Readonly<Record<string, string>>;
+  readonly program: string;
+}
+
+/** The constructs with the oldest CDK that their package names, and with the newest there is. */
+export async function checkCdkVersions(
+  { repository, folder, kit, env }: Installed,
+  bridge: Omit<Constructs, 'program'>,
+): Promise<void> {
+  const both: Readonly<Record<string, Constructs>> = {
+    AdvertSubscription: { tarball: kit, peers: kitPeers, program: 'synth.cjs' },
+    AdvertBridge: { ...bridge, program: 'bridge.cjs' },
+  };
+  for (const [construct, { tarball, peers, program }] of Object.entries(both)) {
+    const oldest = Object.entries(peers).map(([name, range]) => `${name}@${range.replace('^', '')}`);
+    for (const cdk of [oldest, ['aws-cdk-lib@latest', 'constructs@latest']]) {
+      await step(`${construct} synthesizes with ${cdk[0]}`, async () => {
+        const project = join(folder, `cdk-${construct}-${cdk[0]?.split('@')[1]}`);
+        await mkdir(project);
+        await writeFile(join(project, 'package.json'), JSON.stringify({ name: 'search', private: true }));
+        await installs(project, env, tarball, ...cdk);
+        await cp(join(repository, 'test/package/fresh', program), join(project, program));
+        return succeeds(project, { ...env, CDK_VALIDATION: 'false' }, 'node', program);
+      });
+    }
   }
+}
+
+/** Both packages in a project of ES modules with the Jest before the newest. */
+export async function checkJest29(
+  { repository, folder, kit, env }: Installed,
+  bridge: Omit<Constructs, 'program'>,
+) {
+  await step('Jest 29 runs a test of both packages as ES modules', async () => {
+    const project = join(folder, 'jest-29');
+    await mkdir(project);
+    const manifest = { name: 'shop', private: true, type: 'module' };
+    await writeFile(join(project, 'package.json'), JSON.stringify(manifest));
+    const cdk = Object.entries(bridge.peers).map(([name, range]) => `${name}@${range.replace('^', '')}`);
+    await installs(project, env, kit, bridge.tarball, 'jest@29.7.0', ...cdk);
+    await cp(join(repository, 'test/package/fresh/modules.test.js'), join(project, 'modules.test.js'));
+    const asModules = { ...env, CDK_VALIDATION: 'false', NODE_OPTIONS: '--experimental-vm-modules' };
+    return succeeds(project, asModules, 'npx', 'jest', '--ci');
+  });
 }
 
 /** @param versioned a package as `name@version`, by the repository's own package.json */

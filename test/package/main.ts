@@ -10,12 +10,12 @@ import { tmpdir } from 'node:os';
 import { basename, delimiter, dirname, join } from 'node:path';
 import { startDynamo } from '../helpers/aws/emulators.ts';
 import { checkSbom } from './check-sbom.ts';
-import { checkCdkVersions, checkCommonJs, checkDeclarations, nodeOf } from './kit.ts';
+import { checkCdkVersions, checkCommonJs, checkDeclarations, checkJest29, nodeOf } from './kit.ts';
 import { makeRelease } from './release.ts';
 import { compiles, expect, installs, run, step, steps, succeeds } from './steps.ts';
 
 const repository = join(import.meta.dirname, '../..');
-const { devDependencies, dependencies, engines } = JSON.parse(
+const { devDependencies, dependencies, engines, peerDependencies } = JSON.parse(
   await readFile(join(repository, 'package.json'), 'utf8'),
 );
 const folder = await mkdtemp(join(tmpdir(), 'advert-bridge-package-'));
@@ -194,7 +194,8 @@ try {
     inProject(),
     checkCommonJs({ repository, folder, kit, env: withLowest }, versioned),
     checkDeclarations({ repository, folder, kit, env: withNode24 }, versioned),
-    checkCdkVersions({ repository, folder, kit, env: withNode24 }),
+    checkCdkVersions({ repository, folder, kit, env: withNode24 }, { tarball, peers: peerDependencies }),
+    checkJest29({ repository, folder, kit, env: withNode24 }, { tarball, peers: peerDependencies }),
     ofExample('minimal').then(() => ofExample('search-index')),
     fromNothing(),
   ]);
