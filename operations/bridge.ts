@@ -42,6 +42,8 @@ export interface Bridge extends RowPorts {
   readonly reusedHistories?: (accounts: readonly PartnerAccount[]) => readonly PartnerAccount[];
   readonly stack?: {
     readonly version: string;
+    /** By which its functions read what a command writes. This machine's own may be minutes off. */
+    readonly clock: Pick<Clock, 'now'>;
     read(nowMs: number): Promise<StackState>;
     past(nowMs: number): Promise<readonly PastMinute[]>;
   };

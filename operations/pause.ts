@@ -13,7 +13,13 @@ import { type ShownPause, shownPause } from './account-status.ts';
 import type { Bridge } from './bridge.ts';
 import { knownAccount, requireKnown } from './errors.ts';
 
-type PausedBridge = Pick<Bridge, 'partnerAccounts' | 'budgetStore'> & { readonly clock: Pick<Clock, 'now'> };
+interface PausedBridge extends Pick<Bridge, 'partnerAccounts' | 'budgetStore'> {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly stack?: Pick<NonNullable<Bridge['stack']>, 'clock'>;
+}
+
+/** Of those who keep the pause. */
+const nowOf = ({ stack, clock }: PausedBridge): number => (stack?.clock ?? clock).now();
 
 /** In place of an existing one; seen within 5 seconds. @param name undefined: the whole bridge */
 export async function pause(
@@ -21,7 +27,7 @@ export async function pause(
   name: string | undefined,
   { forMs, reason }: { readonly forMs?: number | undefined; readonly reason?: string | undefined },
 ): Promise<ShownPause> {
-  const since = bridge.clock.now();
+  const since = nowOf(bridge);
   const hold: Hold = {
     ...{ kind: 'operator', who: await bridge.who(), since },
     ...(forMs !== undefined && { forMs, until: since + forMs }),
@@ -46,11 +52,12 @@ const passingOf = (holder: Holder): Holder => withoutHolds(holder, (hold) => !is
  * @throws {UsageError} for an unknown name
  */
 export async function resume(
-  { partnerAccounts, budgetStore, clock }: PausedBridge,
+  bridge: PausedBridge,
   name: string | undefined,
   { early }: { readonly early: boolean },
 ) {
-  const nowMs = clock.now();
+  const { partnerAccounts, budgetStore } = bridge;
+  const nowMs = nowOf(bridge);
   const isOver = (hold: Hold) => isOperators(hold) || (early && isPassing(hold));
   const whole = await budgetStore.read();
   const account = name === undefined ? undefined : await knownAccount(partnerAccounts, name);

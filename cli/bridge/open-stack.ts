@@ -15,6 +15,7 @@ import { createStore } from '../../shared/aws/store.ts';
 import { checkedJson } from '../../shared/contract/checks.ts';
 import { connectAnswers, type PollEvent, pollAnswer } from '../../shared/contract/invocations.ts';
 import { namePrefixOf, secretNamesOf } from '../../shared/contract/names.ts';
+import { systemClock } from '../../shared/domain/clock.ts';
 import { createPartnerService } from '../../shared/partner-api/partner-service.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
 import { rowPorts } from '../../shared/state/row-ports.ts';
@@ -28,7 +29,7 @@ const anyConnectAnswer = v.variant('kind', Object.values(connectAnswers));
 
 /** @throws {CommandError} if the stack does not exist */
 export async function openStack({ stack }: StackTarget, clients = stackClients()) {
-  const clock = createStackClock(clients.cloudFormation, clients.dynamoDb);
+  const stackClock = createStackClock(clients.cloudFormation, clients.dynamoDb);
   const outputs = await readStackOutputs(clients.cloudFormation, stack);
   const feedStateTable = { client: clients.dynamoDb, name: outputs.feedStateTableName };
   const advertStatusTable = { client: clients.dynamoDb, name: outputs.advertStatusTableName };
@@ -72,7 +73,7 @@ export async function openStack({ stack }: StackTarget, clients = stackClients()
     baseUrl: () => baseUrl,
     kind: 'stack',
     name,
-    clock,
+    clock: systemClock,
     newId: randomUUID,
     ...{ ...ports, settings, service },
     bookKeeper: createBookKeeper({ store, aside, deadLetters, queue }),
@@ -80,6 +81,7 @@ export async function openStack({ stack }: StackTarget, clients = stackClients()
     queue: createChangedAdvertsQueue({ queue }),
     stack: {
       version: outputs.version,
+      clock: stackClock,
       read: (nowMs) => readStackState({ outputs, clients }, nowMs),
       past: (nowMs) => readPast({ outputs, clients }, nowMs),
     },

@@ -4,6 +4,7 @@ import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { expect, it, onTestFinished } from 'vitest';
 import { pause } from '../../../operations/pause.ts';
 import { createStackClock } from '../../../operations/stack-clock.ts';
+import { systemClock } from '../../../shared/domain/clock.ts';
 import { heldBy } from '../../../shared/domain/holds.ts';
 import { rowPorts } from '../../../shared/state/row-ports.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
@@ -34,7 +35,13 @@ it.each([-15, -5, 5, 15])(
     const { budgetStore, partnerAccounts } = rowPorts(createInMemoryStore());
     await client.send(new ListTablesCommand());
 
-    const bridge = { clock, budgetStore, partnerAccounts, who: async () => 'laptop' };
+    const bridge = {
+      clock: systemClock,
+      stack: { clock },
+      budgetStore,
+      partnerAccounts,
+      who: async () => 'laptop',
+    };
     await pause(bridge, undefined, { forMs: 10 * minuteMs });
 
     const held = await budgetStore.read();
