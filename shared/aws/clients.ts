@@ -9,15 +9,15 @@ import { handlerOptions } from './handler-options.ts';
  * Attempts are short, because all calls are small and a hanging call would use up the time of a whole batch. Four attempts
  * cover a little more than a second of throttling.
  */
-const defaults = {
+const defaults = () => ({
   maxAttempts: 4,
   requestHandler: handlerOptions({ connectionTimeout: 1_000, requestTimeout: 4_000 }),
-};
+});
 
-export const dynamoDbClient = () => new DynamoDBClient(defaults);
-export const sqsClient = () => new SQSClient(defaults);
-export const eventBridgeClient = () => new EventBridgeClient(defaults);
-export const secretsManagerClient = () => new SecretsManagerClient(defaults);
+export const dynamoDbClient = () => new DynamoDBClient(defaults());
+export const sqsClient = () => new SQSClient(defaults());
+export const eventBridgeClient = () => new EventBridgeClient(defaults());
+export const secretsManagerClient = () => new SecretsManagerClient(defaults());
 
 /** The timeout is that of the invoked function. A second attempt would meet the lock of the first. */
 export const lambdaClient = () =>

@@ -5,6 +5,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { isLoopback } from '../contract/settings.ts';
 import { BridgeFault } from '../domain/faults.ts';
+import { proxyEnvironment } from '../domain/proxy-environment.ts';
 
 export interface WireRequest {
   readonly method: 'GET' | 'POST';
@@ -100,7 +101,7 @@ export function createTransport({ origin, concurrency, ...options }: TransportOp
   const host = origin.hostname.replace(/^\[|\]$/g, '');
   const { port } = origin;
   // Plain HTTP on this machine is a sandbox or a neighbour, which no proxy reaches.
-  const proxyEnv = isTls || !isLoopback(origin.hostname) ? process.env : undefined;
+  const proxyEnv = isTls || !isLoopback(origin.hostname) ? proxyEnvironment(process.env) : undefined;
   const newAgent = (keepAlive: boolean) => {
     const made = new scheme.Agent({
       ...{ keepAlive, proxyEnv },

@@ -49,6 +49,15 @@ it.each([
   expect(proxy.asked).toEqual(Array(3).fill(`CONNECT partner.test:${port}`));
 });
 
+it('uses the proxy when its address has no scheme', async () => {
+  trustAuthority();
+  const proxy = await startProxy(await startTlsServer((_request, response) => response.end('here')));
+  vi.stubEnv('HTTPS_PROXY', proxy.url.replace('http://', ''));
+
+  expect(await answerOf('https://partner.test')).toBe('here');
+  expect(proxy.asked).toEqual(['CONNECT partner.test:443']);
+});
+
 it.each(['NO_PROXY', 'no_proxy'])('uses no proxy when %s names the host', async (name) => {
   trustAuthority();
   const port = await startTlsServer((_request, response) => response.end('here'));
