@@ -8,9 +8,11 @@ import type { EventPublisher } from '../../shared/ports/event-publisher.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { Delivery } from '../../shared/ports/queue.ts';
 import type { AdvertHistories, AdvertRow } from '../../shared/state/advert-histories.ts';
+import type { Witness } from './witness.ts';
 
 export interface AdvertDeps {
   readonly partnerAccounts: Pick<CachedAccounts, 'recent'>;
+  readonly witness: Witness;
   readonly advertHistories: Pick<AdvertHistories, 'read' | 'write'>;
   readonly adverts: Pick<PartnerClient, 'readAdvert'>;
   readonly events: EventPublisher;

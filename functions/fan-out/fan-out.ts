@@ -14,9 +14,11 @@ import { type AdvertDeps, type Group, isOver } from './advert.ts';
 import { byAdvert, pagesOf } from './batch.ts';
 import { afterFault, deadLetterOf, sendBack } from './redelivery.ts';
 import { settleAdvert } from './settle-advert.ts';
+import { createWitness, type WitnessDeps } from './witness.ts';
 
-export interface FanOutDeps extends AdvertDeps {
-  readonly partnerAccounts: AdvertDeps['partnerAccounts'] & Pick<PartnerAccounts, 'read'>;
+export interface FanOutDeps extends Omit<AdvertDeps, 'witness'> {
+  readonly partnerAccounts: WitnessDeps['partnerAccounts'] & Pick<PartnerAccounts, 'read'>;
+  readonly feedStates: WitnessDeps['feedStates'];
   /** The service's answers, for the log line of a batch. Default: they are not in it. */
   readonly answers?: Pick<Answers, 'take'>;
   readonly budgetStore: Pick<BudgetStore, 'read'>;
@@ -35,7 +37,8 @@ const forgotten = (group: Group) => all(group, { kind: 'forgotten' });
 // Planted fault: stopped-wait-in-queue
 const hold = (group: Group) => all(group, { kind: 'hold' });
 
-export function createFanOut(deps: FanOutDeps) {
+export function createFanOut(options: FanOutDeps) {
+  const deps = { ...options, witness: createWitness(options) };
   const { partnerAccounts, answers, clock, observer, random, budgetStore } = deps;
   const { maxReceives, longestHiddenMs } = deps.settings;
 

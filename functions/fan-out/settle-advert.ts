@@ -12,6 +12,8 @@ import { sendBack } from './redelivery.ts';
 /** After so many conflicts, the messages go back: other workers are busy with the advert, and settle it in a moment. */
 const maxConflicts = 20;
 const conflictDelayMs = 1_000;
+/** Looks at an advert that is said to be gone become rarer, down to this, until another one of its account is answered well. */
+const longestLookMs = 300_000;
 
 /**
  * Brings one advert's history up to date and decides about its messages, which succeed or go back together.
@@ -54,6 +56,8 @@ async function attempt(
   // Fetch also after publishing the pending event: the advert may have changed since the fetch for that event.
   // Planted faults: row-read-after-fetch, status-kept-over-conflict
   const observed = await observe(deps, message, fetchDeadlineMs);
+  if (observed.status !== null)
+    await deps.witness.answeredWell(message.partnerAccount, message.advertId, observed.receivedAt);
   // A successful answer ends the record of faults and of a missing advert.
   const { tries: _tries, fault: _fault, missingSince, ...kept } = row;
   const write = (change: Partial<AdvertRow>) =>
@@ -72,6 +76,13 @@ async function attempt(
       if (missingSince === undefined && !(await write({ missingSince: since }))) return undefined;
       // Confirmed by a second fetch.
       return sendBack(group, waitMs, deps.random);
+    }
+    if (
+      settings.confirmUnavailableSeconds > 0 &&
+      !(await deps.witness.isGone(message, since, fetchDeadlineMs))
+    ) {
+      reportUnwitnessed(deps, message);
+      return sendBack(group, Math.min(observed.receivedAt - since, longestLookMs), deps.random);
     }
   }
 
@@ -121,6 +132,12 @@ function isEventOf({ envelope }: AdvertRow, group: Group): boolean {
   if (envelope === undefined) return false;
   const { correlationId } = (JSON.parse(envelope) as AdvertEvent).detail.metadata;
   return group.some(({ message }) => message.correlationId === correlationId);
+}
+
+function reportUnwitnessed({ observer }: AdvertDeps, { partnerAccount, advertId }: ChangedAdvert): void {
+  const message =
+    'an advert is said to be gone, but no other of its account is answered well: it is looked at again';
+  observer.warn(message, { partnerAccount, advertId });
 }
 
 /** Counts and names an advert that was published wrong. A group with another message is about a change on its way. */

@@ -59,6 +59,7 @@ export function fanOutStage(scope: Construct, parts: Parts, refreshToken: IFunct
     .grantAdvertStatus('GetItem', 'PutItem')
     .grantFeedState({
       account: ['GetItem', 'PutItem'],
+      feed: ['Query'],
       books: ['GetItem', 'PutItem'],
       aside: ['PutItem'],
       dead: ['GetItem', 'PutItem'],

@@ -29,6 +29,8 @@ export const partnerAccount = kept({
       issuedFor: v.exactOptional(generation),
     }),
   ),
+  /** An advert that was answered well, and when: a witness against others that are said to be gone. */
+  answeredWell: v.exactOptional(kept({ advertId: someText, at: moment })),
   /** Authorization events that the bus has not accepted yet, oldest first, as complete envelopes. */
   owedEvents: v.exactOptional(v.pipe(v.array(someText), v.readonly())),
 });

@@ -118,6 +118,7 @@ const rows: readonly (readonly [Caller, Kind, readonly (keyof Store)[]])[] = [
   ['fan-out', 'account', ['get', 'put']],
   ['fan-out', 'aside', ['put']],
   ['fan-out', 'dead', ['get', 'put']],
+  ['fan-out', 'feed', ['list']],
   ['fan-out', 'history', ['get', 'put']],
   ['refresh-token', 'account', ['list', 'get', 'put']],
   ['connect', 'account', ['get', 'put', 'remove']],

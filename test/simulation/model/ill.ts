@@ -30,6 +30,7 @@ const illAnswers = {
   /** Although the token is good. */
   'status-401': { status: 401, body: '{"error":"invalid_token"}' },
   'status-403': { status: 403, body: '' },
+  'status-404': { status: 404, body: '{"error":{"status":404,"title":"not_found"}}' },
   'status-500': passing(500),
   'status-503': passing(503),
   'wait-1': passing(503, 1),

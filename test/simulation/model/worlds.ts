@@ -98,6 +98,11 @@ export const worlds = {
     oneOf: seldom,
     change: setBackPlan,
   },
+  'all-gone': {
+    says: 'every advert is answered with 404 for two minutes (I10)',
+    oneOf: seldom,
+    change: allGonePlan,
+  },
 } as const satisfies Record<string, World>;
 
 export type WorldName = keyof typeof worlds;
@@ -219,6 +224,22 @@ function refusingPlan(plan: Plan, random: Random): Plan {
   const refused = { of: 'adverts', advertIds, answer: 'status-400', fromMs, untilMs } as const;
   const ills = steady.accounts.map((account) => ({ key: `ill-${account}`, account, ...refused }));
   return { ...steady, changes, ills, refusesAlike: true };
+}
+
+/** The steady world, in which the service knows no advert for two minutes. */
+function allGonePlan(plan: Plan, random: Random): Plan {
+  const steady = steadyPlan(plan, random);
+  const advertIds = new Set(steady.changes.flatMap(({ advertId }) => advertId ?? []));
+  const gone = { of: 'adverts', advertIds, answer: 'status-404' } as const;
+  const [fromMs, untilMs] = [5 * minuteMs, 7 * minuteMs];
+  const ills = steady.accounts.map((account) => ({
+    key: `ill-${account}`,
+    account,
+    ...gone,
+    fromMs,
+    untilMs,
+  }));
+  return { ...steady, ills, confirmUnavailableSeconds: 30 };
 }
 
 /** The steady world, in which the service asks for a minute's pause, and clocks were five hours ahead until then. */

@@ -20,6 +20,14 @@ export const plantedInPipeline: Planted = {
       'true',
     ],
   ],
+  'functions/fan-out/witness.ts': [
+    [
+      'gone-needs-a-witness',
+      'an advert is gone only when another one of its account is answered well',
+      'if (clock.now() - since < aloneMs) return false;',
+      'return true;',
+    ],
+  ],
   'functions/drain/accept-page.ts': [
     ['cursor-before-sends', "the page's IDs are sent to the queue before its cursor is stored", enqueue, ''],
     [

@@ -176,6 +176,8 @@ describe('an advert that the service does not know', () => {
     [[1, null, 'active'], true],
     [undefined, false],
   ])('is unavailable after confirmUnavailableSeconds: %j before', async (before, isKnown) => {
+    world.service.know('2', 'active');
+    await handleWith({ events: { publish: async () => undefined } }, delivery({ advertId: '2' }));
     if (isKnown) await handle(delivery());
     world.service.remove('1');
     const listed = delivery();
@@ -200,6 +202,58 @@ describe('an advert that the service does not know', () => {
     ];
     expect(summary()).toEqual(before ? [before, ...events] : events);
     expect(world.advertEvents()[number - 1]).toMatchObject({ 'detail-type': 'AdvertUnavailable' });
+  });
+
+  it('is not believed to be gone while the service answers 404 to every advert', async () => {
+    world.service.know('2', 'active');
+    await handle(delivery(), delivery({ advertId: '2' }));
+    fail('not-found');
+    const listed = delivery();
+    const delays: unknown[] = [];
+    for (let look = 0; look < 5; look += 1) {
+      const [verdict] = await handle(listed);
+      delays.push(verdict);
+      world.clock.advance(verdict?.kind === 'retry' ? verdict.delayMs : 0);
+    }
+    expect(delays).toEqual([30, 30, 60, 120, 240].map((s) => ({ kind: 'retry', delayMs: s * 1_000 })));
+    expect(world.service.fetched.filter((id) => id === '2')).toHaveLength(2);
+
+    world.service.state.beforeAdvert = () => undefined;
+    expect(await handle(listed)).toEqual([done('unchanged')]);
+    expect(summary()).toHaveLength(2);
+  });
+
+  it('is believed to be gone when another advert is asked for and answered well', async () => {
+    world.service.know('2', 'active');
+    await handle(delivery({ advertId: '2' }));
+    const listed = delivery();
+    world.service.remove('1');
+    world.clock.advance(minuteMs);
+    await handle(listed);
+    world.clock.advance(30_000);
+
+    // A process that has seen no other advert knows one from the account's row.
+    expect(await handleWith({}, listed)).toEqual([done('unavailable')]);
+    expect(world.service.fetched.slice(-2)).toEqual(['1', '2']);
+  });
+
+  it('is believed to be gone alone after 15 minutes in which the feed was read', async () => {
+    const listed = delivery();
+    world.service.remove('1');
+    await handle(listed);
+    world.clock.advance(14 * minuteMs);
+    await world.round();
+    expect(await kinds(listed)).toEqual(['retry']);
+    world.clock.advance(minuteMs);
+    expect(await handle(listed)).toEqual([done('unavailable')]);
+  });
+
+  it('is not believed to be gone alone while its feed cannot be read', async () => {
+    const listed = delivery();
+    world.service.remove('1');
+    await handle(listed);
+    world.clock.advance(60 * minuteMs);
+    expect(await kinds(listed)).toEqual(['retry']);
   });
 
   it('causes no event when the second fetch finds it', async () => {
