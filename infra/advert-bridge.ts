@@ -160,10 +160,13 @@ export class AdvertBridge extends Construct {
     const queues = Object.values(this.queues).map(({ queueArn }) => queueArn);
     const schedules = this.#schedules.map(({ scheduleArn }) => scheduleArn);
     const tables = Object.values(this.tables).map(({ tableArn }) => tableArn);
+    const { connect: _connect, ...delivering } = this.functions;
+    const functions = Object.values(delivering).map(({ functionArn }) => functionArn);
     this.#settings.encryptionKey?.grantDecrypt(grantee);
     return grant(['cloudformation:DescribeStacks'], [stackArnOf(this)])
       .combine(grant(['sqs:GetQueueAttributes'], queues))
       .combine(grant(['scheduler:GetSchedule'], schedules))
+      .combine(grant(['lambda:GetFunctionConcurrency'], functions))
       .combine(grant(unnamed, ['*']))
       .combine(grant(['dynamodb:DescribeTable'], tables))
       .combine(this.tables.feedState.grant(grantee, 'dynamodb:Query', 'dynamodb:GetItem'));
@@ -210,6 +213,7 @@ const unnamed = [
   'cloudwatch:DescribeAlarms',
   'cloudwatch:GetMetricData',
   'events:ListRules',
+  'secretsmanager:ListSecrets',
 ];
 
 /**

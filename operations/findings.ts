@@ -181,6 +181,24 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
       ...fault(`${says[0]?.toUpperCase()}${says.slice(1)}.`, { mend }),
       what,
     })),
+  'secret-deleted': ({ secretsToBeDeleted = [], partnerAccounts }) =>
+    secretsToBeDeleted.flatMap((secret): Found[] => {
+      const isOfApplication = isAboutSecret(`secret ${secret}`, 'application');
+      const name = isOfApplication ? null : (secret.split('/').at(-1) ?? '');
+      // That of a stopped account is of no use, or of one that was disconnected.
+      if (
+        name !== null &&
+        !partnerAccounts.some((account) => account.name === name && account.state !== 'stopped')
+      )
+        return [];
+      const says = `The secret ${secret} waits for its deletion: nobody can read it.`;
+      return [
+        {
+          ...fault(says, { mend: `aws secretsmanager restore-secret --secret-id ${secret}` }),
+          partnerAccount: name,
+        },
+      ];
+    }),
   'unreadable-row': ({ unreadable }) =>
     unreadable.map((flaw) =>
       fault(`A stored row cannot be read, so its partner account or feed is not polled: ${flaw}.`, {
@@ -216,6 +234,15 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
       },
     );
   },
+  'age-unknown': ({ queue, oldestWaitingSeconds, mapping, unseen = [] }, { command }) =>
+    mapping !== undefined &&
+    queue.waiting > 0 &&
+    oldestWaitingSeconds === null &&
+    unseen.length === 0 &&
+    attention(`${changes(queue.waiting)} waiting, and CloudWatch does not say for how long.`, {
+      advice: 'After a quiet time its measurements may take a quarter of an hour. Look again:',
+      mend: command('status'),
+    }),
   'dead-letters': ({ queue }, { command }) =>
     queue.deadLetters > 0 &&
     attention(`The bridge gave up on ${changes(queue.deadLetters)}.`, {

@@ -2,9 +2,16 @@
 import { GetMetricDataCommand, type MetricAlarm, paginateDescribeAlarms } from '@aws-sdk/client-cloudwatch';
 import { DescribeTableCommand } from '@aws-sdk/client-dynamodb';
 import { ListRulesCommand, type ListRulesCommandOutput, type Rule } from '@aws-sdk/client-eventbridge';
-import { ListEventSourceMappingsCommand } from '@aws-sdk/client-lambda';
+import { GetFunctionConcurrencyCommand, ListEventSourceMappingsCommand } from '@aws-sdk/client-lambda';
 import { GetScheduleCommand, type GetScheduleCommandOutput } from '@aws-sdk/client-scheduler';
-import { alarmOfBridge, metrics, metricsNamespace, namePrefixOf } from '../shared/contract/names.ts';
+import { paginateListSecrets, type SecretListEntry } from '@aws-sdk/client-secrets-manager';
+import {
+  alarmOfBridge,
+  metrics,
+  metricsNamespace,
+  namePrefixOf,
+  secretNamesOf,
+} from '../shared/contract/names.ts';
 import { makeAgainCommand } from './errors.ts';
 import { allPages, type StackClients, unlessMissing } from './stack-clients.ts';
 import type { StackOutputs } from './stack-outputs.ts';
@@ -16,7 +23,7 @@ export interface DeployedStack {
 }
 
 export interface ResourceFault {
-  readonly of: 'schedule' | 'mapping' | 'table';
+  readonly of: 'schedule' | 'mapping' | 'table' | 'function';
   readonly says: string;
   readonly mend: string;
 }
@@ -43,19 +50,30 @@ export async function readStackState(stack: DeployedStack, nowMs: number) {
       unseen.push(`${what} (${name}: ${message})`);
       return undefined;
     });
-  const [tables = [], schedule, mapping, alarms, rules, [newest] = []] = await Promise.all([
-    seen('the tables', readTables(stack)),
-    seen('the schedules', readSchedules(stack)),
-    seen("fan-out's event source mapping", readMapping(stack)),
-    seen('the alarms', alarmsOf(stack, { StateValue: 'ALARM' })),
-    seen('the rules', rulesOf(stack)),
-    seen('the age of the oldest message', readMinutes(stack, ['oldest'], { fromMs: nowMs - 600_000, nowMs })),
-  ]);
+  const [tables = [], functions = [], secrets, schedule, mapping, alarms, rules, [newest] = []] =
+    await Promise.all([
+      // In the order of the names above.
+      seen('the tables', readTables(stack)),
+      seen('the functions', readFunctions(stack)),
+      seen('the secrets', secretsOf(stack)),
+      seen('the schedules', readSchedules(stack)),
+      seen("fan-out's event source mapping", readMapping(stack)),
+      seen('the alarms', alarmsOf(stack, { StateValue: 'ALARM' })),
+      seen('the rules', rulesOf(stack)),
+      seen(
+        'the age of the oldest message',
+        readMinutes(stack, ['oldest'], { fromMs: nowMs - 600_000, nowMs }),
+      ),
+    ]);
   return {
     schedule: schedule?.state ?? unknown,
     mapping: mapping?.state ?? unknown,
-    /** What is wrong with the two above, and with the tables. */
-    resourceFaults: [tables, schedule ?? [], mapping ?? []].flat().flatMap(({ faults }) => faults),
+    /** What is wrong with the two above, with the tables and with the functions. */
+    resourceFaults: [tables, functions, schedule ?? [], mapping ?? []].flat().flatMap(({ faults }) => faults),
+    /** Names of secrets that wait for their deletion, those of disconnected accounts included. */
+    secretsToBeDeleted: (secrets ?? []).flatMap(({ Name, DeletedDate }) =>
+      DeletedDate && Name ? [Name] : [],
+    ),
     /** Those in state ALARM; null if they cannot be read. */
     alarms: alarms?.map((alarm) => raisedAlarm(alarm, stack.outputs)) ?? null,
     /** By which teams get the events; null if they cannot be read. */
@@ -79,6 +97,37 @@ export function readTables({ clients, outputs }: DeployedStack) {
       return { name, isProtected, faults: /^(ACTIVE|UPDATING)$/.test(TableStatus) ? [] : [fault] };
     }),
   );
+}
+
+/** Without the connect function, which delivers nothing. Lambda invokes none whose reserved concurrency is 0. */
+function readFunctions({ clients, outputs }: DeployedStack) {
+  const names = [outputs.drainFunctionName, outputs.fanOutFunctionName, outputs.refreshTokenFunctionName];
+  return Promise.all(
+    names.map(async (FunctionName) => {
+      const asked = new GetFunctionConcurrencyCommand({ FunctionName });
+      const found = await unlessMissing(clients.lambda.send(asked));
+      const says = found
+        ? `function ${FunctionName} may not run: its reserved concurrency is 0`
+        : `function ${FunctionName} is gone`;
+      const mend = found
+        ? `aws lambda delete-function-concurrency --function-name ${FunctionName}`
+        : makeAgainCommand;
+      const fault: ResourceFault = { of: 'function', says, mend };
+      return { faults: found && found.ReservedConcurrentExecutions !== 0 ? [] : [fault] };
+    }),
+  );
+}
+
+/** The application's and those of partner accounts, including those that wait for their deletion. */
+export async function secretsOf({ clients, outputs }: DeployedStack): Promise<SecretListEntry[]> {
+  const { application, partnerAccountPrefix } = secretNamesOf(namePrefixOf(outputs.bridgeName));
+  const Values = [application, partnerAccountPrefix];
+  const asked = { Filters: [{ Key: 'name' as const, Values }], IncludePlannedDeletion: true };
+  const found = await allPages(
+    paginateListSecrets({ client: clients.secrets }, asked),
+    ({ SecretList }) => SecretList,
+  );
+  return found.filter(({ Name = '' }) => Name === application || Name.startsWith(partnerAccountPrefix));
 }
 
 /** Prefix of the names of all tails' rules and queues. The rule and the queue of one tail have the same name. */

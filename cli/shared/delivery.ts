@@ -4,7 +4,7 @@ import type { Status } from '../../operations/status.ts';
 
 /** Of the whole bridge: while one of them lasts, nothing is delivered. */
 const standstills =
-  'older-copy operator-paused not-running circuit held table schedule mapping no-account'.split(' ');
+  'older-copy operator-paused not-running circuit held table schedule mapping function no-account'.split(' ');
 /** The first that is found is the cause. */
 const delays: readonly string[] = ['rate-limited', 'late', 'lagging'];
 const maxNames = 5;
@@ -31,6 +31,9 @@ export function deliveryText(status: Status, findings: readonly Finding[]): stri
     hit.length > 0 && `not for ${namesText(hit, maxNames)}`,
     faults.some(({ what }) => what === 'webhook') && 'not to every webhook',
     faults.some(({ what }) => what === 'unreadable-row') && 'not what cannot be read',
+    faults.some(({ what, partnerAccount }) => what === 'secret-deleted' && !partnerAccount) &&
+      'not once tokens run out',
+    findings.some(({ what }) => what === 'age-unknown') && 'it is not known how late',
   ].filter((one) => one);
   return exceptions.length === 0 ? 'Delivering.' : `Delivering, but ${exceptions.join(', and ')}.`;
 }

@@ -1,10 +1,9 @@
 import { paginateListStackResources } from '@aws-sdk/client-cloudformation';
-import { paginateListSecrets } from '@aws-sdk/client-secrets-manager';
 import { alarmOfBridge, namePrefixOf, secretNamesOf } from '../../shared/contract/names.ts';
 import { type Bridge, once } from '../bridge.ts';
 import { allPages, type StackClients } from '../stack-clients.ts';
 import type { StackOutputs } from '../stack-outputs.ts';
-import { alarmsOf } from '../stack-state.ts';
+import { alarmsOf, secretsOf } from '../stack-state.ts';
 import { bridgeFacts, type ExaminedPlace } from './bridge-checks.ts';
 
 interface ExaminedStack extends ExaminedPlace {
@@ -45,10 +44,7 @@ export function stackFacts(bridge: Bridge & { readonly outputs: StackOutputs }, 
     /** By partner account name, including those that are scheduled for deletion. */
     tokenSecrets: once(async () => {
       const { partnerAccountPrefix: prefix } = secretNames;
-      const asked = { Filters: [{ Key: 'name' as const, Values: [prefix] }], IncludePlannedDeletion: true };
-      const pages = paginateListSecrets({ client: clients.secrets }, asked);
-      const found = await allPages(pages, ({ SecretList }) => SecretList);
-      const own = found.filter(({ Name = '' }) => Name.startsWith(prefix));
+      const own = (await secretsOf({ clients, outputs })).filter(({ Name = '' }) => Name.startsWith(prefix));
       return new Map(own.map((secret) => [secret.Name?.slice(prefix.length) ?? '', secret]));
     }),
   };

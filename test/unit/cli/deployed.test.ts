@@ -13,7 +13,7 @@ import { createAside, createDeadLetters } from '../../../shared/state/aside.ts';
 import { booksKey } from '../../../shared/state/books.ts';
 import { aMessage } from '../../helpers/aws/fixtures.ts';
 import { deadLetter, partnerAccount } from '../../helpers/records.ts';
-import { beforeEachStack, type PlayedStack, refusing } from './played-stack.ts';
+import { aSecret, beforeEachStack, type PlayedStack, refusing } from './played-stack.ts';
 import { cli } from './run-cli.ts';
 
 let stack: PlayedStack;
@@ -197,6 +197,18 @@ describe('status', () => {
       () => stack.dropTable(stack.tables.advertStatus),
       { attention: ['table'] },
       /^Not delivering: Table .*\n.*docs\/operate\/backup\.md/s,
+    ],
+    [
+      'a function that may not run',
+      () => Object.assign(stack.played.functions, { FanOutFunctionName: { reserved: 0 } }),
+      { attention: ['function'] },
+      /^Not delivering: Function FanOutFunctionName may not run: .*delete-function-concurrency --function-name F/s,
+    ],
+    [
+      'a secret that waits for its deletion',
+      () => Object.assign(stack.played, { secrets: [aSecret('main', { DeletedDate: new Date(0) })] }),
+      { findings: [{ what: 'secret-deleted', partnerAccount: 'main' }] },
+      /^Not delivering: The secret \S+\/main waits for its deletion.*restore-secret --secret-id advert-bridge\/p/s,
     ],
     [
       'what may not be looked at',

@@ -73,7 +73,7 @@ const paused429 = (since: number, until: number): Given => ({
 });
 const idle = { kind: 'local', isDelivering: () => false } as const;
 const waiting = (number: number, ms: number) => ({ queue: { waiting: number, oldestListedAt: at(ms) } });
-const ofAws = (of: 'table' | 'schedule' | 'mapping'): Given => ({
+const ofAws = (of: 'table' | 'schedule' | 'mapping' | 'function'): Given => ({
   kind: 'stack',
   aws: { resourceFaults: [{ of, says: 'it is off', mend: 'aws x' }] },
 });
@@ -155,6 +155,25 @@ const rules: readonly [string, Given, string, RegExp | null][] = [
   ['a table that is off', ofAws('table'), 'table fault', /aws x/],
   ['a schedule that is off', ofAws('schedule'), 'schedule fault', /aws x/],
   ['a mapping that is off', ofAws('mapping'), 'mapping fault', /aws x/],
+  ['a function that is off', ofAws('function'), 'function fault', /aws x/],
+  [
+    "a connected account's secret that is deleted soon",
+    { aws: { secretsToBeDeleted: ['advert-bridge/partner-accounts/main'] } },
+    ...([
+      'secret-deleted fault',
+      /restore-secret --secret-id advert-bridge\/partner-accounts\/main$/,
+    ] as const),
+  ],
+  [
+    "the application's secret that is deleted soon",
+    { aws: { secretsToBeDeleted: ['advert-bridge/application'] } },
+    ...(['secret-deleted fault', /restore-secret --secret-id advert-bridge\/application$/] as const),
+  ],
+  [
+    'a queue whose age is not known',
+    { kind: 'stack', queue: { waiting: 3 }, aws: { mapping: 'enabled' } },
+    ...(['age-unknown attention', /status/] as const),
+  ],
   [
     'a dead refresh token',
     one(stopped('refresh-token-rejected')),
