@@ -93,7 +93,7 @@ export class AdvertBridge extends Construct {
     const { lambda } = refreshToken.stage;
     const fanOut = fanOutStage(this, parts, lambda);
     const connect = connectStage(this, parts);
-    applicationSecret(refreshToken.stage, settings, [refreshToken.stage, connect]);
+    applicationSecret(refreshToken.stage, settings, connect);
     const drain = drainStage(this, parts, lambda);
     const functions = {
       drain: drain.lambda,

@@ -26,11 +26,12 @@ const readOnlyBy = (sid: string, conditions: Conditions): PolicyStatement =>
  * overwrite them. Who may do that, the policies of the operators' roles decide (docs/decisions/0003-tokens.md).
  */
 export function applicationSecret(
-  scope: Construct,
+  refreshToken: BridgeFunction,
   { namePrefix, encryptionKey, removalPolicy }: BridgeConfig,
-  readers: readonly BridgeFunction[],
+  connect: BridgeFunction,
 ): void {
-  const secret = new CfnSecret(scope, 'Application', {
+  const readers = [refreshToken, connect];
+  const secret = new CfnSecret(refreshToken, 'Application', {
     name: secretNamesOf(namePrefix).application,
     kmsKeyId: encryptionKey?.keyArn,
     description: 'Client ID and secret at the partner service; filled in by: advert-bridge application',
@@ -43,8 +44,13 @@ export function applicationSecret(
   const actions = ['secretsmanager:GetSecretValue'];
   for (const reader of readers)
     reader.addSecretStatement('ApplicationSecret', { actions, resources: [secret.ref] });
+  // The tags of the secrets that it creates are those of this one.
+  connect.addSecretStatement('ApplicationTags', {
+    actions: ['secretsmanager:DescribeSecret'],
+    resources: [secret.ref],
+  });
   const notReaders = { ArnNotEquals: { 'aws:PrincipalArn': readers.map(({ role }) => role.roleArn) } };
-  new CfnResourcePolicy(scope, 'ApplicationReaders', {
+  new CfnResourcePolicy(refreshToken, 'ApplicationReaders', {
     secretId: secret.ref,
     resourcePolicy: new PolicyDocument({ statements: [readOnlyBy('ReadOnlyByTokenFunctions', notReaders)] }),
     blockPublicPolicy: true,

@@ -143,7 +143,7 @@ export function connectStage(scope: Construct, parts: Parts): BridgeFunction {
   // Nor may it delete one without its recovery window:
   // https://docs.aws.amazon.com/service-authorization/latest/reference/list_awssecretsmanager.html
   return stage
-    .grantPartnerSecrets('Write', ['CreateSecret', 'PutSecretValue', 'RestoreSecret'])
+    .grantPartnerSecrets('Write', ['CreateSecret', 'TagResource', 'PutSecretValue', 'RestoreSecret'])
     .grantPartnerSecrets('Remove', ['DeleteSecret'], {
       BoolIfExists: { 'secretsmanager:ForceDeleteWithoutRecovery': 'false' },
     })

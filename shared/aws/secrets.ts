@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import {
   CreateSecretCommand,
   DeleteSecretCommand,
+  DescribeSecretCommand,
   GetSecretValueCommand,
   InvalidRequestException,
   PutResourcePolicyCommand,
@@ -43,6 +44,14 @@ export function createTokenVault(
 ): TokenVault {
   const idOf = (partnerAccount: string) => names.partnerAccountPrefix + partnerAccount;
 
+  /** Those of the application's secret, which the stack made: an organization may deny what lacks them. */
+  async function stackTags() {
+    const described = client.send(new DescribeSecretCommand({ SecretId: names.application }));
+    const { Tags = [] } = (await unlessGone(described)) ?? {};
+    const own = Tags.filter(({ Key = '' }) => !Key.startsWith('aws:'));
+    return own.length > 0 ? own : undefined;
+  }
+
   async function put(SecretId: string, pair: StoredPair): Promise<string> {
     const ClientRequestToken = randomUUID();
     if (readersPolicy !== undefined) {
@@ -70,7 +79,7 @@ export function createTokenVault(
       } catch (error) {
         if (readersPolicy === undefined) throw error;
         if (error instanceof ResourceNotFoundException) {
-          await client.send(new CreateSecretCommand({ Name: SecretId, KmsKeyId }));
+          await client.send(new CreateSecretCommand({ Name: SecretId, KmsKeyId, Tags: await stackTags() }));
         } else if (error instanceof InvalidRequestException) {
           // The partner account was disconnected recently, and its secret waits for deletion.
           await client.send(new RestoreSecretCommand({ SecretId }));

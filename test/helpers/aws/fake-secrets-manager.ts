@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import {
   CreateSecretCommand,
   DeleteSecretCommand,
+  DescribeSecretCommand,
   GetSecretValueCommand,
   InvalidRequestException,
   PutResourcePolicyCommand,
@@ -10,6 +11,7 @@ import {
   ResourceNotFoundException,
   RestoreSecretCommand,
   SecretsManagerClient,
+  type Tag,
 } from '@aws-sdk/client-secrets-manager';
 import { mockClient } from './mock-client.ts';
 
@@ -20,9 +22,17 @@ interface Stored {
   readonly versions: Map<string, string>;
   scheduledForDeletion: boolean;
   policy?: string;
+  tags?: readonly Tag[];
 }
 
-type Input = Readonly<Record<string, string>>;
+/** As the stack has them, and CloudFormation's own, which nobody else may set. */
+export const stackTags: readonly Tag[] = [
+  { Key: 'application', Value: 'advert-bridge' },
+  { Key: 'aws:cloudformation:stack-name', Value: 'AdvertBridge' },
+];
+
+// biome-ignore lint/suspicious/noExplicitAny: of any call.
+type Input = Readonly<Record<string, any>>;
 
 /** Plays Secrets Manager as its documentation has it: a secret that waits for deletion blocks its name. */
 export function createSecrets() {
@@ -54,11 +64,13 @@ export function createSecrets() {
       usable(input).versions.set(VersionId, input.SecretString ?? '');
       return { VersionId };
     },
-    CreateSecret({ Name = '', SecretString, ClientRequestToken }) {
+    CreateSecret({ Name = '', SecretString, ClientRequestToken, Tags }) {
       if (secrets.has(Name)) throw new ResourceExistsException({ message: 'exists', $metadata: {} });
       set(Name, SecretString, ClientRequestToken);
+      existing({ SecretId: Name }).tags = (Tags ?? []) as readonly Tag[];
       return {};
     },
+    DescribeSecret: (input) => ({ Tags: existing(input).tags ?? stackTags }),
     PutResourcePolicy(input) {
       usable(input).policy = input.ResourcePolicy ?? '';
       return {};
@@ -79,7 +91,7 @@ export function createSecrets() {
 
 const commands = {
   ...{ GetSecretValueCommand, PutSecretValueCommand, CreateSecretCommand },
-  ...{ PutResourcePolicyCommand, DeleteSecretCommand, RestoreSecretCommand },
+  ...{ PutResourcePolicyCommand, DeleteSecretCommand, RestoreSecretCommand, DescribeSecretCommand },
 };
 
 /** The same behind a mocked client. */
@@ -98,5 +110,6 @@ export function fakeSecretsManager() {
       }
     },
     policyOf: (name: string) => secrets.get(name)?.policy,
+    tagsOf: (name: string) => secrets.get(name)?.tags,
   };
 }

@@ -55,7 +55,11 @@ export function requestsOf({ service, operation, input }: AwsCall): IamRequest[]
     case 'lambda':
       return [request(operation === 'Invoke' ? 'InvokeFunction' : operation, input.FunctionName)];
     case 'secretsmanager':
-      return [request(operation, input.SecretId ?? input.Name, secretContext(input))];
+      return [
+        request(operation, input.SecretId ?? input.Name, secretContext(input)),
+        // A secret that is created with tags.
+        ...([input.Tags ?? []].flat().length > 0 ? [request('TagResource', input.Name)] : []),
+      ];
   }
 }
 

@@ -23,13 +23,25 @@ beforeEach(() => fake.start());
 describe('the token vault on Secrets Manager', () => {
   it('sets who may read the secret of a new partner account before its value', async () => {
     await vault.write('main', pair);
-    expect(asked()).toEqual(['PutResourcePolicy', 'CreateSecret', 'PutResourcePolicy', 'PutSecretValue']);
+    expect(asked()).toEqual([
+      'PutResourcePolicy',
+      'DescribeSecret',
+      'CreateSecret',
+      'PutResourcePolicy',
+      'PutSecretValue',
+    ]);
     expect(fake.mock.commandCalls(CreateSecretCommand)[0]?.args[0].input).toEqual({ Name: name });
     expect(fake.mock.commandCalls(PutResourcePolicyCommand).at(-1)?.args[0].input).toEqual({
       SecretId: name,
       ResourcePolicy: aReadersPolicy,
       BlockPublicPolicy: true,
     });
+  });
+
+  it("creates a secret with the tags that the stack gave the application's", async () => {
+    fake.set(secretNames.application);
+    await vault.write('main', pair);
+    expect(fake.tagsOf(name)).toEqual([{ Key: 'application', Value: 'advert-bridge' }]);
   });
 
   it('sets the policy anew for a partner account that is connected again', async () => {
