@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { GetQueueUrlCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { createEventPublisher, RefusedEventError } from '../shared/aws/event-publisher.ts';
+import { classicEventBus, createEventPublisher, RefusedEventError } from '../shared/aws/event-publisher.ts';
 import { handlerOptions } from '../shared/aws/handler-options.ts';
 import { sendBatches } from '../shared/aws/sqs.ts';
 import { UsageError } from './errors.ts';
@@ -61,7 +61,7 @@ function sendToBus(to: string, region: string | undefined, { eventBusArn }: Stac
       "--to: this is the bridge's own bus, where every subscriber would get the events. Give a queue or a bus of the subscriber",
     );
   }
-  const publisher = createEventPublisher({ client: new EventBridgeClient(inRegion(region)), busName: to });
+  const publisher = createEventPublisher(classicEventBus(new EventBridgeClient(inRegion(region)), to));
   return async (envelopes) => {
     const sent = await Promise.allSettled(envelopes.map((envelope) => publisher.publish(envelope)));
     const refused = sent.filter((each) => each.status === 'rejected');

@@ -1,6 +1,6 @@
 import type { SQSEvent } from 'aws-lambda';
 import { eventBridgeClient, sqsClient } from '../../shared/aws/clients.ts';
-import { createEventPublisher } from '../../shared/aws/event-publisher.ts';
+import { classicEventBus, createEventPublisher } from '../../shared/aws/event-publisher.ts';
 import { createBatchSettler } from '../../shared/aws/settler.ts';
 import { deliveryOf } from '../../shared/aws/sqs.ts';
 import { bridgeNameOf } from '../../shared/contract/names.ts';
@@ -18,7 +18,7 @@ const state = stateOf(config);
 const partner = partnerService(config, state);
 const fanOut = createFanOut({
   ...{ ...state, partnerAccounts: partner.partnerAccounts, adverts: partner, answers: partner.answers },
-  events: createEventPublisher({ client: eventBridgeClient(), busName: config.eventBusName }),
+  events: createEventPublisher(classicEventBus(eventBridgeClient(), config.eventBusName)),
   ...{ observer, clock: systemClock, random: Math.random },
   settings: { ...config, ...fanOutLimits, ...redeliveryLimits, bridge: bridgeNameOf(config.namePrefix) },
 });

@@ -1,3 +1,7 @@
+/**
+ * Publishes on an event bus, of either kind. Events that are published in the same turn of the event loop, or during a
+ * running call, share the next call. Each entry of the answer is checked, and only failed entries are sent again.
+ */
 import {
   type EventBridgeClient,
   PutEventsCommand,
@@ -7,19 +11,22 @@ import { type Clock, systemClock } from '../domain/clock.ts';
 import { backoffMs } from '../domain/concurrency.ts';
 import type { EventPublisher } from '../ports/event-publisher.ts';
 
-export interface EventPublisherOptions {
-  readonly client: EventBridgeClient;
-  readonly busName: string;
-  readonly clock?: Clock;
+/** A kind of bus: how it is called. */
+export interface EventBus<Entry> {
+  /** Maximum number of entries of a call. */
+  readonly entriesAtOnce: number;
+  entryOf(envelope: string): Entry;
+  /** @returns what became of each entry, in order. The SDK has already repeated a call that is rejected. */
+  put(
+    entries: readonly Entry[],
+  ): Promise<readonly { readonly EventId?: string; readonly ErrorCode?: string }[]>;
 }
 
-/** EventBridge's limit. It also accepts 256 KB per call, and no event is larger than a tenth of that. */
-const entriesAtOnce = 10;
 const maxAttempts = 5;
 const backoff = { baseMs: 50, capMs: 1_000, random: () => Math.random() };
 
-interface Waiting {
-  readonly entry: PutEventsRequestEntry;
+interface Waiting<Entry> {
+  readonly entry: Entry;
   /** At most one event of each subject is in a call, because the events of one call may arrive in any order. */
   readonly subject: string;
   /** With the entry's error code; undefined if it was accepted. */
@@ -39,31 +46,30 @@ export class RefusedEventError extends Error {
   }
 }
 
-/**
- * Publishes on an event bus. Events that are published in the same turn of the event loop, or during a running call,
- * share the next call. Each entry of the answer is checked, and only failed entries are sent again.
- *
- * @see https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html
- */
-export function createEventPublisher(options: EventPublisherOptions): EventPublisher {
-  const { client, busName, clock = systemClock } = options;
-  const waiting: Waiting[] = [];
+export function createEventPublisher<Entry>(
+  bus: EventBus<Entry>,
+  clock: Clock = systemClock,
+): EventPublisher {
+  const waiting: Waiting<Entry>[] = [];
   let calling = false;
 
   async function pump(): Promise<void> {
     if (calling) return;
     calling = true;
-    for (let batch = take(waiting); batch.length > 0; batch = take(waiting)) await call(batch);
+    for (
+      let batch = take(waiting, bus.entriesAtOnce);
+      batch.length > 0;
+      batch = take(waiting, bus.entriesAtOnce)
+    )
+      await call(batch);
     calling = false;
   }
 
-  async function call(batch: readonly Waiting[]): Promise<void> {
+  async function call(batch: readonly Waiting<Entry>[]): Promise<void> {
     try {
-      const { Entries = [] } = await client.send(
-        new PutEventsCommand({ Entries: batch.map(({ entry }) => entry) }),
-      );
+      const results = await bus.put(batch.map(({ entry }) => entry));
       for (const [index, { resolve }] of batch.entries()) {
-        const { EventId, ErrorCode } = Entries[index] ?? {};
+        const { EventId, ErrorCode } = results[index] ?? {};
         resolve(ErrorCode ?? (EventId ? undefined : 'no answer for the entry'));
       }
     } catch (error) {
@@ -75,11 +81,12 @@ export function createEventPublisher(options: EventPublisherOptions): EventPubli
 
   return {
     async publish(envelope) {
-      const entry = entryOf(envelope, busName);
+      const entry = bus.entryOf(envelope);
+      const subject = subjectOf(envelope);
       // Each waits independently of the others, so that a failing event does not delay them.
       for (let attempt = 1; ; attempt += 1) {
         const refused = await new Promise<string | undefined>((resolve, reject) => {
-          waiting.push({ entry, subject: `${entry.Resources}`, resolve, reject });
+          waiting.push({ entry, subject, resolve, reject });
           setImmediate(pump);
         });
         if (refused === undefined) return;
@@ -90,25 +97,39 @@ export function createEventPublisher(options: EventPublisherOptions): EventPubli
   };
 }
 
-function entryOf(envelope: string, busName: string): PutEventsRequestEntry {
-  const { source, 'detail-type': detailType, time, resources, detail } = JSON.parse(envelope);
-  return {
-    EventBusName: busName,
-    Source: source,
-    DetailType: detailType,
-    Time: new Date(time),
-    Resources: resources,
-    Detail: JSON.stringify(detail),
-  };
-}
+const subjectOf = (envelope: string): string => `${JSON.parse(envelope).resources}`;
 
 /** Removes the events for one call from the list, in order, each subject once. */
-function take(waiting: Waiting[]): Waiting[] {
-  const batch = new Map<string, Waiting>();
+function take<Entry>(waiting: Waiting<Entry>[], most: number): Waiting<Entry>[] {
+  const batch = new Map<string, Waiting<Entry>>();
   for (const event of waiting) {
-    if (batch.size === entriesAtOnce) break;
+    if (batch.size === most) break;
     if (!batch.has(event.subject)) batch.set(event.subject, event);
   }
   for (const event of batch.values()) waiting.splice(waiting.indexOf(event), 1);
   return [...batch.values()];
 }
+
+/** The classic bus. @see https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html */
+export const classicEventBus = (
+  client: EventBridgeClient,
+  busName: string,
+): EventBus<PutEventsRequestEntry> => ({
+  // The limit of a call. It also accepts 256 KB, and no event is larger than a tenth of that.
+  entriesAtOnce: 10,
+  entryOf(envelope) {
+    const { source, 'detail-type': detailType, time, resources, detail } = JSON.parse(envelope);
+    return {
+      EventBusName: busName,
+      Source: source,
+      DetailType: detailType,
+      Time: new Date(time),
+      Resources: resources,
+      Detail: JSON.stringify(detail),
+    };
+  },
+  async put(entries) {
+    const { Entries = [] } = await client.send(new PutEventsCommand({ Entries: [...entries] }));
+    return Entries;
+  },
+});

@@ -1,7 +1,7 @@
 /** What the handlers of the functions have in common: their state, and the partner service. */
 import { randomUUID } from 'node:crypto';
 import { dynamoDbClient, eventBridgeClient, lambdaClient, secretsManagerClient } from '../aws/clients.ts';
-import { createEventPublisher } from '../aws/event-publisher.ts';
+import { classicEventBus, createEventPublisher } from '../aws/event-publisher.ts';
 import { createRefreshRequester } from '../aws/refresh-requester.ts';
 import { createApplicationSecret, createTokenVault } from '../aws/secrets.ts';
 import { createStore } from '../aws/store.ts';
@@ -50,7 +50,7 @@ export function tokenDeps(
     vault: createTokenVault(secrets, names, ...newSecret),
     applicationSecret: createApplicationSecret(secrets, names),
     client: createPartnerClient(clientOptions(config, state)),
-    events: createEventPublisher({ client: eventBridgeClient(), busName: config.eventBusName }),
+    events: createEventPublisher(classicEventBus(eventBridgeClient(), config.eventBusName)),
     observer,
     clock: systemClock,
     newId: randomUUID,

@@ -3,7 +3,7 @@ import { CreateEventBusCommand } from '@aws-sdk/client-eventbridge';
 import { CreateSecretCommand, PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { CreateQueueCommand } from '@aws-sdk/client-sqs';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createEventPublisher } from '../../../shared/aws/event-publisher.ts';
+import { classicEventBus, createEventPublisher } from '../../../shared/aws/event-publisher.ts';
 import { createApplicationSecret, createTokenVault } from '../../../shared/aws/secrets.ts';
 import { createStore } from '../../../shared/aws/store.ts';
 import { eventSource, secretNames, storeKeys } from '../../../shared/contract/names.ts';
@@ -91,7 +91,7 @@ describe('EventBridge (MiniStack): event publisher', () => {
     onTestFinished(account.cleanUp);
     await account.eventBridge.send(new CreateEventBusCommand({ Name: 'adverts' }));
     const subscriber = await subscribe(account, 'adverts');
-    return { ...createEventPublisher({ client: account.eventBridge, busName: 'adverts' }), subscriber };
+    return { ...createEventPublisher(classicEventBus(account.eventBridge, 'adverts')), subscriber };
   }
 
   it('accepts more at once than one call takes, and loses none', async () => {

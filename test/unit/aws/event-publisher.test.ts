@@ -1,13 +1,13 @@
 import { EventBridgeClient, PutEventsCommand, type PutEventsRequestEntry } from '@aws-sdk/client-eventbridge';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { createEventPublisher } from '../../../shared/aws/event-publisher.ts';
+import { classicEventBus, createEventPublisher } from '../../../shared/aws/event-publisher.ts';
 import { anEnvelope } from '../../helpers/aws/fixtures.ts';
 import { mockClient } from '../../helpers/aws/mock-client.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 
 const bus = mockClient(EventBridgeClient);
 const client = new EventBridgeClient({});
-const make = (clock = createManualClock()) => createEventPublisher({ client, busName: 'adverts', clock });
+const make = (clock = createManualClock()) => createEventPublisher(classicEventBus(client, 'adverts'), clock);
 const calls = () => bus.commandCalls(PutEventsCommand).map(({ args }) => args[0].input.Entries ?? []);
 const advertOf = ({ Resources }: PutEventsRequestEntry) => Resources?.[0]?.split('/').at(-1);
 const adverts = () => calls().map((entries) => entries.map(advertOf));
