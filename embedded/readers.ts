@@ -4,11 +4,11 @@ import { type Loop, startLoop } from '../shared/domain/loop.ts';
 import { linesOf } from '../shared/domain/text.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Observer } from '../shared/ports/observer.ts';
-import { type EventLog, shownUrl } from '../shared/sqlite/event-log.ts';
+import { type EventLog, kindOfReader, shownUrl } from '../shared/sqlite/event-log.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
 import type { WebhookStatus } from '../shared/sqlite/webhooks.ts';
 import { type DeliveryDeps, startDelivery } from './webhooks/delivery.ts';
-import { sendToWebhook } from './webhooks/request.ts';
+import { type Deliver, deliverTo, sendToWebhook } from './webhooks/request.ts';
 
 export interface ReadersOptions {
   readonly state: Pick<EmbeddedState, 'eventLog' | 'webhooks'>;
@@ -20,6 +20,8 @@ export interface ReadersOptions {
   readonly retentionHours: number;
   readonly clock: Clock;
   readonly send?: typeof sendToWebhook;
+  /** Event buses by ARN. Default: none. */
+  readonly eventBuses?: ReadonlyMap<string, Deliver>;
 }
 
 /** The reader of the log that standard output stands for. */
@@ -36,22 +38,28 @@ export async function openReaders(options: ReadersOptions) {
   const { state, output, observer, retentionHours, clock, send = sendToWebhook } = options;
   const { eventLog: log, webhooks } = state;
   const positionOfLines = output ? await log.begin(linesReader) : await log.leave(linesReader);
-  for (const url of options.webhooks) {
+  const subscribers = new Map(options.eventBuses);
+  for (const url of options.webhooks) subscribers.set(url, deliverTo(url, { webhooks, clock, send }));
+  for (const url of subscribers.keys()) {
     await log.begin(url);
     await webhooks.makeAllDue(url);
   }
-  const readers = options.webhooks.map((url) => startDelivery(url, { webhooks, clock, observer, send }));
+  const readers = [...subscribers].map(([url, deliver]) =>
+    startDelivery(url, { webhooks, clock, observer, deliver }),
+  );
   if (output) readers.push(startLines(output, positionOfLines ?? 0, { log, clock, observer }));
 
-  /** Gives up old events of every webhook, also of those that this run does not send to: they would be kept for ever. */
+  /** Gives up old events of every webhook and event bus, also of those that this run does not send to: they would be kept for ever. */
   const givingUp = startLoop(clock, async (stopping) => {
     if (stopping.aborted) return undefined;
     const before = clock.now() - retentionHours * 3_600_000;
     try {
       for (const { url } of webhooks.list()) {
         const events = await log.giveUp(url, before);
-        const message = `events were given up: they waited for the webhook for more than ${retentionHours} hours`;
-        if (events > 0) observer.error(message, { webhook: shownUrl(url), events });
+        const kind = kindOfReader(url);
+        const message = `events were given up: they waited for the ${kind} for more than ${retentionHours} hours`;
+        if (events > 0)
+          observer.error(message, { [kind === 'webhook' ? kind : 'eventBus']: shownUrl(url), events });
       }
       await log.giveUp(linesReader, before);
     } catch (error) {
@@ -60,7 +68,7 @@ export async function openReaders(options: ReadersOptions) {
     return giveUpMs;
   });
   const undelivered = (): WebhookStatus[] =>
-    webhooks.list().filter(({ url, waiting }) => options.webhooks.includes(url) && waiting > 0);
+    webhooks.list().filter(({ url, waiting }) => subscribers.has(url) && waiting > 0);
 
   const events: EventPublisher = {
     async publish(envelope) {
@@ -71,7 +79,7 @@ export async function openReaders(options: ReadersOptions) {
   return {
     events,
 
-    /** Resolves when no event waits for a webhook that still accepts events. */
+    /** Resolves when no event waits for a webhook or event bus that still accepts events. */
     async untilDelivered(signal: AbortSignal): Promise<void> {
       let least = Number.POSITIVE_INFINITY;
       for (let movedAt = clock.now(); !signal.aborted; await clock.sleep(lookMs, signal)) {
@@ -83,7 +91,7 @@ export async function openReaders(options: ReadersOptions) {
       }
     },
 
-    /** The webhooks that have not received all of their events. */
+    /** The webhooks and event buses that have not received all of their events. */
     undelivered,
 
     /** Resolves when standard output has all events, and none is being sent any more; may be called again. */

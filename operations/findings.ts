@@ -1,8 +1,10 @@
 /** What is wrong, found once from the facts of `status`: `status`, `doctor` and the console show the same findings. */
+
 import { type alarms, isAboutSecret } from '../shared/contract/names.ts';
 import type { FaultKind } from '../shared/domain/faults.ts';
 import { printableLine } from '../shared/domain/text.ts';
 import { sumOf } from '../shared/ports/store.ts';
+import { kindOfReader } from '../shared/sqlite/event-log.ts';
 import { type AccountStatus, heldMs, type ShownPause } from './account-status.ts';
 import { applicationWords, connectWords, namesText } from './errors.ts';
 import type { RaisedAlarm } from './stack-state.ts';
@@ -255,7 +257,12 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
       if (state !== 'gone' && !isLong) return [];
       const verb = state === 'gone' ? 'is gone' : 'does not take its events';
       const answer = lastAnswer === null ? '' : ` (${lastAnswer})`;
-      const says = `The webhook ${address} ${verb}${answer}: ${waiting} events are kept for it, for the retention of the run.`;
+      const kind = kindOfReader(address);
+      const says = `The ${kind} ${address} ${verb}${answer}: ${waiting} events are kept for it, for the retention of the run.`;
+      if (kind === 'event bus') {
+        const advice = 'They are published when it accepts events again; or forget it, with what waits:';
+        return [fault(says, { since, advice, mend: command(`webhook ${address} --forget`) })];
+      }
       const first = state === 'gone' ? 'When its owner has mended it, restart the run' : 'Ask its owner';
       const advice = `${first}; or forget it, with what waits:`;
       return [fault(says, { since, advice, mend: command('webhook URL --forget') })];

@@ -2,15 +2,16 @@ import * as v from 'valibot';
 import { webhookSecret } from '../../embedded/webhooks/request.ts';
 import { CommandError, UsageError } from '../../operations/errors.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
-import { shownUrl, webhookFormats } from '../../shared/sqlite/event-log.ts';
+import { kindOfReader, shownUrl, webhookFormats } from '../../shared/sqlite/event-log.ts';
 import type { Webhooks } from '../../shared/sqlite/webhooks.ts';
 import { withBridge } from '../bridge/open.ts';
-import { requireSecrets, webhookCommand, webhookFrom, webhookUrl } from '../run/webhooks.ts';
+import { eventBusArn, requireSecrets, webhookCommand, webhookFrom, webhookUrl } from '../run/webhooks.ts';
 import { defineCommand } from '../shared/command.ts';
 import { flag, option, text } from '../shared/options.ts';
 import { readSecret } from '../shared/secret-input.ts';
 import { count, factTable } from '../shared/wording.ts';
 
+const urlOrArn = v.lazy((text) => (String(text).startsWith('arn:') ? eventBusArn : webhookUrl));
 const formatText = v.picklist(webhookFormats, `expected ${webhookFormats.join(' or ')}`);
 const formatHelp = 'event, as it is on a bus (default), or cloudevents: structured mode of CloudEvents 1.0';
 
@@ -30,7 +31,11 @@ Examples:
   advert-bridge webhook --local .advert-bridge   (what waits for each)`,
     where: 'local',
     options: {
-      url: { argument: '[URL]', help: 'where the events go', schema: v.optional(webhookUrl) },
+      url: {
+        argument: '[URL]',
+        help: 'where the events go; for --forget also the ARN of an event bus',
+        schema: v.optional(urlOrArn),
+      },
       secretStdin: flag('read the secret from standard input'),
       secretFile: text('FILE', 'read the secret from FILE'),
       keepOld: flag(
@@ -63,6 +68,10 @@ Examples:
       const said = `Forgot ${webhook}, and ${count(events)} events that waited for it.`;
       return report({ webhook, forgotten: true, events }, said);
     }
+    if (kindOfReader(url) === 'event bus')
+      throw new UsageError(
+        'an event bus has no secret: AWS credentials sign what `run --event-bus ARN` publishes',
+      );
     const given = { what: 'webhook secret', option: '--secret', fromStdin, file };
     const isNew = givesSecret || !changes;
     const secret = isNew ? webhookSecret(await readSecret(io, given)) : undefined;

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { bridgeSettings } from '../../shared/contract/settings.ts';
 import { flag, number, type OptionSpec, option, optionalNumber, settingOptions } from '../shared/options.ts';
-import { webhookUrl } from './webhooks.ts';
+import { eventBusArn, webhookUrl } from './webhooks.ts';
 
 const several = <const S extends v.GenericSchema>(spec: OptionSpec<S>) => ({
   ...spec,
@@ -15,8 +15,9 @@ export const runOptions = {
   advertTries: number('how often an advert is tried before its change is dead-lettered', 1, 100, 5),
   webhook: several(option('URL', 'send each event there, signed, instead of to standard output', webhookUrl)),
   webhookFile: several(option('FILE', 'the same, with the URL in FILE, as it may be a secret', v.string())),
-  webhookRetentionHours: number('how long events wait for a webhook that is down', 1, 24 * 90, 72),
-  stdout: flag('with --webhook: events on standard output as well'),
+  eventBus: several(option('ARN', 'publish each event on this bus of EventBridge', eventBusArn)),
+  webhookRetentionHours: number('how long events wait for a webhook or bus that is down', 1, 24 * 90, 72),
+  stdout: flag('events on standard output as well'),
   untilIdle: flag('end when every feed is up to date and the queue is empty'),
   dryRun: flag('only show the events: store and send nothing'),
   verbose: flag('log what is done, not only what goes wrong'),

@@ -3,6 +3,7 @@ import { runEmbeddedBridge } from '../../embedded/bridge.ts';
 import { createDryState } from '../../embedded/dry-state.ts';
 import { openReaders } from '../../embedded/readers.ts';
 import { createTextObserver } from '../../embedded/text-observer.ts';
+import type { Deliver } from '../../embedded/webhooks/request.ts';
 import { CommandError, namesText } from '../../operations/errors.ts';
 import { type Finding, findingsOf, mendText, needsAttention } from '../../operations/findings.ts';
 import { readStatus, type Status } from '../../operations/status.ts';
@@ -10,7 +11,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { bridgeSettings, bridgeSettingsSchema } from '../../shared/contract/settings.ts';
 import { systemClock, toInstant } from '../../shared/domain/clock.ts';
 import { type Counters, sumOf } from '../../shared/ports/store.ts';
-import { shownUrl } from '../../shared/sqlite/event-log.ts';
+import { kindOfReader, shownUrl } from '../../shared/sqlite/event-log.ts';
 import { markFileIn } from '../../shared/sqlite/file/private-folder.ts';
 import { keepMark, readMark } from '../../shared/sqlite/file/published-mark.ts';
 import { takeRunLock } from '../../shared/sqlite/file/run-lock.ts';
@@ -102,7 +103,11 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
   const readers = await openReaders({
     ...{ state, observer, clock: systemClock, retentionHours: webhookRetentionHours },
     webhooks: dryRun ? [] : webhooks,
-    output: dryRun || options.stdout || webhooks.length === 0 ? io.stdout : undefined,
+    eventBuses: dryRun ? new Map() : await eventBusesOf(options.eventBus),
+    output:
+      dryRun || options.stdout || (webhooks.length === 0 && options.eventBus.length === 0)
+        ? io.stdout
+        : undefined,
   });
   try {
     const fault = await runEmbeddedBridge({
@@ -117,8 +122,8 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
     const undelivered = readers.undelivered();
     for (const { url, waiting, oldest = 0, trouble } of undelivered) {
       tell(
-        `${count(waiting)} events wait for webhook ${shownUrl(url)}${trouble ? ` (${trouble.reason})` : ''}, the oldest since ` +
-          `${toInstant(oldest)}: kept for ${count(webhookRetentionHours)} hours, and sent by the next run with this webhook.`,
+        `${count(waiting)} events wait for ${kindOfReader(url)} ${shownUrl(url)}${trouble ? ` (${trouble.reason})` : ''}, the oldest since ` +
+          `${toInstant(oldest)}: kept for ${count(webhookRetentionHours)} hours, and sent by the next run with this ${kindOfReader(url)}.`,
       );
     }
     // A fault during the stop is caused by the stop.
@@ -131,6 +136,13 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
     progress.stop();
     served?.close();
   }
+}
+
+/** Loads the AWS SDK only for a run that has a bus. */
+async function eventBusesOf(arns: readonly string[]): Promise<ReadonlyMap<string, Deliver>> {
+  if (arns.length === 0) return new Map();
+  const { publishOnBus } = await import('./event-bus.ts');
+  return new Map(arns.map((arn) => [arn, publishOnBus(arn)]));
 }
 
 /** @throws {CommandError} for an older copy of a state, which would use sequence numbers again */

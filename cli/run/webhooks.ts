@@ -15,6 +15,27 @@ export const webhookUrl = v.pipe(
   v.transform((text) => new URL(text).href),
 );
 
+/** The ARN of an event bus, of either kind. */
+export const eventBusArn = v.pipe(
+  v.string('expected the ARN of an event bus'),
+  v.check(
+    (text) => text.startsWith('arn:'),
+    'expected the ARN of an event bus, arn:aws:events:REGION:ACCOUNT:event-bus/NAME',
+  ),
+  v.check(
+    (text) => /^arn:[^:]*:events:/.test(text),
+    'expected the ARN of an event bus: this one is of another service',
+  ),
+  v.check(
+    (text) => !/:event-busv2\/[^/]+$/.test(text),
+    'expected the whole ARN: that of a custom event bus ends with its ID, …:event-busv2/NAME/ID',
+  ),
+  v.regex(
+    /^arn:aws[a-z-]*:events:[a-z]+(-[a-z0-9]+)+:\d{12}:(event-bus\/[\w./-]{1,256}|event-busv2\/[A-Za-z0-9][\w.-]{0,255}\/[a-z0-9]{25})$/,
+    'expected arn:aws:events:REGION:ACCOUNT:event-bus/NAME, or …:event-busv2/NAME/ID',
+  ),
+);
+
 /** @returns the URL in the file, which may be a secret */
 export async function webhookIn(io: Io, file: string): Promise<string> {
   const source = { what: 'webhook URL', option: '--webhook', fromStdin: false, file };

@@ -2,15 +2,15 @@ import type { Clock } from '../../shared/domain/clock.ts';
 import { backoffMs, forEachConcurrent } from '../../shared/domain/concurrency.ts';
 import { type Loop, startLoop } from '../../shared/domain/loop.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
-import { shownUrl, type Trouble } from '../../shared/sqlite/event-log.ts';
+import { kindOfReader, shownUrl, type Trouble } from '../../shared/sqlite/event-log.ts';
 import type { UnsentEvent, Webhooks } from '../../shared/sqlite/webhooks.ts';
-import { cloudEventOf, type Failure, type sendToWebhook, signedHeaders } from './request.ts';
+import type { Deliver, Failure } from './request.ts';
 
 export interface DeliveryDeps {
   readonly webhooks: Webhooks;
   readonly clock: Clock;
   readonly observer: Observer;
-  readonly send: typeof sendToWebhook;
+  readonly deliver: Deliver;
 }
 
 /** Number of concurrent requests to one webhook, each with an event of another advert. */
@@ -29,13 +29,14 @@ const minimumWaitMs = 500;
 const longestLookMs = 5_000;
 
 /**
- * Sends the events of the log to one webhook, a batch at a time. Events of one subject (an advert, or a partner account)
+ * Sends the events of the log to one webhook or event bus, a batch at a time. Events of one subject (an advert, or a partner account)
  * are sent in order, each after the previous one has arrived. An event that was not taken, and what follows it of its
- * subject, becomes an unsent event, which is sent again. The webhook's position in the log must be stored before.
+ * subject, becomes an unsent event, which is sent again. The reader's position in the log must be stored before.
  */
 export function startDelivery(url: string, deps: DeliveryDeps): Loop {
-  const { webhooks, clock, observer, send } = deps;
-  const webhook = shownUrl(url);
+  const { webhooks, clock, observer, deliver } = deps;
+  const kind = kindOfReader(url);
+  const about = { [kind === 'webhook' ? 'webhook' : 'eventBus']: shownUrl(url) };
   let trouble: Trouble | undefined;
   let failedInARow = 0;
   let pausedUntil = 0;
@@ -68,18 +69,10 @@ export function startDelivery(url: string, deps: DeliveryDeps): Loop {
 
   /** @returns the event as it is sent again; undefined when it has arrived */
   async function attempt(event: UnsentEvent): Promise<UnsentEvent | undefined> {
-    // Read for each attempt, so that a new secret or format takes effect without a restart.
-    const signing = webhooks.signing(url);
-    if (!signing) return event; // Forgotten in the meantime, with its events.
-    const { secrets, format } = signing;
-    const body = format === 'cloudevents' ? cloudEventOf(event.envelope) : event.envelope;
-    const { eventId } = JSON.parse(event.envelope).detail.metadata;
-    const headers = {
-      ...signedHeaders(secrets, eventId, body, clock.now()),
-      ...(format === 'cloudevents' && { 'content-type': 'application/cloudevents+json; charset=utf-8' }),
-    };
-    const failure = await send({ url, headers, body, nowMs: clock.now() });
+    const failure = await deliver(event.envelope);
+    if (failure === 'forgotten') return event;
     const attempts = event.attempts + 1;
+    const { eventId } = JSON.parse(event.envelope).detail.metadata;
     if (failure) return { ...event, attempts, dueAt: noteFailure(failure, eventId, attempts) };
     noteSuccess();
     return undefined;
@@ -88,7 +81,7 @@ export function startDelivery(url: string, deps: DeliveryDeps): Loop {
   function noteSuccess(): void {
     // This attempt was under way when another one was answered with 410.
     if (trouble?.gone) return;
-    if (trouble) observer.info('the webhook takes events again', { webhook });
+    if (trouble) observer.info(`the ${kind} takes events again`, about);
     trouble = undefined;
     failedInARow = 0;
     pausedUntil = 0;
@@ -102,10 +95,10 @@ export function startDelivery(url: string, deps: DeliveryDeps): Loop {
       trouble = { reason, since, gone: true };
       pausedUntil = Number.POSITIVE_INFINITY;
       const message = 'the webhook is gone: this run sends it nothing more, and its events are kept';
-      observer.error(message, { webhook, reason });
+      observer.error(message, { ...about, reason });
       return 0;
     }
-    observer.warn('an event did not arrive at the webhook: it is sent again', { webhook, reason, eventId });
+    observer.warn(`an event did not arrive at the ${kind}: it is sent again`, { ...about, reason, eventId });
     const afterMs = (failures: number, backoff: typeof eventBackoff): number =>
       clock.now() + Math.max(retryAfterMs ?? backoffMs(failures, backoff), minimumWaitMs);
     if (blames === 'event') return afterMs(attempts, eventBackoff);
@@ -123,8 +116,8 @@ export function startDelivery(url: string, deps: DeliveryDeps): Loop {
       const lookAt = isPaused() ? pausedUntil : (next?.dueAt ?? Number.POSITIVE_INFINITY);
       return Math.max(1, Math.min(longestLookMs, lookAt - clock.now()));
     } catch (error) {
-      const message = 'the events for a webhook could not be read, or their results stored';
-      observer.error(message, { webhook, error });
+      const message = `the events for a ${kind} could not be read, or their results stored`;
+      observer.error(message, { ...about, error });
       return longestLookMs;
     }
   });

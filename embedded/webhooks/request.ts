@@ -8,6 +8,33 @@ import {
   NoAnswerError,
   type Transport,
 } from '../../shared/partner-api/transport.ts';
+import type { Webhooks } from '../../shared/sqlite/webhooks.ts';
+
+/** Sends one event; never rejects. @returns undefined when it has arrived; `forgotten`: its reader is no more */
+export type Deliver = (envelope: string) => Promise<Failure | 'forgotten' | undefined>;
+
+interface Signing {
+  readonly webhooks: Pick<Webhooks, 'signing'>;
+  readonly clock: { now(): number };
+  readonly send: typeof sendToWebhook;
+}
+
+/** Signs each event for the webhook and sends it. */
+export const deliverTo =
+  (url: string, { webhooks, clock, send }: Signing): Deliver =>
+  async (envelope) => {
+    // Read for each attempt, so that a new secret or format takes effect without a restart.
+    const signing = webhooks.signing(url);
+    if (!signing) return 'forgotten';
+    const { secrets, format } = signing;
+    const body = format === 'cloudevents' ? cloudEventOf(envelope) : envelope;
+    const { eventId } = JSON.parse(envelope).detail.metadata;
+    const headers = {
+      ...signedHeaders(secrets, eventId, body, clock.now()),
+      ...(format === 'cloudevents' && { 'content-type': 'application/cloudevents+json; charset=utf-8' }),
+    };
+    return send({ url, headers, body, nowMs: clock.now() });
+  };
 
 /** Why an event did not arrive. */
 export interface Failure {
@@ -128,7 +155,7 @@ function reasonOf(error: unknown): string {
  * @param envelope JSON of the whole event
  * @see https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/bindings/http-protocol-binding.md
  */
-export function cloudEventOf(envelope: string): string {
+function cloudEventOf(envelope: string): string {
   const { source, 'detail-type': type, detail } = JSON.parse(envelope) as Envelope;
   const { eventId, partnerAccount, observedAt } = detail.metadata;
   return JSON.stringify({
@@ -158,7 +185,7 @@ export function webhookSecret(given: Secret): Secret | undefined {
 }
 
 /** The headers of one attempt. @param secrets stored forms; two while the subscriber changes its secret */
-export function signedHeaders(secrets: readonly Secret[], id: string, body: string, nowMs: number) {
+function signedHeaders(secrets: readonly Secret[], id: string, body: string, nowMs: number) {
   const timestamp = String(Math.floor(nowMs / 1000));
   const signatures = secrets.map((secret) => {
     const key = Buffer.from(secret.reveal().slice(prefix.length), 'base64');

@@ -29,13 +29,17 @@ export interface Reader {
 /** A longer path may be a secret, as the addresses of chat services are. */
 const maxShownPath = 12;
 
-/** The URL in a form safe for logs and output. A part that may be a secret is a digest, by which two URLs differ. */
+/** The address of a webhook or event bus in a form safe for logs and output. A part that may be a secret is a digest, by which two URLs differ. */
 export function shownUrl(url: string): string {
+  if (kindOfReader(url) === 'event bus') return url;
   const { origin, pathname, search } = new URL(url);
   const digest = createHash('sha256').update(url).digest('hex').slice(0, 4);
   if (pathname.length > maxShownPath) return `${origin}${pathname.slice(0, 5)}…${digest}`;
   return `${origin}${pathname}${search && `?…${digest}`}`;
 }
+
+/** What a reader of the log is, other than standard output, by its name: a URL, or the ARN of an event bus. */
+export const kindOfReader = (name: string) => (name.startsWith('arn:') ? 'event bus' : 'webhook');
 
 export const readerKey = (name: string) => ({ kind: 'reader', name }) as const;
 

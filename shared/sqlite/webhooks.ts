@@ -78,10 +78,12 @@ export function createWebhooks(connection: Connection, rows: RowStore, log: Even
   }
 
   return {
-    /** Every webhook that has a secret, or has read the log. */
+    /** Every webhook that has a secret, and every webhook or event bus that has read the log. */
     list: (): WebhookStatus[] =>
       connection.read(() =>
-        rows.findAll('reader', { prefix: 'http' }).map(({ name, value }) => statusOf(name, value as Reader)),
+        ['http', 'arn:']
+          .flatMap((prefix) => rows.findAll('reader', { prefix }))
+          .map(({ name, value }) => statusOf(name, value as Reader)),
       ),
 
     /** Stores the results of a batch, unless the webhook was forgotten. */
