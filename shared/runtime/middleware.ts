@@ -1,3 +1,4 @@
+import middy from '@middy/core';
 import type { Context } from 'aws-lambda';
 import type { Deadline } from '../domain/clock.ts';
 import { redactedError } from '../domain/redaction.ts';
@@ -5,6 +6,9 @@ import { type Telemetry, telemetry } from './observer.ts';
 
 /** Time reserved for settling a batch and for writing logs and metrics. */
 const marginMs = 3_000;
+/** Never: an early end would freeze work that is still running, and the next invocation would go on with it. */
+const timeoutEarlyInMillis = 0;
+
 /**
  * Wraps every function. Each log line contains the request ID. An error is logged without the event and fails the
  * invocation; both are redacted. Metrics are always written at the end.
@@ -14,21 +18,29 @@ export function withRuntime<Event, Result>(
   work: (event: Event, deadline: Deadline) => Promise<Result>,
   { logger, metrics, atEnd }: Telemetry = telemetry,
 ) {
-  return async (event: Event, context: Context): Promise<Result> => {
-    // Only these fields: Powertools' own middleware would also add the function's ARN, name and memory to each line,
-    // which is a third of the log costs of a batch.
-    logger.resetKeys();
-    logger.appendKeys({ function: name, function_request_id: context.awsRequestId });
-    try {
-      return await work(event, { deadlineMs: Date.now() + context.getRemainingTimeInMillis() - marginMs });
-    } catch (error) {
-      logger.error('the invocation failed', { error });
+  return (
+    middy<Event, Result>({ timeoutEarlyInMillis })
+      // Only this field of the context is logged: Powertools' own middleware would also add the function's ARN, name
+      // and memory to each line, which is a third of the log costs of a batch.
+      .before(({ context }) => {
+        logger.resetKeys();
+        logger.appendKeys({ function: name, function_request_id: context.awsRequestId });
+      })
       // Lambda logs a thrown error unchanged, and returns it to the caller.
-      throw redactedError(error);
-    } finally {
-      // Not before the work has ended: Lambda would freeze it, and the next invocation would go on with it.
-      await Promise.all(atEnd.map((end) => end()));
-      if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
-    }
-  };
+      .onError((request) => {
+        const { error } = request;
+        request.error = redactedError(error);
+        logger.error('the invocation failed', { error });
+      })
+      .handler(async (event: Event, context: Context) => {
+        try {
+          return await work(event, {
+            deadlineMs: Date.now() + context.getRemainingTimeInMillis() - marginMs,
+          });
+        } finally {
+          await Promise.all(atEnd.map((end) => end()));
+          if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
+        }
+      })
+  );
 }
