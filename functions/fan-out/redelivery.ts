@@ -17,7 +17,7 @@ import { type AdvertDeps, firstRow, type Group } from './advert.ts';
  */
 const byTries = { baseMs: 2_000, capMs: 16_000, countsTries: true };
 const byAge = { baseMs: 1_000, capMs: 300_000, countsTries: false };
-const retryPolicies = { 'at-once': byTries, 'by-tries': byTries, 'by-age': byAge };
+const retryPolicies = { 'at-once': byTries, 'by-tries': byTries, 'by-age': byAge, never: byAge };
 
 const retryPolicyOf = ({ policy }: BridgeFault) => retryPolicies[policy.deadLettered];
 
@@ -52,10 +52,12 @@ export async function afterFault(deps: AdvertDeps, group: Group, fault: BridgeFa
   const { partnerAccount, correlationId } = head.message;
   const counted = await countTry(deps, head, fault).catch(() => undefined);
   const tries = counted ?? 1;
+  const isOld = clock.now() - head.sentAt >= settings.maxAgeMs;
   const isGivenUp = {
     'at-once': true,
     'by-tries': tries >= settings.advertTries,
-    'by-age': clock.now() - head.sentAt >= settings.maxAgeMs,
+    'by-age': isOld,
+    never: false,
   }[fault.policy.deadLettered];
   const reported = { fault: fault.code, reason: fault.message };
   const about = { partnerAccount, advertId: objectKeyOf(head.message), correlationId };
@@ -75,6 +77,9 @@ export async function afterFault(deps: AdvertDeps, group: Group, fault: BridgeFa
   }
   observer.warn('advert not settled: it is tried again', fields);
   if (fault.policy.needsAttention) observer.count(metrics.needsAttention, 1);
+  // The queue would lose it in the end: the drain sends it again, as a new message.
+  if (counted !== undefined && isOld && fault.policy.deadLettered === 'never')
+    return group.map((delivery) => ({ delivery, verdict: { kind: 'hold' } }));
   const { countsTries, ...range } = retryPolicyOf(fault);
   // Only half of the delay is random, so that the tries are not used up within a moment.
   const half = { ...range, random: () => 0.5 + random() / 2 };

@@ -6,8 +6,8 @@
 import { ShapeError } from '../contract/checks.ts';
 
 export interface FaultPolicy {
-  /** When fan-out gives up a message: at its first try, after a few tries, or only by its age (redelivery.ts). */
-  readonly deadLettered: 'at-once' | 'by-tries' | 'by-age';
+  /** When fan-out gives up a message: at its first try, after a few tries, only by its age, or never (redelivery.ts). */
+  readonly deadLettered: 'at-once' | 'by-tries' | 'by-age' | 'never';
   /** Somebody must act: logged as an error and counted for an alarm. The drain still polls again. */
   readonly needsAttention: boolean;
 }
@@ -15,6 +15,8 @@ export interface FaultPolicy {
 const atOnce: FaultPolicy = { deadLettered: 'at-once', needsAttention: false };
 const byTries: FaultPolicy = { deadLettered: 'by-tries', needsAttention: false };
 const byAge: FaultPolicy = { deadLettered: 'by-age', needsAttention: false };
+/** Nothing was sent, so nothing failed. */
+const notSent: FaultPolicy = { deadLettered: 'never', needsAttention: false };
 const needsAttention: FaultPolicy = { ...byAge, needsAttention: true };
 
 export const faultPolicies = {
@@ -23,7 +25,7 @@ export const faultPolicies = {
   /** 429. */
   'rate-limited': byAge,
   /** Not sent: the service asked the whole bridge to wait, or the rate budget has no slot before the deadline. */
-  paused: byAge,
+  paused: notSent,
   /** 403 without a known code: one forbidden advert, or the first sign of an address block. */
   forbidden: byTries,
   /** 401, also after the token was renewed. If several adverts of the account get it, the account is held (blame.ts). */
@@ -52,9 +54,9 @@ export const faultPolicies = {
   /** The partner account needs manual reauthorization: not sent. */
   'account-stopped': needsAttention,
   /** The partner account is paused: not sent. */
-  'account-paused': byAge,
+  'account-paused': notSent,
   /** An operator has paused the partner account, or the whole bridge: not sent. Its messages wait aside, whatever their age. */
-  'operator-paused': byAge,
+  'operator-paused': notSent,
   /** The account was given to another user or forgotten: the token is not that user's. Not sent. */
   'generation-over': byAge,
   /** Another process is changing the partner account's credentials: the command has to be repeated. */

@@ -18,6 +18,7 @@ describe('the runbook, as the drill reads it', () => {
       'at-once': 'the first try',
       'by-tries': 'five tries',
       'by-age': '24 hours',
+      never: 'never',
     };
     const [, section = ''] = runbook.split('\n## Faults\n');
     const rows = [...section.matchAll(/^\| `([\w-]+)` \| .+ \| (yes|no) \| ([\w ]+) \|$/gm)];
@@ -26,8 +27,7 @@ describe('the runbook, as the drill reads it', () => {
       Object.entries(faultPolicies).map(([kind, { needsAttention, deadLettered }]) => [
         kind,
         needsAttention ? 'yes' : 'no',
-        // Its messages go aside, whatever their age (functions/fan-out/fan-out.ts).
-        kind === 'operator-paused' ? 'never' : givenUp[deadLettered],
+        givenUp[deadLettered],
       ]),
     );
   });

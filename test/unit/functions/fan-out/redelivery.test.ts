@@ -64,6 +64,19 @@ describe('a message that fails', () => {
     expect(world.observer.counted(metrics.needsAttention)).toBe(0);
   });
 
+  it.each<FaultKind>(['paused', 'account-paused', 'operator-paused'])(
+    'with %s, so was never sent, is put aside after a day',
+    async (code) => {
+      fail(code, { retryAfterMs: 1_000 });
+      world.clock.advance(dayMs);
+      const [settlement] = await world.handleBatch();
+
+      expect(settlement?.verdict).toEqual({ kind: 'hold' });
+      expect(await world.state.deadLetters.list()).toEqual([]);
+      expect(await world.books()).toMatchObject({ listed: 1, deadLettered: 0, inFlight: 1 });
+    },
+  );
+
   it('has tries and fault in the row, outages apart, until an answer succeeds', async () => {
     const tries = async () => {
       const [delivery] = await world.state.queue.receive({ ...many, visibilityMs: 0 });
