@@ -55,6 +55,11 @@ describe('the books of a generation', () => {
     expect(await read()).toMatchObject({ listed: 100, events: 60, inFlight: 10 });
   });
 
+  it('have nothing in flight when more outcomes than listed IDs were counted', async () => {
+    await add({ listed: 1, events: 3 });
+    expect(await read()).toMatchObject({ listed: 1, events: 3, inFlight: 0 });
+  });
+
   it('are not written where there is nothing to add', async () => {
     await add({ deadLettered: 0 });
     expect(await store.get(booksKey('main', 7))).toBeUndefined();

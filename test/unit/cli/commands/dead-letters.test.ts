@@ -1,3 +1,4 @@
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { changedAdvert, deadLetter } from '../../../helpers/records.ts';
 import { giveUp, startConnected } from '../local-bridge.ts';
@@ -63,6 +64,18 @@ describe('dead-letters list', () => {
       ],
       ...{ groups: [group, {}, {}], unreadable: [] },
     });
+  });
+
+  it('ends with 3 when none of them can be read', async () => {
+    const { dir, command } = await withDeadLetters();
+    const db = new DatabaseSync(`${dir}/bridge.db`);
+    db.exec("UPDATE rows SET value = json_set(value, '$.fault', 7) WHERE kind = 'dead'");
+    db.close();
+
+    const { exitCode, stdout } = await command('list');
+
+    expect(exitCode).toBe(3);
+    expect(stdout).toContain('Cannot be read: ');
   });
 
   it('puts those whose reasons differ only by their advert into one group', async () => {
