@@ -9,7 +9,6 @@ import { createDrain } from '../functions/drain/drain.ts';
 import { redeliveryLimits } from '../functions/fan-out/advert.ts';
 import { createFanOut } from '../functions/fan-out/fan-out.ts';
 import type { ChangedAdvert } from '../shared/contract/messages.ts';
-import { stackName } from '../shared/contract/names.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { systemClock } from '../shared/domain/clock.ts';
 import type { BridgeFault } from '../shared/domain/faults.ts';
@@ -21,7 +20,7 @@ import type { Observer } from '../shared/ports/observer.ts';
 import { newRunId } from '../shared/sqlite/file/run-lock.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
 import { createAnswers } from '../shared/state/activity.ts';
-import { createLocalPartner } from './partner.ts';
+import { bridgeNameIn, createLocalPartner } from './partner.ts';
 import { pollForEver, pollUntilIdle } from './poller.ts';
 import { startWorkers } from './workers.ts';
 
@@ -61,7 +60,8 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
   const clock = systemClock;
   const { maxRequestsPerSecond } = settings;
   const answers = createAnswers({ activity: state.activity, maxRequestsPerSecond, observer, clock });
-  const partner = createLocalPartner({ ...options, answers, stopped: signal, newId: newRunId });
+  const bridge = await bridgeNameIn(state);
+  const partner = createLocalPartner({ ...options, bridge, answers, stopped: signal, newId: newRunId });
   const common = { ...state, partnerAccounts: partner.partnerAccounts, observer, clock };
 
   const fanOut = createFanOut({
@@ -69,7 +69,7 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
     random: Math.random,
     adverts: partner,
     events,
-    settings: { ...settings, ...redeliveryLimits, advertTries, bridge: stackName, fetchMs },
+    settings: { ...settings, ...redeliveryLimits, advertTries, bridge, fetchMs },
   });
   const workers = startWorkers({ queue, fanOut, clock, observer, concurrency });
 

@@ -12,14 +12,23 @@ import type { EmbeddedState } from '../shared/sqlite/state.ts';
 export interface LocalPartnerOptions extends Omit<PartnerClientOptions, 'budgetStore' | 'settings'> {
   readonly state: EmbeddedState;
   readonly settings: BridgeSettings;
+  /** Of {@link bridgeNameIn}. */
+  readonly bridge: string;
   /** Publishes the events about partner accounts. */
   readonly events: EventPublisher;
   /** Creates the name of a refresh lock's holder; the next run releases locks left by an earlier run. */
   readonly newId: () => string;
 }
 
+/** The setting of a folder that is the name of its bridge in events. */
+export const bridgeNameSetting = 'bridge-name';
+
+/** A folder from before folders had names keeps the name in its events, so that subscribers' positions stay valid. */
+export const bridgeNameIn = async ({ settings }: EmbeddedState): Promise<string> =>
+  (await settings.read(bridgeNameSetting)) ?? stackName;
+
 /** The partner service with the embedded state; this process refreshes the tokens. */
-export function createLocalPartner({ state, events, newId, ...options }: LocalPartnerOptions) {
+export function createLocalPartner({ state, events, newId, bridge, ...options }: LocalPartnerOptions) {
   const { settings, observer, clock = systemClock } = options;
   const partner = createPartnerService({
     ...options,
@@ -32,13 +41,17 @@ export function createLocalPartner({ state, events, newId, ...options }: LocalPa
     ...state,
     ...{ events, observer, clock, newId },
     client: partner,
-    settings: { requiredScope: settings.requiredScope, bridge: stackName },
+    settings: { requiredScope: settings.requiredScope, bridge },
   });
   return { ...partner, refreshToken };
 }
 
 /** Connects and disconnects accounts in the embedded state; their events stay owed, for only `run` has subscribers. */
-export function createLocalConnect({ state, ...options }: Omit<LocalPartnerOptions, 'events' | 'newId'>) {
+export function createLocalConnect({
+  state,
+  bridge,
+  ...options
+}: Omit<LocalPartnerOptions, 'events' | 'newId'>) {
   const { settings, observer } = options;
   const client = createPartnerClient({ ...options, budgetStore: state.budgetStore });
   const connect = createConnect({
@@ -49,7 +62,7 @@ export function createLocalConnect({ state, ...options }: Omit<LocalPartnerOptio
     clock: systemClock,
     clockSkewMs: 0, // All processes use the clock of this machine.
     newId: () => `connect-${randomUUID()}`,
-    settings: { ...settings, bridge: stackName },
+    settings: { ...settings, bridge },
   });
   return { ...connect, close: () => client.close() };
 }

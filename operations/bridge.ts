@@ -53,7 +53,7 @@ export interface Bridge extends RowPorts {
   /** The partner service, within the bridge's rate budget and with its tokens. */
   service(): Promise<Pick<PartnerClient, 'readPage' | 'listAdverts'>>;
   /** @param baseUrl only for an embedded bridge: a stack has it as a setting */
-  storeApplication(application: Application, baseUrl?: string): Promise<void>;
+  storeApplication(application: Application, baseUrl?: string, bridgeName?: string): Promise<void>;
   /**
    * Invokes the connect function of a stack, or carries out its work in this process.
    *

@@ -1,9 +1,15 @@
 /** Opens an embedded bridge's folder for a command, even while a `run` uses the same folder. */
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import * as v from 'valibot';
-import { createLocalConnect, createLocalPartner, noSubscriberYet } from '../../embedded/partner.ts';
+import {
+  bridgeNameIn,
+  bridgeNameSetting,
+  createLocalConnect,
+  createLocalPartner,
+  noSubscriberYet,
+} from '../../embedded/partner.ts';
 import { answerConnect } from '../../functions/connect/connect.ts';
 import { createDrain, pollAnswerOf } from '../../functions/drain/drain.ts';
 import { type Bridge, once, silentObserver } from '../../operations/bridge.ts';
@@ -86,6 +92,7 @@ export async function openFolder(
   const service = once(async () => {
     return createLocalPartner({
       ...{ state, settings: await settings(), concurrency, observer: silentObserver },
+      bridge: await bridgeNameIn(state),
       baseUrl: requireBaseUrl(),
       // Events about an account remain owed until the bridge runs.
       events: noSubscriberYet,
@@ -123,8 +130,12 @@ export async function openFolder(
         }
       }
     },
-    async storeApplication(application, url) {
+    async storeApplication(application, url, bridgeName) {
       if (url === undefined) throw new UsageError('--base-url URL is needed: where the partner service is');
+      // First, for a folder with an application and without a name is one from before folders had names.
+      const own =
+        bridgeName ?? (baseUrl === undefined ? `bridge-${randomBytes(4).toString('hex')}` : undefined);
+      if (own !== undefined) await state.settings.write(bridgeNameSetting, own);
       await state.applicationSecret.write(application);
       await state.settings.write(baseUrlSetting, url);
       baseUrl = url;
@@ -135,6 +146,7 @@ export async function openFolder(
       const chosen = await settings();
       const stage = createLocalConnect({
         ...{ state, settings: chosen, observer: silentObserver },
+        bridge: await bridgeNameIn(state),
         baseUrl: given ?? (isLocal ? 'https://localhost' : requireBaseUrl()),
       });
       const deadlineMs = Date.now() + serviceMs + (slots * 1000) / chosen.maxRequestsPerSecond;

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import type { Bridge } from '../../operations/bridge.ts';
 import { checkApplication } from '../../operations/connect-functions.ts';
 import { CommandError } from '../../operations/errors.ts';
+import { bridgeName } from '../../shared/contract/events.ts';
 import { partnerBaseUrl } from '../../shared/contract/settings.ts';
 import { type Application, Secret } from '../../shared/domain/secret.ts';
 import { withBridge } from '../bridge/open.ts';
@@ -35,11 +36,15 @@ On a terminal, --client-secret-stdin asks for the secret, and does not show it.`
       clientSecretStdin: flag('read the client secret from standard input'),
       clientSecretFile: text('FILE', 'read the client secret from FILE'),
       baseUrl: { ...option('URL', baseUrlHelp, v.optional(partnerBaseUrl)), localOnly: true },
+      name: {
+        ...option('NAME', 'name of the bridge in its events (default: a random one)', v.optional(bridgeName)),
+        localOnly: true,
+      },
       check: flag('store them only if the partner service accepts them'),
     },
   },
   async ({ io, target, options, report, command }) => {
-    const { clientId, baseUrl, clientSecretStdin: fromStdin, clientSecretFile: file, check } = options;
+    const { clientId, baseUrl, name, clientSecretStdin: fromStdin, clientSecretFile: file, check } = options;
     const isLocal = target.kind === 'local';
     if (isLocal) checkedOptions({ baseUrl: { schema: partnerBaseUrl } }, options);
     const source = { what: 'client secret', option: '--client-secret', fromStdin, file };
@@ -49,18 +54,28 @@ On a terminal, --client-secret-stdin asks for the secret, and does not show it.`
       target,
       async (bridge) => {
         if (check) await checkBefore(bridge, application, { target, baseUrl });
-        await bridge.storeApplication(application, baseUrl);
+        await bridge.storeApplication(application, baseUrl, name);
       },
       { create: true },
     );
     const stored = `Stored the application's credentials in ${isLocal ? target.dir : `stack ${target.stack}`}.`;
     return report(
-      { clientId, ...(isLocal && { baseUrl }), stored: true, ...(check && { accepted: true }) },
+      {
+        clientId,
+        ...(isLocal && { baseUrl }),
+        stored: true,
+        ...(name !== undefined && { bridge: name }),
+        ...(check && { accepted: true }),
+      },
       check ? `The partner service accepts them. ${stored}` : stored,
+      ...(name === undefined ? [] : [named(name)]),
       `Next: ${command('connect NAME')}`,
     );
   },
 );
+
+const named = (name: string): string =>
+  `From the next run on, events name the bridge ${name}. If it had another name, subscribers begin a new history.`;
 
 /** @throws {CommandError} that says why nothing was stored */
 async function checkBefore(

@@ -10,6 +10,7 @@ import { connectAccount } from '../../operations/connect-functions.ts';
 import { readStatus } from '../../operations/status.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { type Sandbox, startSandbox } from '../../sandbox/server.ts';
+import { stackName } from '../../shared/contract/names.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { Secret } from '../../shared/domain/secret.ts';
 import { withBridge } from '../bridge/open.ts';
@@ -65,7 +66,7 @@ export async function runDemo(given: Io, changes: number | undefined, json: bool
 async function connectAccounts({ target, sandbox: { url, application, users } }: Demo): Promise<void> {
   const [clientId, clientSecret] = [new Secret(application.clientId), new Secret(application.clientSecret)];
   const connect = async (bridge: Bridge) => {
-    await bridge.storeApplication({ clientId, clientSecret }, url);
+    await bridge.storeApplication({ clientId, clientSecret }, url, stackName);
     for (const { name, refreshToken } of users)
       await connectAccount(bridge, { partnerAccount: name, refreshToken: new Secret(refreshToken) });
   };

@@ -15,8 +15,8 @@ const version = v.pipe(v.string(), v.regex(/^1\.[0-9]+$/, 'expected a version 1.
 
 export const generation = wholeNumber(1);
 
-/** The setting `stackName`. */
-const bridgeName = v.pipe(
+/** The setting `stackName`, or the name of an embedded bridge. */
+export const bridgeName = v.pipe(
   v.string(),
   v.regex(/^[A-Za-z][A-Za-z0-9-]{0,63}$/, 'expected the name of a bridge: letters, digits and hyphens'),
 );
