@@ -26,7 +26,7 @@ interface Stored {
 }
 
 /** As the stack has them, and CloudFormation's own, which nobody else may set. */
-export const stackTags: readonly Tag[] = [
+const stackTags: readonly Tag[] = [
   { Key: 'application', Value: 'advert-bridge' },
   { Key: 'aws:cloudformation:stack-name', Value: 'AdvertBridge' },
 ];
