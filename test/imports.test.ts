@@ -23,7 +23,7 @@ const rules: Readonly<Record<string, Rule>> = {
   'shared/aws': { inside: state, packages: /^node:|^@aws-sdk\/|^@smithy\/|^aws-lambda$|^valibot$/ },
   'shared/runtime': {
     inside: [...state, 'shared/partner-api', 'shared/aws'],
-    packages: /^node:|^valibot$|^@aws-lambda-powertools\/|^aws-lambda$/,
+    packages: /^node:|^valibot$|^@middy\/core$|^@aws-lambda-powertools\/|^aws-lambda$/,
   },
   // For hashes, which are the same each time: random bytes are passed in.
   functions: { inside: [...state, 'shared/partner-api'], packages: /^node:crypto$/ },
