@@ -80,7 +80,8 @@ async function startConsole({ advertBridge }: Deployment) {
   const { origin } = new URL(url);
   const login = await fetch(url, { redirect: 'manual' });
   const cookie = login.headers.get('set-cookie')?.split(';')[0] ?? '';
-  const headers = { cookie, origin, 'content-type': 'application/json' };
+  const key = login.headers.get('location')?.replace('/#', '') ?? '';
+  const headers = { cookie, authorization: `Bearer ${key}`, origin, 'content-type': 'application/json' };
 
   /** The first snapshot of a new page. */
   async function snapshot(): Promise<Snapshot> {
