@@ -35,9 +35,9 @@ export const faultPolicies = {
   'invalid-request': atOnce,
   /** Any other 4xx: refused for a reason that may not lie in the request (409, 423, 451 may go away). */
   'request-refused': byTries,
-  /** 404 or 410 in the service's own error shape; fan-out makes it `AdvertUnavailable`. */
+  /** 404, 410 or an empty success, not as HTML; fan-out makes it `AdvertUnavailable`. */
   'not-found': byTries,
-  /** 404 for the path itself: the base URL is wrong. */
+  /** 404 where nothing was ever answered well, or a redirect: the base URL is wrong. */
   'wrong-path': needsAttention,
   /** 200 with a body of the wrong shape, or a body beyond the size limit. */
   'contract-broken': byTries,

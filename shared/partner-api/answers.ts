@@ -1,6 +1,7 @@
 /** Parses successful answers. An answer of the wrong shape is a fault; its message names places, never contents. */
 import * as v from 'valibot';
 import { advertIdPattern, checked, ShapeError } from '../contract/checks.ts';
+import { pageLimit } from '../contract/messages.ts';
 import {
   advert,
   type FeedPage,
@@ -22,11 +23,11 @@ const advertList = v.object({ data: v.array(v.unknown()) });
 export type AdvertList = v.InferOutput<typeof advertList>;
 
 /** A page of the feed. @throws {BridgeFault} `transient`, `contract-broken` @see partner-api.md §2.1 */
-export function pageIn(sent: Sent, limit: number): FeedPage {
+export function pageIn(sent: Sent): FeedPage {
   const page = shaped(feedPage, sent);
   const { length } = page.data;
-  if (length > limit)
-    throw broken(sent, `data: expected at most the ${limit} entries asked for, not ${length}`);
+  // Some services do not keep the `limit` of a request.
+  if (length > pageLimit) throw broken(sent, `data: expected at most ${pageLimit} entries, not ${length}`);
   if (repeatsSecret(page.nextCursor, sent.secrets)) throw broken(sent, `nextCursor: ${noCredential}`);
   return { ...page, data: page.data.map((entry) => shownEntry(entry, sent.secrets)) };
 }
@@ -49,12 +50,22 @@ function jsonOf(value: unknown): string | undefined {
   }
 }
 
+/** Whether a successful answer says that there is no such object: 204, `{"data":null}` or `{"data":[]}`. */
+function isNothing({ answer }: Sent, body: unknown): boolean {
+  if (answer.status === 204) return true;
+  const { data } = (body ?? {}) as { readonly data?: unknown };
+  return data === null || (Array.isArray(data) && data.length === 0);
+}
+
 /**
  * The status of an advert (or other object), and the object as it was sent. The status of another advert is refused.
- * @throws {BridgeFault} `transient`, `contract-broken` @see partner-api.md §2.2
+ * @throws {BridgeFault} `transient`, `contract-broken`, `not-found` @see partner-api.md §2.2
  */
 export function advertIn(sent: Sent, id: string): Pick<ObservedAdvert, 'status' | 'advert'> {
-  const body = parsed(sent);
+  const { status } = sent.answer;
+  const body = status === 204 ? undefined : parsed(sent);
+  if (isNothing(sent, body))
+    throw new BridgeFault('not-found', `${sent.what} answered ${status} without an object`, { status });
   const { data } = shaped(advert, sent, body);
   if (repeatsSecret(data.status, sent.secrets)) throw broken(sent, `data.status: ${noCredential}`);
   if (idIn(data) !== id) throw broken(sent, 'data.id: expected the ID asked for');

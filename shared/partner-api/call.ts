@@ -5,6 +5,7 @@ import { backoffMs, limitedTo } from '../domain/concurrency.ts';
 import { BridgeFault } from '../domain/faults.ts';
 import { Secret } from '../domain/secret.ts';
 import type { Answers } from '../state/activity.ts';
+import type { CachedBudget } from './cached-rows.ts';
 import { faultOfAnswer, type Sent } from './error-answers.ts';
 import type { HoldKeeper } from './hold-keeper.ts';
 import type { RateLimiter } from './rate-limiter.ts';
@@ -14,6 +15,8 @@ import { NoAnswerError, type Transport, type WireRequest } from './transport.ts'
 export interface Gates {
   readonly rateLimiter: RateLimiter;
   readonly holds: HoldKeeper;
+  /** The row of the whole bridge, which knows whether the base URL is right. */
+  readonly budget: CachedBudget;
 }
 
 export interface CallerOptions {
@@ -57,9 +60,13 @@ const outOfTime = ({ what }: CallRequest) =>
 
 /** @param maxPauseMs the longest wait that the bridge accepts from the service */
 export function createCaller(
-  { rateLimiter, holds }: Gates,
+  { rateLimiter, holds, budget }: Gates,
   transport: Transport,
-  { maxPauseMs, ...options }: CallerOptions & { readonly maxPauseMs: number },
+  {
+    baseUrl,
+    maxPauseMs,
+    ...options
+  }: CallerOptions & { readonly baseUrl: string; readonly maxPauseMs: number },
 ) {
   const { answers, attemptTimeoutMs = 10_000, clock = systemClock, random = Math.random } = options;
   /** Taken before a slot: otherwise requests that wait for a connection would be sent in a burst when one is free. */
@@ -115,6 +122,7 @@ export function createCaller(
     const sent = await (token ? withConnection(send, patience) : send());
     const { sentAt, answer } = sent;
     const outcome = answer ? judged(sent, request, read) : sent.fault;
+    if (token && !(outcome instanceof BridgeFault)) await prove();
     const fault = outcome instanceof BridgeFault ? outcome : undefined;
     const evidence = { account, resource, fault, sentAt };
     answers?.note(evidence, answer?.status);
@@ -124,9 +132,18 @@ export function createCaller(
     return outcome;
   }
 
+  const isProven = () => budget.state.provenUrl === baseUrl;
+
+  /** Stores once that the base URL is right. If that fails, the next answer does it. */
+  async function prove(): Promise<void> {
+    if (isProven()) return;
+    await budget.change((state) => ({ ...state, provenUrl: baseUrl })).catch(() => undefined);
+  }
+
   function judged<T>(sent: Sent, { token }: CallRequest, read: (sent: Sent) => T): T | BridgeFault {
     const { status } = sent.answer;
-    if (status < 200 || status > 299) return faultOfAnswer(sent, token ? 'api' : 'token', maxPauseMs);
+    const endpoint = isProven() ? 'api' : 'unproven';
+    if (status < 200 || status > 299) return faultOfAnswer(sent, token ? endpoint : 'token', maxPauseMs);
     try {
       return read(sent);
     } catch (error) {

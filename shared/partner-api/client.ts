@@ -64,7 +64,7 @@ export function createGates(options: PartnerClientOptions, partnerAccounts?: Cac
   const { clock = systemClock, observer, stopped, settings } = options;
   const budget = createCachedBudget(options.budgetStore, clock);
   const shared = { ...settings, budget, partnerAccounts, clock, observer, stopped };
-  return { rateLimiter: createRateLimiter(shared), holds: createHoldKeeper(shared) };
+  return { rateLimiter: createRateLimiter(shared), holds: createHoldKeeper(shared), budget };
 }
 
 export type PartnerClient = ReturnType<typeof createPartnerClient>;
@@ -87,7 +87,7 @@ export function createPartnerClient(
   const headers = commonHeaders(origin.host, settings.acceptLanguage);
   const transport = options.transport ?? createTransport({ origin, concurrency, maxAnswerBytes });
   const maxPauseMs = settings.maxPauseSeconds * 1000;
-  const call = createCaller(gates, transport, { ...options, maxPauseMs });
+  const call = createCaller(gates, transport, { ...options, baseUrl, maxPauseMs });
   const serviceTimeOf = createServiceClock(options.observer);
   const timeOf = ({ answer, receivedAt }: Sent) => serviceTimeOf(answer.head.headers.date, receivedAt);
 
@@ -124,7 +124,7 @@ export function createPartnerClient(
       const { feed, since, cursor, limit } = page;
       const query = queryOf({ since, cursor, limit: String(limit) });
       const read = (sent: Sent) => ({
-        page: pageIn(sent, limit),
+        page: pageIn(sent),
         receivedAt: sent.receivedAt,
         serviceTime: timeOf(sent),
       });

@@ -74,11 +74,12 @@ interface ErrorBody {
 }
 
 export function readErrorBody(body: string | undefined): ErrorBody {
-  const json = body?.replace(/^\ufeff/, '').trim();
-  if (!json) return { shape: 'none' };
-  if (json.startsWith('<')) return { shape: 'html' };
-  const problem = problemIn(json);
-  if (!problem) return { shape: 'other' };
+  const text = body?.replace(/^\ufeff/, '').trim();
+  if (text === '') return { shape: 'none' };
+  if (text?.startsWith('<')) return { shape: 'html' };
+  const value = parsedJson(text ?? '');
+  if (value === undefined) return { shape: 'other' };
+  const problem = problemIn(value);
   const { title, detail, message, validation } = problem;
   // Some services put the code into the title, which is meant for people.
   const titleCode = knownCodes.has(textOf(title).toLowerCase()) ? title : undefined;
@@ -88,7 +89,7 @@ export function readErrorBody(body: string | undefined): ErrorBody {
     return [field, detail].map(textOf).filter(Boolean).join(': ');
   });
   const parts = [...[title, detail, message].map(textOf), ...issues].filter((part) => part && part !== code);
-  return { shape: 'own', code, text: [...new Set(parts)].join('; ') };
+  return { shape: 'json', code, text: [...new Set(parts)].join('; ') };
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -99,23 +100,22 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const isCode = (value: unknown): value is string => /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/.test(textOf(value));
 
-const problemFields = ['status', 'title', 'detail', 'type', 'code', 'message'];
-
 /**
  * The fields of the error bodies that are known for services of this kind; the document shows only the code and the
  * message. `{"data":{"error":{…}}}`, `{"error":{"status","title","detail","validation"}}`, `{"error":{"type","message"}}`,
- * `{"error":"invalid_grant","error_description"}`, `{"error" or "code":"validation_error","message"}`.
+ * `{"error":"invalid_grant","error_description"}`, `{"error" or "code":"validation_error","message"}`,
+ * `{"type","title","status","detail"}` (RFC 9457), `{"errors":[{"code","title","detail"}]}`, `{"message"}`.
  */
-function problemIn(json: string): Fields | undefined {
-  const body = fieldsOf(parsedJson(json));
-  const problem = fieldsOf(fieldsOf(body?.data)?.error) ?? fieldsOf(body?.error);
-  if (problem) {
-    const isKnown = problemFields.some((name) => ['string', 'number'].includes(typeof problem[name]));
-    return isKnown || listOf(problem.validation).length > 0 ? problem : undefined;
-  }
-  // Web frameworks answer `{"status":404,"error":"Not Found","path":…}`; a real code has no spaces.
-  const code = [body?.error, body?.code].find((field) => typeof field === 'string');
-  return isCode(code) ? { code, message: body?.error_description ?? body?.message } : undefined;
+function problemIn(value: unknown): Fields {
+  const body = fieldsOf(value) ?? {};
+  const problem = fieldsOf(fieldsOf(body.data)?.error) ?? fieldsOf(body.error);
+  if (problem) return problem;
+  const { error, code = error, title, detail, type, message = body.error_description } = body;
+  if ([code, title, detail, message].some((field) => typeof field === 'string'))
+    // Web frameworks answer `{"status":404,"error":"Not Found","path":…}`; a real code has no spaces.
+    return { code: isCode(error) ? error : code, title, detail, type, message };
+  const [first] = listOf(body.errors);
+  return fieldsOf(first) ?? { message: first };
 }
 
 const maxChars = 300;

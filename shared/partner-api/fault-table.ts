@@ -1,14 +1,14 @@
 /** Maps error answers to faults. The first matching row decides; human text never does, because it is localised. */
 import type { FaultKind } from '../domain/faults.ts';
 
-/**
- * `own`: one of the service's own error shapes; `html`: a page of a proxy in front of the service; `none`: empty, or
- * not read.
- */
-export type BodyShape = 'own' | 'other' | 'html' | 'none';
+/** `html`: a page of a proxy in front of the service; `other`: text that is not JSON, or not read; `none`: empty. */
+export type BodyShape = 'json' | 'other' | 'html' | 'none';
 
-/** Which part of the service answered: the token endpoint has its own codes (RFC 6749 §5.2). */
-export type Endpoint = 'api' | 'token';
+/**
+ * Which part of the service answered: the token endpoint has its own codes (RFC 6749 §5.2). `unproven`: an API of which
+ * neither a feed nor an advert was ever answered well, so that the base URL may be wrong.
+ */
+export type Endpoint = 'api' | 'unproven' | 'token';
 
 interface FaultRow {
   readonly kind: FaultKind;
@@ -17,6 +17,7 @@ interface FaultRow {
   /** Single statuses, or from–to. */
   readonly statuses: readonly (number | readonly [number, number])[];
   readonly shape?: BodyShape;
+  /** Default: all. `api` includes `unproven`. */
   readonly endpoint?: Endpoint;
 }
 
@@ -54,11 +55,12 @@ const faultTable: readonly FaultRow[] = [
   { kind: 'wrong-path', endpoint: 'token', statuses: [404, 410] },
   { kind: 'token-rejected', statuses: [401] },
   { kind: 'forbidden', statuses: [403] },
-  { kind: 'not-found', statuses: [404, 410], shape: 'own' },
-  { kind: 'wrong-path', statuses: [404, 410] },
+  { kind: 'wrong-path', endpoint: 'unproven', statuses: [404, 410] },
   { kind: 'transient', statuses: [408, 421, 425] },
   // A page of a proxy or firewall: the service itself has not seen the request.
   { kind: 'transient', statuses, shape: 'html' },
+  { kind: 'transient', statuses: [404, 410], shape: 'other' },
+  { kind: 'not-found', statuses: [404, 410] },
   { kind: 'invalid-request', statuses: [400, 422] },
   { kind: 'request-refused', statuses },
 ];
@@ -70,13 +72,16 @@ export const knownCodes: ReadonlySet<string> = new Set([
   'advert_not_found',
 ]);
 
+const isAbout = ({ endpoint: of }: FaultRow, endpoint: Endpoint): boolean =>
+  of === undefined || of === endpoint || (of === 'api' && endpoint === 'unproven');
+
 /** The kind of fault of an error answer; `transient` without a row, such as for statuses that HTTP does not define. */
 export function kindOf(endpoint: Endpoint, status: number, shape: BodyShape, code = ''): FaultKind {
   const covers = (range: number | readonly [number, number]) =>
     typeof range === 'number' ? status === range : status >= range[0] && status <= range[1];
   const found = faultTable.find(
     (row) =>
-      (row.endpoint ?? endpoint) === endpoint &&
+      isAbout(row, endpoint) &&
       (row.shape ?? shape) === shape &&
       (row.codes === undefined || row.codes.includes(code.toLowerCase())) &&
       row.statuses.some(covers),

@@ -11,6 +11,8 @@ const budgetRow = kept({
   clockMs: v.exactOptional(moment),
   /** Number of partner accounts that are not stopped, as a process listed them last. */
   connected: v.exactOptional(wholeNumber(0)),
+  /** The base URL at which a feed or an advert was answered well: there, a 404 is not about the path. */
+  provenUrl: v.exactOptional(v.string()),
   holds,
 });
 export type BudgetState = Readonly<v.InferOutput<typeof budgetRow>>;

@@ -66,7 +66,8 @@ export function clientOf(
   const options = { clock: sleepless, observer: silent, concurrency: 10, ...given };
   const budgetStore = createBudgetStore(createInMemoryStore());
   const settings = { maxRequestsPerSecond: 10, circuitSeconds: 1_800, maxPauseSeconds, acceptLanguage };
-  const gates = { rateLimiter: createOpenRateLimiter(), holds: holdsOf(given) };
+  const budget = createCachedBudget(budgetStore, options.clock);
+  const gates = { rateLimiter: createOpenRateLimiter(), holds: holdsOf(given), budget };
   return createPartnerClient({ baseUrl, budgetStore, settings, ...options }, { ...gates, ...given }, tokens);
 }
 

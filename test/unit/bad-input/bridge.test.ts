@@ -27,7 +27,7 @@ async function drained(body: string) {
     async readPage() {
       reads += 1;
       const receivedAt = world.clock.now();
-      const page = pageIn(sentOf(body), 1_000);
+      const page = pageIn(sentOf(body));
       return { page, receivedAt, serviceTime: receivedAt };
     },
   };

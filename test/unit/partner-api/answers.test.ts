@@ -21,7 +21,7 @@ const longId = '90071992547409931';
 
 describe('an answer', () => {
   it('may begin with a byte order mark', () => {
-    expect(pageIn(answer(`\ufeff${JSON.stringify(page)}`), 10)).toEqual(page);
+    expect(pageIn(answer(`\ufeff${JSON.stringify(page)}`))).toEqual(page);
   });
 
   it.each(['', '{"access_token":"precious"', '\ufeff\ufeff{}'])(
@@ -36,12 +36,16 @@ describe('an answer', () => {
 
   it.each<[string, () => unknown, RegExp]>([
     ['larger than the limit', () => listIn(answer(undefined)), /larger than the limit/],
-    ['a page of another shape', () => pageIn(answer({ ...page, hasMore: 'hush' }), 10), /hasMore/],
-    ['a page longer than its limit', () => pageIn(answer({ ...page, data: [1, 2] }), 1), /1 entries/],
+    ['a page of another shape', () => pageIn(answer({ ...page, hasMore: 'hush' })), /hasMore/],
+    [
+      'a page of more than 1,000 entries',
+      () => pageIn(answer({ ...page, data: Array(1_001).fill(1) })),
+      /1000 entries/,
+    ],
     ...[undefined, '', 'x\ud800', 'c'.repeat(4097), '\u017c'.repeat(2049)].map(
       (nextCursor): [string, () => unknown, RegExp] => [
         `a page with the cursor ${nextCursor?.slice(0, 9)}`,
-        () => pageIn(answer({ ...page, nextCursor }), 10),
+        () => pageIn(answer({ ...page, nextCursor })),
         /nextCursor/,
       ],
     ),
@@ -67,6 +71,22 @@ describe('an answer', () => {
     expect(fault.message).not.toMatch(/hush/);
     expect(fault.message.length).toBeLessThan(200);
   });
+});
+
+it('a page longer than the limit asked for is read up to 1,000 entries', () => {
+  const { data } = pageIn(answer({ ...page, data: Array(1_000).fill('1') }));
+
+  expect(data).toHaveLength(1_000);
+});
+
+it.each([
+  [204, ''],
+  [200, { data: null }],
+  [200, { data: [] }],
+])('an advert is gone when the answer is %i %j', (status, body) => {
+  const fault = faultOf(() => advertIn(sentOf(body, { status }), '7'));
+
+  expect(fault).toMatchObject({ code: 'not-found', status });
 });
 
 describe('an ID beyond 2^53', () => {
@@ -102,13 +122,13 @@ describe('an answer that repeats the token of the request', () => {
     'shows it nowhere: %s',
     (form) => {
       const data = ['17', `no-id ${form}`, { [form]: 1 }, ['x', form], 'no-id'];
-      for (const { data: entries } of [pageIn(answer({ ...page, data }), 10), listIn(answer({ data }))]) {
+      for (const { data: entries } of [pageIn(answer({ ...page, data })), listIn(answer({ data }))]) {
         expect([entries.length, entries[0], entries[4]]).toEqual([5, '17', 'no-id']);
         expect(JSON.stringify(entries)).not.toContain(form);
       }
 
       const faults = [
-        faultOf(() => pageIn(answer({ ...page, nextCursor: `cursor-${form}` }), 10)),
+        faultOf(() => pageIn(answer({ ...page, nextCursor: `cursor-${form}` }))),
         faultOf(() => advertIn(answer({ data: { id: 7, status: `new ${form}` } }), '7')),
       ];
       expect(faults.map(({ code }) => code)).toEqual(['contract-broken', 'contract-broken']);
@@ -133,7 +153,7 @@ describe('an answer that repeats the token of the request', () => {
     const digits = '73190482659127743018265590127346';
     const body = `{"data":["17",${quote}${digits}${quote}],"hasMore":false,"nextCursor":"n"}`;
 
-    const { data } = pageIn(sentOf(body, { secrets: [new Secret(digits)] }), 10);
+    const { data } = pageIn(sentOf(body, { secrets: [new Secret(digits)] }));
 
     expect(data).toEqual(['17', '[redacted]']);
   });

@@ -108,6 +108,16 @@ describe('a GET', () => {
     expect(service.seen).toHaveLength(1);
   });
 
+  it('finds an advert gone after 404 only once a request was answered well', async () => {
+    const client = clientFor();
+    service.next({ status: 404 });
+
+    expect((await faultOf(fetchWith(client, '7'))).code).toBe('wrong-path');
+    await fetchWith(client, '8');
+    service.next({ status: 404 });
+    expect((await faultOf(fetchWith(client, '7'))).code).toBe('not-found');
+  });
+
   it('has a time limit for each attempt', async () => {
     const client = clientFor({ attemptTimeoutMs: 100 });
     service.next(hang, hang);

@@ -11,7 +11,7 @@ const page = '<!doctype html><html><h1>Sorry</h1></html>';
 const coded = (code: string) => ({ code, message: 'Something' });
 
 function faultOf(
-  endpoint: 'api' | 'token',
+  endpoint: 'api' | 'unproven' | 'token',
   status: number,
   body: unknown,
   headers: Answer['head']['headers'] = {},
@@ -46,7 +46,8 @@ describe('the fault of an answer', () => {
   });
 
   it.each<[FaultKind, (number | readonly [number, number])[]]>([
-    ['wrong-path', [[300, 399], 404, 405, 407, 410, 426]],
+    ['wrong-path', [[300, 399], 405, 407, 426]],
+    ['not-found', [404, 410]],
     ['invalid-request', [400, 422]],
     ['token-rejected', [401]],
     ['forbidden', [403]],
@@ -63,7 +64,7 @@ describe('the fault of an answer', () => {
     for (const status of all) expect([status, faultOf('api', status, '').code]).toEqual([status, kind]);
   });
 
-  it.each<['api' | 'token', number, unknown, FaultKind]>([
+  it.each<['api' | 'unproven' | 'token', number, unknown, FaultKind]>([
     ['token', 401, '', 'client-rejected'],
     ['token', 403, page, 'forbidden'],
     ['token', 404, { error: { status: 404, title: 'Not Found' } }, 'wrong-path'],
@@ -72,19 +73,30 @@ describe('the fault of an answer', () => {
     ['api', 403, coded('blocked'), 'forbidden'],
     ['api', 400, page, 'transient'],
     ['api', 599, '{"half', 'transient'],
-    ['api', 404, undefined, 'wrong-path'],
-    // In the service's own error shape, also in other languages and with odd details.
+    ['api', 404, undefined, 'transient'],
+    // In whatever shape, also in other languages and with odd details.
+    ['api', 404, { type: 'about:blank', title: 'Not Found', status: 404, detail: 'No' }, 'not-found'],
+    ['api', 404, { errors: [{ code: 'NOT_FOUND', message: 'No' }] }, 'not-found'],
+    ['api', 404, { timestamp: 'x', status: 404, error: 'Not Found', path: '/x' }, 'not-found'],
+    ['api', 410, '', 'not-found'],
     ['api', 404, { error: { status: 404, title: 'Nie znaleziono', detail: null } }, 'not-found'],
     ['api', 404, { data: { error: { status: 404, detail: 'Gone' } } }, 'not-found'],
     ['api', 404, { error: { type: 'NotFound', message: 'No' } }, 'not-found'],
     ['api', 404, { error: 'not_found', message: 'No' }, 'not-found'],
     ['api', 410, coded('gone'), 'not-found'],
-    ['api', 404, page, 'wrong-path'],
-    ['api', 404, { message: 'no Route matched with those values' }, 'wrong-path'],
-    ['api', 404, { status: 404, error: 'Not Found', path: '/x' }, 'wrong-path'],
-    ['api', 404, { error: {} }, 'wrong-path'],
-    ['api', 404, { error: { validation: [] } }, 'wrong-path'],
-    ['api', 404, '"not found"', 'wrong-path'],
+    ['api', 404, { message: 'no Route matched with those values' }, 'not-found'],
+    ['api', 404, { error: {} }, 'not-found'],
+    ['api', 404, '"not found"', 'not-found'],
+    // Of somebody in front of the service.
+    ['api', 404, page, 'transient'],
+    ['api', 410, page, 'transient'],
+    ['api', 404, '404 page not found', 'transient'],
+    // Nothing was ever answered well at this base URL.
+    ['unproven', 404, { error: { status: 404, title: 'Not Found' } }, 'wrong-path'],
+    ['unproven', 404, page, 'wrong-path'],
+    ['unproven', 410, '', 'wrong-path'],
+    ['unproven', 401, coded('invalid_token'), 'token-rejected'],
+    ['unproven', 403, coded('insufficient_scope'), 'scope-insufficient'],
   ])('at %s is, for %i %j, %s', (endpoint, status, body, kind) => {
     expect(faultOf(endpoint, status, body).code).toBe(kind);
   });
@@ -107,6 +119,11 @@ describe('the fault of an answer', () => {
     [{ error: { code: 'a_b', title: 'a_b', detail: 'Why', message: 'Why' } }, 'a_b', ' a_b: Why'],
     [{ error: { code: 'two words', type: 'a_b', title: 'T' } }, 'a_b', ' a_b: T'],
     [{ error: { code: `a${'b'.repeat(64)}` } }, undefined, ''],
+    [{ type: 'about:blank', title: 'T', status: 409, detail: 'Why' }, undefined, ': T; Why'],
+    [{ errors: [{ code: 'a_b', detail: 'Why' }, { code: 'c' }] }, 'a_b', ' a_b: Why'],
+    [{ errors: ['Why'] }, undefined, ': Why'],
+    [{ timestamp: 'x', status: 409, error: 'Not so', path: '/x' }, undefined, ''],
+    [{ message: 'Why' }, undefined, ': Why'],
     [{ error: { code: 'a_b', detail: 'The\r\nlimit\u0007' } }, 'a_b', ' a_b: The limit'],
   ])('has the code and the text of %j', (body, serviceCode, said) => {
     const { message, ...fault } = faultOf('api', 409, body);
