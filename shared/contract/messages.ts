@@ -91,10 +91,18 @@ export function messageIn(body: string): MessageRead {
     return { message: checkedJson(changedAdvert, body, 'message') };
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error;
-    const isNewer = error.flaws.some(({ path }) => path === 'form');
+    const isNewer = error.flaws.some(({ path }) => path === 'form') || isOfUnknownFeed(parsedJson(body));
     return { flaw: error.message, about: v.parse(subject, parsedJson(body)), ...(isNewer && { isNewer }) };
   }
 }
+
+/** A newer bridge may have more feeds, without a newer form of the message. */
+const isOfUnknownFeed = (value: unknown): boolean =>
+  v.is(
+    v.object({ ...changedAdvert.entries, feed: v.pipe(v.string(), v.regex(/^[a-z][a-z-]{0,63}$/)) }),
+    value,
+  );
+
 export type MessageRead = { readonly message: ChangedAdvert } | UnreadMessage;
 
 export interface UnreadMessage {
@@ -102,7 +110,7 @@ export interface UnreadMessage {
   readonly flaw: string;
   /** What it is about, as far as it can be read. */
   readonly about: v.InferOutput<typeof subject>;
-  /** A newer bridge sent the message; it waits in the queue for a worker of that version. */
+  /** A newer bridge sent the message, in a newer form or of a feed that only it has; it waits for a worker of that version. */
   readonly isNewer?: true;
 }
 

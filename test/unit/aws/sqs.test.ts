@@ -120,6 +120,16 @@ describe('a record of the queue', () => {
     },
   };
 
+  it.each([
+    ['orders', true],
+    ['', undefined],
+    ['not a name', undefined],
+  ])('waits for a newer bridge when its feed is unknown: %j', (feed, isNewer) => {
+    const read = deliveryOf({ ...record, body: JSON.stringify({ ...aMessage('7'), feed }) });
+    expect(read).toMatchObject({ about: { partnerAccount: 'main', advertId: '7' } });
+    expect('isNewer' in read ? read.isNewer : undefined).toBe(isNewer);
+  });
+
   it('gets a position that rises with each delivery where the number is missing', () => {
     const without = (ApproximateReceiveCount: string, SentTimestamp = '1763640000123') =>
       deliveryOf({ ...record, attributes: { ApproximateReceiveCount, SentTimestamp } }).position;
