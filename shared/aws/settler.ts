@@ -1,4 +1,7 @@
-import { ChangeMessageVisibilityBatchCommand } from '@aws-sdk/client-sqs';
+import {
+  ChangeMessageVisibilityBatchCommand,
+  type ChangeMessageVisibilityBatchRequestEntry,
+} from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse } from 'aws-lambda';
 import { type Clock, systemClock } from '../domain/clock.ts';
 import type { Observer } from '../ports/observer.ts';
@@ -27,6 +30,8 @@ export interface Batch {
 /** SQS hides a message for at most 12 hours after its receipt; a minute is for the time until the function starts. */
 const maxInvisibleSeconds = 43_200 - 60;
 
+const notDelayed = 'a delay could not be set: the messages come back when their visibility timeout ends';
+
 /**
  * Carries out a batch's verdicts: puts messages aside, sets delays and counts outcomes. The event source
  * mapping deletes every message that is not reported as failed. So all messages that must return to the queue are
@@ -48,12 +53,18 @@ export function createBatchSettler(options: BatchSettlerOptions) {
       return [{ Id: String(index), ReceiptHandle: receipts.get(id), VisibilityTimeout }];
     });
     if (Entries.length === 0) return;
-    const delays = new ChangeMessageVisibilityBatchCommand({ QueueUrl: queue.url, Entries });
-    await queue.client.send(delays).catch((error: unknown) => {
-      observer.warn('a delay could not be set: the messages come back when their visibility timeout ends', {
-        error,
-      });
-    });
+    const set = async (Entries: ChangeMessageVisibilityBatchRequestEntry[]) => {
+      const delays = new ChangeMessageVisibilityBatchCommand({ QueueUrl: queue.url, Entries });
+      return (await queue.client.send(delays)).Failed ?? [];
+    };
+    try {
+      const failed = new Set((await set(Entries)).map(({ Id }) => Id));
+      // A successful call may contain failed entries, which the SDK does not repeat.
+      const left = failed.size > 0 ? await set(Entries.filter(({ Id }) => failed.has(Id))) : [];
+      if (left.length > 0) observer.warn(notDelayed, { count: left.length, code: left[0]?.Code });
+    } catch (error) {
+      observer.warn(notDelayed, { error });
+    }
   }
 
   async function count(settled: readonly Settlement[]): Promise<void> {

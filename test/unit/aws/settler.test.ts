@@ -115,6 +115,26 @@ describe('settling a batch', () => {
     expect(lines).toMatchObject([{ level: 'warn', fields: { error } }]);
   });
 
+  it.each([
+    ['once more', [], 0],
+    ['once more, and logs what stays failed', [{ Id: '2', Code: 'Throttled', SenderFault: false }], 1],
+  ])('sets a delay that failed alone %s', async (_title, Failed, warnings) => {
+    const first = { Failed: [{ Id: '2', Code: 'Throttled', SenderFault: false }], Successful: [] };
+    sqs.on(ChangeMessageVisibilityBatchCommand).resolvesOnce(first).resolves({ Failed, Successful: [] });
+    const { settle, lines } = make();
+    expect(await settle(aBatch([retry(1_000), done, retry(3_000)]))).toEqual(failing('id-0', 'id-2'));
+    expect(delays()).toEqual([
+      [
+        ['receipt-0', 1],
+        ['receipt-2', 3],
+      ],
+      [['receipt-2', 3]],
+    ]);
+    expect(lines.map(({ level, fields }) => [level, fields.count])).toEqual(
+      Array(warnings).fill(['warn', 1]),
+    );
+  });
+
   it('counts outcomes once for each generation of an account, redelivered ones apart', async () => {
     const { settle, counted } = make();
     await settle(aBatch([done, done, givenUp('2'), { kind: 'forgotten' }], 2));
