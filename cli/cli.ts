@@ -39,13 +39,21 @@ const commands: Readonly<Record<string, Readonly<Record<string, () => Promise<Ad
   },
 };
 
+/** Commands that end well when nobody reads their output any more. */
+const goesOn: readonly string[] = ['run', 'demo'];
+
 /** Never rejects: it reports every error in one message on standard error. @param argv without the program's name */
 export async function runCli(argv: readonly string[], io: Io): Promise<ExitCode> {
   const faultOfOutput = watchOutput(io);
   const exitCode = await dispatch(argv, io).catch((error: unknown) => reported(error, argv, io));
   const fault = await faultOfOutput();
   if (fault === undefined) return exitCode;
-  say(io, `advert-bridge: standard output cannot be written (${fault}), so what it got is incomplete`);
+  if (fault.isReaderGone) {
+    // Without a word, as other programs before `| head -1`. A run keeps its events for the next one.
+    const isKept = goesOn.includes(argv[0] ?? '');
+    return exitCode === exitCodes.done && !isKept ? exitCodes.fault : exitCode;
+  }
+  say(io, `advert-bridge: standard output cannot be written (${fault.code}), so what it got is incomplete`);
   return exitCodes.fault;
 }
 

@@ -1,7 +1,8 @@
 import { runCli } from './cli.ts';
 import { addEs2024 } from './node-20.ts';
-import type { Io } from './shared/io.ts';
+import { flushed, type Io } from './shared/io.ts';
 import { nameProgramAsStarted } from './shared/program.ts';
+import { wholeOutput } from './shared/whole-output.ts';
 
 /** Exit code of a process that a second signal ends immediately: 128 + SIGINT, as in shells. */
 const interrupted = 130;
@@ -26,9 +27,9 @@ function untilStopped(): AbortSignal {
 for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
 addEs2024();
 nameProgramAsStarted();
-const { stdin, stdout, stderr, env } = process;
-const io: Io = { stdin, stdout, stderr, env, untilStopped };
+const { stdin, stderr, env } = process;
+const io: Io = { stdin, stdout: wholeOutput(process.stdout), stderr, env, untilStopped };
 void runCli(process.argv.slice(2), io).then((exitCode) => {
   // The process ends when standard output has received everything, even if connections are still open.
-  stdout.write('', () => process.exit(exitCode));
+  void flushed(io).then(() => process.exit(exitCode));
 });

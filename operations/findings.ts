@@ -267,6 +267,16 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
       const advice = `${first}; or forget it, with what waits:`;
       return [fault(says, { since, advice, mend: command('webhook URL --forget') })];
     }),
+  output: ({ output, webhooks = [] }) =>
+    output !== null &&
+    fault(
+      `Standard output takes no events (${output.reason}). They are kept, and written when it does` +
+        `${webhooks.length > 0 ? '; webhooks get theirs' : ''}.`,
+      {
+        since: output.failingSince,
+        advice: 'Free space on its disk, or restart what reads it; the run goes on by itself.',
+      },
+    ),
   alarm: (status) => (status.alarms ?? []).map(alarmFinding),
   unseen: ({ unseen = [] }) =>
     unseen.map((what) =>

@@ -3,7 +3,7 @@ import { toInstant } from '../shared/domain/clock.ts';
 import { forEachConcurrent } from '../shared/domain/concurrency.ts';
 import { endOfHold, heldBy, holdOf, withoutHolds } from '../shared/domain/holds.ts';
 import { type Counters, sumOf } from '../shared/ports/store.ts';
-import { shownUrl } from '../shared/sqlite/event-log.ts';
+import { shownUrl, type Trouble } from '../shared/sqlite/event-log.ts';
 import type { WebhookStatus } from '../shared/sqlite/webhooks.ts';
 import type { Activity } from '../shared/state/activity.ts';
 import type { Books } from '../shared/state/books.ts';
@@ -12,7 +12,7 @@ import { accountStatus, heldMs, shownHold, shownPause } from './account-status.t
 import type { Bridge } from './bridge.ts';
 
 export type StatusPorts = Pick<Bridge, 'partnerAccounts' | 'feedStates' | 'budgetStore' | 'activity'> &
-  Pick<Bridge, 'bookKeeper' | 'webhooks' | 'reusedHistories' | 'stack'> &
+  Pick<Bridge, 'bookKeeper' | 'webhooks' | 'outputTrouble' | 'reusedHistories' | 'stack'> &
   Partial<Pick<Bridge, 'kind' | 'isDelivering'>>;
 
 /** Number of books read concurrently: there may be a thousand partner accounts. */
@@ -89,6 +89,8 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     reusedHistories: ports.reusedHistories?.(wanted).map(({ name }) => name),
     /** Only for an embedded bridge. */
     webhooks: ports.webhooks?.list().map((webhook) => shownWebhook(webhook, nowMs)),
+    /** Only for an embedded bridge: why standard output takes no events of a run; null if it does. */
+    output: isRunning === false ? null : shownTrouble(ports.outputTrouble?.()),
     ...ofStack,
   };
 }
@@ -109,6 +111,9 @@ const shownWebhook = ({ url, waiting, oldest, trouble }: WebhookStatus, nowMs: n
   /** Why the last attempt failed, in words; null if it succeeded. */
   lastAnswer: trouble?.reason ?? null,
 });
+
+const shownTrouble = (trouble: Trouble | undefined) =>
+  trouble ? { failingSince: toInstant(trouble.since), reason: trouble.reason } : null;
 
 const minuteMs = 60_000;
 const quarter = 15;

@@ -7,7 +7,7 @@ import { withBridge } from '../bridge/open.ts';
 import type { FolderBridge } from '../bridge/open-folder.ts';
 import { requireSecrets, webhookCommand, webhookFrom, webhookUrl } from '../run/webhooks.ts';
 import { defineCommand } from '../shared/command.ts';
-import { exitCodes, stream, untilUnread } from '../shared/io.ts';
+import { exitCodes, flushedBefore, stream, untilUnread } from '../shared/io.ts';
 import { option, optionalName, text } from '../shared/options.ts';
 import { withProgress } from '../shared/progress.ts';
 import { count } from '../shared/wording.ts';
@@ -40,7 +40,8 @@ Examples:
     if (target.kind === 'local' && url === undefined && json)
       throw new UsageError('--json goes with --webhook: the events themselves go to standard output');
     const stopped = io.untilStopped();
-    const signal = AbortSignal.any([stopped, untilUnread(io)]);
+    const unread = untilUnread(io);
+    const signal = AbortSignal.any([stopped, unread]);
     const write = (events: readonly string[]) => stream(io, linesOf(events), signal).then(() => 0);
     const sent = await withProgress(io, (show) =>
       withBridge(target, async (bridge) => {
@@ -57,7 +58,8 @@ Examples:
         return snapshot(bridge, sendPage, { name, signal, onSent });
       }),
     );
-    const finished = !stopped.aborted;
+    await flushedBefore(stopped, io);
+    const finished = !signal.aborted;
     const webhook = url && shownUrl(url);
     let line = `${count(sent)} events sent${to === undefined ? '' : ` to ${to}`}.`;
     if (!finished)
@@ -67,6 +69,7 @@ Examples:
       line = `${count(sent)} events wait for ${webhook}. A run that names it sends them: ${run}`;
     }
     report({ sent, finished, ...(to === undefined ? { webhook } : { to }) }, line);
+    if (unread.aborted) return exitCodes.fault;
     return finished ? exitCodes.done : exitCodes.needsPerson;
   },
 );

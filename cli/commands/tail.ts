@@ -3,7 +3,7 @@ import { linesOf } from '../../shared/domain/text.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
 import { eventOutput } from '../shared/event-output.ts';
-import { exitCodes, say, stream, untilUnread } from '../shared/io.ts';
+import { exitCodes, flushedBefore, say, stream, untilUnread } from '../shared/io.ts';
 import { optionalName } from '../shared/options.ts';
 
 export const addTail = defineCommand(
@@ -18,7 +18,8 @@ Examples:
     options: { name: optionalName('only those of this partner account') },
   },
   async ({ io, target, options: { name }, json }) => {
-    const signal = AbortSignal.any([io.untilStopped(), untilUnread(io)]);
+    const stopped = io.untilStopped();
+    const signal = AbortSignal.any([stopped, untilUnread(io)]);
     const output = eventOutput(io, json);
     await withBridge(target, async (bridge) => {
       await requireKnown(bridge.partnerAccounts, name);
@@ -28,6 +29,7 @@ Examples:
         if (events.length > 0) await stream(output, linesOf(events), signal);
       }
     });
+    await flushedBefore(stopped, io);
     return exitCodes.done;
   },
 );

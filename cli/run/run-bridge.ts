@@ -19,11 +19,12 @@ import type { EmbeddedState } from '../../shared/sqlite/state.ts';
 import { type Books, emptyBooks } from '../../shared/state/books.ts';
 import { withBridge } from '../bridge/open.ts';
 import type { FolderBridge } from '../bridge/open-folder.ts';
-import { type Io, say, untilUnread } from '../shared/io.ts';
+import { type Io, leaveUnread, say, untilUnread } from '../shared/io.ts';
 import type { Checked } from '../shared/options.ts';
 import { startProgress } from '../shared/progress.ts';
 import type { LocalTarget } from '../shared/target.ts';
 import { are, count } from '../shared/wording.ts';
+import { lineOutputOf } from './line-output.ts';
 import type { runOptions } from './options.ts';
 import { withoutRepeats } from './repeats.ts';
 import { requireSecrets, webhookIn } from './webhooks.ts';
@@ -101,12 +102,12 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
   if (served) tell(`Metrics: ${served.address}`);
   const endMark = dryRun ? undefined : keepMark(target.dir, () => state.eventLog.ends().last);
   const readers = await openReaders({
-    ...{ state, observer, clock: systemClock, retentionHours: webhookRetentionHours },
+    ...{ state, observer, clock: systemClock, signal, retentionHours: webhookRetentionHours },
     webhooks: dryRun ? [] : webhooks,
     eventBuses: dryRun ? new Map() : await eventBusesOf(options.eventBus),
     output:
       dryRun || options.stdout || (webhooks.length === 0 && options.eventBus.length === 0)
-        ? io.stdout
+        ? lineOutputOf(io.stdout)
         : undefined,
   });
   try {
@@ -125,6 +126,13 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
         `${count(waiting)} events wait for ${kindOfReader(url)} ${shownUrl(url)}${trouble ? ` (${trouble.reason})` : ''}, the oldest since ` +
           `${toInstant(oldest)}: kept for ${count(webhookRetentionHours)} hours, and sent by the next run with this ${kindOfReader(url)}.`,
       );
+    }
+    const unwritten = readers.unwritten();
+    if (unwritten !== undefined) {
+      leaveUnread(io);
+      const says = `standard output did not take all events (${unwritten}): the next run writes the others`;
+      if (!signal.aborted) throw new CommandError(says);
+      tell(`${says}.`);
     }
     // A fault during the stop is caused by the stop.
     if (fault && !signal.aborted) throw fault;

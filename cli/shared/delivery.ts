@@ -12,9 +12,12 @@ const maxNames = 5;
 /** The first line of `status`: is it delivering? */
 export function deliveryText(status: Status, findings: readonly Finding[]): string {
   // A hold of the service that has just begun is only a note.
+  const isOnlyReader = status.webhooks?.length === 0;
   const standstill = findings.find(
     ({ what, severity, partnerAccount }) =>
-      partnerAccount === null && standstills.includes(what) && !(what === 'held' && severity === 'note'),
+      partnerAccount === null &&
+      (standstills.includes(what) || (what === 'output' && isOnlyReader)) &&
+      !(what === 'held' && severity === 'note'),
   );
   const faults = findings.filter(
     ({ severity, what }) => (severity === 'fault' && !delays.includes(what)) || what === 'operator-paused',
@@ -30,6 +33,7 @@ export function deliveryText(status: Status, findings: readonly Finding[]): stri
   const exceptions = [
     hit.length > 0 && `not for ${namesText(hit, maxNames)}`,
     faults.some(({ what }) => what === 'webhook') && 'not to every webhook',
+    faults.some(({ what }) => what === 'output') && 'not to standard output',
     faults.some(({ what }) => what === 'unreadable-row') && 'not what cannot be read',
     faults.some(({ what, partnerAccount }) => what === 'secret-deleted' && !partnerAccount) &&
       'not once tokens run out',

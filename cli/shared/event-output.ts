@@ -9,7 +9,7 @@ export function eventOutput(io: Io, json: boolean): Io {
   const stdout = new Writable({
     decodeStrings: false,
     write(lines: string, _encoding, done) {
-      io.stdout.write(`${lines.trimEnd().split('\n').map(lineForPeople).join('\n')}\n`, done);
+      io.stdout.write(`${lines.trim().split('\n').map(lineForPeople).join('\n')}\n`, done);
     },
   });
   return { ...io, stdout };

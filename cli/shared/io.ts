@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
+import { systemClock } from '../../shared/domain/clock.ts';
 import { printableLine, printableLines } from '../../shared/domain/text.ts';
 
 /** A command's access to the environment of its process. Tests pass their own. */
@@ -80,19 +81,47 @@ export function untilUnread({ stdout }: Pick<Io, 'stdout'>): AbortSignal {
   return readerGone.signal;
 }
 
-/** A reader that ends early (`| head -1`) is not a fault. On Windows the code is EOF. */
+/** A reader that ends early (`| head -1`) is no fault of the bridge. On Windows the code is EOF. */
 const readerGone: readonly string[] = ['EPIPE', 'EOF'];
 
-/** @returns tells the system's error code for a failed write so far, such as `ENOSPC` */
-export function watchOutput({ stdout }: Pick<Io, 'stdout'>): () => Promise<string | undefined> {
+const left = new WeakSet<Writable>();
+/** For a reader that reads nothing: the process ends without waiting for it. */
+export const leaveUnread = ({ stdout }: Pick<Io, 'stdout'>): unknown => left.add(stdout);
+
+/** Resolves when standard output has taken everything, unless it was left unread. */
+export const flushed = ({ stdout }: Pick<Io, 'stdout'>): Promise<void> =>
+  new Promise((resolve) => (left.has(stdout) ? resolve() : stdout.write('', () => resolve())));
+
+const hastyMs = 2_000;
+
+/** Resolves when standard output has taken everything; once `stopped` is aborted, a reader that reads nothing is left. */
+export async function flushedBefore(stopped: AbortSignal, io: Pick<Io, 'stdout'>): Promise<void> {
+  const isFlushed = new AbortController();
+  const leave = () =>
+    systemClock.sleep(hastyMs, isFlushed.signal).then(() => isFlushed.signal.aborted || leaveUnread(io));
+  const hasty = new Promise<void>((resolve) => {
+    const begin = () => void leave().then(() => resolve());
+    if (stopped.aborted) begin();
+    else stopped.addEventListener('abort', begin, { once: true });
+  });
+  await Promise.race([flushed(io), hasty]);
+  isFlushed.abort();
+}
+
+/** Why standard output did not take everything: that its reader has gone, or the system's error code, such as `ENOSPC`. */
+export type OutputFault = { readonly isReaderGone: boolean; readonly code: string };
+
+/** @returns tells how a write has failed so far */
+export function watchOutput(io: Pick<Io, 'stdout'>): () => Promise<OutputFault | undefined> {
   let first: NodeJS.ErrnoException | undefined;
-  stdout.on('error', (error) => {
+  io.stdout.on('error', (error) => {
     first ??= error;
   });
   return async () => {
-    await new Promise<void>((written) => stdout.write('', () => written()));
-    const code = first && (first.code ?? 'unknown');
-    return code && readerGone.includes(code) ? undefined : code;
+    await flushed(io);
+    if (!first) return undefined;
+    const { code = 'unknown' } = first;
+    return { isReaderGone: readerGone.includes(code), code };
   };
 }
 

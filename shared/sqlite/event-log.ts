@@ -21,6 +21,8 @@ export interface Reader {
   /** Number of events that it was never sent, because they were older than the retention. */
   readonly givenUp?: number;
   readonly trouble?: Trouble | undefined;
+  /** The pipe into which a line may have been written that a crash can tear. */
+  readonly tears?: string | undefined;
   /** The newest secret first; there are two during a rotation. */
   readonly secrets?: readonly string[];
   readonly format?: WebhookFormat;
@@ -41,6 +43,8 @@ export function shownUrl(url: string): string {
 /** What a reader of the log is, other than standard output, by its name: a URL, or the ARN of an event bus. */
 export const kindOfReader = (name: string) => (name.startsWith('arn:') ? 'event bus' : 'webhook');
 
+/** The reader that standard output is. */
+export const linesReader = 'stdout';
 export const readerKey = (name: string) => ({ kind: 'reader', name }) as const;
 
 /** Number of events that are kept although every reader has read them, for `tail`. The oldest are removed in portions. */
@@ -135,6 +139,12 @@ export function createEventLog(connection: Connection, rows: RowStore, clock: { 
         return reader.position;
       }),
     advance: (name: string, number: number) => connection.write(() => move(name, number, 0)),
+    /** Changes parts of a reader's row; nothing for a reader that was forgotten. */
+    note: (name: string, part: Pick<Reader, 'trouble' | 'tears'>): Promise<void> =>
+      connection.write(() => {
+        const reader = readerOf(name);
+        if (reader) rows.putWithin(readerKey(name), { ...reader, ...part });
+      }),
     leave: (name: string): Promise<void> => connection.write(() => void rows.removeWithin(readerKey(name))),
 
     /** Passes over the reader's unread and unsent events from before a given time. @returns their number */

@@ -2,7 +2,7 @@ import type { Store } from '../ports/store.ts';
 import { bookKeeperOf } from '../state/books.ts';
 import { rowPorts } from '../state/row-ports.ts';
 import { createChangedAdvertsQueue, createMessageTable } from './changed-adverts-queue.ts';
-import { createEventLog } from './event-log.ts';
+import { createEventLog, linesReader } from './event-log.ts';
 import { type Connection, createConnection } from './file/connection.ts';
 import { stateFileIn } from './file/private-folder.ts';
 import { freeWhatWasHeld } from './file/run-lock.ts';
@@ -51,6 +51,8 @@ export function stateOver(connection: Connection, clock: { now(): number }) {
     ...createDocuments(connection, rows),
     webhooks: createWebhooks(connection, rows, eventLog),
     vault: createTokenVault(connection, rows),
+    /** Why standard output takes no events; undefined if it does. */
+    outputTrouble: () => connection.read(() => eventLog.readerOf(linesReader))?.trouble,
     /** The name of the latest run. */
     lastRun(): string | undefined {
       const value = connection.read(() => rows.find(latestRun)?.value);

@@ -4,9 +4,10 @@ import { PassThrough, Writable } from 'node:stream';
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
+import { lineOutputOf } from '../../../cli/run/line-output.ts';
 import { give, say, show } from '../../../cli/shared/io.ts';
 import { startProgress } from '../../../cli/shared/progress.ts';
-import { startLines } from '../../../embedded/readers.ts';
+import { startLines } from '../../../embedded/lines.ts';
 import { createTextObserver } from '../../../embedded/text-observer.ts';
 import { systemClock } from '../../../shared/domain/clock.ts';
 import { stopped } from '../../helpers/holds.ts';
@@ -63,11 +64,26 @@ describe('standard output that cannot be written', () => {
         exitCode: 1,
         stderr: expect.stringContaining('standard output cannot be written (ENOSPC)'),
       });
-      const { exitCode, stderr } = await cli(args, { stdout: failing('EPIPE') });
-      expect(exitCode).toBe(command.startsWith('status') ? 3 : 0);
-      expect(stderr).not.toContain('standard output');
     },
   );
+
+  it.each([
+    ['history main 1', 1],
+    ['snapshot', 1],
+    ['status', 3],
+    ['run --until-idle', 0],
+  ])('ends %s with %i, without a word, when its reader has gone', async (command, code) => {
+    const { sandbox, run, dir } = await startConnected();
+    sandbox.control.createAdverts(2);
+    if (command !== 'run --until-idle') await run('run --until-idle');
+    // A run that is missing is a finding of status.
+    const { exitCode, stderr } = await cli(`${command} --local ${dir}`, { stdout: failing('EPIPE') });
+
+    expect({ exitCode, stderr: stderr.replace(/^Stopped after .*\n/, '') }).toEqual({
+      exitCode: code,
+      stderr: '',
+    });
+  });
 });
 
 describe('what is written for a terminal', () => {
@@ -129,9 +145,12 @@ describe('what is written for a terminal', () => {
         give({ stdout }, { [text]: text });
         createTextObserver(stderr, 'info').warn(text, { text, nested: { text }, error: new Error(text) });
         const logged = [{ number: 1, envelope: JSON.stringify({ text }) }];
-        const log = { after: (number: number) => logged.slice(number), advance: async () => undefined };
-        await startLines(stdout, 0, {
-          ...{ log, clock: systemClock, observer: createTextObserver(stderr, 'error') },
+        const stored = { advance: async () => undefined, note: async () => undefined };
+        const log = { ...stored, after: (number: number) => logged.slice(number), readerOf: () => undefined };
+        const signal = new AbortController().signal;
+        await startLines({
+          ...{ output: lineOutputOf(stdout), from: 0, log, clock: systemClock, signal },
+          observer: createTextObserver(stderr, 'error'),
         }).stop();
 
         expect(shown().replaceAll('\t', '')).not.toMatch(unprintable);
@@ -155,7 +174,7 @@ describe('what is written for a terminal', () => {
   });
 
   it('goes through one writer for each kind: no command writes by itself', () => {
-    const writers = ['main.ts', 'event-output.ts', 'io.ts', 'progress.ts'];
+    const writers = ['main.ts', 'event-output.ts', 'io.ts', 'line-output.ts', 'progress.ts'];
     const files = globSync('cli/**/*.ts').filter((file) => !writers.includes(basename(file)));
 
     const writes = files.filter((file) =>

@@ -1,4 +1,3 @@
-import { Writable } from 'node:stream';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openReaders } from '../../../embedded/readers.ts';
@@ -34,16 +33,15 @@ async function setUp(answer: (event: string, atMs: number) => Failure | undefine
   const broken = { output: false };
   const pace = { ms: 0 };
   const eventOf = (id: string) => id.split('/').slice(2).join('/');
-  const output = () =>
-    new Writable({
-      decodeStrings: false,
-      write(text: string, _encoding, done) {
-        if (broken.output) return done(new Error('EPIPE'));
-        const lines = text.trim().split('\n');
-        received.stdout?.push(...lines.map((line) => eventOf(JSON.parse(line).detail.metadata.eventId)));
-        done();
-      },
-    });
+  const output = () => ({
+    async write(bytes: Buffer) {
+      if (broken.output) throw Object.assign(new Error('gone'), { code: 'EPIPE' });
+      const lines = String(bytes).trim().split('\n');
+      received.stdout?.push(...lines.map((line) => eventOf(JSON.parse(line).detail.metadata.eventId)));
+      return bytes.length;
+    },
+    ...{ unreadBytes: 0, wholeBytes: 4096, identity: '1/1', isTorn: false },
+  });
   async function send(request: WebhookRequest): Promise<Failure | undefined> {
     const event = eventOf(request.headers['webhook-id'] ?? '');
     const at = clock.now() - begun;
@@ -58,7 +56,7 @@ async function setUp(answer: (event: string, atMs: number) => Failure | undefine
   for (const each of [url, good]) await state.webhooks.setUp(each, { secret: aSecret(0), keepOld: false });
   const open = () =>
     openReaders({
-      ...{ state, observer, clock, retentionHours: 3, send },
+      ...{ state, observer, clock, retentionHours: 3, send, signal: new AbortController().signal },
       webhooks: [url, good],
       output: output(),
     });

@@ -145,6 +145,12 @@ const rules: readonly [string, Given, string, RegExp | null][] = [
   ['a dead letter', { queue: { deadLetters: 1 } }, 'dead-letters attention', /dead-letters redrive --all/],
   ['a webhook that fails', webhook({ since: nowMs - minute }), 'webhook fault', /webhook URL --forget/],
   ['a webhook that is gone', webhook({ gone: true }), 'webhook fault', /webhook URL --forget/],
+  [
+    'standard output that takes nothing',
+    { ports: { outputTrouble: () => ({ reason: 'ENOSPC', since: nowMs, gone: false }) } },
+    'output fault',
+    null,
+  ],
   ['an unreadable row', { ports: { feedStates: unreadable } }, 'unreadable-row fault', /backup\.md/],
   [
     'a raised alarm',

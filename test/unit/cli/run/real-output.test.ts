@@ -1,0 +1,130 @@
+/** Standard output over real pipes and a small file system. */
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { quick, startConnected } from '../local-bridge.ts';
+import { newFolder } from '../run-cli.ts';
+
+const { PATH, NODE_OPTIONS } = process.env;
+const main = path.resolve('cli', 'main.ts');
+const bridge = `"${process.execPath}" "${main}"`;
+
+/** A line of a shell, in a group of its own, which is killed at the end of the test. */
+function shell(line: string) {
+  const child = spawn('sh', ['-c', line], { env: { PATH, NODE_OPTIONS }, detached: true });
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const kill = (signal: NodeJS.Signals) => process.kill(-(child.pid ?? 0), signal);
+  const ended = once(child, 'exit').then(([code]) => ({ code, stderr }));
+  onTestFinished(() => {
+    if (child.exitCode === null && child.signalCode === null) kill('SIGKILL');
+  });
+  return { ended, kill };
+}
+
+/** A file system of its own. @param kib its size */
+function smallDisk(kib: number): string {
+  const folder = newFolder();
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${kib}k`, 'none', folder]);
+  onTestFinished(() => void execFileSync('umount', ['-l', folder]));
+  return folder;
+}
+
+function fill(folder: string, leftKib: number): string {
+  const ballast = path.join(folder, 'ballast');
+  const { bavail, bsize } = statfsSync(folder);
+  writeFileSync(ballast, Buffer.alloc(bavail * bsize - leftKib * 1024));
+  return ballast;
+}
+
+const canMount = (() => {
+  try {
+    execFileSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/mnt'], { stdio: 'ignore' });
+    return process.getuid?.() === 0;
+  } catch {
+    return false;
+  }
+})();
+
+const linesIn = (...files: readonly string[]) =>
+  files.flatMap((file) =>
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => line !== ''),
+  );
+const advertsIn = (lines: readonly string[]) =>
+  new Set(lines.map((line) => JSON.parse(line).detail.data.advertId));
+
+describe.skipIf(process.platform === 'win32')('a consumer of standard output that dies', () => {
+  it('loses nothing that the next run does not write again', async () => {
+    const { sandbox, dir } = await startConnected();
+    sandbox.control.createAdverts(200);
+    const [first, second] = ['first', 'second'].map((name) => path.join(newFolder(), name)) as [
+      string,
+      string,
+    ];
+    const run = `${bridge} run --local ${dir} ${quick}`;
+
+    await shell(`${run} | (head -n 3; sleep 0.3) > ${first}`).ended;
+    expect(await shell(`${run} --until-idle > ${second}`).ended).toMatchObject({ code: 0 });
+
+    expect(linesIn(first)).toHaveLength(3);
+    expect(advertsIn(linesIn(first, second)).size).toBe(200);
+  });
+});
+
+describe.skipIf(!canMount)('standard output on a disk that is full', () => {
+  it('has every event in a line of its own when there is room again', async () => {
+    const { sandbox, dir, status } = await startConnected();
+    const disk = smallDisk(512);
+    const ballast = fill(disk, 8);
+    const file = path.join(disk, 'events');
+    sandbox.control.createAdverts(100);
+    const running = shell(`exec ${bridge} run --local ${dir} ${quick} >> ${file}`);
+    await expect
+      .poll(async () => (await status()).findings.map(({ what }: { what: string }) => what), {
+        timeout: 20_000,
+      })
+      .toEqual(['output']);
+    rmSync(ballast);
+    await expect.poll(async () => (await status()).findings, { timeout: 20_000 }).toEqual([]);
+    running.kill('SIGTERM');
+    expect(await running.ended).toMatchObject({ code: 0 });
+
+    expect(linesIn(file)).toHaveLength(100);
+    expect(advertsIn(linesIn(file)).size).toBe(100);
+  });
+
+  it('ends a torn line before the events of the next run', async () => {
+    const { sandbox, dir } = await startConnected();
+    const disk = smallDisk(512);
+    const ballast = fill(disk, 8);
+    const file = path.join(disk, 'events');
+    sandbox.control.createAdverts(100);
+    const run = `${bridge} run --local ${dir} ${quick} --until-idle >> ${file}`;
+    expect(await shell(run).ended).toMatchObject({ code: 1, stderr: expect.stringContaining('ENOSPC') });
+    rmSync(ballast);
+    expect(await shell(run).ended).toMatchObject({ code: 0 });
+
+    const whole = linesIn(file).filter((line) => line.endsWith('}}}'));
+    expect(advertsIn(whole).size).toBe(100);
+    expect(linesIn(file).length - whole.length).toBe(1);
+  });
+
+  it.each(['snapshot', 'history main ADVERT --json'])('ends %s with 1', async (command) => {
+    const { sandbox, dir, runUntilIdle } = await startConnected();
+    const [id = ''] = sandbox.control.createAdverts(100);
+    await runUntilIdle();
+    const disk = smallDisk(512);
+    fill(disk, command === 'snapshot' ? 8 : 0);
+    const args = command.replace('ADVERT', id);
+
+    const { ended } = shell(`${bridge} ${args} --local ${dir} > ${path.join(disk, 'output')}`);
+
+    expect(await ended).toMatchObject({ code: 1, stderr: expect.stringContaining('ENOSPC') });
+  });
+});
