@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { CommandError, UsageError } from '../operations/errors.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { redactedText } from '../shared/domain/redaction.ts';
+import { printableLine } from '../shared/domain/text.ts';
 import { type AddCommand, wrapped } from './shared/command.ts';
 import { type ExitCode, exitCodes, type Io, print, say, watchOutput } from './shared/io.ts';
 import { asCalled } from './shared/program.ts';
@@ -111,7 +112,9 @@ Examples:
   advert-bridge status      (of the deployed stack)`;
 
 function messageOf(error: unknown): string {
-  if (error instanceof UsageError || error instanceof CommandError) return error.message;
+  if (error instanceof UsageError) return error.message;
+  // Texts of the service and of other people stand in it.
+  if (error instanceof CommandError) return printableLine(error.message);
   const { name, message, syscall } = (
     error instanceof Error ? error : new Error(String(error))
   ) as NodeJS.ErrnoException;

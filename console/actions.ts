@@ -61,6 +61,9 @@ export function createActions(
   const stopping = new AbortController();
   const running = new Set<Promise<void>>();
 
+  /** One line, although texts of people stand in it. */
+  const log = (text: string) => say(printableLine(text));
+
   function change(action: Action): void {
     const others = actions.filter((other) => other.id !== action.id);
     actions = [action, ...others].toSorted((a, b) => b.id - a.id).slice(0, shownActions);
@@ -96,7 +99,7 @@ export function createActions(
     if (state === 'failed' && says.includes(denialBegins)) denied.add(wanted.action);
     if (state === 'done') denied.delete(wanted.action);
     change({ ...begun, state, says });
-    say(`${begun.who}: ${begun.command}: ${state}${says === '' ? '' : `: ${says}`}`);
+    log(`${begun.who}: ${begun.command}: ${state}${says === '' ? '' : `: ${says}`}`);
   }
 
   async function toggle(what: string): Promise<Ended> {
@@ -144,7 +147,7 @@ export function createActions(
         says: '',
       };
       change(begun);
-      say(`${begun.who}: ${begun.command}`);
+      log(`${begun.who}: ${begun.command}`);
       const work: Promise<void> = perform(wanted, begun).finally(() => running.delete(work));
       running.add(work);
       return { id: begun.id };

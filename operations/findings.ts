@@ -68,7 +68,9 @@ export function findingsOf(status: Status, options: FindingOptions): Finding[] {
     }),
   );
   const rank = { fault: 0, attention: 1, note: 2 };
-  return [...ofBridge, ...ofAccounts].sort((a, b) => rank[a.severity] - rank[b.severity]);
+  return [...ofBridge, ...ofAccounts]
+    .map((found) => ({ ...found, says: printableLine(found.says) }))
+    .sort((a, b) => rank[a.severity] - rank[b.severity]);
 }
 
 /** What to do, with the command in backticks, or the section of the runbook; empty when it ends by itself. */
@@ -315,8 +317,7 @@ const damagedPair = byConnecting('the stored token pair is damaged.');
 const wrongBaseUrl =
   'there is no partner service at the base URL (it answers with a redirect, or does not know the path).';
 
-const unknownCause: AccountRule = ({ reason }) =>
-  fault(`it needs manual action (${printableLine(reason ?? 'unknown')}).`);
+const unknownCause: AccountRule = ({ reason }) => fault(`it needs manual action (${reason ?? 'unknown'}).`);
 
 const accountRules: Readonly<Record<string, AccountRule>> = {
   'operator-paused': ({ name, paused }, { command }) =>
@@ -324,7 +325,7 @@ const accountRules: Readonly<Record<string, AccountRule>> = {
       ...{ since: paused?.since ?? null, mend: command(`resume ${name}`) },
     }),
   held: ({ name, hold, reason }, { command }) => {
-    const why = printableLine(reason ?? hold?.fault ?? '');
+    const why = reason ?? hold?.fault ?? '';
     const says = `the service answers different requests for it with the same fault (${why}). ${triesAt(hold)}`;
     return fault(says, {
       ...{ since: hold?.since ?? null, advice: tryNow, mend: command(`resume ${name} --early`) },
@@ -355,15 +356,12 @@ const accountRules: Readonly<Record<string, AccountRule>> = {
     'If this stays, ask the service, or authorize again:',
   ),
   'feed-stuck': ({ name, reason }, { command }) =>
-    fault(
-      `its feed makes no progress (${printableLine(reason ?? 'unknown')}); the bridge tries every five minutes.`,
-      {
-        advice: 'If this stays, ask the service, or read again from a time that it still knows:',
-        mend: command(`resync ${name} --since TIME`),
-      },
-    ),
+    fault(`its feed makes no progress (${reason ?? 'unknown'}); the bridge tries every five minutes.`, {
+      advice: 'If this stays, ask the service, or read again from a time that it still knows:',
+      mend: command(`resync ${name} --since TIME`),
+    }),
   unread: ({ reason, lastSuccess: since }) =>
-    fault(`its feed cannot be read (${printableLine(reason ?? 'unknown')}). ${triesAt(undefined)}`, {
+    fault(`its feed cannot be read (${reason ?? 'unknown'}). ${triesAt(undefined)}`, {
       ...{ since, runbook: 'nosuccessfuldrain' },
     }),
   lagging: ({ lagSeconds, lastSuccess: since }) =>
@@ -371,7 +369,7 @@ const accountRules: Readonly<Record<string, AccountRule>> = {
       ...{ since, runbook: 'nosuccessfuldrain' },
     }),
   'resource-unusable': ({ reason }, { command }) =>
-    fault(`${printableLine(reason ?? 'a resource of the bridge cannot be used')}.`, {
+    fault(`${reason ?? 'a resource of the bridge cannot be used'}.`, {
       advice: 'See what is missing or denied:',
       ...{ mend: command('doctor'), runbook: 'needsattention' },
     }),

@@ -6,7 +6,6 @@ import { beginNewHistory, type NewHistory } from '../../operations/new-history.t
 import { partnerAccountName } from '../../shared/contract/checks.ts';
 import type { ConnectedAccount } from '../../shared/contract/invocations.ts';
 import { bridgeSettings } from '../../shared/contract/settings.ts';
-import { printableLine } from '../../shared/domain/text.ts';
 import { checkedWay, defaultPort, loopbackRedirect, redirectUrl } from '../authorize/redirect-uri.ts';
 import { withBridge } from '../bridge/open.ts';
 import { type Call, defineCommand } from '../shared/command.ts';
@@ -134,7 +133,7 @@ function* connectedLines(
   { command, options: { since } }: ConnectCall,
   { partnerAccount, scope, tokenExpiresAt, isNew, userUnverified, feed }: ConnectedAccount,
 ): Generator<string> {
-  const detail = `scope ${scope === '' ? 'unknown' : printableLine(scope)}, token until ${tokenExpiresAt}`;
+  const detail = `scope ${scope === '' ? 'unknown' : scope}, token until ${tokenExpiresAt}`;
   if (isNew) yield `Connected ${partnerAccount} (${detail}).`;
   else yield `Connected ${partnerAccount} again (${detail}). Reading continues from the kept cursor.`;
   if (!isNew && since !== undefined)
@@ -145,6 +144,6 @@ function* connectedLines(
   if (feed.kind === 'read')
     yield `Its feed answers: ${are(feed.listed, 'advert has', 'adverts have')} changed lately${feed.hasMore ? ', or more' : ''}.`;
   else
-    yield `The first request for its feed failed (${feed.fault}): ${printableLine(feed.reason)}. Its credentials are stored; ` +
+    yield `The first request for its feed failed (${feed.fault}): ${feed.reason}. Its credentials are stored; ` +
       `polling tries again, and ${command(`status ${partnerAccount}`)} shows how it goes.`;
 }

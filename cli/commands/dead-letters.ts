@@ -12,7 +12,6 @@ import {
 import { CommandError, UsageError } from '../../operations/errors.ts';
 import { didYouMean } from '../../shared/contract/checks.ts';
 import { faultKinds } from '../../shared/domain/faults.ts';
-import { printableLine } from '../../shared/domain/text.ts';
 import { withBridge } from '../bridge/open.ts';
 import { type AddCommand, type Call, defineCommand } from '../shared/command.ts';
 import { type ExitCode, exitCodes } from '../shared/io.ts';
@@ -152,7 +151,7 @@ Examples:
       if (!options.yes && dropped.length > 0)
         await confirm(io, `Drop ${which}? What is dropped is removed permanently and will not be published.`);
       const by = await dropDeadLetters(bridge, deadLetters, onProgress);
-      const done = `${wereText(dropped.length)} dropped by ${printableLine(by)} at ${new Date().toISOString()}.`;
+      const done = `${wereText(dropped.length)} dropped by ${by} at ${new Date().toISOString()}.`;
       return call.report({ dropped, unknown, by, groups }, ...factTable(groups), done);
     });
   },
@@ -210,7 +209,7 @@ function listLines({ deadLetters, groups, unreadable }: DeadLetterList, command:
   return [
     ...factTable(rows),
     ...(left > 0 ? [`… and ${count(left)} more; --json gives all of them.`, ...factTable(groups)] : []),
-    ...unreadable.map((reason) => `Cannot be read: ${printableLine(reason)}`),
+    ...unreadable.map((reason) => `Cannot be read: ${reason}`),
     rows.length === 0
       ? 'No dead letters.'
       : `All of one: ${command('dead-letters show ID')}. When the cause is fixed: ${command('dead-letters redrive ID')} ` +

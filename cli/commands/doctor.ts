@@ -36,7 +36,7 @@ export const addDoctor = defineCommand(
   async ({ target, answer }) => {
     // The bridge need not exist, and nothing in it is changed.
     const checks = await (target.kind === 'local' ? examineFolder(target) : examineStack(target));
-    answer({ checks }, doctorText(checks));
+    answer({ checks }, ...doctorLines(checks));
     if (checks.some(({ result }) => result === 'fault')) return exitCodes.fault;
     return checks.some(({ result }) => result === 'warning') ? exitCodes.needsPerson : exitCodes.done;
   },
@@ -97,7 +97,7 @@ const explaining =
     return known instanceof CommandError ? faultIn(known.message) : undefined;
   };
 
-function doctorText(checks: readonly CheckResult[]): string {
+function doctorLines(checks: readonly CheckResult[]): string[] {
   const lines = checks.flatMap(({ name, result, says, mend }) => [
     `${result.padEnd('warning'.length)}  ${name}: ${says}`,
     ...(mend === null ? [] : mend.split('\n').map((line) => `           ${line}`)),
@@ -105,5 +105,5 @@ function doctorText(checks: readonly CheckResult[]): string {
   const counts = (['fault', 'warning', 'skipped', 'ok'] as const)
     .map((result) => `${checks.filter((check) => check.result === result).length} ${result}`)
     .filter((text) => !text.startsWith('0 '));
-  return [...lines, counts.join(', ')].join('\n');
+  return [...lines, counts.join(', ')];
 }

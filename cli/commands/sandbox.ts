@@ -38,7 +38,7 @@ Examples:
     );
     report(
       { url, port, application, users, control: `${url}/_sandbox/` },
-      `The sandbox partner service listens on ${url} (Ctrl-C ends it)
+      ...`The sandbox partner service listens on ${url} (Ctrl-C ends it)
 Its control lists its calls: ${url}/_sandbox/
 
 In another terminal:
@@ -48,7 +48,7 @@ In another terminal:
 ${connects.join('')}  ${command('connect NAME --open')}       (as a user: on the consent page, in a browser)
   curl -s -d '{"method":"createAdverts","args":[5]}' ${url}/_sandbox/       (the feed shows them after some seconds)
   ${command('run --until-idle')}
-  ${command('status')}`,
+  ${command('status')}`.split('\n'),
     );
     if (!stopped.aborted) await once(stopped, 'abort');
     await sandbox.close();

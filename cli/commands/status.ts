@@ -44,7 +44,7 @@ Examples:
         const attention = [...new Set(urgent.map(({ what }) => what))];
         const data = { ...status, attention, findings, version };
         const text = statusText(data, target, nowMs);
-        answer(data, isRedrawn ? firstScreen(io, text) : text);
+        answer(data, ...(isRedrawn ? firstScreen(io, text) : text).split('\n'));
         return needsAttention(findings) ? exitCodes.needsPerson : exitCodes.done;
       };
       return isWatched ? watch(report, systemClock, io.untilStopped()) : report();

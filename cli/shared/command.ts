@@ -1,5 +1,6 @@
 import { type Command, Help } from 'commander';
 import { UsageError } from '../../operations/errors.ts';
+import { printableLine } from '../../shared/domain/text.ts';
 import { exposureOf } from '../../shared/sqlite/file/private-folder.ts';
 import { type ExitCode, exitCodes, give, type Io, say, show } from './io.ts';
 import { addOptions, type Checked, checkedOptions, flag, type OptionSpecs, optionOf } from './options.ts';
@@ -16,7 +17,7 @@ interface CommandSpec<O extends OptionSpecs, W extends Where> {
   readonly options?: O;
 }
 
-/** Prints a result: with --json `data` as JSON on standard output, otherwise `lines`. */
+/** Prints a result: with --json `data` as JSON on standard output, otherwise `lines`, in which no text begins another line. */
 type Print = (data: unknown, ...lines: readonly string[]) => typeof exitCodes.done;
 
 type TargetFor<W extends Where> = W extends 'any' ? Target : W extends 'local' ? LocalTarget : undefined;
@@ -65,7 +66,7 @@ export function defineCommand<const O extends OptionSpecs, const W extends Where
         (print: typeof say | typeof show): Print =>
         (data, ...lines) => {
           if (json) give(io, data);
-          else for (const line of lines) print(io, line);
+          else if (lines.length > 0) print(io, lines.map(printableLine).join('\n'));
           return exitCodes.done;
         };
       const call = {

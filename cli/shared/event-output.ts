@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import type { Envelope } from '../../shared/contract/events.ts';
-import { printableLines } from '../../shared/domain/text.ts';
+import { printableLine } from '../../shared/domain/text.ts';
 import type { Io } from './io.ts';
 
 /** Standard output for events: JSON lines, or on a terminal a line for people each, unless `json` is set. */
@@ -20,8 +20,8 @@ function lineForPeople(envelope: string): string {
   const { 'detail-type': type, time, detail } = JSON.parse(envelope) as Envelope;
   const { metadata, data } = detail;
   const start = `${new Date(time).toTimeString().slice(0, 8)}  ${metadata.partnerAccount}`;
-  if (!('advertId' in data)) return printableLines(`${start}  ${type}  ${data.reason}`);
+  if (!('advertId' in data)) return printableLine(`${start}  ${type}  ${data.reason}`);
   const cause = 'cause' in metadata && metadata.cause !== 'feed' ? `  (${metadata.cause})` : '';
   const change = `${data.previousStatus ?? 'none'} → ${data.status ?? 'unavailable'}`;
-  return printableLines(`${start}  advert ${data.advertId}  ${change}${cause}`);
+  return printableLine(`${start}  advert ${data.advertId}  ${change}${cause}`);
 }

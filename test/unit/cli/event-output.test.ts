@@ -24,6 +24,18 @@ it('the output is a line for people for each event on a terminal, without contro
   expect(lines[1]).toMatch(/ {2}active\\u001b\[2J → unavailable {2}\(audit\)$/);
 });
 
+it.each(['\n', '\r', '\u2028', '\u2029', '\u0085', '\u009b', '\u202e'])(
+  'the output is one line for an event when a status has the character %j',
+  async (char) => {
+    const forged = `active${char}12:00:02  main  advert 9  new → sold`;
+
+    const shownForged = await shown(true, false, event({ previousStatus: forged, status: forged }));
+
+    expect(shownForged.split('\n')).toHaveLength(2);
+    expect(shownForged.trimEnd()).not.toContain(char);
+  },
+);
+
 it.each([
   ['on a pipe', false, false],
   ['with --json', true, true],

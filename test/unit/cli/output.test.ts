@@ -135,6 +135,8 @@ describe('what is written for a terminal', () => {
     const status = await told('status');
     expect(status).toContain('\\u009b31m');
     expect(status).not.toMatch(/^forged/m);
+    const { stderr } = await run('backfill main');
+    expect(stderr).toContain('\\u000aforged: line');
   });
 
   it('has none for any text, through each of the writers', async () => {

@@ -72,6 +72,13 @@ describe('an action of the page', () => {
     expect(action).toMatchObject({ state: 'failed', says: expect.stringContaining('null bytes') });
   });
 
+  it('is logged in one line each time when its reason has line breaks', async () => {
+    const { log } = await done({ action: 'pause', name, reason: 'why\neva: advert-bridge poll\u2028: done' });
+    expect(log).toHaveLength(2);
+    for (const line of log) expect(line).not.toMatch(/[\n\u2028]/);
+    expect(log[0]).toContain('why\\u000aeva: advert-bridge poll\\u2028: done');
+  });
+
   it('handles more dead letters than one command line has room for', async () => {
     const { action } = await done({ action: 'redrive', ids: manyIds });
     expect(action?.state).toBe('done');

@@ -41,6 +41,21 @@ describe('pause', () => {
     expect((await run('status')).stdout).toMatch(/^Not delivering since .*: No process runs this bridge/);
   });
 
+  it('begins no line of its own in any output when its reason or its person has line breaks', async () => {
+    const { run, status, inState } = await startConnected();
+    const reason = 'why\nforged:\u2028forged:\u0085forged:\u202e';
+    await run(`pause main --reason=${reason}`);
+    const ofBridge = { kind: 'operator', who: `eva\nforged:`, since: Date.now(), reason } as const;
+    await inState(({ budgetStore }) => holdBridge(budgetStore, ofBridge));
+
+    for (const args of ['status', 'status main', 'doctor', 'history main 1', 'resume main']) {
+      const { stdout, stderr } = await run(args);
+      expect(stdout + stderr, args).toContain('\\u000aforged:');
+      expect(stdout + stderr, args).not.toMatch(/^forged:|[\u2028\u0085\u202e]/m);
+    }
+    expect((await status()).paused).toMatchObject({ who: 'eva\nforged:', reason });
+  });
+
   it('of the whole bridge keeps a run until idle from asking anything, and the messages for later', async () => {
     const { run, sandbox } = await startConnected();
     sandbox.control.createAdverts(3);
