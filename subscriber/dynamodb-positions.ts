@@ -32,8 +32,8 @@ export interface DynamoDbLike {
 export interface DynamoDbPositionsOptions {
   readonly dynamodb: DynamoDbLike;
   /**
-   * A table with a partition key of type string and no sort key. `undefined`, such as from a missing variable, is
-   * rejected.
+   * A table with a partition key of type string and no sort key: for another, each call throws a `TypeError`.
+   * `undefined`, such as from a missing variable, is rejected.
    */
   readonly tableName: string | undefined;
   /** Name of the partition key; default `pk`. */
@@ -76,7 +76,13 @@ export function createDynamoDbPositions(options: DynamoDbPositionsOptions): Posi
       });
       return { isWritten: true, item: (Attributes ?? {}) as Item };
     } catch (error) {
-      if (!(error instanceof Error) || error.name !== 'ConditionalCheckFailedException') throw error;
+      if (!(error instanceof Error)) throw error;
+      if (error.name === 'ValidationException' && /key element does not match/.test(error.message)) {
+        const expected = `the key of table ${tableName} is not ${partitionKey}, a string, without a sort key`;
+        const remedy = 'Set partitionKey to the name of its key, or use another table';
+        throw new TypeError(`createDynamoDbPositions: ${expected}. ${remedy}`, { cause: error });
+      }
+      if (error.name !== 'ConditionalCheckFailedException') throw error;
       return { isWritten: false, item: (error as { Item?: Item }).Item ?? {} };
     }
   }

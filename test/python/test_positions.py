@@ -68,3 +68,15 @@ def test_lets_faults_of_dynamodb_through(dynamodb: Any) -> None:
         DynamoDbPositions(dynamodb, "")
     with pytest.raises(TypeError, match="client"):
         DynamoDbPositions(None, "positions")  # type: ignore[arg-type]
+
+
+def test_names_a_table_with_another_key(dynamodb: Any) -> None:
+    key = {"AttributeName": "advert"}
+    dynamodb.create_table(
+        TableName="adverts",
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[key | {"AttributeType": "S"}],
+        KeySchema=[key | {"KeyType": "HASH"}],
+    )
+    with pytest.raises(TypeError, match="table_name: the key of table adverts is not pk, .*: use another table"):
+        DynamoDbPositions(dynamodb, "adverts").apply_if_newer(event(1), lambda _: None)

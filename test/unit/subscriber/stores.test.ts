@@ -118,6 +118,19 @@ describe('positions in DynamoDB', () => {
     expect(Item).toEqual({ pk: { S: `position#${key}` }, generation: { N: '1' }, sequence: { N: '2' } });
   });
 
+  it.each([
+    ['has another name', () => server.positionsTable(), 'advert'],
+    ['goes with a sort key', () => server.advertStatusTable(), 'pk'],
+  ])('name table and option when the key of the table %s', async (_, table, partitionKey) => {
+    const { name: tableName } = await table();
+    const store = createDynamoDbPositions({ dynamodb, tableName, partitionKey });
+
+    for (const call of [claim('a', at(1)), confirm('a', at(1)), release('a')])
+      await expect(call(store)).rejects.toThrow(
+        `the key of table ${tableName} is not ${partitionKey}, a string, without a sort key. Set partitionKey to`,
+      );
+  });
+
   it('let faults of DynamoDB through', async () => {
     const store = createDynamoDbPositions({ dynamodb, tableName: 'missing' });
 

@@ -123,6 +123,9 @@ class DynamoDbPositions:
             response = getattr(error, "response", {})
             if response.get("Error", {}).get("Code") == "ConditionalCheckFailedException":
                 return False, _position(response.get("Item", {}))
+            if "key element does not match" in str(error):
+                expected = f"the key of table {self._table_name} is not pk, a string, without a sort key"
+                raise TypeError(f"table_name: {expected}: use another table") from error
             raise
         return True, _position(answer["Attributes"])
 
