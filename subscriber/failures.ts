@@ -2,7 +2,7 @@ import type { Arrival } from './arrivals.ts';
 import { AdvertBusyError, BatchFailedError, ClaimLostError, inShort, line } from './errors.ts';
 import type { BridgeEvent } from './parse.ts';
 
-/** A failure. Its messages go back to the queue. */
+/** A failure. Its messages go back to the queue, as `BatchAnswer` says. */
 export interface Failure {
   /**
    * - `refused`: a record is not an event, and there is no `onRefused`.
@@ -21,7 +21,10 @@ export interface Failure {
   readonly messageIds: readonly string[];
 }
 
-/** The function's answer for the event source mapping: the messages to deliver again. */
+/**
+ * The function's answer for the event source mapping: the messages to deliver again. Only a mapping with
+ * `ReportBatchItemFailures` reads it: any other deletes all messages of the batch, and their events are lost.
+ */
 export interface BatchAnswer {
   batchItemFailures: { itemIdentifier: string }[];
 }
@@ -97,7 +100,8 @@ function printFailure({ stage, error, events: [event], messageIds: [messageId, .
   const what = messageId === undefined ? 'an event' : `message ${messageId}`;
   const which = event ? ` (${event['detail-type']} ${event.detail.metadata.eventId})` : '';
   const also = others.length > 0 ? `, with those of its advert that wait for it: ${others.join(', ')}` : '';
-  const text = `${what}${which} ${problem}: ${inShort(error)}. It is delivered again${also}.${advice}`;
+  const given = messageId === undefined ? '' : ' if the event source mapping has ReportBatchItemFailures';
+  const text = `${what}${which} ${problem}: ${inShort(error)}. It is delivered again${given}${also}.${advice}`;
   const print = error instanceof AdvertBusyError ? console.warn : console.error;
   // For a fault in your own code, the stack trace is needed too.
   print(line(text), ...(stage === 'handler' ? [error] : []));

@@ -107,7 +107,7 @@ interface Invocation extends EventHandlerOptions {
  *
  * If a function throws, its event and later events of the same advert are delivered again; other adverts are not
  * affected. If every record failed, the handler throws. For SQS, set `ReportBatchItemFailures` on the event source
- * mapping.
+ * mapping, which `AdvertSubscription` does: without it, Lambda deletes the events that failed.
  *
  * @throws {TypeError} for wrong options, when the handler is created
  */

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
+import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { describe, expect, it } from 'vitest';
 import { faultSchema } from '../../sandbox/state/faults.ts';
 import { dereferenced } from '../../scripts/contract/schemas.ts';
@@ -38,8 +39,11 @@ describe('snippets', () => {
     expect(globSync('test/docs/*.ts').filter((file) => ![...own, ...shown].includes(file))).toEqual([]);
   });
 
-  it('of the README make a rule on the bus with a queue behind it', () => {
-    const template = Template.fromStack(new SearchStack(new App(), 'Search'));
+  it('of the README make rule, queue and event source of a function', () => {
+    const stack = new SearchStack(new App(), 'Search');
+    const code = { runtime: Runtime.NODEJS_24_X, handler: 'handle.handler', code: Code.fromInline(' ') };
+    new LambdaFunction(stack, 'Handler', code).addEventSource(stack.events);
+    const template = Template.fromStack(stack);
 
     const detailTypes = ['AdvertStatusChanged', 'AdvertUnavailable'];
     template.hasResourceProperties('AWS::Events::Rule', {
@@ -47,6 +51,9 @@ describe('snippets', () => {
       EventPattern: { source: ['advert-bridge'], 'detail-type': detailTypes },
     });
     template.resourceCountIs('AWS::SQS::QueuePolicy', 2);
+    template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+    });
   });
 });
 

@@ -54,6 +54,7 @@ def test_one_poisoned_advert_costs_only_itself(
     assert failures == {"message-1", "message-2", "message-6"}
     assert sorted(seen) == ["1/1", f"{other[5:]}/1", f"{other[5:]}/2"]
     assert [record.levelno for record in caplog.records] == [logging.ERROR] * 2
+    assert "if the event source mapping has ReportBatchItemFailures" in caplog.text
     assert "message-2" in caplog.text and "no price" in caplog.text and "message-6" in caplog.text
 
 

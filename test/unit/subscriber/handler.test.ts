@@ -195,7 +195,9 @@ describe('advertEventHandler', () => {
 
     expect(await deliver(...events)).toEqual([1, 3, 6]);
     expect(seen.sort()).toEqual(['123/1', '9/1', '9/2']);
-    expect(printed.join('\n')).toMatch(/message-3 .+123\/2\).+TypeError: no price.+ message-1/);
+    expect(printed.join('\n')).toMatch(
+      /message-3 .+123\/2\).+TypeError: no price\. It is .+ if .+ has ReportBatchItemFailures.+ message-1/,
+    );
 
     broken.clear();
     expect(await deliver(...events)).toEqual([]);

@@ -25,7 +25,8 @@ def advert_event_handler(
     A failed event and later events of the same advert go back to the queue; other adverts are not affected. Each
     failure is logged with its message ID. An event without a function counts as applied; its type is logged once. If
     every record failed, the handler raises a BatchFailedError, so that the function's error metric counts it; an advert
-    that another worker has claimed is not a failure. Set ReportBatchItemFailures on the event source mapping.
+    that another worker has claimed is not a failure. Set ReportBatchItemFailures on the event source mapping: without
+    it, Lambda deletes the events that failed.
     """
     if not callable(getattr(positions, "apply_if_newer", None)):
         raise TypeError("positions: expected DynamoDbPositions(client, table_name)")
@@ -58,7 +59,8 @@ def advert_event_handler(
         def fail(message_id: str, error: Exception) -> None:
             errors[message_id] = error
             level = logging.WARNING if isinstance(error, AdvertBusyError) else logging.ERROR
-            logger.log(level, "message %r goes back to the queue: %r", message_id, error, exc_info=error)
+            text = "message %r goes back to the queue if the event source mapping has ReportBatchItemFailures: %r"
+            logger.log(level, text, message_id, error, exc_info=error)
 
         for record in batch["Records"]:
             try:
