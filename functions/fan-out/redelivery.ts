@@ -57,6 +57,7 @@ export async function afterFault(deps: AdvertDeps, group: Group, fault: BridgeFa
     'at-once': true,
     'by-tries': tries >= settings.advertTries,
     'by-age': isOld,
+    // Planted fault: aged-while-paused
     never: false,
   }[fault.policy.deadLettered];
   const reported = { fault: fault.code, reason: fault.message };
