@@ -3,7 +3,9 @@ import { CommandError, UsageError } from '../../operations/errors.ts';
 import { faultText } from '../../operations/findings.ts';
 import { ShapeError } from '../../shared/contract/checks.ts';
 import { BridgeFault, type FaultKind } from '../../shared/domain/faults.ts';
+import { quoted } from '../../shared/domain/text.ts';
 import { StateError } from '../../shared/sqlite/file/state-error.ts';
+import { faultOfProfile } from './aws-profile.ts';
 import type { Target } from './target.ts';
 
 /** @param baseUrl of the partner service, if it is known */
@@ -27,8 +29,11 @@ function messageOf(error: unknown, target: Target, baseUrl: string | undefined):
   const { name, message, code = '', $metadata } = error as AwsError;
   // A function's own error says what to do.
   if (name === 'FunctionError') return message;
-  const [, says] = ofAws.find(([pattern]) => pattern.test(`${name} ${code}: ${message}`)) ?? [];
-  if (says) return `${says} (${code || message.split('\n')[0]})`;
+  for (const [pattern, says] of ofAws) {
+    const found = pattern.exec(`${name} ${code}: ${message}`);
+    if (!found) continue;
+    return `${typeof says === 'string' ? says : says(found)} (${code || message.split('\n')[0]})`;
+  }
   // Every answer of AWS has its request's metadata.
   return $metadata && `AWS answered ${name}: ${message}`;
 }
@@ -77,23 +82,37 @@ interface AwsError extends Error {
 }
 
 const orLocal = 'For an embedded bridge give --local DIR';
+const setRegion = 'Set AWS_REGION, such as AWS_REGION=eu-central-1';
 
 /**
  * Errors of AWS, or of the network on the way there, by `name code: message`, so that no module of the SDK is loaded. The
  * first that fits decides.
  */
-const ofAws: readonly (readonly [RegExp, string])[] = [
+const ofAws: readonly (readonly [RegExp, string | ((found: RegExpExecArray) => string)])[] = [
   [
-    /^CredentialsProviderError/,
-    `no AWS credentials were found. Sign in, or set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. ${orLocal}`,
+    /Profile (.+) requires multi-factor authentication/,
+    ([, profile = '']) =>
+      `the AWS profile ${profile} asks for a code of multi-factor authentication, which only the AWS CLI takes: \`eval "$(aws configure export-credentials --profile ${quoted(profile)} --format env)"; unset AWS_PROFILE\``,
   ],
   [
-    /^(ExpiredToken|UnrecognizedClient|InvalidClientTokenId|InvalidSignature|SignatureDoesNotMatch|IncompleteSignature|MissingAuthenticationToken|AuthFailure|TokenProviderError)/,
+    /^(ExpiredToken|UnrecognizedClient|InvalidClientTokenId|InvalidSignature|SignatureDoesNotMatch|IncompleteSignature|MissingAuthenticationToken|AuthFailure|TokenProviderError|CredentialsProviderError.* SSO session)/,
     'AWS refused the credentials: they have expired, or are wrong. Sign in again, for example with `aws sso login`',
   ],
   [
+    /^CredentialsProviderError/,
+    () =>
+      faultOfProfile('credentials') ??
+      `no AWS credentials were found. Sign in, or set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. ${orLocal}`,
+  ],
+  [
     /^\w+ \w*: Region is missing/,
-    `no AWS region is set. Set AWS_REGION, such as AWS_REGION=eu-central-1. ${orLocal}`,
+    () => faultOfProfile('region') ?? `no AWS region is set. ${setRegion}. ${orLocal}`,
+  ],
+  [/^\w+ \w*: Region not accepted/, `there is no such AWS region. ${setRegion}`],
+  [
+    /ENOTFOUND \S+?\.([\w-]+)\.amazonaws\./,
+    ([, region]) =>
+      `AWS has no region ${region}, or this machine cannot look up names. ${setRegion}, or check the network`,
   ],
   [
     /^(TimeoutError |\w+ (ECONN|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPIPE))/,

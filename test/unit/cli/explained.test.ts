@@ -1,10 +1,14 @@
 /** Every error that an operator may meet says what to do, in words of the outside. */
-import { describe, expect, it } from 'vitest';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DynamoDB } from '@aws-sdk/client-dynamodb';
+import { describe, expect, it, vi } from 'vitest';
 import { explained } from '../../../cli/shared/explain.ts';
 import { localTarget, stackTarget, type Target } from '../../../cli/shared/target.ts';
 import { CommandError, UsageError } from '../../../operations/errors.ts';
 import { ShapeError } from '../../../shared/contract/checks.ts';
 import { BridgeFault, type FaultKind, faultKinds } from '../../../shared/domain/faults.ts';
+import { scratchFolders } from '../../helpers/scratch-folder.ts';
 
 const local = localTarget('./state');
 const targets: readonly Target[] = [local, stackTarget('AdvertBridge')];
@@ -25,7 +29,6 @@ const faults = faultKinds
 const ofAws: readonly (readonly [string, Error])[] = [
   ['expired credentials', named('ExpiredToken', 'The security token included in the request is expired')],
   ['denied', named('AccessDeniedException', 'User: me is not authorized to perform: x')],
-  ['no credentials', named('CredentialsProviderError', 'none')],
   ['no region', new Error('Region is missing')],
   ['no network', Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })],
   ['a lost table', named('ResourceNotFoundException', 'Requested resource not found', { $metadata: {} })],
@@ -69,4 +72,81 @@ it('an unexpected error stays what it is, to be reported', () => {
   const error = new TypeError('x is not a function');
 
   expect(explained(error, local)).toBe(error);
+});
+
+const scratch = scratchFolders();
+const profiles = `
+[default]
+region = eu-central-1
+[profile mfa]
+role_arn = arn:aws:iam::111122223333:role/admin
+source_profile = me
+mfa_serial = arn:aws:iam::111122223333:mfa/me
+[profile process]
+region = eu-central-1
+credential_process = ${process.execPath} --no-such-option
+[profile "bare"]
+region = eu-central-1
+[profile sso]
+sso_session = team
+sso_account_id = 111122223333
+sso_role_name = admin
+[sso-session team]
+sso_start_url = https://team.awsapps.com/start
+sso_region = eu-central-1
+`;
+const me = '[me]\naws_access_key_id = AKIA\naws_secret_access_key = secret\n';
+
+/** The errors are those of the SDK, which finds no credentials or no region in this environment. */
+it.each<readonly [environment: Record<string, string | undefined>, says: string, mend: string]>([
+  [{ AWS_PROFILE: 'gone' }, 'there is no AWS profile gone', '`aws configure list-profiles`'],
+  [
+    { AWS_PROFILE: 'gone', AWS_REGION: undefined },
+    'there is no AWS profile gone',
+    '`aws configure list-profiles`',
+  ],
+  [{ AWS_PROFILE: 'bare' }, 'the AWS profile bare has no credentials', 'Sign in with it'],
+  [
+    { AWS_PROFILE: 'process' },
+    'the credential_process of the AWS profile process failed',
+    '--profile process`',
+  ],
+  [{ AWS_PROFILE: 'mfa' }, 'the AWS profile mfa asks for a code', 'export-credentials --profile mfa'],
+  [{ AWS_PROFILE: 'sso' }, 'AWS refused the credentials', '`aws sso login`'],
+  [{}, 'no AWS credentials were found', 'set AWS_PROFILE or AWS_ACCESS_KEY_ID'],
+  [{ AWS_PROFILE: 'me', AWS_REGION: '' }, 'there is no such AWS region', 'Set AWS_REGION, such as'],
+  [
+    { AWS_PROFILE: 'me', AWS_REGION: 'eu_central_1' },
+    'there is no such AWS region',
+    'Set AWS_REGION, such as',
+  ],
+  [{ AWS_PROFILE: 'me', AWS_REGION: undefined }, 'no AWS region is set', 'Set AWS_REGION, such as'],
+])('an environment that is not enough for AWS is explained: %j', async (environment, says, mend) => {
+  const dir = scratch();
+  const files = {
+    AWS_CONFIG_FILE: join(dir, 'config'),
+    AWS_SHARED_CREDENTIALS_FILE: join(dir, 'credentials'),
+  };
+  writeFileSync(files.AWS_CONFIG_FILE, profiles);
+  writeFileSync(files.AWS_SHARED_CREDENTIALS_FILE, me);
+  const bare = Object.keys(process.env).filter((name) => name.startsWith('AWS_'));
+  for (const name of [...bare, 'AWS_PROFILE']) vi.stubEnv(name, undefined);
+  const whole = { ...files, AWS_REGION: 'eu-central-1', AWS_EC2_METADATA_DISABLED: 'true', ...environment };
+  for (const [name, value] of Object.entries(whole)) vi.stubEnv(name, value);
+
+  const error = await new DynamoDB({}).listTables().catch((error: unknown) => error);
+
+  const { message } = explained(error, stackTarget('AdvertBridge'));
+  expect(message).toMatch(new RegExp(`^${says}`));
+  expect(message).toContain(mend);
+});
+
+it('a region of which the network knows no host is named', () => {
+  const error = named('Error', 'getaddrinfo ENOTFOUND dynamodb.frankfurt.amazonaws.com', {
+    code: 'ENOTFOUND',
+  });
+
+  const { message } = explained(error, stackTarget('AdvertBridge'));
+
+  expect(message).toMatch(/^AWS has no region frankfurt, or .+ Set AWS_REGION, .+ or check the network/);
 });
