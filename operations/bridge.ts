@@ -69,6 +69,8 @@ export interface Bridge extends RowPorts {
   who(): Promise<string>;
   /** Whether a consumer takes messages from the queue: of a stack always, of a folder while a process runs it. */
   isDelivering(): boolean;
+  /** Only for an embedded bridge: the run that a process holds, but does not come to, with the time of its last beat. */
+  readonly standstill?: (nowMs: number) => { readonly run: string; readonly since: number } | undefined;
   /** For so long the queue may say that it is empty although a message waits. */
   readonly depthLagMs: number;
   /**

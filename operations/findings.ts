@@ -150,6 +150,18 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
     const says = `No process runs this bridge: nothing is polled. Waiting: ${changes(waiting)}.`;
     return (waiting > 0 ? fault : attention)(says, { since, mend: command('run') });
   },
+  'not-responding': ({ standstill }, { command }) =>
+    standstill !== null &&
+    fault(
+      `The run (${standstill.run}) stands still since ${standstill.since}: nothing is polled or published. Its process ` +
+        'was stopped, waits for a disk, or is blocked.',
+      {
+        since: standstill.since,
+        advice:
+          'Continue the process (`kill -CONT PID`), or end it (`kill -9 PID`): nothing is lost. Then begin anew:',
+        mend: command('run'),
+      },
+    ),
   circuit: ({ circuit, pausedUntil }, { command }) =>
     circuit &&
     fault(
@@ -219,6 +231,7 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
       state === 'stopped' || (state === 'paused' && attention.length > 0);
     const isExplained =
       status.isRunning === false ||
+      status.standstill !== null ||
       paused !== null ||
       hold?.fault === 'rate-limited' ||
       partnerAccounts.some((account) => isHeld(account) && account.books.inFlight > 0);

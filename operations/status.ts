@@ -13,7 +13,7 @@ import type { Bridge } from './bridge.ts';
 
 export type StatusPorts = Pick<Bridge, 'partnerAccounts' | 'feedStates' | 'budgetStore' | 'activity'> &
   Pick<Bridge, 'bookKeeper' | 'webhooks' | 'outputTrouble' | 'reusedHistories' | 'stack'> &
-  Partial<Pick<Bridge, 'kind' | 'isDelivering'>>;
+  Partial<Pick<Bridge, 'kind' | 'isDelivering' | 'standstill'>>;
 
 /** Number of books read concurrently: there may be a thousand partner accounts. */
 const booksAtOnce = 25;
@@ -43,6 +43,7 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
   });
   const bridgeHold = shownHold(budget);
   const isRunning = ports.kind === 'local' ? ports.isDelivering?.() : undefined;
+  const standstill = ports.standstill?.(nowMs);
   const feedsOf = Map.groupBy(states, ({ partnerAccount, generation }) => `${partnerAccount}/${generation}`);
   const partnerAccounts = wanted.map((account) => {
     const { name, generation } = account;
@@ -50,7 +51,7 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     const isUnreadable = unreadable.some((flaw) => flaw.startsWith(feedPlace(name)));
     const explained = [
       isUnreadable && 'feed-missing',
-      ...(isRunning === false ? ['lagging', 'unread'] : []),
+      ...(isRunning === false || standstill ? ['lagging', 'unread'] : []),
       saysUnread(bridgeHold, nowMs) && 'unread',
     ];
     const feeds = feedsOf.get(`${name}/${generation}`) ?? [];
@@ -85,6 +86,8 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     unreadable,
     /** Only for an embedded bridge: whether a process runs it. */
     isRunning,
+    /** Only for an embedded bridge: the run whose process does not come to its work, and since when; null if it does. */
+    standstill: standstill ? { run: standstill.run, since: toInstant(standstill.since) } : null,
     /** Only for an embedded bridge: accounts that this older copy of the state would publish with used numbers. */
     reusedHistories: ports.reusedHistories?.(wanted).map(({ name }) => name),
     /** Only for an embedded bridge. */

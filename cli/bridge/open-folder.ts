@@ -20,7 +20,7 @@ import { type BridgeSettings, bridgeSettingsSchema } from '../../shared/contract
 import { systemClock } from '../../shared/domain/clock.ts';
 import { forgetExposure, stateFileIn } from '../../shared/sqlite/file/private-folder.ts';
 import { readMark, reusedHistories } from '../../shared/sqlite/file/published-mark.ts';
-import { isRunning } from '../../shared/sqlite/file/run-lock.ts';
+import { isRunning, standstillIn } from '../../shared/sqlite/file/run-lock.ts';
 import { guarded } from '../../shared/sqlite/file/state-error.ts';
 import {
   type EmbeddedState,
@@ -114,6 +114,7 @@ export async function openFolder(
       return mark ? reusedHistories(mark, state.eventLog.ends().last, accounts) : [];
     },
     isDelivering: () => isRunning(dir),
+    standstill: (nowMs) => standstillIn(dir, nowMs),
     depthLagMs: 0,
     storeSettings: (run) => state.settings.write(runSetting, JSON.stringify(run)),
     /** Reads what a concurrent run adds to the state; changes nothing. */

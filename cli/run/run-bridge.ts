@@ -13,8 +13,9 @@ import { systemClock, toInstant } from '../../shared/domain/clock.ts';
 import { type Counters, sumOf } from '../../shared/ports/store.ts';
 import { kindOfReader, shownUrl } from '../../shared/sqlite/event-log.ts';
 import { markFileIn } from '../../shared/sqlite/file/private-folder.ts';
-import { keepMark, readMark } from '../../shared/sqlite/file/published-mark.ts';
-import { takeRunLock } from '../../shared/sqlite/file/run-lock.ts';
+import { markWriter, readMark } from '../../shared/sqlite/file/published-mark.ts';
+import { type RunLock, takeRunLock } from '../../shared/sqlite/file/run-lock.ts';
+import { startUpkeep } from '../../shared/sqlite/file/run-upkeep.ts';
 import type { EmbeddedState } from '../../shared/sqlite/state.ts';
 import { type Books, emptyBooks } from '../../shared/state/books.ts';
 import { withBridge } from '../bridge/open.ts';
@@ -46,13 +47,13 @@ export function runBridge(io: Io, target: LocalTarget, options: RunOptions) {
       const webhooks = [...new Set([...options.webhook, ...inFiles])];
       requireSecrets(bridge.state.webhooks, webhooks, target);
       // Taken after the state was opened: a folder without a bridge gets no lock file either.
-      const lock = takeRunLock(target.dir, bridge.state.lastRun);
+      const words = target.command(dryRun ? 'run --dry-run' : 'run');
+      const name = `pid ${process.pid} since ${toInstant(systemClock.now())} (${words})`;
+      const lock = takeRunLock(target.dir, name);
       try {
-        const startedAt = toInstant(systemClock.now());
-        if (!dryRun)
-          await bridge.state.beginRun(`pid ${process.pid} since ${startedAt} (${target.command('run')})`);
+        if (!dryRun) await bridge.state.beginRun();
         const state = dryRun ? createDryState(bridge.state, target.dir) : bridge.state;
-        return await runLocked(io, options, { bridge, state, target, webhooks, broken: broken.signal });
+        return await runLocked(io, options, { bridge, state, target, webhooks, lock, broken });
       } finally {
         lock.release();
       }
@@ -67,12 +68,14 @@ interface Opened {
   readonly state: EmbeddedState;
   readonly target: LocalTarget;
   readonly webhooks: readonly string[];
+  readonly lock: RunLock;
   /** Aborted when the state can no longer be used; the reason is the fault. */
-  readonly broken: AbortSignal;
+  readonly broken: AbortController;
 }
 
 async function runLocked(io: Io, options: RunOptions, opened: Opened) {
-  const { bridge, state, target, webhooks, broken } = opened;
+  const { bridge, state, target, webhooks, lock } = opened;
+  const broken = opened.broken.signal;
   const { dryRun, untilIdle, verbose, jsonLogs, concurrency, advertTries, webhookRetentionHours } = options;
   const settings = v.parse(bridgeSettingsSchema, dryRun ? { ...options, auditSample: 0 } : options);
   const unread = untilUnread(io);
@@ -100,7 +103,6 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
   const serving = options.metrics === undefined ? undefined : await import('./metrics.ts');
   const served = await serving?.serveMetrics(options.metrics ?? 0, look);
   if (served) tell(`Metrics: ${served.address}`);
-  const endMark = dryRun ? undefined : keepMark(target.dir, () => state.eventLog.ends().last);
   const readers = await openReaders({
     ...{ state, observer, clock: systemClock, signal, retentionHours: webhookRetentionHours },
     webhooks: dryRun ? [] : webhooks,
@@ -110,6 +112,11 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
         ? lineOutputOf(io.stdout)
         : undefined,
   });
+  const upkeep = startUpkeep({
+    ...{ dir: target.dir, clock: systemClock, beat: lock.beat },
+    mark: dryRun ? undefined : markWriter(target.dir, () => state.eventLog.ends().last),
+    onReplaced: (fault) => opened.broken.abort(fault),
+  });
   try {
     const fault = await runEmbeddedBridge({
       ...{ state, settings, concurrency, advertTries, observer, signal, untilIdle },
@@ -118,6 +125,8 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
     }).finally(() => broken.throwIfAborted());
     if (untilIdle && !signal.aborted) await readers.untilDelivered(signal);
     await readers.stop();
+    await upkeep.stop();
+    broken.throwIfAborted();
     progress.stop();
     if (!unread.aborted && !fault) tell(`${await summary()}.`);
     const undelivered = readers.undelivered();
@@ -140,7 +149,7 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
     return { needsPerson: isLeft || undelivered.length > 0, stopped: signal.aborted };
   } finally {
     await readers.stop();
-    endMark?.();
+    await upkeep.stop();
     progress.stop();
     served?.close();
   }

@@ -4,7 +4,9 @@ import type { Status } from '../../operations/status.ts';
 
 /** Of the whole bridge: while one of them lasts, nothing is delivered. */
 const standstills =
-  'older-copy operator-paused not-running circuit held table schedule mapping function no-account'.split(' ');
+  'older-copy operator-paused not-running not-responding circuit held table schedule mapping function no-account'.split(
+    ' ',
+  );
 /** The first that is found is the cause. */
 const delays: readonly string[] = ['rate-limited', 'late', 'lagging'];
 const maxNames = 5;

@@ -78,7 +78,8 @@ function nextTrial(facts: Facts, pollSeconds: number | null, nowMs: number): str
   );
   const [first] = holds.sort((a, b) => a.until.localeCompare(b.until));
   if (first) return `The next request for ${first.name} is sent ${inTime(first.until, nowMs)}.`;
-  const isPolled = facts.isRunning !== false && facts.paused === null && facts.hold === null;
+  const isPolled =
+    facts.isRunning !== false && !facts.standstill && facts.paused === null && facts.hold === null;
   if (!isPolled || !partnerAccounts.some(isTrying) || pollSeconds === null || !lastDrain) return undefined;
   const next = Date.parse(lastDrain) + pollSeconds * 1000;
   return `The next poll is ${inTime(new Date(next).toISOString(), nowMs)}.`;

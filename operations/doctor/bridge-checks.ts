@@ -43,7 +43,7 @@ const maxOffSeconds = 60;
 
 /** The checks that show findings of the whole bridge; `delivery` shows all others. */
 const shownBy: Readonly<Record<string, string>> = {
-  ...{ 'not-running': 'run', 'older-copy': 'run', 'dead-letters': 'dead-letters' },
+  ...{ 'not-running': 'run', 'not-responding': 'run', 'older-copy': 'run', 'dead-letters': 'dead-letters' },
   ...{ 'unreadable-row': 'partner-accounts', 'no-account': 'partner-accounts' },
   ...{ circuit: 'pause', 'rate-limited': 'pause', 'operator-paused': 'pause' },
 };

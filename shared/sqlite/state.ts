@@ -34,8 +34,6 @@ export const openEmbeddedState = (dir: string, { clock = Date, onFault }: Embedd
 export const openEmbeddedStateToRead = (dir: string): EmbeddedState =>
   stateOver(createConnection(openStateFileToRead(dir), stateFileIn(dir)), Date);
 
-const latestRun = { kind: 'document', name: 'run' } as const;
-
 /** All ports on one database. */
 export function stateOver(connection: Connection, clock: { now(): number }) {
   const rows = createRowStore(connection);
@@ -53,17 +51,8 @@ export function stateOver(connection: Connection, clock: { now(): number }) {
     vault: createTokenVault(connection, rows),
     /** Why standard output takes no events; undefined if it does. */
     outputTrouble: () => connection.read(() => eventLog.readerOf(linesReader))?.trouble,
-    /** The name of the latest run. */
-    lastRun(): string | undefined {
-      const value = connection.read(() => rows.find(latestRun)?.value);
-      return typeof value === 'string' ? value : undefined;
-    },
-    /** Frees what earlier runs held; the caller has the run lock. @param name shown to a person who starts a second run */
-    beginRun: (name: string): Promise<void> =>
-      connection.write(() => {
-        freeWhatWasHeld(connection);
-        rows.putWithin(latestRun, name);
-      }),
+    /** Frees what earlier runs held; the caller has the run lock. */
+    beginRun: (): Promise<void> => connection.write(() => freeWhatWasHeld(connection)),
     /** Commits pending changes, then closes the file. */
     close: connection.close,
   };

@@ -19,6 +19,8 @@ export const stateFileIn = (dir: string): string => fileIn(dir, 'bridge.db');
 export const lockFileIn = (dir: string): string => fileIn(dir, 'run.lock');
 /** A file that stands for the fact that others could read the state, until the application's credentials are renewed. */
 const exposedFileIn = (dir: string): string => fileIn(dir, 'was-readable');
+/** See run-lock.ts. */
+export const heartbeatFileIn = (dir: string): string => fileIn(dir, 'heartbeat');
 /** See published-mark.ts. */
 export const markFileIn = (dir: string): string => fileIn(dir, 'published.json');
 
@@ -54,7 +56,8 @@ export function refuseForeignFolder(dir: string): void {
   const link = 'is a symbolic link, which somebody could point elsewhere.';
   refuseForeign(folder, folder, `${link} Give the folder itself: --local ${realPathOf(folder)}`);
   const databases = [stateFileIn(folder), lockFileIn(folder)].flatMap(withEndings);
-  for (const file of [...databases, exposedFileIn(folder), markFileIn(folder)])
+  const others = [exposedFileIn, heartbeatFileIn, markFileIn].map((fileOf) => fileOf(folder));
+  for (const file of [...databases, ...others])
     refuseForeign(file, folder, `${link} Put the file itself in its place, or choose another folder`);
   refuseOpen(realPathOf(existingAbove(folder)));
 }
@@ -140,9 +143,9 @@ function makePrivate(file: string): void {
 /** For when the credentials that others could have read were replaced. */
 export const forgetExposure = (dir: string): void => rmSync(exposedFileIn(dir), { force: true });
 
-/** Changes when another folder, or another state file, is put in its place. */
-export const identityOf = (dir: string): string =>
-  JSON.stringify([path.resolve(dir), stateFileIn(dir)].map(statOf).map((stat) => [stat?.dev, stat?.ino]));
+/** Changes when another folder, or another file of these, is put in its place. Default: the state file. */
+export const identityOf = (dir: string, files: readonly string[] = [stateFileIn(dir)]): string =>
+  JSON.stringify([path.resolve(dir), ...files].map(statOf).map((stat) => [stat?.dev, stat?.ino]));
 
 /** What other users may do with the state in a folder. Call it before the state is opened, which makes the file private. */
 export function exposureOf(dir: string): { readonly says: string; readonly mend: string } | undefined {

@@ -30,14 +30,11 @@ export function reusedHistories<T extends { readonly generation: number }>(
   return last < event ? accounts.filter(({ generation }) => generation < Math.floor(at / 1000)) : [];
 }
 
-/** What is published in this time may be missing in the mark. */
-const writeMs = 1_000;
-
-/** Keeps the mark while the bridge runs. @returns a function that writes it a last time, and ends */
-export function keepMark(dir: string, lastEvent: () => number): () => void {
+/** Returns a function that writes the mark if there are new events. */
+export function markWriter(dir: string, lastEvent: () => number): () => Promise<void> {
   const file = markFileIn(dir);
   let written = readMark(dir)?.event;
-  function write(): void {
+  return async () => {
     try {
       const event = lastEvent();
       if (event === written) return;
@@ -51,10 +48,5 @@ export function keepMark(dir: string, lastEvent: () => number): () => void {
     } catch {
       // On a full disk, the state file ends the run.
     }
-  }
-  const timer = setInterval(write, writeMs).unref();
-  return () => {
-    clearInterval(timer);
-    write();
   };
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { printableLine } from '../../domain/text.ts';
-import { lockFileIn, preparePrivateFile, refuseForeignFolder } from './private-folder.ts';
+import { heartbeatFileIn, lockFileIn, preparePrivateFile, refuseForeignFolder } from './private-folder.ts';
 import { guarded, StateError } from './state-error.ts';
 
 const runPrefix = 'run-';
@@ -10,15 +10,27 @@ const runPrefix = 'run-';
 /** The name under which a run takes leases and locks, by which the next run frees those of a crashed run. */
 export const newRunId = (): string => `${runPrefix}${randomUUID()}`;
 
+/** Few, because each is a write to the disk. */
+const beatMs = 10_000;
+/** Longer than a disk or a checkpoint keeps a run from its next beat. */
+const standstillMs = 30_000;
+
+export interface RunLock {
+  /** Shows others that this process is at work; to be called at least every {@link beatMs}. */
+  beat(nowMs: number): void;
+  release(): void;
+}
+
 /**
  * Ensures that only this process runs the bridge of `dir`, until it releases the lock or ends for any reason: an open
- * transaction on `DIR/run.lock` holds a lock of the operating system.
+ * transaction on `DIR/run.lock` holds a lock of the operating system. `DIR/heartbeat` contains the name of the run; its
+ * time is that of the latest beat.
  *
- * @param lastRun the name of the run that began last
- * @throws {StateError} `state-in-use`, with that name
+ * @param name shown to a person who starts a second run
+ * @throws {StateError} `state-in-use`, with the name of the other run
  * @see https://sqlite.org/lockingv3.html
  */
-export function takeRunLock(dir: string, lastRun: () => string | undefined): { release(): void } {
+export function takeRunLock(dir: string, name: string): RunLock {
   const file = lockFileIn(dir);
   const lock = guarded(file, () => {
     preparePrivateFile(dir, file);
@@ -26,21 +38,61 @@ export function takeRunLock(dir: string, lastRun: () => string | undefined): { r
   });
   try {
     guarded(file, () => lock.exec('BEGIN EXCLUSIVE'));
-    return { release: () => lock.close() };
+    return { beat: startHeart(heartbeatFileIn(dir), name), release: () => lock.close() };
   } catch (error) {
     lock.close();
     const isTaken = error instanceof StateError && error.code === 'state-in-use';
-    throw isTaken ? inUse(dir, lastRun(), error) : error;
+    throw isTaken ? inUse(dir, error) : error;
   }
+}
+
+function startHeart(file: string, name: string): RunLock['beat'] {
+  guarded(file, () => {
+    rmSync(file, { force: true });
+    writeFileSync(file, name, { mode: 0o600, flag: 'wx' });
+  });
+  let beatAt = Date.now();
+  return (nowMs) => {
+    if (Math.abs(nowMs - beatAt) < beatMs) return;
+    beatAt = nowMs;
+    try {
+      utimesSync(file, nowMs / 1000, nowMs / 1000);
+    } catch {
+      // Without the file, nobody takes this process for one that stands still.
+    }
+  };
 }
 
 const maxShownChars = 200;
 
-/** A dry run leaves no name, so the holder may also be one. */
-function inUse(dir: string, name: string | undefined, cause: StateError): StateError {
-  const who = name ? printableLine(name).slice(0, maxShownChars) : 'one that is just starting';
-  const says = `${dir} is in use by another run: ${who}, or a dry run. Stop that run first`;
-  return new StateError('state-in-use', says, { cause });
+/** The name of the run that has the lock, or had it last, and the time of its latest beat, ms since 1970. */
+function heartIn(dir: string): { readonly run: string; readonly beatAt: number } | undefined {
+  const file = heartbeatFileIn(dir);
+  try {
+    const run = printableLine(readFileSync(file, 'utf8')).slice(0, maxShownChars);
+    return { run, beatAt: statSync(file).mtimeMs };
+  } catch {
+    return undefined;
+  }
+}
+
+function inUse(dir: string, cause: StateError): StateError {
+  const who = heartIn(dir)?.run || 'one that is just starting';
+  return new StateError('state-in-use', `${dir} is in use by another run: ${who}. Stop that run first`, {
+    cause,
+  });
+}
+
+/**
+ * The run that has the lock, but does not come to its work: its process was stopped, or its event loop is blocked.
+ *
+ * @returns its name, and the time of its last beat; undefined if there is none
+ */
+export function standstillIn(dir: string, nowMs: number): { run: string; since: number } | undefined {
+  const heart = heartIn(dir);
+  // One in the future is from before the clock was set back.
+  if (!heart || Math.abs(nowMs - heart.beatAt) <= standstillMs || !isRunning(dir)) return undefined;
+  return { run: heart.run, since: heart.beatAt };
 }
 
 /**

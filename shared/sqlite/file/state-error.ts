@@ -4,6 +4,8 @@ export type StateErrorCode =
   | 'state-older'
   /** The file has an earlier version, or an unmerged log; opening it for writing brings it up to date. */
   | 'state-outdated'
+  /** The files were deleted or replaced while a run used them. */
+  | 'state-replaced'
   /** Another user has changed it, or could. */
   | 'state-unsafe';
 

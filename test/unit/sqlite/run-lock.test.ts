@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { isRunning, newRunId, takeRunLock } from '../../../shared/sqlite/file/run-lock.ts';
+import { isRunning, newRunId, standstillIn, takeRunLock } from '../../../shared/sqlite/file/run-lock.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { childProcesses } from '../../helpers/child-process.ts';
 import { changedAdvert, feedState, partnerAccount, settlement } from '../../helpers/records.ts';
@@ -8,7 +8,6 @@ import { scratchFolders } from '../../helpers/scratch-folder.ts';
 
 const folder = scratchFolders();
 const child = childProcesses();
-const noName = () => undefined;
 const many = { maxGroups: 10, maxPerGroup: 10, visibilityMs: 3_600_000 };
 const key = { partnerAccount: 'main', feed: 'adverts' };
 
@@ -21,8 +20,8 @@ const runs = `
   import { openEmbeddedState } from './shared/sqlite/state.ts';
   const dir = process.argv[1];
   const state = openEmbeddedState(dir);
-  const lock = takeRunLock(dir, state.lastRun);
-  await state.beginRun('the first');
+  const lock = takeRunLock(dir, 'the first');
+  await state.beginRun();
   const holder = newRunId();
   const [first, second] = await state.queue.receive(${JSON.stringify(many)});
   await state.queue.settle([{ delivery: second, verdict: { kind: 'retry', delayMs: 3600000 } }]);
@@ -49,10 +48,10 @@ const leaseFor = (holder: string) => ({ holder, nowMs: Date.now(), leaseMs: 3_60
 describe('the run lock', () => {
   it('is given to one run, and free after its release', () => {
     const dir = path.join(folder(), 'state');
-    const first = takeRunLock(dir, noName);
-    expect(() => takeRunLock(dir, noName)).toThrow(expect.objectContaining({ code: 'state-in-use' }));
+    const first = takeRunLock(dir, 'test');
+    expect(() => takeRunLock(dir, 'test')).toThrow(expect.objectContaining({ code: 'state-in-use' }));
     first.release();
-    takeRunLock(dir, noName).release();
+    takeRunLock(dir, 'test').release();
     expect(newRunId()).not.toBe(newRunId());
   });
 
@@ -60,7 +59,7 @@ describe('the run lock', () => {
     const dir = await prepared();
     const other = await child(runs, dir);
     const state = openEmbeddedState(dir);
-    expect(() => takeRunLock(dir, state.lastRun)).toThrow(`${dir} is in use by another run: the first,`);
+    expect(() => takeRunLock(dir, 'mine')).toThrow(`${dir} is in use by another run: the first.`);
     expect(await state.feedStates.acquire(key, leaseFor('me'))).toEqual({ end: 'held', by: other.line });
     await state.settings.write('a', '1');
     state.close();
@@ -72,8 +71,8 @@ describe('the run lock', () => {
     await killed.kill();
 
     const state = openEmbeddedState(dir);
-    const lock = takeRunLock(dir, state.lastRun);
-    await state.beginRun('the second');
+    const lock = takeRunLock(dir, 'the second');
+    await state.beginRun();
     const deliveries = await state.queue.receive(many);
     expect(deliveries.map(({ message, receives }) => [message?.advertId, receives])).toEqual([['1', 2]]);
     await state.queue.settle(deliveries.map((one) => settlement(one, { kind: 'done', outcome: 'events' })));
@@ -89,25 +88,40 @@ describe('the run lock', () => {
   it('is seen from outside while it is held', () => {
     const dir = folder();
     expect(isRunning(dir)).toBe(false);
-    const lock = takeRunLock(dir, noName);
+    const lock = takeRunLock(dir, 'test');
     expect(isRunning(dir)).toBe(true);
     lock.release();
     expect(isRunning(dir)).toBe(false);
     // Reading the lock does not block anybody.
-    takeRunLock(dir, noName).release();
+    takeRunLock(dir, 'test').release();
+  });
+
+  it('names a run that does not beat any more, since when, until it does', () => {
+    const dir = folder();
+    const lock = takeRunLock(dir, 'the first');
+    const begun = Date.now();
+    lock.beat(begun + 60_000);
+
+    expect(standstillIn(dir, begun + 90_000)).toBeUndefined();
+    expect(standstillIn(dir, begun + 90_001)).toEqual({ run: 'the first', since: begun + 60_000 });
+    // A clock that was set back by an hour.
+    lock.beat(begun - 3_600_000);
+    expect(standstillIn(dir, begun - 3_600_000)).toBeUndefined();
+    lock.release();
+    expect(standstillIn(dir, begun + 90_001)).toBeUndefined();
   });
 
   it.each([
     [
       'cut and without control characters, line breaks and bidi',
       `pid 1 (a\u009b31m\u202e\nforged${'x'.repeat(5_000)}`,
-      /: pid 1 \(a\\u009b31m\\u202e\\u000aforgedx{100,200}, or a dry run\. Stop that run first$/,
+      /: pid 1 \(a\\u009b31m\\u202e\\u000aforgedx{100,200}\. Stop that run first$/,
     ],
-    ['as one that is just starting while it has no name', undefined, /: one that is just starting, or a dry/],
+    ['as one that is just starting while it has no name', '', /: one that is just starting\. Stop/],
   ])('shows its holder %s', (_case, holder, message) => {
     const dir = folder();
-    const lock = takeRunLock(dir, noName);
-    expect(() => takeRunLock(dir, () => holder)).toThrow(message);
+    const lock = takeRunLock(dir, holder);
+    expect(() => takeRunLock(dir, 'mine')).toThrow(message);
     lock.release();
   });
 });

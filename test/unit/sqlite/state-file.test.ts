@@ -66,7 +66,7 @@ describe('the state file', () => {
   it('is in the named folder when SQLite would take the name for a URI', () => {
     const dir = mkdtempSync('file:bridge-');
     try {
-      const lock = takeRunLock(dir, () => undefined);
+      const lock = takeRunLock(dir, 'test');
       openEmbeddedState(dir).close();
       expect(isRunning(dir)).toBe(true);
       lock.release();

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { keepMark } from '../../../shared/sqlite/file/published-mark.ts';
+import { markWriter } from '../../../shared/sqlite/file/published-mark.ts';
 import { isRunning, takeRunLock } from '../../../shared/sqlite/file/run-lock.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
@@ -21,13 +21,12 @@ const folder = scratchFolders();
 const somebody = 12_345;
 const isRoot = process.getuid?.() === 0;
 const unsafe = expect.objectContaining({ name: 'StateError', code: 'state-unsafe' });
-const noName = () => undefined;
 
 /** A folder with a state in it, closed, at its end a folder `state`. */
 function prepared(): string {
   const dir = path.join(folder(), 'state');
   openEmbeddedState(dir).close();
-  takeRunLock(dir, noName).release();
+  takeRunLock(dir, 'test').release();
   return dir;
 }
 
@@ -35,7 +34,7 @@ function prepared(): string {
 function expectRefused(dir: string, message: RegExp | string): void {
   const listed = () => readdirSync(path.resolve(dir), { recursive: true }).toSorted();
   const before = existsSync(dir) ? listed() : undefined;
-  for (const open of [() => openEmbeddedState(dir), () => takeRunLock(dir, noName), () => isRunning(dir)]) {
+  for (const open of [() => openEmbeddedState(dir), () => takeRunLock(dir, 'test'), () => isRunning(dir)]) {
     expect(open).toThrow(unsafe);
     expect(open).toThrow(message);
   }
@@ -115,31 +114,36 @@ describe('a state that is a link', () => {
     expect(() => openEmbeddedState(path.join(link, 'state')).close()).not.toThrow();
   });
 
-  it.each(['bridge.db', 'bridge.db-shm', 'run.lock', 'run.lock-wal', 'was-readable', 'published.json'])(
-    'is refused as %s, and what it leads to stays as it is',
-    (name) => {
-      const dir = prepared();
-      const file = path.join(dir, name);
-      const elsewhere = path.join(folder(), 'precious');
-      if (existsSync(file)) renameSync(file, elsewhere);
-      else writeFileSync(elsewhere, 'precious');
-      chmodSync(elsewhere, 0o644);
-      symlinkSync(elsewhere, file);
-      const before = readFileSync(elsewhere);
+  it.each([
+    'bridge.db',
+    'bridge.db-shm',
+    'run.lock',
+    'run.lock-wal',
+    'was-readable',
+    'heartbeat',
+    'published.json',
+  ])('is refused as %s, and what it leads to stays as it is', (name) => {
+    const dir = prepared();
+    const file = path.join(dir, name);
+    const elsewhere = path.join(folder(), 'precious');
+    if (existsSync(file)) renameSync(file, elsewhere);
+    else writeFileSync(elsewhere, 'precious');
+    chmodSync(elsewhere, 0o644);
+    symlinkSync(elsewhere, file);
+    const before = readFileSync(elsewhere);
 
-      expectRefused(dir, `${file} is a symbolic link`);
-      expect(lstatSync(elsewhere).mode & 0o777).toBe(0o644);
-      expect(readFileSync(elsewhere).equals(before)).toBe(true);
-    },
-  );
+    expectRefused(dir, `${file} is a symbolic link`);
+    expect(lstatSync(elsewhere).mode & 0o777).toBe(0o644);
+    expect(readFileSync(elsewhere).equals(before)).toBe(true);
+  });
 
-  it('is replaced where a run is about to write its mark', () => {
+  it('is replaced where a run is about to write its mark', async () => {
     const dir = prepared();
     const elsewhere = path.join(folder(), 'precious');
     writeFileSync(elsewhere, 'precious');
     symlinkSync(elsewhere, path.join(dir, 'published.json.next'));
 
-    keepMark(dir, () => 7)();
+    await markWriter(dir, () => 7)();
 
     expect(readFileSync(elsewhere, 'utf8')).toBe('precious');
     expect(readFileSync(path.join(dir, 'published.json'), 'utf8')).toContain('"event":7');

@@ -21,7 +21,7 @@ describe('while a run of the folder is at work', () => {
     async (command) => {
       const { dir, run } = await startListed();
       const before = await run(command);
-      const lock = takeRunLock(dir, () => undefined);
+      const lock = takeRunLock(dir, 'test');
       onTestFinished(() => lock.release());
       const meanwhile = await run(command);
 

@@ -14,13 +14,13 @@ async function startDry() {
   return { ...local, dryRun };
 }
 
-/** Each file of the folder by its contents. `run.lock` has none: the lock is the operating system's. */
+/** Each file of the folder by its contents, without the lock and what shows who has it. */
 function filesIn(dir: string): Record<string, string> {
   const hashOf = (name: string) =>
     createHash('sha256')
       .update(readFileSync(path.join(dir, name)))
       .digest('hex');
-  const names = readdirSync(dir).filter((name) => name !== 'run.lock');
+  const names = readdirSync(dir).filter((name) => !['run.lock', 'heartbeat'].includes(name));
   return Object.fromEntries(names.map((name) => [name, hashOf(name)]));
 }
 

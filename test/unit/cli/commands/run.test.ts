@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openEmbeddedState } from '../../../../shared/sqlite/state.ts';
 import { shortenWaits } from '../../../helpers/short-waits.ts';
@@ -83,7 +85,9 @@ describe('run', () => {
     await runUntilIdle();
 
     expect(await state.partnerAccounts.read('main')).not.toHaveProperty('refreshing');
-    expect(state.lastRun()).toMatch(/^pid \d+ since \S+Z \(advert-bridge run --local /);
+    expect(readFileSync(path.join(dir, 'heartbeat'), 'utf8')).toMatch(
+      /^pid \d+ since \S+Z \(advert-bridge run --local /,
+    );
   });
 
   it('ends with the fault when the service is down', async () => {

@@ -36,7 +36,7 @@ function bytesOf(dir: string): unknown {
 /** A bridge that a process runs. */
 async function startRunning() {
   const local = await startConnected();
-  const { release } = takeRunLock(local.dir, () => undefined);
+  const { release } = takeRunLock(local.dir, 'test');
   return { ...local, stopRun: release };
 }
 type Running = Awaited<ReturnType<typeof startRunning>>;
