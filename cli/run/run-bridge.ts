@@ -112,9 +112,10 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
         ? lineOutputOf(io.stdout)
         : undefined,
   });
+  const lastEvent = () => state.eventLog.ends().last;
   const upkeep = startUpkeep({
     ...{ dir: target.dir, clock: systemClock, beat: lock.beat },
-    mark: dryRun ? undefined : markWriter(target.dir, () => state.eventLog.ends().last),
+    mark: dryRun ? undefined : markWriter(target.dir, { lastEvent, makeDurable: state.makeDurable }),
     onReplaced: (fault) => opened.broken.abort(fault),
   });
   try {

@@ -34,6 +34,8 @@ export const openEmbeddedState = (dir: string, { clock = Date, onFault }: Embedd
 export const openEmbeddedStateToRead = (dir: string): EmbeddedState =>
   stateOver(createConnection(openStateFileToRead(dir), stateFileIn(dir)), Date);
 
+const published = { kind: 'document', name: 'published' } as const;
+
 /** All ports on one database. */
 export function stateOver(connection: Connection, clock: { now(): number }) {
   const rows = createRowStore(connection);
@@ -51,6 +53,9 @@ export function stateOver(connection: Connection, clock: { now(): number }) {
     vault: createTokenVault(connection, rows),
     /** Why standard output takes no events; undefined if it does. */
     outputTrouble: () => connection.read(() => eventLog.readerOf(linesReader))?.trouble,
+    /** Resolves when all that was committed before is on the disk. Changes a row: SQLite syncs nothing for no change. */
+    makeDurable: (): Promise<void> =>
+      connection.write(() => rows.putWithin(published, eventLog.ends().last), { durable: true }),
     /** Frees what earlier runs held; the caller has the run lock. */
     beginRun: (): Promise<void> => connection.write(() => freeWhatWasHeld(connection)),
     /** Commits pending changes, then closes the file. */

@@ -30,14 +30,21 @@ export function reusedHistories<T extends { readonly generation: number }>(
   return last < event ? accounts.filter(({ generation }) => generation < Math.floor(at / 1000)) : [];
 }
 
-/** Returns a function that writes the mark if there are new events. */
-export function markWriter(dir: string, lastEvent: () => number): () => Promise<void> {
+/**
+ * Returns a function that writes the mark if there are new events. They are stored durably first: after a power cut, a
+ * state without them would be taken for an older copy.
+ */
+export function markWriter(
+  dir: string,
+  { lastEvent, makeDurable }: { lastEvent(): number; makeDurable(): Promise<void> },
+): () => Promise<void> {
   const file = markFileIn(dir);
   let written = readMark(dir)?.event;
   return async () => {
     try {
       const event = lastEvent();
       if (event === written) return;
+      await makeDurable();
       // Renamed, so that a crash leaves the mark before.
       const mark: PublishedMark = { event, at: Date.now() };
       // Made anew: where others may write into the folder, a link of that name could lead to any file.

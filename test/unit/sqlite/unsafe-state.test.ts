@@ -143,7 +143,7 @@ describe('a state that is a link', () => {
     writeFileSync(elsewhere, 'precious');
     symlinkSync(elsewhere, path.join(dir, 'published.json.next'));
 
-    await markWriter(dir, () => 7)();
+    await markWriter(dir, { lastEvent: () => 7, makeDurable: async () => undefined })();
 
     expect(readFileSync(elsewhere, 'utf8')).toBe('precious');
     expect(readFileSync(path.join(dir, 'published.json'), 'utf8')).toContain('"event":7');

@@ -1,10 +1,14 @@
-/** What becomes of a run whose folder or process is taken from under it. */
-import { copyFileSync, cpSync, existsSync, renameSync, rmSync } from 'node:fs';
+/** What becomes of a run whose folder, process or machine is taken from under it. */
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, vi } from 'vitest';
 import { shortenWaits } from '../../../helpers/short-waits.ts';
+import { until } from '../../../helpers/until.ts';
 import { quick, startConnected } from '../local-bridge.ts';
 import { start } from '../process.ts';
+import { newFolder } from '../run-cli.ts';
 
 /** A bridge, and a run of it in this process that has published an event. */
 async function startRun() {
@@ -83,4 +87,60 @@ it('status names a run that stands still, with its process, and no other cause',
   expect(checks).toContainEqual(
     expect.objectContaining({ name: 'run', result: 'fault', says: expect.stringContaining('stands still') }),
   );
+});
+
+/**
+ * Copies the state whenever it is on the disk as a whole: after a commit that waits for the disk and has something to
+ * write. By other processes, as closing the file in this one would end its locks.
+ */
+function watchDisk(dir: string) {
+  const names = ['bridge.db', 'bridge.db-wal'];
+  const disk = newFolder();
+  const copyTo = (place: string) => {
+    const there = names.map((name) => path.join(dir, name)).filter((file) => existsSync(file));
+    execFileSync('cp', [...there, place]);
+    return readFileSync(path.join(place, names.at(-1) ?? ''), { flag: 'a+' });
+  };
+  copyTo(disk);
+  const { exec } = DatabaseSync.prototype;
+  let before: Buffer | undefined;
+  vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (this: DatabaseSync, sql) {
+    if (sql === 'PRAGMA synchronous=FULL') before = copyTo(newFolder());
+    exec.call(this, sql);
+    const after = newFolder();
+    if (sql === 'PRAGMA synchronous=NORMAL' && before && !copyTo(after).equals(before))
+      cpSync(after, disk, { recursive: true });
+  });
+  /** As the machine finds the folder after a power cut. */
+  return () => {
+    for (const name of [...names, 'bridge.db-shm']) rmSync(path.join(dir, name), { force: true });
+    cpSync(disk, dir, { recursive: true });
+  };
+}
+
+it('run continues after a power cut that took what was not on the disk', async () => {
+  const { begin, dir, run, inState } = await startRun();
+  const mark = path.join(dir, 'published.json');
+  const first = await begin();
+  first.stop();
+  await first.ended;
+  const cutPower = watchDisk(dir);
+  const { event: before } = JSON.parse(readFileSync(mark, 'utf8'));
+  const { ended, stop } = await begin();
+
+  await until('the mark names the event', () => JSON.parse(readFileSync(mark, 'utf8')).event > before);
+  const { event } = JSON.parse(readFileSync(mark, 'utf8'));
+  stop();
+  await ended;
+  cutPower();
+  const [{ generation = 0 } = {}] = await inState(({ partnerAccounts }) =>
+    partnerAccounts.list(() => undefined),
+  );
+  // As if a second had passed since the account was connected.
+  writeFileSync(mark, JSON.stringify({ event, at: (generation + 1) * 1000 }));
+
+  expect(await run(`run --until-idle ${quick}`)).toMatchObject({
+    exitCode: 0,
+    stderr: expect.not.stringContaining('older copy'),
+  });
 });
