@@ -65,7 +65,7 @@ Examples:
     if (!finished)
       line = `Stopped after ${count(sent)} events. Run the command again: the events are the same.`;
     else if (url !== undefined) {
-      const run = webhookCommand(target, url, (shown) => `run --webhook ${shown}`);
+      const run = webhookCommand(target, 'run --webhook URL');
       line = `${count(sent)} events wait for ${webhook}. A run that names it sends them: ${run}`;
     }
     report({ sent, finished, ...(to === undefined ? { webhook } : { to }) }, line);

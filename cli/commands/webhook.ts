@@ -86,7 +86,7 @@ Examples:
       await webhooks.setUp(url, { secret, keepOld: isNew ? keepOld : !dropOld, format });
       return waitingFor(webhooks);
     });
-    const run = webhookCommand(target, url, (shown) => `run --webhook ${shown}`);
+    const run = webhookCommand(target, 'run --webhook URL');
     const said = `Stored for ${webhook}, which gets the events of a run that names it: ${run}`;
     return report({ webhook, stored: true }, said, ...factTable(all));
   },

@@ -63,12 +63,10 @@ export function requireSecrets(
   if (missing === undefined) return;
   throw new CommandError(
     `no secret is stored for webhook ${shownUrl(missing)}, and every event is signed. Make a secret, store it, and give it ` +
-      `to the subscriber: ${webhookCommand(target, missing, (shown) => `webhook ${shown} --secret-stdin`)}`,
+      `to the subscriber: ${webhookCommand(target, 'webhook URL --secret-stdin')}`,
   );
 }
 
-/** A URL that is not shown whole cannot be copied from the hint, which then says so. */
-export function webhookCommand(target: Target, url: string, command: (url: string) => string): string {
-  if (shownUrl(url) === url) return `\`${target.command(command(url))}\``;
-  return `\`${target.command(command('URL'))}\`, with the whole URL in quotes (it may be a secret, and is not shown)`;
-}
+/** A URL may be a secret, so it cannot be copied from the hint. @param words with `URL` in its place */
+export const webhookCommand = (target: Target, words: string): string =>
+  `\`${target.command(words)}\`, with the whole URL in quotes (it may be a secret, and is not shown)`;

@@ -28,16 +28,16 @@ export interface Reader {
   readonly format?: WebhookFormat;
 }
 
-/** A longer path may be a secret, as the addresses of chat services are. */
-const maxShownPath = 12;
-
-/** The address of a webhook or event bus in a form safe for logs and output. A part that may be a secret is a digest, by which two URLs differ. */
+/**
+ * The address of a webhook or event bus in a form safe for logs and output. Any path may be a secret, as the addresses of
+ * chat services are: of path and query two characters are shown, and a digest, by which two URLs differ.
+ */
 export function shownUrl(url: string): string {
   if (kindOfReader(url) === 'event bus') return url;
   const { origin, pathname, search } = new URL(url);
+  if (pathname + search === '/') return url;
   const digest = createHash('sha256').update(url).digest('hex').slice(0, 4);
-  if (pathname.length > maxShownPath) return `${origin}${pathname.slice(0, 5)}…${digest}`;
-  return `${origin}${pathname}${search && `?…${digest}`}`;
+  return `${origin}${pathname.slice(0, 3)}…${digest}`;
 }
 
 /** What a reader of the log is, other than standard output, by its name: a URL, or the ARN of an event bus. */

@@ -1,6 +1,7 @@
 import type { PutEventsCommandInput } from '@aws-sdk/client-eventbridge';
 import { describe, expect, it } from 'vitest';
 import { advertEvent } from '../../../../shared/domain/advert-event.ts';
+import { shownUrl } from '../../../../shared/sqlite/event-log.ts';
 import { type AdvertRow, createAdvertHistories } from '../../../../shared/state/advert-histories.ts';
 import { changedAdvert, partnerAccount } from '../../../helpers/records.ts';
 import { startWebhook } from '../../../helpers/webhook-server.ts';
@@ -144,7 +145,7 @@ describe('snapshot of an embedded bridge', () => {
     const written = await run('snapshot');
 
     expect(snapshots.map(({ exitCode }) => exitCode)).toEqual([0, 0]);
-    const webhook = subscriber.url;
+    const webhook = shownUrl(subscriber.url);
     expect(JSON.parse(snapshots[1]?.stdout ?? '')).toEqual({ sent: 5, finished: true, webhook });
     const latest = new Map<string, { sequence: number; body: string }>();
     for (const { body } of subscriber.accepted) {
@@ -166,7 +167,7 @@ describe('snapshot of an embedded bridge', () => {
   it.each([
     ['--to https://sqs.example/000000000000/search', 2, 'cannot be used with option'],
     ['--json', 2, '--json goes with --webhook'],
-    ['--webhook https://example.org/hook', 1, 'no secret is stored for webhook https://example.org/hook'],
+    ['--webhook https://example.org/hook', 1, 'no secret is stored for webhook https://example.org/ho…'],
   ])('refuses %s', async (args, exitCode, expected) => {
     const { run } = await startConnected();
 

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
+import { shownUrl } from '../../../../shared/sqlite/event-log.ts';
 import { startWebhook } from '../../../helpers/webhook-server.ts';
 import { quick, startConnected } from '../local-bridge.ts';
 import { start } from '../process.ts';
@@ -56,9 +57,10 @@ describe('run --webhook', () => {
     expect(good.accepted).toHaveLength(4);
     expect(first.stderr).toContain('3 events wait for webhook');
     expect(first.stderr).toContain('it answered 410 (gone)');
-    const shown = { address: expect.stringContaining(`${bad.url}?…`), state: 'gone', waiting: 4 };
+    const address = shownUrl(`${bad.url}?key=hidden`);
+    const shown = { address, state: 'gone', waiting: 4 };
     expect(JSON.parse(asJson.stdout).webhooks).toContainEqual(expect.objectContaining(shown));
-    expect(status.stdout).toContain(`webhook ${bad.url}?…`);
+    expect(status.stdout).toContain(`webhook ${address}`);
     expect(asJson.stdout + status.stdout + status.stderr).not.toContain('hidden');
     expect(new Set(bad.accepted.map(({ body }) => body))).toEqual(
       new Set(good.accepted.map(({ body }) => body)),
@@ -107,7 +109,7 @@ describe('run --webhook', () => {
 
     expect(ended.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0]);
     expect(subscriber.accepted).toHaveLength(4);
-    const url = expect.stringContaining(`${subscriber.url}?…`);
+    const url = shownUrl(`${subscriber.url}?key=hidden`);
     expect(await waiting()).toMatchObject([{ url, waiting: 0 }]);
     expect(JSON.parse(ended[2]?.stdout ?? '')).toEqual({ sent: 2, finished: true, webhook: url });
     expect(ended.map(({ stdout, stderr }) => stdout + stderr).join('')).not.toContain('hidden');
@@ -173,7 +175,7 @@ describe('webhook', () => {
     const ended = await run(`webhook ${subscriber.url} --drop-old --format event`);
     const url = subscriber.url;
     expect(await waiting()).toEqual([
-      { url, waiting: 0, oldest: null, givenUp: 0, format: 'event', secrets: 1 },
+      { url: shownUrl(url), waiting: 0, oldest: null, givenUp: 0, format: 'event', secrets: 1 },
     ]);
     const forgotten = await run(`webhook ${url} --forget`);
 
