@@ -85,9 +85,13 @@ function metricsText({ status, findings }: Looked): string {
 
 /** A status reads the whole state: whoever asks more often gets the same one. */
 const keptMs = 1_000;
+/** More than monitoring systems of one machine have open. */
+const maxConnections = 32;
+/** A connection that sends no whole request for so long, or takes no answer, makes room for another one. */
+const idleMs = 10_000;
 
 /** Listens on loopback. No answer contains a secret, so every user of the machine may ask. */
-export async function serveMetrics(port: number, look: () => Promise<Looked>) {
+export async function serveMetrics(port: number, look: () => Promise<Looked>, limits = { idleMs }) {
   let kept: Promise<Looked | undefined> | undefined;
   const forget = () => {
     kept = undefined;
@@ -97,7 +101,11 @@ export async function serveMetrics(port: number, look: () => Promise<Looked>) {
     setTimeout(forget, keptMs).unref();
     return looked;
   }
-  const server = createServer(async (request, response) => {
+  const times = {
+    ...{ headersTimeout: limits.idleMs, requestTimeout: limits.idleMs },
+    connectionsCheckingInterval: limits.idleMs,
+  };
+  const server = createServer(times, async (request, response) => {
     const end = (status: number, body = '', type = 'text/plain') =>
       response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(body);
     const path = URL.parse(request.url ?? '', 'http://127.0.0.1')?.pathname;
@@ -112,6 +120,8 @@ export async function serveMetrics(port: number, look: () => Promise<Looked>) {
     const delivery = deliveryText(looked.status, looked.findings);
     return end(200, JSON.stringify({ delivery }), 'application/json');
   });
+  server.maxConnections = maxConnections;
+  server.timeout = limits.idleMs;
   const address = `http://127.0.0.1:${await listenOn(server, port)}/metrics`;
   return { address, close: () => closeServer(server) };
 }

@@ -1,4 +1,6 @@
-import { describe, expect, it, vi } from 'vitest';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { serveMetrics } from '../../../../cli/run/metrics.ts';
 import { startConnected } from '../local-bridge.ts';
 import { rawStatus } from '../run-cli.ts';
@@ -58,6 +60,26 @@ describe('run --metrics', () => {
 
     expect([...first, ...second]).toEqual([503, 503, 503, 503]);
     expect(look).toHaveBeenCalledTimes(2);
+  });
+
+  it('drops a connection beyond 32, and one that sends nothing makes room', async () => {
+    const look = () => Promise.reject(new Error('unreadable'));
+    const served = async (idleMs: number) => {
+      const { address, close } = await serveMetrics(0, look, { idleMs });
+      onTestFinished(close);
+      const closings = Array.from({ length: 33 }, () => {
+        const socket = connect(Number(new URL(address).port), '127.0.0.1').on('error', () => undefined);
+        return once(socket.resume(), 'close');
+      });
+      return { address, closings };
+    };
+
+    const crowded = await served(60_000);
+    await crowded.closings.at(-1);
+    const left = await served(50);
+    await Promise.all(left.closings);
+
+    expect(await rawStatus(left.address)).toBe(503);
   });
 
   it('refuses a foreign Host, another method and another path', async () => {
