@@ -15,15 +15,18 @@ const bridge = `"${process.execPath}" "${main}"`;
 function shell(line: string) {
   const child = spawn('sh', ['-c', line], { env: { PATH, NODE_OPTIONS }, detached: true });
   let stderr = '';
+  const said = Promise.withResolvers<void>();
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text;
+    said.resolve();
   });
   const kill = (signal: NodeJS.Signals) => process.kill(-(child.pid ?? 0), signal);
   const ended = once(child, 'exit').then(([code]) => ({ code, stderr }));
   onTestFinished(() => {
     if (child.exitCode === null && child.signalCode === null) kill('SIGKILL');
   });
-  return { ended, kill };
+  /** @property said resolves when it has written to standard error */
+  return { ended, kill, said: said.promise };
 }
 
 /** A file system of its own. @param kib its size */
@@ -59,6 +62,13 @@ const linesIn = (...files: readonly string[]) =>
 const advertsIn = (lines: readonly string[]) =>
   new Set(lines.map((line) => JSON.parse(line).detail.data.advertId));
 
+/** How many the run has published. */
+const eventsOf = async (status: Awaited<ReturnType<typeof startConnected>>['status']) =>
+  (await status()).partnerAccounts[0].books.events;
+
+/** Also if its last line is not whole yet. */
+const idsIn = (file: string) => new Set(readFileSync(file, 'utf8').match(/(?<="advertId":")\d+/g)).size;
+
 describe.skipIf(process.platform === 'win32')('a consumer of standard output that dies', () => {
   it('loses nothing that the next run does not write again', async () => {
     const { sandbox, dir } = await startConnected();
@@ -74,6 +84,52 @@ describe.skipIf(process.platform === 'win32')('a consumer of standard output tha
 
     expect(linesIn(first)).toHaveLength(3);
     expect(advertsIn(linesIn(first, second)).size).toBe(200);
+  });
+});
+
+/** A named pipe whose reader is stopped before it reads: it goes on with SIGCONT. */
+async function stoppedReader() {
+  const folder = newFolder();
+  const [pipe, file] = [path.join(folder, 'pipe'), path.join(folder, 'file')];
+  execFileSync('mkfifo', [pipe]);
+  // Both ends are open, so that the pipe outlives the run that writes to it.
+  const reader = shell(`exec 3<> ${pipe}; echo open >&2; kill -STOP $$; exec cat <&3 > ${file}`);
+  await reader.said;
+  return { pipe, file, goOn: () => reader.kill('SIGCONT') };
+}
+
+describe.skipIf(process.platform === 'win32')('a consumer that stands still', () => {
+  it('gets whole lines alone after its run was killed and another began', async () => {
+    const { sandbox, dir, status } = await startConnected();
+    const { pipe, file, goOn } = await stoppedReader();
+    sandbox.control.createAdverts(200);
+    const run = `exec ${bridge} run --local ${dir} ${quick}`;
+    const killed = shell(`${run} > ${pipe}`);
+    await expect.poll(() => eventsOf(status), { timeout: 20_000 }).toBe(200);
+    killed.kill('SIGKILL');
+    await killed.ended;
+    goOn();
+    expect(await shell(`${run} --until-idle > ${pipe}`).ended).toMatchObject({ code: 0 });
+
+    await expect.poll(() => idsIn(file), { timeout: 20_000 }).toBe(200);
+    expect(advertsIn(linesIn(file)).size).toBe(200);
+  });
+
+  it('does not keep SIGTERM, and gets the rest from the next run', async () => {
+    const { sandbox, dir, status } = await startConnected();
+    const { pipe, file, goOn } = await stoppedReader();
+    sandbox.control.createAdverts(200);
+    const run = `exec ${bridge} run --local ${dir} ${quick}`;
+    const first = shell(`${run} > ${pipe}`);
+    await expect.poll(() => eventsOf(status), { timeout: 20_000 }).toBe(200);
+    first.kill('SIGTERM');
+    expect(await first.ended).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('standard output did not take all events'),
+    });
+    goOn();
+    expect(await shell(`${run} --until-idle > ${pipe}`).ended).toMatchObject({ code: 0 });
+    await expect.poll(() => idsIn(file), { timeout: 20_000 }).toBe(200);
   });
 });
 
@@ -113,6 +169,18 @@ describe.skipIf(!canMount)('standard output on a disk that is full', () => {
     const whole = linesIn(file).filter((line) => line.endsWith('}}}'));
     expect(advertsIn(whole).size).toBe(100);
     expect(linesIn(file).length - whole.length).toBe(1);
+  });
+
+  it('ends tail with 1', async () => {
+    const { sandbox, dir, runUntilIdle } = await startConnected();
+    const disk = smallDisk(512);
+    fill(disk, 4);
+    const tail = shell(`exec ${bridge} tail --local ${dir} > ${path.join(disk, 'output')}`);
+    await tail.said;
+    sandbox.control.createAdverts(20);
+    await runUntilIdle();
+
+    expect(await tail.ended).toMatchObject({ code: 1, stderr: expect.stringContaining('ENOSPC') });
   });
 
   it.each(['snapshot', 'history main ADVERT --json'])('ends %s with 1', async (command) => {
