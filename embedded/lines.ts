@@ -17,6 +17,10 @@ export interface LinesDeps {
 }
 
 export interface Lines extends Loop {
+  /** Number of the last event that was written. */
+  position(): number;
+  /** Events up to this number were given up. */
+  passOver(number: number): void;
   /** Why not everything was written; undefined if it was, or its reader has gone. */
   unwritten(): string | undefined;
 }
@@ -31,6 +35,7 @@ const longestLookMs = 5_000;
  */
 export function startLines({ output, from, log, clock, observer, signal }: LinesDeps): Lines {
   let position = from;
+  let passed = 0;
   let isMarked = false;
   const unread = createUnread(output.unreadBytes);
   const writer = createLineWriter({ output, clock, signal, report });
@@ -53,7 +58,7 @@ export function startLines({ output, from, log, clock, observer, signal }: Lines
     return true;
   }
 
-  async function writeEvent(number: number, envelope: string): Promise<boolean> {
+  async function writeEvent(envelope: string): Promise<boolean> {
     const bytes = Buffer.from(linesOf([envelope]));
     if (bytes.length > output.wholeBytes && !isMarked) {
       await log.note(linesReader, { tears: output.identity });
@@ -61,7 +66,6 @@ export function startLines({ output, from, log, clock, observer, signal }: Lines
     }
     if (!(await writer.write(bytes))) return false;
     unread.push(position, bytes.length);
-    position = number;
     return true;
   }
 
@@ -78,8 +82,9 @@ export function startLines({ output, from, log, clock, observer, signal }: Lines
       isBegun = true;
       const events = isAllTaken ? log.after(position, linesReader) : [];
       for (const { number, envelope } of events) {
-        isAllTaken = await writeEvent(number, envelope);
+        isAllTaken = number <= passed || (await writeEvent(envelope));
         if (!isAllTaken) break;
+        position = number;
       }
       if (events.length > 0) await store(unread.before() ?? position);
       if (!isAllTaken) return undefined;
@@ -96,6 +101,10 @@ export function startLines({ output, from, log, clock, observer, signal }: Lines
   });
   return {
     wake: loop.wake,
+    position: () => position,
+    passOver(number) {
+      passed = Math.max(passed, number);
+    },
     async stop() {
       writer.hurry();
       await loop.stop();

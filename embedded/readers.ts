@@ -2,7 +2,7 @@ import type { Clock } from '../shared/domain/clock.ts';
 import { type Loop, startLoop } from '../shared/domain/loop.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Observer } from '../shared/ports/observer.ts';
-import { kindOfReader, linesReader, shownUrl } from '../shared/sqlite/event-log.ts';
+import { aboutReader, kindOfReader, linesReader } from '../shared/sqlite/event-log.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
 import type { WebhookStatus } from '../shared/sqlite/webhooks.ts';
 import type { LineOutput } from './line-writer.ts';
@@ -17,7 +17,10 @@ export interface ReadersOptions {
   /** Standard output, if events are written to it. */
   readonly output: LineOutput | undefined;
   readonly observer: Observer;
+  /** Events that wait longer are given up. */
   readonly retentionHours: number;
+  /** Of more that wait for one reader, the oldest are given up. */
+  readonly maxEvents: number;
   readonly clock: Clock;
   /** Aborted when a signal ends the run. */
   readonly signal: AbortSignal;
@@ -33,7 +36,7 @@ const patienceMs = 60_000;
 
 /** Starts the readers of a run's event log, to which the bridge publishes: a reader that is slow delays nobody else. */
 export async function openReaders(options: ReadersOptions) {
-  const { state, output, observer, retentionHours, clock, signal, send = sendToWebhook } = options;
+  const { state, output, observer, retentionHours, maxEvents, clock, signal, send = sendToWebhook } = options;
   const { eventLog: log, webhooks } = state;
   const from = output ? await log.begin(linesReader) : 0;
   if (!output) await log.leave(linesReader);
@@ -49,19 +52,26 @@ export async function openReaders(options: ReadersOptions) {
   );
   const readers: Loop[] = lines ? [...deliveries, lines] : deliveries;
 
-  /** Gives up old events of every webhook and event bus, also of those that this run does not send to: they would be kept for ever. */
+  /** @returns the reader's position */
+  async function giveUp(name: string, after?: number): Promise<number> {
+    const before = clock.now() - retentionHours * 3_600_000;
+    const { tooOld, tooMany, position } = await log.giveUp(name, { before, maxEvents, after });
+    const kind = name === linesReader ? 'standard output' : `the ${kindOfReader(name)}`;
+    const about = name === linesReader ? {} : aboutReader(name);
+    const old = `events were given up: they waited for ${kind} for more than ${retentionHours} hours`;
+    if (tooOld > 0) observer.error(old, { ...about, events: tooOld });
+    const many = `events were given up: more than ${maxEvents} waited for ${kind}`;
+    if (tooMany > 0) observer.error(many, { ...about, events: tooMany });
+    return position;
+  }
+
+  /** For every webhook and event bus, also for those that this run does not send to: their events would be kept for ever. */
   const givingUp = startLoop(clock, async (stopping) => {
     if (stopping.aborted) return undefined;
-    const before = clock.now() - retentionHours * 3_600_000;
     try {
-      for (const { url } of webhooks.list()) {
-        const events = await log.giveUp(url, before);
-        const kind = kindOfReader(url);
-        const message = `events were given up: they waited for the ${kind} for more than ${retentionHours} hours`;
-        if (events > 0)
-          observer.error(message, { [kind === 'webhook' ? kind : 'eventBus']: shownUrl(url), events });
-      }
-      await log.giveUp(linesReader, before);
+      for (const { url } of webhooks.list()) await giveUp(url);
+      // Its stored position is behind what was written.
+      lines?.passOver(await giveUp(linesReader, lines.position()));
     } catch (error) {
       observer.error('old events could not be given up', { error });
     }

@@ -7,7 +7,7 @@ import type { Application } from '../shared/domain/secret.ts';
 import type { PartnerClient } from '../shared/partner-api/client.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 import type { ChangedAdvertsQueue } from '../shared/ports/queue.ts';
-import type { Trouble } from '../shared/sqlite/event-log.ts';
+import type { Backlog, Trouble } from '../shared/sqlite/event-log.ts';
 import type { Webhooks } from '../shared/sqlite/webhooks.ts';
 import type { BookKeeper } from '../shared/state/books.ts';
 import type { RowPorts } from '../shared/state/row-ports.ts';
@@ -41,6 +41,8 @@ export interface Bridge extends RowPorts {
   readonly webhooks?: Pick<Webhooks, 'list'>;
   /** Only for an embedded bridge: why standard output takes no events; undefined if it does. */
   readonly outputTrouble?: () => Trouble | undefined;
+  /** Only for an embedded bridge: what waits for standard output; undefined if no run writes to it. */
+  readonly outputEvents?: () => Backlog | undefined;
   /** Only for an embedded bridge: the accounts that an older copy of the state would publish with used numbers. */
   readonly reusedHistories?: (accounts: readonly PartnerAccount[]) => readonly PartnerAccount[];
   readonly stack?: {

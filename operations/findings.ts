@@ -103,6 +103,8 @@ const maxNames = 5;
 const lateSeconds = 45;
 /** A shorter pause that the service asked for ends before anybody could act. */
 const maxPauseMs = 60_000;
+/** The part of the events that may wait for a reader of which it is told. */
+const nearlyFull = 0.8;
 /** Fewer bad answers in two minutes may be those of a single advert. */
 const manyAnswers = 5;
 
@@ -290,6 +292,18 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
       {
         since: output.failingSince,
         advice: 'Free space on its disk, or restart what reads it; the run goes on by itself.',
+      },
+    ),
+  backlog: ({ webhooks = [], outputEvents }) =>
+    [...webhooks, ...(outputEvents ? [{ ...outputEvents, address: null }] : [])].flatMap(
+      ({ address, waiting, givenUp, maxEvents }): Found[] => {
+        if (maxEvents === null || waiting < nearlyFull * maxEvents) return [];
+        const name = address === null ? 'standard output' : `the ${kindOfReader(address)} ${address}`;
+        const says = `${waiting} events wait for ${name}. Of more than ${maxEvents}, the oldest are given up`;
+        const advice =
+          'Mend what keeps it, or let more wait, if the disk has room: `run --webhook-max-events`.';
+        if (waiting < maxEvents) return [attention(`${says}.`, { advice })];
+        return [fault(`${says}: ${givenUp} so far.`, { advice })];
       },
     ),
   alarm: (status) => (status.alarms ?? []).map(alarmFinding),

@@ -3,7 +3,7 @@ import { toInstant } from '../shared/domain/clock.ts';
 import { forEachConcurrent } from '../shared/domain/concurrency.ts';
 import { endOfHold, heldBy, holdOf, withoutHolds } from '../shared/domain/holds.ts';
 import { type Counters, sumOf } from '../shared/ports/store.ts';
-import { shownUrl, type Trouble } from '../shared/sqlite/event-log.ts';
+import { type Backlog, shownUrl, type Trouble } from '../shared/sqlite/event-log.ts';
 import type { WebhookStatus } from '../shared/sqlite/webhooks.ts';
 import type { Activity } from '../shared/state/activity.ts';
 import type { Books } from '../shared/state/books.ts';
@@ -12,7 +12,7 @@ import { accountStatus, heldMs, shownHold, shownPause } from './account-status.t
 import type { Bridge } from './bridge.ts';
 
 export type StatusPorts = Pick<Bridge, 'partnerAccounts' | 'feedStates' | 'budgetStore' | 'activity'> &
-  Pick<Bridge, 'bookKeeper' | 'webhooks' | 'outputTrouble' | 'reusedHistories' | 'stack'> &
+  Pick<Bridge, 'bookKeeper' | 'webhooks' | 'outputTrouble' | 'outputEvents' | 'reusedHistories' | 'stack'> &
   Partial<Pick<Bridge, 'kind' | 'isDelivering' | 'standstill'>>;
 
 /** Number of books read concurrently: there may be a thousand partner accounts. */
@@ -94,6 +94,8 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     webhooks: ports.webhooks?.list().map((webhook) => shownWebhook(webhook, nowMs)),
     /** Only for an embedded bridge: why standard output takes no events of a run; null if it does. */
     output: isRunning === false ? null : shownTrouble(ports.outputTrouble?.()),
+    /** Only for an embedded bridge: what waits for standard output; null if no run writes to it. */
+    outputEvents: shownEvents(ports.outputEvents?.()),
     ...ofStack,
   };
 }
@@ -103,17 +105,27 @@ const saysUnread = (hold: ReturnType<typeof shownHold>, nowMs: number): boolean 
   hold !== null &&
   (hold.fault === 'rate-limited' || hold.kind === 'circuit' || nowMs - Date.parse(hold.since) >= heldMs);
 
-const shownWebhook = ({ url, waiting, oldest, trouble }: WebhookStatus, nowMs: number) => ({
+const shownWebhook = ({ url, oldest, trouble, ...backlog }: WebhookStatus, nowMs: number) => ({
   address: shownUrl(url),
   /** `gone`: it answered 410, and gets nothing more in this run. */
   state:
     trouble === undefined ? ('delivering' as const) : trouble.gone ? ('gone' as const) : ('failing' as const),
-  waiting,
+  ...backlogFacts(backlog),
   oldestSeconds: oldest === undefined ? null : Math.max(0, nowMs - oldest) / 1000,
   failingSince: trouble ? toInstant(trouble.since) : null,
   /** Why the last attempt failed, in words; null if it succeeded. */
   lastAnswer: trouble?.reason ?? null,
 });
+
+const backlogFacts = ({ waiting, givenUp, maxEvents }: Backlog) => ({
+  waiting,
+  /** Number of events that were never sent, because they were too old, or too many waited. */
+  givenUp,
+  /** How many may wait; null before the first run with this version. */
+  maxEvents: maxEvents ?? null,
+});
+
+const shownEvents = (backlog: Backlog | undefined) => (backlog ? backlogFacts(backlog) : null);
 
 const shownTrouble = (trouble: Trouble | undefined) =>
   trouble ? { failingSince: toInstant(trouble.since), reason: trouble.reason } : null;

@@ -82,7 +82,7 @@ export function statusText(status: Shown, target: Target, nowMs: number): string
   const found = findings
     .toSorted((a, b) => isOfOne(a) - isOfOne(b))
     .map((one) => `${one.severity}: ${one.says} ${mendText(one)}`.trim());
-  const ofWebhooks = webhooks.map(({ oldestSeconds: _oldest, ...webhook }) => webhook);
+  const ofWebhooks = webhooks.map(({ oldestSeconds: _oldest, maxEvents: _most, ...webhook }) => webhook);
   const parts = [
     [deliveryText(status, findings), ...found.slice(0, maxShown), ...moreLines(found.length)],
     accountLines(status),

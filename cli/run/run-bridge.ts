@@ -105,6 +105,7 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
   if (served) tell(`Metrics: ${served.address}`);
   const readers = await openReaders({
     ...{ state, observer, clock: systemClock, signal, retentionHours: webhookRetentionHours },
+    maxEvents: options.webhookMaxEvents,
     webhooks: dryRun ? [] : webhooks,
     eventBuses: dryRun ? new Map() : await eventBusesOf(options.eventBus),
     output:

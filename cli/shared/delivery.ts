@@ -36,6 +36,7 @@ export function deliveryText(status: Status, findings: readonly Finding[]): stri
     hit.length > 0 && `not for ${namesText(hit, maxNames)}`,
     faults.some(({ what }) => what === 'webhook') && 'not to every webhook',
     faults.some(({ what }) => what === 'output') && 'not to standard output',
+    faults.some(({ what }) => what === 'backlog') && 'not every event',
     faults.some(({ what }) => what === 'unreadable-row') && 'not what cannot be read',
     faults.some(({ what, partnerAccount }) => what === 'secret-deleted' && !partnerAccount) &&
       'not once tokens run out',

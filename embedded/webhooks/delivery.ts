@@ -2,7 +2,7 @@ import type { Clock } from '../../shared/domain/clock.ts';
 import { backoffMs, forEachConcurrent } from '../../shared/domain/concurrency.ts';
 import { type Loop, startLoop } from '../../shared/domain/loop.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
-import { kindOfReader, shownUrl, type Trouble } from '../../shared/sqlite/event-log.ts';
+import { aboutReader, kindOfReader, type Trouble } from '../../shared/sqlite/event-log.ts';
 import type { UnsentEvent, Webhooks } from '../../shared/sqlite/webhooks.ts';
 import type { Deliver, Failure } from './request.ts';
 
@@ -36,7 +36,7 @@ const longestLookMs = 5_000;
 export function startDelivery(url: string, deps: DeliveryDeps): Loop {
   const { webhooks, clock, observer, deliver } = deps;
   const kind = kindOfReader(url);
-  const about = { [kind === 'webhook' ? 'webhook' : 'eventBus']: shownUrl(url) };
+  const about = aboutReader(url);
   let trouble: Trouble | undefined;
   let failedInARow = 0;
   let pausedUntil = 0;

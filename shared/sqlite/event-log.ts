@@ -18,8 +18,10 @@ export type WebhookFormat = (typeof webhookFormats)[number];
 export interface Reader {
   /** Number of the last event that it has read; absent: it has not begun. */
   readonly position?: number;
-  /** Number of events that it was never sent, because they were older than the retention. */
+  /** Number of events that it was never sent, because they were older than the retention, or too many waited. */
   readonly givenUp?: number;
+  /** How many events may wait for it, as the latest run has it. */
+  readonly maxEvents?: number;
   readonly trouble?: Trouble | undefined;
   /** The pipe into which a line may have been written that a crash can tear. */
   readonly tears?: string | undefined;
@@ -40,8 +42,22 @@ export function shownUrl(url: string): string {
   return `${origin}${pathname.slice(0, 3)}…${digest}`;
 }
 
+/** The events that a reader has not received. */
+export interface Backlog {
+  readonly waiting: number;
+  /** When the oldest of them was published, ms since 1970. */
+  readonly oldest?: number;
+  readonly givenUp: number;
+  readonly maxEvents?: number;
+}
+
 /** What a reader of the log is, other than standard output, by its name: a URL, or the ARN of an event bus. */
 export const kindOfReader = (name: string) => (name.startsWith('arn:') ? 'event bus' : 'webhook');
+
+/** A webhook or event bus in the fields of a log line. */
+export const aboutReader = (url: string) => ({
+  [kindOfReader(url) === 'webhook' ? 'webhook' : 'eventBus']: shownUrl(url),
+});
 
 /** The reader that standard output is. */
 export const linesReader = 'stdout';
@@ -78,6 +94,17 @@ export function createEventLog(connection: Connection, rows: RowStore, clock: { 
        AND number < ifnull((SELECT number FROM events WHERE number > $after AND at >= $before ORDER BY number LIMIT 1), 1e18)`,
   );
   const removeOldUnsent = connection.prepare('DELETE FROM unsent WHERE webhook = ? AND at < ?');
+  const removeFirstUnsent = connection.prepare(
+    `DELETE FROM unsent WHERE webhook = $reader AND number IN
+       (SELECT number FROM unsent WHERE webhook = $reader ORDER BY number LIMIT $surplus)`,
+  );
+  const selectNth = connection.prepare(
+    `SELECT number FROM events WHERE number > $after AND ${isMeant} ORDER BY number LIMIT 1 OFFSET $nth - 1`,
+  );
+  const sumUp = connection.prepare(
+    `SELECT count(*) AS waiting, min(at) AS oldest FROM (SELECT at FROM unsent WHERE webhook = $reader
+       UNION ALL SELECT at FROM events WHERE number > $after AND ${isMeant})`,
+  );
 
   /** Call it within a write of the connection. */
   function add(envelope: string, reader: string | null): void {
@@ -91,13 +118,9 @@ export function createEventLog(connection: Connection, rows: RowStore, clock: { 
   const readerOf = (name: string) => rows.find(readerKey(name))?.value as Reader | undefined;
   /** Undefined for a reader that has not begun. */
   const position = (name: string): number | undefined => connection.read(() => readerOf(name))?.position;
-  /** Nothing for a reader that was forgotten. */
-  function move(name: string, number: number, missed: number): void {
-    const reader = readerOf(name);
-    if (!reader) return;
-    const { position = 0, givenUp = 0 } = reader;
-    const moved = { position: Math.max(number, position), givenUp: givenUp + missed };
-    rows.putWithin(readerKey(name), { ...reader, ...moved });
+  function waitingAfter(reader: string, after: number) {
+    const row = sumUp.get({ reader, after }) as { waiting: number; oldest: number | null };
+    return { waiting: row.waiting, ...(row.oldest !== null && { oldest: row.oldest }) };
   }
 
   return {
@@ -123,6 +146,11 @@ export function createEventLog(connection: Connection, rows: RowStore, clock: { 
 
     ends,
     readerOf,
+    /** Within a read or write of the connection. */
+    backlogOf: (name: string, { position, givenUp = 0, maxEvents }: Reader): Backlog => ({
+      ...waitingAfter(name, position ?? Number.POSITIVE_INFINITY),
+      ...{ givenUp, ...(maxEvents !== undefined && { maxEvents }) },
+    }),
     /** The events after `number`, without those for another reader alone; at most 500. */
     after: (number: number, reader = '', limit = rowsAtOnce) =>
       connection.read(() => selectAfter.all({ after: number, reader, limit })) as {
@@ -138,7 +166,13 @@ export function createEventLog(connection: Connection, rows: RowStore, clock: { 
         rows.putWithin(readerKey(name), reader);
         return reader.position;
       }),
-    advance: (name: string, number: number) => connection.write(() => move(name, number, 0)),
+    /** Nothing for a reader that was forgotten. */
+    advance: (name: string, number: number): Promise<void> =>
+      connection.write(() => {
+        const reader = readerOf(name);
+        const position = Math.max(number, reader?.position ?? 0);
+        if (reader) rows.putWithin(readerKey(name), { ...reader, position });
+      }),
     /** Changes parts of a reader's row; nothing for a reader that was forgotten. */
     note: (name: string, part: Pick<Reader, 'trouble' | 'tears'>): Promise<void> =>
       connection.write(() => {
@@ -147,14 +181,33 @@ export function createEventLog(connection: Connection, rows: RowStore, clock: { 
       }),
     leave: (name: string): Promise<void> => connection.write(() => void rows.removeWithin(readerKey(name))),
 
-    /** Passes over the reader's unread and unsent events from before a given time. @returns their number */
-    giveUp: (reader: string, before: number): Promise<number> =>
+    /**
+     * Passes over the reader's unread and unsent events from before a given time, and over the oldest if too many wait.
+     *
+     * @param limits.after what it has read, where its stored position is behind that
+     * @returns the numbers of both, and its position
+     */
+    giveUp: (name: string, limits: { before: number; maxEvents: number; after?: number | undefined }) =>
       connection.write(() => {
-        const from = readerOf(reader)?.position ?? Number.POSITIVE_INFINITY;
-        const old = selectOld.get({ after: from, reader, before }) as { last: number | null; missed: number };
-        const missed = old.missed + Number(removeOldUnsent.run(reader, before).changes);
-        if (old.last !== null || missed > 0) move(reader, old.last ?? 0, missed);
-        return missed;
+        const { before, maxEvents, after = 0 } = limits;
+        const reader = readerOf(name);
+        if (!reader) return { tooOld: 0, tooMany: 0, position: 0 };
+        const read = Math.max(after, reader.position ?? Number.POSITIVE_INFINITY);
+        const old = selectOld.get({ after: read, reader: name, before }) as {
+          last: number | null;
+          missed: number;
+        };
+        const tooOld = old.missed + Number(removeOldUnsent.run(name, before).changes);
+        const young = Math.max(read, old.last ?? 0);
+        const tooMany = Math.max(0, waitingAfter(name, young).waiting - maxEvents);
+        const nth = tooMany - Number(removeFirstUnsent.run({ reader: name, surplus: tooMany }).changes);
+        const surplus = nth > 0 ? selectNth.get({ after: young, reader: name, nth }) : undefined;
+        const passed = Number(surplus?.number ?? old.last ?? 0);
+        const position = Math.max(passed, reader.position ?? 0);
+        const { givenUp = 0 } = reader;
+        const changed = { givenUp: givenUp + tooOld + tooMany, maxEvents, ...(position > 0 && { position }) };
+        rows.putWithin(readerKey(name), { ...reader, ...changed });
+        return { tooOld, tooMany, position };
       }),
   };
 }

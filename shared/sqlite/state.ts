@@ -53,6 +53,12 @@ export function stateOver(connection: Connection, clock: { now(): number }) {
     vault: createTokenVault(connection, rows),
     /** Why standard output takes no events; undefined if it does. */
     outputTrouble: () => connection.read(() => eventLog.readerOf(linesReader))?.trouble,
+    /** What waits for standard output; undefined if no run writes to it. */
+    outputEvents: () =>
+      connection.read(() => {
+        const reader = eventLog.readerOf(linesReader);
+        return reader && eventLog.backlogOf(linesReader, reader);
+      }),
     /** Resolves when all that was committed before is on the disk. Changes a row: SQLite syncs nothing for no change. */
     makeDurable: (): Promise<void> =>
       connection.write(() => rows.putWithin(published, eventLog.ends().last), { durable: true }),

@@ -1,5 +1,12 @@
 import { Secret } from '../domain/secret.ts';
-import { type EventLog, type Reader, readerKey, type Trouble, type WebhookFormat } from './event-log.ts';
+import {
+  type Backlog,
+  type EventLog,
+  type Reader,
+  readerKey,
+  type Trouble,
+  type WebhookFormat,
+} from './event-log.ts';
 import type { Connection } from './file/connection.ts';
 import type { RowStore } from './store.ts';
 
@@ -15,14 +22,8 @@ export interface UnsentEvent {
   readonly dueAt: number;
 }
 
-export interface WebhookStatus {
+export interface WebhookStatus extends Backlog {
   readonly url: string;
-  /** Number of events that it has not received. */
-  readonly waiting: number;
-  /** When the oldest of them was published, ms since 1970. */
-  readonly oldest?: number;
-  /** Number of events that were never sent, because they were older than the retention. */
-  readonly givenUp: number;
   /** Undefined if the last attempt succeeded, or there was none. */
   readonly trouble?: Trouble;
 }
@@ -65,16 +66,11 @@ export function createWebhooks(connection: Connection, rows: RowStore, log: Even
   );
   const selectUnsent = connection.prepare('SELECT 1 FROM unsent WHERE webhook = ? AND subject = ? LIMIT 1');
   const makeAllDue = connection.prepare('UPDATE unsent SET due_at = 0 WHERE webhook = ? AND due_at > 0');
-  const sumUp = connection.prepare(
-    `SELECT count(*) AS waiting, min(at) AS oldest FROM (SELECT at FROM unsent WHERE webhook = $url
-       UNION ALL SELECT at FROM events WHERE number > $position AND (reader IS NULL OR reader = $url))`,
-  );
   const removeAll = connection.prepare('DELETE FROM unsent WHERE webhook = ?');
 
-  function statusOf(url: string, { position, givenUp = 0, trouble }: Reader): WebhookStatus {
-    const row = sumUp.get({ url, position: position ?? null }) as { waiting: number; oldest: number | null };
-    const { waiting, oldest } = row;
-    return { url, givenUp, waiting, ...(oldest !== null && { oldest }), ...(trouble && { trouble }) };
+  function statusOf(url: string, reader: Reader): WebhookStatus {
+    const { trouble } = reader;
+    return { url, ...log.backlogOf(url, reader), ...(trouble && { trouble }) };
   }
 
   return {
@@ -148,7 +144,7 @@ export function createWebhooks(connection: Connection, rows: RowStore, log: Even
     forget: (webhook: string): Promise<number> =>
       connection.write(() => {
         const reader = log.readerOf(webhook);
-        const waiting = reader ? statusOf(webhook, reader).waiting : 0;
+        const waiting = reader ? log.backlogOf(webhook, reader).waiting : 0;
         rows.removeWithin(readerKey(webhook));
         removeAll.run(webhook);
         return waiting;

@@ -21,7 +21,10 @@ const refused: Failure = { reason: 'it answered 422', blames: 'event' };
 const aSecret = (byte: number) => new Secret(`whsec_${Buffer.alloc(32, byte).toString('base64')}`);
 
 /** Standard output and two webhooks in virtual time. @param answer of the second one, by `advert/sequence` and time */
-async function setUp(answer: (event: string, atMs: number) => Failure | undefined = () => delivered) {
+async function setUp(
+  answer: (event: string, atMs: number) => Failure | undefined = () => delivered,
+  { maxEvents = 1_000, unreadBytes = 0 } = {},
+) {
   vi.spyOn(Math, 'random').mockReturnValue(0.5);
   const clock = createVirtualClock();
   const begun = clock.now();
@@ -32,15 +35,17 @@ async function setUp(answer: (event: string, atMs: number) => Failure | undefine
   const sent: { event: string; at: number }[] = [];
   const broken = { output: false };
   const pace = { ms: 0 };
+  const still = { gate: Promise.resolve() };
   const eventOf = (id: string) => id.split('/').slice(2).join('/');
   const output = () => ({
     async write(bytes: Buffer) {
+      await still.gate;
       if (broken.output) throw Object.assign(new Error('gone'), { code: 'EPIPE' });
       const lines = String(bytes).trim().split('\n');
       received.stdout?.push(...lines.map((line) => eventOf(JSON.parse(line).detail.metadata.eventId)));
       return bytes.length;
     },
-    ...{ unreadBytes: 0, wholeBytes: 4096, identity: '1/1', isTorn: false },
+    ...{ unreadBytes, wholeBytes: 4096, identity: '1/1', isTorn: false },
   });
   async function send(request: WebhookRequest): Promise<Failure | undefined> {
     const event = eventOf(request.headers['webhook-id'] ?? '');
@@ -56,7 +61,15 @@ async function setUp(answer: (event: string, atMs: number) => Failure | undefine
   for (const each of [url, good]) await state.webhooks.setUp(each, { secret: aSecret(0), keepOld: false });
   const open = () =>
     openReaders({
-      ...{ state, observer, clock, retentionHours: 3, send, signal: new AbortController().signal },
+      ...{
+        state,
+        observer,
+        clock,
+        retentionHours: 3,
+        maxEvents,
+        send,
+        signal: new AbortController().signal,
+      },
       webhooks: [url, good],
       output: output(),
     });
@@ -67,7 +80,7 @@ async function setUp(answer: (event: string, atMs: number) => Failure | undefine
     state.close();
   });
   return {
-    ...{ observer, received, requests, sent, broken, pace },
+    ...{ observer, received, requests, sent, broken, pace, still },
     ...{ log: state.eventLog, webhooks: state.webhooks },
     run: (ms: number) => clock.run(begun + ms),
     stop: () => readers.stop(),
@@ -128,6 +141,57 @@ describe('the readers of the event log', () => {
       message: 'events were given up: they waited for the webhook for more than 3 hours',
       fields: { webhook: expect.stringMatching(/^https:\/\/bad\.example\/ho…\w{4}$/), events: 1 },
     });
+  });
+
+  it('give up the oldest events of a webhook that is down when too many wait', async () => {
+    const { publish, run, received, observer, counts } = await setUp(
+      (_event, at) => (at < hourMs ? down : delivered),
+      { maxEvents: 4 },
+    );
+    await publish('1/1', '2/1', '3/1', '4/1', '5/1', '6/1');
+    await run(2 * hourMs);
+
+    expect(received[url]?.toSorted()).toEqual(['3/1', '4/1', '5/1', '6/1']);
+    expect(counts()).toMatchObject({ waiting: 0, givenUp: 2, maxEvents: 4 });
+    expect(observer.lines).toContainEqual({
+      level: 'error',
+      message: 'events were given up: more than 4 waited for the webhook',
+      fields: { webhook: expect.any(String), events: 2 },
+    });
+  });
+
+  it('give up nothing that standard output has, though it may be written again', async () => {
+    const { publish, run, received, observer } = await setUp(undefined, { maxEvents: 1, unreadBytes: 9_000 });
+    await publish('1/1', '2/1', '3/1');
+    await run(9 * hourMs);
+
+    expect(received.stdout).toEqual(['1/1', '2/1', '3/1']);
+    expect(observer.lines).toEqual([]);
+  });
+
+  it('say how many events standard output did not take in time', async () => {
+    const { publish, run, received, observer, still, log } = await setUp(undefined, { maxEvents: 4 });
+    await publish('1/1');
+    await run(1_000);
+    const gate = Promise.withResolvers<void>();
+    still.gate = gate.promise;
+    await publish('2/1', '3/1', '4/1', '5/1', '6/1', '7/1');
+    await run(0.5 * hourMs);
+    const upToNow = log.position('stdout');
+    await run(4 * hourMs);
+    gate.resolve();
+    await run(4.5 * hourMs);
+    await publish('8/1');
+    await run(5 * hourMs);
+
+    // The write of the second one was under way.
+    expect(received.stdout).toEqual(['1/1', '2/1', '8/1']);
+    expect(upToNow).toBe(3);
+    const given = observer.lines.filter(({ message }) => message.startsWith('events were given up'));
+    expect(given.map(({ message, fields }) => [message, fields])).toEqual([
+      ['events were given up: more than 4 waited for standard output', { events: 2 }],
+      ['events were given up: they waited for standard output for more than 3 hours', { events: 4 }],
+    ]);
   });
 
   it('outlive a state file that cannot be written for a while', async () => {

@@ -41,6 +41,13 @@ const webhook = (change: object): Given => {
   const url = 'https://a.example/hook?key=1';
   return { ports: { webhooks: { list: () => [{ url, waiting: 7, givenUp: 0, trouble }] } } };
 };
+const backlog = (waiting: number): Given => {
+  const list = () => [{ url: 'https://a.example/', waiting, givenUp: 3, maxEvents: 1_000 }];
+  return { ports: { webhooks: { list } } };
+};
+const ofOutput = (waiting: number): Given => ({
+  ports: { outputEvents: () => ({ waiting, givenUp: 3, maxEvents: 1_000 }) },
+});
 const withAnswers = (counts: Record<string, number>): GivenPorts => ({
   activity: {
     read: async () => ({ maxRequestsPerSecond: 10, minutes: { [Math.floor(nowMs / minute) - 1]: counts } }),
@@ -151,6 +158,9 @@ const rules: readonly [string, Given, string, RegExp | null][] = [
     'output fault',
     null,
   ],
+  ['a webhook for which soon too many events wait', backlog(800), 'backlog attention', null],
+  ['a webhook for which too many events wait', backlog(1_000), 'backlog fault', null],
+  ['standard output for which soon too many wait', ofOutput(800), 'backlog attention', null],
   ['an unreadable row', { ports: { feedStates: unreadable } }, 'unreadable-row fault', /backup\.md/],
   [
     'a raised alarm',
@@ -236,6 +246,7 @@ it.each<[string, Given]>([
   ['polls have failed for less than half a minute', failing(29_999)],
   ['a hold has just begun', one({ holds: [beginning] })],
   ['a webhook has just failed', webhook({})],
+  ['fewer than four fifths of the events that may wait for a webhook do', backlog(799)],
   ['a refresh token has time enough', unused(1)],
   ['a feed is about to be registered', connected(-59_999)],
   [
@@ -286,6 +297,7 @@ describe('the first line of status', () => {
       { ports: { feedStates: unreadable } },
       /^Delivering, but not what cannot be read\.$/,
     ],
+    ['events are given up', backlog(1_000), /^Delivering, but not every event\.$/],
     ['nothing is wrong', {}, /^Delivering\.$/],
     ['one is stopped', { accounts: [{ name: 'a' }, { name: 'b', ...bad }] }, /^Delivering, but not for b\.$/],
     [

@@ -10,6 +10,7 @@ const one = 'https://one.example/';
 const two = 'https://two.example/';
 const generation = 1_763_640_000;
 const hourMs = 3_600_000;
+const olderThan = (before: number) => ({ before, maxEvents: 1_000_000 });
 
 /** An event as it is published, as far as the log reads it. */
 const envelope = (advertId: string, sequence = 1): string =>
@@ -63,7 +64,7 @@ describe('the event log', () => {
     await append(8_000);
     expect(log.ends()).toEqual({ first: 1, last: 12_000 });
 
-    expect(await log.giveUp(one, clock.now() - hourMs)).toBe(4_000);
+    expect(await log.giveUp(one, olderThan(clock.now() - hourMs))).toMatchObject({ tooOld: 4_000 });
     await append(2_000);
 
     expect(log.ends()).toEqual({ first: 4_001, last: 14_000 });
@@ -112,7 +113,9 @@ describe('the webhooks', () => {
   it('are none at first', async () => {
     const { log, webhooks, urls } = make();
     expect([urls(), webhooks.next(one, 10), webhooks.signing(one)]).toEqual([[], [], undefined]);
-    expect([await log.giveUp(one, Date.now()), await webhooks.forget(one)]).toEqual([0, 0]);
+    const nothing = { tooOld: 0, tooMany: 0, position: 0 };
+    expect(await log.giveUp(one, olderThan(Date.now()))).toEqual(nothing);
+    expect(await webhooks.forget(one)).toBe(0);
   });
 
   const subject = 'advert-bridge/main/advert/7';
@@ -160,12 +163,29 @@ describe('the webhooks', () => {
     for (const number of [1, 2, 3, 4]) await fail(number, clock.now());
     await log.advance(one, 4);
 
-    expect(await log.giveUp(one, clock.now() - hourMs / 2)).toBe(3);
+    expect(await log.giveUp(one, olderThan(clock.now() - hourMs / 2))).toMatchObject({ tooOld: 3 });
 
     expect(next()).toEqual([4]);
     // The attempt for an event that was given up was still under way.
     await fail(1, clock.now());
     expect(of(one)).toMatchObject({ givenUp: 3, waiting: 1 });
+  });
+
+  it('give up the oldest when too many wait, unsent and unread, and count them', async () => {
+    const { log, fail, next, of, append, webhooks } = await withEvents();
+    for (const number of [1, 2, 3]) await fail(number, 0);
+    await log.advance(one, 3);
+    await append('8', '9', '10');
+    const most = (maxEvents: number) => log.giveUp(one, { before: 0, maxEvents });
+
+    expect(await most(6)).toEqual({ tooOld: 0, tooMany: 0, position: 3 });
+    expect(await most(5)).toEqual({ tooOld: 0, tooMany: 1, position: 3 });
+    expect(next()).toEqual([2]);
+    expect(await most(2)).toEqual({ tooOld: 0, tooMany: 3, position: 4 });
+
+    expect(next()).toEqual([]);
+    expect(webhooks.logged(one, 9).map(({ number }) => number)).toEqual([5, 6]);
+    expect(of(one)).toMatchObject({ waiting: 2, givenUp: 4, maxEvents: 2 });
   });
 
   it('make everything due for a new run, except what follows an unsent event', async () => {
