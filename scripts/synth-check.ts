@@ -1,7 +1,8 @@
 /**
  * Synthesizes the stack for AWS, for AWS with every option, and for the emulator, and fails on any message of the
  * CDK: errors, warnings, findings of cdk-nag. Also fails when a Lambda bundle exceeds its size budget
- * (size-budgets.ts). If cfn-lint is installed (pip install cfn-lint), it checks the templates too.
+ * (size-budgets.ts). If cfn-lint is installed (pip install cfn-lint==1.58.0; older ones know less of the regions), it
+ * checks the templates too, for each region.
  *
  *     node scripts/synth-check.ts
  */
@@ -9,6 +10,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { regionsWithoutRegistry } from '../infra/constructs/schema-registry.ts';
 import { stackName } from '../shared/contract/names.ts';
 import { bundleHandler, stages } from './bundle-handlers.ts';
 import { maxKb } from './size-budgets.ts';
@@ -24,9 +26,28 @@ const worlds: Record<string, readonly string[]> = {
     'organizationId=o-a1b2c3d4e5',
     'acceptLanguage=pl',
     'auditSample=299',
+    'schemaRegistry=false',
   ],
   emulator: ['target=emulator'],
 };
+/** All whose resource types cfn-lint knows. It takes those of the isolated partitions from us-east-1. */
+const regions = [
+  ...['af-south-1', 'ap-east-1', 'ap-east-2', 'ap-northeast-1', 'ap-northeast-2', 'ap-northeast-3'],
+  ...['ap-south-1', 'ap-south-2', 'ap-southeast-1', 'ap-southeast-2', 'ap-southeast-3', 'ap-southeast-4'],
+  ...['ap-southeast-5', 'ap-southeast-6', 'ap-southeast-7', 'ca-central-1', 'ca-west-1', 'cn-north-1'],
+  ...[
+    'cn-northwest-1',
+    'eu-central-1',
+    'eu-central-2',
+    'eu-north-1',
+    'eu-south-1',
+    'eu-south-2',
+    'eu-west-1',
+  ],
+  ...['eu-west-2', 'eu-west-3', 'il-central-1', 'me-central-1', 'me-south-1', 'mx-central-1', 'sa-east-1'],
+  ...['us-east-1', 'us-east-2', 'us-gov-east-1', 'us-gov-west-1', 'us-west-1', 'us-west-2'],
+];
+const withRegistry = regions.filter((region) => !regionsWithoutRegistry.includes(region));
 /** Normal output of the CDK and of npm. */
 const harmless = /^(Bundling asset .*|npm warn .*|\s*)$/;
 
@@ -64,10 +85,9 @@ try {
     const all = ['partnerBaseUrl=https://partner.example', ...settings].flatMap((setting) => ['-c', setting]);
     const cdk = join(repository, 'node_modules/aws-cdk/bin/cdk');
     check(`cdk synth: ${world}`, run(process.execPath, cdk, 'synth', '--quiet', '-o', output, ...all));
-    check(
-      `cfn-lint: ${world}`,
-      run('cfn-lint', '-r', 'eu-central-1', '--', join(output, `${stackName}.template.json`)),
-    );
+    const of = settings.includes('schemaRegistry=false') ? regions : withRegistry;
+    const template = join(output, `${stackName}.template.json`);
+    check(`cfn-lint: ${world}, ${of.length} regions`, run('cfn-lint', '-r', ...of, '--', template));
   }
   check('size of the bundles', await bundleSizes());
 } finally {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Stack } from 'aws-cdk-lib';
+import { Stack, Token } from 'aws-cdk-lib';
 import { CfnRegistry, CfnSchema } from 'aws-cdk-lib/aws-eventschemas';
 import { Construct } from 'constructs';
 import { detailTypes, eventSource } from '../../shared/contract/names.ts';
@@ -10,12 +10,12 @@ import type { BridgeConfig } from './props/bridge-config.ts';
 const published = join(packageRoot, 'docs/schemas');
 
 /**
- * CloudFormation refuses a whole template for a resource type that its region does not have. From cfn-lint 1.41 and
- * botocore; look again with newer ones. A registry that is left out in a region that has one now does no harm.
+ * CloudFormation refuses a whole template for a resource type that its region does not have. From cfn-lint 1.58, which
+ * `npm run synth` asks again; a registry that is left out in a region that has one by now does no harm.
  *
  * @see https://docs.aws.amazon.com/general/latest/gr/eventbridgeschemas.html
  */
-const regionsWithout = [
+export const regionsWithoutRegistry = [
   ...['ap-east-2', 'ap-south-2', 'ap-southeast-4', 'ap-southeast-5', 'ap-southeast-6', 'ap-southeast-7'],
   ...['ca-west-1', 'il-central-1', 'mx-central-1'],
 ];
@@ -26,7 +26,11 @@ export function schemaRegistry(
   id: string,
   { namePrefix: registryName, schemaRegistry: isWanted }: BridgeConfig,
 ): void {
-  if (!isWanted || regionsWithout.includes(Stack.of(parent).region)) return;
+  const { region } = Stack.of(parent);
+  // The command line of the CDK deploys a stack that names no region to this one.
+  const { CDK_DEFAULT_REGION = region } = process.env;
+  const known = Token.isUnresolved(region) ? CDK_DEFAULT_REGION : region;
+  if (!isWanted || regionsWithoutRegistry.includes(known)) return;
   const scope = new Construct(parent, id);
   const registry = new CfnRegistry(scope, 'Registry', {
     registryName,

@@ -4,7 +4,7 @@ import { CfnRole, Role } from 'aws-cdk-lib/aws-iam';
 import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Topic } from 'aws-cdk-lib/aws-sns';
 import type { IConstruct } from 'constructs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { AdvertBridge, type AdvertBridgeProps } from '../../infra/cdk.ts';
 import {
   bareApp,
@@ -85,6 +85,14 @@ it.each([
 
   expect(ofType('AWS::EventSchemas::Registry')).toHaveLength(count);
   expect(ofType('AWS::EventSchemas::Schema')).toHaveLength(4 * count);
+});
+
+it('a bridge whose stack names no region has no schema registry when that of the CDK has none', () => {
+  vi.stubEnv('CDK_DEFAULT_REGION', 'mx-central-1');
+  const stack = new Stack(bareApp(), 'Shop');
+  bridgeIn(stack);
+
+  expect(templateOf(stack).ofType('AWS::EventSchemas::Registry')).toEqual([]);
 });
 
 it('roles may write traces when an Aspect switches on tracing', () => {
