@@ -5,18 +5,20 @@ import { deployApp, type Values } from './cdk.ts';
 import type { Deployment } from './deployment.ts';
 
 /**
- * A stack of another team with two bridges, the second one with the team's own KMS key and network. The addresses of
- * their services are known only when the test runs.
+ * A stack of another team with two bridges, the second one with the team's own KMS key and network, and a subscription
+ * whose target is a function that fails. The addresses of the services are known only when the test runs.
  */
 const app = `import { AdvertBridge } from 'advert-bridge/cdk';
-import { App, CfnOutput, Stack } from 'aws-cdk-lib';
+import { App, CfnOutput, Stack, Tags } from 'aws-cdk-lib';
 import { SubnetType, Vpc } from 'aws-cdk-lib/aws-ec2';
 import { Key } from 'aws-cdk-lib/aws-kms';
+import { Code, Function, Runtime } from 'aws-cdk-lib/aws-lambda';
 
 const [first, second] = process.env.SERVICES.split(' ');
 const stack = new Stack(new App(), 'Shop');
+Tags.of(stack).add('cost-center', '42');
 const fast = { target: 'emulator', maxRequestsPerSecond: 50, confirmUnavailableSeconds: 1 };
-new AdvertBridge(stack, 'First', { ...fast, partnerBaseUrl: first, busName: 'first' });
+const bridge = new AdvertBridge(stack, 'First', { ...fast, partnerBaseUrl: first, busName: 'first' });
 const encryptionKey = new Key(stack, 'Key');
 new CfnOutput(stack, 'KeyArn', { value: encryptionKey.keyArn });
 const own = {
@@ -28,6 +30,15 @@ const own = {
   }),
 };
 new AdvertBridge(stack, 'Second', { ...fast, ...own, partnerBaseUrl: second, name: 'Second', busName: 'second' });
+const target = new Function(stack, 'Target', {
+  runtime: Runtime.NODEJS_24_X,
+  handler: 'index.handler',
+  code: Code.fromInline("exports.handler = async () => { throw new Error('it is broken') }"),
+  retryAttempts: 1,
+});
+const { deadLetters } = bridge.subscribe(stack, 'Search', { target });
+new CfnOutput(stack, 'TargetName', { value: target.functionName });
+new CfnOutput(stack, 'TargetDeadLetterQueueUrl', { value: deadLetters.queueUrl });
 `;
 
 /**

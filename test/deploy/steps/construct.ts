@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { GetFunctionEventInvokeConfigCommand, InvokeCommand } from '@aws-sdk/client-lambda';
 import { DescribeSecretCommand } from '@aws-sdk/client-secrets-manager';
-import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
+import { GetQueueAttributesCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { startSandbox } from '../../../sandbox/server.ts';
 import { type Deployment, onItsWayMs } from '../stack/deployment.ts';
 import { drain } from '../stack/functions.ts';
@@ -11,7 +12,8 @@ import { subscribe } from '../stack/subscriber.ts';
 /**
  * Deploys two bridges in a stack of another team, next to this one: each with its own service, and with partner
  * accounts of the same name. The second bridge has a KMS key and is in a network. The emulator supports the key only
- * for queues and secrets, and ignores the network: this test does not show that the functions work in a network.
+ * for queues and secrets, and ignores the network: this test does not show that the functions work in a network. Its
+ * rules ignore what a function's settings say about failures, so the function is invoked as EventBridge would.
  */
 export async function constructSteps(deployment: Deployment): Promise<void> {
   const { steps, cloud, advertBridge, closing } = deployment;
@@ -57,6 +59,31 @@ export async function constructSteps(deployment: Deployment): Promise<void> {
       [Attributes?.KmsMasterKeyId, ...(await Promise.all(secrets.map(keyOf)))],
       [KeyArn, KeyArn, KeyArn, undefined],
     );
+  });
+
+  await steps.check('secrets that are made at run time have the tags of the stack', async () => {
+    for (const account of ['Shop/partner-accounts/main', 'Second/partner-accounts/main']) {
+      const { Tags = [] } = await cloud.secrets.send(new DescribeSecretCommand({ SecretId: account }));
+      assert.deepEqual(
+        Tags.filter(({ Key }) => Key === 'cost-center').map(({ Value }) => Value),
+        ['42'],
+      );
+    }
+  });
+
+  await steps.check('what a function with settings of its own fails to handle is a dead letter', async () => {
+    const { TargetName: FunctionName, TargetDeadLetterQueueUrl: QueueUrl } = outputs;
+    const latest = { FunctionName, Qualifier: '$LATEST' };
+    const settings = await cloud.lambda.send(new GetFunctionEventInvokeConfigCommand(latest));
+    assert.equal(settings.MaximumRetryAttempts, 1);
+    const event = { 'detail-type': 'AdvertStatusChanged' };
+    await cloud.lambda.send(
+      new InvokeCommand({ FunctionName, InvocationType: 'Event', Payload: JSON.stringify(event) }),
+    );
+    const { Messages: [deadLetter] = [] } = await cloud.sqs.send(
+      new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 20 }),
+    );
+    assert.deepEqual(JSON.parse(deadLetter?.Body ?? '{}').requestPayload, event);
   });
 
   await steps.check('each publishes the histories of its own service, and nothing of the other', async () => {
