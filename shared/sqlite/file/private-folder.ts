@@ -1,15 +1,7 @@
 /** The folder of an embedded bridge, which holds tokens: only its owner may read or control the files in it. */
-import {
-  chmodSync,
-  closeSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  realpathSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { chmodSync, closeSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { onVolumes, othersIn, realPathOf, refuseOpenPath, statOf, unsafe } from './open-path.ts';
 import { StateError } from './state-error.ts';
 
 /** A database file and its companion files. */
@@ -30,23 +22,10 @@ function fileIn(dir: string, name: string): string {
   return file.startsWith('file:') ? `.${path.sep}${file}` : file;
 }
 
-export const unsafe = (message: string): StateError => new StateError('state-unsafe', message);
-
-/** Undefined also where opening will report the error. */
-function found<T>(look: () => T): T | undefined {
-  try {
-    return look();
-  } catch {
-    return undefined;
-  }
-}
-const statOf = (place: string) => found(() => lstatSync(place, { throwIfNoEntry: false }));
-const realPathOf = (folder: string): string => found(() => realpathSync(folder)) ?? folder;
-
 /**
  * Refuses a state folder that another user controls: it and its files must belong to the user of this process (root, too:
- * the owner could redirect what root writes) and be no symbolic links; and nobody else may be able to replace what is in
- * the folders above it, as OpenSSH requires for a key. On Windows, where files have no user ID, only links are refused.
+ * the owner could redirect what root writes) and be no symbolic links; and nobody else may be able to put others in their
+ * place. On Windows, where files have no user ID, only links are refused.
  *
  * @throws {StateError} `state-unsafe`, with what to do
  */
@@ -59,12 +38,7 @@ export function refuseForeignFolder(dir: string): void {
   const others = [exposedFileIn, heartbeatFileIn, markFileIn].map((fileOf) => fileOf(folder));
   for (const file of [...databases, ...others])
     refuseForeign(file, folder, `${link} Put the file itself in its place, or choose another folder`);
-  refuseOpen(realPathOf(existingAbove(folder)));
-}
-
-function existingAbove(folder: string): string {
-  const parent = path.dirname(folder);
-  return statOf(parent) || parent === folder ? parent : existingAbove(parent);
+  refuseOpenPath(folder);
 }
 
 function refuseForeign(place: string, folder: string, linkFault: string): void {
@@ -78,24 +52,8 @@ function refuseForeign(place: string, folder: string, linkFault: string): void {
   if (user === undefined || stat.uid === user) return;
   throw unsafe(
     `${place} belongs to another user (user ID ${stat.uid}; this runs as ${user}${user === 0 ? ', root' : ''}). ` +
-      `Run it as that user. Or, if nobody else can have put anything into the folder, make it yours: chown -R ${user} ${folder}`,
+      `Run it as that user. Or, if nobody else can have put anything into the folder, make it yours: chown -R ${user} ${folder}. ${onVolumes}`,
   );
-}
-
-const sticky = 0o1000;
-
-/** Refuses a folder whose files, or a folder above it whose folders, others may replace. */
-function refuseOpen(place: string): void {
-  const [stat, user] = [statOf(place), process.geteuid?.()];
-  if (!stat || user === undefined) return;
-  const { uid, gid, mode } = stat;
-  const says = `${place}, above the folder of the bridge,`;
-  const mend = 'who could put another folder in its place. Choose a folder elsewhere';
-  if (uid !== user && uid !== 0) throw unsafe(`${says} belongs to another user (user ID ${uid}), ${mend}`);
-  // The group of that number is the user's own, where each user has one.
-  if ((mode & (gid === uid ? 0o002 : 0o022)) !== 0 && (mode & sticky) === 0)
-    throw unsafe(`${says} can be written by others, ${mend}, or: chmod go-w ${place}`);
-  if (path.dirname(place) !== place) refuseOpen(path.dirname(place));
 }
 
 /** Creates `file` and its folder `dir`, accessible only to their owner. @throws {StateError} see refuseForeignFolder */
@@ -134,10 +92,16 @@ function makePrivate(file: string): void {
     for (const place of withEndings(file)) {
       const stat = statOf(place);
       if (!stat?.isFile() || (stat.mode & 0o077) === 0) continue;
-      if ((stat.mode & 0o044) !== 0) closeSync(openSync(exposedFileIn(path.dirname(file)), 'a', 0o600));
+      if (isReadable(place)) closeSync(openSync(exposedFileIn(path.dirname(file)), 'a', 0o600));
       chmodSync(place, 0o600);
     }
   }
+}
+
+/** Whether others can read it. */
+function isReadable(file: string): boolean {
+  const stat = statOf(file);
+  return stat !== undefined && (stat.mode & 0o044 & othersIn(file, stat)) !== 0;
 }
 
 /** For when the credentials that others could have read were replaced. */
@@ -147,27 +111,22 @@ export const forgetExposure = (dir: string): void => rmSync(exposedFileIn(dir), 
 export const identityOf = (dir: string, files: readonly string[] = [stateFileIn(dir)]): string =>
   JSON.stringify([path.resolve(dir), ...files].map(statOf).map((stat) => [stat?.dev, stat?.ino]));
 
-/** What other users may do with the state in a folder. Call it before the state is opened, which makes the file private. */
+/** What other users can read of the state in a folder. Call it before the state is opened, which makes the file private. */
 export function exposureOf(dir: string): { readonly says: string; readonly mend: string } | undefined {
-  const folder = statOf(dir);
   // On Windows, file modes give no protection.
-  if (process.platform === 'win32' || !folder?.isDirectory()) return undefined;
+  if (process.platform === 'win32' || !statOf(dir)?.isDirectory()) return undefined;
   const others = 'other users of this machine';
   const file = stateFileIn(dir);
-  const open = [file, `${file}-wal`].find((place) => ((statOf(place)?.mode ?? 0) & 0o044) !== 0);
+  const open = [file, `${file}-wal`].find(isReadable);
   if (open !== undefined) {
     return {
       says: `${others} can read ${open}, which contains the tokens`,
       mend: `\`chmod 600 ${open}\`. If somebody may have read it, have the client secret replaced and connect each partner account again`,
     };
   }
-  if (statOf(exposedFileIn(dir))) {
-    return {
-      says: `${others} could read the tokens in ${dir} until a command prevented it`,
-      mend: 'Have the client secret replaced, and store the new one: `application`. Then connect each partner account again',
-    };
-  }
-  if ((folder.mode & 0o022) === 0) return undefined;
-  const says = `${others} can replace the files in ${dir}, which contain the tokens`;
-  return { says, mend: `\`chmod 700 ${dir}\`` };
+  if (!statOf(exposedFileIn(dir))) return undefined;
+  return {
+    says: `${others} could read the tokens in ${dir} until a command prevented it`,
+    mend: 'Have the client secret replaced, and store the new one: `application`. Then connect each partner account again',
+  };
 }

@@ -1,13 +1,8 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import {
-  identityOf,
-  preparePrivateFile,
-  refuseForeignFolder,
-  stateFileIn,
-  unsafe,
-} from './private-folder.ts';
+import { unsafe } from './open-path.ts';
+import { identityOf, preparePrivateFile, refuseForeignFolder, stateFileIn } from './private-folder.ts';
 import { applicationId, latestVersion, migrate, refusedVersion, versionOf } from './schema.ts';
 import { guarded, isBusy, StateError, type StateErrorCode } from './state-error.ts';
 

@@ -16,9 +16,17 @@ describe('a state folder that others can reach', () => {
     expect((await run('status')).stderr).toContain('Warning');
     await application();
     expect((await run('status')).stderr).not.toContain('Warning');
+  });
 
-    chmodSync(dir, 0o777);
-    for (const command of ['status', 'webhook', 'poll --json'])
-      expect((await run(command)).stderr).toContain(`chmod 700 ${dir}`);
+  it('is refused when they can replace what is in it', async () => {
+    const { dir, run } = await startConnected();
+    for (const mode of [0o777, 0o1777]) {
+      chmodSync(dir, mode);
+      for (const command of ['status', 'run', 'poll --json'])
+        expect(await run(command)).toMatchObject({
+          exitCode: 1,
+          stderr: expect.stringContaining(`chmod go-w ${dir}`),
+        });
+    }
   });
 });

@@ -2,6 +2,7 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  lchownSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -11,7 +12,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { exposureOf } from '../../../shared/sqlite/file/private-folder.ts';
 import { markWriter } from '../../../shared/sqlite/file/published-mark.ts';
 import { isRunning, takeRunLock } from '../../../shared/sqlite/file/run-lock.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
@@ -65,6 +67,29 @@ describe.skipIf(!isRoot)('a state that belongs to another user', () => {
   });
 });
 
+describe.skipIf(process.platform === 'win32')('a state in a folder of this user', () => {
+  it.each([0o777, 0o702, 0o1777])('is refused where others may write, with mode %o', (mode) => {
+    const dir = prepared();
+    chmodSync(dir, mode);
+
+    expectRefused(dir, `chmod go-w ${dir}`);
+    expect(lstatSync(dir).mode & 0o7777).toBe(mode);
+  });
+
+  it.skipIf(!isRoot).each([
+    [0o770, somebody, true],
+    [0o770, 0, false],
+    [0o750, somebody, false],
+  ])('with mode %o, of group %i, is refused: %s', (mode, group, isRefused) => {
+    const dir = prepared();
+    chownSync(dir, 0, group);
+    chmodSync(dir, mode);
+
+    if (isRefused) expectRefused(dir, 'can be written by others');
+    else expect(() => openEmbeddedState(dir).close()).not.toThrow();
+  });
+});
+
 describe.skipIf(process.platform === 'win32')('a state below a folder that others may write', () => {
   it.each([
     [0o777, 'a/b'],
@@ -93,6 +118,66 @@ describe.skipIf(process.platform === 'win32')('a state below a folder that other
   });
 });
 
+describe.skipIf(!isRoot)('a state on a volume that was named', () => {
+  const fsGroup = 2_000;
+
+  /** As Kubernetes mounts it. */
+  function onVolume({ named = (volume: string) => volume } = {}): string {
+    const dir = prepared();
+    const volume = path.dirname(dir);
+    chownSync(volume, 0, fsGroup);
+    chmodSync(volume, 0o2775);
+    vi.stubEnv('ADVERT_BRIDGE_VOLUME', named(volume));
+    return dir;
+  }
+
+  it('is taken, and its files are made private, when its group may write', () => {
+    const dir = onVolume();
+    const file = path.join(dir, 'bridge.db');
+    for (const [place, mode] of [
+      [dir, 0o2770],
+      [file, 0o660],
+    ] as const) {
+      chownSync(place, 0, fsGroup);
+      chmodSync(place, mode);
+    }
+
+    expect(exposureOf(dir)).toBeUndefined();
+    openEmbeddedState(dir).close();
+    expect(lstatSync(file).mode & 0o777).toBe(0o600);
+    expect(exposureOf(dir)).toBeUndefined();
+    chmodSync(file, 0o604);
+    expect(exposureOf(dir)?.says).toContain('can read');
+  });
+
+  it.each<[string, RegExp | string, (dir: string) => void]>([
+    ['all may write into the folder', 'chmod go-w', (dir) => chmodSync(dir, 0o2777)],
+    ['a group of another number may', 'chmod go-w', (dir) => chmodSync(dir, 0o770)],
+    ['the folder is of another user', 'another user', (dir) => chownSync(dir, somebody, fsGroup)],
+    ['a file is', 'another user', (dir) => chownSync(path.join(dir, 'bridge.db'), somebody, fsGroup)],
+    [
+      'the volume is',
+      /above the folder .* another/,
+      (dir) => chownSync(path.dirname(dir), somebody, fsGroup),
+    ],
+  ])('is refused when %s', (_, message, plant) => {
+    const dir = onVolume();
+    chownSync(dir, 0, somebody);
+    plant(dir);
+
+    expectRefused(dir, message);
+  });
+
+  it.each<[string, (volume: string) => string]>([
+    ['none', () => ''],
+    ['another folder whose name begins alike', (volume) => volume.slice(0, -1)],
+    ['the folder below it', (volume) => path.join(volume, 'state')],
+    ['a relative path', (volume) => path.relative(process.cwd(), volume)],
+  ])('is refused when the name is %s', (_, named) => {
+    expectRefused(onVolume({ named }), 'On a volume of a container: docs/operate/service.md#kubernetes');
+  });
+});
+
 describe('a state that is a link', () => {
   it('is refused as a folder, with the folder that it leads to', () => {
     const dir = prepared();
@@ -104,6 +189,45 @@ describe('a state that is a link', () => {
     symlinkSync(path.join(folder(), 'nowhere'), `${link}2`);
     expectRefused(`${link}2`, 'is a symbolic link');
     expect(() => openEmbeddedState(path.join(link, '.')).close()).toThrow(unsafe);
+  });
+
+  it.skipIf(!isRoot).each([
+    ['itself', ''],
+    ['behind a link of this user', 'own'],
+    ['relative', '../'],
+  ])('is refused below a link of another user: %s', (_, kind) => {
+    const dir = prepared();
+    const [top, shared] = [folder(), folder()];
+    chmodSync(shared, 0o1777);
+    const foreign = path.join(shared, 'foreign');
+    const target = path.dirname(dir);
+    symlinkSync(kind === '../' ? path.relative(shared, target) : target, foreign);
+    lchownSync(foreign, somebody, somebody);
+    symlinkSync(foreign, path.join(top, 'own'));
+
+    const way = kind === 'own' ? path.join(top, 'own') : foreign;
+    expectRefused(
+      path.join(way, 'state'),
+      `${foreign}, a link on the way to the folder of the bridge, belongs to`,
+    );
+  });
+
+  it('is refused below a link in a folder that others may write', () => {
+    const dir = prepared();
+    const open = folder();
+    symlinkSync(path.dirname(dir), path.join(open, 'link'));
+    chmodSync(open, 0o777);
+
+    expectRefused(path.join(open, 'link', 'state'), `chmod go-w ${open}`);
+  });
+
+  it('is refused by the system below links that lead in a circle', () => {
+    const top = folder();
+    symlinkSync('b', path.join(top, 'a'));
+    symlinkSync('a', path.join(top, 'b'));
+
+    const open = () => openEmbeddedState(path.join(top, 'a', 'state'));
+    expect(open).toThrow(expect.objectContaining({ code: 'state-not-writable' }));
   });
 
   it('may stand in a folder that is one', () => {

@@ -120,6 +120,7 @@ const rows = rowsOf<Plant>({
     ['a file', fileForFolder, '--local'],
   ],
   'owner fault': [
+    ['a folder open to others', file('', (dir) => chmodSync(dir, 0o777)), 'chmod go-w'],
     ['another owner', () => vi.spyOn(process, 'geteuid').mockReturnValue(12_345), 'chown -R 12345'],
     [
       'a link',
@@ -129,7 +130,6 @@ const rows = rowsOf<Plant>({
   ],
   'file-modes fault': [
     ['a readable state', file('bridge.db', (db) => chmodSync(db, 0o644)), /^`chmod 600 .*bridge\.db`/],
-    ['a folder open to others', file('', (dir) => chmodSync(dir, 0o777)), /^`chmod 700 /],
   ],
   'state-file fault': [
     ['a damaged page', (local) => damage(local), 'docs/operate/backup.md'],
