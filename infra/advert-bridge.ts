@@ -11,6 +11,7 @@ import { Construct } from 'constructs';
 import { type metrics, outputs, storeKeys } from '../shared/contract/names.ts';
 import { CatchUp, stackArnOf } from './constructs/catch-up.ts';
 import { ChangedAdverts } from './constructs/changed-adverts.ts';
+import { CustomEventBus } from './constructs/custom-event-bus.ts';
 import { eventBus, reserveSource } from './constructs/event-bus.ts';
 import type { Parts } from './constructs/grantee.ts';
 import { alarmsOf, metricsOf } from './constructs/monitoring/alarms.ts';
@@ -46,8 +47,8 @@ export type SubscribeProps = Omit<AdvertSubscriptionProps, 'bus' | 'bridgeAccoun
 export class AdvertBridge extends Construct {
   /** The bridge's name, which is part of its fixed names and unique in an AWS account and region. */
   readonly name: string;
-  /** The bus on which events are published: a new one, or the one from the properties. */
-  readonly bus: IEventBus;
+  /** ARN of the Custom Event Bus, if `eventBuses` has one. */
+  readonly customBusArn: string | undefined;
   readonly tables: {
     /** Partner accounts, the cursor of each feed, the rate budget, the books. */
     readonly feedState: ITable;
@@ -78,6 +79,7 @@ export class AdvertBridge extends Construct {
   /** The role for people who run `backfill`, `resync` and `audit`. */
   readonly catchUpRole: IRole;
   readonly #settings: BridgeConfig;
+  readonly #bus: IEventBus | undefined;
   readonly #schedules: readonly [drain: Schedule, refreshToken: Schedule];
 
   constructor(scope: Construct, id: string, props: AdvertBridgeProps) {
@@ -87,8 +89,12 @@ export class AdvertBridge extends Construct {
     const advertStatus = durableTable(this, 'AdvertStatus', settings, settings.advertStatusTable);
     const changedAdverts = new ChangedAdverts(this, 'ChangedAdverts', settings);
     const bus = eventBus(this, 'Events', settings);
+    const customBus = settings.eventBuses.includes('custom')
+      ? new CustomEventBus(this, 'CustomEvents', settings)
+      : undefined;
     schemaRegistry(this, 'Schemas', settings);
-    const parts: Parts = { settings, feedState, advertStatus, changedAdverts, bus, tokenReaders: [] };
+    const tables = { feedState, advertStatus };
+    const parts: Parts = { settings, ...tables, changedAdverts, bus, customBus, tokenReaders: [] };
     const refreshToken = refreshTokenStage(this, parts);
     const { lambda } = refreshToken.stage;
     const fanOut = fanOutStage(this, parts, lambda);
@@ -103,13 +109,15 @@ export class AdvertBridge extends Construct {
     };
     const catchUp = new CatchUp(this, parts, functions);
     const publishers = [fanOut.role, refreshToken.stage.role, connect.role];
-    if (!settings.bus) reserveSource(this, 'Publishers', bus, publishers);
+    if (bus && !settings.bus) reserveSource(this, 'Publishers', bus, publishers);
+    customBus?.guard(publishers);
     const alarms = alarmsOf(this, 'Alarms', { settings, changedAdverts, ...functions });
     if (settings.dashboard) dashboard(this, 'Glance', { settings, alarms, changedAdverts, functions });
     this.name = settings.name;
     this.#settings = settings;
-    this.bus = bus;
-    this.tables = { feedState, advertStatus };
+    this.#bus = bus;
+    this.customBusArn = customBus?.arn;
+    this.tables = tables;
     this.queues = { changedAdverts: changedAdverts.queue, deadLetters: changedAdverts.deadLetters };
     this.functions = functions;
     this.alarms = alarms;
@@ -120,6 +128,16 @@ export class AdvertBridge extends Construct {
     for (const each of this.#schedules) each.node.addDependency(...alarms);
     this.#addOutputs();
     if (settings.target === 'emulator') leaveOutUnknown(this);
+  }
+
+  /**
+   * The classic bus on which events are published: a new one, or the one from the properties.
+   *
+   * @throws {Error} if the bridge publishes on the Custom Event Bus alone
+   */
+  get bus(): IEventBus {
+    if (this.#bus) return this.#bus;
+    throw new Error(`${this.node.path} publishes on the Custom Event Bus alone: use its customBusArn`);
   }
 
   /**
@@ -178,12 +196,13 @@ export class AdvertBridge extends Construct {
     const places = this.node.scopes.slice(Stack.of(this).node.scopes.length).map(({ node }) => node.id);
     const path = places.filter((id) => id !== 'Default').join('');
     const [drain, refreshToken] = this.#schedules;
-    const values: Record<keyof typeof outputs, string> = {
+    const values: Record<keyof typeof outputs, string | undefined> = {
       partnerBaseUrl: this.#settings.partnerBaseUrl,
       drainScheduleName: drain.scheduleName,
       refreshTokenScheduleName: refreshToken.scheduleName,
-      eventBusName: this.bus.eventBusName,
-      eventBusArn: this.bus.eventBusArn,
+      eventBusName: this.#bus?.eventBusName,
+      eventBusArn: this.#bus?.eventBusArn,
+      customEventBusArn: this.customBusArn,
       queueUrl: this.queues.changedAdverts.queueUrl,
       deadLetterQueueUrl: this.queues.deadLetters.queueUrl,
       feedStateTableName: this.tables.feedState.tableName,
@@ -198,7 +217,9 @@ export class AdvertBridge extends Construct {
       doctor: `advert-bridge doctor --stack ${path === '' ? stackName : `${stackName}/${this.name}`}`,
     };
     for (const [key, name] of Object.entries(outputs)) {
-      const output = new CfnOutput(this, name, { value: values[key as keyof typeof outputs] });
+      const value = values[key as keyof typeof outputs];
+      if (value === undefined) continue;
+      const output = new CfnOutput(this, name, { value });
       output.overrideLogicalId(`${path.replace(/[^A-Za-z0-9]/g, '')}${name}`);
     }
   }

@@ -49,7 +49,7 @@ export async function openTarget(to: string, outputs: StackOutputs): Promise<Sen
       MessageGroupId: digest(event.resources[0]),
       MessageDeduplicationId: digest(`snapshot ${event.detail.metadata.eventId}`),
     };
-    const MessageBody = asDelivered(event, outputs.eventBusArn);
+    const MessageBody = asDelivered(event, outputs.eventBusArn ?? outputs.customEventBusArn ?? '');
     return { key: String(index), MessageBody, ...(url.endsWith('.fifo') && ofGroup) };
   };
   return async (envelopes) => (await sendBatches({ client, url }, envelopes.map(entryOf))).size;

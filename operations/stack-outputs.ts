@@ -9,7 +9,12 @@ import { CommandError } from './errors.ts';
 import { allPages } from './stack-clients.ts';
 
 type OutputKey = keyof typeof outputs;
-export type StackOutputs = Readonly<Record<OutputKey, string>>;
+/** By `eventBuses`, a bridge has the ones of the classic bus, the one of the Custom Event Bus, or all. */
+const ofBuses = ['eventBusName', 'eventBusArn', 'customEventBusArn'] as const;
+type OfBuses = (typeof ofBuses)[number];
+export type StackOutputs = Readonly<
+  Record<Exclude<OutputKey, OfBuses>, string> & Partial<Record<OfBuses, string>>
+>;
 
 /**
  * @param place in the format of `--stack`: STACK or STACK/BRIDGE
@@ -45,7 +50,8 @@ function bridgesIn({ Outputs = [] }: Stack): StackOutputs[] {
     if (!key.endsWith(outputs.bridgeName)) return [];
     const place = key.slice(0, -outputs.bridgeName.length);
     const named = Object.entries(outputs).map(([each, name]) => [each, values.get(`${place}${name}`)]);
-    return named.every(([, value]) => value) ? [Object.fromEntries(named) as StackOutputs] : [];
+    const isWhole = named.every(([each, value]) => value || ofBuses.some((optional) => optional === each));
+    return isWhole ? [Object.fromEntries(named) as StackOutputs] : [];
   });
 }
 

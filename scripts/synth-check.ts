@@ -10,6 +10,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { regionsWithCustomBus } from '../infra/constructs/custom-event-bus.ts';
 import { regionsWithoutRegistry } from '../infra/constructs/schema-registry.ts';
 import { stackName } from '../shared/contract/names.ts';
 import { bundleHandler, stages } from './bundle-handlers.ts';
@@ -28,6 +29,7 @@ const worlds: Record<string, readonly string[]> = {
     'auditSample=299',
     'schemaRegistry=false',
   ],
+  'aws, the Custom Event Bus': ['eventBuses=custom,classic', 'subscriberAccounts=111111111111'],
   emulator: ['target=emulator'],
 };
 /** All whose resource types cfn-lint knows. It takes those of the isolated partitions from us-east-1. */
@@ -48,6 +50,11 @@ const regions = [
   ...['us-east-1', 'us-east-2', 'us-gov-east-1', 'us-gov-west-1', 'us-west-1', 'us-west-2'],
 ];
 const withRegistry = regions.filter((region) => !regionsWithoutRegistry.includes(region));
+function regionsFor(settings: readonly string[]): readonly string[] {
+  const here = settings.includes('schemaRegistry=false') ? regions : withRegistry;
+  const isCustom = settings.some((setting) => /^eventBuses=.*custom/.test(setting));
+  return isCustom ? here.filter((region) => regionsWithCustomBus.includes(region)) : here;
+}
 /** Normal output of the CDK and of npm. */
 const harmless = /^(Bundling asset .*|npm warn .*|\s*)$/;
 
@@ -85,7 +92,7 @@ try {
     const all = ['partnerBaseUrl=https://partner.example', ...settings].flatMap((setting) => ['-c', setting]);
     const cdk = join(repository, 'node_modules/aws-cdk/bin/cdk');
     check(`cdk synth: ${world}`, run(process.execPath, cdk, 'synth', '--quiet', '-o', output, ...all));
-    const of = settings.includes('schemaRegistry=false') ? regions : withRegistry;
+    const of = regionsFor(settings);
     const template = join(output, `${stackName}.template.json`);
     check(`cfn-lint: ${world}, ${of.length} regions`, run('cfn-lint', '-r', ...of, '--', template));
   }

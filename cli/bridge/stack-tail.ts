@@ -38,6 +38,11 @@ export async function* tailBus(
   { say, signal }: Parameters<Bridge['events']>[1],
 ): AsyncGenerator<readonly string[]> {
   const { eventBusName: bus, eventBusArn } = outputs;
+  if (bus === undefined || eventBusArn === undefined)
+    throw new CommandError(
+      `${outputs.bridgeName} publishes on the Custom Event Bus alone, and tail listens with a rule of the classic one. ` +
+        "Deploy with eventBuses: ['classic', 'custom'], or send a subscriber's events to a queue of yours",
+    );
   await removeLeftovers(clients);
   /** Of the queue and of the rule. */
   const name = `${tailPrefix}${randomUUID().slice(0, 13)}`;

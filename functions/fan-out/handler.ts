@@ -1,12 +1,11 @@
 import type { SQSEvent } from 'aws-lambda';
-import { eventBridgeClient, sqsClient } from '../../shared/aws/clients.ts';
-import { classicEventBus, createEventPublisher } from '../../shared/aws/event-publisher.ts';
+import { sqsClient } from '../../shared/aws/clients.ts';
 import { createBatchSettler } from '../../shared/aws/settler.ts';
 import { deliveryOf } from '../../shared/aws/sqs.ts';
 import { bridgeNameOf } from '../../shared/contract/names.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
-import { partnerService, stateOf } from '../../shared/runtime/deps.ts';
+import { eventBuses, partnerService, stateOf } from '../../shared/runtime/deps.ts';
 import { fanOutLimits } from '../../shared/runtime/limits.ts';
 import { withRuntime } from '../../shared/runtime/middleware.ts';
 import { observer } from '../../shared/runtime/observer.ts';
@@ -18,7 +17,7 @@ const state = stateOf(config);
 const partner = partnerService(config, state);
 const fanOut = createFanOut({
   ...{ ...state, partnerAccounts: partner.partnerAccounts, adverts: partner, answers: partner.answers },
-  events: createEventPublisher(classicEventBus(eventBridgeClient(), config.eventBusName)),
+  events: eventBuses(config),
   ...{ observer, clock: systemClock, random: Math.random },
   settings: { ...config, ...fanOutLimits, ...redeliveryLimits, bridge: bridgeNameOf(config.namePrefix) },
 });

@@ -13,7 +13,10 @@ import { Construct } from 'constructs';
 import { detailTypes, eventSource } from '../../shared/contract/names.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
 
-type Settings = Pick<BridgeConfig, 'bus' | 'busName' | 'subscriberAccounts' | 'organizationId'>;
+type Settings = Pick<
+  BridgeConfig,
+  'bus' | 'busName' | 'eventBuses' | 'subscriberAccounts' | 'organizationId'
+>;
 
 /** An AWS account may change only its own rules. (A rule that does not exist yet has no creator: `IfExists` below.) */
 // biome-ignore lint/suspicious/noTemplateCurlyInString: an IAM variable, not a template literal.
@@ -44,9 +47,11 @@ const managing = [
 ].map((action) => `events:${action}`);
 
 /** For a team that notices within a quarter that it has handled events wrongly; some cents per million events. */
-const archivedFor = Duration.days(90);
+export const archivedFor = Duration.days(90);
 
-export function eventBus(parent: Construct, id: string, settings: Settings): IEventBus {
+/** The classic bus, if the bridge publishes on it. */
+export function eventBus(parent: Construct, id: string, settings: Settings): IEventBus | undefined {
+  if (!settings.eventBuses.includes('classic')) return undefined;
   if (settings.bus) return settings.bus;
   const scope = new Construct(parent, id);
   const bus = new Bus(scope, 'Bus', {
@@ -98,11 +103,7 @@ export function reserveSource(
  * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-event-bus-perms.html
  * @see https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazoneventbridge.html
  */
-function allowSubscribers(
-  parent: Construct,
-  bus: Bus,
-  { subscriberAccounts, organizationId }: Settings,
-): void {
+function allowSubscribers(parent: Construct, bus: Bus, settings: Settings): void {
   const scope = new Construct(parent, 'Subscribers');
   const { partition, region, account } = Stack.of(scope);
   const resources = [`arn:${partition}:events:${region}:${account}:rule/${bus.eventBusName}/*`];
@@ -115,15 +116,27 @@ function allowSubscribers(
       statement: new PolicyStatement(props).toStatementJson(),
     });
   };
-  const allowRules = (who: string, principals: IPrincipal[], conditions: Conditions) => {
+  for (const { who, principals, conditions } of subscribersOf(settings)) {
     allow(`${who}MakeRules`, ['events:PutRule'], principals, { ...conditions, ...bridgeEvents() });
     allow(`${who}ManageRules`, managing, principals, { ...conditions, ...ownTargets(partition) });
-  };
-
-  const accounts = [...new Set(subscriberAccounts)].map((id) => new AccountPrincipal(id));
-  if (accounts.length > 0) allowRules('Accounts', accounts, {});
-  if (organizationId !== undefined) {
-    const members = { StringEquals: { 'aws:PrincipalOrgID': organizationId } };
-    allowRules('Organization', [new AnyPrincipal()], members);
   }
+}
+
+interface Subscribers {
+  readonly who: 'Accounts' | 'Organization';
+  readonly principals: IPrincipal[];
+  readonly conditions: { readonly StringEquals?: Readonly<Record<string, string>> };
+}
+
+/** Other AWS accounts that may subscribe: the listed ones, and those of the organization. */
+export function subscribersOf({
+  subscriberAccounts,
+  organizationId,
+}: Pick<Settings, 'subscriberAccounts' | 'organizationId'>): Subscribers[] {
+  const principals = [...new Set(subscriberAccounts)].map((id) => new AccountPrincipal(id));
+  const accounts: Subscribers[] =
+    principals.length > 0 ? [{ who: 'Accounts', principals, conditions: {} }] : [];
+  if (organizationId === undefined) return accounts;
+  const conditions = { StringEquals: { 'aws:PrincipalOrgID': organizationId } };
+  return [...accounts, { who: 'Organization', principals: [new AnyPrincipal()], conditions }];
 }

@@ -7,6 +7,7 @@ import { Construct } from 'constructs';
 import type { ResourceName } from '../../shared/contract/environment.ts';
 import { detailTypes, secretNamesOf } from '../../shared/contract/names.ts';
 import type { ChangedAdverts } from './changed-adverts.ts';
+import type { CustomEventBus } from './custom-event-bus.ts';
 import { bridgeEvents } from './event-bus.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
 
@@ -16,7 +17,9 @@ export interface Parts {
   readonly feedState: ITable;
   readonly advertStatus: ITable;
   readonly changedAdverts: ChangedAdverts;
-  readonly bus: IEventBus;
+  /** The buses on which the bridge publishes: one of them, or both. */
+  readonly bus: IEventBus | undefined;
+  readonly customBus: CustomEventBus | undefined;
   /** The roles that may read tokens: filled while they are made. */
   readonly tokenReaders: IRole[];
 }
@@ -103,12 +106,19 @@ export abstract class Grantee extends Construct {
   }
 
   grantPublish(...types: readonly (keyof typeof detailTypes)[]): this {
-    const { bus, settings } = this.parts;
+    const { bus, customBus, settings } = this.parts;
     const conditions = bridgeEvents(types.map((type) => detailTypes[type]));
-    const statement = { actions: ['events:PutEvents'], resources: [bus.eventBusArn], conditions };
-    // A name means a bus in the bridge's own AWS account. The ARN also finds an existing bus in another one.
-    const name = settings.bus ? bus.eventBusArn : bus.eventBusName;
-    return this.addEnvironment('eventBusName', name).addStatement('Events', statement);
+    const resources: string[] = [];
+    if (bus) {
+      // A name means a bus in the bridge's own AWS account. The ARN also finds an existing bus in another one.
+      this.addEnvironment('eventBusName', settings.bus ? bus.eventBusArn : bus.eventBusName);
+      resources.push(bus.eventBusArn);
+    }
+    if (customBus) {
+      this.addEnvironment('customEventBusArn', customBus.arn);
+      resources.push(customBus.arn);
+    }
+    return this.addStatement('Events', { actions: ['events:PutEvents'], resources, conditions });
   }
 
   /** Reads the tokens of partner accounts, and invokes `refreshToken` to refresh expired ones. */

@@ -77,6 +77,8 @@ const resourceCheck =
 /** A bus may have hundreds. */
 const rulesAtOnce = 5;
 /** Statements of infra/constructs/event-bus.ts. */
+const customAlone =
+  'the bridge publishes on the Custom Event Bus alone, which has neither rules nor an archive';
 const ownStatements = /^(Accounts|Organization)(Make|Manage)Rules$/;
 
 interface Statement {
@@ -175,6 +177,7 @@ export const stackChecks: Checks<StackFacts> = {
     return 'somebody is told of each';
   },
   async 'bus-policy'({ outputs: { eventBusName: bus }, clients: { events }, resourcesOf }, report) {
+    if (bus === undefined) throw new SkippedError(customAlone);
     if ((await resourcesOf('AWS::Events::EventBus')).length === 0)
       throw new SkippedError(`bus ${bus} is not of this stack: its owner decides who may use it`);
     const { Policy = '{}' } = await events.send(new DescribeEventBusCommand({ Name: bus }));
@@ -207,10 +210,12 @@ export const stackChecks: Checks<StackFacts> = {
         report(warning(`rule ${Name} has no target`, put));
     });
     const nobody = `there is no rule on bus ${bus}: nobody gets the events`;
-    if (rules.length === 0) report(warning(nobody, 'A team subscribes as in docs/subscribe/guide.md'));
+    if (rules.length === 0 && outputs.customEventBusArn === undefined)
+      report(warning(nobody, 'A team subscribes as in docs/subscribe/guide.md'));
     return `${rules.length} rules are enabled and have targets`;
   },
   async archive({ outputs: { eventBusArn: EventSourceArn }, clients: { events } }, report) {
+    if (EventSourceArn === undefined) throw new SkippedError(customAlone);
     const { Archives = [] } = await events.send(new ListArchivesCommand({ EventSourceArn }));
     const create = `\`aws events create-archive --archive-name adverts --event-source-arn ${EventSourceArn} --retention-days 90\``;
     if (!Archives.some(({ State }) => /^(ENABLED|UPDATING|CREATING)$/.test(State ?? '')))

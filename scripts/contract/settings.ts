@@ -9,6 +9,7 @@ const types: Readonly<Record<Setting['type'], string>> = {
   string: 'string',
   boolean: 'boolean',
   list: 'readonly string[]',
+  buses: "readonly ('classic' | 'custom')[]",
   target: "'aws' | 'emulator'",
 };
 

@@ -3,6 +3,7 @@ import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SQSClient } from '@aws-sdk/client-sqs';
+import { customEventBusClient } from './custom-event-bus.ts';
 import { handlerOptions } from './handler-options.ts';
 
 /**
@@ -17,6 +18,7 @@ const defaults = () => ({
 export const dynamoDbClient = () => new DynamoDBClient(defaults());
 export const sqsClient = () => new SQSClient(defaults());
 export const eventBridgeClient = () => new EventBridgeClient(defaults());
+export const customBusClient = () => customEventBusClient(defaults());
 export const secretsManagerClient = () => new SecretsManagerClient(defaults());
 
 /** The timeout is that of the invoked function. A second attempt would meet the lock of the first. */

@@ -11,16 +11,17 @@ const filled = v.pipe(v.string(), v.minLength(1, 'expected a value'));
 
 const common = { feedStateTable: filled, namePrefix: filled } as const;
 const history = { advertStatusTable: filled } as const;
-const bus = { eventBusName: filled } as const;
+/** One of them, or both (shared/runtime/deps.ts). */
+const buses = { eventBusName: v.optional(filled), customEventBusArn: v.optional(filled) } as const;
 const queue = { queueUrl: filled, refreshTokenFunction: filled } as const;
 
 /** The resources of each function. */
 export const functionResources = {
   drain: v.object({ ...common, ...queue, ...history }),
-  fanOut: v.object({ ...common, ...queue, ...history, ...bus }),
-  refreshToken: v.object({ ...common, ...bus }),
+  fanOut: v.object({ ...common, ...queue, ...history, ...buses }),
+  refreshToken: v.object({ ...common, ...buses }),
   connect: v.object({
-    ...{ ...common, ...history, ...bus },
+    ...{ ...common, ...history, ...buses },
     /** Resource policy of partner accounts' secrets, as JSON: who may read them. */
     partnerSecretPolicy: filled,
     /** ARN of the KMS key of these secrets; if absent, Secrets Manager's own key is used. */

@@ -28,6 +28,7 @@ export const schemaVersion = '1.1';
 export const outputs = {
   eventBusName: 'EventBusName',
   eventBusArn: 'EventBusArn',
+  customEventBusArn: 'CustomEventBusArn',
   queueUrl: 'QueueUrl',
   deadLetterQueueUrl: 'DeadLetterQueueUrl',
   feedStateTableName: 'FeedStateTableName',

@@ -8,7 +8,7 @@ import { partnerAccountName } from './checks.ts';
 import { stackName } from './names.ts';
 
 export interface Setting<S extends v.GenericSchema = v.GenericSchema> {
-  readonly type: 'number' | 'string' | 'boolean' | 'list' | 'target';
+  readonly type: 'number' | 'string' | 'boolean' | 'list' | 'buses' | 'target';
   readonly says: string;
   /** Checks a value of the type, and contains the default. */
   readonly schema: S;
@@ -96,6 +96,8 @@ const fieldPath = matching(
   'expected paths such as title or price.value',
 );
 const tableName = matching(/^[\w.-]{3,255}$/, 'expected the name of a DynamoDB table');
+const busKinds = ['classic', 'custom'] as const;
+const expectedBuses = "expected 'classic', 'custom' or both, each once";
 const awsAccount = matching(/^\d{12}$/, 'expected 12-digit AWS account IDs');
 
 export const bridgeSettings = {
@@ -158,7 +160,7 @@ export const stackSettings = {
   ),
   ...bridgeSettings,
   busName: text(
-    'name of the event bus that the bridge creates',
+    'name of the event bus that the bridge creates, of either kind',
     v.optional(
       matching(
         /^(?!default$|aws\.)[A-Za-z0-9._-]{1,256}$/,
@@ -167,8 +169,21 @@ export const stackSettings = {
       'adverts',
     ),
   ),
+  eventBuses: {
+    type: 'buses',
+    says: 'on which kinds of event bus the bridge publishes: with rules and an archive (`classic`), in order and with a history to begin from (`custom`), or on both',
+    schema: v.optional(
+      v.pipe(
+        v.array(v.picklist(busKinds, expectedBuses), expectedBuses),
+        v.minLength(1, expectedBuses),
+        v.check((kinds) => new Set(kinds).size === kinds.length, expectedBuses),
+      ),
+      ['classic'],
+    ),
+    range: '`classic`, `custom` or `classic,custom`',
+  },
   subscriberAccounts: list(
-    'AWS accounts whose teams may put rules on the bus that the bridge creates; at most 90',
+    'AWS accounts whose teams may subscribe to the bus that the bridge creates; at most 90',
     v.optional(
       v.pipe(
         v.array(awsAccount, "expected a list such as ['111111111111', '222222222222']"),
@@ -179,7 +194,7 @@ export const stackSettings = {
     ),
   ),
   organizationId: text(
-    'ID of an AWS organization, such as `o-a1b2c3d4e5`: teams in all of its accounts may put rules on that bus',
+    'ID of an AWS organization, such as `o-a1b2c3d4e5`: teams in all of its accounts may subscribe to that bus',
     v.optional(matching(/^o-[a-z0-9]{10,32}$/, 'expected an organization ID such as o-a1b2c3d4e5')),
   ),
   feedStateTable: text('a restored table to use instead of the feed-state table', v.optional(tableName)),
@@ -247,6 +262,7 @@ export function fromText({ type }: Setting, given: unknown): unknown {
     case 'boolean':
       return given === 'true' || (given === 'false' ? false : given);
     case 'list':
+    case 'buses':
       return given.split(',').map((part) => part.trim());
     case 'string':
     case 'target':

@@ -1,6 +1,13 @@
 /** What the handlers of the functions have in common: their state, and the partner service. */
 import { randomUUID } from 'node:crypto';
-import { dynamoDbClient, eventBridgeClient, lambdaClient, secretsManagerClient } from '../aws/clients.ts';
+import {
+  customBusClient,
+  dynamoDbClient,
+  eventBridgeClient,
+  lambdaClient,
+  secretsManagerClient,
+} from '../aws/clients.ts';
+import { customEventBus } from '../aws/custom-event-bus.ts';
 import { classicEventBus, createEventPublisher } from '../aws/event-publisher.ts';
 import { createRefreshRequester } from '../aws/refresh-requester.ts';
 import { createApplicationSecret, createTokenVault } from '../aws/secrets.ts';
@@ -10,6 +17,7 @@ import { bridgeNameOf, secretNamesOf } from '../contract/names.ts';
 import { systemClock } from '../domain/clock.ts';
 import { createPartnerClient } from '../partner-api/client.ts';
 import { createPartnerService } from '../partner-api/partner-service.ts';
+import { type EventPublisher, onEach } from '../ports/event-publisher.ts';
 import { createAnswers } from '../state/activity.ts';
 import { rowPorts } from '../state/row-ports.ts';
 import { partnerConnections, storeAnswersMs } from './limits.ts';
@@ -37,6 +45,20 @@ function clientOptions(config: FunctionConfig<FunctionName>, state: FunctionStat
   return { baseUrl, settings: config, budgetStore, observer, answers, concurrency: partnerConnections };
 }
 
+/** The buses of the bridge. @throws {Error} if there is none: every event would count as published */
+export function eventBuses({
+  eventBusName,
+  customEventBusArn,
+}: Pick<FunctionConfig<'fanOut'>, 'eventBusName' | 'customEventBusArn'>): EventPublisher {
+  const buses: EventPublisher[] = [];
+  if (eventBusName !== undefined)
+    buses.push(createEventPublisher(classicEventBus(eventBridgeClient(), eventBusName)));
+  if (customEventBusArn !== undefined)
+    buses.push(createEventPublisher(customEventBus(customBusClient(), customEventBusArn)));
+  if (buses.length === 0) throw new Error('the environment names no event bus');
+  return onEach(buses);
+}
+
 /** For the functions that store tokens. @param newSecret policy and key of the secrets that the function may create */
 export function tokenDeps(
   config: FunctionConfig<'refreshToken' | 'connect'>,
@@ -50,7 +72,7 @@ export function tokenDeps(
     vault: createTokenVault(secrets, names, ...newSecret),
     applicationSecret: createApplicationSecret(secrets, names),
     client: createPartnerClient(clientOptions(config, state)),
-    events: createEventPublisher(classicEventBus(eventBridgeClient(), config.eventBusName)),
+    events: eventBuses(config),
     observer,
     clock: systemClock,
     newId: randomUUID,

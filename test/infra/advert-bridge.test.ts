@@ -41,7 +41,9 @@ describe('a bridge with a base URL alone', () => {
   });
 
   it('has its outputs under its path in the stack, and the name of the stack', () => {
-    const wanted = Object.values(outputs).map((name) => `Bridge${name}`);
+    const wanted = Object.values(outputs)
+      .filter((name) => name !== outputs.customEventBusArn)
+      .map((name) => `Bridge${name}`);
     expect(Object.keys(template.Outputs).sort()).toEqual(wanted.sort());
     expect(bridge.name).toBe('Shop');
     expect(one('AWS::SecretsManager::Secret').Properties.Name).toBe('Shop/application');
@@ -134,6 +136,13 @@ describe('faults of the properties', () => {
       { bus: { ...theirBus, env: { region: 'eu-west-1' } } },
       'bus: expected a bus in eu-central-1, the region',
     ],
+    [{ eventBuses: [] }, "eventBuses: expected 'classic', 'custom' or both"],
+    [{ eventBuses: 'custom' }, "eventBuses: expected 'classic', 'custom' or both"],
+    [{ eventBuses: ['custom', 'modern'] }, "eventBuses.1: expected 'classic', 'custom' or both"],
+    [{ eventBuses: ['custom', 'custom'] }, "eventBuses: expected 'classic', 'custom' or both, each once"],
+    [{ eventBuses: ['custom'], target: 'emulator' }, "eventBuses: expected ['classic'] with target emulator"],
+    [{ eventBuses: ['custom'], busName: '_shop' }, 'busName: expected a letter or digit at its beginning'],
+    [{ eventBuses: ['custom'], bus: theirBus }, "bus: expected 'classic' among the eventBuses with it"],
     [{ vpcSubnets: {} }, 'vpcSubnets: expected a vpc with it'],
     [{ vpc: { vpcId: 'x', privateSubnets: [] } }, 'vpc: expected one with a private subnet with egress'],
     [{ reservedConcurrency: { fanOut: 1 } }, 'reservedConcurrency.fanOut: expected a whole number from 2'],
@@ -169,7 +178,7 @@ it.each([
   new AdvertBridge(stack, 'All', {
     ...{ partnerBaseUrl, name: 'All', busName: 'all', vpc, dashboard: true },
     ...{ alarmEmail: 'team@example.com', subscriberAccounts: ['444455556666'] },
-    encryptionKey: Key.fromKeyArn(stack, 'Key', keyArn),
+    ...{ eventBuses: ['classic', 'custom'], encryptionKey: Key.fromKeyArn(stack, 'Key', keyArn) },
   });
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
   vi.stubEnv('JSII_DEPRECATED', 'quiet');

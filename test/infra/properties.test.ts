@@ -78,6 +78,35 @@ const table: readonly (readonly [what: string, props: Props, wanted: Wanted])[] 
     },
   ],
   [
+    'the Custom Event Bus alone',
+    () => ({ eventBuses: ['custom'], busName: 'shop' }),
+    {
+      ...{
+        'Events::EventBus Name': [],
+        'Events::Archive ArchiveName': [],
+        'Events::EventBusPolicy Action': [],
+      },
+      'EventsV2::EventBus Name': ['shop'],
+      'EventsV2::EventBus StorageConfiguration': [{ RetentionPeriodInDays: 90 }],
+      'EventsV2::EventBus EncryptionConfiguration': [undefined],
+      'EventsV2::ResourcePolicy EventBusArn': ['${BridgeCustomEventsBus.EventBusArn}'],
+      'EventsV2::ResourcePolicy PolicyDocument.Version': ['2012-10-17'],
+      'Lambda::Function Environment.Variables.EVENT_BUS_NAME': [undefined],
+      'Lambda::Function Environment.Variables.CUSTOM_EVENT_BUS_ARN': [
+        '${BridgeCustomEventsBus.EventBusArn}',
+        undefined,
+      ],
+    },
+  ],
+  [
+    'a bus that exists, beside the Custom Event Bus',
+    (stack) => ({
+      bus: EventBus.fromEventBusName(stack, 'Theirs', 'all'),
+      ...{ eventBuses: ['classic', 'custom'], busName: 'shop', subscriberAccounts: ['444455556666'] },
+    }),
+    { 'Events::EventBusPolicy Action': [], 'EventsV2::EventBus Name': ['shop'] },
+  ],
+  [
     'a network',
     (stack) => ({ partnerBaseUrl: `${partnerBaseUrl}:8443`, vpc: vpcOf(stack) }),
     {

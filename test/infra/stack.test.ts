@@ -61,7 +61,11 @@ describe('the stack', () => {
   it('has exactly the outputs of the contract', () => {
     const { Outputs } = bridge.template;
     expect(bridge.stack.stackName).toBe(stackName);
-    expect(Object.keys(Outputs).sort()).toEqual(Object.values(outputs).sort());
+    expect(Object.keys(Outputs).sort()).toEqual(
+      Object.values(outputs)
+        .filter((name) => name !== outputs.customEventBusArn)
+        .sort(),
+    );
     expect(Outputs.EventBusName.Value).toEqual({ Ref: one('AWS::Events::EventBus').id });
     expect(Outputs.Version.Value).toBe(packageJson.version);
     for (const name of ['Drain', 'RefreshToken']) {
@@ -96,8 +100,8 @@ describe.each(names)('the %s function', (name) => {
 
   it('has exactly the environment of its contract', () => {
     const wanted = (Object.keys(functionResources[name].entries) as (keyof typeof resourceKeys)[])
-      // Only with a KMS key: advert-bridge.test.ts.
-      .filter((key) => key !== 'partnerSecretKey');
+      // Only with a KMS key, or with the Custom Event Bus: properties.test.ts.
+      .filter((key) => key !== 'partnerSecretKey' && key !== 'customEventBusArn');
 
     expect(Object.keys(Properties.Environment.Variables).sort()).toEqual(
       [settingsKey, ...wanted.map((key) => resourceKeys[key])].sort(),

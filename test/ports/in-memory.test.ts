@@ -20,8 +20,12 @@ storeSuite(name, async () => ({ store: createInMemoryStore() }));
 changedAdvertsQueueSuite(name, { controlsTime: true, deduplicates: true }, make);
 asideSuite(name, make);
 booksSuite(name, make);
-eventPublisherSuite(name, { deduplicates: false }, async () => {
-  const events = createInMemoryEvents();
+eventPublisherSuite(name, { deduplicates: false }, async () => inMemoryBus(createInMemoryEvents()));
+eventPublisherSuite(`${name}, custom`, { deduplicates: true }, async () =>
+  inMemoryBus(createInMemoryEvents(() => 0)),
+);
+
+function inMemoryBus(events: ReturnType<typeof createInMemoryEvents>) {
   const accepted = () => events.accepted.map((envelope) => JSON.parse(envelope).detail.metadata.eventId);
   return { publisher: events, accepted };
-});
+}

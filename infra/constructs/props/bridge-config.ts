@@ -107,10 +107,18 @@ export function checkedConfig(scope: Construct, props: AdvertBridgeProps): Bridg
   throw new AdvertBridgeError(heading, faultLines(issues, others));
 }
 
-function busFaults({ bus, ...props }: Partial<AdvertBridgeProps>): Fault[] {
+function busFaults({ bus, eventBuses, target, ...props }: Partial<AdvertBridgeProps>): Fault[] {
+  const kinds = Array.isArray(eventBuses) ? eventBuses : ['classic'];
+  const isCustom = kinds.includes('custom');
+  if (isCustom && target === 'emulator')
+    return [['eventBuses', "expected ['classic'] with target emulator: none knows the Custom Event Bus"]];
+  if (isCustom && /^[^A-Za-z0-9]/.test(String(props.busName ?? 'adverts')))
+    return [['busName', 'expected a letter or digit at its beginning, as the Custom Event Bus needs it']];
   if (!bus) return [];
   const alone = 'expected no bus with it: the owner of the bus decides that';
-  const faults = givenOf(props, ['busName', 'subscriberAccounts', 'organizationId'], alone);
+  const faults = isCustom ? [] : givenOf(props, ['busName', 'subscriberAccounts', 'organizationId'], alone);
+  if (!kinds.includes('classic'))
+    faults.push(['bus', "expected 'classic' among the eventBuses with it: the bus given is a classic one"]);
   if (bus.eventBusName === 'default') faults.push(['bus', 'expected another one than the default bus']);
   return faults;
 }
@@ -168,7 +176,7 @@ function isIsolated(vpc: IVpc, vpcSubnets: SubnetSelection | undefined): boolean
 const taken = new WeakMap<object, Map<string, string>>();
 
 /** Faults for two bridges with the same name, or the same bus name, in one AWS account and region. */
-function collisions(scope: Construct, { name, busName, bus }: BridgeConfig): Fault[] {
+function collisions(scope: Construct, { name, busName, bus, eventBuses }: BridgeConfig): Fault[] {
   const names = taken.get(scope.node.root) ?? new Map<string, string>();
   taken.set(scope.node.root, names);
   const faults: Fault[] = [];
@@ -180,7 +188,7 @@ function collisions(scope: Construct, { name, busName, bus }: BridgeConfig): Fau
     else faults.push([property, why]);
   };
   take('name', name, '');
-  if (!bus) take('busName', busName, ': or hand its bus to both, as bus');
+  if (!bus || eventBuses.includes('custom')) take('busName', busName, ': or hand its bus to both, as bus');
   return faults;
 }
 
@@ -212,7 +220,8 @@ export const environmentOf = (config: BridgeConfig): Record<string, string> => (
 
 /** CloudFormation would report them only after other resources were created. */
 function environmentFaults(config: BridgeConfig): Fault[] {
-  const most = maxBytes - resourceBytes;
+  const { eventBuses, busName } = config;
+  const most = maxBytes - resourceBytes - (eventBuses.includes('custom') ? 150 + busName.length : 0);
   const bytes = Buffer.byteLength(JSON.stringify(environmentOf(config)));
   if (bytes <= most) return [];
   const expected = `expected less text: the settings of a function may have ${most} bytes in its environment, not ${bytes}`;

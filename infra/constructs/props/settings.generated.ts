@@ -86,19 +86,26 @@ export interface AdvertBridgeSettings {
    */
   readonly auditSample?: number;
   /**
-   * Name of the event bus that the bridge creates.
+   * Name of the event bus that the bridge creates, of either kind.
    *
    * @default adverts
    */
   readonly busName?: string;
   /**
-   * AWS accounts whose teams may put rules on the bus that the bridge creates; at most 90.
+   * On which kinds of event bus the bridge publishes: with rules and an archive (`classic`), in order and with a history to begin from (`custom`), or on both.
+   * `classic`, `custom` or `classic,custom`.
+   *
+   * @default classic
+   */
+  readonly eventBuses?: readonly ('classic' | 'custom')[];
+  /**
+   * AWS accounts whose teams may subscribe to the bus that the bridge creates; at most 90.
    *
    * @default - none
    */
   readonly subscriberAccounts?: readonly string[];
   /**
-   * ID of an AWS organization, such as `o-a1b2c3d4e5`: teams in all of its accounts may put rules on that bus.
+   * ID of an AWS organization, such as `o-a1b2c3d4e5`: teams in all of its accounts may subscribe to that bus.
    *
    * @default - none
    */

@@ -23,6 +23,8 @@ export interface AwsOptions {
   /** Gives the functions their settings; called before the first one is loaded. */
   setEnvironment(variables: Readonly<Record<string, string>>): void;
   readonly loadHandler?: (name: FunctionName) => Promise<Handler>;
+  /** Variables of the functions other than by default. */
+  readonly environment?: Readonly<Record<string, string>>;
   /** Told of each call to AWS. */
   readonly onCall?: OnCall;
 }
@@ -96,6 +98,7 @@ export async function startAws(options: AwsOptions) {
     QUEUE_URL: viaWire(queue.url),
     REFRESH_TOKEN_FUNCTION: 'refresh-token',
     PARTNER_SECRET_POLICY: '{}',
+    ...options.environment,
   });
   options.setEnvironment(environment);
   const since = new Date(Date.now() - 60_000).toISOString();

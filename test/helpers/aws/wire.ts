@@ -4,7 +4,8 @@
  */
 import { createServer, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
+import { buffer, text } from 'node:stream/consumers';
+import { cbor } from '@smithy/core/cbor';
 
 export type Service = 'cloudformation' | 'dynamodb' | 'events' | 'lambda' | 'secretsmanager' | 'sqs';
 
@@ -61,9 +62,19 @@ const services: Readonly<Record<string, Service>> = {
   secretsmanager: 'secretsmanager',
 };
 
+const callerOf = ({ authorization = '' }: IncomingHttpHeaders): string =>
+  /Credential=([^/]+)/.exec(authorization)?.[1] ?? '';
+
+/** A call of the Custom Event Bus, in the form of the classic one, where each entry names its bus. */
+function customBusCallOf(headers: IncomingHttpHeaders, path: string, body: Buffer): AwsCall {
+  const { EventBusArn, Entries } = cbor.deserialize(body) as { EventBusArn: string; Entries: object[] };
+  const input = { Entries: Entries.map((entry) => ({ ...entry, EventBusName: EventBusArn })) };
+  return { caller: callerOf(headers), service: 'events', operation: path.split('/').at(-1) ?? '', input };
+}
+
 /** @throws {Error} for a call of a service that is not known here */
 function callOf(headers: IncomingHttpHeaders, path: string, body: string): AwsCall {
-  const [, caller = ''] = /Credential=([^/]+)/.exec(headers.authorization ?? '') ?? [];
+  const caller = callerOf(headers);
   const [target = '', operation = ''] = String(headers['x-amz-target'] ?? '').split('.');
   const service = services[target];
   if (service) return { caller, service, operation, input: JSON.parse(body) };
@@ -117,8 +128,13 @@ export async function startWire(targets: Targets) {
   const server = createServer(async (request, response) => {
     try {
       const { headers, method = '', url: path = '/' } = request;
-      const sent = await text(request);
-      const { status, body } = await serve(callOf(headers, path, sent), (base, changed) =>
+      const sent = await buffer(request);
+      if (path.startsWith('/service/AWSEventsV2/')) {
+        const { status, body } = await serve(customBusCallOf(headers, path, sent), () => Promise.reject());
+        const given = { 'content-type': 'application/cbor', 'smithy-protocol': 'rpc-v2-cbor' };
+        return void response.writeHead(status, given).end(cbor.serialize(JSON.parse(body)));
+      }
+      const { status, body } = await serve(callOf(headers, path, String(sent)), (base, changed) =>
         pass(base, { method, path, headers }, changed),
       );
       response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0' }).end(body);

@@ -12,6 +12,7 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { runCli } from '../../../cli/cli.ts';
+import { customEventBusClient } from '../../../shared/aws/custom-event-bus.ts';
 import { createStore } from '../../../shared/aws/store.ts';
 import type { FunctionName } from '../../../shared/contract/environment.ts';
 import { type Kind, secretNames } from '../../../shared/contract/names.ts';
@@ -34,6 +35,7 @@ vi.mock('../../../shared/aws/clients.ts', () => {
     dynamoDbClient: client(DynamoDBClient),
     sqsClient: client(SQSClient),
     eventBridgeClient: client(EventBridgeClient),
+    customBusClient: () => customEventBusClient({ credentials: { ...loading } }),
     secretsManagerClient: client(SecretsManagerClient),
     lambdaClient: client(LambdaClient),
   };
@@ -53,7 +55,10 @@ vi.mock('../../../shared/runtime/limits.ts', async (original) => {
   return { ...limits, drainLimits: { ...limits.drainLimits, fewWaiting: 0 } };
 });
 
-const policies = policiesOf(synthesized({ organizationId: 'o-a1b2c3d4e5', auditSample: '1' }));
+const policies = policiesOf(
+  synthesized({ organizationId: 'o-a1b2c3d4e5', auditSample: '1', eventBuses: 'classic,custom' }),
+);
+const customBus = policies.arnOf('AWS::EventsV2::EventBus', 'CustomEventsBus');
 
 let aws: PlayedAws;
 const calls: AwsCall[] = [];
@@ -97,6 +102,7 @@ beforeAll(async () => {
   for (const stream of [process.stdout, process.stderr]) vi.spyOn(stream, 'write').mockReturnValue(true);
   aws = await startAws({
     ...{ loadHandler, setEnvironment, onCall: (_operation, _body, call) => calls.push(call) },
+    environment: { CUSTOM_EVENT_BUS_ARN: customBus },
     settings: { maxRequestsPerSecond: 1000, confirmUnavailableSeconds: 0, auditSample: 1 },
   });
   await travel({
@@ -195,6 +201,7 @@ describe('the policies', () => {
     application: secretArn(secretNames.application),
     queue: arnOf('AWS::SQS::Queue', 'ChangedAdvertsQueue'),
     bus: arnOf('AWS::Events::EventBus', 'EventsBus'),
+    customBus,
     ...(Object.fromEntries(
       Object.entries(functions).map(([name, id]) => [name, arnOf('AWS::Lambda::Function', id)]),
     ) as Record<FunctionName, string>),
@@ -272,6 +279,13 @@ describe('the policies', () => {
       event('AdvertStatusChanged'),
     ]),
     ['anybody', publish, 'bus', everything, mixed],
+    ['fanOut', publish, 'customBus', allowed, event('AdvertStatusChanged')],
+    ['fanOut', publish, 'customBus', none, event('PartnerAuthorizationRequired')],
+    ['connect', publish, 'customBus', allowed, event('PartnerAuthorizationRestored')],
+    // On a bus of the bridge's own, not even something else; and nothing raw, which would look like an event of it.
+    ['anybody', publish, 'customBus', everything, event('AdvertStatusChanged', 'theirs')],
+    ['anybody', 'events:PutRawEvents', 'customBus', everything],
+    ['fanOut', 'events:PutRawEvents', 'customBus', none],
   ])('for %s, %s on %s: %s (%j)', async (who, action, resource, expected, context = {}) => {
     const own = roles[who];
     const role = expected === everything ? { ...own, statements: anybody.statements } : own;

@@ -43,6 +43,7 @@ export function roleCallsOf(
     [`dynamodb ${environment.ADVERT_STATUS_TABLE}`]: ['AWS::DynamoDB::Table', 'AdvertStatus'],
     [`sqs ${environment.QUEUE_URL}`]: ['AWS::SQS::Queue', 'ChangedAdvertsQueue'],
     [`events ${environment.EVENT_BUS_NAME}`]: ['AWS::Events::EventBus', 'EventsBus'],
+    [`events ${environment.CUSTOM_EVENT_BUS_ARN}`]: ['AWS::EventsV2::EventBus', 'CustomEventsBus'],
     [`secretsmanager ${secretNames.application}`]: ['AWS::SecretsManager::Secret', 'RefreshTokenApplication'],
     [`lambda ${environment.REFRESH_TOKEN_FUNCTION}`]: ['AWS::Lambda::Function', functions.refreshToken],
     'lambda drain': ['AWS::Lambda::Function', functions.drain],

@@ -34,6 +34,7 @@ const arnByType: Readonly<Record<string, (id: string, properties: Record<string,
   'AWS::SQS::Queue': (id) => arn('sqs', `${id}.fifo`),
   'AWS::Lambda::Function': (id) => arn('lambda', `function:${id}`),
   'AWS::Events::EventBus': (_id, { Name }) => arn('events', `event-bus/${Name}`),
+  'AWS::EventsV2::EventBus': (_id, { Name }) => arn('events', `event-busv2/${Name}/${'a1b2c'.repeat(5)}`),
   'AWS::SecretsManager::Secret': (_id, { Name }) => arn('secretsmanager', `secret:${Name}-AbCdEf`),
   'AWS::IAM::Role': (id, { Path = '/' }) => arn('iam', `role${Path}${id}`, ''),
   'AWS::Logs::LogGroup': (id) => arn('logs', `log-group:${id}:*`),
@@ -73,7 +74,7 @@ export function policiesOf({ resources, ofType, one }: Synthesized) {
     const { Ref, 'Fn::GetAtt': attribute, 'Fn::Join': joined, ...rest } = value as Record<string, unknown>;
     if (typeof Ref === 'string') return reference(Ref);
     if (Array.isArray(attribute)) {
-      if (attribute[1] !== 'Arn') throw new Error(`${attribute.join('.')} is not resolved here`);
+      if (!/Arn$/.test(attribute[1])) throw new Error(`${attribute.join('.')} is not resolved here`);
       return arnOfResource(attribute[0]);
     }
     if (Array.isArray(joined)) return (resolve(joined[1]) as string[]).join(joined[0]);
@@ -107,6 +108,8 @@ export function policiesOf({ resources, ofType, one }: Synthesized) {
       resolve(Properties.Statement) as Statement,
     ]);
   }
+  for (const [, { Properties }] of ofType('AWS::EventsV2::ResourcePolicy'))
+    add(resolve(Properties.EventBusArn) as string, statementsOf(Properties.PolicyDocument));
   for (const [, { Properties }] of ofType('AWS::SecretsManager::ResourcePolicy')) {
     add(resolve(Properties.SecretId) as string, statementsOf(Properties.ResourcePolicy));
   }

@@ -57,6 +57,7 @@ export type Invariant =
   | 'cursor-behind-queue'
   | 'one-history'
   | 'previous-status'
+  | 'ordered-bus'
   | 'one-poller'
   | 'credentials-kept'
   | 'service-not-hammered'

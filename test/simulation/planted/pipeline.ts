@@ -189,6 +189,28 @@ export const plantedInPipeline: Planted = {
     ],
     ['delay-does-not-grow', '… and', 'Math.max(askedMs, minDelayMs(', 'Math.min(askedMs, 1e9 + minDelayMs('],
   ],
+  'shared/ports/event-publisher.ts': [
+    [
+      'every-bus',
+      'an event is accepted when every bus has accepted it',
+      'if (refused) throw refused.reason;',
+      "if (refused && results.every(({ status }) => status === 'rejected')) throw refused.reason;",
+    ],
+    [
+      'order-of-bus',
+      'an event that a bus has refused is published again before the next one of its advert',
+      'const results = await Promise.allSettled(publishers.map((publisher) => publisher.publish(envelope)));',
+      `const late = ((globalThis as { late?: Map<EventPublisher, string[]> }).late ??= new Map());
+      const results = await Promise.allSettled(
+        publishers.map(async (publisher) => {
+          const before = late.get(publisher) ?? [];
+          late.set(publisher, []);
+          await publisher.publish(envelope).catch(() => late.get(publisher)?.push(envelope));
+          for (const one of before) await publisher.publish(one).catch(() => late.get(publisher)?.push(one));
+        }),
+      );`,
+    ],
+  ],
   'test/simulation/world/bridge-ports.ts': [
     [
       'refused-events-ignored',

@@ -21,6 +21,8 @@ const quick = [
   'repeat-made-anew',
   'only-published-counted',
   'refused-events-ignored',
+  'every-bus',
+  'order-of-bus',
   'old-refresh-token-kept',
   'told-before-stored',
   'disconnect-forgets-stop',

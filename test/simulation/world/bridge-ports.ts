@@ -2,6 +2,7 @@
 
 import type { AdvertEvent } from '../../../shared/contract/events.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
+import { onEach } from '../../../shared/ports/event-publisher.ts';
 import type { ChangedAdvertsQueue, MessageAside, Settlement } from '../../../shared/ports/queue.ts';
 import type { TokenVault } from '../../../shared/ports/tokens.ts';
 import { createAdvertHistories } from '../../../shared/state/advert-histories.ts';
@@ -87,19 +88,20 @@ export function createBridgePorts(world: SimWorld, process: Process, seen: Seen)
     }
   }
 
-  const publish = (envelope: string): Promise<void> =>
+  const publishOn = (bus: SimWorld['buses'][number]) => (envelope: string) =>
     process.call({
       ...{ name: 'events.publish', allowed: writes },
       async perform() {
-        await world.events.publish(envelope);
-        history.published(envelope);
+        await bus.publish(envelope);
+        if (world.buses.every(({ has }) => has(envelope))) history.published(envelope);
       },
       says() {
         const { metadata, data } = (JSON.parse(envelope) as AdvertEvent).detail;
         const { advertId = 'authorization', status, previousStatus } = data;
-        return `${metadata.sequence} of ${metadata.partnerAccount}/${advertId}: ${status} after ${previousStatus}`;
+        return `${metadata.sequence} of ${metadata.partnerAccount}/${advertId}: ${status} after ${previousStatus}, ${bus.kind} bus`;
       },
     });
+  const { publish } = onEach(world.buses.map((bus) => ({ publish: publishOn(bus) })));
 
   const store = createStorePort(world, process, seen);
   // Planted fault: budget-per-process

@@ -2,7 +2,6 @@
 
 import type { StoredPair } from '../../../shared/domain/secret.ts';
 import type { WireRequest } from '../../../shared/partner-api/transport.ts';
-import { createInMemoryEvents } from '../../fakes/event-publisher.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
 import type { Plan } from '../model/draw-plan.ts';
 import { type Ill, illAnswer, isAbout, type SimResponse } from '../model/ill.ts';
@@ -13,6 +12,7 @@ import type { ModelOptions } from '../model/run-log.ts';
 import { epochMs } from '../model/scheduler.ts';
 import type { Process } from './process.ts';
 import { createUsers } from './users.ts';
+import { createBuses } from './watch-buses.ts';
 import { createOperatorWatch } from './watch-operator.ts';
 import { createTokenWatch, type EndOfRequest } from './watch-tokens.ts';
 import { createTrafficWatch } from './watch-traffic.ts';
@@ -32,12 +32,7 @@ export function createSimWorld(plan: Plan, options: ModelOptions) {
     clock: scheduler,
     maxReceives: plan.queueMaxReceives,
   });
-  const events = createInMemoryEvents();
-  events.refuse(() => {
-    const isDown = plan.troubles.some((trouble) => trouble.kind === 'bus-down' && isOn(trouble));
-    if (isDown) coverage.count('trouble: bus-down');
-    return isDown;
-  });
+  const buses = createBuses(model, plan, isOn);
   const tokenWatch = createTokenWatch(model);
   const users = createUsers(model);
   /** What each secret held from when on, newest last. */
@@ -120,7 +115,7 @@ export function createSimWorld(plan: Plan, options: ModelOptions) {
     /** Accounts for which a person is running a command. */
     commanded: new Set<string>(),
     state: { ...state, vault },
-    events,
+    buses,
     users,
     tokenWatch,
     traffic,

@@ -12,7 +12,7 @@ it.each(Object.entries(clients).map(([name, make]) => [name, make] as const))(
   '%s limits attempts and their time: Lambda is invoked once, for as long as it may run',
   async (name, make) => {
     const isLambda = name === 'lambdaClient';
-    const { config } = make();
+    const { config } = make() as ReturnType<typeof clients.eventBridgeClient>;
     expect(await config.maxAttempts()).toBe(isLambda ? 1 : 4);
     // As the SDK resolves them.
     const handler = config.requestHandler as {

@@ -23,6 +23,7 @@ const right: Record<string, unknown> = {
   publishPartnerAccounts: 'main',
   auditSample: '299',
   busName: 'adverts',
+  eventBuses: 'classic,custom',
   feedStateTable: 'restored-feed-state',
   advertStatusTable: 'restored-advert-status',
   subscriberAccounts: '111111111111,222222222222',

@@ -1,0 +1,116 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of CloudFormation in short.
+import { App, Stack } from 'aws-cdk-lib';
+import { Annotations, Match } from 'aws-cdk-lib/assertions';
+import { Key } from 'aws-cdk-lib/aws-kms';
+import { describe, expect, it } from 'vitest';
+import { AdvertBridge, type AdvertBridgeProps } from '../../infra/cdk.ts';
+import {
+  bareApp,
+  bridgeWith,
+  faultsOf,
+  inShort,
+  partnerBaseUrl,
+  templateOf,
+} from '../helpers/synthesized.ts';
+
+const both = ['classic', 'custom'] as const;
+const guests = { subscriberAccounts: ['444455556666'], organizationId: 'o-a1b2c3d4e5' };
+const keyArn = 'arn:aws:kms:eu-central-1:111122223333:key/1234';
+const busArn = 'arn:${AWS::Partition}:events:${AWS::Region}:${AWS::AccountId}:event-busv2/adverts/*';
+const ofBus = { 'kms:EncryptionContext:aws:events:event-busv2:arn': busArn };
+
+interface Statement {
+  readonly Effect: string;
+  readonly Action: string | readonly string[];
+  readonly Principal: unknown;
+  readonly Condition?: object;
+}
+
+const statementsOf = ({ Properties }: { readonly Properties: unknown }, policy: string): Statement[] =>
+  (inShort(Properties) as Record<string, { Statement: Statement[] }>)[policy]?.Statement ?? [];
+
+const warningsOf = (region: string, props: (stack: Stack) => Partial<AdvertBridgeProps>) => {
+  const stack = new Stack(bareApp(), 'Shop', { env: { account: '111122223333', region } });
+  new AdvertBridge(stack, 'Bridge', { partnerBaseUrl, eventBuses: ['custom'], ...props(stack) });
+  return Annotations.fromStack(stack)
+    .findWarning('*', Match.anyValue())
+    .map(({ entry }) => String(entry.data));
+};
+
+describe('the Custom Event Bus', () => {
+  it('lets the listed accounts and the organization make subscribers', () => {
+    const { one } = bridgeWith(() => ({ eventBuses: both, ...guests }));
+    const [deny, ...allowed] = statementsOf(one('AWS::EventsV2::ResourcePolicy'), 'PolicyDocument');
+    expect(deny).toMatchObject({ Effect: 'Deny', Principal: { AWS: '*' } });
+    const Action = ['events:CreateSubscriber', 'events:UpdateSubscriber', 'events:DescribeEventBus'];
+    expect(allowed).toMatchObject([
+      { Effect: 'Allow', Action, Principal: { AWS: 'arn:${AWS::Partition}:iam::444455556666:root' } },
+      { Action, Condition: { StringEquals: { 'aws:PrincipalOrgID': 'o-a1b2c3d4e5' } } },
+    ]);
+  });
+
+  it('has at most 20 KB of policy with the maximum number of accounts', () => {
+    const subscriberAccounts = Array.from({ length: 90 }, (_, index) => String(100_000_000_000 + index));
+    const { one } = bridgeWith(() => ({ ...guests, eventBuses: both, subscriberAccounts }));
+    const policy = JSON.stringify(statementsOf(one('AWS::EventsV2::ResourcePolicy'), 'PolicyDocument'));
+    expect(policy.length).toBeLessThan(15_000);
+  });
+
+  it('is encrypted with the key of the bridge, whose policy then allows it', () => {
+    const { one } = bridgeWith((stack) => ({
+      ...{ eventBuses: both, ...guests },
+      encryptionKey: new Key(stack, 'Key'),
+    }));
+    expect(inShort(one('AWS::EventsV2::EventBus').Properties)).toMatchObject({
+      EncryptionConfiguration: { KmsKeyIdentifier: '${Key.Arn}' },
+    });
+    const [service, ...makers] = statementsOf(one('AWS::KMS::Key'), 'KeyPolicy').filter(({ Condition }) =>
+      JSON.stringify(Condition ?? {}).includes('event-busv2'),
+    );
+    expect(service).toMatchObject({
+      Principal: { Service: 'events.amazonaws.com' },
+      Action: expect.arrayContaining(['kms:Decrypt', 'kms:GenerateDataKeyWithoutPlaintext']),
+      Condition: { StringEquals: { 'aws:SourceAccount': '${AWS::AccountId}' }, StringLike: ofBus },
+    });
+    const via = { 'kms:ViaService': 'events.${AWS::Region}.amazonaws.com' };
+    expect(makers).toMatchObject([
+      { Action: 'kms:Decrypt', Condition: { StringEquals: via, StringLike: ofBus } },
+      {
+        Action: 'kms:Decrypt',
+        Condition: { StringEquals: { ...via, 'aws:PrincipalOrgID': 'o-a1b2c3d4e5' } },
+      },
+    ]);
+  });
+
+  it('warns of an imported key, whose policy the stack cannot change', () => {
+    const [warning, ...others] = warningsOf('eu-west-1', (stack) => ({
+      encryptionKey: Key.fromKeyArn(stack, 'Key', keyArn.replace('central', 'west')),
+    }));
+    expect(others).toEqual([]);
+    expect(warning).toContain('allow events.amazonaws.com kms:Decrypt, kms:Encrypt, kms:GenerateDataKey');
+  });
+
+  it.each([
+    ['eu-west-1', []],
+    ['eu-west-3', [expect.stringContaining('eu-west-3 had no Custom Event Bus')]],
+  ])('in %s has these warnings of the region: %j', (region, expected) => {
+    expect(warningsOf(region, () => ({}))).toEqual(expected);
+  });
+
+  it('is not to have the name of that of another bridge', () => {
+    const stack = new Stack(new App({ context: { 'aws:cdk:bundling-stacks': [] } }), 'Shop');
+    const given = { partnerBaseUrl, eventBuses: ['custom'] as const };
+    new AdvertBridge(stack, 'One', { ...given, name: 'One' });
+    const faults = faultsOf(() => new AdvertBridge(stack, 'Two', { ...given, name: 'Two' }));
+    expect(faults).toEqual([expect.stringMatching(/^busName: expected another one than adverts/)]);
+  });
+
+  it('alone leaves the bridge without a classic bus, and says what to use', () => {
+    const { bridge, template } = bridgeWith(() => ({ eventBuses: ['custom'] }));
+    expect(() => bridge.bus).toThrow('Shop/Bridge publishes on the Custom Event Bus alone');
+    const names = Object.keys(template.Outputs);
+    expect(names).toContain('BridgeCustomEventBusArn');
+    expect(names.filter((name) => /^BridgeEventBus/.test(name))).toEqual([]);
+    expect(templateOf(bridgeWith().stack).template.Outputs).not.toHaveProperty('BridgeCustomEventBusArn');
+  });
+});
