@@ -6,9 +6,24 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** The command failed, and the message says what to do: exit code 1. */
+/** What is wrong, without a full stop, and what to do. */
+export type Problem = readonly [says: string, mend?: string | undefined];
+
+/** The command failed: exit code 1. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
+  readonly says: string;
+  /** What to do; null if the other sentence says that, too. */
+  readonly mend: string | null;
+
+  constructor(
+    says: string,
+    { mend, cause }: { readonly mend?: string | null | undefined } & ErrorOptions = {},
+  ) {
+    super(mend ? `${says}. ${mend}` : says, { cause });
+    this.says = says;
+    this.mend = mend ?? null;
+  }
 }
 
 export const applicationWords = (kind: 'local' | 'stack'): string =>

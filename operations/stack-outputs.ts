@@ -38,8 +38,8 @@ export async function readStackOutputs(client: CloudFormationClient, place: stri
       `stack ${stack} has the bridges ${namesIn(found).join(', ')}: name one of them with --stack`,
     );
   throw new CommandError(
-    `stack ${stack} (${found.StackStatus}) has not the outputs of a bridge: it is no Advert Bridge, or its ` +
-      'deployment has not ended. Deploy it with `npx cdk deploy`, or name another one with --stack',
+    `stack ${stack} (${found.StackStatus}) has not the outputs of a bridge: it is no Advert Bridge, or its deployment has not ended`,
+    { mend: 'Deploy it with `npx cdk deploy`, or name another one with --stack' },
   );
 }
 
@@ -67,9 +67,10 @@ async function missing(stack: string, client: CloudFormationClient): Promise<Com
     () => [],
   );
   const bridges = stacks.flatMap(namesIn).join(', ');
-  const there = bridges && `The bridges there: ${bridges}. `;
-  return new CommandError(
-    `there is no stack ${stack} in region ${await client.config.region()} of this AWS account. ${there}Deploy it with \`npx cdk deploy\`, ` +
-      'name another one with --stack, choose another region with AWS_REGION, or give --local DIR for an embedded bridge',
-  );
+  const there = bridges && `. The bridges there: ${bridges}`;
+  const says = `there is no stack ${stack} in region ${await client.config.region()} of this AWS account${there}`;
+  const mend =
+    'Deploy it with `npx cdk deploy`, name another one with --stack, choose another region with AWS_REGION, or give ' +
+    '--local DIR for an embedded bridge';
+  return new CommandError(says, { mend });
 }

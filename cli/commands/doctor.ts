@@ -3,7 +3,6 @@ import {
   type CheckResult,
   examine,
   fault,
-  faultIn,
   orSkip,
   type Result,
   skipped,
@@ -77,6 +76,7 @@ async function examineStack(target: StackTarget): Promise<CheckResult[]> {
   return (await Promise.all(results)).flat();
 }
 
+const again = 'Run doctor again; if this remains, investigate it';
 const unknownOperation = /^(UnknownOperation|InvalidAction|UnsupportedOperation|NotImplemented)/;
 
 /** Says what the error of a check means; undefined for an unexpected error. */
@@ -94,7 +94,7 @@ const explaining =
     if (error instanceof Error && unknownOperation.test(error.name) && endpoint)
       return skipped(`${endpoint} does not know this call`);
     const known = explained(error, target, baseUrl);
-    return known instanceof CommandError ? faultIn(known.message) : undefined;
+    return known instanceof CommandError ? fault(known.says, known.mend ?? again) : undefined;
   };
 
 function doctorLines(checks: readonly CheckResult[]): string[] {

@@ -1,13 +1,18 @@
 import type { AccountStatus } from '../../operations/account-status.ts';
 import { requireKnown } from '../../operations/errors.ts';
-import { type Finding, findingsOf, mendText, needsAttention } from '../../operations/findings.ts';
+import {
+  deliveryText,
+  type Finding,
+  findingsOf,
+  mendText,
+  needsAttention,
+} from '../../operations/findings.ts';
 import { readStatus, type Status } from '../../operations/status.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { type Clock, systemClock } from '../../shared/domain/clock.ts';
 import { type Counters, sumOf } from '../../shared/ports/store.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
-import { deliveryText } from '../shared/delivery.ts';
 import { clearScreen, type ExitCode, exitCodes, firstScreen } from '../shared/io.ts';
 import { flag, optionalName } from '../shared/options.ts';
 import type { Target } from '../shared/target.ts';

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
+import type { Problem } from '../../operations/errors.ts';
 import { quoted } from '../../shared/domain/text.ts';
 
 /**
@@ -10,7 +11,7 @@ import { quoted } from '../../shared/domain/text.ts';
  * @param lacks what the SDK did not find
  * @returns `undefined` if the profile is not to blame
  */
-export function faultOfProfile(lacks: 'region' | 'credentials'): string | undefined {
+export function faultOfProfile(lacks: 'region' | 'credentials'): Problem | undefined {
   const { AWS_PROFILE, AWS_CONFIG_FILE, AWS_SHARED_CREDENTIALS_FILE } = process.env;
   const profile = AWS_PROFILE || 'default';
   const sections = [
@@ -18,12 +19,15 @@ export function faultOfProfile(lacks: 'region' | 'credentials'): string | undefi
     ...sectionsIn(AWS_SHARED_CREDENTIALS_FILE || '.aws/credentials'),
   ].filter((section) => section.startsWith(`${profile}]`));
   if (AWS_PROFILE && sections.length === 0)
-    return `there is no AWS profile ${profile}. Set AWS_PROFILE to one of \`aws configure list-profiles\``;
+    return [`there is no AWS profile ${profile}`, 'Set AWS_PROFILE to one of `aws configure list-profiles`'];
   if (lacks === 'region') return undefined;
   if (sections.some((section) => /^\s*credential_process\s*=/m.test(section)))
-    return `the credential_process of the AWS profile ${profile} failed. \`aws sts get-caller-identity --profile ${quoted(profile)}\` shows why`;
+    return [
+      `the credential_process of the AWS profile ${profile} failed`,
+      `\`aws sts get-caller-identity --profile ${quoted(profile)}\` shows why`,
+    ];
   return AWS_PROFILE
-    ? `the AWS profile ${profile} has no credentials. Sign in with it, or set another AWS_PROFILE`
+    ? [`the AWS profile ${profile} has no credentials`, 'Sign in with it, or set another AWS_PROFILE']
     : undefined;
 }
 

@@ -1,6 +1,6 @@
 /** What an error means to an operator, with what mends it. */
-import { CommandError, UsageError } from '../../operations/errors.ts';
-import { faultText } from '../../operations/findings.ts';
+import { CommandError, type Problem, UsageError } from '../../operations/errors.ts';
+import { faultProblem } from '../../operations/findings.ts';
 import { ShapeError } from '../../shared/contract/checks.ts';
 import { BridgeFault, type FaultKind } from '../../shared/domain/faults.ts';
 import { quoted } from '../../shared/domain/text.ts';
@@ -13,29 +13,30 @@ export function explained(error: unknown, target: Target, baseUrl?: string): Err
   if (error instanceof UsageError || error instanceof CommandError) return error;
   if (error instanceof BridgeFault && error.code === 'other-user')
     return new UsageError(`${error.message}. ${userAdvice}`, { cause: error });
-  const message = messageOf(error, target, baseUrl);
-  if (message !== undefined) return new CommandError(message, { cause: error });
+  const [says, mend] = problemOf(error, target, baseUrl) ?? [];
+  if (says !== undefined) return new CommandError(says, { mend, cause: error });
   return error instanceof Error ? error : new Error(String(error));
 }
 
-function messageOf(error: unknown, target: Target, baseUrl: string | undefined): string | undefined {
-  if (error instanceof StateError) return error.message;
-  if (error instanceof ShapeError) return faultText('malformed-state', error.message, target);
+function problemOf(error: unknown, target: Target, baseUrl: string | undefined): Problem | undefined {
+  if (error instanceof StateError) return [error.says, error.mend];
+  if (error instanceof ShapeError) return faultProblem('malformed-state', error.message, target);
   // Tokens are read during a request. If AWS denies that, it is not a fault of the partner service.
   const denied = [error, (error as Error | undefined)?.cause].find(isDenied);
-  if (denied) return deniedText(denied.message);
-  if (error instanceof BridgeFault) return textOf(error, target, baseUrl);
+  if (denied) return denial(denied.message);
+  if (error instanceof BridgeFault) return problemOfFault(error, target, baseUrl);
   if (!(error instanceof Error) || target.kind === 'local') return undefined;
   const { name, message, code = '', $metadata } = error as AwsError;
   // A function's own error says what to do.
-  if (name === 'FunctionError') return message;
-  for (const [pattern, says] of ofAws) {
+  if (name === 'FunctionError') return [message];
+  for (const [pattern, problem] of ofAws) {
     const found = pattern.exec(`${name} ${code}: ${message}`);
     if (!found) continue;
-    return `${typeof says === 'string' ? says : says(found)} (${code || message.split('\n')[0]})`;
+    const [says, mend] = typeof problem === 'function' ? problem(found) : problem;
+    return [`${says} (${code || message.split('\n')[0]})`, mend];
   }
   // Every answer of AWS has its request's metadata.
-  return $metadata && `AWS answered ${name}: ${message}`;
+  return $metadata && [`AWS answered ${name}: ${message}`];
 }
 
 const userAdvice =
@@ -53,17 +54,20 @@ const ofService: Partial<Record<FaultKind, string>> = {
   'request-refused': 'refuses the request',
 };
 
-function textOf(
+function problemOfFault(
   { code, message, retryAfterMs = 0, status = 0 }: BridgeFault,
   target: Target,
   baseUrl: string | undefined,
-): string {
+): Problem {
   if (code === 'generation-over')
-    return `${message}: meanwhile the name was given to another user, or forgotten. Give the command again`;
+    return [
+      `${message}: meanwhile the name was given to another user, or forgotten`,
+      'Give the command again',
+    ];
   // An answer of 5xx is one of the service at its base URL, or of what stands in front of it.
   const isItsOwnFault = code === 'transient' && status >= 500;
   const says = isItsOwnFault ? 'answers, but with a fault of its own' : ofService[code];
-  if (says === undefined) return faultText(code, message, target) ?? message;
+  if (says === undefined) return faultProblem(code, message, target) ?? [message];
   const isItRight = code === 'transient' ? 'Is it up, and is its base URL right?' : 'Is its base URL right?';
   let advice = 'Check what you gave; if that is right, ask the service';
   if (isItsOwnFault || code === 'rate-limited' || code === 'paused' || code === 'forbidden')
@@ -73,7 +77,7 @@ function textOf(
       target.kind === 'local'
         ? `${isItRight} Set it with \`${target.command('application --base-url URL …')}\``
         : `${isItRight} It is the setting partnerBaseUrl of the stack`;
-  return `the partner service${baseUrl === undefined ? '' : ` at ${baseUrl}`} ${says}: ${message}. ${advice}`;
+  return [`the partner service${baseUrl === undefined ? '' : ` at ${baseUrl}`} ${says}: ${message}`, advice];
 }
 
 interface AwsError extends Error {
@@ -88,53 +92,62 @@ const setRegion = 'Set AWS_REGION, such as AWS_REGION=eu-central-1';
  * Errors of AWS, or of the network on the way there, by `name code: message`, so that no module of the SDK is loaded. The
  * first that fits decides.
  */
-const ofAws: readonly (readonly [RegExp, string | ((found: RegExpExecArray) => string)])[] = [
+const ofAws: readonly (readonly [RegExp, Problem | ((found: RegExpExecArray) => Problem)])[] = [
   [
     /Profile (.+) requires multi-factor authentication/,
-    ([, profile = '']) =>
-      `the AWS profile ${profile} asks for a code of multi-factor authentication, which only the AWS CLI takes: \`eval "$(aws configure export-credentials --profile ${quoted(profile)} --format env)"; unset AWS_PROFILE\``,
+    ([, profile = '']) => [
+      `the AWS profile ${profile} asks for a code of multi-factor authentication, which only the AWS CLI takes`,
+      `\`eval "$(aws configure export-credentials --profile ${quoted(profile)} --format env)"; unset AWS_PROFILE\``,
+    ],
   ],
   [
     /^(ExpiredToken|UnrecognizedClient|InvalidClientTokenId|InvalidSignature|SignatureDoesNotMatch|IncompleteSignature|MissingAuthenticationToken|AuthFailure|TokenProviderError|CredentialsProviderError.* SSO session)/,
-    'AWS refused the credentials: they have expired, or are wrong. Sign in again, for example with `aws sso login`',
+    [
+      'AWS refused the credentials: they have expired, or are wrong',
+      'Sign in again, for example with `aws sso login`',
+    ],
   ],
   [
     /^CredentialsProviderError/,
     () =>
-      faultOfProfile('credentials') ??
-      `no AWS credentials were found. Sign in, or set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. ${orLocal}`,
+      faultOfProfile('credentials') ?? [
+        'no AWS credentials were found',
+        `Sign in, or set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. ${orLocal}`,
+      ],
   ],
   [
     /^\w+ \w*: Region is missing/,
-    () => faultOfProfile('region') ?? `no AWS region is set. ${setRegion}. ${orLocal}`,
+    () => faultOfProfile('region') ?? ['no AWS region is set', `${setRegion}. ${orLocal}`],
   ],
-  [/^\w+ \w*: Region not accepted/, `there is no such AWS region. ${setRegion}`],
+  [/^\w+ \w*: Region not accepted/, ['there is no such AWS region', setRegion]],
   [
     /ENOTFOUND \S+?\.([\w-]+)\.amazonaws\./,
-    ([, region]) =>
-      `AWS has no region ${region}, or this machine cannot look up names. ${setRegion}, or check the network`,
+    ([, region]) => [
+      `AWS has no region ${region}, or this machine cannot look up names`,
+      `${setRegion}, or check the network`,
+    ],
   ],
   [
     /^(TimeoutError |\w+ (ECONN|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPIPE))/,
-    'AWS cannot be reached. Check the network and AWS_REGION, and AWS_ENDPOINT_URL if you have set it',
+    ['AWS cannot be reached', 'Check the network and AWS_REGION, and AWS_ENDPOINT_URL if you have set it'],
   ],
   [
     // DynamoDB's whole message about a table that does not exist. Those about missing functions and secrets differ.
     /^ResourceNotFoundException \w*: (Requested resource not found|Cannot do operations on a non-existent table)/,
-    'a table of the bridge is gone. Restore it: docs/operate/backup.md',
+    ['a table of the bridge is gone', 'Restore it: docs/operate/backup.md'],
   ],
   [
     /^ResourceNotFoundException \w*: Secrets Manager/,
-    'a secret of the bridge is gone. Deploy the stack again: `npx cdk deploy`',
+    ['a secret of the bridge is gone', 'Deploy the stack again: `npx cdk deploy`'],
   ],
 ];
 
 export const isDenied = (error: unknown): error is Error =>
   error instanceof Error && /^AccessDenied/.test(error.name);
 
-function deniedText(message: string): string {
+function denial(message: string): Problem {
   const why = /secretsmanager:GetSecretValue/.test(message)
-    ? ' Tokens are read by roles of the bridge alone, whatever yours is allowed: use the role of output CatchUpRoleArn.'
+    ? 'Tokens are read by roles of the bridge alone, whatever yours is allowed: use the role of output CatchUpRoleArn. '
     : '';
-  return `AWS denies it: ${message}.${why} What a command has to be allowed: docs/operate/deploy.md`;
+  return [`AWS denies it: ${message}`, `${why}What a command has to be allowed: docs/operate/deploy.md`];
 }

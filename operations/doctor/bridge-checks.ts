@@ -52,7 +52,7 @@ const checkOf = ({ what, partnerAccount }: Finding): string =>
 /** Where a note is worth a warning. */
 const withNotes: readonly string[] = ['partner-accounts', 'pause'];
 
-export const problemOf = (found: Finding): Result =>
+export const problemOf = (found: Pick<Finding, 'severity' | 'says'> & Partial<Finding>): Result =>
   (found.severity === 'fault' ? fault : warning)(found.says, mendText(found) || runbookPage);
 
 /** @param fine what to say if there is no finding */

@@ -14,12 +14,6 @@ export const warning = (says: string, mend: string): Result => ({ result: 'warni
 export const fault = (says: string, mend: string): Result => ({ result: 'fault', says, mend });
 export const skipped = (says: string): Result => ({ result: 'skipped', says, mend: null });
 
-/** A message that says what is wrong and then what to do. */
-export function faultIn(message: string): Result {
-  const [says = '', ...mend] = message.split(/\.\s+(?=[A-Z`])/);
-  return fault(says, mend.join('. ') || 'Run doctor again; if this remains, investigate it');
-}
-
 /** Reports what is wrong, and returns what to say if nothing is. {@link SkippedError} skips it. */
 export type Check<Facts> = (facts: Facts, report: (problem: Result) => void) => Promise<string>;
 /** By name. */

@@ -11,7 +11,7 @@ import type { EmbeddedState } from '../../shared/sqlite/state.ts';
 import type { Bridge } from '../bridge.ts';
 import { applicationWords } from '../errors.ts';
 import { type BridgeFacts, bridgeChecks, findingCheck, pairCheck } from './bridge-checks.ts';
-import { type Checks, fault, faultIn, orSkip, SkippedError, warning } from './check.ts';
+import { type Checks, fault, orSkip, SkippedError, warning } from './check.ts';
 
 interface Folder extends Pick<BridgeFacts, 'command'> {
   readonly dir: string;
@@ -101,7 +101,7 @@ export const folderChecks: Checks<Folder> = {
     } catch (error) {
       if (!(error instanceof StateError)) throw error;
       const isOutdated = error.code === 'state-outdated';
-      report(isOutdated ? warning(error.message, `\`${command('status')}\``) : faultIn(error.message));
+      report(isOutdated ? warning(error.says, `\`${command('status')}\``) : fault(error.says, error.mend));
     }
     return `${file} is whole`;
   },

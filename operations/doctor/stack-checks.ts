@@ -13,7 +13,7 @@ import { settingsKey } from '../../shared/contract/environment.ts';
 import { maxReceiveCount } from '../../shared/contract/messages.ts';
 import { forEachConcurrent } from '../../shared/domain/concurrency.ts';
 import { quoted } from '../../shared/domain/text.ts';
-import { alarmFinding } from '../findings.ts';
+import { alarmFound } from '../findings.ts';
 import { allPages, unlessMissing } from '../stack-clients.ts';
 import { raisedAlarm, readMapping, readSchedules, rulesOf } from '../stack-state.ts';
 import { bridgeChecks, problemOf } from './bridge-checks.ts';
@@ -153,7 +153,7 @@ export const stackChecks: Checks<StackFacts> = {
       const enable = `\`aws cloudwatch enable-alarm-actions --alarm-names ${name}\``;
       if (!alarm) report(fault(`alarm ${name} was deleted`, show));
       else if (alarm.ActionsEnabled === false) report(fault(`alarm ${name} tells nobody`, enable));
-      else if (alarm.StateValue === 'ALARM') report(problemOf(alarmFinding(raisedAlarm(alarm, outputs))));
+      else if (alarm.StateValue === 'ALARM') report(problemOf(alarmFound(raisedAlarm(alarm, outputs))));
     }
     return `${all.length} are there, none is raised`;
   },

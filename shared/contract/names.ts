@@ -127,6 +127,13 @@ export const alarms = {
   auditDifferences: 'AuditDifferences',
 } as const;
 
+/** Alarms of the severity `attention`: events are delivered, but somebody must act. All others are of the severity `fault`. */
+export const attentionAlarms: readonly string[] = [
+  alarms.deadLetters,
+  `${alarms.deadLetters}-New`,
+  ...['FanOut', 'Throttled', 'RefreshToken'].map((name) => `${alarms.functionErrors}-${name}`),
+];
+
 /** The name of an alarm in its bridge, such as `FunctionErrors-FanOut`; undefined for an alarm of another bridge. */
 export function alarmOfBridge(alarmName: string, bridgeName: string): string | undefined {
   const rest = alarmName.startsWith(`${bridgeName}-`) ? alarmName.slice(bridgeName.length + 1) : '';

@@ -17,6 +17,7 @@ import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import {
   alarms,
+  attentionAlarms,
   lateAfterSeconds,
   maxLagSeconds,
   metrics,
@@ -34,8 +35,6 @@ export interface AlarmsProps {
 
 /** By default, an alarm is raised as soon as its metric is above 0. */
 interface Watch extends Partial<AlarmProps> {
-  /** As of a finding. `fault`, the default: events are late or missing. `attention`: delivered, but somebody must act. */
-  readonly severity?: 'fault' | 'attention';
   /** For the person who is on call: what is wrong, and how it affects subscribers. */
   readonly says: string;
   readonly metric: IMetric;
@@ -61,7 +60,8 @@ export function alarmsOf(parent: Construct, id: string, props: AlarmsProps): Ala
   const scope = new Construct(parent, id);
   const { name: bridge, runbookUrl, alarmEmail: email, alarmTopic } = props.settings;
   const all = Object.entries(watchesOf(props)).map(([name, watch]) => {
-    const { severity = 'fault', says, ...own } = watch;
+    const { says, ...own } = watch;
+    const severity = attentionAlarms.includes(name) ? 'attention' : 'fault';
     const heading = name.split('-')[0]?.toLowerCase();
     return new Alarm(scope, name, {
       alarmName: `${bridge}-${name}`,
@@ -96,7 +96,6 @@ function watchesOf({
   const longestWait = Duration.seconds(settings.backlogAlarmSeconds);
   return {
     [alarms.deadLetters]: {
-      severity: 'attention',
       says: 'The bridge gave up on changed adverts. Subscribers do not hear of these changes until somebody redrives them.',
       metric: own.deadLetters,
     },
@@ -107,7 +106,6 @@ function watchesOf({
     },
     [`${alarms.deadLetters}-New`]: {
       // Also while older dead letters keep the other alarm from going off again.
-      severity: 'attention',
       says: 'The bridge has just given up on changed adverts.',
       metric: own.deadLettered,
     },
@@ -123,7 +121,6 @@ function watchesOf({
     },
     [alarms.lateEvents]: {
       ...repeated,
-      severity: 'fault',
       says: `Events were published more than ${Duration.seconds(lateAfterSeconds).toHumanString()} after the feed had listed their changes, again and again.`,
       metric: own.lateEvents,
     },
@@ -164,7 +161,7 @@ function watchesOf({
  * In three of the last twelve periods: a single failure is a crash that the next run repairs. Failures of the drain appear
  * in the lag.
  */
-const repeated = { severity: 'attention', evaluationPeriods: 12, datapointsToAlarm: 3 } as const;
+const repeated = { evaluationPeriods: 12, datapointsToAlarm: 3 } as const;
 
 /**
  * Sends alarms by email. CloudWatch may publish to an encrypted topic only if the key's policy allows it, and the

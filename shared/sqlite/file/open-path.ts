@@ -3,7 +3,8 @@ import { lstatSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
 import path from 'node:path';
 import { StateError } from './state-error.ts';
 
-export const unsafe = (message: string): StateError => new StateError('state-unsafe', message);
+export const unsafe = (says: string, mend: string): StateError =>
+  new StateError('state-unsafe', says, { mend });
 
 /** Undefined also where opening will report the error. */
 function found<T>(look: () => T): T | undefined {
@@ -60,7 +61,8 @@ export function refuseOpenPath(folder: string): void {
   const stat = statOf(folder);
   if (stat?.isDirectory() && (stat.mode & writersOf(stat) & othersIn(folder, stat)) !== 0)
     throw unsafe(
-      `${folder} can be written by others, who could replace the files in it. Choose a folder of its own below it, or: chmod go-w ${folder}`,
+      `${folder} can be written by others, who could replace the files in it`,
+      `Choose a folder of its own below it, or: chmod go-w ${folder}`,
     );
 }
 
@@ -85,11 +87,12 @@ function follow(place: string, names: readonly string[], links: number): void {
   if (links < maxLinks) follow(from, [...namesIn(target), ...rest], links + 1);
 }
 
-const mend = 'who could put another folder in its place. Choose a folder elsewhere';
+const risk = 'who could put another folder in its place';
+const mend = 'Choose a folder elsewhere';
 
 function refuseOthers(place: string, { uid }: Stats, what: string): void {
   if (uid !== process.geteuid?.() && uid !== 0)
-    throw unsafe(`${place}, ${what} belongs to another user (user ID ${uid}), ${mend}`);
+    throw unsafe(`${place}, ${what} belongs to another user (user ID ${uid}), ${risk}`, mend);
 }
 
 function refuseOpenAbove(place: string): void {
@@ -99,6 +102,7 @@ function refuseOpenAbove(place: string): void {
   refuseOthers(place, stat, what);
   if ((stat.mode & writersOf(stat)) !== 0 && (stat.mode & sticky) === 0 && volumeOf(place) === undefined)
     throw unsafe(
-      `${place}, ${what} can be written by others, ${mend}, or: chmod go-w ${place}. ${onVolumes}`,
+      `${place}, ${what} can be written by others, ${risk}`,
+      `${mend}, or: chmod go-w ${place}. ${onVolumes}`,
     );
 }

@@ -32,27 +32,27 @@ function fileIn(dir: string, name: string): string {
 export function refuseForeignFolder(dir: string): void {
   // Resolved, because a trailing slash would make the system follow a link.
   const folder = path.resolve(dir);
-  const link = 'is a symbolic link, which somebody could point elsewhere.';
-  refuseForeign(folder, folder, `${link} Give the folder itself: --local ${realPathOf(folder)}`);
+  refuseForeign(folder, folder, `Give the folder itself: --local ${realPathOf(folder)}`);
   const databases = [stateFileIn(folder), lockFileIn(folder)].flatMap(withEndings);
   const others = [exposedFileIn, heartbeatFileIn, markFileIn].map((fileOf) => fileOf(folder));
   for (const file of [...databases, ...others])
-    refuseForeign(file, folder, `${link} Put the file itself in its place, or choose another folder`);
+    refuseForeign(file, folder, 'Put the file itself in its place, or choose another folder');
   refuseOpenPath(folder);
 }
 
-function refuseForeign(place: string, folder: string, linkFault: string): void {
+function refuseForeign(place: string, folder: string, mendLink: string): void {
   const stat = statOf(place);
   if (!stat) return;
-  if (stat.isSymbolicLink()) throw unsafe(`${place} ${linkFault}`);
+  if (stat.isSymbolicLink())
+    throw unsafe(`${place} is a symbolic link, which somebody could point elsewhere`, mendLink);
   // If a folder is in the place of a file, opening it fails later.
   if (!stat.isFile() && !stat.isDirectory())
-    throw unsafe(`${place} is not a file. Remove it, or choose another folder`);
+    throw unsafe(`${place} is not a file`, 'Remove it, or choose another folder');
   const user = process.geteuid?.();
   if (user === undefined || stat.uid === user) return;
   throw unsafe(
-    `${place} belongs to another user (user ID ${stat.uid}; this runs as ${user}${user === 0 ? ', root' : ''}). ` +
-      `Run it as that user. Or, if nobody else can have put anything into the folder, make it yours: chown -R ${user} ${folder}. ${onVolumes}`,
+    `${place} belongs to another user (user ID ${stat.uid}; this runs as ${user}${user === 0 ? ', root' : ''})`,
+    `Run it as that user. Or, if nobody else can have put anything into the folder, make it yours: chown -R ${user} ${folder}. ${onVolumes}`,
   );
 }
 
@@ -70,7 +70,9 @@ function makeFolder(dir: string): void {
   const stat = statSync(dir, { throwIfNoEntry: false });
   if (stat?.isDirectory()) return;
   if (stat)
-    throw new StateError('state-not-writable', `${dir} is a file, expected a folder. Name another one`);
+    throw new StateError('state-not-writable', `${dir} is a file, expected a folder`, {
+      mend: 'Name another one',
+    });
   makeFolder(path.dirname(dir));
   try {
     mkdirSync(dir, { mode: 0o700 });

@@ -78,9 +78,8 @@ function heartIn(dir: string): { readonly run: string; readonly beatAt: number }
 
 function inUse(dir: string, cause: StateError): StateError {
   const who = heartIn(dir)?.run || 'one that is just starting';
-  return new StateError('state-in-use', `${dir} is in use by another run: ${who}. Stop that run first`, {
-    cause,
-  });
+  const mend = 'Stop that run first';
+  return new StateError('state-in-use', `${dir} is in use by another run: ${who}`, { mend, cause });
 }
 
 /**

@@ -24,7 +24,7 @@ export function startUpkeep({ dir, clock, beat, mark, onReplaced }: Upkeep): Loo
   const opened = look();
   return startLoop(clock, async (stopping) => {
     if (look() !== opened) {
-      onReplaced(new StateError('state-replaced', replaced(file)));
+      onReplaced(new StateError('state-replaced', replaced(file), { mend: findOut }));
       return undefined;
     }
     beat(clock.now());
@@ -35,4 +35,5 @@ export function startUpkeep({ dir, clock, beat, mark, onReplaced }: Upkeep): Loo
 
 const replaced = (file: string): string =>
   `${file}, or a file beside it, was deleted or replaced during this run, so the run ended: what it did since then is ` +
-  'not stored. Find out by whom. If the state is lost, restore it (docs/operate/backup.md)';
+  'not stored';
+const findOut = 'Find out by whom. If the state is lost, restore it (docs/operate/backup.md)';

@@ -9,23 +9,32 @@ export type StateErrorCode =
   /** Another user has changed it, or could. */
   | 'state-unsafe';
 
-/** The state of an embedded bridge cannot be used. Nothing was overwritten; the message says what to do. */
+/** The state of an embedded bridge cannot be used. Nothing was overwritten. */
 export class StateError extends Error {
   override readonly name = 'StateError';
   readonly code: StateErrorCode;
+  readonly says: string;
+  /** What to do. */
+  readonly mend: string;
 
-  constructor(code: StateErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
+  constructor(code: StateErrorCode, says: string, { mend, cause }: { readonly mend: string } & ErrorOptions) {
+    super(`${says}. ${mend}`, { cause });
     this.code = code;
+    this.says = says;
+    this.mend = mend;
   }
 }
 
 const advice = {
-  'state-damaged':
-    'is damaged. Restore the folder from a backup, or move it away and connect the partner accounts again',
-  'state-not-writable':
-    'cannot be written. Check the permissions of the folder and its files, and the free space on the disk',
-  'state-in-use': 'is locked by another process. Try again when that process has ended',
+  'state-damaged': [
+    'is damaged',
+    'Restore the folder from a backup (docs/operate/backup.md), or move it away and connect the partner accounts again',
+  ],
+  'state-not-writable': [
+    'cannot be written',
+    'Check the permissions of the folder and its files, and the free space on the disk',
+  ],
+  'state-in-use': ['is locked by another process', 'Try again when that process has ended'],
 } as const;
 
 /** By SQLite's primary result codes: https://sqlite.org/rescode.html */
@@ -47,7 +56,8 @@ function asStateError(error: unknown, file: string): unknown {
   const { errcode, errstr, syscall } = error as { errcode?: number; errstr?: string; syscall?: string };
   const code = errcode === undefined ? syscall && 'state-not-writable' : codes[errcode & 0xff];
   if (!code) return error;
-  return new StateError(code, `${file} ${advice[code]} (${errstr ?? error.message})`, { cause: error });
+  const [says, mend] = advice[code];
+  return new StateError(code, `${file} ${says} (${errstr ?? error.message})`, { mend, cause: error });
 }
 
 /** Runs `work` and converts its errors about `file` to {@link StateError}. @param onFault called with each of these */

@@ -38,7 +38,8 @@ export function openStateFile(dir: string): DatabaseSync {
       refuseForeignFolder(dir);
       if (identityOf(dir) !== before)
         throw unsafe(
-          `${dir} was replaced while it was being opened. Find out by whom before you run this again`,
+          `${dir} was replaced while it was being opened`,
+          'Find out by whom before you run this again',
         );
       checkIsOurs(db, file);
       useWriteAheadLog(db);
@@ -74,10 +75,9 @@ export function openStateFileToRead(dir: string): DatabaseSync {
 }
 
 const outdated = (file: string, why: string): StateError =>
-  new StateError(
-    'state-outdated',
-    `${file} has to be brought up to date: ${why}. The next command other than doctor does that`,
-  );
+  new StateError('state-outdated', `${file} has to be brought up to date: ${why}`, {
+    mend: 'The next command other than doctor does that',
+  });
 
 /** Closes the file if `prepare` throws. */
 function closedUnless(db: DatabaseSync, prepare: () => void): DatabaseSync {
@@ -99,21 +99,23 @@ function checkIsOurs(db: DatabaseSync, file: string): void {
        FROM pragma_application_id, pragma_user_version`,
     )
     .get() as Record<'id' | 'version' | 'tables', number>;
-  const refuse = (code: StateErrorCode, says: string) => {
-    throw new StateError(code, `${file} ${says}`);
+  const refuse = (code: StateErrorCode, says: string, mend: string) => {
+    throw new StateError(code, `${file} ${says}`, { mend });
   };
   if (tables === 0 && version === 0) return;
   if (id !== applicationId)
-    refuse('state-damaged', 'is not the state of an Advert Bridge. Choose another folder');
+    refuse('state-damaged', 'is not the state of an Advert Bridge', 'Choose another folder');
   if (version <= refusedVersion)
     refuse(
       'state-older',
-      'was written by Advert Bridge 0.1 or 0.2, whose state this version cannot read. Choose another folder and connect the partner accounts again',
+      'was written by Advert Bridge 0.1 or 0.2, whose state this version cannot read',
+      'Choose another folder and connect the partner accounts again',
     );
   if (version > latestVersion)
     refuse(
       'state-newer',
-      `was written by a newer Advert Bridge (its version is ${version}, this one knows ${latestVersion}). Use the newer one`,
+      `was written by a newer Advert Bridge (its version is ${version}, this one knows ${latestVersion})`,
+      'Use the newer one',
     );
 }
 

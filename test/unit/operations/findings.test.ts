@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { deliveryText } from '../../../cli/shared/delivery.ts';
-import { alarmFinding, findingsOf } from '../../../operations/findings.ts';
+import { alarmFound, deliveryText, findingsOf } from '../../../operations/findings.ts';
 import type { Status, StatusPorts } from '../../../operations/status.ts';
 import { ShapeError } from '../../../shared/contract/checks.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
@@ -150,8 +149,8 @@ const rules: readonly [string, Given, string, RegExp | null][] = [
     ...(['late fault', /history main ADVERT/] as const),
   ],
   ['a dead letter', { queue: { deadLetters: 1 } }, 'dead-letters attention', /dead-letters redrive --all/],
-  ['a webhook that fails', webhook({ since: nowMs - minute }), 'webhook fault', /webhook URL --forget/],
-  ['a webhook that is gone', webhook({ gone: true }), 'webhook fault', /webhook URL --forget/],
+  ['a webhook that fails', webhook({ since: nowMs - minute }), 'webhook fault', /webhook$/],
+  ['a webhook that is gone', webhook({ gone: true }), 'webhook fault', /webhook$/],
   [
     'standard output that takes nothing',
     { ports: { outputTrouble: () => ({ reason: 'ENOSPC', since: nowMs, gone: false }) } },
@@ -165,7 +164,7 @@ const rules: readonly [string, Given, string, RegExp | null][] = [
   [
     'a raised alarm',
     { aws: { alarms: [{ name: 'LateEvents', says: 'x', since: null }] } },
-    ...(['alarm attention', null] as const),
+    ...(['alarm fault', null] as const),
   ],
   ['a denied look', { aws: { unseen: ['the alarms (denied)'] } }, 'unseen attention', /deploy\.md#/],
   ['a table that is off', ofAws('table'), 'table fault', /aws x/],
@@ -268,12 +267,13 @@ it('the worst finding is the first', async () => {
   expect(findings.map(({ severity }) => severity)).toEqual(['fault', 'attention', 'note']);
 });
 
-it('a raised alarm has the page that its description names', () => {
-  const says = 'Severity: fault. Events are late. Runbook: https://wiki.example/bridge#lateevents';
+it('a raised alarm has its severity by its name, and its description as it is', () => {
+  const says =
+    'Severity: attention, says our wiki. Events are late. Runbook: https://wiki.example/bridge#late';
 
-  expect(alarmFinding({ name: 'LateEvents', says, since: null })).toMatchObject({
-    ...{ says: 'The alarm LateEvents is raised. Events are late.', severity: 'fault' },
-    ...{ mend: 'https://wiki.example/bridge#lateevents', runbook: 'lateevents' },
+  expect(alarmFound({ name: 'LateEvents', says, since: null })).toMatchObject({
+    ...{ says: 'The alarm LateEvents is raised.', severity: 'fault' },
+    ...{ advice: says, runbook: 'lateevents' },
   });
 });
 

@@ -6,7 +6,12 @@ it.each([
   ['SQLite’s BUSY_SNAPSHOT', { errcode: 517 }, 'state-in-use', /bridge\.db is locked by another process/],
   ['SQLite’s IOERR_WRITE', { errcode: 778 }, 'state-not-writable', /bridge\.db cannot be written/],
   ['SQLite’s CORRUPT_VTAB', { errcode: 267 }, 'state-damaged', /bridge\.db is damaged/],
-  ['the file system', { syscall: 'mkdir' }, 'state-not-writable', /free space on the disk \(what it says\)$/],
+  [
+    'the file system',
+    { syscall: 'mkdir' },
+    'state-not-writable',
+    /\(what it says\)\. Check .* free space on the disk$/,
+  ],
   ['SQLite’s CONSTRAINT', { errcode: 19, syscall: 'open' }, undefined, /^what it says$/],
 ])('an error of %s about the file says what to do', (_of, fields, code, message) => {
   const cause = Object.assign(new Error('what it says'), fields);

@@ -156,7 +156,7 @@ describe('a state file that cannot be used', () => {
     writeFileSync(stateFileIn(dir), damage(readFileSync(stateFileIn(dir))));
     const before = readFileSync(stateFileIn(dir));
     expect(opening(dir)).toThrow(damaged);
-    expect(opening(dir)).toThrow(/bridge\.db is damaged\. Restore the folder from a backup/);
+    expect(opening(dir)).toThrow(/bridge\.db is damaged \(.+\)\. Restore the folder from a backup/);
     expect(readFileSync(stateFileIn(dir)).equals(before)).toBe(true);
   });
 
