@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import type { AdvertEvent, AuthorizationEvent } from '../shared/contract/events.ts';
+import type { AdvertEvent } from '../shared/contract/events.ts';
 import { RefusedEventError } from './errors.ts';
 import { type BridgeEvent, parseBody, parseEvent } from './parse.ts';
-import { advertKeyOf } from './position.ts';
+import { advertKeyOf, comparePositions, positionOf } from './position.ts';
 
 /** An event, and the message that contained it. */
 export interface Arrival<E extends BridgeEvent = BridgeEvent> {
@@ -20,36 +20,60 @@ export interface Refusal {
 }
 
 const batch = v.object({
-  Records: v.array(v.looseObject({ body: v.fallback(v.string(), ''), messageId: v.optional(v.string()) })),
+  Records: v.array(
+    v.looseObject({
+      body: v.fallback(v.string(), ''),
+      messageId: v.optional(v.string()),
+      attributes: v.fallback(v.object({ MessageGroupId: v.optional(v.string()) }), {}),
+    }),
+  ),
 });
+
+/** Records that are handled one after the other: when one fails, the rest waits for it. */
+export type Sequence = readonly (Arrival | Refusal)[];
 
 /**
  * Reads a batch of SQS records, or a single event if the function itself is the target of a rule.
  *
- * @returns the number of records; those that are not events; the events, grouped by advert
+ * Of a FIFO queue, the records of a message group are a sequence, in their order. Otherwise the events of an advert are
+ * one, in the order of their positions, and every other record is one by itself.
+ *
+ * @returns the number of records, and their sequences
  */
-export function arrivalsIn(input: unknown) {
-  const records = v.safeParse(batch, input);
-  const messages = records.success
-    ? records.output.Records.map(({ body, messageId }) => ({ body, messageId, read: () => parseBody(body) }))
-    : [{ body: JSON.stringify(input) ?? '', messageId: undefined, read: () => parseEvent(input) }];
-  const refusals: Refusal[] = [];
-  const adverts = new Map<string, Arrival<AdvertEvent>[]>();
-  const authorizations: Arrival<AuthorizationEvent>[] = [];
-
-  for (const { body, messageId, read } of messages) {
-    try {
-      const event = read();
-      if (isOfAdvert(event)) {
-        const key = advertKeyOf(event);
-        adverts.set(key, [...(adverts.get(key) ?? []), { event, messageId }]);
-      } else authorizations.push({ event, messageId });
-    } catch (error) {
-      if (!(error instanceof RefusedEventError)) throw error;
-      refusals.push({ error, body, messageId });
-    }
+export function arrivalsIn(input: unknown): { readonly count: number; readonly sequences: Sequence[] } {
+  const given = v.safeParse(batch, input);
+  if (!given.success) return { count: 1, sequences: [[readEvent(() => parseEvent(input), input)]] };
+  const { Records: records } = given.output;
+  const sequences = new Map<string, (Arrival | Refusal)[]>();
+  for (const [index, { body, messageId, attributes }] of records.entries()) {
+    const record = { ...readEvent(() => parseBody(body), body), messageId };
+    const { MessageGroupId: group } = attributes;
+    const key = group === undefined ? (advertOf(record) ?? `record ${index}`) : `group ${group}`;
+    sequences.set(key, [...(sequences.get(key) ?? []), record]);
   }
-  return { count: messages.length, refusals, adverts: [...adverts.values()], authorizations };
+  return {
+    count: records.length,
+    sequences: [...sequences].map(([key, all]) => (key.startsWith('advert ') ? inOrder(all) : all)),
+  };
 }
 
-const isOfAdvert = (event: BridgeEvent): event is AdvertEvent => 'sequence' in event.detail.metadata;
+function readEvent(read: () => BridgeEvent, input: unknown): Arrival | Refusal {
+  try {
+    return { event: read(), messageId: undefined };
+  } catch (error) {
+    if (!(error instanceof RefusedEventError)) throw error;
+    const body = typeof input === 'string' ? input : (JSON.stringify(input) ?? '');
+    return { error, body, messageId: undefined };
+  }
+}
+
+function advertOf(record: Arrival | Refusal): string | undefined {
+  return 'event' in record && isOfAdvert(record.event) ? `advert ${advertKeyOf(record.event)}` : undefined;
+}
+
+const inOrder = (all: Sequence): Sequence =>
+  (all as readonly Arrival<AdvertEvent>[]).toSorted((a, b) =>
+    comparePositions(positionOf(a.event), positionOf(b.event)),
+  );
+
+export const isOfAdvert = (event: BridgeEvent): event is AdvertEvent => 'sequence' in event.detail.metadata;

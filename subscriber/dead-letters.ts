@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Refusal } from './arrivals.ts';
 import { checkOptions, client, text } from './options.ts';
 
@@ -5,6 +6,9 @@ interface SendMessageInput {
   QueueUrl: string;
   MessageBody: string;
   MessageAttributes: Record<string, { DataType: 'String'; StringValue: string }>;
+  /** Of a FIFO queue. */
+  MessageGroupId?: string;
+  MessageDeduplicationId?: string;
 }
 
 /** The part of an SQS client that is used here: `new SQS()` of `@aws-sdk/client-sqs` has it. */
@@ -28,12 +32,13 @@ export function sendToDeadLetters(options: {
   });
   const { sqs, queueUrl = '' } = options;
   const attribute = (value: string) => ({ DataType: 'String' as const, StringValue: value.slice(0, 1024) });
-  return async ({ error, body }) => {
+  return async ({ error, body, messageId = randomUUID() }) => {
     await sqs.sendMessage({
       QueueUrl: queueUrl,
       // SQS does not accept an empty message.
       MessageBody: body || '(empty)',
       MessageAttributes: { errorCode: attribute(error.code), errorMessage: attribute(error.message) },
+      ...(queueUrl.endsWith('.fifo') && { MessageGroupId: 'refused', MessageDeduplicationId: messageId }),
     });
   };
 }

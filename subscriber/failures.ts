@@ -14,7 +14,8 @@ export interface Failure {
   readonly stage: 'refused' | 'dead-letter' | 'busy' | 'positions' | 'handler';
   readonly error: unknown;
   /**
-   * The event that failed, and the later events of its advert, which wait for it. Empty if the record is not an event.
+   * The event that failed, and the later events of its advert, or of its group of a FIFO queue, which wait for it. Without
+   * the records that are not events.
    */
   readonly events: readonly BridgeEvent[];
   /** IDs of their messages, in the same order; empty if the function itself is the target of a rule. */
@@ -99,7 +100,7 @@ function printFailure({ stage, error, events: [event], messageIds: [messageId, .
   const [problem, advice] = error instanceof ClaimLostError ? ['has to wait', ''] : sayings[stage];
   const what = messageId === undefined ? 'an event' : `message ${messageId}`;
   const which = event ? ` (${event['detail-type']} ${event.detail.metadata.eventId})` : '';
-  const also = others.length > 0 ? `, with those of its advert that wait for it: ${others.join(', ')}` : '';
+  const also = others.length > 0 ? `, with those that wait for it: ${others.join(', ')}` : '';
   const given = messageId === undefined ? '' : ' if the event source mapping has ReportBatchItemFailures';
   const text = `${what}${which} ${problem}: ${inShort(error)}. It is delivered again${given}${also}.${advice}`;
   const print = error instanceof AdvertBusyError ? console.warn : console.error;

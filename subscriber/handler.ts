@@ -2,13 +2,13 @@ import * as v from 'valibot';
 import { didYouMean } from '../shared/contract/checks.ts';
 import type { AdvertEvent } from '../shared/contract/events.ts';
 import { detailTypes, stackName } from '../shared/contract/names.ts';
-import { type Arrival, arrivalsIn, type Refusal } from './arrivals.ts';
+import { type Arrival, arrivalsIn, isOfAdvert, type Refusal, type Sequence } from './arrivals.ts';
 import { applyClaimed } from './claims.ts';
 import { AdvertBusyError, ClaimLostError, line } from './errors.ts';
 import { type BatchAnswer, callSafely, type Failure, Failures } from './failures.ts';
 import { checkOptions, optionalFunction, optionalNumberFrom } from './options.ts';
 import type { BridgeEvent } from './parse.ts';
-import { advertKeyOf, type Comparison, comparePositions, positionOf } from './position.ts';
+import { advertKeyOf, type Comparison } from './position.ts';
 import { type Positions, positionsExpected } from './position-store.ts';
 
 /**
@@ -43,8 +43,8 @@ export interface EventHandlerOptions {
   /** Called for each event that is skipped, for your log. */
   readonly onSkipped?: (event: BridgeEvent, reason: SkipReason) => unknown;
   /**
-   * How many adverts are handled at the same time. Events of the same advert are handled one after the other. Default
-   * 10.
+   * How many adverts are handled at the same time. Events of the same advert, and messages of the same group of a FIFO
+   * queue, are handled one after the other. Default 10.
    */
   readonly maxConcurrentAdverts?: number;
   /**
@@ -106,7 +106,7 @@ interface Invocation extends EventHandlerOptions {
  *     export const handler = advertEventHandler({ positions, on: { AdvertStatusChanged: async (event) => … } })
  *
  * If a function throws, its event and later events of the same advert are delivered again; other adverts are not
- * affected. If every record failed, the handler throws. For SQS, set `ReportBatchItemFailures` on the event source
+ * affected. On a FIFO queue, so are the later messages of the same group, whose order is kept. If every record failed, the handler throws. For SQS, set `ReportBatchItemFailures` on the event source
  * mapping, which `AdvertSubscription` does: without it, Lambda deletes the events that failed.
  *
  * @throws {TypeError} for wrong options, when the handler is created
@@ -123,44 +123,46 @@ export function advertEventHandler(
     const { now = Date.now } = options;
     const until = remainingMs === undefined ? undefined : now() + remainingMs + marginMs;
     const invocation: Invocation = { ...options, now, failures, warn, until };
-    const { refusals, adverts, authorizations, count } = arrivalsIn(input);
-    for (const refusal of refusals) await refuse(invocation, refusal);
-
-    const waiting = [
-      ...adverts.map((arrivals) => () => applyAdvert(invocation, arrivals)),
-      ...authorizations.map((arrival) => () => applyAuthorization(invocation, arrival)),
-    ].values();
+    const { sequences, count } = arrivalsIn(input);
+    const waiting = sequences.values();
     const worker = async () => {
-      for (const next of waiting) await next();
+      for (const sequence of waiting) await handleInOrder(invocation, sequence);
     };
     await Promise.all(Array.from({ length: maxConcurrentAdverts }, worker));
     return failures.answer(count);
   };
 }
 
-async function refuse({ onRefused, failures }: Invocation, refusal: Refusal): Promise<void> {
-  if (!onRefused) return await failures.add('refused', refusal.error, [refusal]);
-  try {
-    await onRefused(refusal);
-  } catch (error) {
-    await failures.add('dead-letter', error, [refusal]);
+type Fault = Pick<Failure, 'stage' | 'error'>;
+
+/** What comes after the first failure is delivered again with it. */
+async function handleInOrder(invocation: Invocation, sequence: Sequence): Promise<void> {
+  for (const [index, record] of sequence.entries()) {
+    const fault = await handleRecord(invocation, record);
+    if (fault) return await invocation.failures.add(fault.stage, fault.error, sequence.slice(index));
   }
 }
 
-/** Applies the new events of an advert in order. */
-async function applyAdvert(invocation: Invocation, arrivals: readonly Arrival<AdvertEvent>[]): Promise<void> {
-  const sorted = arrivals.toSorted((a, b) => comparePositions(positionOf(a.event), positionOf(b.event)));
-  for (const [index, arrival] of sorted.entries()) {
-    const failure = await applyNext(invocation, arrival);
-    if (failure) return await invocation.failures.add(failure.stage, failure.error, sorted.slice(index));
+async function handleRecord(invocation: Invocation, record: Arrival | Refusal): Promise<Fault | undefined> {
+  if ('error' in record) return await refuse(invocation, record);
+  const { event, messageId } = record;
+  return isOfAdvert(event)
+    ? await applyNext(invocation, { event, messageId })
+    : await applyAuthorization(invocation, record);
+}
+
+async function refuse({ onRefused }: Invocation, refusal: Refusal): Promise<Fault | undefined> {
+  if (!onRefused) return { stage: 'refused', error: refusal.error };
+  try {
+    await onRefused(refusal);
+    return undefined;
+  } catch (error) {
+    return { stage: 'dead-letter', error };
   }
 }
 
 /** Tries again at growing intervals while another worker has claimed the advert: it usually needs only a moment. */
-async function applyNext(
-  invocation: Invocation,
-  arrival: Arrival<AdvertEvent>,
-): Promise<Pick<Failure, 'stage' | 'error'> | undefined> {
+async function applyNext(invocation: Invocation, arrival: Arrival<AdvertEvent>): Promise<Fault | undefined> {
   const { positions, now, until, busyWaitMs = 2_000 } = invocation;
   const { event } = arrival;
   let stage = 'positions' as Failure['stage'];
@@ -188,11 +190,12 @@ async function applyNext(
   }
 }
 
-async function applyAuthorization(invocation: Invocation, arrival: Arrival): Promise<void> {
+async function applyAuthorization(invocation: Invocation, arrival: Arrival): Promise<Fault | undefined> {
   try {
     await apply(invocation, { ...arrival, outcome: 'apply', missing: 0 });
+    return undefined;
   } catch (error) {
-    await invocation.failures.add('handler', error, [arrival]);
+    return { stage: 'handler', error };
   }
 }
 

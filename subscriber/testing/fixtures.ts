@@ -86,8 +86,10 @@ export const aLambdaEvent = (events: readonly unknown[]) => ({
 /**
  * An SQS record as Lambda passes it. A string becomes the body unchanged, so that you can test bodies that are not
  * events.
+ *
+ * @param messageGroupId of a FIFO queue
  */
-export function anSqsRecord(event: unknown, messageId = 'message-1') {
+export function anSqsRecord(event: unknown, messageId = 'message-1', messageGroupId?: string) {
   const body = typeof event === 'string' ? event : JSON.stringify(event);
   return {
     messageId,
@@ -98,6 +100,7 @@ export function anSqsRecord(event: unknown, messageId = 'message-1') {
       SentTimestamp: String(begin),
       SenderId: 'AIDAIENQZJOLO23YVJ4VO',
       ApproximateFirstReceiveTimestamp: String(begin + 10),
+      ...(messageGroupId !== undefined && { MessageGroupId: messageGroupId }),
     },
     messageAttributes: {},
     md5OfBody: createHash('md5').update(body).digest('hex'),

@@ -43,6 +43,19 @@ def test_applies_what_is_new_in_order(positions: DynamoDbPositions) -> None:
     assert seen == ["1/1", "1/2", "1/5"]
 
 
+def test_keeps_the_order_of_each_group_of_a_fifo_queue(positions: DynamoDbPositions) -> None:
+    seen: list[str] = []
+    handle = advert_event_handler(positions, {"AdvertStatusChanged": noting(seen, broken="1/2")})
+    other, third = "main/12345678901234567890", "Shop/main/1"
+    sent = [(body(1), "a"), (body(2), "a"), (body(2, other), "b"), (body(3), "a"), ("nonsense", "a")]
+    sent += [("nonsense", "c"), (body(1, third), "c"), (body(1, other), "b")]
+    records = batch(*(text for text, _ in sent))
+    for record, (_, group) in zip(records["Records"], sent):
+        record["attributes"] = {"MessageGroupId": group}
+    assert handle(records, None) == failed("message-2", "message-4", "message-5", "message-6", "message-7")
+    assert seen == ["1/1", f"{other[5:]}/2"]
+
+
 def test_one_poisoned_advert_costs_only_itself(
     positions: DynamoDbPositions, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -22,6 +22,7 @@ import {
   anAdvertHistory,
   anAdvertStatusChanged,
   anAdvertUnavailable,
+  anSqsRecord,
   aPartnerAuthorizationRequired,
   createInMemoryPositions,
   latestStatuses,
@@ -102,6 +103,36 @@ describe('advertEventHandler', () => {
     await deliver(nth(2));
 
     expect(seen).toEqual(['123/2', '123/3', '123/2']);
+  });
+
+  it('keeps the order of each group of a FIFO queue, and holds up its own group alone', async () => {
+    const broken = (delivery: Delivery) => {
+      if (named(delivery.event) === '123/2') throw new Error('no price');
+    };
+    const { lambda, seen } = subscriber({ onError: () => {} }, broken);
+    const required = aPartnerAuthorizationRequired();
+    const Records = [
+      ...(
+        [
+          [nth(1), 'a'],
+          [nth(2), 'a'],
+          [other(2), 'b'],
+          [nth(3), 'a'],
+          // Neither an event of the advert nor an event may pass what failed before it in its group.
+          [required, 'a'],
+          ['nonsense', 'a'],
+          ['nonsense', 'c'],
+          [required, 'c'],
+          // The order of the queue counts: a redrive may bring an older event.
+          [other(1), 'b'],
+        ] as const
+      ).map(([event, group], index) => anSqsRecord(event, `message-${index + 1}`, group)),
+    ];
+    const { batchItemFailures } = await lambda({ Records });
+    expect(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier).sort()).toEqual(
+      [2, 4, 5, 6, 7, 8].map((number) => `message-${number}`),
+    );
+    expect(seen.sort()).toEqual(['123/1', '9/2']);
   });
 
   it('takes one event when the function itself is the target of a rule', async () => {
@@ -389,4 +420,8 @@ it('sendToDeadLetters sends the unchanged body with the reason', async () => {
   const errorCode = { DataType: 'String', StringValue: 'not-an-event' };
   const MessageAttributes = { errorCode, errorMessage: { DataType: 'String', StringValue: 'no JSON' } };
   expect(sent).toEqual([{ QueueUrl: 'https://queue', MessageBody: 'nonsense', MessageAttributes }]);
+
+  const toFifo = sendToDeadLetters({ sqs, queueUrl: 'https://queue.fifo' });
+  await toFifo({ error: new RefusedEventError('not-an-event', 'no JSON'), body: '', messageId: 'm' });
+  expect(sent.at(-1)).toMatchObject({ MessageGroupId: 'refused', MessageDeduplicationId: 'm' });
 });

@@ -22,8 +22,8 @@ def advert_event_handler(
 ) -> Callable[[Mapping[str, Any], Any], BatchAnswer]:
     """Returns a handler that calls `on[detail type]` for each event that is newer than the last applied one.
 
-    A failed event and later events of the same advert go back to the queue; other adverts are not affected. Each
-    failure is logged with its message ID. An event without a function counts as applied; its type is logged once. If
+    A failed event and later events of the same advert go back to the queue; other adverts are not affected. On a FIFO
+    queue, so do the later messages of its group, whose order is kept. Each failure is logged with its message ID. An event without a function counts as applied; its type is logged once. If
     every record failed, the handler raises a BatchFailedError, so that the function's error metric counts it; an advert
     that another worker has claimed is not a failure. Set ReportBatchItemFailures on the event source mapping: without
     it, Lambda deletes the events that failed.
@@ -52,9 +52,8 @@ def advert_event_handler(
 
     def handle(batch: Mapping[str, Any], context: Any) -> BatchAnswer:
         lease_seconds = context.get_remaining_time_in_millis() / 1000 + 5 if context else 15 * 60
-        arrived: list[tuple[str, AdvertEvent | AuthorizationEvent]] = []
         errors: dict[str, Exception | None] = {}
-        failed_adverts: set[str] = set()
+        failed: set[str] = set()
 
         def fail(message_id: str, error: Exception) -> None:
             errors[message_id] = error
@@ -62,25 +61,42 @@ def advert_event_handler(
             text = "message %r goes back to the queue if the event source mapping has ReportBatchItemFailures: %r"
             logger.log(level, text, message_id, error, exc_info=error)
 
-        for record in batch["Records"]:
+        # The records of a group of a FIFO queue stay in their order. Otherwise the events of an advert are a group.
+        arrived = [(each["messageId"], group_of(each), read(each)) for each in batch["Records"]]
+        for message_id, group, event in sorted(arrived, key=lambda each: (0, 0) if each[1] else position_of(each[2])):
+            group = group or getattr(event, "advert_key", "")
+            if group in failed:
+                errors[message_id] = None
+                continue
             try:
-                arrived.append((record["messageId"], parse_body(record["body"])))
-            except Exception as error:
-                fail(record["messageId"], error)
-        for message_id, event in sorted(arrived, key=lambda each: getattr(each[1], "position", (0, 0))):
-            try:
-                if isinstance(event, AuthorizationEvent):
+                if isinstance(event, Exception):
+                    raise event
+                elif isinstance(event, AuthorizationEvent):
                     apply(event)
-                elif event.advert_key in failed_adverts:
-                    errors[message_id] = None
                 else:
                     positions.apply_if_newer(event, apply, lease_seconds=lease_seconds)
             except Exception as error:
                 fail(message_id, error)
-                failed_adverts.add(getattr(event, "advert_key", ""))
+                failed.update([group] if group else [])
         causes = [error for error in errors.values() if error and not isinstance(error, AdvertBusyError)]
         if causes and len(errors) == len(batch["Records"]):
             raise BatchFailedError(f"all {len(errors)} records of the batch failed: {causes[-1]!r}") from causes[-1]
         return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in errors]}
 
     return handle
+
+
+def group_of(record: Mapping[str, Any]) -> str:
+    """The group of a message of a FIFO queue, otherwise empty."""
+    return str(record.get("attributes", {}).get("MessageGroupId", ""))
+
+
+def read(record: Mapping[str, Any]) -> AdvertEvent | AuthorizationEvent | Exception:
+    try:
+        return parse_body(record["body"])
+    except Exception as error:
+        return error
+
+
+def position_of(event: object) -> tuple[int, int]:
+    return getattr(event, "position", (0, 0))
