@@ -73,6 +73,8 @@ export const changedAdvert = v.object({
   cause,
   /** The readId of the page. */
   correlationId: v.string(),
+  /** An operator redrove it: it waits in its turn, however long ago it was listed. */
+  redriven: v.exactOptional(v.literal(true, 'expected true')),
 });
 export type ChangedAdvert = v.InferOutput<typeof changedAdvert>;
 

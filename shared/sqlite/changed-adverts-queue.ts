@@ -47,9 +47,11 @@ export function createMessageTable(connection: Pick<Connection, 'prepare'>) {
   }
   const selectFigures = connection.prepare(
     `SELECT (SELECT count(*) FROM rows WHERE kind = 'dead') AS deadLetters,
-       (SELECT iif(json_valid(body), body ->> '$.listedAt', NULL) FROM messages WHERE sequence_number > 0
+       (SELECT body ->> '$.listedAt' FROM messages
+        WHERE sequence_number > 0 AND iif(json_valid(body), body ->> '$.redriven', 1) IS NULL
         ORDER BY sequence_number LIMIT 1) AS queued,
-       (SELECT min(value ->> '$.message.listedAt') FROM rows WHERE kind = 'aside') AS aside`,
+       (SELECT min(value ->> '$.message.listedAt') FROM rows
+        WHERE kind = 'aside' AND value ->> '$.message.redriven' IS NULL) AS aside`,
   );
   return {
     insert: change<[partnerAccount: string, generation: number, body: string, sentAt: number]>(
@@ -69,7 +71,7 @@ export function createMessageTable(connection: Pick<Connection, 'prepare'>) {
       'UPDATE messages SET visible_at = ? WHERE sequence_number = ?',
     ),
     remove: change<[sequenceNumber: number]>('DELETE FROM messages WHERE sequence_number = ?'),
-    /** When the first message in the queue, and the oldest aside, were listed. */
+    /** When the first message in the queue, and the oldest aside, were listed; without those that were redriven. */
     figures: () => selectFigures.get() as Record<'queued' | 'aside', string | null> & { deadLetters: number },
   };
 }

@@ -56,7 +56,7 @@ export const countOfRedriven = ({ message }: Pick<MessageAside, 'message'>): Cou
 /** The row in which the message of a dead letter waits for the drain, after those on hold. A repeat has the same name. */
 export const rowOfRedriven = ({ etag, message }: MessageAside): RowAside => ({
   key: { kind: 'aside', name: `${message.partnerAccount}/redriven:${etag}` },
-  value: { message },
+  value: { message: { ...message, redriven: true } },
 });
 
 async function put(store: Store, { key, value }: RowAside): Promise<void> {
@@ -131,11 +131,13 @@ export function createAside(store: Store) {
       return held.map(({ message }) => ({ message, place: 'aside', receives: 0 }));
     },
 
-    /** Number of messages on hold, of all accounts, and when the oldest was listed. */
+    /** Number of messages on hold, of all accounts, and when the oldest was listed that was not redriven. */
     async figures(): Promise<{ readonly waiting: number; readonly oldestListedAt?: string }> {
       const names = (await accounts()).filter((name) => name !== noAccount);
       const all = (await Promise.all(names.map((name) => list(name)))).flat();
-      const [oldestListedAt] = all.map(({ message }) => message.listedAt).sort();
+      const [oldestListedAt] = all
+        .flatMap(({ message }) => (message.redriven ? [] : message.listedAt))
+        .sort();
       return { waiting: all.length, ...(oldestListedAt !== undefined && { oldestListedAt }) };
     },
   };

@@ -1,4 +1,4 @@
-import { maxReceiveCount } from '../../shared/contract/messages.ts';
+import { type ChangedAdvert, maxReceiveCount } from '../../shared/contract/messages.ts';
 import { objectKeyOf } from '../../shared/domain/advert-event.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import type { Delivery, Settlement } from '../../shared/ports/queue.ts';
@@ -87,8 +87,8 @@ function inMemoryTable(rows: InMemoryStore): MessageTable {
     if (row) messages[sequenceNumber] = { ...row, ...fields };
     return row !== undefined;
   }
-  const listedAt = (text: string | undefined): string | null =>
-    text === undefined ? null : JSON.parse(text).listedAt;
+  const listed = (messages: readonly ChangedAdvert[]): string[] =>
+    messages.flatMap(({ listedAt, redriven }) => (redriven ? [] : listedAt));
   return {
     insert: (partnerAccount, generation, body, sentAt) => {
       const row = { sequenceNumber: messages.length, partnerAccount, generation, body, sentAt };
@@ -111,12 +111,11 @@ function inMemoryTable(rows: InMemoryStore): MessageTable {
     },
     figures: () => ({
       deadLetters: rows.findAll('dead').length,
-      queued: listedAt(messages.find((row) => row)?.body),
+      queued: listed(stored().map(({ body }) => JSON.parse(body)))[0] ?? null,
       aside:
-        rows
-          .findAll('aside')
-          .map(({ value }) => (value as { message: { listedAt: string } }).message.listedAt)
-          .sort()[0] ?? null,
+        listed(
+          rows.findAll('aside').map(({ value }) => (value as { message: ChangedAdvert }).message),
+        ).sort()[0] ?? null,
     }),
   };
 }
