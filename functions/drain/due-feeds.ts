@@ -42,7 +42,7 @@ interface SortDeps {
   readonly observer: Observer;
 }
 
-/** @param only this partner account; default: all */
+/** @param only this partner account, also while its feed is stuck; default: all */
 export async function sortFeeds(
   { feedStates, partnerAccounts, clock, observer }: SortDeps,
   only?: string,
@@ -71,7 +71,7 @@ export async function sortFeeds(
       const reason = hold.kind === 'operator' ? `paused by ${hold.who}` : (hold.reason ?? hold.kind);
       const held = { fault: holdMeanings[hold.kind].account, reason, untilMs: endOfHold(hold) };
       paused.push({ partnerAccount, ...held });
-    } else if (isLasting(pausedUntil, pausedUntil - lastPolled, now))
+    } else if (only === undefined && isLasting(pausedUntil, pausedUntil - lastPolled, now))
       paused.push({ partnerAccount, fault: 'contract-broken', reason: fault, untilMs: pausedUntil });
     else {
       const begunAt = Math.max(Date.parse(account.connectedAt), Date.parse(state.since) || 0);

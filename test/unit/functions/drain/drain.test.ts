@@ -148,6 +148,21 @@ describe('a round of the drain', () => {
     expect(world.observer.counted(metrics.feedLagSeconds)).toBe(before);
   });
 
+  it('polls a feed that is stuck at once when an operator asks', async () => {
+    const key = { partnerAccount: 'main', feed: 'adverts' };
+    const pausedUntil = world.clock.now() + 5 * minuteMs;
+    const leased = await world.state.feedStates.acquire(key, {
+      ...{ holder: 'a', nowMs: world.clock.now(), leaseMs: 1_000, listed: undefined },
+    });
+    if ('end' in leased) expect.fail(leased.end);
+    await world.state.feedStates.release(leased, { fault: 'refused', pausedUntil }, world.clock.now());
+    expect(await world.round()).toMatchObject({ polls: [], paused: [{ partnerAccount: 'main' }] });
+
+    const { polls } = await world.drain.round({ ...world.options(), only: 'main' });
+
+    expect(polls).toMatchObject([{ end: 'up-to-date' }]);
+  });
+
   it.each([
     ['30 s of the rate are read ahead', { waiting: 0 }, 300],
     ['less is read by what waits', { waiting: 120 }, 180],
