@@ -39,7 +39,7 @@ export async function connectAccount(bridge: Bridge, request: ConnectRequest): P
   return account;
 }
 
-/** May be repeated. @param options.forget removes cursor, history and books too */
+/** May be repeated. @param options.forget removes cursor, history and dead letters too */
 export async function disconnectAccount(
   bridge: Bridge,
   partnerAccount: string,

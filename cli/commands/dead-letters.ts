@@ -99,13 +99,10 @@ Examples:
     const [one] = found.deadLetters.map(shownDeadLetter);
     if (!one) throw new CommandError(found.unreadable[0] ?? unknownText([id], command));
     const { message, ...rest } = one;
-    const { generation, ...sent } = message ?? {};
-    // It is an identifier, not a count.
-    const facts = { generation: generation && String(generation), ...sent, ...rest };
     const next = message
       ? `When the cause is fixed: ${command(`dead-letters redrive ${id}`)}`
       : `It has nothing to send again. ${lookAndDrop(command, id)}`;
-    return answer(one, ...factLines(facts), next);
+    return answer(one, ...factLines({ ...message, ...rest }), next);
   },
 );
 

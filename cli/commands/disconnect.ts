@@ -15,7 +15,7 @@ Example:
   advert-bridge disconnect main --forget --yes   (the deployed stack)`,
     options: {
       name: nameArgument,
-      forget: flag('remove cursor, history and books as well (asks first)'),
+      forget: flag('remove cursor, history and dead letters as well (asks first)'),
       yes: flag('do not ask'),
     },
   },
@@ -24,11 +24,16 @@ Example:
     if (asks) requireTerminal(io, '--forget');
     await withBridge(target, async (bridge) => {
       await requireKnown(bridge.partnerAccounts, name);
-      if (asks) await confirm(io, `Forget ${name}? Its cursor, history and books are removed permanently.`);
+      if (asks)
+        await confirm(io, `Forget ${name}? Its cursor, history and dead letters are removed permanently.`);
       await disconnectAccount(bridge, name, { forget });
     });
     const data = { partnerAccount: name, disconnected: true, forgotten: forget };
-    if (forget) return report(data, `Disconnected ${name}, and forgot its cursor, history and books.`);
+    if (forget)
+      return report(
+        data,
+        `Disconnected ${name}, and forgot its cursor, history and dead letters. Its books and its published events stay.`,
+      );
     return report(
       data,
       `Disconnected ${name}: its credentials are removed, its cursor and history are kept.`,

@@ -6,8 +6,11 @@ export { answersLines, are, count, duration };
 type Facts = Readonly<Record<string, unknown>>;
 
 const wordsOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-const cellOf = (value: unknown): string =>
-  Number.isInteger(value) ? count(value as number) : printableLine(String(value ?? 'none'));
+/** A generation is an identifier. */
+const cellOf = (name: string, value: unknown): string =>
+  Number.isInteger(value) && name !== 'generation'
+    ? count(value as number)
+    : printableLine(String(value ?? 'none'));
 
 /** Such as `7 events, 2 in flight`. */
 export const countsText = (counts: Readonly<Record<string, number>>, between = ', '): string =>
@@ -18,14 +21,14 @@ export const countsText = (counts: Readonly<Record<string, number>>, between = '
 /** Facts of one thing, a line each; what is null or undefined, or has facts of its own, is left out. */
 export function factLines(facts: Facts): string[] {
   const known = Object.entries(facts).filter(([, value]) => value !== undefined && typeof value !== 'object');
-  return aligned(known.map(([name, value]) => [`${wordsOf(name)}:`, cellOf(value)]));
+  return aligned(known.map(([name, value]) => [`${wordsOf(name)}:`, cellOf(name, value)]));
 }
 
 /** Facts of several things of one kind as a table, whose head has their names. */
 export function factTable(facts: readonly Facts[]): string[] {
   const columns = [...new Set(facts.flatMap((row) => Object.keys(row)))];
   const heads = columns.map((column) => wordsOf(column).toUpperCase());
-  const rows = facts.map((row) => columns.map((column) => cellOf(row[column])));
+  const rows = facts.map((row) => columns.map((column) => cellOf(column, row[column])));
   return facts.length === 0 ? [] : aligned([heads, ...rows]);
 }
 

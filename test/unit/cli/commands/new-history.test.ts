@@ -71,6 +71,15 @@ it('every account gets a new history with --all, except a stopped one, which is 
   expect(after[1]).toBe(before[1]);
 });
 
+it('a new history shows its generation as an identifier, without separators', async () => {
+  const { run, status } = await startTwo();
+
+  const { stderr } = await run('connect main --new-history');
+
+  const { generation } = (await status()).partnerAccounts[0];
+  expect(stderr).toMatch(new RegExp(`^main +${generation}\\b`, 'm'));
+});
+
 it('a new history is refused while the token is being refreshed; nothing changes', async () => {
   const { dir, run, status } = await startTwo();
   const before = await status();
