@@ -35,8 +35,9 @@ export function accountStatus(
     // Any other known problem already explains that nothing is read.
     const isExplained = causes.length > 0;
     if (!isExplained && nowMs - (blamingHold(account)?.since ?? nowMs) >= heldMs) causes.push('held');
-    else if (!isExplained && feeds.some(isUnread)) causes.push('unread');
+    else if (!isExplained && feeds.some((feed) => failedPolls(feed) > 1)) causes.push('unread');
     else if (!isExplained && state === 'polling' && (lagSeconds ?? 0) > maxLagSeconds) causes.push('lagging');
+    else if (!isExplained && feeds.some((feed) => failedPolls(feed) === 1)) causes.push(tried);
     if (isDying(account, nowMs)) causes.push('refresh-token-dying');
   }
   const attention = [...new Set(causes)].filter((cause) => !explained.includes(cause));
@@ -56,7 +57,7 @@ export function accountStatus(
     /** When the refresh token expires unless it is used earlier; each use adds a month. */
     refreshTokenExpiresAt: instant(token && token.usedAt + refreshTokenLifetimeMs),
     /** A person has to act for a reason other than dead letters. */
-    needsPerson: attention.length > 0,
+    needsPerson: attention.some((cause) => cause !== tried),
     /**
      * What a person has to handle, the most urgent first, each a finding (findings.ts): a stop's reason, a kind of fault,
      * or a word of its own. A new one is not a breaking change.
@@ -70,9 +71,14 @@ export function accountStatus(
   };
 }
 
-/** A single failed poll is no finding: the next one repairs most, at the longest `pollSeconds` a minute later. */
-const isUnread = ({ fault, faultSince = Number.NaN, lastPolled = 0 }: FeedState): boolean =>
-  fault !== undefined && lastPolled - faultSince >= heldMs;
+/** A single poll has failed: the next one repairs most, at the longest `pollSeconds` a minute later. */
+const tried = 'poll-failed';
+
+/** 2: two or more in a row. */
+function failedPolls({ fault, faultSince = Number.NaN, lastPolled = 0 }: FeedState): number {
+  if (fault === undefined || !(lastPolled >= faultSince)) return 0;
+  return lastPolled > faultSince ? 2 : 1;
+}
 
 const instant = (ms: number | undefined): string | null => (ms === undefined ? null : toInstant(ms));
 

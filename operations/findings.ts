@@ -34,10 +34,12 @@ export interface Finding {
 }
 
 /** What is not delivered while it lasts, of which there is more or less; `late`: everything, but later. */
-type Stops = 'all' | 'late' | 'account' | 'advert' | 'nothing' | keyof typeof exceptions;
+type Stops = 'all' | 'late' | 'account' | 'nothing' | keyof typeof exceptions;
 
 /** For the first line of `status`. */
 const exceptions = {
+  unsure: 'the last requests failed',
+  advert: 'not what it gave up on',
   webhook: 'not to every webhook',
   output: 'not to standard output',
   oldest: 'not every event',
@@ -116,8 +118,20 @@ export function deliveryText({ partnerAccounts }: Status, findings: readonly Fin
   const late = delayed.find(({ partnerAccount }) => partnerAccount === null) ?? delayed[0];
   if (late) return `Late${causeText(late)}`;
   const parts = Object.entries(exceptions).filter(([part]) => findings.some(({ stops }) => stops === part));
+  // The hold of an account that has just begun is no finding yet.
+  const tried = partnerAccounts.filter(
+    ({ name, hold, attention }) => (hold || attention.includes('poll-failed')) && !hit.includes(name),
+  );
   const all = [
     ...(hit.length > 0 ? [`not for ${namesText(hit, maxNames)}`] : []),
+    ...(tried.length > 0
+      ? [
+          `the last requests for ${namesText(
+            tried.map(({ name }) => name),
+            maxNames,
+          )} failed`,
+        ]
+      : []),
     ...parts.map(([, says]) => says),
   ];
   return all.length === 0 ? 'Delivering.' : `Delivering, but ${all.join(', and ')}.`;
@@ -235,7 +249,7 @@ const bridgeRules: Readonly<Record<string, BridgeRule>> = {
     const found = nowMs - Date.parse(hold.since) >= heldMs ? fault : note;
     const says = `The partner service answers the requests of all partner accounts with the same fault (${hold.fault}). ${triesAt(hold)}`;
     // One that has just begun usually ends at the first trial.
-    const stops = found === note ? 'nothing' : 'all';
+    const stops = found === note ? 'unsure' : 'all';
     return found(says, { since: hold.since, stops, advice: tryNow, command: 'resume --early' });
   },
   resource: ({ resourceFaults = [] }) =>
@@ -440,8 +454,13 @@ const accountRules: Readonly<Record<string, AccountRule>> = {
   ),
   'feed-stuck': ({ name, reason }) =>
     fault(`its feed makes no progress (${reason ?? 'unknown'}); the bridge tries every five minutes.`, {
-      advice: 'If this stays, ask the service, or read again from a time that it still knows:',
-      command: `resync ${name} --since TIME`,
+      advice:
+        'If this stays, ask the service, or read again from a time that it still knows (`resync`). To try at once:',
+      command: `poll ${name}`,
+    }),
+  'poll-failed': ({ reason, lastSuccess: since }) =>
+    attention(`the last poll of its feed failed (${reason ?? 'unknown'}). ${triesAt(undefined)}`, {
+      ...{ since, stops: 'nothing' },
     }),
   unread: ({ reason, lastSuccess: since }) =>
     fault(`its feed cannot be read (${reason ?? 'unknown'}). ${triesAt(undefined)}`, {

@@ -51,8 +51,8 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     const isUnreadable = unreadable.some((flaw) => flaw.startsWith(feedPlace(name)));
     const explained = [
       isUnreadable && 'feed-missing',
-      ...(isRunning === false || standstill ? ['lagging', 'unread'] : []),
-      saysUnread(bridgeHold, nowMs) && 'unread',
+      ...(isRunning === false || standstill ? ['lagging', 'unread', 'poll-failed'] : []),
+      ...(saysUnread(bridgeHold, nowMs) ? ['unread', 'poll-failed'] : []),
     ];
     const feeds = feedsOf.get(`${name}/${generation}`) ?? [];
     return accountStatus(account, { feeds, books: booksOf.get(name) as Books }, { nowMs, explained });

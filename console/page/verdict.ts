@@ -31,7 +31,8 @@ export function verdictOf(received: Received, nowMs: number): Verdict {
   if (!snapshot?.facts) return verdict('unknown', 'Looking', 'Reading the bridge.');
   const { facts, findings } = snapshot;
   const passing = nextTrial(facts, snapshot.bridge.pollSeconds, nowMs);
-  const urgent = needing(findings);
+  // A bridge that tries again has a sentence of its own below.
+  const urgent = needing(findings).filter(({ what }) => what !== 'poll-failed');
   const [worst] = urgent;
   if (worst) {
     const others = urgent.length === 1 ? '' : ` And ${urgent.length - 1} more, below.`;

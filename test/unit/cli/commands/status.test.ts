@@ -111,7 +111,9 @@ describe('the status of a thousand partner accounts', () => {
     const status = await statusOf(given);
     const lines = textOf(status, local).split('\n');
 
-    expect(lines[0]).toMatch(/^Delivering, but not for user-1069, .* and 9 more\.$/);
+    expect(lines[0]).toMatch(
+      /^Delivering, but not for user-1069, .* and 9 more, and the last requests for user-1003 failed\.$/,
+    );
     const head = lines.findIndex((line) => line.startsWith('PARTNER ACCOUNT'));
     expect(lines[head + 1]).toMatch(/^user-1069 +stopped .* refresh-token-rejected$/);
     expect(lines[head + 15]).toMatch(/^user-1003 +paused .* no token$/);
