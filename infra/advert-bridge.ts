@@ -28,8 +28,14 @@ import { AdvertSubscription } from './constructs/subscription/advert-subscriptio
 import type { AdvertSubscriptionProps } from './constructs/subscription/subscription-props.ts';
 import { leaveOutUnknown } from './emulator.ts';
 
-/** Which events, and their target. */
-export type SubscribeProps = Omit<AdvertSubscriptionProps, 'bus' | 'bridgeAccount'>;
+/** Which events, from which of the bridge's buses, and their target. */
+export interface SubscribeProps
+  extends Omit<AdvertSubscriptionProps, 'bus' | 'bridgeAccount' | 'customBusArn' | 'from'> {
+  /** @default - `'classic'`, if the bridge publishes there */
+  readonly eventBus?: 'classic' | 'custom';
+  /** With `eventBus: 'custom'`: where to begin, as in `AdvertSubscription`. */
+  readonly from?: string;
+}
 
 /**
  * The whole bridge, for any stack: it polls the partner service and publishes the status changes of adverts on an event
@@ -141,18 +147,23 @@ export class AdvertBridge extends Construct {
   }
 
   /**
-   * Subscribes to the events of this bridge: creates a rule, a queue and a dead-letter queue, and everything that a
-   * `consumer` needs. Its alarm notifies the bridge's `alarmTopic`, if there is one.
+   * Subscribes to the events of this bridge: creates a rule or a subscriber, a queue and a dead-letter queue, and everything
+   * that a `consumer` needs. Its alarm notifies the bridge's `alarmTopic`, if there is one.
    *
    * @param scope scope of the subscription; it may be in another stack of the app than the bridge
    * @throws {SubscriptionError} with all faults
    */
   subscribe(scope: Construct, id: string, props: SubscribeProps = {}): AdvertSubscription {
-    const subscription = new AdvertSubscription(scope, id, { ...props, bus: this.#busFor(scope, id) });
+    const { eventBus = this.#bus ? 'classic' : 'custom', ...others } = props;
+    const of = eventBus === 'custom' ? { customBusArn: this.#customBus() } : { bus: this.#busFor(scope, id) };
+    const all = { ...others, ...of } as AdvertSubscriptionProps;
+    const subscription = new AdvertSubscription(scope, id, all);
     if (this.#settings.alarmTopic) {
       const action = new SnsAction(this.#settings.alarmTopic);
-      subscription.alarm.addAlarmAction(action);
-      subscription.alarm.addOkAction(action);
+      for (const alarm of subscription.alarms) {
+        alarm.addAlarmAction(action);
+        alarm.addOkAction(action);
+      }
     }
     return subscription;
   }
@@ -169,6 +180,11 @@ export class AdvertBridge extends Construct {
     own.exportValue(this.bus.eventBusName);
     const name = { service: 'events', resource: 'event-bus', resourceName: this.#settings.busName };
     return EventBus.fromEventBusArn(scope, `${id}Bus`, own.formatArn(name));
+  }
+
+  #customBus(): string {
+    if (this.customBusArn !== undefined) return this.customBusArn;
+    throw new Error(`${this.node.path} has no Custom Event Bus: add 'custom' to its eventBuses`);
   }
 
   /** Allows `grantee` what `advert-bridge status` needs: docs/operate/deploy.md#what-status-has-to-be-allowed. */

@@ -139,6 +139,28 @@ const shapes: Readonly<Record<string, readonly [props: Props, env?: Environment,
   ],
 };
 
+const customBusArn = `arn:aws:events:eu-central-1:111111111111:event-busv2/adverts/${'a1b2c'.repeat(5)}`;
+/** On the Custom Event Bus, which is of another AWS account. */
+const customShapes: typeof shapes = {
+  'the Custom Event Bus': [() => ({ customBusArn }), ours],
+  'the Custom Event Bus, from a time, with a consumer': [
+    (stack) => ({ customBusArn, from: '2026-11-20T12:00:00Z', consumer: aFunction(stack) }),
+  ],
+  'the Custom Event Bus, from the oldest, of different fields': [
+    () => ({
+      ...{ customBusArn, from: 'oldest', statuses: ['sold'] },
+      detailTypes: ['AdvertStatusChanged', 'AdvertUnavailable'],
+    }),
+  ],
+  'the Custom Event Bus, and a standard queue with a key': [
+    (stack) => {
+      const target = new Queue(stack, 'Mine', { encryptionMasterKey: new Key(stack, 'Key') });
+      new AdvertSubscription(stack, 'More', { customBusArn, target, advertIds: ['2'] });
+      return { customBusArn, target, advertIds: ['1'] };
+    },
+  ],
+};
+
 const inTemplate = (resources: object) => inShort(resources) as Record<string, unknown>;
 const plain = inTemplate(subscribed((stack) => ({ bus: bus(stack) })).resources);
 
@@ -154,15 +176,18 @@ function besidesPlain(resources: object) {
   return Object.fromEntries(others.map((id) => [id, found[id] ?? null]));
 }
 
-it.each(Object.entries(shapes))('a subscription with %s', async (name, [props, env, warning]) => {
-  const { app, resources } = subscribed(props, env);
+it.each(Object.entries({ ...shapes, ...customShapes }))(
+  'a subscription with %s',
+  async (name, [props, env, warning]) => {
+    const { app, resources } = subscribed(props, env);
 
-  await expect(`${JSON.stringify(besidesPlain(resources), null, 1)}\n`).toMatchFileSnapshot(
-    `subscriptions/${name.replaceAll(/\W+/g, '-')}.txt`,
-  );
-  const warnings = (app.synth().stacks[0]?.messages ?? []).map(({ entry }) => String(entry.data));
-  expect(warnings).toEqual(warning === undefined ? [] : [expect.stringContaining(warning)]);
-});
+    await expect(`${JSON.stringify(besidesPlain(resources), null, 1)}\n`).toMatchFileSnapshot(
+      `subscriptions/${name.replaceAll(/\W+/g, '-')}.txt`,
+    );
+    const warnings = (app.synth().stacks[0]?.messages ?? []).map(({ entry }) => String(entry.data));
+    expect(warnings).toEqual(warning === undefined ? [] : [expect.stringContaining(warning)]);
+  },
+);
 
 it('a subscription has its queue, its table of positions and its rules, or says why not', () => {
   const { subscription } = subscribed((stack) => ({ bus: bus(stack), consumer: aFunction(stack) }));
@@ -177,7 +202,8 @@ describe('faults of the properties', () => {
   const queueAt = (region: string) => (stack: Stack) =>
     Queue.fromQueueArn(stack, 'Far', `arn:aws:sqs:${region}:222222222222:far`);
   const busOfArn = (stack: Stack) => EventBus.fromEventBusArn(stack, 'Bus', theirBus);
-  const noBus = "bus: expected the bridge's bus, EventBus.fromEventBusName(…), or bridgeAccount for a bridge";
+  const noBus =
+    "bus: expected the bridge's bus, EventBus.fromEventBusName(…), a customBusArn, or bridgeAccount";
   const there = { bridgeAccount: '111111111111', statuses: ['sold'], advertIds: ['1'] };
 
   it.each<[what: string, props: (stack: Stack) => unknown, faults: readonly string[], env?: Environment]>([
@@ -198,6 +224,66 @@ describe('faults of the properties', () => {
       'a default bus',
       (stack) => ({ bus: EventBus.fromEventBusName(stack, 'Default', 'default') }),
       ["bus: expected the bridge's bus: it never publishes on a default bus"],
+    ],
+    [
+      'a start on a classic bus',
+      (stack) => ({ bus: bus(stack), from: 'oldest' }),
+      ['from: expected a customBusArn'],
+    ],
+    [
+      'two buses',
+      (stack) => ({ bus: bus(stack), bridgeAccount: '111111111111', customBusArn, senderPath: '/a/' }),
+      [
+        'bus: expected no customBusArn with it',
+        'bridgeAccount: expected no customBusArn with it',
+        'senderPath: expected none with customBusArn',
+      ],
+    ],
+    ...(
+      [
+        [theirBus, 'expected no classic bus, as this one is: give it as bus'],
+        [customBusArn.slice(0, -26), 'expected the ID behind the name, too'],
+        [
+          customBusArn.replace(':events:', ':sqs:'),
+          'expected the ARN of a Custom Event Bus, as in the output',
+        ],
+        ['adverts', 'expected the ARN of a Custom Event Bus, as in the output CustomEventBusArn'],
+        [customBusArn.replace('central', 'west'), 'expected a stack in eu-west-1, the region of the bus'],
+        [customBusArn.replace('aws', 'aws-cn'), 'expected a bus in the partition aws, not in aws-cn'],
+      ] as const
+    ).map(([arn, fault]): [string, () => unknown, string[], Environment] => [
+      `a custom bus ${arn}`,
+      () => ({ customBusArn: arn }),
+      [`customBusArn: ${fault}`],
+      ours,
+    ]),
+    ...['yesterday', '2026-11-20', '2126-11-20T12:00:00Z', ''].map(
+      (from): [string, () => unknown, string[]] => [
+        `a start ${from}`,
+        () => ({ customBusArn, from }),
+        ["from: expected 'now', 'oldest' or a past UTC time"],
+      ],
+    ),
+    [
+      'a function on the Custom Event Bus',
+      (stack) => ({ customBusArn, target: aFunction(stack) }),
+      ['target: expected a queue: this bus hands batches to functions'],
+    ],
+    [
+      'a queue of another account on the Custom Event Bus',
+      (stack) => ({ customBusArn, target: queueAt('eu-central-1')(stack) }),
+      ['target: expected a queue of this AWS account'],
+      { ...ours, account: '333333333333' },
+    ],
+    [
+      'more adverts than a filter has room for',
+      () => ({
+        customBusArn,
+        advertIds: Array.from({ length: 100 }, (_, index) => String(10 ** 15 + index)),
+        detailTypes: ['AdvertStatusChanged', 'AdvertUnavailable'],
+        statuses: Array.from({ length: 2 }, (_, index) => String(index).repeat(200)),
+      }),
+      ['advertIds: expected an event pattern of at most 4096 characters, this one has 4424'],
     ],
     [
       'a filter for a bridge of another account',
@@ -311,6 +397,10 @@ describe('the checks of cdk-nag', () => {
     'a consumer whose role is of its own team',
   ])('find nothing in a subscription with %s', (name) => {
     expect(synth(shapes[name] as (typeof shapes)[string])).toHaveLength(1);
+  });
+
+  it('find nothing in a subscription on the Custom Event Bus', () => {
+    expect(synth(customShapes['the Custom Event Bus'] as (typeof shapes)[string])).toHaveLength(1);
   });
 
   it('are made: they find the managed policy of a function that CDK gave its role', () => {

@@ -3,7 +3,7 @@ import { App, Stack } from 'aws-cdk-lib';
 import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { describe, expect, it } from 'vitest';
-import { AdvertBridge, type AdvertBridgeProps } from '../../infra/cdk.ts';
+import { AdvertBridge, type AdvertBridgeProps, type SubscribeProps } from '../../infra/cdk.ts';
 import {
   bareApp,
   bridgeWith,
@@ -112,5 +112,39 @@ describe('the Custom Event Bus', () => {
     expect(names).toContain('BridgeCustomEventBusArn');
     expect(names.filter((name) => /^BridgeEventBus/.test(name))).toEqual([]);
     expect(templateOf(bridgeWith().stack).template.Outputs).not.toHaveProperty('BridgeCustomEventBusArn');
+  });
+});
+
+describe('a bridge with the Custom Event Bus', () => {
+  const subscribedTo = (eventBuses: AdvertBridgeProps['eventBuses'], props: SubscribeProps) => {
+    const stack = new Stack(bareApp(), 'Shop');
+    const bridge = new AdvertBridge(stack, 'Bridge', { partnerBaseUrl, ...(eventBuses && { eventBuses }) });
+    bridge.subscribe(stack, 'Search', props);
+    const { ofType } = templateOf(stack);
+    return {
+      rules: ofType('AWS::Events::Rule').length,
+      subscribers: ofType('AWS::EventsV2::Subscriber').map(([, { Properties }]) => inShort(Properties)),
+    };
+  };
+  const EventBusArn = '${BridgeCustomEventsBus.EventBusArn}';
+
+  it.each<[string, AdvertBridgeProps['eventBuses'], SubscribeProps, number, unknown[]]>([
+    ['its classic bus if it has one', both, {}, 1, []],
+    ['the one that is chosen', both, { eventBus: 'custom', from: 'oldest' }, 0, [{ EventBusArn }]],
+    ['the only one that there is', ['custom'], {}, 0, [{ EventBusArn, StartingPosition: 'LATEST' }]],
+  ])('subscribes to %s', (_which, eventBuses, props, rules, subscribers) => {
+    expect(subscribedTo(eventBuses, props)).toMatchObject({ rules, subscribers });
+  });
+
+  it.each<[AdvertBridgeProps['eventBuses'], SubscribeProps, string]>([
+    [
+      undefined,
+      { eventBus: 'custom' },
+      "Shop/Bridge has no Custom Event Bus: add 'custom' to its eventBuses",
+    ],
+    [['custom'], { eventBus: 'classic' }, 'Shop/Bridge publishes on the Custom Event Bus alone'],
+    [both, { from: 'oldest' }, 'from: expected a customBusArn with it'],
+  ])('of %j refuses a subscription %j', (eventBuses, props, message) => {
+    expect(() => subscribedTo(eventBuses, props)).toThrow(message);
   });
 });

@@ -2,9 +2,10 @@ import { Duration } from 'aws-cdk-lib';
 import { Alarm, ComparisonOperator, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { CfnRule, type IEventBus } from 'aws-cdk-lib/aws-events';
-import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import { DeduplicationScope, FifoThroughputLimit, Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { hasAwsKey } from '../props/resources.ts';
+import { customSubscriber } from './custom-subscriber.ts';
 import { acknowledge, connectConsumer } from './subscription-consumer.ts';
 import { patternsOf } from './subscription-pattern.ts';
 import { type AdvertSubscriptionProps, arnOf, checkProps, isQueue } from './subscription-props.ts';
@@ -38,7 +39,9 @@ const retryPolicy = { maximumEventAgeInSeconds: Duration.hours(24).toSeconds(), 
  * With a `consumer`, the subscription also creates the function's event source mapping, its table of positions and its
  * grants.
  *
- * For a bridge of another AWS account, the rule has to be in the bridge's account: `bridgeAccount` allows a subscription
+ * With `customBusArn`, a subscriber on the Custom Event Bus brings the events, in order, to a FIFO queue.
+ *
+ * For a classic bus of another AWS account, the rule has to be in the bridge's account: `bridgeAccount` allows a subscription
  * there, whose `target` is the queue of this one, to send to this queue.
  *
  * @throws {SubscriptionError} with all faults, for a subscription that could never match or work
@@ -46,13 +49,21 @@ const retryPolicy = { maximumEventAgeInSeconds: Duration.hours(24).toSeconds(), 
  */
 export class AdvertSubscription extends Construct {
   /**
-   * The rules that send to the target: one, unless the filters of the detail types differ; none with `bridgeAccount`.
+   * The rules that send to the target: one, unless the filters of the detail types differ; none with `bridgeAccount` or
+   * `customBusArn`.
    */
   readonly rules: readonly CfnRule[];
   /** Events that could not be delivered, and messages that were given up. The body is the event. */
   readonly deadLetters: Queue;
+  /**
+   * With `customBusArn` and without a `target`: records of events that could not be delivered, which name the event but do
+   * not contain it. Begin again `from` a time before.
+   */
+  readonly undelivered: Queue | undefined;
   /** In alarm while there are dead letters. Add receivers with `addAlarmAction`. */
   readonly alarm: Alarm;
+  /** That alarm, and with `undelivered` one for its records. */
+  readonly alarms: readonly Alarm[];
   /** The table of the consumer's positions, if there is one. */
   readonly positions: ITable | undefined;
   readonly #queue: Queue | undefined;
@@ -61,10 +72,27 @@ export class AdvertSubscription extends Construct {
     super(scope, id);
     checkProps(this, props);
     const safe = { encryption: QueueEncryption.SQS_MANAGED, enforceSSL: true };
-    this.deadLetters = new Queue(this, 'DeadLetters', { ...safe, retentionPeriod: longestRetention });
+    const isOrdered = props.customBusArn !== undefined && props.target === undefined;
+    const ordered = isOrdered && { fifo: true };
+    this.deadLetters = new Queue(this, 'DeadLetters', {
+      ...{ ...safe, ...ordered, retentionPeriod: longestRetention },
+    });
+    this.undelivered = isOrdered
+      ? new Queue(this, 'Undelivered', { ...safe, retentionPeriod: longestRetention })
+      : undefined;
+    if (this.undelivered)
+      acknowledge(
+        this.undelivered,
+        'AwsSolutions-SQS3',
+        'It is a dead-letter queue itself, of a subscriber.',
+      );
     if (props.target === undefined) {
       this.#queue = new Queue(this, 'Queue', {
-        ...safe,
+        ...{ ...safe, ...ordered },
+        ...(isOrdered && {
+          deduplicationScope: DeduplicationScope.MESSAGE_GROUP,
+          fifoThroughputLimit: FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
+        }),
         retentionPeriod: queueRetention,
         visibilityTimeout: visibilityOf(props),
         deadLetterQueue: {
@@ -77,16 +105,28 @@ export class AdvertSubscription extends Construct {
     }
     this.node.addValidation({ validate: () => this.#lockedQueues(props) });
     if (props.bus) this.rules = this.#rules(props, props.bus);
-    else {
+    else if (props.customBusArn !== undefined) {
+      this.rules = [];
+      this.#subscriber(props.customBusArn, props);
+    } else {
       this.rules = [];
       allowAccount(this.queue, props.bridgeAccount, props.senderPath);
     }
     if (props.consumer) {
       this.positions = connectConsumer(this, props.consumer, this.queue, this.deadLetters, props.positions);
     }
-    this.alarm = new Alarm(this, 'DeadLettersAlarm', {
+    this.alarm = this.#alarmOf('DeadLettersAlarm', this.deadLetters);
+    this.alarms = [
+      this.alarm,
+      // Not one alarm on both: SQS tells nothing of a queue that was empty for six hours, and a sum would be missing, too.
+      ...(this.undelivered ? [this.#alarmOf('UndeliveredAlarm', this.undelivered)] : []),
+    ];
+  }
+
+  #alarmOf(id: string, queue: Queue): Alarm {
+    return new Alarm(this, id, {
       alarmDescription: `Severity: attention. Events of the advert bridge did not reach ${this.node.path}, or were given up there.`,
-      metric: this.deadLetters.metricApproximateNumberOfMessagesVisible({
+      metric: queue.metricApproximateNumberOfMessagesVisible({
         period: Duration.minutes(5),
         statistic: 'Maximum',
       }),
@@ -107,7 +147,18 @@ export class AdvertSubscription extends Construct {
     return this.#queue;
   }
 
-  #lockedQueues({ target = this.queue }: AdvertSubscriptionProps): string[] {
+  #subscriber(customBusArn: string, props: AdvertSubscriptionProps & { readonly from?: string }): void {
+    const target = props.target ?? this.queue;
+    if (!isQueue(target)) return;
+    const { undelivered = this.deadLetters } = this;
+    const { from = 'now' } = props;
+    customSubscriber(this, { customBusArn, from, filter: props, target, undelivered, retryPolicy });
+  }
+
+  #lockedQueues({ customBusArn, target = this.queue }: AdvertSubscriptionProps): string[] {
+    // A role sends there, which may use that key.
+    if (customBusArn !== undefined) return [];
+
     const says =
       'an Aspect encrypts this queue with alias/aws/sqs, which EventBridge cannot use: every event would be lost. Exempt';
     return [this.deadLetters, target].filter(hasAwsKey).map(({ node }) => `${says} it: ${node.path}`);

@@ -34,6 +34,8 @@ export type SubscriptionPattern = Pick<PatternOf<AdvertEvent>, 'source' | 'detai
  * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-quota.html
  */
 export const maxPatternLength = 2048;
+/** The same for the filter of a subscriber on the Custom Event Bus. */
+const maxFilterLength = 4096;
 
 const { statusChanged, unavailable } = detailTypes;
 const having = {
@@ -63,6 +65,12 @@ export function patternsOf(filter: AdvertFilter): SubscriptionPattern[] {
   return [...groups.values()].map(({ types, pattern }) => ({ ...pattern, 'detail-type': types }));
 }
 
+/** The same for the one filter of a subscriber on the Custom Event Bus: two would not keep the order of an advert's events. */
+export function filterOf(filter: AdvertFilter): string {
+  const patterns = patternsOf(filter);
+  return JSON.stringify(patterns.length === 1 ? patterns[0] : { $or: patterns });
+}
+
 function patternFor(type: DetailType, filter: AdvertFilter): Omit<SubscriptionPattern, 'detail-type'> {
   const has = (field: keyof typeof having) =>
     filter[field] !== undefined && having[field].some((each) => each === type);
@@ -78,7 +86,7 @@ function patternFor(type: DetailType, filter: AdvertFilter): Omit<SubscriptionPa
 const unique = <T>(values: readonly T[] = []): readonly T[] => [...new Set(values)];
 
 /** The parts of a filter that can never match. */
-export function contradictionsOf(filter: AdvertFilter): Fault[] {
+export function contradictionsOf(filter: AdvertFilter & { readonly customBusArn?: unknown }): Fault[] {
   const types = detailTypesOf(filter);
   const faults = (['statuses', 'advertIds'] as const).flatMap((field): Fault[] => {
     const typesWithIt: readonly DetailType[] = having[field];
@@ -87,9 +95,13 @@ export function contradictionsOf(filter: AdvertFilter): Fault[] {
     return [[field, `none of the detail types listed has one: ${expected}`]];
   });
   if (faults.length > 0) return faults;
-  const length = Math.max(...patternsOf(filter).map((pattern) => JSON.stringify(pattern).length));
-  if (length <= maxPatternLength) return [];
-  const most = `expected an event pattern of at most ${maxPatternLength} characters, this one has ${length}`;
+  const isCustom = filter.customBusArn !== undefined;
+  const length = isCustom
+    ? filterOf(filter).length
+    : Math.max(...patternsOf(filter).map((pattern) => JSON.stringify(pattern).length));
+  const greatest = isCustom ? maxFilterLength : maxPatternLength;
+  if (length <= greatest) return [];
+  const most = `expected an event pattern of at most ${greatest} characters, this one has ${length}`;
   const { partnerAccounts, statuses, advertIds } = filter;
   const longest = longestOf({ partnerAccounts, statuses, advertIds });
   return [[longest, `${most}: spread the values over several subscriptions with one target`]];

@@ -28,9 +28,13 @@ import {
   rendered,
   reservedOf,
 } from '../props/resources.ts';
+import { customBusEntries, customBusFaults } from './custom-bus-props.ts';
 import { type AdvertFilter, contradictionsOf } from './subscription-pattern.ts';
 
-/** A queue or function of another AWS account must be allowed there (docs/subscribe/cdk.md). Not a FIFO queue. */
+/**
+ * A queue or function of another AWS account must be allowed there (docs/subscribe/cdk.md). With a `bus` not a FIFO queue,
+ * with a `customBusArn` a queue of this stack's account.
+ */
 export type SubscriptionTarget = IQueue | IFunction;
 
 export type BusProps =
@@ -38,9 +42,25 @@ export type BusProps =
       /** The bridge's bus, in this AWS account and region. */
       readonly bus: IEventBus;
       readonly bridgeAccount?: never;
+      readonly customBusArn?: never;
+    }
+  | {
+      /**
+       * ARN of the bridge's Custom Event Bus (output `CustomEventBusArn`), in this region, of any AWS account that the
+       * bridge's settings allow. The new queue is a FIFO queue, in which each advert's events are in order.
+       */
+      readonly customBusArn: string;
+      /**
+       * Where to begin, or to begin again: `'now'`, `'oldest'` or a UTC time such as `2026-11-20T12:00:00Z`, within 90
+       * days. Another value replaces the subscriber. Default `'now'`.
+       */
+      readonly from?: string;
+      readonly bus?: never;
+      readonly bridgeAccount?: never;
     }
   | {
       readonly bus?: never;
+      readonly customBusArn?: never;
       /**
        * ID of the AWS account of the bridge, if it is another one. Its team creates the rule, with this subscription's
        * queue as the target.
@@ -118,6 +138,7 @@ const expectedPath = 'expected the path of a role, such as /advert-bridge/';
 
 const entries = {
   bus: made<IEventBus>('eventBusArn', 'expected an event bus: EventBus.fromEventBusName(…)'),
+  ...customBusEntries,
   bridgeAccount: v.optional(
     v.pipe(
       v.string('expected the ID of an AWS account, as text'),
@@ -175,7 +196,7 @@ export function checkProps(scope: Construct, given: AdvertSubscriptionProps | un
   const faults = faultLines(issues, [
     ...unknownIn(props, Object.keys(entries)),
     ...(isFine('partnerAccounts', 'statuses', 'advertIds', 'detailTypes') ? contradictionsOf(props) : []),
-    ...(isFine('bus', 'bridgeAccount') ? busFaults(scope, props) : []),
+    ...(isFine('bus', 'bridgeAccount', 'customBusArn') ? busFaults(scope, props) : []),
     ...(isFine('target') ? targetFaults(scope, props) : []),
     ...(isFine('consumer', 'visibilityTimeout') ? consumerFaults(props) : []),
     ...(isFine('positions') ? positionsFaults(scope, props) : []),
@@ -184,10 +205,15 @@ export function checkProps(scope: Construct, given: AdvertSubscriptionProps | un
     throw new SubscriptionError(`The subscription ${scope.node.path} has faults.`, faults);
 }
 
-function busFaults(scope: Construct, { bus, bridgeAccount, ...props }: AdvertSubscriptionProps): Fault[] {
+function busFaults(scope: Construct, given: AdvertSubscriptionProps): Fault[] {
+  const { bus, bridgeAccount, customBusArn, ...props } = given as Partial<Record<'from', string>> &
+    typeof given;
+  if (customBusArn !== undefined) return customBusFaults(scope, customBusArn, given);
+  if (props.from !== undefined)
+    return [['from', 'expected a customBusArn with it: a classic bus keeps no events to begin from']];
   if (!bus) {
     const none =
-      "expected the bridge's bus, EventBus.fromEventBusName(…), or bridgeAccount for a bridge of another";
+      "expected the bridge's bus, EventBus.fromEventBusName(…), a customBusArn, or bridgeAccount for a classic bus of another";
     if (bridgeAccount === undefined) return [['bus', `${none} AWS account`]];
     const why = "expected none with bridgeAccount: the rule is in the bridge's account";
     return givenOf(props, ['target', 'partnerAccounts', 'statuses', 'advertIds', 'detailTypes'], why);
@@ -210,12 +236,12 @@ function targetFaults(scope: Construct, { target, ...props }: AdvertSubscription
   const own = 'expected no target with it: it is for the queue that the subscription creates';
   const faults = givenOf(props, ['consumer', 'visibilityTimeout', 'maxReceiveCount'], own);
   const standard = 'expected a standard queue: EventBridge keeps no order, and sends to FIFO as one group';
-  if (isQueue(target) && target.fifo) faults.push(['target', standard]);
+  if (isQueue(target) && target.fifo && props.customBusArn === undefined) faults.push(['target', standard]);
   if (otherRegion(scope, target) !== undefined)
     faults.push(['target', `expected one in ${Stack.of(scope).region}, the region of the stack`]);
   if (!isQueue(target) && reservedOf(target) === 0)
     faults.push(['target', 'expected a function that may run: its reservedConcurrentExecutions are 0']);
-  if (isQueue(target) && hasAwsKey(target)) {
+  if (isQueue(target) && hasAwsKey(target) && props.customBusArn === undefined) {
     const other = "encrypted by SQS itself (QueueEncryption.SQS_MANAGED) or with a key of your own: AWS's";
     faults.push(['target', `expected a queue ${other} cannot be used by EventBridge`]);
   }

@@ -100,7 +100,7 @@ export function allowSending(queue: IQueue, rules: readonly CfnRule[]): void {
 }
 
 /** What it takes to send to an encrypted queue. */
-const keyUse = ['kms:Decrypt', 'kms:GenerateDataKey*'];
+export const keyUse = ['kms:Decrypt', 'kms:GenerateDataKey*'];
 
 /** Allows rules to invoke a function. What it fails to handle becomes a dead letter. */
 export function allowCalling(
