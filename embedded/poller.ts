@@ -10,7 +10,7 @@ export interface PollerDeps {
   readonly observer: Observer;
   readonly settings: Pick<
     BridgeSettings,
-    'pollSeconds' | 'confirmUnavailableSeconds' | 'maxRequestsPerSecond'
+    'pollSeconds' | 'confirmUnavailableSeconds' | 'confirmUnchangedSeconds' | 'maxRequestsPerSecond'
   >;
 }
 
@@ -66,8 +66,10 @@ export async function pollUntilIdle(
 ): Promise<BridgeFault | undefined> {
   const { drain, clock, pausedUntil, toDeliver, settings } = deps;
   const pollMs = settings.pollSeconds * 1000;
-  // The confirmation of a "not found", and the wait for the rate budget, which takes minutes at the lowest rates.
-  const delaySeconds = settings.confirmUnavailableSeconds + slotsBefore / settings.maxRequestsPerSecond;
+  // The second fetch of an advert, and the wait for the rate budget, which takes minutes at the lowest rates.
+  const delaySeconds =
+    Math.max(settings.confirmUnavailableSeconds, settings.confirmUnchangedSeconds) +
+    slotsBefore / settings.maxRequestsPerSecond;
   let last = { left: -1, at: clock.now() };
 
   /** @returns a fault if the remaining messages fail again and again; undefined at `untilMs`, or when stopped */

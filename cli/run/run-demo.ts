@@ -32,6 +32,7 @@ const settings = {
   pollSeconds: 1,
   maxRequestsPerSecond: 200,
   confirmUnavailableSeconds: 1,
+  confirmUnchangedSeconds: 1,
   overlapSeconds: 10,
   circuitSeconds: 5,
 };

@@ -25,6 +25,7 @@ export interface AdvertDeps {
     /** Paths in an advert whose values are copied into its events. Default: none. */
     readonly eventFields?: readonly string[] | undefined;
     readonly confirmUnavailableSeconds: number;
+    readonly confirmUnchangedSeconds: number;
     /** Time limit for the whole fetch of one advert, so that a hanging one leaves time for the others of its batch. */
     readonly fetchMs: number;
     /** Number of tries after which an advert-specific fault makes its message a dead letter. */

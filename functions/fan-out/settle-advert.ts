@@ -2,6 +2,7 @@ import type { AdvertEvent } from '../../shared/contract/events.ts';
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import { advertEvent, copyFields, isPublished } from '../../shared/domain/advert-event.ts';
+import { isLasting } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
 import type { Outcome, Settlement } from '../../shared/ports/queue.ts';
 import type { ObservedAdvert } from '../../shared/ports/readers.ts';
@@ -64,6 +65,9 @@ async function attempt(
     histories.write(message, { ...kept, ...change, by: message.key });
 
   if (row.sequence > 0 && observed.status === row.status) {
+    const waitMs = suspiciousMs(settings.confirmUnchangedSeconds * 1000, row, group, observed.receivedAt);
+    // Rule: unchanged-is-confirmed
+    if (waitMs > 0) return sendBack(group, waitMs, deps.random);
     // Planted fault: no-trace-of-unchanged
     if (!(await write({}))) return undefined;
     return allDone(group, isEventOf(row, group) ? outcomeOf(row.status) : 'unchanged');
@@ -132,6 +136,18 @@ function isEventOf({ envelope }: AdvertRow, group: Group): boolean {
   if (envelope === undefined) return false;
   const { correlationId } = (JSON.parse(envelope) as AdvertEvent).detail.metadata;
   return group.some(({ message }) => message.correlationId === correlationId);
+}
+
+/**
+ * How long it is too early to believe that nothing changed: the advert may come from a replica that is behind the feed.
+ * Only the feed lists an advert because it has changed.
+ */
+function suspiciousMs(confirmMs: number, row: AdvertRow, group: Group, now: number): number {
+  const suspicious = group.filter((one) => one.message.cause === 'feed' && !isEventOf(row, [one]));
+  const ends = suspicious
+    .map(({ message }) => Date.parse(message.listedAt) + confirmMs)
+    .filter((untilMs) => isLasting(untilMs, confirmMs, now));
+  return Math.min(confirmMs, Math.max(0, ...ends.map((untilMs) => untilMs - now)));
 }
 
 function reportUnwitnessed({ observer }: AdvertDeps, { partnerAccount, advertId }: ChangedAdvert): void {

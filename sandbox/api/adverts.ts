@@ -5,9 +5,19 @@ import { type Advert, addAdvert, type PartnerAccount, presentAdverts, type World
 /** GET /api/partner/adverts/{id}. Unknown, removed and foreign adverts: 404 (assumed). @see partner-api.md §2.2, §4.3 */
 export function serveAdvert(world: World, account: PartnerAccount, { advertId }: ServiceRequest): Answer {
   const advert = world.adverts.get(advertId ?? '');
-  if (advert?.user === account.name && advert.status !== null)
-    return answerWith(200, `{"data":${advertJson(advert)}}`);
+  if (advert?.user === account.name) {
+    const status = servedStatus(world, advert);
+    if (status !== null) return answerWith(200, `{"data":${advertJson({ ...advert, status })}}`);
+  }
   throw notThere(404, 'not_found', 'There is no such advert.');
+}
+
+/** The status that a replica knows which is behind the feed (assumed). */
+function servedStatus({ settings, clock }: World, { status, history }: Advert): string | null {
+  const { advertLagMs } = settings.assumptions;
+  if (advertLagMs === 0) return status;
+  const knownMs = clock.now() - settings.visibilityDelayMs - advertLagMs;
+  return (history.findLast(({ atMs }) => atMs <= knownMs) ?? history[0])?.status ?? null;
 }
 
 /**

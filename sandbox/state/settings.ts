@@ -37,6 +37,8 @@ const assumptions = v.strictObject({
     }),
     {},
   ),
+  /** Assumed (§4.3): after the feed lists a change, its advert is answered as before for so long (a replica behind it). */
+  advertLagMs: amountOr(0),
   /** Assumed (§3 shows only `active`): the statuses of generated adverts and random changes. */
   statuses: v.optional(
     v.array(v.string()),

@@ -118,6 +118,10 @@ export const bridgeSettings = {
     'seconds after a "not found" until the bridge fetches the advert again, before it publishes it as unavailable; `0`: no second fetch',
     { from: 0, to: 900, unit: 'seconds', standard: 30 },
   ),
+  confirmUnchangedSeconds: whole(
+    'seconds after the feed listed a change until the bridge believes that the status is still the published one; before, it fetches the advert once more; `0`: believed at once',
+    { from: 0, to: 900, unit: 'seconds', standard: 10 },
+  ),
   circuitSeconds: whole(
     'seconds without requests after the service has blocked the address of the bridge, until one request tries again',
     { from: 1, to: 86_400, unit: 'seconds', standard: 1800 },

@@ -49,6 +49,7 @@ export async function createWorld() {
       bridge: 'AdvertBridge',
       advertTries: 5,
       confirmUnavailableSeconds: 30,
+      confirmUnchangedSeconds: 0,
       fetchMs: 10_000,
     },
   };

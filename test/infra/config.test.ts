@@ -114,7 +114,7 @@ describe('the settings of the stack', () => {
 describe('every setting', () => {
   const given = {
     ...{ pollSeconds: 20, maxRequestsPerSecond: 0.5, overlapSeconds: 10, circuitSeconds: 60 },
-    ...{ confirmUnavailableSeconds: 0, maxPauseSeconds: 60, auditSample: 3 },
+    ...{ confirmUnavailableSeconds: 0, confirmUnchangedSeconds: 20, maxPauseSeconds: 60, auditSample: 3 },
     ...{ requiredScope: 'v2 read', acceptLanguage: 'pl' },
     ...{ eventFields: ['title'], publishStatuses: ['active', 'sold'], publishPartnerAccounts: ['main'] },
   };

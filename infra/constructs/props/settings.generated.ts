@@ -47,6 +47,13 @@ export interface AdvertBridgeSettings {
    */
   readonly confirmUnavailableSeconds?: number;
   /**
+   * Seconds after the feed listed a change until the bridge believes that the status is still the published one; before, it fetches the advert once more; `0`: believed at once.
+   * 0 to 900.
+   *
+   * @default 10
+   */
+  readonly confirmUnchangedSeconds?: number;
+  /**
    * Seconds without requests after the service has blocked the address of the bridge, until one request tries again.
    * 1 to 86400.
    *

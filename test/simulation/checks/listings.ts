@@ -63,6 +63,18 @@ export async function checkListings(world: SimWorld): Promise<void> {
   }
 }
 
+/** Checks that the last event of each advert has its status, in a world in which answers lag behind and nothing fails. */
+export function checkLatest({ history, service }: SimWorld): void {
+  const latest = new Map(service.changes.map((change) => [subjectOf(change), change]));
+  for (const [subject, { status }] of latest) {
+    const events = [...(history.events.get(subject)?.values() ?? [])];
+    const published = events.toSorted((a, b) => a.sequence - b.sequence).at(-1)?.status;
+    if (published === status) continue;
+    const message = `advert ${subject} is ${status}, but ${published} was published last`;
+    history.violated({ invariant: 'no-change-lost', subject, message });
+  }
+}
+
 const seen = (fetches: readonly Fetch[]): string =>
   fetches.map(({ status }) => status ?? 'unknown').join(', ');
 

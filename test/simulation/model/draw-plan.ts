@@ -23,6 +23,8 @@ export type Plan = ReturnType<typeof planWithDefaults> & {
   readonly refusesAlike?: boolean;
   /** An account with so many changes at once that they take minutes. */
   readonly backlogOf?: string;
+  /** So long after the feed lists a change, its advert is still answered as before. */
+  readonly advertLagMs?: number;
   /** Reads of a secret return the version of up to this long ago. */
   readonly secretLagMs?: number;
   /** Processes stand still for a while and go on: functions that ran out of time, or machines that were suspended. */
@@ -201,6 +203,7 @@ function planWithDefaults(seed: number, wanted?: Temper) {
     // Many deliveries expire in this temper.
     queueMaxReceives: isOvertaken ? 240 : 3 * maxReceives,
     confirmUnavailableSeconds: pick(random, isOvertaken ? [0] : [0, 5, 30]),
+    confirmUnchangedSeconds: pick(streamOf(hashOf('unchanged', seed)), isOvertaken ? [0] : [0, 2, 10]),
     overlapSeconds: 30,
     maxPauseSeconds: 3_600,
     service: {

@@ -110,7 +110,13 @@ export function createService({ maxVisibilityMs, maxPerPage, ...tokenOptions }: 
           one.since === since &&
           one.cursor !== cursor,
       ),
-    status: (account: string, id: string): string | null => feedOf(account).statuses.get(id) ?? null,
+    /** @param lagMs so long after the feed lists a change, the advert is still answered as before */
+    status(account: string, id: string, lagMs = 0): string | null {
+      if (lagMs === 0) return feedOf(account).statuses.get(id) ?? null;
+      const own = changes.filter((change) => change.account === account && change.advertId === id);
+      const shown = own.findLast(({ visibleAt }) => visibleAt + lagMs <= scheduler.now());
+      return (shown ?? own[0])?.status ?? null;
+    },
     change(account: string, id: string, status: string | null, random: Random): void {
       feedOf(account).statuses.set(id, status);
       const visibleAt = list(account, id, random);

@@ -103,6 +103,11 @@ export const worlds = {
     oneOf: seldom,
     change: allGonePlan,
   },
+  behind: {
+    says: 'an advert is answered as before for four seconds after the feed has listed its change',
+    oneOf: seldom,
+    change: behindPlan,
+  },
 } as const satisfies Record<string, World>;
 
 export type WorldName = keyof typeof worlds;
@@ -150,7 +155,8 @@ function steadyPlan(plan: Plan, random: Random, accounts = ['main', 'shop', 'bet
     ...{ lostAccount: undefined, siege: undefined, maxSkewMs: 0, maxLateMs: 1_500 },
     ...{ visibilityMs: stackLimits.visibilityMs, maxAgeMs: 24 * 60 * minuteMs, longestHiddenMs: minuteMs },
     ...{ advertTries: 5, maxGroups: 10, maxReceives: 300, queueMaxReceives: 1_000 },
-    ...{ requestsPerSecond: 10, circuitSeconds: 1_800, maxPauseSeconds: 3_600, confirmUnavailableSeconds: 0 },
+    ...{ requestsPerSecond: 10, circuitSeconds: 1_800, maxPauseSeconds: 3_600 },
+    ...{ confirmUnavailableSeconds: 0, confirmUnchangedSeconds: 0 },
     service: {
       ...{ maxVisibilityMs: 3_000, maxPerPage: 100 },
       ...{ tokenLifeMs: 6 * minuteMs, rotationMs: 60 * minuteMs, idleMs: 120 * minuteMs },
@@ -240,6 +246,19 @@ function allGonePlan(plan: Plan, random: Random): Plan {
     untilMs,
   }));
   return { ...steady, ills, confirmUnavailableSeconds: 30 };
+}
+
+/** The steady world, in which a replica answers that is behind the feed. No advert changes twice in two minutes. */
+function behindPlan(plan: Plan, random: Random): Plan {
+  const steady = steadyPlan(plan, random);
+  const last = new Map<string, number>();
+  const changes = steady.changes.filter(({ account, advertId, atMs }) => {
+    const subject = `${account}/${advertId}`;
+    const isAlone = atMs - (last.get(subject) ?? Number.NEGATIVE_INFINITY) > 2 * minuteMs;
+    if (isAlone) last.set(subject, atMs);
+    return isAlone;
+  });
+  return { ...steady, changes, advertLagMs: 4_000, confirmUnchangedSeconds: 10 };
 }
 
 /** The steady world, in which the service asks for a minute's pause, and clocks were five hours ahead until then. */

@@ -113,6 +113,12 @@ export const plantedInPipeline: Planted = {
   ],
   'functions/fan-out/settle-advert.ts': [
     [
+      'unchanged-is-confirmed',
+      'a change that the feed has just listed is not believed to be none',
+      'if (waitMs > 0) return sendBack(group, waitMs, deps.random);',
+      '',
+    ],
+    [
       'row-read-after-fetch',
       'the row is read before the fetch',
       'const stored = (await histories.read(message)) ?? firstRow;',

@@ -4,7 +4,7 @@ import { checkBacklog, checkBeside, checkRefusals, checkRequests } from '../chec
 import { checkBooks } from '../checks/books.ts';
 import { checkEvents } from '../checks/events.ts';
 import { checkHistories } from '../checks/histories.ts';
-import { checkListings } from '../checks/listings.ts';
+import { checkLatest, checkListings } from '../checks/listings.ts';
 import { checkQueue } from '../checks/queue.ts';
 import { checkTokens } from '../checks/tokens.ts';
 import type { Plan } from '../model/draw-plan.ts';
@@ -47,6 +47,7 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
   const world = await live(plan, options);
   const { history, log, coverage } = world;
   coverage.count(`world: ${plan.world ?? 'ordinary'}`);
+  if (plan.advertLagMs !== undefined) checkLatest(world);
   if (plan.backlogOf !== undefined) checkBacklog(world, plan.backlogOf);
   if (plan.healthy) checkBeside(world, await live(plan.healthy, { ...options, isTraced: false }));
   return {

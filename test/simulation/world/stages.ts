@@ -236,13 +236,15 @@ export function createStages(world: SimWorld) {
     const started = start(name);
     const { process, clock, random, inbox } = started;
     const settler = settlerOf(started);
-    const { advertTries, maxAgeMs, confirmUnavailableSeconds, maxReceives, longestHiddenMs } = plan;
+    const { advertTries, maxAgeMs, maxReceives, longestHiddenMs } = plan;
+    const { confirmUnavailableSeconds, confirmUnchangedSeconds } = plan;
     const { handle } = createFanOut({
       ...started,
       advertHistories: started.histories,
       adverts: started.partner,
       settings: {
-        ...{ advertTries, maxAgeMs, confirmUnavailableSeconds, maxReceives, longestHiddenMs },
+        ...{ advertTries, maxAgeMs, maxReceives, longestHiddenMs },
+        ...{ confirmUnavailableSeconds, confirmUnchangedSeconds },
         bridge: 'AdvertBridge',
         // The copied field must come from the same answer as the status: checks/events.ts.
         ...(plan.seed % 2 === 0 && { eventFields: ['status'] }),

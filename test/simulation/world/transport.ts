@@ -164,7 +164,7 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
   function advert(user: string, pathname: string, { incident, beganTick }: Circumstances): Given {
     const account = nameOf(user);
     const advertId = pathname.split('/').at(-1) ?? '';
-    const status = service.status(user, advertId);
+    const status = service.status(user, advertId, world.plan.advertLagMs);
     const moment = { beganTick, seenTick: scheduler.tick(), seenAt: scheduler.now() };
     const fetch: Fetch = { account, user, advertId, process: process.name, status, ...moment };
     if (status === null) return { response: own(404, 'advert_not_found'), fetch };

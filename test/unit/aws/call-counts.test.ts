@@ -72,7 +72,7 @@ describe.each([
     fannedOut = await aws.fanOut();
     asked.changes = requestsOf();
     for (let round = 0; round < 10; round += 1) {
-      for (const id of ids.slice(0, 30)) control.setStatus(id, round % 2 === 0 ? 'sold' : 'active');
+      for (const id of ids.slice(0, 30)) control.setStatus(id, round % 2 === 0 ? 'active' : 'sold');
     }
     clock.pass(minuteMs);
     await aws.invoke('drain');

@@ -16,6 +16,7 @@ const right: Record<string, unknown> = {
   acceptLanguage: 'pl',
   overlapSeconds: 300,
   confirmUnavailableSeconds: '0',
+  confirmUnchangedSeconds: '0',
   circuitSeconds: '1800',
   maxPauseSeconds: '3600',
   eventFields: 'title,price.value',

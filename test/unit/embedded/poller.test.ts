@@ -26,7 +26,10 @@ const reportOf = (change: Partial<DrainReport>): DrainReport => ({
   ...change,
 });
 
-const quick = { pollSeconds: 60, confirmUnavailableSeconds: 0, maxRequestsPerSecond: 100_000 };
+const quick = {
+  ...{ pollSeconds: 60, maxRequestsPerSecond: 100_000 },
+  ...{ confirmUnavailableSeconds: 0, confirmUnchangedSeconds: 0 },
+};
 
 interface Given {
   /** What the rounds report, the last one for ever. */

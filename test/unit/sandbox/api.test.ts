@@ -82,6 +82,20 @@ describe('an advert', () => {
   });
 });
 
+describe('an advert of a replica behind the feed', () => {
+  it('is answered as before for as long as the assumption says', async () => {
+    const { control, get } = await start({ assumptions: { advertLagMs: 4_000 } });
+    const status = async () => (await get('/api/partner/adverts/1005')).body.data.status;
+    const before = await status();
+    control.clock.set(noonMs + 1_000);
+    control.setStatus('1005', 'sold');
+    control.clock.set(noonMs + 4_999);
+    expect(await status()).toBe(before);
+    control.clock.set(noonMs + 5_000);
+    expect(await status()).toBe('sold');
+  });
+});
+
 describe('the list of adverts', () => {
   const offset = { style: 'offset', positionParameter: 'offset', defaultLimit: 2 } as const;
 

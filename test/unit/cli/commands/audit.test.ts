@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { startConnected } from '../local-bridge.ts';
 
-const run = 'run --until-idle --max-requests-per-second 10000 --confirm-unavailable-seconds 0';
+const run =
+  'run --until-idle --max-requests-per-second 10000 --confirm-unavailable-seconds 0 --confirm-unchanged-seconds 0';
 
 /** A bridge on which every advert of the service was published, one of them wrong. */
 async function startPublished() {

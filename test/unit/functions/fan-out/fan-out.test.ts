@@ -171,6 +171,52 @@ describe('an advert', () => {
   });
 });
 
+describe('an advert that is answered as it was published', () => {
+  const confirming = () => ({ settings: { ...world.fanOutDeps.settings, confirmUnchangedSeconds: 10 } });
+
+  it('is fetched again 10 s after the feed listed it, and then unchanged', async () => {
+    await handle(delivery());
+    const listed = delivery();
+    world.clock.advance(4_000);
+    expect(await handleWith(confirming(), listed)).toEqual([{ kind: 'retry', delayMs: 6_000 }]);
+    world.clock.advance(6_000);
+    expect(await handleWith(confirming(), listed)).toEqual([done('unchanged')]);
+  });
+
+  it('is published when a replica that was behind the feed shows the change', async () => {
+    await handle(delivery());
+    const listed = delivery();
+    await handleWith(confirming(), listed);
+    world.service.know('1', 'sold');
+    world.clock.advance(10_000);
+    expect(await handleWith(confirming(), listed)).toEqual([done('events')]);
+  });
+
+  it('is fetched again although an older message of it has its event', async () => {
+    const settled = delivery({ correlationId: 'page-1' });
+    await handle(settled);
+    const listed = delivery({ correlationId: 'page-2' });
+    const again = { kind: 'retry', delayMs: 10_000 };
+    expect(await handleWith(confirming(), settled, listed)).toEqual([again, again]);
+    expect(await handleWith(confirming(), settled)).toEqual([done('events')]);
+  });
+
+  it.each(['backfill', 'resync', 'audit'] as const)(
+    'is unchanged at once when a %s lists it',
+    async (cause) => {
+      await handle(delivery());
+      expect(await handleWith(confirming(), delivery({ cause }))).toEqual([done('unchanged')]);
+    },
+  );
+
+  it('is unchanged at once when the clock was 5 h ahead while it was listed', async () => {
+    await handle(delivery());
+    const listed = delivery();
+    world.clock.advance(-5 * 3_600_000);
+    expect(await handleWith(confirming(), listed)).toEqual([done('unchanged')]);
+  });
+});
+
 describe('an advert that the service does not know', () => {
   it.each([
     [[1, null, 'active'], true],
