@@ -99,7 +99,8 @@ export function createActions(
     if (state === 'failed' && says.includes(denialBegins)) denied.add(wanted.action);
     if (state === 'done') denied.delete(wanted.action);
     change({ ...begun, state, says });
-    log(`${begun.who}: ${begun.command}: ${state}${says === '' ? '' : `: ${says}`}`);
+    // What went well was logged when it began.
+    if (state !== 'done') log(`${begun.who}: ${begun.command}: ${state}${says === '' ? '' : `: ${says}`}`);
   }
 
   async function toggle(what: string): Promise<Ended> {

@@ -24,7 +24,7 @@ import { type Io, leaveUnread, say, untilUnread } from '../shared/io.ts';
 import type { Checked } from '../shared/options.ts';
 import { startProgress } from '../shared/progress.ts';
 import type { LocalTarget } from '../shared/target.ts';
-import { are, count } from '../shared/wording.ts';
+import { are, count, countsText } from '../shared/wording.ts';
 import { lineOutputOf } from './line-output.ts';
 import type { runOptions } from './options.ts';
 import { withoutRepeats } from './repeats.ts';
@@ -92,8 +92,10 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
   const begun = await look();
   for (const line of openingLines(options, opened, begun)) tell(line);
   const summary = async () => summaryText(begun.status, (await look()).status);
-  // An empty line is not shown.
-  const progress = startProgress(io, async () => (jsonLogs || !io.stderr.isTTY ? '' : summary()));
+  // On a terminal that shows the events, they are the progress. An empty line is not shown.
+  const showsEvents = dryRun || options.stdout || (webhooks.length === 0 && options.eventBus.length === 0);
+  const isSilent = jsonLogs || !io.stderr.isTTY || (io.stdout.isTTY && showsEvents);
+  const progress = startProgress(io, async () => (isSilent ? '' : summary()));
   // A broken run ends with a message that says everything; of an unread one, faults during the stop are not reported.
   for (const end of [broken, unread]) end.addEventListener('abort', () => progress.stop());
   const observer = withoutRepeats(
@@ -108,10 +110,7 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
     maxEvents: options.webhookMaxEvents,
     webhooks: dryRun ? [] : webhooks,
     eventBuses: dryRun ? new Map() : await eventBusesOf(options.eventBus),
-    output:
-      dryRun || options.stdout || (webhooks.length === 0 && options.eventBus.length === 0)
-        ? lineOutputOf(io.stdout)
-        : undefined,
+    output: showsEvents ? lineOutputOf(io.stdout) : undefined,
   });
   const lastEvent = () => state.eventLog.ends().last;
   const upkeep = startUpkeep({
@@ -193,12 +192,14 @@ function* openingLines(
 function summaryText(before: Status, { partnerAccounts, queue: { waiting, deadLetters } }: Status): string {
   const [earlier, now] = [totalOf(before.partnerAccounts), totalOf(partnerAccounts)];
   // A difference is negative only if an account was forgotten in the meantime.
-  const since = (one: keyof ShownBooks, other: keyof ShownBooks) =>
-    count(Math.max(0, now[one] + now[other] - earlier[one] - earlier[other]));
-  return (
-    `${since('events', 'unavailable')} events, ${since('unchanged', 'coalesced')} changes that needed none, ` +
-    `${count(waiting)} waiting, ${count(deadLetters)} dead-lettered`
-  );
+  const since = (outcome: keyof ShownBooks) => Math.max(0, now[outcome] - earlier[outcome]);
+  const outcomes = {
+    events: since('events'),
+    unavailable: since('unavailable'),
+    unchanged: since('unchanged'),
+    coalesced: since('coalesced'),
+  };
+  return countsText({ ...outcomes, waiting, deadLetters }) || 'no changes';
 }
 
 /** The books of several partner accounts, added up. */

@@ -99,7 +99,8 @@ async function play({ io, target, sandbox }: Demo): Promise<undefined> {
     });
     say(
       io,
-      `Watch it, and break it: ${started.url}
+      `Watch it, and break it:
+  ${started.url}
 Change an advert yourself: curl -d '{"method":"setStatus","args":["${id}","sold"]}' ${url}/_sandbox/
 Each change becomes an event within a few seconds. Ctrl-C ends the demo.\n`,
     );

@@ -12,7 +12,7 @@ export function eventOutput(io: Io, json: boolean): Io {
       io.stdout.write(`${lines.trim().split('\n').map(lineForPeople).join('\n')}\n`, done);
     },
   });
-  return { ...io, stdout };
+  return { ...io, stdout: Object.assign(stdout, { isTTY: true }) };
 }
 
 /** Such as `12:00:01  main  advert 123  new → active`, in this machine's time zone. */

@@ -12,9 +12,10 @@ const cellOf = (name: string, value: unknown): string =>
     ? count(value as number)
     : printableLine(String(value ?? 'none'));
 
-/** Such as `7 events, 2 in flight`. */
+/** Such as `7 events, 2 in flight`, without those of which there are none. */
 export const countsText = (counts: Readonly<Record<string, number>>, between = ', '): string =>
   Object.entries(counts)
+    .filter(([, number]) => number !== 0)
     .map(([of, number]) => `${count(number)} ${wordsOf(of)}`)
     .join(between);
 

@@ -11,8 +11,8 @@ const example = { method: 'createAdverts', args: [3, { user: 'main', status: 'ac
 
 /**
  * The control interface over HTTP, for other processes and for people with curl. POST /_sandbox/ with
- * `{"method", "args"}` answers with what the method of {@link SandboxControl} or of one of its parts returns; an answer
- * of 400 has the reason in `error`. GET /_sandbox/ lists the methods.
+ * `{"method", "args"}` answers with what the method of {@link SandboxControl} or of one of its parts returns, or
+ * `{"done":true}`; an answer of 400 has the reason in `error`. GET /_sandbox/ lists the methods.
  */
 export function answerControl(control: SandboxControl, incoming: IncomingMessage, body: string): Answer {
   if (!isOwnHost(incoming)) return answerWith(403, { error: 'the control interface is for 127.0.0.1 only' });
@@ -24,7 +24,7 @@ export function answerControl(control: SandboxControl, incoming: IncomingMessage
   const calls = members.filter((name) => !notServed.includes(name));
   if (incoming.method === 'GET') return answerWith(200, { about: 'POST {method, args}', example, calls });
   try {
-    return answerWith(200, JSON.stringify(call(control, calls, jsonObject(body)) ?? null));
+    return answerWith(200, JSON.stringify(call(control, calls, jsonObject(body)) ?? { done: true }));
   } catch (error) {
     return answerWith(400, { error: error instanceof Error ? error.message : String(error) });
   }

@@ -19,6 +19,8 @@ export interface CliOptions {
   /** Instead: standard input that comes by and by. */
   readonly input?: Readable;
   readonly isTTY?: boolean;
+  /** Both outputs are one terminal. Default false. */
+  readonly onTerminal?: boolean;
   readonly env?: Record<string, string>;
   readonly signal?: AbortSignal;
   /** Standard output, where the test has its own. */
@@ -33,10 +35,13 @@ export async function cli(args: string | readonly string[], options: CliOptions 
   const signal = options.signal ?? new AbortController().signal;
   const written = { stdout: '', stderr: '' };
   const sink = (name: keyof typeof written) =>
-    new PassThrough({ decodeStrings: false }).setEncoding('utf8').on('data', (text: string) => {
-      written[name] += text;
-      onOutput(text);
-    });
+    Object.assign(
+      new PassThrough({ decodeStrings: false }).setEncoding('utf8').on('data', (text: string) => {
+        written[name] += text;
+        onOutput(text);
+      }),
+      { isTTY: options.onTerminal ?? false },
+    );
   const io: Io = {
     stdin: Object.assign(options.input ?? Readable.from(stdin === '' ? [] : [stdin]), { isTTY }),
     stdout: options.stdout ?? sink('stdout'),

@@ -15,9 +15,9 @@ describe('the control over HTTP', () => {
     const { call, control, feed, get } = await startControl();
 
     expect(await call('createAdverts', 2, { status: 'active' })).toEqual(['1002', '1003']);
-    expect(await call('setStatus', '1001', 'limited')).toBeNull();
+    expect(await call('setStatus', '1001', 'limited')).toEqual({ done: true });
     expect(await call('changeCount')).toBe(3);
-    expect(await call('clock.advance', 5)).toBeNull();
+    expect(await call('clock.advance', 5)).toEqual({ done: true });
     expect(await call('clock.now')).toBe(control.clock.now());
     await feed({ since: longAgo });
     expect(await call('journal.list', 1)).toMatchObject([{ index: 1, endpoint: 'feed' }]);

@@ -21,3 +21,12 @@ it('demo --changes does not doubt the books when it is stopped', async () => {
   );
   expect(ended.exitCode).toBe(1);
 });
+
+it('demo writes no progress between events that a terminal shows', async () => {
+  const { stdout, stderr } = await cli('demo --changes 150', { onTerminal: true });
+
+  expect(stdout.split('\n')).toContainEqual(
+    expect.stringMatching(/^\d\d:\d\d:\d\d {2}main {2}advert 1001 {2}none → new$/),
+  );
+  expect(stderr).not.toContain('\r');
+});
