@@ -2,7 +2,7 @@
 import * as v from 'valibot';
 import type { Bridge } from '../operations/bridge.ts';
 import { type DeadLetterList, listDeadLetters, shownDeadLetter } from '../operations/dead-letters.ts';
-import { findingsOf } from '../operations/findings.ts';
+import { findingsOf } from '../operations/findings/findings.ts';
 import { readHistory } from '../operations/history.ts';
 import { readStatus } from '../operations/status.ts';
 import { advertIdPattern, partnerAccountName } from '../shared/contract/checks.ts';

@@ -1,6 +1,6 @@
 /** What the server tells the page: plain JSON, so that the page needs nothing of the bridge but these types. */
 import type { ShownDeadLetter } from '../operations/dead-letters.ts';
-import type { Finding } from '../operations/findings.ts';
+import type { Finding } from '../operations/findings/findings.ts';
 import type { Status as Facts } from '../operations/status.ts';
 import type { Break } from './options.ts';
 

@@ -56,7 +56,7 @@ const isHandler = (file: string) => /^functions\/.+\/handler\.ts$/.test(file);
 
 const graph = readImportGraph();
 const isIn = (folder: string, file: string) => file === folder || file.startsWith(`${folder}/`);
-const isOwn = (target: string) => graph.has(target) || target === 'package.json';
+const isOwn = (target: string) => graph.has(target) || target.endsWith('.json');
 
 describe('imports', () => {
   for (const [folder, { inside, packages }] of Object.entries(rules)) {

@@ -6,7 +6,7 @@ import {
   findingsOf,
   mendText,
   needsAttention,
-} from '../../operations/findings.ts';
+} from '../../operations/findings/findings.ts';
 import { readStatus, type Status } from '../../operations/status.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { type Clock, systemClock } from '../../shared/domain/clock.ts';

@@ -1,6 +1,6 @@
 /** What a monitoring system asks of a run: Prometheus text at /metrics, a health answer at /health. */
 import { createServer } from 'node:http';
-import { deliveryText, type Finding } from '../../operations/findings.ts';
+import { deliveryText, type Finding } from '../../operations/findings/findings.ts';
 import type { Status } from '../../operations/status.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { isLoopback } from '../../shared/contract/settings.ts';

@@ -5,7 +5,7 @@ import { openReaders } from '../../embedded/readers.ts';
 import { createTextObserver } from '../../embedded/text-observer.ts';
 import type { Deliver } from '../../embedded/webhooks/request.ts';
 import { CommandError, namesText } from '../../operations/errors.ts';
-import { type Finding, findingsOf, mendText, needsAttention } from '../../operations/findings.ts';
+import { type Finding, findingsOf, mendText, needsAttention } from '../../operations/findings/findings.ts';
 import { readStatus, type Status } from '../../operations/status.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { bridgeSettings, bridgeSettingsSchema } from '../../shared/contract/settings.ts';

@@ -1,6 +1,6 @@
 /** What an error means to an operator, with what mends it. */
 import { CommandError, type Problem, UsageError } from '../../operations/errors.ts';
-import { faultProblem } from '../../operations/findings.ts';
+import { faultProblem } from '../../operations/findings/findings.ts';
 import { ShapeError } from '../../shared/contract/checks.ts';
 import { BridgeFault, type FaultKind } from '../../shared/domain/faults.ts';
 import { quoted } from '../../shared/domain/text.ts';

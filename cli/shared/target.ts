@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Mends } from '../../operations/findings.ts';
+import type { Mends } from '../../operations/findings/findings.ts';
 import { stackName } from '../../shared/contract/names.ts';
 import { quoted } from '../../shared/domain/text.ts';
 import { type OptionSpecs, option } from './options.ts';

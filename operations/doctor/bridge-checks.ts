@@ -4,7 +4,7 @@ import { stopOf } from '../../shared/domain/partner-account.ts';
 import { type Bridge, once } from '../bridge.ts';
 import { askFor } from '../connect-functions.ts';
 import { connectWords } from '../errors.ts';
-import { type Finding, findingsOf, type Mends, mendText, runbookPage } from '../findings.ts';
+import { type Finding, findingsOf, type Mends, mendText, runbookPage } from '../findings/findings.ts';
 import { readStatus } from '../status.ts';
 import { type Check, type Checks, fault, orSkip, type Result, SkippedError, warning } from './check.ts';
 

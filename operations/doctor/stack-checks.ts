@@ -13,7 +13,8 @@ import { settingsKey } from '../../shared/contract/environment.ts';
 import { maxReceiveCount } from '../../shared/contract/messages.ts';
 import { forEachConcurrent } from '../../shared/domain/concurrency.ts';
 import { quoted } from '../../shared/domain/text.ts';
-import { alarmFound } from '../findings.ts';
+import { bridgeFinding } from '../findings/findings.ts';
+import { alarmFound } from '../findings/looks.ts';
 import { allPages, unlessMissing } from '../stack-clients.ts';
 import { raisedAlarm, readMapping, readSchedules, rulesOf } from '../stack-state.ts';
 import { bridgeChecks, problemOf } from './bridge-checks.ts';
@@ -143,7 +144,8 @@ export const stackChecks: Checks<StackFacts> = {
     }
     return 'both are as the stack makes them';
   },
-  async alarms({ alarms, outputs, stack }, report) {
+  async alarms(place, report) {
+    const { alarms, outputs, stack } = place;
     const all = await alarms();
     // A deployment of the same template does not create resources again that were deleted by hand.
     const show =
@@ -153,7 +155,8 @@ export const stackChecks: Checks<StackFacts> = {
       const enable = `\`aws cloudwatch enable-alarm-actions --alarm-names ${name}\``;
       if (!alarm) report(fault(`alarm ${name} was deleted`, show));
       else if (alarm.ActionsEnabled === false) report(fault(`alarm ${name} tells nobody`, enable));
-      else if (alarm.StateValue === 'ALARM') report(problemOf(alarmFound(raisedAlarm(alarm, outputs))));
+      else if (alarm.StateValue === 'ALARM')
+        report(problemOf(bridgeFinding('alarm', alarmFound(raisedAlarm(alarm, outputs)), place)));
     }
     return `${all.length} are there, none is raised`;
   },

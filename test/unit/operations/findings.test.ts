@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { alarmFound, deliveryText, findingsOf } from '../../../operations/findings.ts';
+import { exceptions } from '../../../operations/findings/finding.ts';
+import { deliveryText, type Finding, findingsOf } from '../../../operations/findings/findings.ts';
+import problems from '../../../operations/findings/problems.json' with { type: 'json' };
 import type { Status, StatusPorts } from '../../../operations/status.ts';
 import { ShapeError } from '../../../shared/contract/checks.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
@@ -229,6 +231,7 @@ it.each(rules)('the one finding is right when there is %s', async (_, given, exp
 
   expect(findings.map(({ what, severity }) => `${what} ${severity}`)).toEqual([expected]);
   expect(findings[0]?.mend ?? '').toMatch(mend ?? /^$/);
+  expect(JSON.stringify(Object.values(findings[0] ?? {}).filter(Boolean))).not.toMatch(/[{}]|undefined|null/);
   const { runbook } = findings[0] ?? expect.fail('one');
   if (runbook !== null) expect(headings).toContain(runbook);
 });
@@ -266,14 +269,31 @@ it('the worst finding is the first', async () => {
   expect(findings.map(({ severity }) => severity)).toEqual(['fault', 'attention', 'note']);
 });
 
-it('a raised alarm has its severity by its name, and its description as it is', () => {
+it('a raised alarm has its severity by its name, and its description as it is', async () => {
   const says =
     'Severity: attention, says our wiki. Events are late. Runbook: https://wiki.example/bridge#late';
 
-  expect(alarmFound({ name: 'LateEvents', says, since: null })).toMatchObject({
-    ...{ says: 'The alarm LateEvents is raised.', severity: 'fault' },
-    ...{ advice: says, runbook: 'lateevents' },
-  });
+  const { findings } = await lookAt({ aws: { alarms: [{ name: 'LateEvents', says, since: null }] } });
+
+  expect(findings).toMatchObject([
+    { says: 'The alarm LateEvents is raised.', severity: 'fault', advice: says, runbook: 'lateevents' },
+  ]);
+});
+
+it('each problem has what it takes to show it, or the name of another one that has', () => {
+  const entries = [problems.bridge, problems.account] as readonly Record<string, Partial<Finding> | string>[];
+  for (const [code, entry] of entries.flatMap(Object.entries<Partial<Finding> | string>)) {
+    if (typeof entry === 'string') expect(entries.some((all) => typeof all[entry] === 'object')).toBe(true);
+    else {
+      const { severity = '', says = '', stops = 'nothing', runbook } = entry;
+      expect([code, severity, stops, says]).toEqual([
+        ...[code, expect.stringMatching(/^(fault|attention|note)$/)],
+        ...[expect.stringMatching(new RegExp(`^(all|late|nothing|${Object.keys(exceptions).join('|')})$`))],
+        expect.stringMatching(/[.}]$/),
+      ]);
+      if (runbook) expect(headings).toContain(runbook);
+    }
+  }
 });
 
 describe('the first line of status', () => {

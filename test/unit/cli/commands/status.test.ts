@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { statusText, watch } from '../../../../cli/commands/status.ts';
 import { localTarget, stackTarget, type Target } from '../../../../cli/shared/target.ts';
-import { findingsOf } from '../../../../operations/findings.ts';
+import { findingsOf } from '../../../../operations/findings/findings.ts';
 import type { Status } from '../../../../operations/status.ts';
 import { emptyBooks } from '../../../../shared/state/books.ts';
 import { stopped, tokenHold } from '../../../helpers/holds.ts';

@@ -1,0 +1,58 @@
+import type { alarms } from '../../shared/contract/names.ts';
+
+/** A section of docs/operate/runbook.md: each has the name of an alarm (a test compares them). */
+type Section = Lowercase<(typeof alarms)[keyof typeof alarms]>;
+
+export interface Finding {
+  /** The kind of problem, such as `circuit`; a new one is not a breaking change. */
+  readonly what: string;
+  /** Null: the whole bridge. */
+  readonly partnerAccount: string | null;
+  /** ISO 8601; null when it is not known. */
+  readonly since: string | null;
+  /** `fault`: events are late or missing, or will be. `attention`: delivered, but somebody must act. */
+  readonly severity: 'fault' | 'attention' | 'note';
+  readonly stops: Stops;
+  /** One or several sentences. */
+  readonly says: string;
+  /** What to do; it ends with a colon where a command follows. */
+  readonly advice: string | null;
+  /** The command or the page that mends it; null when it ends by itself. */
+  readonly mend: string | null;
+  /** Section of docs/operate/runbook.md. */
+  readonly runbook: Section | null;
+}
+
+/** What is not delivered while it lasts, of which there is more or less; `late`: everything, but later. */
+type Stops = 'all' | 'late' | 'account' | 'nothing' | keyof typeof exceptions;
+
+/** For the first line of `status`. */
+export const exceptions = {
+  unsure: 'the last requests failed',
+  advert: 'not what it gave up on',
+  webhook: 'not to every webhook',
+  output: 'not to standard output',
+  oldest: 'not every event',
+  unreadable: 'not what cannot be read',
+  'without-token': 'not once tokens run out',
+  unknown: 'it is not known how late',
+};
+
+/** What a remedy depends on. */
+export interface Mends {
+  readonly kind: 'local' | 'stack';
+  readonly command: (words: string) => string;
+}
+
+export interface FindingOptions extends Mends {
+  readonly nowMs: number;
+}
+
+/** Facts for the sentences, and what of the finding depends on them. */
+export interface Found extends Partial<Finding> {
+  /** Of problems.json, if it is not that of the code. */
+  readonly entry?: string;
+  readonly [fact: string]: unknown;
+}
+
+export const maxNames = 5;

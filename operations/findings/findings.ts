@@ -1,0 +1,138 @@
+/**
+ * What is wrong, found once from the facts of `status`: `status`, `doctor` and the console show the same findings. A look
+ * finds facts; problems.json has for each code what it means, what to say of the facts, and what to do.
+ */
+import type { FaultKind } from '../../shared/domain/faults.ts';
+import { printableLine } from '../../shared/domain/text.ts';
+import { namesText, type Problem } from '../errors.ts';
+import type { Status } from '../status.ts';
+import {
+  exceptions,
+  type Finding,
+  type FindingOptions,
+  type Found,
+  type Mends,
+  maxNames,
+} from './finding.ts';
+import { accountFacts, looks } from './looks.ts';
+import problems from './problems.json' with { type: 'json' };
+
+export type { Finding, Mends };
+
+/** An entry of problems.json: `{fact}` stands for a fact, `{advert-bridge words}` for a command for this bridge. */
+interface Entry extends Pick<Finding, 'severity' | 'says'> {
+  /** Default: the account that it is about, or nothing. */
+  readonly stops?: Finding['stops'];
+  readonly runbook?: NonNullable<Finding['runbook']>;
+  readonly advice?: string;
+  /** The words of a command for this bridge that mends it. */
+  readonly command?: string;
+  /** Another command, or a page. */
+  readonly mend?: string;
+  /** Which fact of the account says since when. */
+  readonly since?: 'hold' | 'paused' | 'lastSuccess';
+}
+/** By code; a code that has the entry of another one has its name. */
+type Entries = Readonly<Record<string, Entry | string>>;
+const { bridge, account: ofAccounts } = problems as unknown as Readonly<
+  Record<'bridge' | 'account', Entries>
+>;
+
+/** All findings: the worst first, those of the whole bridge before those of one partner account. */
+export function findingsOf(status: Status, options: FindingOptions): Finding[] {
+  const ofBridge = Object.entries(looks).flatMap(([what, look]) =>
+    [look(status, options) || []].flat().map((found) => bridgeFinding(what, found, options)),
+  );
+  const ofEach = status.partnerAccounts.flatMap((account) =>
+    account.attention.map((what) => {
+      const facts = accountFacts(account, what, options);
+      const entry = entryIn(ofAccounts, facts.entry);
+      const from =
+        entry.since === 'lastSuccess' ? account.lastSuccess : entry.since && account[entry.since]?.since;
+      const found = { ...facts, what, since: from ?? null, partnerAccount: account.name };
+      return finding({ stops: 'account', ...entry, says: `{name}: ${entry.says}` }, found, options);
+    }),
+  );
+  const rank = { fault: 0, attention: 1, note: 2 };
+  return [...ofBridge, ...ofEach].sort((a, b) => rank[a.severity] - rank[b.severity]);
+}
+
+function entryIn(entries: Entries, code: string | undefined): Entry {
+  const entry = Object.hasOwn(entries, code ?? '') ? entries[code ?? ''] : entries.unknown;
+  return typeof entry === 'string' ? entryIn(entries, entry) : (entry as Entry);
+}
+
+export const bridgeFinding = (what: string, found: Found, options: Pick<Mends, 'command'>): Finding =>
+  finding(entryIn(bridge, found.entry ?? found.what ?? what), { what, ...found }, options);
+
+function finding(entry: Entry, found: Found, { command }: Pick<Mends, 'command'>): Finding {
+  const fill = (text: string): string =>
+    text.replaceAll(/\{(?:advert-bridge ((?:[^{}]|\{\w+\})*)|(\w+))\}/g, (_, words?: string, fact = '') =>
+      words === undefined ? String(found[fact]) : command(fill(words)),
+    );
+  const { what = '', partnerAccount = null, since = null, severity = entry.severity } = found;
+  const mend = entry.command === undefined ? entry.mend : `{advert-bridge ${entry.command}}`;
+  return {
+    ...{ what, partnerAccount, since, severity, stops: found.stops ?? entry.stops ?? 'nothing' },
+    says: printableLine(fill(entry.says)),
+    advice: entry.advice === undefined ? null : fill(entry.advice),
+    mend: mend === undefined ? null : fill(mend),
+    runbook: found.runbook ?? entry.runbook ?? null,
+  };
+}
+
+/** The first line of `status`: does it deliver? */
+export function deliveryText({ partnerAccounts }: Status, findings: readonly Finding[]): string {
+  const stopping = findings.filter(({ stops }) => stops === 'account');
+  const hit = [...new Set(stopping.flatMap(({ partnerAccount }) => partnerAccount ?? []))];
+  // What was disconnected on purpose is not missed.
+  const connected = partnerAccounts.filter(({ reason }) => reason !== 'disconnected');
+  const [ofAll] = hit.length === connected.length ? stopping : [];
+  const cause = findings.find(({ stops }) => stops === 'all') ?? ofAll;
+  if (cause) return `Not delivering${causeText(cause)}`;
+  const delayed = findings.filter(({ stops }) => stops === 'late');
+  const late = delayed.find(({ partnerAccount }) => partnerAccount === null) ?? delayed[0];
+  if (late) return `Late${causeText(late)}`;
+  const parts = Object.entries(exceptions).filter(([part]) => findings.some(({ stops }) => stops === part));
+  // The hold of an account that has just begun is no finding yet.
+  const tried = partnerAccounts.filter(
+    ({ name, hold, attention }) => (hold || attention.includes('poll-failed')) && !hit.includes(name),
+  );
+  const all = [
+    ...(hit.length > 0 ? [`not for ${namesText(hit, maxNames)}`] : []),
+    ...(tried.length > 0
+      ? [
+          `the last requests for ${namesText(
+            tried.map(({ name }) => name),
+            maxNames,
+          )} failed`,
+        ]
+      : []),
+    ...parts.map(([, says]) => says),
+  ];
+  return all.length === 0 ? 'Delivering.' : `Delivering, but ${all.join(', and ')}.`;
+}
+
+const causeText = ({ since, says }: Finding): string => `${since === null ? '' : ` since ${since}`}: ${says}`;
+
+/** What to do, with the command in backticks, or the section of the runbook; empty when it ends by itself. */
+export function mendText({ advice, mend, runbook }: Partial<Finding>): string {
+  if (!mend) return advice ?? (runbook ? `${runbookPage}#${runbook}` : '');
+  const shown = /^(docs\/|https?:)/.test(mend) ? mend : `\`${mend}\``;
+  return advice ? `${advice} ${shown}` : shown;
+}
+
+/** What a fault of an account means for a command, and its remedy; undefined for other faults. */
+export function faultProblem(kind: FaultKind, reason: string, options: Mends): Problem | undefined {
+  if (!Object.hasOwn(ofAccounts, kind)) return undefined;
+  const facts = accountFacts({ name: 'NAME', reason }, kind, options);
+  const found = finding(entryIn(ofAccounts, facts.entry), facts, options);
+  const why = found.says.includes(reason) ? '' : ` (${reason})`;
+  // Without the full stop.
+  return [`${found.says.slice(0, -1)}${why}`, mendText(found)];
+}
+
+export const runbookPage = 'docs/operate/runbook.md';
+
+export const needsAttention = (findings: readonly Finding[]): boolean =>
+  findings.some(({ severity }) => severity !== 'note');

@@ -1,0 +1,186 @@
+/** Looks at the facts of `status`: each returns the facts of a problem, for its sentence in problems.json. */
+import { attentionAlarms, isAboutSecret } from '../../shared/contract/names.ts';
+import { sumOf } from '../../shared/ports/store.ts';
+import { kindOfReader } from '../../shared/sqlite/event-log.ts';
+import { type AccountStatus, heldMs, type ShownPause } from '../account-status.ts';
+import { applicationWords, namesText } from '../errors.ts';
+import type { RaisedAlarm } from '../stack-state.ts';
+import type { Status } from '../status.ts';
+import { type Finding, type FindingOptions, type Found, type Mends, maxNames } from './finding.ts';
+
+type Look = (status: Status, options: FindingOptions) => Found | readonly Found[] | false;
+
+const changes = (number: number): string => `${number} change${number === 1 ? '' : 's'}`;
+
+const waitingFor = (accounts: readonly AccountStatus[]): number =>
+  accounts.reduce((sum, { books }) => sum + books.inFlight, 0);
+
+/** Longer than a change takes from the feed to its event, with a first repeat. */
+const lateSeconds = 45;
+/** A shorter pause that the service asked for ends before anybody could act. */
+const maxPauseMs = 60_000;
+/** The part of the events that may wait for a reader of which it is told. */
+const nearlyFull = 0.8;
+/** Fewer bad answers in two minutes may be those of a single advert. */
+const manyAnswers = 5;
+
+function badAnswersText({ answers }: Status, nowMs: number): string {
+  const recent = (answers?.minutes ?? []).filter(({ at }) => nowMs - Date.parse(at) < 2 * 60_000);
+  const counts = Object.entries(recent.map((minute) => minute.counts).reduce(sumOf, {}));
+  if (!counts.some(([kind, number]) => kind !== 'ok' && number >= manyAnswers)) return '';
+  return ` It answered lately: ${counts.map(([kind, number]) => `${number} ${kind}`).join(', ')}.`;
+}
+
+export const alarmFound = ({ name, says: description, since }: RaisedAlarm): Found => ({
+  ...{ name, description, since },
+  severity: attentionAlarms.includes(name) ? 'attention' : 'fault',
+  runbook: name.split('-')[0]?.toLowerCase() as Finding['runbook'] & string,
+});
+
+/** Of the whole bridge, by the code of the problem. */
+export const looks: Readonly<Record<string, Look>> = {
+  'no-account'({ partnerAccounts, unreadable }) {
+    if (unreadable.length > 0 || partnerAccounts.some(({ reason }) => reason !== 'disconnected'))
+      return false;
+    const name = partnerAccounts.length === 1 ? partnerAccounts[0]?.name : undefined;
+    const who = name === undefined ? 'No partner account is connected' : `${name} is disconnected`;
+    return { who, name: name ?? 'NAME', changes: changes(waitingFor(partnerAccounts)) };
+  },
+  'older-copy': ({ reusedHistories: names = [] }) =>
+    names.length > 0 && { names: namesText(names, maxNames) },
+  'not-running'({ isRunning, partnerAccounts, lastDrain: since, reusedHistories = [] }) {
+    // A run does nothing for the others.
+    const served = partnerAccounts.filter(({ state, paused }) => state !== 'stopped' && paused === null);
+    if (isRunning !== false || served.length === 0 || reusedHistories.length > 0) return false;
+    const waiting = waitingFor(served);
+    return { since, changes: changes(waiting), severity: waiting > 0 ? 'fault' : 'attention' };
+  },
+  'not-responding': ({ standstill }) => standstill !== null && standstill,
+  circuit: ({ circuit, pausedUntil: until }) =>
+    circuit && {
+      next:
+        until === null
+          ? 'The next request goes through as a trial.'
+          : `Nothing is sent until ${until}, then one request as a trial.`,
+    },
+  held({ hold, circuit }, { nowMs }) {
+    if (circuit || hold === null || hold.fault === 'rate-limited') return false;
+    const { since, fault } = hold;
+    // One that has just begun usually ends at the first trial.
+    const isYoung = nowMs - Date.parse(since) < heldMs;
+    return { since, fault, tries: triesAt(hold), ...(isYoung && { severity: 'note', stops: 'unsure' }) };
+  },
+  'rate-limited'({ hold, pausedUntil }, { nowMs }) {
+    if (hold?.fault !== 'rate-limited') return false;
+    const { since, until } = hold;
+    // Until a request succeeds: a service that asks for pauses again and again lets nothing through between them.
+    const end = Math.max(nowMs, Date.parse(until ?? since));
+    const severity = end - Date.parse(since) > maxPauseMs ? 'attention' : 'note';
+    return { since, until, severity, next: pausedUntil === null ? ' The next request tries again.' : '' };
+  },
+  resource: ({ resourceFaults = [] }) =>
+    resourceFaults.map(({ of: what, says, mend }) => ({
+      what,
+      is: `${says[0]?.toUpperCase()}${says.slice(1)}`,
+      by: mend,
+    })),
+  'secret-deleted': ({ secretsToBeDeleted = [], partnerAccounts }) =>
+    secretsToBeDeleted.flatMap((secret) => {
+      const [name = '', kind] = secret.split('/').toReversed();
+      if (kind !== 'partner-accounts') return [{ secret }];
+      // That of a stopped account is of no use, or of one that was disconnected.
+      const isUsed = partnerAccounts.some((account) => account.name === name && account.state !== 'stopped');
+      return isUsed ? [{ secret, partnerAccount: name, stops: 'account' as const }] : [];
+    }),
+  'unreadable-row': ({ unreadable }) => unreadable.map((flaw) => ({ flaw })),
+  'operator-paused': ({ paused }) => paused !== null && { paused: pausedText(paused), since: paused.since },
+  late(status, { nowMs }) {
+    const { oldestWaitingSeconds: oldest, queue, paused, hold, partnerAccounts } = status;
+    // What waits for the end of a stop or a pause has a finding of its own; a hold that has just begun has none yet.
+    const isHeld = ({ state, attention }: AccountStatus) =>
+      state === 'stopped' || (state === 'paused' && attention.length > 0);
+    const isExplained =
+      status.isRunning === false ||
+      status.standstill !== null ||
+      paused !== null ||
+      hold?.fault === 'rate-limited' ||
+      partnerAccounts.some((account) => isHeld(account) && account.books.inFlight > 0);
+    const takesSeconds = queue.waiting / (status.answers?.maxRequestsPerSecond ?? 10);
+    const answers = badAnswersText(status, nowMs);
+    const patienceSeconds = answers === '' ? lateSeconds : lateSeconds / 2;
+    if (oldest === null || isExplained || oldest <= patienceSeconds + 2 * takesSeconds) return false;
+    const names = partnerAccounts.flatMap(({ name, books }) => (books.inFlight > 0 ? [name] : []));
+    return {
+      ...{
+        changes: changes(queue.waiting),
+        oldest: Math.round(oldest),
+        takes: Math.ceil(takesSeconds),
+        answers,
+      },
+      whose: names.length === 0 ? '' : ` of ${namesText(names, maxNames)}`,
+      name: names.length === 1 ? names[0] : 'NAME',
+      since: new Date(nowMs - oldest * 1000).toISOString(),
+    };
+  },
+  'age-unknown': ({ queue, oldestWaitingSeconds, mapping, unseen = [] }) =>
+    mapping !== undefined &&
+    queue.waiting > 0 &&
+    oldestWaitingSeconds === null &&
+    unseen.length === 0 && { changes: changes(queue.waiting) },
+  'dead-letters': ({ queue }) => queue.deadLetters > 0 && { changes: changes(queue.deadLetters) },
+  webhook: ({ webhooks = [] }, { nowMs }) =>
+    webhooks.flatMap(({ address, state, failingSince: since, lastAnswer, waiting }) => {
+      const isLong = since !== null && nowMs - Date.parse(since) >= heldMs;
+      if (state !== 'gone' && !isLong) return [];
+      const kind = kindOfReader(address);
+      return {
+        ...{ kind, address, since, waiting, entry: state === 'gone' ? 'webhook-gone' : 'webhook' },
+        answer: lastAnswer === null ? '' : ` (${lastAnswer})`,
+        // A URL may be a secret, and is not shown.
+        target: kind === 'webhook' ? 'URL' : address,
+      };
+    }),
+  output: ({ output, webhooks }) =>
+    output !== null && {
+      ...{ reason: output.reason, since: output.failingSince },
+      stops: webhooks?.length === 0 ? 'all' : 'output',
+      others: webhooks?.length ? '; webhooks get theirs' : '',
+    },
+  backlog: ({ webhooks = [], outputEvents }) =>
+    [...webhooks, ...(outputEvents ? [{ ...outputEvents, address: null }] : [])].flatMap(
+      ({ address, waiting, givenUp, maxEvents }): Found[] => {
+        if (maxEvents === null || waiting < nearlyFull * maxEvents) return [];
+        const name = address === null ? 'standard output' : `the ${kindOfReader(address)} ${address}`;
+        const facts = { name, waiting, maxEvents };
+        if (waiting < maxEvents) return [{ ...facts, so: '', severity: 'attention', stops: 'nothing' }];
+        return [{ ...facts, so: `: ${givenUp} so far` }];
+      },
+    ),
+  alarm: ({ alarms }) => (alarms ?? []).map(alarmFound),
+  unseen: ({ unseen = [] }) => unseen.map((each) => ({ unseen: each })),
+};
+
+const triesAt = (hold: AccountStatus['hold'] | undefined): string =>
+  `A bridge that runs tries again by itself${hold?.until ? ` after ${hold.until}` : ''}.`;
+const pausedText = ({ who, reason }: ShownPause): string =>
+  `paused by ${who}${reason === null ? '' : ` (${reason})`}`;
+
+type Named = Pick<AccountStatus, 'name' | 'reason'> & Partial<AccountStatus>;
+
+/** Of a partner account, for the sentences about it. */
+export const accountFacts = (account: Named, what: string, { kind }: Pick<Mends, 'kind'>): Found => ({
+  ...{ name: account.name, reason: account.reason ?? account.hold?.fault ?? 'unknown' },
+  entry: entryOf(account, what, kind),
+  application: applicationWords(kind),
+  paused: account.paused ? pausedText(account.paused) : 'paused',
+  tries: triesAt(what === 'held' ? account.hold : undefined),
+  minutes: Math.round((account.lagSeconds ?? 0) / 60),
+  refreshTokenExpiresAt: account.refreshTokenExpiresAt,
+});
+
+function entryOf({ reason }: Named, what: string, kind: Mends['kind']): string {
+  if (what === 'wrong-path' && kind === 'stack') return 'wrong-path-of-stack';
+  if (what !== 'malformed-state') return what;
+  if (isAboutSecret(reason ?? '', 'application')) return 'malformed-application';
+  return isAboutSecret(reason ?? '', 'partnerAccountPrefix') ? 'malformed-pair' : what;
+}
