@@ -1,8 +1,9 @@
 /** What an organization, or an app around the bridge, changes: the template is right nevertheless. */
 import { type App, Aspects, NestedStack, Stack } from 'aws-cdk-lib';
-import { CfnRole, Role } from 'aws-cdk-lib/aws-iam';
+import { CfnRole, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Key } from 'aws-cdk-lib/aws-kms';
 import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
-import type { Topic } from 'aws-cdk-lib/aws-sns';
+import { Topic } from 'aws-cdk-lib/aws-sns';
 import type { IConstruct } from 'constructs';
 import { describe, expect, it, vi } from 'vitest';
 import { AdvertBridge, type AdvertBridgeProps } from '../../infra/cdk.ts';
@@ -85,6 +86,21 @@ it.each([
 
   expect(ofType('AWS::EventSchemas::Registry')).toHaveLength(count);
   expect(ofType('AWS::EventSchemas::Schema')).toHaveLength(4 * count);
+});
+
+it('CloudWatch may use the key of the topic when the app has made both', () => {
+  const stack = new Stack(bareApp(), 'Shop', { env });
+  const alarmTopic = new Topic(stack, 'Pager', { enforceSSL: true, masterKey: new Key(stack, 'Key') });
+  alarmTopic.grantPublish(new ServicePrincipal('cloudwatch.amazonaws.com'));
+  bridgeIn(stack, { alarmTopic });
+
+  const { Statement } = templateOf(stack).one('AWS::KMS::Key').Properties.KeyPolicy;
+
+  expect(Statement.slice(1)).toContainEqual({
+    ...{ Effect: 'Allow', Principal: { Service: 'cloudwatch.amazonaws.com' }, Resource: '*' },
+    Action: ['kms:Decrypt', 'kms:GenerateDataKey*'],
+    Condition: { StringEquals: { 'aws:SourceAccount': env.account } },
+  });
 });
 
 it('a bridge whose stack names no region has no schema registry when that of the CDK has none', () => {

@@ -215,7 +215,7 @@ const encrypting = {
   },
 };
 
-/** What an organization's Aspects change after the constructs were made. */
+/** What an organization's Aspects, or the app, change after the constructs were made. */
 it.each<[what: string, make: (stack: Stack) => unknown, says: string]>([
   [
     'the deletion of tables that are protected',
@@ -224,6 +224,14 @@ it.each<[what: string, make: (stack: Stack) => unknown, says: string]>([
       RemovalPolicies.of(stack).destroy();
     },
     'deletion protection forbids it. Give the bridge removalPolicy: RemovalPolicy.DESTROY',
+  ],
+  [
+    "a topic's policy so that CloudWatch may not publish",
+    (stack) =>
+      new AdvertBridge(stack, 'Bridge', {
+        ...{ partnerBaseUrl, alarmTopic: new Topic(stack, 'Pager', { enforceSSL: true }) },
+      }),
+    "alarmTopic: the topic's policy does not let cloudwatch.amazonaws.com publish, so nobody would get the alarms. Allow",
   ],
   [
     'the path of a role that sends to another account',
@@ -242,7 +250,7 @@ it.each<[what: string, make: (stack: Stack) => unknown, says: string]>([
     },
     'an Aspect encrypts this queue with alias/aws/sqs, which EventBridge cannot use: every event would be lost. Exempt it',
   ],
-])('synth fails when an Aspect changes %s', (_what, make, says) => {
+])('synth fails when the app changes %s', (_what, make, says) => {
   const app = bareApp();
   const stack = new Stack(app, 'Search', { env });
   make(stack);

@@ -12,7 +12,7 @@ import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { type Conditions, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
-import { Topic } from 'aws-cdk-lib/aws-sns';
+import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import {
@@ -25,6 +25,7 @@ import {
 } from '../../../shared/contract/names.ts';
 import type { ChangedAdverts } from '../changed-adverts.ts';
 import type { BridgeConfig } from '../props/bridge-config.ts';
+import { refusesAlarms } from '../props/resources.ts';
 
 export interface AlarmsProps {
   readonly settings: BridgeConfig;
@@ -75,6 +76,7 @@ export function alarmsOf(parent: Construct, id: string, props: AlarmsProps): Ala
     });
   });
   const mail = email === undefined ? [] : [mailTopic(scope, all, email)];
+  if (alarmTopic) allowAlarms(scope, alarmTopic);
   const actions = [...mail, ...(alarmTopic ? [alarmTopic] : [])].map((topic) => new SnsAction(topic));
   for (const alarm of all) {
     alarm.addAlarmAction(...actions);
@@ -163,6 +165,25 @@ function watchesOf({
  */
 const repeated = { evaluationPeriods: 12, datapointsToAlarm: 3 } as const;
 
+/** What CloudWatch needs of a key to publish to a topic that is encrypted with it. */
+const keyUse = ['kms:Decrypt', 'kms:GenerateDataKey*'];
+const cloudWatchOf = (scope: Construct, conditions: Conditions = {}) =>
+  new ServicePrincipal('cloudwatch.amazonaws.com', {
+    conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(scope).account }, ...conditions },
+  });
+
+/** CloudWatch drops what it may not publish, and only the alarm's history shows that. */
+function allowAlarms(scope: Construct, topic: ITopic): void {
+  const principals = [cloudWatchOf(scope)];
+  topic.masterKey?.addToResourcePolicy(
+    // In the policy of a key: this key.
+    new PolicyStatement({ principals, actions: keyUse, resources: ['*'] }),
+  );
+  const says =
+    "alarmTopic: the topic's policy does not let cloudwatch.amazonaws.com publish, so nobody would get the alarms. Allow it with topic.addToResourcePolicy(…)";
+  scope.node.addValidation({ validate: () => (refusesAlarms(topic) ? [says] : []) });
+}
+
 /**
  * Sends alarms by email. CloudWatch may publish to an encrypted topic only if the key's policy allows it, and the
  * policy of AWS's own key for SNS cannot be changed. So the topic has its own key, for a dollar a month.
@@ -171,23 +192,20 @@ const repeated = { evaluationPeriods: 12, datapointsToAlarm: 3 } as const;
  */
 function mailTopic(parent: Construct, alarms: readonly Alarm[], email: string): Topic {
   const scope = new Construct(parent, 'Mail');
-  const StringEquals = { 'aws:SourceAccount': Stack.of(scope).account };
-  const cloudWatch = (conditions: Conditions) =>
-    new ServicePrincipal('cloudwatch.amazonaws.com', { conditions: { StringEquals, ...conditions } });
   const key = new Key(scope, 'Key', {
     description: 'Alarms of the advert bridge on their way to a mailbox',
     enableKeyRotation: true,
     pendingWindow: Duration.days(7),
     removalPolicy: RemovalPolicy.DESTROY,
   });
-  key.grant(cloudWatch({}), 'kms:Decrypt', 'kms:GenerateDataKey*');
+  key.grant(cloudWatchOf(scope), ...keyUse);
   const topic = new Topic(scope, 'Topic', { masterKey: key, enforceSSL: true });
   // Full names instead of a prefix: a bridge `Shop-2` in the same AWS account also has alarms whose names begin with
   // `Shop-`. This policy replaces the default one, which lets the AWS account's alarms publish.
   const own = { ArnEquals: { 'aws:SourceArn': alarms.map(({ alarmArn }) => alarmArn) } };
   topic.addToResourcePolicy(
     new PolicyStatement({
-      principals: [cloudWatch(own)],
+      principals: [cloudWatchOf(scope, own)],
       actions: ['sns:Publish'],
       resources: [topic.topicArn],
     }),

@@ -28,8 +28,8 @@ export interface AdvertBridgeProps extends AdvertBridgeSettings {
    */
   readonly bus?: IEventBus;
   /**
-   * An SNS topic that receives every alarm and its end. Its policy, and its key if it is encrypted, must allow
-   * CloudWatch to publish.
+   * An SNS topic that receives every alarm and its end. Its policy, if it has one, must allow CloudWatch to publish, and so
+   * must its key, unless this app creates it.
    *
    * @default - none
    */

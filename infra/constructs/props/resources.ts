@@ -58,6 +58,17 @@ export function rendered(construct: IConstruct | undefined): Rendered | undefine
 export const hasAwsKey = (construct: IConstruct): boolean =>
   /alias\/aws\//.test(JSON.stringify(rendered(construct)?.Properties.KmsMasterKeyId ?? ''));
 
+/**
+ * Whether a topic has a policy by which CloudWatch may not publish: it replaces the policy that a topic without one has.
+ * With `enforceSSL` alone, for example, it allows nobody.
+ */
+export function refusesAlarms(topic: IConstruct): boolean {
+  const policy = rendered(topic.node.tryFindChild('Policy'))?.Properties.PolicyDocument;
+  const allows = ({ Effect, Principal }: { Effect: string; Principal: unknown }) =>
+    Effect === 'Allow' && /cloudwatch\.amazonaws\.com|"\*"/.test(JSON.stringify(Principal));
+  return policy !== undefined && !policy.Statement.some(allows);
+}
+
 /** The path of a role, also of one that `Role.customizeRoles` replaced by a role that exists. */
 export function rolePathOf(role: IRole): string {
   const { Path = '/' } = rendered(role)?.Properties ?? {
