@@ -1,26 +1,21 @@
 /** The drain reads the change feed of every partner account and puts the listed adverts into the queue. */
-import type { ShapeError } from '../../shared/contract/checks.ts';
 import type { PollAnswer } from '../../shared/contract/invocations.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import { type Deadline, knownSuccess, toInstant } from '../../shared/domain/clock.ts';
-import { forEachConcurrent, limitedTo } from '../../shared/domain/concurrency.ts';
-import { holdOf } from '../../shared/domain/holds.ts';
-import type { ChangedAdvertsQueue } from '../../shared/ports/queue.ts';
-import { type Aside, type DeadLetters, noAccount } from '../../shared/state/aside.ts';
-import type { BudgetStore } from '../../shared/state/budget.ts';
+import { limitedTo } from '../../shared/domain/concurrency.ts';
+import type { DeadLetters } from '../../shared/state/aside.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import type { BackfillKey } from '../../shared/state/progress.ts';
 import type { PollDeps } from './accept-page.ts';
 import { type DueFeed, type SortedFeeds, sortFeeds } from './due-feeds.ts';
 import { createStandstillDetector } from './poll-fault.ts';
 import { type PollReport, pollFeed, readAheadOf } from './poll-feed.ts';
+import { type ReleaseDeps, releaseHeld } from './release.ts';
 
-export interface DrainDeps extends PollDeps {
-  readonly queue: PollDeps['queue'] & Pick<ChangedAdvertsQueue, 'sendAgain'>;
+export interface DrainDeps extends PollDeps, Pick<ReleaseDeps, 'aside' | 'budgetStore'> {
+  readonly queue: PollDeps['queue'] & ReleaseDeps['queue'];
   readonly partnerAccounts: Pick<PartnerAccounts, 'list' | 'read'>;
-  readonly aside: Pick<Aside, 'accounts' | 'list' | 'notes' | 'remove'>;
   readonly deadLetters: Pick<DeadLetters, 'count' | 'sendMalformed'>;
-  readonly budgetStore: Pick<BudgetStore, 'read'>;
   readonly settings: PollDeps['settings'] & {
     /** Seconds between two polls of a feed. */
     readonly pollSeconds: number;
@@ -171,65 +166,3 @@ export const pollAnswerOf = ({ polls, stopped, paused }: DrainReport): PollAnswe
     })),
   ],
 });
-
-const accountsAtOnce = 4;
-const readAtOnce = 250;
-/** Between two steps that put messages back. */
-const putBackMs = 5_000;
-
-/**
- * Puts the messages aside back into the queue, unless their partner account or the whole bridge is on hold now. Those of
- * an unknown account too: fan-out discards them. Never rejects: what could not be put back stays aside until the next run.
- */
-async function releaseHeld(deps: DrainDeps, untilMs: number): Promise<void> {
-  const { partnerAccounts, aside, queue, budgetStore, observer, clock, settings } = deps;
-  // Half of what is fetched until the next step, because the changes of other accounts wait behind them.
-  const atOnce = Math.ceil((settings.maxRequestsPerSecond * putBackMs) / 2_000);
-
-  const onUnreadable = ({ message: reason }: ShapeError) =>
-    observer.warn('a message aside cannot be read', { reason });
-
-  /** @returns whether there may be more */
-  async function releaseOf(partnerAccount: string, limit: number): Promise<boolean> {
-    if (partnerAccount === noAccount) {
-      const notes = await aside.notes();
-      for (const { note } of notes) observer.warn('an operator drops dead letters', note);
-      await aside.remove(notes);
-      return false;
-    }
-    const account = await partnerAccounts.read(partnerAccount);
-    if (holdOf(undefined, account, clock.now())) return false;
-    // More than `limit`, because unreadable rows among them stay where they are.
-    const held = (await aside.list(partnerAccount, readAtOnce, onUnreadable)).slice(0, limit);
-    if (held.length === 0) return false;
-    // Planted fault: removed-before-sent
-    const refused = await queue.sendAgain(held);
-    const accepted = held.filter(({ etag }) => !refused.has(etag));
-    await aside.remove(accepted);
-    if (accepted.length > 0)
-      observer.info('messages put back into the queue', { partnerAccount, count: accepted.length });
-    return accepted.length === limit;
-  }
-
-  const warn = (error: unknown, partnerAccount?: string) =>
-    observer.warn('messages aside could not be put back: the next run tries again', {
-      partnerAccount,
-      error,
-    });
-  try {
-    let names = await aside.accounts();
-    while (names.length > 0 && !holdOf(await budgetStore.read(), undefined, clock.now())) {
-      const more: string[] = [];
-      const limit = Math.ceil(atOnce / names.length);
-      await forEachConcurrent(names, accountsAtOnce, async (name) => {
-        const isMore = await releaseOf(name, limit).catch((error: unknown) => warn(error, name));
-        if (isMore) more.push(name);
-      });
-      names = more;
-      if (names.length === 0 || clock.now() + putBackMs >= untilMs) return;
-      await clock.sleep(putBackMs);
-    }
-  } catch (error) {
-    warn(error);
-  }
-}

@@ -278,7 +278,7 @@ export const plantedInPipeline: Planted = {
       'await store.remove(one.key, one.etag);\n        await put(store, rowOfRedriven(one));',
     ],
   ],
-  'functions/drain/drain.ts': [
+  'functions/drain/release.ts': [
     [
       'removed-before-sent',
       'a message aside is sent to the queue before its row is removed',

@@ -7,6 +7,7 @@ import { ShapeError } from '../../../../shared/contract/checks.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { toInstant } from '../../../../shared/domain/clock.ts';
 import { BridgeFault } from '../../../../shared/domain/faults.ts';
+import { withHold } from '../../../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import { stopped, tokenHold } from '../../../helpers/holds.ts';
@@ -257,6 +258,27 @@ describe('messages aside', () => {
     await world.state.aside.store(deliveries.map((delivery) => ({ delivery, verdict: { kind: 'hold' } })));
   }
 
+  it('of the accounts behind an account on hold are put back at half the rate', async () => {
+    await putAside(Array.from({ length: 100 }, () => 'main'));
+    await putAside(Array.from({ length: 40 }, () => 'other'));
+    await world.partnerAccounts.change('main', (account) =>
+      withHold(account, { kind: 'operator', since: world.clock.now() }),
+    );
+    await drainWith({}).release(world.clock.now() + 5_000);
+    expect(await world.state.aside.list('other')).toHaveLength(15);
+  });
+
+  it('of all accounts have their turn although each run puts back but a few', async () => {
+    const names = Array.from({ length: 60 }, (_, index) => `account-${index}`);
+    await putAside(Array.from({ length: 5 }, () => names).flat());
+    for (let run = 0; run < 5; run += 1) {
+      await drainWith({}).release(world.clock.now() + 5_000);
+      world.clock.advance(5_000);
+    }
+    const left = await Promise.all(names.map(async (name) => (await world.state.aside.list(name)).length));
+    expect(Math.max(...left)).toBeLessThan(5);
+  });
+
   it('of one account are put back although another one cannot be read', async () => {
     const { aside, queue } = world.state;
     await putAside(['main', 'other']);
@@ -290,19 +312,29 @@ describe('messages aside', () => {
     expect(await aside.accounts()).toEqual([]);
   });
 
-  it('are put back at half the rate until the next run, whatever their accounts', async () => {
-    await putAside(Array.from({ length: 400 }, (_, index) => (index % 2 ? 'main' : 'other')));
-    const settings = { ...world.drainDeps.settings, maxRequestsPerSecond: 10 };
-    const began = world.clock.now();
-    const putBack: string[] = [];
-    const sendAgain: DrainDeps['queue']['sendAgain'] = (messages) => {
-      putBack.push(`${messages.length} at ${(world.clock.now() - began) / 1000} s`);
-      return world.state.queue.sendAgain(messages);
-    };
-    const drain = drainWith({ settings, queue: { ...world.state.queue, sendAgain } });
+  it.each([1, 2, 7, 200])(
+    'of %i accounts are put back in turns, at half the rate in all',
+    async (accounts) => {
+      const names = Array.from({ length: 400 }, (_, index) => `account-${index % accounts}`);
+      await putAside(names);
+      const settings = { ...world.drainDeps.settings, maxRequestsPerSecond: 10 };
+      const began = world.clock.now();
+      const putBack: Record<number, number> = {};
+      const turns = new Map<string, number>();
+      const sendAgain: DrainDeps['queue']['sendAgain'] = (messages) => {
+        const second = (world.clock.now() - began) / 1000;
+        putBack[second] = (putBack[second] ?? 0) + messages.length;
+        for (const { message } of messages)
+          turns.set(message.partnerAccount, (turns.get(message.partnerAccount) ?? 0) + 1);
+        return world.state.queue.sendAgain(messages);
+      };
+      const drain = drainWith({ settings, queue: { ...world.state.queue, sendAgain } });
 
-    await drain.run({ deadlineMs: began + hourMs, nextRunMs: began + 15_000 });
+      await drain.run({ deadlineMs: began + hourMs, nextRunMs: began + 15_000 });
 
-    expect(putBack).toEqual([0, 0, 5, 5, 10, 10].map((second) => `13 at ${second} s`));
-  });
+      expect(putBack).toEqual({ 0: 25, 5: 25, 10: 25 });
+      expect(turns.size).toBe(Math.min(accounts, 75));
+      expect(Math.max(...turns.values()) - Math.min(...turns.values())).toBeLessThanOrEqual(3);
+    },
+  );
 });

@@ -1,0 +1,100 @@
+/** Puts messages aside back into the queue when nothing keeps them from it any more. */
+import type { ShapeError } from '../../shared/contract/checks.ts';
+import type { Clock } from '../../shared/domain/clock.ts';
+import { holdOf } from '../../shared/domain/holds.ts';
+import type { Observer } from '../../shared/ports/observer.ts';
+import type { ChangedAdvertsQueue } from '../../shared/ports/queue.ts';
+import { type Aside, noAccount } from '../../shared/state/aside.ts';
+import type { BudgetStore } from '../../shared/state/budget.ts';
+import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
+
+export interface ReleaseDeps {
+  readonly queue: Pick<ChangedAdvertsQueue, 'sendAgain'>;
+  readonly partnerAccounts: Pick<PartnerAccounts, 'read'>;
+  readonly aside: Pick<Aside, 'accounts' | 'list' | 'notes' | 'remove'>;
+  readonly budgetStore: Pick<BudgetStore, 'read'>;
+  readonly observer: Observer;
+  readonly clock: Clock;
+  readonly settings: { readonly maxRequestsPerSecond: number };
+}
+
+const accountsAtOnce = 4;
+const readAtOnce = 250;
+/** Between two steps. */
+const stepMs = 5_000;
+
+/**
+ * Puts the messages aside back into the queue, unless their partner account or the whole bridge is on hold now. Those of
+ * an unknown account too: fan-out discards them. Never rejects: what could not be put back stays aside until the next run.
+ */
+export async function releaseHeld(deps: ReleaseDeps, untilMs: number): Promise<void> {
+  const { partnerAccounts, aside, queue, budgetStore, observer, clock, settings } = deps;
+  // Half of what is fetched until the next step, of all accounts together, because new changes wait behind them.
+  const atOnce = Math.ceil((settings.maxRequestsPerSecond * stepMs) / 2_000);
+
+  const onUnreadable = ({ message: reason }: ShapeError) =>
+    observer.warn('a message aside cannot be read', { reason });
+
+  /** @returns how many were put back */
+  async function releaseOf(partnerAccount: string, limit: number): Promise<number> {
+    if (partnerAccount === noAccount) {
+      const notes = await aside.notes();
+      for (const { note } of notes) observer.warn('an operator drops dead letters', note);
+      await aside.remove(notes);
+      return 0;
+    }
+    const account = await partnerAccounts.read(partnerAccount);
+    if (holdOf(undefined, account, clock.now())) return 0;
+    // More than `limit`, because unreadable rows among them stay where they are.
+    const held = (await aside.list(partnerAccount, readAtOnce, onUnreadable)).slice(0, limit);
+    if (held.length === 0) return 0;
+    // Planted fault: removed-before-sent
+    const refused = await queue.sendAgain(held);
+    const accepted = held.filter(({ etag }) => !refused.has(etag));
+    await aside.remove(accepted);
+    if (accepted.length > 0)
+      observer.info('messages put back into the queue', { partnerAccount, count: accepted.length });
+    return accepted.length;
+  }
+
+  const warn = (error: unknown, partnerAccount?: string) =>
+    observer.warn('messages aside could not be put back: the next run tries again', {
+      partnerAccount,
+      error,
+    });
+
+  /** One step. @returns the accounts that may have more, the one whose turn is next first */
+  async function step(names: readonly string[]): Promise<string[]> {
+    const turns = [...names];
+    let left = atOnce;
+    while (turns.length > 0 && left > 0) {
+      const share = Math.max(1, Math.floor(left / turns.length));
+      const next = turns.splice(0, Math.min(accountsAtOnce, left));
+      const released = await Promise.all(
+        next.map((name) =>
+          releaseOf(name, share).catch((error: unknown) => {
+            warn(error, name);
+            return 0;
+          }),
+        ),
+      );
+      left -= released.reduce((sum, count) => sum + count, 0);
+      turns.push(...next.filter((_, index) => released[index] === share));
+    }
+    return turns;
+  }
+
+  try {
+    const listed = await aside.accounts();
+    // Each run begins with the account at which the one before it ended, roughly.
+    const first = (Math.floor(clock.now() / stepMs) * atOnce) % Math.max(1, listed.length);
+    let names = [...listed.slice(first), ...listed.slice(0, first)];
+    while (names.length > 0 && !holdOf(await budgetStore.read(), undefined, clock.now())) {
+      names = await step(names);
+      if (names.length === 0 || clock.now() + stepMs >= untilMs) return;
+      await clock.sleep(stepMs);
+    }
+  } catch (error) {
+    warn(error);
+  }
+}
