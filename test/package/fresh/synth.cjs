@@ -18,8 +18,12 @@ const queueOf = (account) =>
 
 new AdvertSubscription(stack, 'Consumed', { bus, consumer: aFunction('Consumer') });
 new AdvertSubscription(stack, 'Called', { bus, target: aFunction('Target') });
-new AdvertSubscription(stack, 'Own', { bus, target: queueOf('222222222222') });
+const own = queueOf('222222222222');
+new AdvertSubscription(stack, 'Own', { bus, target: own });
 new AdvertSubscription(stack, 'Far', { bus, target: queueOf('333333333333') });
 new AdvertSubscription(stack, 'Received', { bridgeAccount: '111111111111' });
+const customBusArn = `arn:aws:events:eu-central-1:111111111111:event-busv2/adverts/${'a1b2c'.repeat(5)}`;
+new AdvertSubscription(stack, 'Ordered', { customBusArn, from: 'oldest', consumer: aFunction('Orderly') });
+new AdvertSubscription(stack, 'Unordered', { customBusArn, target: own });
 const { Resources } = Template.fromStack(stack).toJSON();
 process.stdout.write(`${Object.keys(Resources).length} resources\n`);
