@@ -2,13 +2,14 @@
  * The functions of the stages, each with exactly the grants that its calls use: test/infra/iam compares them. Every one may
  * also write its log (bridge-function.ts), and read and write the rate budget (`grantFeedState`).
  */
-import { Duration, Stack } from 'aws-cdk-lib';
+import { Duration, Lazy, Stack } from 'aws-cdk-lib';
 import { Effect } from 'aws-cdk-lib/aws-iam';
 import { EventSourceMapping, type IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import { BridgeFunction } from './bridge-function.ts';
 import { fanOutTimeout } from './changed-adverts.ts';
 import type { Parts } from './grantee.ts';
+import { reservedOf } from './props/resources.ts';
 import { partnerSecretPolicy } from './secrets.ts';
 
 /** Reads the feeds every minute, and puts changed adverts into the queue. */
@@ -68,17 +69,19 @@ export function fanOutStage(scope: Construct, parts: Parts, refreshToken: IFunct
     .grantPublish('statusChanged', 'unavailable')
     .grantChangedAdverts('ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes', 'ChangeMessageVisibility');
   // Enough if each batch takes a second; more batches would only wait for the rate budget.
-  const needed = Math.ceil(settings.maxRequestsPerSecond / batchSize);
+  const needed = Math.max(Math.ceil(settings.maxRequestsPerSecond / batchSize), fewestAtOnce);
+  // An Aspect may reserve concurrency later than here.
+  const reserved = () => reservedOf(stage.lambda) ?? maxAtOnce;
   const mapping = new EventSourceMapping(stage, 'ChangedAdverts', {
     target: stage.lambda,
     eventSourceArn: changedAdverts.queue.queueArn,
     batchSize,
     reportBatchItemFailures: true,
-    maxConcurrency: Math.min(
-      Math.max(needed, fewestAtOnce),
-      settings.reservedConcurrency.fanOut ?? maxAtOnce,
-      maxAtOnce,
-    ),
+    maxConcurrency: Lazy.uncachedNumber({ produce: () => Math.min(needed, reserved(), maxAtOnce) }),
+  });
+  const tooFew = `reservedConcurrency.fanOut: expected at least ${fewestAtOnce}, which is the least of SQS: an Aspect reserves fewer. Exempt`;
+  stage.node.addValidation({
+    validate: () => (reserved() < fewestAtOnce ? [`${tooFew} ${stage.lambda.node.path}`] : []),
   });
   // When Lambda creates the mapping, it checks that the function may receive from the queue.
   mapping.node.addDependency(stage.role);

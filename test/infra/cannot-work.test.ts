@@ -5,7 +5,13 @@ import { type IVpc, SubnetType, Vpc } from 'aws-cdk-lib/aws-ec2';
 import { EventBus } from 'aws-cdk-lib/aws-events';
 import { CfnRole } from 'aws-cdk-lib/aws-iam';
 import { Alias, Key } from 'aws-cdk-lib/aws-kms';
-import { Code, type FunctionProps, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import {
+  CfnFunction,
+  Code,
+  type FunctionProps,
+  Function as LambdaFunction,
+  Runtime,
+} from 'aws-cdk-lib/aws-lambda';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { CfnQueue, Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { IConstruct } from 'constructs';
@@ -16,7 +22,7 @@ import {
   AdvertSubscription,
   type AdvertSubscriptionProps,
 } from '../../infra/cdk.ts';
-import { bareApp, env, faultsOf, partnerBaseUrl } from '../helpers/synthesized.ts';
+import { bareApp, env, faultsOf, partnerBaseUrl, templateOf } from '../helpers/synthesized.ts';
 
 const elsewhere = { ...env, region: 'eu-west-1' };
 const arn = (service: string, rest: string, region = 'eu-west-1', account = env.account) =>
@@ -209,6 +215,11 @@ it.each<[what: string, props: Subscriptions, fault: string]>([
 const rewriting = (path: string) => ({
   visit: (node: IConstruct) => node instanceof CfnRole && node.addPropertyOverride('Path', path),
 });
+const reserving = (reserved: number) => ({
+  visit: (node: IConstruct) => {
+    if (node instanceof CfnFunction) node.reservedConcurrentExecutions = reserved;
+  },
+});
 const encrypting = {
   visit: (node: IConstruct) => {
     if (node instanceof CfnQueue) node.kmsMasterKeyId = 'alias/aws/sqs';
@@ -234,6 +245,22 @@ it.each<[what: string, make: (stack: Stack) => unknown, says: string]>([
     "alarmTopic: the topic's policy does not let cloudwatch.amazonaws.com publish, so nobody would get the alarms. Allow",
   ],
   [
+    'the concurrency of a consumer to 1',
+    (stack) => {
+      new AdvertSubscription(stack, 'Adverts2', { bus: bus(stack), consumer: aFunction(stack) });
+      Aspects.of(stack).add(reserving(1));
+    },
+    'consumer: expected reservedConcurrentExecutions of at least 2, or none: with 1, Lambda throttles',
+  ],
+  [
+    'the concurrency of fan-out to 1',
+    (stack) => {
+      new AdvertBridge(stack, 'Bridge', { partnerBaseUrl });
+      Aspects.of(stack).add(reserving(1));
+    },
+    'reservedConcurrency.fanOut: expected at least 2, which is the least of SQS: an Aspect reserves fewer. Exempt Search/',
+  ],
+  [
     'the path of a role that sends to another account',
     (stack) => {
       const target = Queue.fromQueueArn(stack, 'Theirs', arn('sqs', 'theirs', env.region, '444455556666'));
@@ -256,6 +283,17 @@ it.each<[what: string, make: (stack: Stack) => unknown, says: string]>([
   make(stack);
 
   expect(() => app.synth()).toThrow(says);
+});
+
+it('mappings hand over no more batches than an Aspect lets functions run', () => {
+  const stack = new Stack(bareApp(), 'Search', { env });
+  const bridge = new AdvertBridge(stack, 'Bridge', { partnerBaseUrl, maxRequestsPerSecond: 100 });
+  bridge.subscribe(stack, 'Adverts2', { consumer: aFunction(stack) });
+  Aspects.of(stack).add(reserving(5));
+
+  const mappings = templateOf(stack).ofType('AWS::Lambda::EventSourceMapping');
+
+  expect(mappings.map(([, { Properties }]) => Properties.ScalingConfig.MaximumConcurrency)).toEqual([5, 5]);
 });
 
 it('a subscription sends between accounts when both halves have the path that an Aspect sets', () => {

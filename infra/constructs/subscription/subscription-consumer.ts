@@ -1,11 +1,12 @@
 import * as cdk from 'aws-cdk-lib';
-import { type CfnResource, RemovalPolicy } from 'aws-cdk-lib';
+import { type CfnResource, Lazy, RemovalPolicy } from 'aws-cdk-lib';
 import { AttributeType, BillingMode, type ITable, Table } from 'aws-cdk-lib/aws-dynamodb';
-import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import type { CfnEventSourceMapping, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct, IConstruct } from 'constructs';
 import { addMark, reservedOf } from '../props/resources.ts';
+import { throttledFaults } from './subscription-props.ts';
 
 /** @see https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html */
 const mostAtOnce = 1000;
@@ -18,14 +19,19 @@ export function connectConsumer(
   positions: ITable | 'own-write' | undefined,
 ): ITable | undefined {
   addMark(consumer, 'advert-bridge:subscription', scope);
-  const reserved = reservedOf(consumer);
-  consumer.addEventSource(
-    new SqsEventSource(queue, {
-      reportBatchItemFailures: true,
-      // Without this limit, SQS would hand over more batches than may run: each counts as a receive of its messages.
-      ...(reserved !== undefined && { maxConcurrency: Math.min(reserved, mostAtOnce) }),
-    }),
-  );
+  consumer.addEventSource(new SqsEventSource(queue, { reportBatchItemFailures: true }));
+  const mapping = consumer.node
+    .findAll()
+    .map((node) => node as CfnEventSourceMapping)
+    .find(({ eventSourceArn }) => eventSourceArn === queue.queueArn);
+  // Without this limit, SQS would hand over more batches than may run: each counts as a receive of its messages. It is
+  // known late, because an Aspect may reserve concurrency.
+  const produce = () => {
+    const reserved = reservedOf(consumer);
+    return reserved === undefined ? undefined : { maximumConcurrency: Math.min(reserved, mostAtOnce) };
+  };
+  if (mapping) mapping.scalingConfig = Lazy.any({ produce });
+  scope.node.addValidation({ validate: () => throttledFaults(consumer).map((fault) => fault.join(': ')) });
   consumer.addEnvironment('DEAD_LETTER_QUEUE_URL', deadLetters.queueUrl);
   deadLetters.grantSendMessages(consumer);
   if (positions === 'own-write') return undefined;

@@ -262,15 +262,20 @@ function consumerFaults({ consumer, positions, visibilityTimeout }: AdvertSubscr
     const why = `${other} has set the environment of this one. Create a second function with the same code`;
     return [['consumer', `expected a function of its own: ${why}`]];
   }
-  const reserved = reservedOf(consumer);
-  if (reserved !== undefined && reserved < 2) {
-    const why = `with ${reserved}, Lambda throttles what SQS hands to it, until events become dead letters`;
-    return [['consumer', `expected reservedConcurrentExecutions of at least 2, or none: ${why}`]];
-  }
+  const throttled = throttledFaults(consumer);
+  if (throttled.length > 0) return throttled;
   const seconds = consumer.timeout?.toSeconds() ?? 0;
   if ((visibilityTimeout?.toSeconds() ?? seconds) >= seconds) return [];
   const why = 'otherwise a message is delivered again while it is being handled';
   return [['visibilityTimeout', `expected at least ${seconds} seconds, the timeout of the consumer: ${why}`]];
+}
+
+/** Asked again when the template is written: an Aspect may reserve concurrency. */
+export function throttledFaults(consumer: IFunction): Fault[] {
+  const reserved = reservedOf(consumer);
+  if (reserved === undefined || reserved >= 2) return [];
+  const why = `with ${reserved}, Lambda throttles what SQS hands to it, until events become dead letters`;
+  return [['consumer', `expected reservedConcurrentExecutions of at least 2, or none: ${why}`]];
 }
 
 function positionsFaults(scope: Construct, { positions }: AdvertSubscriptionProps): Fault[] {
