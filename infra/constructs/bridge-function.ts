@@ -1,4 +1,4 @@
-import { Aspects, Duration } from 'aws-cdk-lib';
+import { AspectPriority, Aspects, Duration } from 'aws-cdk-lib';
 import {
   type IRole,
   Policy,
@@ -146,7 +146,8 @@ export class BridgeFunction extends Grantee {
         'X-Ray has no resources to name.',
       );
     };
-    Aspects.of(this).add({ visit });
+    // After those of the app, also if these have a priority of their own.
+    Aspects.of(this).add({ visit }, { priority: AspectPriority.READONLY });
   }
 
   override addEnvironment(key: ResourceName, value: string): this {

@@ -1,5 +1,5 @@
 /** What an organization, or an app around the bridge, changes: the template is right nevertheless. */
-import { type App, Aspects, NestedStack, Stack } from 'aws-cdk-lib';
+import { type App, AspectPriority, Aspects, NestedStack, Stack } from 'aws-cdk-lib';
 import { CfnRole, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
@@ -116,9 +116,10 @@ it('roles may write traces when an Aspect switches on tracing', () => {
     const stack = new Stack(bareApp(), 'Shop', { env });
     bridgeIn(stack);
     if (isOn) {
-      onEach(stack, (node) => {
+      const visit = (node: IConstruct) => {
         if (node instanceof CfnFunction) node.tracingConfig = { mode: 'Active' };
-      });
+      };
+      Aspects.of(stack).add({ visit }, { priority: AspectPriority.DEFAULT + 1 });
     }
     const { ofType } = templateOf(stack);
     return ofType('AWS::IAM::Policy')
