@@ -3,7 +3,7 @@ import { type App, Aspects, RemovalPolicies, Stack } from 'aws-cdk-lib';
 import { AttributeType, Table, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { type IVpc, SubnetType, Vpc } from 'aws-cdk-lib/aws-ec2';
 import { EventBus } from 'aws-cdk-lib/aws-events';
-import { CfnRole } from 'aws-cdk-lib/aws-iam';
+import { CfnRole, Role } from 'aws-cdk-lib/aws-iam';
 import { Alias, Key } from 'aws-cdk-lib/aws-kms';
 import {
   CfnFunction,
@@ -102,6 +102,11 @@ it.each<[what: string, props: Bridges, fault: string]>([
     'a VPC with isolated subnets alone',
     () => ({ vpc: { vpcId: 'x', privateSubnets: [] as unknown } as IVpc }),
     'If they reach it in another way, such as a transit gateway: allowIsolatedSubnets: true',
+  ],
+  [
+    'public subnets',
+    (stack) => ({ vpc: isolated(stack), vpcSubnets: { subnetType: SubnetType.PUBLIC } }),
+    'vpcSubnets: expected private subnets: in public ones, functions have no address for the internet',
   ],
   [
     'isolated subnets that are allowed, but no VPC',
@@ -237,7 +242,7 @@ it.each<[what: string, make: (stack: Stack) => unknown, says: string]>([
     'deletion protection forbids it. Give the bridge removalPolicy: RemovalPolicy.DESTROY',
   ],
   [
-    "a topic's policy so that CloudWatch may not publish",
+    "a topic's policy to one without CloudWatch",
     (stack) =>
       new AdvertBridge(stack, 'Bridge', {
         ...{ partnerBaseUrl, alarmTopic: new Topic(stack, 'Pager', { enforceSSL: true }) },
@@ -268,6 +273,15 @@ it.each<[what: string, make: (stack: Stack) => unknown, says: string]>([
       Aspects.of(stack).add(rewriting('/org/'));
     },
     "accepts only /advert-bridge/. Give both halves senderPath: '/org/', or exempt Search/Adverts2/Sender",
+  ],
+  [
+    'a sender to a role without a path',
+    (stack) => {
+      Role.customizeRoles(stack, { usePrecreatedRoles: { 'Search/Adverts2/Sender': 'org-sender' } });
+      const target = Queue.fromQueueArn(stack, 'Theirs', arn('sqs', 'theirs', env.region, '444455556666'));
+      new AdvertSubscription(stack, 'Adverts2', { bus: bus(stack), target });
+    },
+    'the path /, and the queue of the other AWS account accepts only /advert-bridge/. Give it that path, or exempt Search/',
   ],
   [
     "the key of a subscription's queue to AWS's own",

@@ -1,5 +1,5 @@
 import { RemovalPolicy, Stack, Stage, Token } from 'aws-cdk-lib';
-import type { ISecurityGroup, IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2';
+import type { ISecurityGroup, ISubnet, IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
@@ -156,20 +156,20 @@ function networkFaults(props: Partial<AdvertBridgeProps>): Fault[] {
   const { vpc, vpcSubnets, allowIsolatedSubnets } = props;
   const without = ['vpcSubnets', 'securityGroups', 'allowIsolatedSubnets'] as const;
   if (!vpc) return givenOf(props, without, 'expected a vpc with it');
-  if (allowIsolatedSubnets || !isIsolated(vpc, vpcSubnets)) return [];
+  const selected = vpcSubnets && vpc.selectSubnets(vpcSubnets).subnetIds;
+  const isAmong = (subnets: ISubnet[] = []) => subnets.some(({ subnetId }) => selected?.includes(subnetId));
+  if (isAmong(vpc.publicSubnets))
+    return [
+      ['vpcSubnets', 'expected private subnets: in public ones, functions have no address for the internet'],
+    ];
+  // CDK chooses isolated subnets where there are no private ones.
+  const isIsolated = selected ? isAmong(vpc.isolatedSubnets) : vpc.privateSubnets?.length === 0;
+  if (allowIsolatedSubnets || !isIsolated) return [];
   const why = 'the partner service is on the internet';
   const remedy = 'If they reach it in another way, such as a transit gateway: allowIsolatedSubnets: true';
   if (vpcSubnets)
     return [['vpcSubnets', `expected subnets with egress, not isolated ones: ${why}. ${remedy}`]];
   return [['vpc', `expected one with a private subnet with egress: ${why}. ${remedy}`]];
-}
-
-/** Whether the functions would run in isolated subnets, which CDK chooses where there are no private ones. */
-function isIsolated(vpc: IVpc, vpcSubnets: SubnetSelection | undefined): boolean {
-  if (vpcSubnets === undefined) return vpc.privateSubnets?.length === 0;
-  const isolated = (vpc.isolatedSubnets ?? []).map(({ subnetId }) => subnetId);
-  if (isolated.length === 0) return false;
-  return vpc.selectSubnets(vpcSubnets).subnetIds.some((id) => isolated.includes(id));
 }
 
 /** By app: the names in use, with the path of the bridge that uses each. */

@@ -43,10 +43,11 @@ export function senderRoleOf(
   role.node.addValidation({
     validate: () => {
       const found = rolePathOf(role);
+      if (found === path) return [];
       const says = `senderPath: the role that sends has the path ${found}, and the queue of the other AWS account accepts only ${path}`;
-      return found === path
-        ? []
-        : [`${says}. Give both halves senderPath: '${found}', or exempt ${role.node.path}`];
+      // Not a remedy for the root: every role of this account would be accepted.
+      const remedy = found === '/' ? `Give it that path` : `Give both halves senderPath: '${found}'`;
+      return [`${says}. ${remedy}, or exempt ${role.node.path}`];
     },
   });
   return role;
