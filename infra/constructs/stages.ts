@@ -61,7 +61,7 @@ export function fanOutStage(scope: Construct, parts: Parts, refreshToken: IFunct
     .grantFeedState({
       account: ['GetItem', 'PutItem'],
       feed: ['Query'],
-      books: ['GetItem', 'PutItem'],
+      books: ['UpdateItem'],
       aside: ['PutItem'],
       dead: ['GetItem', 'PutItem'],
     })

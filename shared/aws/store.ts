@@ -6,12 +6,12 @@ import {
   GetItemCommand,
   PutItemCommand,
   paginateQuery,
+  UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { parsedJson } from '../contract/checks.ts';
 import { type Kind, storeKeys, type TableName, tableOfKind } from '../contract/names.ts';
 import { systemClock } from '../domain/clock.ts';
-import { backoffMs } from '../domain/concurrency.ts';
-import { type Counters, type Etag, type Key, newEtag, type Row, type Store, sumOf } from '../ports/store.ts';
+import { type Counters, type Etag, type Key, newEtag, type Row, type Store } from '../ports/store.ts';
 
 export interface Table {
   readonly client: DynamoDBClient;
@@ -28,17 +28,30 @@ const afterAll = '\uffff';
 const isAbsent = 'attribute_not_exists(#pk)';
 const isExpected = '#etag = :expected';
 
-/** More than are added while the SDK repeats a call (clients.ts), and few enough for an item below 1 KB, a write unit. */
-const idsKept = 50;
+/** Attributes of a row of sums: a number for each counter, and the mark of each adder's latest call. */
+const counterPrefix = 'n:';
+const adderPrefix = 'by:';
 
-/** The others add within milliseconds; with the backoff, these attempts take about two seconds. */
-const maxAdditions = 20;
+/** Makes one call after the other; those of a process that overlap have an adder each. */
+interface Adder {
+  readonly attribute: string;
+  /** Of its latest call, ms since 1970; rises with each call. */
+  mark: number;
+}
+
+/** Of a mark: the SDK repeats a call for less than a minute (clients.ts). */
+const markKeptMs = 5 * 60_000;
+const marksRemovedAtOnce = 20;
 
 /**
  * The rows in two DynamoDB tables, with the value as JSON text. A conditional write that fails returns the item that is
  * there, so a conflict costs no read.
  */
 export function createStore(tables: Readonly<Partial<Record<TableName, Table>>>): Store {
+  const idleAdders: Adder[] = [];
+  /** Attributes of adders that have long ended, by row: the next addition removes them. */
+  const endedAdders = new Map<string, readonly string[]>();
+
   function tableOf(kind: Kind): Table {
     const table = tables[tableOfKind[kind]];
     if (!table) throw new Error(`rows of kind ${kind} are in a table that is not configured here`);
@@ -129,21 +142,23 @@ export function createStore(tables: Readonly<Partial<Record<TableName, Table>>>)
       return !(outcome instanceof ConditionalCheckFailedException);
     },
 
-    // The etag shows a repeated call only if nobody has counted in between, so the item has the IDs of the latest calls.
+    // The adder's mark shows a call that was carried out already, however many others have added since.
     async add(key, counters) {
-      const id = newEtag().slice(0, 8);
-      for (let [item, attempt] = [await find(key), 1]; attempt <= maxAdditions; attempt += 1) {
-        const ids = item?.ids?.S ?? '';
-        if (ids.includes(id)) return;
-        const row = item && rowOf(item);
-        const value = JSON.stringify(sumOf(row?.value as Counters | undefined, counters));
-        const kept = `${id} ${ids}`.slice(0, idsKept * (id.length + 1));
-        const refused = await write(key, { etag: newEtag(), value, ids: kept }, row?.etag ?? 'absent');
-        if (!refused) return;
-        item = refused.item;
-        await systemClock.sleep(backoffMs(attempt, { baseMs: 10, capMs: 200, random: Math.random }));
-      }
-      throw new Error(`${key.kind} ${key.name}: too many conflicting additions`);
+      const now = systemClock.now();
+      const adder = idleAdders.pop() ?? { attribute: `${adderPrefix}${newEtag().slice(0, 8)}`, mark: 0 };
+      adder.mark = Math.max(adder.mark + 1, Math.floor(now));
+      const ended = endedAdders.get(key.name) ?? [];
+      const { client, name } = tableOf(key.kind);
+      const addition = additionOf(adder, counters, ended);
+      const outcome = await orRefusal(
+        client.send(new UpdateItemCommand({ TableName: name, Key: keyOf(key), ...addition })),
+      );
+      // Not after an error: a call that is still on its way must not meet the adder's next one.
+      idleAdders.push(adder);
+      if (outcome instanceof ConditionalCheckFailedException) return;
+      const marks = Object.entries(outcome.Attributes ?? {}).filter(([name]) => name.startsWith(adderPrefix));
+      const old = marks.filter(([, { N }]) => Number(N) < now - markKeptMs).map(([name]) => name);
+      endedAdders.set(key.name, old.slice(0, marksRemovedAtOnce));
     },
   };
 }
@@ -157,6 +172,27 @@ async function orRefusal<T>(write: Promise<T>): Promise<T | ConditionalCheckFail
   }
 }
 
+/** One update, which is refused where the item has the mark of this call, or of a later one of the adder. */
+function additionOf({ attribute, mark }: Adder, counters: Counters, ended: readonly string[]) {
+  const added = Object.entries(counters);
+  const sums = added.map((_, index) => `#n${index} :n${index}`).join(', ');
+  const removed = ended.map((_, index) => `#r${index}`).join(', ');
+  return {
+    UpdateExpression: `SET #etag = :etag, #by = :mark ADD ${sums}${removed && ` REMOVE ${removed}`}`,
+    ConditionExpression: 'attribute_not_exists(#by) OR #by < :mark',
+    ExpressionAttributeNames: {
+      ...{ '#etag': 'etag', '#by': attribute },
+      ...Object.fromEntries(added.map(([name], index) => [`#n${index}`, `${counterPrefix}${name}`])),
+      ...Object.fromEntries(ended.map((name, index) => [`#r${index}`, name])),
+    },
+    ExpressionAttributeValues: {
+      ...{ ':etag': { S: newEtag() }, ':mark': { N: String(mark) } },
+      ...Object.fromEntries(added.map(([, by], index) => [`:n${index}`, { N: String(by) }])),
+    },
+    ReturnValues: 'ALL_NEW' as const,
+  };
+}
+
 const keyOf = ({ kind, name }: Key): Item => ({ [pk]: { S: kind }, [sk]: { S: name } });
 
 /** @throws for an item of the releases 0.1 and 0.2, whose items had other attributes */
@@ -168,5 +204,12 @@ function rowOf(item: Item): Row {
       `Advert Bridge 0.1 or 0.2 wrote the item ${item[pk]?.S} ${name}, which this version cannot read. Deploy a new stack`,
     );
   }
-  return { name, etag, value: parsedJson(item.value?.S ?? '') };
+  return { name, etag, value: item.value ? parsedJson(item.value.S ?? '') : sumsIn(item) };
 }
+
+const sumsIn = (item: Item): Counters =>
+  Object.fromEntries(
+    Object.entries(item)
+      .filter(([name]) => name.startsWith(counterPrefix))
+      .map(([name, { N }]) => [name.slice(counterPrefix.length), Number(N)]),
+  );

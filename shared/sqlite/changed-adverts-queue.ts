@@ -2,7 +2,7 @@ import type { SQLInputValue } from 'node:sqlite';
 import { type ChangedAdvert, type MessageRead, messageIn } from '../contract/messages.ts';
 import { messageGroupOf, positionOf } from '../domain/queue/message-groups.ts';
 import type { ChangedAdvertsQueue, Delivery, Inbox, ReceiveOptions, Settlement } from '../ports/queue.ts';
-import type { Counters } from '../ports/store.ts';
+import { type Counters, sumOf } from '../ports/store.ts';
 import { countOfRedriven, type DeadLetters, rowAside, rowOfRedriven } from '../state/aside.ts';
 import { type BookKeeper, type Counted, type Counts, inFlightIn, sumsByGeneration } from '../state/books.ts';
 import { createGroups, type Queued } from './delivery-groups.ts';
@@ -108,10 +108,10 @@ export function createChangedAdvertsQueue(
   }
 
   /** Number of messages in the queue and aside. @param prefix of the names of books */
-  const inFlight = (prefix: string): number =>
-    connection
-      .read(() => rows.findAll('books', { prefix }))
-      .reduce((sum, { value }) => sum + inFlightIn(value as Counters), 0);
+  const inFlight = (prefix: string): number => {
+    const books = connection.read(() => rows.findAll('books', { prefix }));
+    return inFlightIn(books.reduce((sum, { value }) => sumOf(sum, value as Counters), {}));
+  };
 
   /** Reads more messages into memory. @returns whether there were any */
   function readOn(): boolean {

@@ -35,6 +35,12 @@ export interface QueueFigures {
 /** The row of what the queue, or fan-out, has counted. */
 export const booksKey = (partnerAccount: string, generation: number): Key => ({
   kind: 'books',
+  name: `${partnerAccount}/${generation}/sums`,
+});
+
+/** The row in which release 0.3.0 counts, also while it is being replaced: it would overwrite the sums of any other form. */
+const olderBooksKey = (partnerAccount: string, generation: number): Key => ({
+  kind: 'books',
   name: `${partnerAccount}/${generation}`,
 });
 
@@ -80,14 +86,15 @@ export const bookKeeperOf = (store: Store, queue: () => Promise<QueueFigures>) =
  * with each feed's cursor; and what was listed without a cursor, which is stored with the progress of operations.
  */
 export async function readBooks(store: Store, partnerAccount: string, generation: number): Promise<Books> {
-  const [row, listedBeside, feedRows] = await Promise.all([
+  const [row, olderRow, listedBeside, feedRows] = await Promise.all([
     store.get(booksKey(partnerAccount, generation)),
+    store.get(olderBooksKey(partnerAccount, generation)),
     listedByOperations(store, { partnerAccount, generation }),
     store.list('feed', { prefix: `${partnerAccount}/` }),
   ]);
-  const counted = row?.value as Counters | undefined;
+  const counted = sumOf(row?.value as Counters | undefined, olderRow?.value as Counters | undefined);
   // A queue that counts what it accepts has listed it here.
-  const isListed = counted?.listed !== undefined;
+  const isListed = counted.listed !== undefined;
   let sums = sumOf(counted, { listed: isListed ? 0 : listedBeside });
   // An unreadable row is reported where its feed is polled.
   for (const { counts, ...state } of readRows(feedRows, feedStateOf, () => undefined)) {

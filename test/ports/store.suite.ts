@@ -156,6 +156,17 @@ export function storeSuite(name: string, make: () => Promise<StoreSubject>): voi
       expect(await store.remove(key, row?.etag)).toBe(true);
     });
 
+    it('counts each of a hundred concurrent additions', async () => {
+      const { store } = await subject();
+      const key: Key = { kind: 'books', name: 'main/1/adverts' };
+      const byAll = Array.from({ length: 100 }, (_, index) => index);
+
+      await Promise.all(byAll.map((by) => store.add(key, { events: by, redelivered: 0 })));
+      await Promise.all(byAll.map((by) => store.add(key, { events: by })));
+
+      expect((await store.get(key))?.value).toEqual({ events: 9_900, redelivered: 0 });
+    });
+
     it('loses no concurrent update', async () => {
       const { store } = await subject();
 

@@ -15,7 +15,7 @@ import { deadLetter } from '../../helpers/records.ts';
 const sqs = mockClient(SQSClient);
 const queue = { client: new SQSClient({}), url: 'https://queue' };
 const { generation } = aMessage();
-const name = `main/${generation}`;
+const name = `main/${generation}/sums`;
 const done: Verdict = { kind: 'done', outcome: 'events' };
 const hold: Verdict = { kind: 'hold' };
 const retry = (delayMs: number): Verdict => ({ kind: 'retry', delayMs });
@@ -145,8 +145,8 @@ describe('settling a batch', () => {
     expect(counted()).toEqual([
       [name, { events: 2, deadLettered: 1, redelivered: 3 }],
       [name, { events: 1, redelivered: 0 }],
-      ['main/8', { events: 1, redelivered: 0 }],
-      [`other/${generation}`, { events: 1, redelivered: 0 }],
+      ['main/8/sums', { events: 1, redelivered: 0 }],
+      [`other/${generation}/sums`, { events: 1, redelivered: 0 }],
     ]);
   });
 

@@ -1,9 +1,4 @@
-import {
-  ConditionalCheckFailedException,
-  GetItemCommand,
-  PutItemCommand,
-  ScanCommand,
-} from '@aws-sdk/client-dynamodb';
+import { GetItemCommand, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createStore } from '../../../shared/aws/store.ts';
 import { systemClock } from '../../../shared/domain/clock.ts';
@@ -81,22 +76,6 @@ describe('the store on DynamoDB, when an answer is lost', () => {
     expect((await store.get(books))?.value).toEqual({ events: 111 });
   });
 
-  it('gives up an addition when others have always counted in between', async () => {
-    const sleep = vi.spyOn(systemClock, 'sleep').mockResolvedValue();
-    onTestFinished(() => sleep.mockRestore());
-    const { table } = await make();
-    const refusal = { message: 'no', $metadata: {}, Item: { etag: { S: 'of another' } } };
-    const send = vi.fn(async (command: object) => {
-      if (command instanceof PutItemCommand) throw new ConditionalCheckFailedException(refusal);
-      return {};
-    });
-    const store = createStore({ feedState: { ...table, client: { send } as never } });
-
-    await expect(store.add(books, { events: 1 })).rejects.toThrow('too many conflicting additions');
-
-    expect(send.mock.calls.length).toBeLessThan(30);
-  });
-
   it('removes a row once', async () => {
     const { store, loseNextAnswer } = await make();
     const put = await store.put(account, { a: 1 }, 'absent');
@@ -114,6 +93,21 @@ describe('the store on DynamoDB', () => {
 
     expect(JSON.stringify(await item(books.name)).length).toBeLessThan(1024);
     expect((await store.get(books))?.value).toMatchObject({ events: 120e9 });
+  });
+
+  it('drops the marks of adders that ended long ago from the item of sums', async () => {
+    const now = vi.spyOn(systemClock, 'now').mockReturnValue(1_763_640_000_000);
+    onTestFinished(() => now.mockRestore());
+    const { table, other, item } = await make();
+    const short = Array.from({ length: 30 }, () => createStore({ feedState: table }));
+    await Promise.all(short.map((store) => store.add(books, { events: 1 })));
+    expect(Object.keys(await item(books.name))).toHaveLength(4 + 30);
+
+    now.mockReturnValue(1_763_640_000_000 + 10 * 60_000);
+    for (let i = 0; i < 4; i += 1) await other.add(books, { events: 1 });
+
+    expect(Object.keys(await item(books.name))).toHaveLength(4 + 1);
+    expect((await other.get(books))?.value).toEqual({ events: 34 });
   });
 
   it('returns no value for a row whose text is no JSON', async () => {

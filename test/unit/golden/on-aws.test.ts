@@ -38,7 +38,7 @@ const steady = (line: string): string =>
     .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '<time>')
     .replace(/"(TableName|QueueUrl)":"[^"]*"/g, '"$1":"…"')
     .replace(/"(etag|:etag|:expected)":\{"S":"[^"]*"\}/g, '"$1":{"S":"…"}')
-    .replace(/"ids":\{"S":"[^"]*"\}/g, '"ids":{"S":"…"}')
+    .replace(/"by:[0-9a-f]{8}"/g, '"by:…"')
     .replace(/\\"cursor\\":\\"[^"]*"/g, '\\"cursor\\":\\"…\\"')
     .replace(/"[0-9a-f]{64}"/g, '"<hash>"')
     .replace(/\b\d{20}\b/g, '<position>')
