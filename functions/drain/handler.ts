@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { sqsClient } from '../../shared/aws/clients.ts';
+import { createQueueShares } from '../../shared/aws/queue-shares.ts';
 import { createChangedAdvertsQueue } from '../../shared/aws/sqs.ts';
 import { pollEvent } from '../../shared/contract/invocations.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
@@ -9,7 +10,6 @@ import { partnerService, stateOf } from '../../shared/runtime/deps.ts';
 import { askedPollMs, drainLimits, scheduleMs } from '../../shared/runtime/limits.ts';
 import { withRuntime } from '../../shared/runtime/middleware.ts';
 import { observer } from '../../shared/runtime/observer.ts';
-import { readBooks } from '../../shared/state/books.ts';
 import { createAuditShare } from './audit-share.ts';
 import { createDrain, pollAnswerOf } from './drain.ts';
 
@@ -18,15 +18,11 @@ const state = stateOf(config);
 const partner = partnerService(config, state);
 const { partnerAccounts } = partner;
 
-async function inFlightOf(name: string): Promise<number> {
-  const account = await partnerAccounts.read(name);
-  return (await readBooks(state.store, name, account?.generation ?? 0)).inFlight;
-}
 const deps = {
   ...{ ...state, partnerAccounts, reader: partner, observer, clock: systemClock, newId: randomUUID },
   queue: createChangedAdvertsQueue({
     queue: { client: sqsClient(), url: config.queueUrl },
-    accountDepth: { from: drainLimits.fewWaiting, inFlightOf },
+    shares: createQueueShares({ ...config, wholeFrom: drainLimits.wholeFrom, clock: systemClock }),
   }),
   holder: `drain ${randomUUID()}`,
   settings: { ...config, ...drainLimits },

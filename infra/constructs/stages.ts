@@ -28,8 +28,7 @@ export function drainStage(scope: Construct, parts: Parts, refreshToken: IFuncti
     .grantFeedState({
       account: ['GetItem', 'PutItem', 'Query'],
       feed: ['GetItem', 'PutItem', 'Query'],
-      books: ['GetItem'],
-      progress: ['Query', ...(isAuditing ? (['GetItem', 'PutItem'] as const) : [])],
+      ...(isAuditing && { progress: ['GetItem', 'PutItem'] }),
       aside: ['DeleteItem', 'Query'],
       dead: ['GetItem', 'PutItem', 'Query'],
     })

@@ -13,6 +13,7 @@ import type { ChangedAdvertsQueue, Delivery } from '../ports/queue.ts';
 import type { Store } from '../ports/store.ts';
 import type { Aside, DeadLetters } from '../state/aside.ts';
 import { type BookKeeper, bookKeeperOf } from '../state/books.ts';
+import type { QueueShares } from './queue-shares.ts';
 
 /** Splits the list into batches of at most `size`. */
 export const batchesOf = <T>(list: readonly T[], size: number): T[][] =>
@@ -110,13 +111,8 @@ export function createBookKeeper(options: {
 export interface ChangedAdvertsQueueOptions {
   readonly queue: Queue;
   readonly clock?: Clock;
-  /** Returns the queue depth for one partner account; default: the depth of the whole queue. */
-  readonly accountDepth?: {
-    /** While the whole queue is shorter than this, the share of a single account does not matter. */
-    readonly from: number;
-    /** Number of the account's messages in flight, according to its books. */
-    readonly inFlightOf: (partnerAccount: string) => Promise<number>;
-  };
+  /** Returns the depth for one partner account; default: the depth of the whole queue. */
+  readonly shares?: QueueShares;
 }
 
 /** How long the queue's depth is cached; messages sent in the meantime are added. */
@@ -124,7 +120,7 @@ const countedForMs = 5_000;
 
 /** The FIFO queue between drain and fan-out: one message group for each advert of a partner account. */
 export function createChangedAdvertsQueue(options: ChangedAdvertsQueueOptions): ChangedAdvertsQueue {
-  const { queue, accountDepth, clock = systemClock } = options;
+  const { queue, shares, clock = systemClock } = options;
   let counted: Promise<number> | undefined;
   let countedAt = 0;
   let sentSince = 0;
@@ -155,17 +151,16 @@ export function createChangedAdvertsQueue(options: ChangedAdvertsQueueOptions): 
     async send(messages) {
       const refused = await sendKeyed(messages.map((message) => [message.key, message]));
       sentSince += messages.length - refused.size;
+      for (const { key, partnerAccount } of messages) if (!refused.has(key)) shares?.sent(partnerAccount, 1);
       return refused;
     },
 
     // Not by the message's key, which the queue may have accepted minutes ago.
     sendAgain: (messages) => sendKeyed(messages.map(({ etag, message }) => [etag, message])),
 
-    // SQS does not know partner accounts, so an account's share is computed from its books, and only when it matters.
     async depth(partnerAccount) {
       const waiting = await total();
-      if (!accountDepth || waiting < accountDepth.from) return waiting;
-      return Math.min(waiting, await accountDepth.inFlightOf(partnerAccount));
+      return shares?.depthOf(partnerAccount, waiting) ?? waiting;
     },
   };
 }

@@ -7,13 +7,10 @@ export const scheduleMs = 60_000;
 export const askedPollMs = 45_000;
 
 export const drainLimits = {
-  /**
-   * SQS allows 20,000 in-flight messages in a FIFO queue, and looks for available groups only among the first messages
-   * of a backlog.
-   */
+  /** Of one account. A feed is the better buffer, and behind more than this, its changes would be hours late. */
   maxWaiting: 10_000,
-  /** While fewer messages wait in the whole queue, it does not matter whose they are, and the books are not read. */
-  fewWaiting: 5,
+  /** Of all accounts together: SQS allows 20,000 in-flight messages in a FIFO queue of older quotas. */
+  wholeFrom: 15_000,
 } as const;
 
 export const fanOutLimits = {

@@ -1,3 +1,4 @@
+import { createQueueShares } from '../../shared/aws/queue-shares.ts';
 import { createBatchSettler } from '../../shared/aws/settler.ts';
 import { createChangedAdvertsQueue, type Queue } from '../../shared/aws/sqs.ts';
 import type { Aside } from '../../shared/state/aside.ts';
@@ -10,28 +11,20 @@ export const sqsCapabilities = { controlsTime: false, deduplicates: true };
 /**
  * The SQS queue for the suite of the changed adverts' queue.
  *
- * @param bodies what the queue holds, in flight included
  * @param aside default: messages aside are not stored
  */
-export function sqsQueue(
-  queue: Queue,
-  bodies: () => Promise<readonly string[]>,
-  aside: Pick<Aside, 'store'> = { store: async () => new Map() },
-) {
+export function sqsQueue(queue: Queue, aside: Pick<Aside, 'store'> = { store: async () => new Map() }) {
   const settler = createBatchSettler({
     queue,
     books: { add: async () => {} },
     observer: createRecordingObserver(),
     aside,
   });
+  const clock = hurriedClock();
   const changedAdverts = createChangedAdvertsQueue({
     queue,
-    accountDepth: {
-      from: 0,
-      inFlightOf: async (name) =>
-        (await bodies()).filter((body) => JSON.parse(body).partnerAccount === name).length,
-    },
-    clock: hurriedClock(),
+    shares: createQueueShares({ maxRequestsPerSecond: 10, wholeFrom: 15_000, clock }),
+    clock,
   });
   return {
     ...changedAdverts,

@@ -33,14 +33,14 @@ beforeEach(({ task, skip }) => {
 
 changedAdvertsQueueSuite('SQS (fauxqs)', sqsCapabilities, async () => {
   const queue = sqs.createQueue();
-  return { queue: sqsQueue(queue, async () => queue.bodies()) };
+  return { queue: sqsQueue(queue) };
 });
 
 const emptyStore = async () => createStore({ feedState: await dynamo.feedStateTable() });
 
 asideSuite('DynamoDB and SQS (dynalite, fauxqs)', async () => {
   const aside = createAside(await emptyStore());
-  return { queue: sqsQueue(sqs.createQueue(), async () => [], aside), aside };
+  return { queue: sqsQueue(sqs.createQueue(), aside), aside };
 });
 
 it('an unreadable message aside stays, is named, and keeps no others', async () => {

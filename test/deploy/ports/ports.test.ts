@@ -50,21 +50,8 @@ changedAdvertsQueueSuite('SQS (MiniStack)', sqsCapabilities, async () => {
   const { QueueUrl: url = '' } = await client.send(
     new CreateQueueCommand({ QueueName: 'changed-adverts.fifo', Attributes: { FifoQueue: 'true' } }),
   );
-  return { queue: sqsQueue({ client, url }, () => messageBodies(url)), cleanUp };
+  return { queue: sqsQueue({ client, url }), cleanUp };
 });
-
-type ByQueue = Record<string, { Body: string }[]>;
-
-/** The messages of the queue, including those in flight; reading them receives nothing. */
-async function messageBodies(queueUrl: string): Promise<string[]> {
-  const account = queueUrl.split('/').at(-2) ?? '';
-  const query = new URLSearchParams({ QueueUrl: queueUrl, account });
-  const answer = await fetch(`${endpoint}/_ministack/sqs/messages?${query}`);
-  const { messages } = (await answer.json()) as { messages: Record<string, Record<string, ByQueue>> };
-  return Object.values(messages[account] ?? {})
-    .flatMap((byQueue) => Object.values(byQueue).flat())
-    .map(({ Body }) => Body);
-}
 
 tokenVaultSuite('Secrets Manager (MiniStack)', async () => {
   const { secrets, cleanUp } = anAwsAccount();

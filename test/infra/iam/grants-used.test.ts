@@ -49,12 +49,6 @@ vi.mock('../../../shared/domain/clock.ts', async (original) => ({
   // Whole milliseconds, as the machine's clock counts: a time limit is refused otherwise.
   systemClock: { ...clock, now: () => Math.floor(clock.now()) },
 }));
-/** The drain asks for an account's backlog only when the queue is deep: here that is soon. */
-vi.mock('../../../shared/runtime/limits.ts', async (original) => {
-  const limits = await original<typeof import('../../../shared/runtime/limits.ts')>();
-  return { ...limits, drainLimits: { ...limits.drainLimits, fewWaiting: 0 } };
-});
-
 const policies = policiesOf(
   synthesized({ organizationId: 'o-a1b2c3d4e5', auditSample: '1', eventBuses: 'classic,custom' }),
 );

@@ -1,5 +1,6 @@
 import { GetQueueAttributesCommand, SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { createQueueShares } from '../../../shared/aws/queue-shares.ts';
 import { createBookKeeper, createChangedAdvertsQueue, deliveryOf } from '../../../shared/aws/sqs.ts';
 import { createInMemoryStore } from '../../fakes/store.ts';
 import { aMessage } from '../../helpers/aws/fixtures.ts';
@@ -23,11 +24,11 @@ const contains = (visible: number) =>
     .on(GetQueueAttributesCommand)
     .resolves({ Attributes: { ApproximateNumberOfMessages: String(visible) } });
 
-function make(inFlight = 0) {
+function make() {
   vi.spyOn(Math, 'random').mockReturnValue(0.5);
   const clock = createManualClock();
-  const accountDepth = { from: 100, inFlightOf: async () => inFlight };
-  return { clock, ...createChangedAdvertsQueue({ queue, accountDepth, clock }) };
+  const shares = createQueueShares({ maxRequestsPerSecond: 10, wholeFrom: 15_000, clock });
+  return { clock, ...createChangedAdvertsQueue({ queue, shares, clock }) };
 }
 
 beforeEach(() => sqs.reset());
@@ -59,22 +60,13 @@ describe('sending changed adverts', () => {
 });
 
 describe('the depth of the queue', () => {
-  it.each([
-    { visible: 99, own: 5, depth: 99 },
-    { visible: 100, own: 5, depth: 5 },
-    { visible: 500, own: 9_000, depth: 500 },
-  ])('is $depth with $visible messages in the queue and $own in the books', async (each) => {
-    contains(each.visible);
-    expect(await make(each.own).depth('main')).toBe(each.depth);
-  });
-
   it('is the sum of visible, in-flight and delayed messages', async () => {
     sqs.on(GetQueueAttributesCommand).callsFake(async ({ AttributeNames }) => ({
       Attributes: Object.fromEntries(
         AttributeNames.map((name: string, index: number) => [name, String(10 ** index)]),
       ),
     }));
-    expect(await make(9_000).depth('main')).toBe(111);
+    expect(await make().depth('main')).toBe(111);
     expect(sqs.commandCalls(GetQueueAttributesCommand)[0]?.args[0].input.AttributeNames).toEqual(
       ['', 'NotVisible', 'Delayed'].map((end) => `ApproximateNumberOfMessages${end}`),
     );
@@ -87,9 +79,16 @@ describe('the depth of the queue', () => {
     expect(await Promise.all([depth('main'), depth('other')])).toEqual([40, 40]);
     await send(page(3));
     await clock.sleep(4_999);
-    expect([await depth('other'), counts()]).toEqual([42, 1]);
+    expect([await depth('main'), counts()]).toEqual([42, 1]);
     await clock.sleep(1);
-    expect([await depth('other'), counts()]).toEqual([40, 2]);
+    expect([await depth('main'), counts()]).toEqual([42, 2]);
+    await clock.sleep(5_000);
+    expect([await depth('main'), counts()]).toEqual([40, 3]);
+  });
+
+  it('is without a share what waits in the whole queue', async () => {
+    contains(40);
+    expect(await createChangedAdvertsQueue({ queue }).depth('main')).toBe(40);
   });
 
   it('is counted again after a count that failed', async () => {
