@@ -139,7 +139,7 @@ const sentences = {
   'waits-in-queue': (known: Known) => `${listedText(known)} waits in the queue${triedText(known)}.`,
   /** For a person or the end of a hold. */
   aside: (known: Known) =>
-    `${listedText(known)} waits outside the queue${triedText(known)}, from where it comes back within a minute once nothing holds it up.`,
+    `${listedText(known)} waits outside the queue${triedText(known)}, from where it comes back within a minute ${endOfWait(known)}.`,
   'dead-lettered': ({ advertId, givenUp }: Known) =>
     `The change of advert ${advertId} was given up at ${givenUp?.at} (${printable(givenUp?.fault ?? '')}: ${printable(givenUp?.reason ?? '')}), and has no event until its dead letter is redriven.`,
   dropped: ({ advertId }: Known) =>
@@ -168,6 +168,9 @@ function eventText({ advertId, latest }: Known): string {
 
 const listedText = ({ advertId, waiting: [head] }: Known): string =>
   `Advert ${advertId} was listed${head ? ` at ${head.listedAt}` : ''} and`;
+
+const endOfWait = ({ waiting: [head] }: Known): string =>
+  head?.until ? `of ${head.until}` : 'once nothing holds it up';
 
 const triedText = ({ row }: Known): string =>
   row?.tries === undefined

@@ -4,7 +4,7 @@ import type { Clock } from '../../shared/domain/clock.ts';
 import { holdOf } from '../../shared/domain/holds.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/queue.ts';
-import { type Aside, noAccount } from '../../shared/state/aside.ts';
+import { type Aside, isDue, noAccount } from '../../shared/state/aside.ts';
 import type { BudgetStore } from '../../shared/state/budget.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 
@@ -46,7 +46,8 @@ export async function releaseHeld(deps: ReleaseDeps, untilMs: number): Promise<v
     const account = await partnerAccounts.read(partnerAccount);
     if (holdOf(undefined, account, clock.now())) return 0;
     // More than `limit`, because unreadable rows among them stay where they are.
-    const held = (await aside.list(partnerAccount, readAtOnce, onUnreadable)).slice(0, limit);
+    const listed = await aside.list(partnerAccount, readAtOnce, onUnreadable);
+    const held = listed.filter((one) => isDue(one, clock.now())).slice(0, limit);
     if (held.length === 0) return 0;
     // Planted fault: removed-before-sent
     const refused = await queue.sendAgain(held);

@@ -8,23 +8,24 @@ import { objectKeyOf } from '../../shared/domain/advert-event.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { backoffMs } from '../../shared/domain/concurrency.ts';
 import type { BridgeFault } from '../../shared/domain/faults.ts';
+import { NoAnswerError } from '../../shared/partner-api/transport.ts';
 import type { Delivery, Settlement } from '../../shared/ports/queue.ts';
 import { type AdvertDeps, firstRow, type Group } from './advert.ts';
 
-/**
- * By `deadLettered`. `countsTries`: the tries, counted in the advert's row, decide about the delay, and not the message's
- * receives. Five tries take less than two minutes. `at-once`: retried only while the dead letter cannot be written.
- */
-const byTries = { baseMs: 2_000, capMs: 16_000, countsTries: true };
-const byAge = { baseMs: 1_000, capMs: 300_000, countsTries: false };
-const retryPolicies = { 'at-once': byTries, 'by-tries': byTries, 'by-age': byAge, never: byAge };
-
-const retryPolicyOf = ({ policy }: BridgeFault) => retryPolicies[policy.deadLettered];
-
-/** The longest that SQS hides a message is twelve hours. */
+/** In the queue: of the first repetition, and of faults that say nothing of the advert. */
+const inQueue = { baseMs: 1_000, capMs: 300_000 };
+/** Outside the queue, doubled from the first to the second. */
+const aside = { baseMs: 30_000, capMs: 900_000 };
+/** The longest wait outside the queue that the service may ask for in its answer about one advert. */
 const longestWaitMs = 6 * 3_600_000;
-/** The service asked to wait in its answer about this advert. */
-const isOwnWait = ({ code, status }: BridgeFault): boolean => code === 'transient' && status !== undefined;
+
+/** The service was asked for this advert, and has not answered well. */
+const isOfService = ({ code, status, cause }: BridgeFault): boolean =>
+  code !== 'rate-limited' && (status !== undefined || cause instanceof NoAnswerError);
+
+/** Transient faults are given up by their age, and not by tries. */
+const countsTries = ({ policy: { deadLettered } }: BridgeFault): boolean =>
+  deadLettered === 'at-once' || deadLettered === 'by-tries';
 
 /** Up to nine earlier messages of the same advert may be tried five times each, and this message goes back with each. */
 const freeReceives = 40;
@@ -49,10 +50,13 @@ export const sendBack = (group: readonly Delivery[], askedMs: number, random: ()
 export async function afterFault(deps: AdvertDeps, group: Group, fault: BridgeFault): Promise<Settlement[]> {
   const { observer, clock, random, settings } = deps;
   const [head, ...others] = group;
+  const { retryAfterMs = 0 } = fault;
   const { partnerAccount, correlationId } = head.message;
   const counted = await countTry(deps, head, fault).catch(() => undefined);
   const tries = counted ?? 1;
-  const isOld = clock.now() - head.sentAt >= settings.maxAgeMs;
+  // What failed ages by its own waits; what was never asked for does not.
+  const ageMs = isOfService(fault) ? (head.message.failed?.waitedMs ?? 0) : clock.now() - head.sentAt;
+  const isOld = ageMs >= settings.maxAgeMs;
   const isGivenUp = {
     'at-once': true,
     'by-tries': tries >= settings.advertTries,
@@ -81,16 +85,21 @@ export async function afterFault(deps: AdvertDeps, group: Group, fault: BridgeFa
   // The queue would lose it in the end: the drain sends it again, as a new message.
   if (counted !== undefined && isOld && fault.policy.deadLettered === 'never')
     return group.map((delivery) => ({ delivery, verdict: { kind: 'hold' } }));
-  const { countsTries, ...range } = retryPolicyOf(fault);
   // Only half of the delay is random, so that the tries are not used up within a moment.
-  const half = { ...range, random: () => 0.5 + random() / 2 };
-  // Where the account or the bridge waits, an operator may end that early. Where the service named a time for this advert
-  // alone, it counts.
-  const longestMs = isOwnWait(fault) ? longestWaitMs : settings.longestHiddenMs;
+  const half = () => 0.5 + random() / 2;
+  const { failed } = head.message;
+  // Rule: failed-leaves-the-queue
+  if (isOfService(fault) && (failed || head.receives > 1 || retryAfterMs > settings.longestHiddenMs)) {
+    const ownMs = backoffMs((failed?.times ?? 0) + 1, { ...aside, random: half });
+    const forMs = Math.max(ownMs, Math.min(retryAfterMs, longestWaitMs));
+    const wait = { dueMs: clock.now() + forMs, forMs };
+    return group.map((delivery) => ({ delivery, verdict: { kind: 'hold', wait } }));
+  }
+  // Where the account or the bridge waits, an operator may end that early.
   // Planted fault: delay-does-not-grow
   const delayMs = Math.max(
-    backoffMs(countsTries ? tries : head.receives, half),
-    Math.min(fault.retryAfterMs ?? 0, longestMs),
+    backoffMs(head.receives, { ...inQueue, random: half }),
+    Math.min(retryAfterMs, settings.longestHiddenMs),
   );
   return sendBack(group, delayMs, random);
 }
@@ -108,7 +117,7 @@ async function countTry(
 ): Promise<number> {
   const row = await advertHistories.read(message);
   const tries = (row?.tries ?? 0) + 1;
-  if (row && !retryPolicyOf(fault).countsTries) return tries;
+  if (row && !countsTries(fault)) return tries;
   await advertHistories.write(message, { ...(row ?? firstRow), tries, fault: fault.code });
   return tries;
 }

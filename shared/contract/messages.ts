@@ -75,6 +75,8 @@ export const changedAdvert = v.object({
   correlationId: v.string(),
   /** An operator redrove it: it waits in its turn, however long ago it was listed. */
   redriven: v.exactOptional(v.literal(true, 'expected true')),
+  /** It failed and waited outside the queue: how often, and for how long in all, which no clock that is set can change. */
+  failed: v.exactOptional(v.object({ times: wholeNumber(1), waitedMs: v.number() })),
 });
 export type ChangedAdvert = v.InferOutput<typeof changedAdvert>;
 

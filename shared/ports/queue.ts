@@ -22,9 +22,18 @@ export type Verdict =
   /** The generation was forgotten: the message leaves the queue and the books. */
   | { readonly kind: 'forgotten' }
   | { readonly kind: 'retry'; readonly delayMs: number }
-  /** The message leaves the queue but stays in the books, and waits aside until the drain puts it back. */
-  | { readonly kind: 'hold' }
+  /**
+   * The message leaves the queue but stays in the books, and waits aside until the drain puts it back: when nothing keeps
+   * its account, and its own wait is over.
+   */
+  | { readonly kind: 'hold'; readonly wait?: Wait }
   | { readonly kind: 'dead-letter'; readonly deadLetter: DeadLetter };
+
+/** When it ends, ms since 1970, and its length, for clocks may be set. */
+export interface Wait {
+  readonly dueMs: number;
+  readonly forMs: number;
+}
 
 export interface Settlement {
   readonly delivery: Delivery;
@@ -52,6 +61,8 @@ export interface MessageAside {
   readonly key: Key;
   readonly etag: Etag;
   readonly message: ChangedAdvert;
+  /** Of a message that failed. */
+  readonly wait?: Wait;
 }
 
 export interface ChangedAdvertsQueue {

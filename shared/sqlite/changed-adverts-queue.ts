@@ -49,9 +49,11 @@ export function createMessageTable(connection: Pick<Connection, 'prepare'>) {
     `SELECT (SELECT count(*) FROM rows WHERE kind = 'dead') AS deadLetters,
        (SELECT body ->> '$.listedAt' FROM messages
         WHERE sequence_number > 0 AND iif(json_valid(body), body ->> '$.redriven', 1) IS NULL
+          AND body ->> '$.failed' IS NULL
         ORDER BY sequence_number LIMIT 1) AS queued,
        (SELECT min(value ->> '$.message.listedAt') FROM rows
-        WHERE kind = 'aside' AND value ->> '$.message.redriven' IS NULL) AS aside`,
+        WHERE kind = 'aside' AND value ->> '$.message.redriven' IS NULL
+          AND value ->> '$.message.failed' IS NULL) AS aside`,
   );
   return {
     insert: change<[partnerAccount: string, generation: number, body: string, sentAt: number]>(
@@ -71,7 +73,7 @@ export function createMessageTable(connection: Pick<Connection, 'prepare'>) {
       'UPDATE messages SET visible_at = ? WHERE sequence_number = ?',
     ),
     remove: change<[sequenceNumber: number]>('DELETE FROM messages WHERE sequence_number = ?'),
-    /** When the first message in the queue, and the oldest aside, were listed; without those that were redriven. */
+    /** When the first message in the queue, and the oldest aside, were listed; without those that failed or were redriven. */
     figures: () => selectFigures.get() as Record<'queued' | 'aside', string | null> & { deadLetters: number },
   };
 }

@@ -7,10 +7,12 @@
  * crash in between, the message is handled twice, and found unchanged the second time.
  */
 import { createHash } from 'node:crypto';
-import { checked, type OnUnreadable, readRows } from '../contract/checks.ts';
-import { changedAdvert, type DeadLetter, deadLetter } from '../contract/messages.ts';
+import * as v from 'valibot';
+import { checked, moment, type OnUnreadable, readRows } from '../contract/checks.ts';
+import { type ChangedAdvert, changedAdvert, type DeadLetter, deadLetter } from '../contract/messages.ts';
+import { isLasting } from '../domain/clock.ts';
 import { forEachConcurrent } from '../domain/concurrency.ts';
-import type { MessageAside, Settlement, WaitingMessage } from '../ports/queue.ts';
+import type { MessageAside, Settlement, Wait, WaitingMessage } from '../ports/queue.ts';
 import { type Key, pagesOf, type Row, removedAtOnce, type Store, update } from '../ports/store.ts';
 import { type Counted, countInBooks } from './books.ts';
 
@@ -29,14 +31,28 @@ interface RowAside {
   readonly value: unknown;
 }
 
+/** Whether nothing but a hold keeps it aside. A time that is much too far away was written by a wrong clock. */
+export const isDue = ({ wait }: Pick<MessageAside, 'wait'>, nowMs: number): boolean =>
+  // Rule: wait-has-a-length
+  wait === undefined || !isLasting(wait.dueMs, wait.forMs, nowMs);
+
 /** The row of a message that leaves the queue without a result; undefined for other verdicts. */
 export function rowAside({ delivery, verdict }: Settlement): RowAside | undefined {
   const { message, position } = delivery;
   if (verdict.kind === 'dead-letter') return rowOfDeadLetter(verdict.deadLetter);
   if (verdict.kind !== 'hold' || !message) return undefined;
+  if (verdict.wait) return rowOfFailed(message, verdict.wait);
   // The number sorts the messages of an account. An emulator may give two messages the same number.
   const id = `${position.split(':')[0]}:${message.key}`;
   return { key: { kind: 'aside', name: `${message.partnerAccount}/${id}` }, value: { message } };
+}
+
+/** Its name sorts after those on hold, by the time at which it is due. */
+function rowOfFailed(message: ChangedAdvert, wait: Wait): RowAside {
+  const { times = 0, waitedMs = 0 } = message.failed ?? {};
+  const failed = { times: times + 1, waitedMs: waitedMs + wait.forMs };
+  const name = `${message.partnerAccount}/t${String(wait.dueMs).padStart(15, '0')}:${message.key}`;
+  return { key: { kind: 'aside', name }, value: { message: { ...message, failed }, wait } };
 }
 
 /** The key of a message is the same for each of its dead letters. */
@@ -54,7 +70,7 @@ export const countOfRedriven = ({ message }: Pick<MessageAside, 'message'>): Cou
 ];
 
 /** The row in which the message of a dead letter waits for the drain, after those on hold. A repeat has the same name. */
-export const rowOfRedriven = ({ etag, message }: MessageAside): RowAside => ({
+export const rowOfRedriven = ({ etag, message: { failed: _, ...message } }: MessageAside): RowAside => ({
   key: { kind: 'aside', name: `${message.partnerAccount}/redriven:${etag}` },
   value: { message: { ...message, redriven: true } },
 });
@@ -128,15 +144,18 @@ export function createAside(store: Store) {
     /** The messages on hold of an advert, oldest first. Only for people's commands: it reads all of the partner account. */
     async ofAdvert(partnerAccount: string, advertId: string): Promise<readonly WaitingMessage[]> {
       const held = (await list(partnerAccount)).filter(({ message }) => message.advertId === advertId);
-      return held.map(({ message }) => ({ message, place: 'aside', receives: 0 }));
+      return held.map(({ message, wait }) => ({
+        ...{ message, place: 'aside', receives: 0 },
+        ...(wait && { until: wait.dueMs }),
+      }));
     },
 
-    /** Number of messages on hold, of all accounts, and when the oldest was listed that was not redriven. */
+    /** Number of messages aside, of all accounts, and when the oldest was listed that neither failed nor was redriven. */
     async figures(): Promise<{ readonly waiting: number; readonly oldestListedAt?: string }> {
       const names = (await accounts()).filter((name) => name !== noAccount);
       const all = (await Promise.all(names.map((name) => list(name)))).flat();
       const [oldestListedAt] = all
-        .flatMap(({ message }) => (message.redriven ? [] : message.listedAt))
+        .flatMap(({ message }) => (message.redriven || message.failed ? [] : message.listedAt))
         .sort();
       return { waiting: all.length, ...(oldestListedAt !== undefined && { oldestListedAt }) };
     },
@@ -184,14 +203,15 @@ export function createDeadLetters(store: Store) {
   };
 }
 
+const rowValue = v.object({
+  message: changedAdvert,
+  wait: v.exactOptional(v.object({ dueMs: moment, forMs: v.number() })),
+});
+
 /** @throws {ShapeError} */
 function messageAside({ name, value, etag }: Row): MessageAside {
-  const { message } = (value ?? {}) as { message?: unknown };
-  return {
-    key: { kind: 'aside', name },
-    etag,
-    message: checked(changedAdvert, message, `message aside ${name}`),
-  };
+  const read = checked(rowValue, value ?? {}, `message aside ${name}`);
+  return { key: { kind: 'aside', name }, etag, ...read };
 }
 
 /** @throws {ShapeError} */

@@ -88,7 +88,7 @@ function inMemoryTable(rows: InMemoryStore): MessageTable {
     return row !== undefined;
   }
   const listed = (messages: readonly ChangedAdvert[]): string[] =>
-    messages.flatMap(({ listedAt, redriven }) => (redriven ? [] : listedAt));
+    messages.flatMap(({ listedAt, redriven, failed }) => (redriven || failed ? [] : listedAt));
   return {
     insert: (partnerAccount, generation, body, sentAt) => {
       const row = { sequenceNumber: messages.length, partnerAccount, generation, body, sentAt };

@@ -269,6 +269,11 @@ function setBackPlan(plan: Plan, random: Random): Plan {
     ...{ key: 'ill', account: 'dune', of: 'feed', advertIds: new Set(), answer: 'wait-429' },
     ...{ fromMs: atMs - 70_000, untilMs: atMs - 5_000 },
   };
-  const healthy = { ...steady, ills: [asked] };
+  const failing: Ill = {
+    ...{ key: 'failing', account: 'main', of: 'adverts', advertIds: new Set(['1000']), answer: 'status-500' },
+    ...{ fromMs: atMs - 4 * minuteMs, untilMs: atMs - 80_000 },
+  };
+  const change = { key: 'failing', account: 'main', advertId: '1000', status: 'new', atMs: failing.fromMs };
+  const healthy = { ...steady, changes: [...steady.changes, change], ills: [asked, failing] };
   return { ...healthy, healthy, offClock: { processes: '', byMs: 300 * minuteMs, untilMs: atMs } };
 }

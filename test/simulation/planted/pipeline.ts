@@ -181,6 +181,12 @@ export const plantedInPipeline: Planted = {
   ],
   'functions/fan-out/redelivery.ts': [
     [
+      'failed-leaves-the-queue',
+      'what fails a second time waits outside the queue',
+      'if (isOfService(fault) && (',
+      'if (isOfService(fault) && head.receives > 1e9 && (',
+    ],
+    [
       'others-done-with-dead-letter',
       "when one message is dead-lettered, the advert's other messages go back to the queue",
       '({ delivery, verdict: atOnce })',
@@ -271,6 +277,12 @@ export const plantedInPipeline: Planted = {
     ],
   ],
   'shared/state/aside.ts': [
+    [
+      'wait-has-a-length',
+      'a wait ends after its length, although a clock was set back',
+      'wait === undefined || !isLasting(wait.dueMs, wait.forMs, nowMs);',
+      'wait === undefined || wait.dueMs <= nowMs;',
+    ],
     [
       'aside-before-removed',
       'a dead letter is put aside before its row is removed',

@@ -3,6 +3,7 @@
  * the time that half the request rate takes for all of them. Called repeatedly.
  */
 import { holdOf } from '../../../shared/domain/holds.ts';
+import { isDue } from '../../../shared/state/aside.ts';
 import type { SimWorld } from './sim-world.ts';
 
 /** The drain runs every ten seconds by then; a late answer of the chaos phase may still be under way at first. */
@@ -18,7 +19,7 @@ export function createAsideWatch({ scheduler, state, history, plan }: SimWorld):
     for (const account of plan.accounts) {
       const row = await state.partnerAccounts.read(account);
       const isResting = isBridgePaused || (row && holdOf(undefined, row, now));
-      const [first] = await state.aside.list(account, 1);
+      const first = (await state.aside.list(account)).find((one) => isDue(one, now));
       if (isResting || !first) {
         free.delete(account);
         continue;

@@ -279,6 +279,22 @@ describe('messages aside', () => {
     expect(Math.max(...left)).toBeLessThan(5);
   });
 
+  it('that failed are put back when they are due, and those of a wrong clock at once', async () => {
+    const now = world.clock.now();
+    const hold = (key: string, dueMs: number) => {
+      const message = changedAdvert({ key });
+      const delivery = { id: key, message, position: '1', receives: 2, sentAt: now };
+      return { delivery, verdict: { kind: 'hold', wait: { dueMs, forMs: 30_000 } } } as const;
+    };
+    const { aside } = world.state;
+    await aside.store([hold('1:a', now), hold('2:b', now + 30_000), hold('3:c', now + 5 * hourMs)]);
+    await drainWith({}).release(now);
+    expect((await aside.list('main')).map(({ message }) => message.key)).toEqual(['2:b']);
+    world.clock.advance(30_000);
+    await drainWith({}).release(world.clock.now());
+    expect(await aside.list('main')).toEqual([]);
+  });
+
   it('of one account are put back although another one cannot be read', async () => {
     const { aside, queue } = world.state;
     await putAside(['main', 'other']);

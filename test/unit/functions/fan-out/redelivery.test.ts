@@ -29,39 +29,62 @@ describe('a message that fails', () => {
     ['contract-broken', 5, 'error'],
     ['request-refused', 5, 'error'],
     ['invalid-request', 1, 'error'],
-  ])('with %s is dead-lettered at try %i, within two minutes', async (code, tries, level) => {
+  ])('with %s is dead-lettered at try %i, within four minutes', async (code, tries, level) => {
     const cause = new Error('the reason of the reason');
-    fail(code, { cause });
+    fail(code, { cause, status: 400 });
     const startedAt = world.clock.now();
-    for (let receives = 1; receives <= tries; receives += 1) {
-      const [settlement] = await world.handleBatch();
-      const { kind, ...verdict } = settlement?.verdict ?? { kind: 'none' };
-      expect(kind).toBe(receives < tries ? 'retry' : 'dead-letter');
-      if ('delayMs' in verdict) world.clock.advance(verdict.delayMs);
-    }
+    const kinds: unknown[] = [];
+    for (let turn = 1; turn <= tries; turn += 1) kinds.push((await turnOf(world))[0]);
 
-    expect(world.clock.now() - startedAt).toBeLessThan(2 * minuteMs);
+    expect(kinds).toEqual([...['retry', 'hold', 'hold', 'hold'].slice(0, tries - 1), 'dead-letter']);
+    expect(world.clock.now() - startedAt).toBeLessThan(4 * minuteMs);
     const about = { partnerAccount: 'main', advertId: '1', fault: code, reason: `told to be ${code}` };
     const [stored] = await world.state.deadLetters.list();
-    expect(stored).toMatchObject({ ...about, receives: tries });
+    expect(stored).toMatchObject(about);
     expect(await world.books()).toMatchObject({ listed: 1, deadLettered: 1, inFlight: 0 });
     expect(world.observer.lines.filter((line) => line.level === level)).toMatchObject([
       { fields: { ...about, error: cause } },
     ]);
   });
 
-  it('with a transient fault is dead-lettered after a day', async () => {
-    fail('transient');
-    const kinds: (string | undefined)[] = [];
-    for (const passedMs of [0, ...Array(9).fill(5 * minuteMs), dayMs - 45 * minuteMs - 1, 1]) {
-      world.clock.advance(passedMs);
-      const batch = await world.state.queue.receive({ ...many, visibilityMs: 0 });
-      const settlements = await world.fanOut.handle(batch, world.options());
-      kinds.push(...settlements.map(({ verdict }) => verdict.kind));
-    }
+  it('is repeated once in the queue, then waits aside, twice as long each time', async () => {
+    fail('transient', { status: 500 });
+    const waits: unknown[] = [];
+    for (let turn = 0; turn < 8; turn += 1) waits.push(await turnOf(world));
 
-    expect(kinds).toEqual([...Array(11).fill('retry'), 'dead-letter']);
+    const seconds = [0.75, 22.5, 45, 90, 180, 360, 675, 675];
+    expect(waits).toEqual(seconds.map((length, index) => [index === 0 ? 'retry' : 'hold', length * 1_000]));
+  });
+
+  it('waits aside as long as the service asks for, at most six hours', async () => {
+    fail('transient', { status: 503, retryAfterMs: 120_000 });
+    expect(await turnOf(world)).toEqual(['hold', 120_000]);
+    fail('transient', { status: 503, retryAfterMs: dayMs });
+    expect(await turnOf(world)).toEqual(['hold', dayMs / 4]);
+  });
+
+  it('with a transient fault is dead-lettered after a day of waiting', async () => {
+    fail('transient', { status: 500 });
+    const startedAt = world.clock.now();
+    let turns = 0;
+    for (let kind: unknown; kind !== 'dead-letter'; turns += 1) [kind] = await turnOf(world);
+
+    expect(world.clock.now() - startedAt).toBeGreaterThanOrEqual(dayMs);
+    expect(world.clock.now() - startedAt).toBeLessThan(dayMs + 30 * minuteMs);
+    expect(turns).toBeLessThan(200);
     expect(world.observer.counted(metrics.needsAttention)).toBe(0);
+  });
+
+  it('is not given up because a clock jumps ahead, and waits no longer when it is put right', async () => {
+    fail('transient', { status: 500 });
+    await turnOf(world);
+    await turnOf(world);
+    world.clock.advance(26 * 60 * minuteMs);
+    expect(await turnOf(world, { waits: false })).toEqual(['hold', 45_000]);
+    world.clock.advance(-26 * 60 * minuteMs);
+    await world.drain.release(world.clock.now());
+    expect((await turnOf(world))[0]).toBe('hold');
+    expect(await world.state.deadLetters.list()).toEqual([]);
   });
 
   it.each<FaultKind>(['paused', 'account-paused', 'operator-paused'])(
@@ -110,6 +133,17 @@ describe('a message that fails', () => {
     expect(world.observer.counted(metrics.needsAttention)).toBe(1);
   });
 });
+
+/** Has fan-out handle the message, then waits until it is in the queue again. @returns verdict and length of the wait */
+async function turnOf({ handleBatch, clock, drain }: World, { waits = true } = {}) {
+  const [settlement] = await handleBatch();
+  const { verdict } = settlement ?? {};
+  const lengthMs =
+    verdict?.kind === 'retry' ? verdict.delayMs : verdict?.kind === 'hold' ? (verdict.wait?.forMs ?? 0) : 0;
+  if (waits) clock.advance(lengthMs);
+  await drain.release(clock.now());
+  return [verdict?.kind, lengthMs];
+}
 
 /** How a message may fail for a day, each time it is delivered. */
 const faults: Record<string, () => Partial<FanOutDeps> | undefined> = {
