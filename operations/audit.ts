@@ -10,6 +10,8 @@ import { type Walk, type WalkOptions, type WalkResult, walk } from './walk.ts';
 
 /** Without a result for so long: longer than fan-out tries an advert that the service fails to return. */
 const patienceMs = 5 * 60_000;
+/** Few enough for about two write units a page, on the average, and many enough for a million adverts in 5,000 rows. */
+const resultsInProgress = 200;
 /** Without a consumer the audit sends this many adverts at most. */
 const maxUndelivered = 1_000;
 
@@ -17,7 +19,7 @@ export async function audit(
   bridge: Bridge,
   options: WalkOptions<AuditProgress>,
 ): Promise<WalkResult<AuditProgress>> {
-  const { clock, advertHistories } = bridge;
+  const { clock, advertHistories, auditResults } = bridge;
   const { key } = options;
   const { maxRequestsPerSecond } = await bridge.settings();
   /** How long the last page takes at half of the rate: the other half is for live changes. */
@@ -30,7 +32,8 @@ export async function audit(
 
     async look(before, isThrough) {
       const sinceSentMs = clock.now() - sentMs;
-      const progress = await withResults(bridge, key, before, sinceSentMs >= bridge.depthLagMs);
+      const found = await withResults(bridge, key, before, sinceSentMs >= bridge.depthLagMs);
+      const progress = await withRoom(bridge, key, found);
       const { waiting } = progress;
       if (waiting.length < before.waiting.length) lastResultMs = clock.now();
       if (waiting.length === 0) {
@@ -56,7 +59,26 @@ export async function audit(
       return { ...progress, waiting: [...progress.waiting, ...(await Promise.all(sent))] };
     },
   };
-  return walk(bridge, kind, options);
+  const { end, progress } = await walk(bridge, kind, options);
+  return { end, progress: { ...progress, ...(await auditResults.all(key, progress)) } };
+}
+
+/** Moves many results from the progress to a row of their own. A process that dies before the progress is stored finds them again. */
+async function withRoom(
+  { auditResults }: Pick<Bridge, 'auditResults'>,
+  key: BackfillKey,
+  progress: AuditProgress,
+): Promise<AuditProgress> {
+  const { id, differing, neverPublished, unsettled, resultRows = {}, differed = 0 } = progress;
+  if (differing.length + neverPublished.length + unsettled.length < resultsInProgress) return progress;
+  if (progress.resultRows === undefined) await auditResults.removeOthers(key, progress);
+  await auditResults.add(key, progress);
+  return {
+    ...progress,
+    ...{ differing: [], neverPublished: [], unsettled: [] },
+    resultRows: { ...resultRows, [id]: (resultRows[id] ?? 0) + 1 },
+    differed: differed + differing.length,
+  };
 }
 
 /**

@@ -40,8 +40,9 @@ Examples:
       else if (full) audited = { list: listSource(bridge, key, options) };
       return audit(bridge, {
         ...{ key, source: await auditSource(bridge, key, audited), signal },
-        onProgress({ listed, total, waiting, differing }) {
-          const differ = differing.length === 0 ? '' : `; ${count(differing.length)} differed`;
+        onProgress({ listed, total, waiting, differing, differed = 0 }) {
+          const all = differed + differing.length;
+          const differ = all === 0 ? '' : `; ${count(all)} differed`;
           show(`${walkText(listed - waiting.length, total, 'audited', rate)}${differ}`);
         },
       });

@@ -43,6 +43,7 @@ export class CatchUp extends Grantee {
         account: ['GetItem', 'PutItem', 'Query'],
         feed: ['GetItem', 'PutItem', 'Query'],
         progress: ['GetItem', 'PutItem'],
+        found: ['DeleteItem', 'PutItem', 'Query'],
         dead: ['GetItem', 'PutItem'],
       })
       .grantAdvertStatus('GetItem', 'Query')

@@ -25,7 +25,7 @@ export interface Parts {
 }
 
 /** Partition keys of the feed-state table (shared/contract/names.ts). */
-type ItemKind = 'account' | 'feed' | 'books' | 'progress' | 'bridge' | 'aside' | 'dead';
+type ItemKind = 'account' | 'feed' | 'books' | 'progress' | 'found' | 'bridge' | 'aside' | 'dead';
 type TableAction = 'DeleteItem' | 'GetItem' | 'PutItem' | 'Query' | 'UpdateItem';
 type Statement = Omit<PolicyStatementProps, 'sid'>;
 

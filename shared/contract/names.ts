@@ -158,6 +158,8 @@ export const tableOfKind = {
   bridge: 'feedState',
   /** By account `/` generation `/` operation: how far a backfill or an audit is. */
   progress: 'feedState',
+  /** By account `/` generation `/` ID of a process `/` number: what an audit found, beside its progress. */
+  found: 'feedState',
   /** By account `/` number: a message on hold, outside the queue. */
   aside: 'feedState',
   /** By account `/` hash of the message's key: a dead letter. */

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { checked, form, kept, readRows, wholeNumber } from '../contract/checks.ts';
-import { type Key, type Row, type Store, update } from '../ports/store.ts';
+import { type Key, type Row, removeRows, type Store, update } from '../ports/store.ts';
 
 /** Progress of a backfill. The latest backfill of each partner account and generation is kept. */
 export interface BackfillProgress {
@@ -20,9 +20,8 @@ export interface BackfillProgress {
   readonly total?: number;
 }
 
-export interface AuditProgress extends BackfillProgress {
-  /** Number of adverts that were published right, or that got an event for another reason meanwhile. */
-  readonly equal: number;
+/** Lists of what an audit found. They may be long: see {@link createAuditResults}. */
+export interface AuditResults {
   /** Adverts whose latest event differed from the service; `null`: unavailable. */
   readonly differing: readonly {
     readonly advertId: string;
@@ -31,10 +30,20 @@ export interface AuditProgress extends BackfillProgress {
   }[];
   /** Adverts that had no event. */
   readonly neverPublished: readonly string[];
-  /** Keys of the messages whose result is not known yet, with the one in the advert's row when they were sent. */
-  readonly waiting: readonly { readonly message: string; readonly by?: string | undefined }[];
   /** Adverts that fan-out gave up, or that waited for too long. */
   readonly unsettled: readonly string[];
+}
+
+/** The lists are those of the results that are not in rows of their own yet. */
+export interface AuditProgress extends BackfillProgress, AuditResults {
+  /** Number of adverts that were published right, or that got an event for another reason meanwhile. */
+  readonly equal: number;
+  /** Keys of the messages whose result is not known yet, with the one in the advert's row when they were sent. */
+  readonly waiting: readonly { readonly message: string; readonly by?: string | undefined }[];
+  /** Number of rows of results, by the ID of the process that wrote them. */
+  readonly resultRows?: Readonly<Record<string, number>>;
+  /** Number of adverts in these rows that differed. */
+  readonly differed?: number;
 }
 
 /** The part of the daily audit that the drain has sent. */
@@ -98,6 +107,57 @@ export function createProgress<T extends object>(store: Store, kind: 'backfill' 
     },
   };
 }
+
+/**
+ * Rows with results of audits. The row of the progress is written with every page, and an item of DynamoDB has at most
+ * 400 KB: 31,100 adverts that were never published.
+ */
+export function createAuditResults(store: Store) {
+  const prefixOf = ({ partnerAccount, generation }: BackfillKey): string =>
+    `${partnerAccount}/${generation}/`;
+
+  return {
+    /** Processes do not share rows, so whoever has lost the audit to another process overwrites nothing. */
+    async add(key: BackfillKey, { id, resultRows = {}, ...progress }: AuditProgress): Promise<void> {
+      const { differing, neverPublished, unsettled } = progress;
+      const name = `${prefixOf(key)}${id}/${String(resultRows[id] ?? 0).padStart(8, '0')}`;
+      await store.put({ kind: 'found', name }, { differing, neverPublished, unsettled }, 'absent');
+    },
+
+    /** All results, those in rows first. @throws {ShapeError} */
+    async all(key: BackfillKey, { resultRows = {}, ...progress }: AuditProgress): Promise<AuditResults> {
+      const found: AuditResults[] = [];
+      for (const [id, limit] of Object.entries(resultRows)) {
+        const rows = await store.list('found', { prefix: `${prefixOf(key)}${id}/`, limit });
+        found.push(...readRows(rows, resultsIn));
+      }
+      found.push(progress);
+      return {
+        differing: found.flatMap(({ differing }) => differing),
+        neverPublished: found.flatMap(({ neverPublished }) => neverPublished),
+        unsettled: found.flatMap(({ unsettled }) => unsettled),
+      };
+    },
+
+    /** Removes the rows of earlier audits. */
+    async removeOthers(key: BackfillKey, { resultRows = {} }: AuditProgress): Promise<void> {
+      const isOther = ({ name }: Row) => !Object.hasOwn(resultRows, name.split('/').at(-2) ?? '');
+      await removeRows(store, { kind: 'found', prefix: prefixOf(key) }, isOther);
+    },
+  };
+}
+
+const resultRow = v.object({
+  differing: v.array(
+    v.object({ advertId: v.string(), published: v.nullable(v.string()), actual: v.nullable(v.string()) }),
+  ),
+  neverPublished: v.array(v.string()),
+  unsettled: v.array(v.string()),
+});
+
+/** @throws {ShapeError} */
+const resultsIn = ({ name, value }: Row): AuditResults =>
+  checked(resultRow, value, `results of audit ${name}`);
 
 /** Number of IDs that the operations of a generation have listed. */
 export async function listedByOperations(store: Store, { partnerAccount, generation }: BackfillKey) {

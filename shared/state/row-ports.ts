@@ -5,7 +5,13 @@ import { createAside, createDeadLetters } from './aside.ts';
 import { createBudgetStore } from './budget.ts';
 import { createFeedStates } from './feed-states.ts';
 import { createPartnerAccounts } from './partner-accounts.ts';
-import { type AuditProgress, type AuditShare, type BackfillProgress, createProgress } from './progress.ts';
+import {
+  type AuditProgress,
+  type AuditShare,
+  type BackfillProgress,
+  createAuditResults,
+  createProgress,
+} from './progress.ts';
 
 export type RowPorts = ReturnType<typeof rowPorts>;
 
@@ -18,6 +24,7 @@ export function rowPorts(rows: Store) {
     partnerAccounts: createPartnerAccounts(rows),
     deadLetters: createDeadLetters(rows),
     audits: createProgress<AuditProgress>(rows, 'audit'),
+    auditResults: createAuditResults(rows),
     auditShares: createProgress<AuditShare>(rows, 'audit-share'),
     backfills: createProgress<BackfillProgress>(rows, 'backfill'),
     budgetStore: createBudgetStore(rows),

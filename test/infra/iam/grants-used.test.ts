@@ -126,6 +126,7 @@ const rows: readonly (readonly [Caller, Kind, readonly (keyof Store)[]])[] = [
   // Backfills and audits put an account on hold, too.
   ['catchUp', 'account', ['list', 'get', 'put']],
   ['catchUp', 'dead', ['get', 'put']],
+  ['catchUp', 'found', ['list', 'put', 'remove']],
   ...(['drain', 'fan-out', 'refresh-token', 'connect'] as const).map(
     (by) => [by, 'bridge', ['get', 'put']] as const,
   ),

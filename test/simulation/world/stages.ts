@@ -208,10 +208,10 @@ export function createStages(world: SimWorld) {
     if (!account || stopOf(account)) return undefined;
     const key = { partnerAccount, generation: account.generation };
     const { signal } = new AbortController();
-    const { advertHistories, audits } = world.state;
+    const { advertHistories, audits, auditResults } = world.state;
     const bridge = {
       ...started,
-      ...{ audits, depthLagMs: 0, isDelivering: () => true },
+      ...{ audits, auditResults, depthLagMs: 0, isDelivering: () => true },
       advertHistories: { page: advertHistories.page, read: started.histories.read },
       settings: async () => ({ maxRequestsPerSecond: plan.requestsPerSecond }),
     } as unknown as Bridge;
