@@ -5,6 +5,7 @@ import { knownSuccess, toInstant } from '../shared/domain/clock.ts';
 import type { FaultKind } from '../shared/domain/faults.ts';
 import { blamingHold, type Hold, type Holder, heldBy, holdOf } from '../shared/domain/holds.ts';
 import { isDying, type PartnerAccount, refreshTokenLifetimeMs } from '../shared/domain/partner-account.ts';
+import { isTokenHold } from '../shared/domain/renewal.ts';
 import type { Books } from '../shared/state/books.ts';
 import type { FeedState } from '../shared/state/feed-states.ts';
 
@@ -89,9 +90,12 @@ function situationOf(account: PartnerAccount, feeds: readonly FeedState[], nowMs
   const hold = holdOf(undefined, account, nowMs);
   if (hold?.kind === 'operator') return ['paused', hold.reason ?? `paused by ${hold.who}`, 'operator-paused'];
   if (hold) {
-    const { kind, fault, reason = kind } = hold;
+    const { kind, fault, since, reason = kind } = hold;
     const state = kind === 'authorization' ? 'stopped' : 'paused';
-    return reason === 'disconnected' || fault !== undefined ? [state, reason] : [state, reason, reason];
+    const isNone = reason === 'disconnected' || fault !== undefined;
+    // One failed renewal is no finding.
+    if (isNone || (reason === 'token-not-renewed' && nowMs - since < heldMs)) return [state, reason];
+    return [state, isTokenHold(hold) ? (account.renewal?.reason ?? reason) : reason, reason];
   }
   const stuck = feeds.find(({ pausedUntil = 0 }) => pausedUntil > nowMs);
   if (stuck) return ['paused', stuck.fault ?? null, 'feed-stuck'];

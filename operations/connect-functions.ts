@@ -8,6 +8,7 @@ import type {
   ConnectedAccount,
 } from '../shared/contract/invocations.ts';
 import { BridgeFault, faultKinds } from '../shared/domain/faults.ts';
+import { isTokenHold, renewableNow } from '../shared/domain/renewal.ts';
 import type { Application } from '../shared/domain/secret.ts';
 import type { Bridge } from './bridge.ts';
 
@@ -20,6 +21,18 @@ export async function checkApplication(bridge: Bridge, application: Application,
   const [clientId, clientSecret] = [application.clientId.reveal(), application.clientSecret.reveal()];
   const event = { action: 'check-application', clientId, clientSecret } as const;
   return ofKind('accepted', await bridge.askConnect(event, baseUrl));
+}
+
+/** Replaces the application's credentials: tokens that could not be renewed with those before are renewed at once. */
+export async function storeApplication(
+  bridge: Pick<Bridge, 'storeApplication' | 'partnerAccounts' | 'budgetStore'>,
+  ...given: Parameters<Bridge['storeApplication']>
+): Promise<void> {
+  await bridge.storeApplication(...given);
+  const { partnerAccounts, budgetStore } = bridge;
+  await budgetStore.change((state) => (state.renewal ? renewableNow(state) : state));
+  for (const { name, renewal, holds } of await partnerAccounts.list(() => undefined))
+    if (renewal || holds?.some(isTokenHold)) await partnerAccounts.change(name, renewableNow);
 }
 
 function ofKind<K extends ConnectAnswerKind>(kind: K, answer: ConnectAnswer): ConnectAnswer<K> {

@@ -9,6 +9,8 @@ import {
   withHold,
   withoutHolds,
 } from '../shared/domain/holds.ts';
+import type { PartnerAccount } from '../shared/domain/partner-account.ts';
+import { renewableNow } from '../shared/domain/renewal.ts';
 import { type ShownPause, shownPause } from './account-status.ts';
 import type { Bridge } from './bridge.ts';
 import { knownAccount, requireKnown } from './errors.ts';
@@ -61,9 +63,12 @@ export async function resume(
   const isOver = (hold: Hold) => isOperators(hold) || (early && isPassing(hold));
   const whole = await budgetStore.read();
   const account = name === undefined ? undefined : await knownAccount(partnerAccounts, name);
-  if (account) await partnerAccounts.change(account.name, (stored) => withoutHolds(stored, isOver));
+  const ended = (stored: PartnerAccount) => withoutHolds(early ? renewableNow(stored) : stored, isOver);
+  if (account) await partnerAccounts.change(account.name, ended);
   const isOverOfWhole = (hold: Hold) => isOver(hold) && !(account && isOperators(hold));
-  await budgetStore.change((state) => withoutHolds(state, isOverOfWhole));
+  await budgetStore.change((state) =>
+    withoutHolds(early && state.renewal ? renewableNow(state) : state, isOverOfWhole),
+  );
   const service = holdOf(passingOf(whole), undefined, nowMs);
   const waits = holdOf(passingOf(whole), account && passingOf(account), nowMs);
   return {

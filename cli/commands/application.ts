@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Bridge } from '../../operations/bridge.ts';
-import { checkApplication } from '../../operations/connect-functions.ts';
+import { checkApplication, storeApplication } from '../../operations/connect-functions.ts';
 import { CommandError } from '../../operations/errors.ts';
 import { bridgeName } from '../../shared/contract/events.ts';
 import { partnerBaseUrl } from '../../shared/contract/settings.ts';
@@ -54,7 +54,7 @@ On a terminal, --client-secret-stdin asks for the secret, and does not show it.`
       target,
       async (bridge) => {
         if (check) await checkBefore(bridge, application, { target, baseUrl });
-        await bridge.storeApplication(application, baseUrl, name);
+        await storeApplication(bridge, application, baseUrl, name);
       },
       { create: true },
     );

@@ -13,7 +13,7 @@ import { type Deadline, toInstant } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
 import type { Secret, TokenPair } from '../../shared/domain/secret.ts';
 import type { Grant } from '../../shared/ports/tokens.ts';
-import { publishOwedEvents } from '../refresh-token/account-writes.ts';
+import { endpointAnswered, publishOwedEvents } from '../refresh-token/account-writes.ts';
 import { type AccountLock, exclusively } from '../refresh-token/refresh-lock.ts';
 import { lackingScopes, pairOf, storePair, warnOfOddAnswer } from '../refresh-token/token-pairs.ts';
 import { activateRow, beginRow, type ConnectDeps, nextGeneration } from './connected-row.ts';
@@ -102,6 +102,7 @@ export function createConnectAccount(deps: ConnectDeps) {
       await feedStates.register({ partnerAccount: name, feed, generation, ...beginning });
     // This is the last step, because it makes the drain poll the feed.
     await publishOwedEvents(deps, await activateRow(deps, lock, { generation, version, pair }));
+    await endpointAnswered(deps);
     observer.info('partner account connected', { partnerAccount: name, generation });
     return {
       partnerAccount: name,

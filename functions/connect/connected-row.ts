@@ -3,6 +3,7 @@ import { toInstant } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
 import { withoutHolds } from '../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
+import { renewableNow } from '../../shared/domain/renewal.ts';
 import type { TokenPair } from '../../shared/domain/secret.ts';
 import type { PartnerClient } from '../../shared/partner-api/client.ts';
 import type { TokenVault } from '../../shared/ports/tokens.ts';
@@ -67,7 +68,7 @@ export async function activateRow(
 ): Promise<PartnerAccount> {
   const { generation, version, pair } = stored;
   const account = await lock.change((current) => {
-    const free = withoutHolds(current, ({ kind }) => kind !== 'operator');
+    const free = withoutHolds(renewableNow(current), ({ kind }) => kind !== 'operator');
     return { ...withToken(free, version, pair, { bridge, observedAt: clock.now() }), generation };
   });
   if (account) return account;

@@ -3,6 +3,7 @@ import type { StopReason } from '../../shared/contract/events.ts';
 import { type AuthorizationChange, authorizationEvent } from '../../shared/domain/advert-event.ts';
 import { type Hold, withHold, withoutHolds } from '../../shared/domain/holds.ts';
 import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
+import { isTokenHold, renewableNow } from '../../shared/domain/renewal.ts';
 import type { TokenPair } from '../../shared/domain/secret.ts';
 import type { RefreshDeps } from './refresh-lock.ts';
 
@@ -22,9 +23,6 @@ export const stopHold = (reason: StopReason, since: number): Hold => ({
   reason,
 });
 
-/** The hold of an account for which the token endpoint returned no usable token. */
-export const isTokenHold = ({ kind, fault }: Hold): boolean => kind === 'token' && fault === undefined;
-
 /** Records a newer token: ends a stop and its forgetting, and adds the owed event if an earlier one announced the stop. */
 export function withToken(
   account: PartnerAccount,
@@ -32,11 +30,13 @@ export function withToken(
   pair: TokenPair,
   moment: Moment,
 ): PartnerAccount {
-  // The write of a retry, which had succeeded although its answer was an error, is not repeated.
-  if (account.token?.version === version) return account;
+  const { expiresAt, obtainedAt: usedAt } = pair;
+  // The same pair again; or the write of a retry, which had succeeded although its answer was an error.
+  if (account.token?.version === version)
+    return { ...withoutHolds(account, isTokenHold), token: { ...account.token, expiresAt, usedAt } };
   const isOver = (hold: Hold) => hold.kind === 'authorization' || isTokenHold(hold);
   const { unanswered, forgetting: _forgetting, ...rest } = withoutHolds(account, isOver);
-  const renewed = { ...rest, token: { version, expiresAt: pair.expiresAt, usedAt: pair.obtainedAt } };
+  const renewed = { ...rest, token: { version, expiresAt, usedAt } };
   return unanswered ? owing(renewed, 'restored', { ...moment, reason: 'connected-again' }) : renewed;
 }
 
@@ -72,4 +72,11 @@ export async function publishOwedEvents(
       return left.length > 0 ? { ...rest, owedEvents: left } : rest;
     });
   }
+}
+
+/** A good answer of the token endpoint ends the wait of all accounts for it. */
+export async function endpointAnswered({ budgetStore }: Pick<RefreshDeps, 'budgetStore'>): Promise<void> {
+  const ended = budgetStore.change((bridge) => (bridge.renewal ? renewableNow(bridge) : bridge));
+  // The next one does it.
+  await ended.catch(() => undefined);
 }

@@ -6,6 +6,7 @@ import type { PartnerClient } from '../../shared/partner-api/client.ts';
 import type { EventPublisher } from '../../shared/ports/event-publisher.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { ApplicationSecret, TokenVault } from '../../shared/ports/tokens.ts';
+import type { BudgetStore } from '../../shared/state/budget.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 
 /** Longer than a function runs, so that no other process writes a token while one that has lost its lock may still do so. */
@@ -23,6 +24,8 @@ export interface RefreshDeps extends LockDeps {
   readonly vault: Pick<TokenVault, 'read' | 'write'>;
   readonly applicationSecret: Pick<ApplicationSecret, 'read'>;
   readonly client: Pick<PartnerClient, 'requestTokens'>;
+  /** The row of the whole bridge. */
+  readonly budgetStore: Pick<BudgetStore, 'change'>;
   readonly events: EventPublisher;
   readonly observer: Observer;
   readonly settings: {

@@ -8,33 +8,60 @@ import type { StopReason } from '../../shared/contract/events.ts';
 import { type RefreshOutcome, refreshEvent } from '../../shared/contract/invocations.ts';
 import type { Deadline } from '../../shared/domain/clock.ts';
 import { asBridgeFault, BridgeFault } from '../../shared/domain/faults.ts';
-import { type Hold, heldBy, withHold } from '../../shared/domain/holds.ts';
+import { heldBy } from '../../shared/domain/holds.ts';
 import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
+import {
+  endpointFailed,
+  isOfEndpoint,
+  isTokenHold,
+  nextRenewal,
+  type Renewal,
+  waitingForToken,
+  waitingRenewal,
+} from '../../shared/domain/renewal.ts';
 import type { TokenPair } from '../../shared/domain/secret.ts';
 import { needsAttention } from '../../shared/ports/observer.ts';
-import { isTokenHold, publishOwedEvents, stopped, withToken } from './account-writes.ts';
+import type { VersionedPair } from '../../shared/ports/tokens.ts';
+import { endpointAnswered, publishOwedEvents, stopped, withToken } from './account-writes.ts';
 import { type AccountLock, exclusively, type RefreshDeps, type TokenRefresh } from './refresh-lock.ts';
 import { sweep } from './sweep.ts';
 import { lackingScopes, newestPair, pairOf, storePair, warnOfOddAnswer } from './token-pairs.ts';
 
 /** Usually longer than a running refresh. The lock of a dead process lasts far longer, and the caller asks again. */
 const lockWaitMs = 5_000;
-/** The first hold is short: the service may only be slow to distribute a new token internally. */
-const firstHoldMs = 5_000;
-const longestHoldMs = 3_600_000;
 /**
  * An access token that arrives with less time left than this counts as expired. A refresh shortly before the expiry
  * returns the same token (partner-api.md §5.3), and the next one a new one. If that has no time left either, the
- * account is on hold, because Secrets Manager allows about 100 versions a day.
+ * account waits, because Secrets Manager allows about 100 versions a day.
  * @see https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_PutSecretValue.html
  */
 const spentMs = 5_000;
 const isSpent = ({ expiresAt, obtainedAt }: TokenPair): boolean => expiresAt - obtainedAt < spentMs;
 
+/** Whether the service gave the pair that is stored. The time that is left in it stands in the account's row, too. */
+const isSamePair = (one: TokenPair, stored: TokenPair): boolean =>
+  one.accessToken.equals(stored.accessToken) &&
+  one.refreshToken.equals(stored.refreshToken) &&
+  one.scope === stored.scope &&
+  isSpent(one) === isSpent(stored);
+
 const held: RefreshOutcome = { kind: 'held' };
 
+const brokenAnswer = new BridgeFault(
+  'contract-broken',
+  'the token endpoint returned no access token that can be sent',
+);
+
+/** The renewal that has brought `pair`. */
+function renewalWith(pair: TokenPair, before: Renewal | undefined, at: number): Renewal {
+  const next = nextRenewal(before, at);
+  if (!isSpent(pair)) return next;
+  // The old token in its last seconds: then there is a new one.
+  return { ...next, forMs: Math.min(next.forMs, pair.expiresAt - pair.obtainedAt + 1_000) };
+}
+
 export function createRefreshToken(deps: RefreshDeps) {
-  const { applicationSecret, client, observer, clock, settings } = deps;
+  const { applicationSecret, budgetStore, client, observer, clock, settings } = deps;
   const moment = () => ({ bridge: settings.bridge, observedAt: clock.now() });
 
   async function refresh(request: TokenRefresh, options: Deadline): Promise<RefreshOutcome> {
@@ -52,9 +79,9 @@ export function createRefreshToken(deps: RefreshDeps) {
     request: TokenRefresh,
     options: Deadline,
   ): Promise<RefreshOutcome> {
-    const { name, account } = lock;
+    const { account } = lock;
     if (!account) return held;
-    const settled = settledOutcome(account, request);
+    const settled = await settledOutcome(lock, account, request);
     if (settled) return settled;
     const current = await newestPair(deps, account, options);
     if (!current) return stopAccount(lock, 'refresh-token-rejected');
@@ -64,11 +91,46 @@ export function createRefreshToken(deps: RefreshDeps) {
     }
     if (request.because === 'scope-insufficient') return stopAccount(lock, request.because);
 
+    const wait = await waitOfAll();
+    if (wait) {
+      if (request.because === 'expired') await lock.change((latest) => waitingForToken(latest, wait));
+      return held;
+    }
+    try {
+      return await renew(lock, account, { ...request, current }, options);
+    } catch (error) {
+      await noteFailure(lock, asBridgeFault(error)).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** The wait of all accounts, because the endpoint failed for several of them; undefined: this one tries it. */
+  async function waitOfAll(): Promise<Renewal | undefined> {
+    let wait: Renewal | undefined;
+    await budgetStore.change((bridge) => {
+      const at = clock.now();
+      wait = waitingRenewal(bridge, at);
+      return wait || !bridge.renewal ? bridge : { ...bridge, renewal: { ...bridge.renewal, at } };
+    });
+    return wait;
+  }
+
+  async function renew(
+    lock: AccountLock,
+    account: PartnerAccount,
+    { because, current }: TokenRefresh & { readonly current: VersionedPair },
+    options: Deadline,
+  ): Promise<RefreshOutcome> {
+    const { name } = lock;
     const grant = { grant_type: 'refresh_token', refresh_token: current.pair.refreshToken } as const;
     const application = await applicationSecret.read();
     const received = await client.requestTokens(application, grant, options).catch(asBridgeFault);
     if (received instanceof BridgeFault) {
       if (received.code === 'grant-rejected') return stopAccount(lock, 'refresh-token-rejected');
+      const at = clock.now();
+      // Rule: one-account-holds-no-other
+      if (isOfEndpoint(received) && account.renewal?.fault === undefined)
+        await budgetStore.change((bridge) => endpointFailed(bridge, at, received)).catch(() => undefined);
       throw received;
     }
     // What this process stores after another one took the lock would be of no use, or of a disconnected account. If the
@@ -79,21 +141,29 @@ export function createRefreshToken(deps: RefreshDeps) {
     // The pair is stored first; it is judged only afterwards.
     const own = pairOf(received, current.pair) as TokenPair;
     const pair = { ...own, generation: account.generation, follows: current.version };
+    // Secrets Manager keeps about a hundred versions a day.
+    // Rule: same-pair-not-stored
+    const isSame = isSamePair(own, current.pair);
     // Planted fault: told-before-stored
-    const version = await storePair(deps, name, pair, options);
+    const version = isSame ? current.version : await storePair(deps, name, pair, options);
     warnOfOddAnswer(received, name, observer);
     const missing = lackingScopes(received, pair, settings.requiredScope);
     // A token that has expired only by our clock may come back with a short time left, because the service has not
     // rejected it.
     const isBroken = received.answer.access_token === undefined || (isSpent(pair) && isSpent(current.pair));
-    const isUnchanged = request.because === 'unused' && own.accessToken.equals(current.pair.accessToken);
+    const at = clock.now();
     const changed = await change(lock, (latest) => {
-      const before = latest.holds?.find(isTokenHold);
       const renewed = withToken(latest, version, pair, moment());
       if (missing.length > 0) return stopped(renewed, 'scope-insufficient', moment());
-      if (isBroken) return withHold(renewed, tokenHold(before));
-      return isUnchanged && before ? withHold(renewed, before) : renewed;
+      if (isBroken) {
+        const renewal = nextRenewal(latest.renewal, at, brokenAnswer);
+        return waitingForToken({ ...renewed, renewal }, renewal);
+      }
+      // The token before has helped until it ran out.
+      const before = because === 'expired' && !isSame ? undefined : latest.renewal;
+      return { ...renewed, renewal: renewalWith(pair, before, at) };
     });
+    await endpointAnswered(deps);
     if (missing.length > 0) return stoppedOutcome(name, 'scope-insufficient', missing);
     if (isBroken && changed) {
       needsAttention(
@@ -107,24 +177,37 @@ export function createRefreshToken(deps: RefreshDeps) {
     return { kind: 'renewed' };
   }
 
-  /** The outcome if nothing is to be refreshed. */
-  function settledOutcome(
+  /** The outcome if nothing is to be refreshed now. */
+  async function settledOutcome(
+    lock: AccountLock,
     account: PartnerAccount,
     { rejectedVersion, because }: TokenRefresh,
-  ): RefreshOutcome | undefined {
+  ): Promise<RefreshOutcome | undefined> {
     if (stopOf(account)) return held;
     if (account.token?.version !== rejectedVersion) return { kind: 'renewed' };
-    const hold = heldBy(account, 'token', clock.now());
+    // A small scope stops the account.
+    if (because === 'scope-insufficient') return undefined;
+    const now = clock.now();
+    const last = waitingRenewal(account, now);
+    // The renewal failed while the token was still valid; now it has run out.
+    if (because === 'expired' && last?.fault !== undefined)
+      await lock.change((latest) => waitingForToken(latest, last));
+    if (last && (because !== 'unused' || last.fault !== undefined)) return held;
     // A paused account is not polled, so its refresh token would expire during the pause.
-    return hold && isTokenHold(hold) && because !== 'unused' ? held : undefined;
+    const hold = because === 'unused' ? undefined : heldBy(account, 'token', now);
+    return hold && isTokenHold(hold) ? held : undefined;
   }
 
-  /** Twice as long as the one before. */
-  function tokenHold(before: Hold | undefined): Hold {
-    const since = clock.now();
-    const forMs = Math.min(before?.forMs ? 2 * before.forMs : firstHoldMs, longestHoldMs);
-    // The answer contains no usable access token, and an immediate retry would get the same answer.
-    return { kind: 'token', since, until: since + forMs, forMs, reason: 'token-answer-broken' };
+  /** Requests wait if there is no valid token until the next renewal. */
+  async function noteFailure(lock: AccountLock, fault: BridgeFault): Promise<void> {
+    // Nothing was sent.
+    if (fault.policy.deadLettered === 'never') return;
+    const at = clock.now();
+    await lock.change((latest) => {
+      const renewal = nextRenewal(latest.renewal, at, fault);
+      const isOver = (latest.token?.expiresAt ?? 0) <= at;
+      return isOver ? waitingForToken({ ...latest, renewal }, renewal) : { ...latest, renewal };
+    });
   }
 
   async function stopAccount(lock: AccountLock, reason: StopReason): Promise<RefreshOutcome> {

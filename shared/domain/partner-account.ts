@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { form, kept, moment, partnerAccountName, someText } from '../contract/checks.ts';
 import { generation } from '../contract/events.ts';
 import { type Hold, heldBy, holds } from './holds.ts';
+import { renewalField } from './renewal.ts';
 
 /** The row of a partner account. Written as a whole, under optimistic locking. */
 export const partnerAccount = kept({
@@ -29,6 +30,7 @@ export const partnerAccount = kept({
       issuedFor: v.exactOptional(generation),
     }),
   ),
+  renewal: renewalField,
   /** An advert that was answered well, and when: a witness against others that are said to be gone. */
   answeredWell: v.exactOptional(kept({ advertId: someText, at: moment })),
   /** Authorization events that the bus has not accepted yet, oldest first, as complete envelopes. */

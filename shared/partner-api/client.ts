@@ -78,7 +78,7 @@ export type PartnerClient = ReturnType<typeof createPartnerClient>;
 export function createPartnerClient(
   options: PartnerClientOptions,
   gates: Gates = createGates(options),
-  tokens?: Pick<TokenSource, 'current' | 'reject'>,
+  tokens?: TokenSource,
 ) {
   const { concurrency = 1, settings } = options;
   const baseUrl = checked(partnerBaseUrl, options.baseUrl, 'base URL');

@@ -1,6 +1,8 @@
 import type { RefreshOutcome, Rejection } from '../contract/invocations.ts';
 import type { Clock } from '../domain/clock.ts';
 import { asBridgeFault, BridgeFault, faultKinds, faultPolicies } from '../domain/faults.ts';
+import type { PartnerAccount } from '../domain/partner-account.ts';
+import { helpedRenewal, waitingRenewal } from '../domain/renewal.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { CallOptions } from '../ports/readers.ts';
 import type { RefreshRequester, TokenVault } from '../ports/tokens.ts';
@@ -11,7 +13,7 @@ import type { HoldKeeper } from './hold-keeper.ts';
 interface TokenSourceOptions {
   readonly reader: Pick<TokenVault, 'read'>;
   readonly requester: RefreshRequester;
-  readonly partnerAccounts: Pick<CachedAccounts, 'peek' | 'get'>;
+  readonly partnerAccounts: Pick<CachedAccounts, 'peek' | 'get' | 'read' | 'change'>;
   readonly holds: Pick<HoldKeeper, 'admit'>;
   readonly clock: Clock;
 }
@@ -27,6 +29,8 @@ interface TokenQuery extends CallOptions {
   readonly partnerAccount: string;
   /** What is asked for: after a hold, one resource tries the service. */
   readonly resource: string;
+  /** The rejected token because of which this is asked: the fault, if there is no other token. */
+  readonly rejected?: { readonly version: string; readonly fault: BridgeFault } | undefined;
 }
 
 /** Interval between two reads of what another process has just written. */
@@ -47,46 +51,61 @@ export function createTokenSource({ reader, requester, partnerAccounts, holds, c
   /** The last rejected version of each account and the reason; it is not sent again. */
   const rejected = new Map<string, { readonly version: string; readonly because: Rejection }>();
 
-  function isGood(name: string, { version, expiresAt }: AccessToken): boolean {
-    return expiresAt > clock.now() && rejected.get(name)?.version !== version;
-  }
+  /** A pair that the service gave again is not stored again: then only the row knows how long it lives. */
+  const isOver = ({ token }: PartnerAccount, { expiresAt }: AccessToken): boolean =>
+    Math.max(expiresAt, token?.expiresAt ?? 0) <= clock.now();
+  const isGood = (row: PartnerAccount, found: AccessToken): boolean =>
+    !isOver(row, found) && rejected.get(row.name)?.version !== found.version;
 
-  /** Reads the row and the secret, and has the token renewed until there is a good one or a fault explains why not. */
+  /** Reads the row and the secret, and has the token renewed if there is no good one. */
   async function find(asked: TokenQuery): Promise<AccessToken> {
-    const { partnerAccount: name, generation, deadlineMs, resource } = asked;
+    const { partnerAccount: name, generation, deadlineMs, resource, rejected: refused } = asked;
     let row = partnerAccounts.peek(name)?.account;
     // A row of another generation may be older than the caller's data.
     let isCached = row?.generation === generation;
-    /** The version in place of which there is a new one. */
-    let renewed: string | undefined;
-    for (; ; isCached = false) {
-      if (!isCached) row = await partnerAccounts.get(name);
+    if (!isCached) row = await partnerAccounts.get(name);
+    for (let isRenewed = false; ; isCached = false) {
       // Planted fault: generation-not-compared
       if (row?.generation !== generation) throw generationOver(asked);
-      const { token } = row;
       await holds.admit({ resource, account: row });
-      const found = await tokenOf(name, token?.version);
-      if (found && isGood(name, found)) return found;
-      if (found && renewed !== undefined && found.version !== renewed) {
-        // Expired although it is new: this process's clock is ahead, so the service's answers decide.
-        const kept = { ...found, expiresAt: Number.POSITIVE_INFINITY };
-        tokens.set(name, kept);
-        if (isGood(name, kept)) return kept;
+      const found = await tokenOf(name, row.token?.version);
+      if (found && isGood(row, found)) return found;
+      if (found && isRenewed) {
+        if (refused?.version === found.version) throw refused.fault;
+        return inForce(row, found);
       }
-      // Another process may have renewed the token since the row was cached.
-      if (isCached) continue;
-      // Not twice in a row, because a renewed token may become visible only after a moment.
-      if (found && renewed === undefined) {
-        const outcome = await renew(name, token?.version ?? '', deadlineMs);
-        if (outcome.kind === 'failed') throw failedRefresh(name, outcome);
-        // Now the row has a newer version, or a hold.
-        renewed = found.version;
-        continue;
+      if (isCached) {
+        // Another process may have renewed the token since the row was cached.
+        row = await partnerAccounts.get(name);
+      } else if (found) {
+        if (!mustWait(row, found) || rejected.get(name)?.because === 'scope-insufficient') {
+          const outcome = await renew(name, found.version, deadlineMs);
+          if (outcome.kind === 'failed') throw failedRefresh(name, outcome);
+          // Now the row has a newer version or a hold, or says until when the next renewal waits.
+          row = await partnerAccounts.read(name);
+        }
+        isRenewed = true;
+      } else {
+        // What was just written becomes visible only after a moment.
+        if (clock.now() + lookMs >= deadlineMs) throw notRenewed(name);
+        await clock.sleep(lookMs);
+        row = await partnerAccounts.get(name);
       }
-      renewed = undefined;
-      if (clock.now() + lookMs >= deadlineMs) throw notRenewed(name);
-      await clock.sleep(lookMs);
     }
+  }
+
+  /** Whether the next renewal is not due yet. If the last one failed and the token has run out, the row needs a hold. */
+  function mustWait(row: PartnerAccount, found: AccessToken): boolean {
+    const waiting = waitingRenewal(row, clock.now());
+    return waiting !== undefined && (waiting.fault === undefined || !isOver(row, found));
+  }
+
+  /** The token that there is until the next renewal. The service's answers decide whether it has really run out. */
+  function inForce(row: PartnerAccount, token: AccessToken): AccessToken {
+    if (rejected.get(row.name)?.version === token.version) rejected.delete(row.name);
+    const kept = isOver(row, token) ? { ...token, expiresAt: Number.POSITIVE_INFINITY } : token;
+    tokens.set(row.name, kept);
+    return kept;
   }
 
   /** Concurrent callers share one read. @returns undefined if the secret does not show that version yet */
@@ -134,6 +153,24 @@ export function createTokenSource({ reader, requester, partnerAccounts, holds, c
     /** The service has rejected the token of this version: the next `current` renews it. */
     reject: (name: string, version: string, because: Rejection): void =>
       void rejected.set(name, { version, because }),
+
+    /** Whether a renewal may help after this version was rejected: then the request is repeated. */
+    mayRenew(name: string, version: string): boolean {
+      const row = partnerAccounts.peek(name)?.account;
+      const waiting = row?.token?.version === version && waitingRenewal(row, clock.now());
+      // Rule: renewed-again
+      return !waiting;
+    },
+
+    /** An answer was good with the token of this version. Resolves when the row says so, if it has to. */
+    async helped(name: string, version: string): Promise<void> {
+      const row = partnerAccounts.peek(name)?.account;
+      if (row?.token?.version !== version || !helpedRenewal(row)) return;
+      const change = (current: PartnerAccount) =>
+        current.token?.version === version ? helpedRenewal(current) : undefined;
+      // The next good answer tries again.
+      await partnerAccounts.change(name, change).catch(() => undefined);
+    },
   };
 }
 
@@ -157,49 +194,42 @@ const generationOver = ({ partnerAccount: name, generation }: TokenQuery) =>
     retryAfterMs: generationMs,
   });
 
-const notRenewed = (name: string) =>
+const notRenewed = (name: string, retryAfterMs = lookMs) =>
   new BridgeFault('transient', `the token of partner account ${name} was not renewed in time`, {
-    retryAfterMs: lookMs,
+    retryAfterMs,
   });
 
-/** More resources than this are not remembered; then one of them is renewed for once more. */
-const maxRenewedFor = 10_000;
-
 /**
- * Sends a request with the partner account's token. A rejected token is renewed and the request is repeated once. A
- * token of too small a scope is reported, which stops the account, because a refresh cannot widen a scope.
+ * Sends a request with the partner account's token. If it is rejected, the request is repeated once with another token, if
+ * there is one. A token of too small a scope is reported, which stops the account, because a refresh cannot widen a scope.
  */
-export function withTokenOf(tokens: Pick<TokenSource, 'current' | 'reject'>) {
-  /** The version that was the renewed one when the resource rejected that, too. */
-  const renewedFor = new Map<string, string>();
-
+export function withTokenOf(tokens: TokenSource) {
   return async <T>(
-    whose: Omit<TokenQuery, 'resource'>,
+    whose: Omit<TokenQuery, 'resource' | 'rejected'>,
     send: (token: NonNullable<CallRequest['token']>, mayBeToken: CallRequest['isUndecided']) => Promise<T>,
   ): Promise<T> => {
     const { partnerAccount } = whose;
     let used = { version: '', resource: '' };
+    let rejected: TokenQuery['rejected'];
     const token = async (resource: string) => {
-      const { token: secret, version } = await tokens.current({ ...whose, resource });
+      const { token: secret, version } = await tokens.current({ ...whose, resource, rejected });
       used = { version, resource };
       return secret;
     };
-    for (let isRepeated = false; ; isRepeated = true) {
-      // Rule: one-renewal-for-an-advert
+    for (;;) {
       const isUndecided = ({ code }: BridgeFault) =>
-        code === 'token-rejected' && !isRepeated && renewedFor.get(used.resource) !== used.version;
+        code === 'token-rejected' && !rejected && tokens.mayRenew(partnerAccount, used.version);
       try {
-        return await send(token, isUndecided);
+        const answer = await send(token, isUndecided);
+        await tokens.helped(partnerAccount, used.version);
+        return answer;
       } catch (fault) {
         if (!(fault instanceof BridgeFault)) throw fault;
         const { version, resource } = used;
         if (isUndecided(fault)) {
+          rejected = { version, fault };
           tokens.reject(partnerAccount, version, 'token-rejected');
           continue;
-        }
-        if (fault.code === 'token-rejected') {
-          if (renewedFor.size >= maxRenewedFor) renewedFor.clear();
-          renewedFor.set(resource, version);
         }
         if (fault.code === 'scope-insufficient') {
           tokens.reject(partnerAccount, version, fault.code);

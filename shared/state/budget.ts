@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { checked, form, kept, moment, wholeNumber } from '../contract/checks.ts';
 import { holds } from '../domain/holds.ts';
+import { renewalField } from '../domain/renewal.ts';
 import { type Key, type Row, type Store, update } from '../ports/store.ts';
 
 const budgetRow = kept({
@@ -14,6 +15,8 @@ const budgetRow = kept({
   /** The base URL at which a feed or an advert was answered well: there, a 404 is not about the path. */
   provenUrl: v.exactOptional(v.string()),
   holds,
+  /** The last try of a token endpoint that fails: of one account, or of several, which wait for it then. */
+  renewal: renewalField,
 });
 export type BudgetState = Readonly<v.InferOutput<typeof budgetRow>>;
 

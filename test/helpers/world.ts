@@ -55,6 +55,7 @@ export async function createWorld() {
   };
   const tokenDeps = {
     partnerAccounts,
+    budgetStore: state.budgetStore,
     vault: state.vault,
     applicationSecret: state.applicationSecret,
     client: service,

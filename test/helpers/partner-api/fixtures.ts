@@ -55,7 +55,7 @@ const nothing = () => undefined;
 const silent = { info: nothing, warn: nothing, error: nothing, count: nothing };
 
 type GivenOptions = Partial<PartnerClientOptions & Gates & PartnerClientOptions['settings']> & {
-  tokens?: Pick<TokenSource, 'current' | 'reject'>;
+  tokens?: TokenSource;
 };
 
 /** A client of the service at `baseUrl`, without budget and without waits. */

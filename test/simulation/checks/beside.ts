@@ -65,7 +65,7 @@ const isBeside = (plan: Plan) => (subject: string) =>
   );
 
 /** From the moment when the feed lists a change until its event, or until it is settled without one, ms. */
-function delaysOf(
+export function delaysOf(
   { history, service }: SimWorld,
   isMeant: (subject: string) => boolean,
   isThen: (change: { readonly visibleAt: number }) => boolean = () => true,

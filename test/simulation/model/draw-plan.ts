@@ -21,6 +21,10 @@ export type Plan = ReturnType<typeof planWithDefaults> & {
   readonly healthy?: Plan;
   /** Every advert is refused alike for a while: few messages may be dead-lettered. */
   readonly refusesAlike?: boolean;
+  /** What renewing tokens costs is counted. */
+  readonly renewals?: boolean;
+  /** The service ends an account's access token; perhaps the new one too, unnamed when the process that stored it died. */
+  readonly tokenEnds?: readonly (AccountMoment & { readonly diesUnnamed: boolean })[];
   /** An account with so many changes at once that they take minutes. */
   readonly backlogOf?: string;
   /** So long after the feed lists a change, its advert is still answered as before. */

@@ -31,6 +31,8 @@ const illAnswers = {
   'status-401': { status: 401, body: '{"error":"invalid_token"}' },
   'status-403': { status: 403, body: '' },
   'status-404': { status: 404, body: '{"error":{"status":404,"title":"not_found"}}' },
+  'client-401': { status: 401, body: '{"error":"invalid_client"}' },
+  'token-400': { status: 400, body: '{"error":"never_heard_of"}' },
   'status-500': passing(500),
   'status-503': passing(503),
   'wait-1': passing(503, 1),
@@ -56,8 +58,8 @@ export function illAnswer(answer: IllAnswer, turn: number): SimResponse {
 export interface Ill {
   readonly key: string;
   readonly account: string;
-  /** Adverts of the account, its feed, or every request of it. */
-  readonly of: 'adverts' | 'feed' | 'account';
+  /** Adverts of the account, its feed, every request with its token, or those for a token. */
+  readonly of: 'adverts' | 'feed' | 'account' | 'tokens';
   /** With `of: 'adverts'`: which ones. */
   readonly advertIds: ReadonlySet<string>;
   readonly answer: IllAnswer;
@@ -70,9 +72,11 @@ export function isAbout(
   { account, of, advertIds }: Ill,
   asked: { account: string; pathname: string },
 ): boolean {
-  if (account !== asked.account) return false;
+  const isForTokens = asked.pathname.endsWith('/oauth/token');
+  if (account !== asked.account || isForTokens !== (of === 'tokens')) return false;
   switch (of) {
     case 'account':
+    case 'tokens':
       return true;
     case 'feed':
       return asked.pathname.includes('/status/');

@@ -39,6 +39,8 @@ const refused: TokenAnswer = {
 
 export function createTokenDesk({ scheduler, tokenLifeMs, rotationMs, idleMs }: TokenDeskOptions) {
   const grants: Grant[] = [];
+  /** Access tokens that ended before their time, with that moment. */
+  const ended = new Map<string, number>();
   /** Unused one-time codes, with their accounts. */
   const codes = new Map<string, string>();
   let issued = 0;
@@ -118,6 +120,15 @@ export function createTokenDesk({ scheduler, tokenLifeMs, rotationMs, idleMs }: 
     revoke(account: string): void {
       for (const grant of grants) if (grant.account === account) grant.isRevoked = true;
     },
+    /** The service no longer accepts the account's access token; a refresh returns another one. */
+    end(account: string): void {
+      for (const grant of grants) {
+        if (grant.account !== account || !grant.access) continue;
+        ended.set(grant.access.text, scheduler.now());
+        grant.access = undefined;
+      }
+    },
+    endedAt: (access: string): number | undefined => ended.get(access),
     isRevoked: (account: string): boolean => latestOf(account)?.isRevoked ?? true,
     opens: (text: string): boolean => opened(text) !== undefined,
     accountOf: (text: string): string | undefined => new RegExp(`^${secretMark}-([^-]+)-`).exec(text)?.[1],

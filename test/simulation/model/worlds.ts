@@ -5,9 +5,10 @@
 import { drawPlan, type Plan } from './draw-plan.ts';
 import type { Ill, IllAnswer } from './ill.ts';
 import type { Temper } from './incidents.ts';
-import { stackLimits } from './limits.ts';
 import type { PlannedChange } from './plan.ts';
 import { between, hashOf, pick, type Random, streamOf } from './random.ts';
+import { steadyPlan } from './steady-plan.ts';
+import { tokenEndsPlan, tokensIllPlan } from './token-worlds.ts';
 
 export interface World {
   readonly says: string;
@@ -108,6 +109,16 @@ export const worlds = {
     oneOf: seldom,
     change: behindPlan,
   },
+  'token-endpoint-ill': {
+    says: 'the token endpoint answers badly for ten minutes, to one account or to all, while their tokens run out',
+    oneOf: seldom,
+    change: tokensIllPlan,
+  },
+  'token-ends-early': {
+    says: 'tokens end long before their time, also one whose process died before its row named it; an advert answers 401',
+    oneOf: seldom,
+    change: tokenEndsPlan,
+  },
 } as const satisfies Record<string, World>;
 
 export type WorldName = keyof typeof worlds;
@@ -126,43 +137,6 @@ export function planOf(seed: number, name: WorldName | undefined = drawWorld(see
 }
 
 const minuteMs = 60_000;
-
-/**
- * A quiet world as a stack has it: four accounts, a change about every five seconds, a drain every minute. Nothing goes
- * wrong, so that a delay has no reason but the one that a world adds.
- */
-function steadyPlan(plan: Plan, random: Random, accounts = ['main', 'shop', 'beta', 'dune']): Plan {
-  const chaosMs = 20 * minuteMs;
-  const rates = Object.fromEntries(Object.keys(plan.rates).map((kind) => [kind, 0])) as Plan['rates'];
-  const changes: PlannedChange[] = [];
-  for (let atMs = 0; atMs < chaosMs - 2 * minuteMs; atMs += between(random, 1_000, 9_000)) {
-    const [account, advertId] = [pick(random, accounts), String(between(random, 100, 160))];
-    const number = changes.length;
-    changes.push({ key: `change-${number}`, atMs, account, advertId, status: `status-${number}` });
-  }
-  const pollSeconds = pick(random, [10, 60]);
-  const drains = [];
-  for (let atMs = 0; atMs < chaosMs; atMs += minuteMs)
-    drains.push({ key: `drain-${drains.length + 1}`, atMs });
-  return {
-    ...plan,
-    ...{ accounts, rates, changes, chaosMs, drains, pollSeconds },
-    ...{ temper: 'quiet', limits: stackLimits, workers: 2, ratesOfPorts: new Map() },
-    ...{ troubles: [], ills: [], revocations: [], departures: [], handovers: [], rejections: [] },
-    ...{ audits: [], redrives: [], resyncs: [], operatorPauses: [], lifts: [] },
-    ...{ publishedEvents: {}, auditSample: 0 },
-    ...{ sendsDate: true, twins: false, pausesAtLast: false, revokesWhileStoring: false },
-    ...{ lostAccount: undefined, siege: undefined, maxSkewMs: 0, maxLateMs: 1_500 },
-    ...{ visibilityMs: stackLimits.visibilityMs, maxAgeMs: 24 * 60 * minuteMs, longestHiddenMs: minuteMs },
-    ...{ advertTries: 5, maxGroups: 10, maxReceives: 300, queueMaxReceives: 1_000 },
-    ...{ requestsPerSecond: 10, circuitSeconds: 1_800, maxPauseSeconds: 3_600 },
-    ...{ confirmUnavailableSeconds: 0, confirmUnchangedSeconds: 0 },
-    service: {
-      ...{ maxVisibilityMs: 3_000, maxPerPage: 100 },
-      ...{ tokenLifeMs: 6 * minuteMs, rotationMs: 60 * minuteMs, idleMs: 120 * minuteMs },
-    },
-  };
-}
 
 interface Illness {
   readonly of: Ill['of'];

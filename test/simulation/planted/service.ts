@@ -50,8 +50,40 @@ export const plantedInService: Planted = {
     [
       'told-before-stored',
       'the new token pair is stored before anything else is done with it',
-      'const version = await storePair(deps, name, pair, options);',
-      'await lock.change((latest) => latest);\n    const version = await storePair(deps, name, pair, options);',
+      'const version = isSame ?',
+      'if (!isSame) await lock.change((latest) => latest);\n    const version = isSame ?',
+    ],
+    [
+      'same-pair-not-stored',
+      'a pair that is stored already is not stored again',
+      'const isSame = isSamePair(own, current.pair);',
+      'const isSame = false;',
+    ],
+    [
+      'one-account-holds-no-other',
+      'that one account’s token cannot be renewed keeps no other account from renewing its own',
+      '&& account.renewal?.fault === undefined',
+      '',
+    ],
+  ],
+  'shared/domain/renewal.ts': [
+    [
+      'renewal-waits',
+      'a renewal that failed or did not help is repeated after a growing delay',
+      'return last && isLasting(last.at + last.forMs, last.forMs, now) ? last : undefined;',
+      'return undefined;',
+    ],
+    [
+      'good-answer-ends-wait',
+      'an answer that is good with the token ends the growth of the delay between renewals',
+      'if (!last || last.fault !== undefined || last.forMs <= firstMs) return undefined;',
+      'return undefined;',
+    ],
+    [
+      'endpoint-tried-once-for-all',
+      'one account tries for all a token endpoint that fails for several',
+      'const forMs = before ? doubled(before.forMs, longestOutageMs) : 0;',
+      'const forMs = 0;',
     ],
   ],
   'functions/connect/disconnect-account.ts': [
@@ -99,7 +131,13 @@ export const plantedInService: Planted = {
       'version-not-compared',
       'a token is used only while its version is the one in the account’s row',
       'if (known && known.version === version) return known;',
-      'if (known && isGood(name, known)) return known;',
+      'if (known && known.expiresAt > clock.now()) return known;',
+    ],
+    [
+      'renewed-again',
+      'a rejected token is renewed, also one that has just replaced another',
+      'return !waiting;',
+      'return !row?.renewal;',
     ],
     ['version-not-compared', '… and', 'if (found?.version !== version || !found)', 'if (!found)'],
     [

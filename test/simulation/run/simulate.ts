@@ -6,6 +6,7 @@ import { checkEvents } from '../checks/events.ts';
 import { checkHistories } from '../checks/histories.ts';
 import { checkLatest, checkListings } from '../checks/listings.ts';
 import { checkQueue } from '../checks/queue.ts';
+import { checkRenewals } from '../checks/renewals.ts';
 import { checkTokens } from '../checks/tokens.ts';
 import type { Plan } from '../model/draw-plan.ts';
 import type { Violation } from '../model/history.ts';
@@ -49,6 +50,7 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
   coverage.count(`world: ${plan.world ?? 'ordinary'}`);
   if (plan.advertLagMs !== undefined) checkLatest(world);
   if (plan.backlogOf !== undefined) checkBacklog(world, plan.backlogOf);
+  if (plan.renewals) checkRenewals(world);
   if (plan.healthy) checkBeside(world, await live(plan.healthy, { ...options, isTraced: false }));
   return {
     seed,

@@ -145,7 +145,12 @@ export function createStages(world: SimWorld) {
   };
 
   const tokensOf = (started: Started) =>
-    createRefreshToken({ ...started, partnerAccounts: started.accountRows, settings: tokenSettings });
+    createRefreshToken({
+      ...started,
+      partnerAccounts: started.accountRows,
+      budgetStore: started.budget,
+      settings: tokenSettings,
+    });
 
   function invokeRefresh(
     request: Parameters<ReturnType<typeof createRefreshToken>['refresh']>[0],
@@ -311,6 +316,7 @@ export function createStages(world: SimWorld) {
     const deps = {
       ...started,
       partnerAccounts: endedBeforeItsLock(started),
+      budgetStore: started.budget,
       advertHistories: started.histories,
       bookKeeper: world.state.bookKeeper,
       settings: { ...tokenSettings, overlapSeconds: plan.overlapSeconds },

@@ -21,6 +21,8 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
   const people = createPeople({ world, stages, auditor, random });
   const { unconnected, connect, connectTwin, handOver, revoke } = people;
   let over = false;
+  /** Accounts whose next pair is stored by a process that dies then. */
+  const unnamed = new Set<string>();
 
   const quietly = (work: Promise<unknown>) => void work.catch(() => undefined);
   const atMoment = (atMs: number, event: () => void) =>
@@ -121,6 +123,18 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
         quietly(connect(account));
       });
     }
+    planned(plan.tokenEnds ?? [], ({ account, diesUnnamed }) => {
+      if (diesUnnamed) unnamed.add(account);
+      service.tokens.end(users.currentOf(account));
+    });
+    world.storing.add((process, account) => {
+      if (!unnamed.delete(account)) return;
+      // The pair is stored, the row does not name it, and its access token ends before anybody has used it.
+      scheduler.after(1, () => {
+        process.die('before it named a pair');
+        service.tokens.end(users.currentOf(account));
+      });
+    });
     if (plan.freezes) {
       whileStoring(0.3, 'stands still', (account, process) => {
         // Longer than the lock lasts: meanwhile, somebody else is connected.

@@ -125,7 +125,10 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     if (trouble) return { response: trouble };
     const spoil = incident && spoiled[incident];
     if (spoil) return { response: spoil(random) };
-    if (!service.tokens.accepts(account, access)) return { response: own(401, 'invalid_token') };
+    if (!service.tokens.accepts(account, access)) {
+      world.tokenWatch.rejected(access);
+      return { response: own(401, 'invalid_token') };
+    }
     if (!service.tokens.suffices(access)) return { response: own(403, 'insufficient_scope') };
     return url.pathname.includes('/status/')
       ? feed(account, url, circumstances)
@@ -133,12 +136,13 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
   }
 
   function tokens(wire: WireRequest, { incident, random }: Circumstances): SimResponse {
-    const trouble = world.troubleOf('', wire.path, random);
+    const { refresh_token: text, code } = JSON.parse(wire.body ?? '{}') as Record<string, string | undefined>;
+    const owner = nameOf(service.tokens.accountOf(text ?? '') ?? '');
+    const trouble = world.troubleOf(owner, wire.path, random);
     if (trouble) return trouble;
     const spoil =
       incident && incident !== 'wrong-shape' && incident !== 'not-json' ? spoiled[incident] : undefined;
     if (spoil) return spoil(random);
-    const { refresh_token: text, code } = JSON.parse(wire.body ?? '{}') as Record<string, string | undefined>;
     const { status, body } =
       code === undefined ? service.tokens.refresh(text ?? '') : service.tokens.exchange(code);
     if (code !== undefined && status !== 200) world.coverage.count('service: one-time code refused');
@@ -205,7 +209,8 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
         let givenAt = 0;
         const settle = (ms: number, end: () => void) =>
           scheduler.after(Math.min(ms, timeoutMs), () => {
-            endOfRequest(ms <= timeoutMs && isGood(incident) && given?.response.status === 200);
+            const isGiven = ms <= timeoutMs && isGood(incident) && given?.response.status === 200;
+            endOfRequest(isGiven ? given?.response.body : undefined);
             process.arrive(() => (ms > timeoutMs ? reject(new NoAnswerError('timeout')) : end()));
           });
         if (incident === 'reset') {

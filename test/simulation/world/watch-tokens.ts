@@ -1,14 +1,21 @@
-/** Checks `credentials-kept`: one refresh at a time, the newest refresh token is kept, and a stop has a reason. */
+/**
+ * Checks `credentials-kept`: one refresh at a time, the newest refresh token is kept, and a stop has a reason. Counts what
+ * renewing costs (checks/renewals.ts).
+ */
 import { type PartnerAccount, stopOf } from '../../../shared/domain/partner-account.ts';
+import type { TokenPair } from '../../../shared/domain/secret.ts';
 import type { WireRequest } from '../../../shared/partner-api/transport.ts';
 import type { Model } from '../model/model.ts';
 import type { Process } from './process.ts';
 import { nameOf } from './users.ts';
 
-/** @param isGiven whether a good answer arrived */
-export type EndOfRequest = (isGiven: boolean) => void;
+/** @param given the body of a good answer that arrived; undefined: there was none */
+export type EndOfRequest = (given: string | undefined) => void;
 
-export function createTokenWatch({ service, history }: Model) {
+const textOf = ({ accessToken, refreshToken, scope }: TokenPair): string =>
+  [accessToken.reveal(), refreshToken.reveal(), scope].join();
+
+export function createTokenWatch({ service, history, scheduler }: Model) {
   /** For each account, the processes that have requested a token pair and not stored it yet. */
   const refreshing = new Map<string, Set<Process>>();
   /** Versions that are no longer current, with the order in which they were replaced. */
@@ -17,7 +24,18 @@ export function createTokenWatch({ service, history }: Model) {
   const rejections = new Map<Process, number>();
   /** Processes that have received a pair and done nothing with it yet. */
   const unstored = new Map<string, Set<Process>>();
+  /** Tokens and scope of the pair that each account's secret has. */
+  const secrets = new Map<string, string>();
   let order = 0;
+  const asked: number[] = [];
+  const lateMs: number[] = [];
+  let repeats = 0;
+
+  /** Whether an answer gave the pair that is stored: then nothing has to be stored. */
+  function isStored(account: string, body: string): boolean {
+    const { access_token, refresh_token, scope } = JSON.parse(body) as Record<string, string>;
+    return secrets.get(account) === [access_token, refresh_token, scope].join();
+  }
 
   function becameCurrent(account: string, version: string): void {
     order += 1;
@@ -30,8 +48,20 @@ export function createTokenWatch({ service, history }: Model) {
     process.name.startsWith('refresh') || process.name.startsWith('sweep');
 
   return {
+    /** When the token endpoint was asked, ms. */
+    asked: asked as readonly number[],
+    /** For each request with a token that the service had ended: how long ago. */
+    lateMs: lateMs as readonly number[],
+    /** How often a pair was stored that was stored already. */
+    repeats: () => repeats,
+    rejected(access: string): void {
+      const endedAt = service.tokens.endedAt(access);
+      if (endedAt !== undefined) lateMs.push(scheduler.now() - endedAt);
+    },
     requestStarted(process: Process, { path, body }: WireRequest): EndOfRequest {
-      if (!path.endsWith('/oauth/token') || !isRefresh(process)) return () => undefined;
+      if (!path.endsWith('/oauth/token')) return () => undefined;
+      asked.push(scheduler.now());
+      if (!isRefresh(process)) return () => undefined;
       const { refresh_token: text } = JSON.parse(body ?? '{}') as { refresh_token: string };
       const account = nameOf(service.tokens.accountOf(text) ?? '');
       const busy = refreshing.get(account) ?? new Set();
@@ -42,9 +72,10 @@ export function createTokenWatch({ service, history }: Model) {
         history.violated({ invariant: 'credentials-kept', subject: account, message });
       }
       busy.add(process);
-      return (isGiven) => {
+      return (given) => {
         order += 1;
-        if (isGiven) unstored.set(account, (unstored.get(account) ?? new Set()).add(process));
+        if (given !== undefined && !isStored(account, given))
+          unstored.set(account, (unstored.get(account) ?? new Set()).add(process));
         if (!service.tokens.opens(text)) {
           busy.delete(process);
           rejections.set(process, order);
@@ -55,7 +86,11 @@ export function createTokenWatch({ service, history }: Model) {
     storing(process: Process, account: string): void {
       unstored.get(account)?.delete(process);
     },
-    stored: (process: Process, account: string): void => void refreshing.get(account)?.delete(process),
+    stored(process: Process, account: string, pair: TokenPair): void {
+      if (secrets.get(account) === textOf(pair)) repeats += 1;
+      secrets.set(account, textOf(pair));
+      refreshing.get(account)?.delete(process);
+    },
     accountWritten(process: Process, account: PartnerAccount, before: PartnerAccount | undefined): void {
       const { name, token, refreshing: lock } = account;
       const stop = stopOf(account);

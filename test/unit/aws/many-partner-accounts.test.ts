@@ -4,6 +4,8 @@ import { createRefreshToken } from '../../../functions/refresh-token/refresh-tok
 import { createApplicationSecret, createTokenVault } from '../../../shared/aws/secrets.ts';
 import { createStore } from '../../../shared/aws/store.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
+import { createBudgetStore } from '../../../shared/state/budget.ts';
 import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { startDynamo } from '../../helpers/aws/emulators.ts';
 import { aReadersPolicy, fakeSecretsManager } from '../../helpers/aws/fake-secrets-manager.ts';
@@ -24,8 +26,13 @@ it('a sweep over 25 partner accounts whose tokens ran out writes each secret onc
   fake.set('advert-bridge/application', '{"clientId":"client","clientSecret":"hush"}');
   const secrets = new SecretsManagerClient({ region: 'eu-central-1' });
   const clock = createManualClock();
-  const partnerAccounts = createPartnerAccounts(createStore({ feedState: table }));
-  const pair = tokenPair({ expiresAt: clock.now() + dayMs, obtainedAt: clock.now() });
+  const store = createStore({ feedState: table });
+  const partnerAccounts = createPartnerAccounts(store);
+  const pair = tokenPair({
+    accessToken: new Secret('access-0'),
+    expiresAt: clock.now() + dayMs,
+    obtainedAt: clock.now(),
+  });
   const vault = createTokenVault(secrets, secretNames, aReadersPolicy);
   for (let user = 0; user < 25; user += 1) {
     const name = `user-${user}`;
@@ -44,6 +51,7 @@ it('a sweep over 25 partner accounts whose tokens ran out writes each secret onc
   const { sweep } = createRefreshToken({
     ...{
       partnerAccounts,
+      budgetStore: createBudgetStore(store),
       vault: createTokenVault(secrets, secretNames),
       clock,
       random: () => 0.5,
@@ -66,8 +74,8 @@ it('a sweep over 25 partner accounts whose tokens ran out writes each secret onc
     // The application's secret, and the pair.
     GetSecretValue: 2 * 25,
     PutSecretValue: 25,
-    // The row for the lock, before the pair is stored, for the verdict, for the lock again.
-    GetItem: 4 * 25,
+    // The row for the lock, before the pair is stored, for the verdict, for the lock again; the bridge's before and after.
+    GetItem: 6 * 25,
     PutItem: 3 * 25,
   });
 });

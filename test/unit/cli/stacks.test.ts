@@ -1,4 +1,5 @@
 import { CloudFormationClient, DescribeStacksCommand, type Stack } from '@aws-sdk/client-cloudformation';
+import { DynamoDBClient, GetItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
 import { PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { readStackOutputs } from '../../../operations/stack-outputs.ts';
@@ -10,6 +11,7 @@ import { cli } from './run-cli.ts';
 
 const cloudFormation = mockClient(CloudFormationClient);
 const secrets = mockClient(SecretsManagerClient);
+const tables = mockClient(DynamoDBClient);
 
 /** The outputs of one bridge at `place` of a stack; each value is the output's name behind the bridge's. */
 const bridgeAt = (place: string, bridge: string) =>
@@ -28,7 +30,7 @@ const single = stackOf('Search', bridgeAt('DeepBridge', 'Bridge'));
 const all = [own, stackOf('Website'), shop, single];
 
 beforeEach(() => {
-  for (const mock of [cloudFormation, secrets]) mock.reset();
+  for (const mock of [cloudFormation, secrets, tables]) mock.reset();
   stubAws({});
   cloudFormation.on(DescribeStacksCommand).resolves({ Stacks: all });
   for (const stack of all) {
@@ -36,7 +38,7 @@ beforeEach(() => {
   }
 });
 afterAll(() => {
-  for (const mock of [cloudFormation, secrets]) mock.restore();
+  for (const mock of [cloudFormation, secrets, tables]) mock.restore();
 });
 
 it('a stack that is not there is answered with the bridges that are, each by what --stack takes', async () => {
@@ -83,6 +85,7 @@ describe('--stack', () => {
 
   it("leads to the bridge's own secrets, and hints name it", async () => {
     secrets.on(PutSecretValueCommand).resolves({});
+    tables.on(GetItemCommand).resolves({}).on(QueryCommand).resolves({});
 
     const ended = await cli('application --stack Shop/Second --client-id a --client-secret-stdin', {
       stdin: 'hush',

@@ -53,7 +53,9 @@ async function setUp() {
     },
   };
   const token = { token: new Secret('access'), version: '1', expiresAt: 0 };
-  const tokens = { current: async () => token, reject: () => undefined };
+  const nothing = () => undefined;
+  const renewals = { reject: nothing, mayRenew: () => true, helped: async () => undefined };
+  const tokens = { current: async () => token, ...renewals };
   const readers = createPartnerClient(options, createGates(options), tokens);
   const drain = createDrain({ ...world.drainDeps, reader: readers });
   const fanOut = createFanOut({

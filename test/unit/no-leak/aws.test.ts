@@ -102,6 +102,8 @@ it('no secret leaves the deployed bridge through a whole life with faults that r
   for (const text of [...echoesOf(held[1] ?? ''), ...echoesOf(clientSecret)]) {
     control.expireAccessTokens();
     refuse('token', 503, 'temporarily_unavailable', text);
+    // Longer than the endpoint is left alone.
+    clock.pass(600_000);
     await bridge.pass();
   }
   await store('another hush=2');
@@ -110,6 +112,7 @@ it('no secret leaves the deployed bridge through a whole life with faults that r
   refuse('token', 401, 'invalid_client', echoesOf('another hush=2').join(' '));
   await bridge.pass();
   await store(clientSecret);
+  clock.pass(3_600_000);
 
   control.revoke();
   await bridge.pass();

@@ -101,6 +101,8 @@ it('no secret leaves the embedded bridge through a whole life with faults that r
   for (const text of [...echoesOf(firstToken), ...echoesOf(clientSecret)]) {
     control.expireAccessTokens();
     refuse('token', 503, 'temporarily_unavailable', text);
+    // The endpoint is asked again at once.
+    await command('resume main --early');
     await run();
   }
   expect((await application('another hush=2')).exitCode).toBe(0);

@@ -218,6 +218,16 @@ const rules: readonly [string, Given, string, RegExp | null][] = [
     one({ holds: [tokenHold(nowMs + 1, 'token-answer-broken')] }),
     ...(['token-answer-broken fault', /connect main/] as const),
   ],
+  [
+    'a token that cannot be renewed for half a minute',
+    one({ holds: [{ ...tokenHold(nowMs + 1, 'token-not-renewed'), since: nowMs - 30_000 }] }),
+    ...(['token-not-renewed fault', /resume main --early/] as const),
+  ],
+  [
+    'a client secret that is refused when the token has run out',
+    one({ holds: [tokenHold(nowMs + 1, 'client-rejected')] }),
+    ...(['client-rejected fault', /application --base-url/] as const),
+  ],
   ['a cursor that does not move', { feed: noProgress }, 'feed-stuck fault', /poll main$/],
   ['a feed whose last poll failed', failing(0), 'poll-failed attention', null],
   ['a feed whose last two polls failed', failing(1), 'unread fault', null],
@@ -246,6 +256,10 @@ it.each<[string, Given]>([
     { ...waiting(47, -35_000), ports: withAnswers({ ok: 24, 'token-rejected': 4, ms: 100 }) },
   ],
   ['a hold has just begun', one({ holds: [beginning] })],
+  [
+    'the first renewal of a token failed',
+    one({ holds: [{ ...tokenHold(nowMs + 1, 'token-not-renewed'), since: nowMs - 1_000 }] }),
+  ],
   ['a webhook has just failed', webhook({})],
   ['fewer than four fifths of the events that may wait for a webhook do', backlog(799)],
   ['a refresh token has time enough', unused(1)],

@@ -20,6 +20,8 @@ it.each<[string, FaultKind[], string, string[], string[]]>([
       rejections.push(`${rejectedVersion} ${because}`);
       version += 1;
     },
+    mayRenew: () => true,
+    helped: async () => undefined,
   });
   const whose = { partnerAccount: 'main', generation: 1, deadlineMs: 1_000 };
 

@@ -38,7 +38,8 @@ function setUp() {
       return rowOf(name);
     },
     list: async () => [rowOf('main')],
-    change: () => Promise.reject(new Error('nothing is to be written')),
+    change: (_name: string, _change: (row: PartnerAccount) => PartnerAccount | undefined) =>
+      Promise.reject<PartnerAccount | undefined>(new Error('nothing is to be written')),
   };
   const partnerAccounts = createCachedAccounts(rows, clock);
   const reader = {
@@ -64,8 +65,8 @@ function setUp() {
       },
     },
   });
-  const find = async (generation = 1, untilMs = farMs) =>
-    tokens.current({ partnerAccount: 'main', generation, deadlineMs: untilMs, resource: 'a' });
+  const find = async (generation = 1, untilMs = farMs, rejected?: { version: string; fault: BridgeFault }) =>
+    tokens.current({ partnerAccount: 'main', generation, deadlineMs: untilMs, resource: 'a', rejected });
   const current = async (generation?: number) => (await find(generation)).token.reveal();
   /** What a request does whose token was rejected. */
   const renewed = async (untilMs = farMs, because: Rejection = 'token-rejected') => {
@@ -198,16 +199,69 @@ describe('a rejected token', () => {
     expect(asked).toEqual(['1 token-rejected']);
   });
 
-  it('waits until a renewed token can be read', async () => {
-    const { renewed, clock, outcomes, renew } = setUp();
-    outcomes.push({ kind: 'renewed' });
+  it('waits until the secret shows the renewed token', async () => {
+    const { renewed, clock, outcomes, state } = setUp();
+    outcomes.push(async () => {
+      state.row = { token: { version: '2', expiresAt: 0, usedAt: 0 } };
+      return { kind: 'renewed' };
+    });
 
     const found = renewed();
     await clock.run(startMs + 100);
-    renew();
+    state.version = 2;
     await clock.run();
 
     expect(await found).toBe('access-2');
+  });
+
+  it('is renewed again when the token that has replaced it is rejected, too', async () => {
+    const { current, tokens, asked, clock } = setUp();
+    for (const version of ['1', '2', '3']) {
+      await current();
+      tokens.reject('main', version, 'token-rejected');
+      clock.advance(1_000);
+    }
+
+    expect(await current()).toBe('access-4');
+    expect(asked).toEqual(['1 token-rejected', '2 token-rejected', '3 token-rejected']);
+  });
+
+  it('is used until its next renewal is due, and a request that it failed for has the fault', async () => {
+    const { current, tokens, find, asked, clock, state } = setUp();
+    const renewal = { at: clock.now(), forMs: 10_000 };
+    state.row = { token: { version: '1', expiresAt: 0, usedAt: 0 }, renewal };
+    await current();
+    expect(tokens.mayRenew('main', '1')).toBe(false);
+    tokens.reject('main', '1', 'token-rejected');
+
+    expect(await current()).toBe('access-1');
+    tokens.reject('main', '1', 'token-rejected');
+    const fault = new BridgeFault('token-rejected', 'answered 401');
+    expect(await faultOf(find(1, farMs, { version: '1', fault }))).toBe(fault);
+    expect(asked).toEqual([]);
+
+    clock.advance(10_000);
+    state.row = {};
+    expect(await current()).toBe('access-2');
+    expect(asked).toEqual(['1 token-rejected']);
+  });
+
+  it('ends the growth of the waits for its renewal when an answer is good with it', async () => {
+    const { tokens, rows, clock, current, state } = setUp();
+    const renewal = { at: clock.now(), forMs: 40_000 };
+    state.row = { token: { version: '1', expiresAt: 0, usedAt: 0 }, renewal };
+    await current();
+    const written: unknown[] = [];
+    rows.change = async (name, change) => {
+      const row = await rows.read(name);
+      written.push(row && change(row));
+      return row;
+    };
+
+    await tokens.helped('main', 'another');
+    await tokens.helped('main', '1');
+
+    expect(written).toMatchObject([{ renewal: { at: renewal.at, forMs: 5_000 } }]);
   });
 
   it('waits for each request until its own deadline', async () => {

@@ -65,12 +65,13 @@ describe('an answer of the token endpoint', () => {
     ['a new token', (times: number) => `access-2-${times}`],
     ['the same one', () => 'access-2'],
   ])(
-    'with no time left in it twice in a row, and %s, pauses the account: each answer is a version of its secret',
+    'with no time left in it twice in a row, and %s, makes the account wait for longer and longer',
     async (_which, tokenOf) => {
       const reason = 'token-answer-broken';
       const spent = { ...right, expires_in: 0 };
       service.next({ body: spent });
       expect(await world.refresh('expired')).toEqual({ kind: 'renewed' });
+      world.clock.advance(5_000);
 
       for (const pauses of [1, 2]) {
         service.next({ body: { ...spent, access_token: tokenOf(pauses) } });
@@ -155,6 +156,7 @@ describe('an answer of the token endpoint', () => {
     const isLost = (refresh_token ?? '') !== '' && kept === 'refresh-1';
     expect(world.observer.counted(metrics.needsAttention)).toBe(isLost ? 1 : 0);
 
+    world.clock.advance(5_000);
     await answered({ body: right });
     expect(JSON.parse(service.seen.at(-1)?.body ?? '{}')).toMatchObject({ refresh_token: kept });
   });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createRefreshToken } from '../../../../functions/refresh-token/refresh-token.ts';
+import { storeApplication } from '../../../../operations/connect-functions.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import { holdOf } from '../../../helpers/holds.ts';
@@ -59,14 +60,18 @@ it('a refresh token is used within a week, however long its access token lives',
   expect(grants).toHaveLength(1 + 13 + 1);
 });
 
-it("the application's secret, when rejected, stops no account, and a new one is used at once", async () => {
+it('a new secret of the application, in place of a rejected one, is used at once', async () => {
   const world = await createTokenWorld();
+  const { applicationSecret, budgetStore, partnerAccounts } = world.state;
   world.sandbox.control.replaceClientSecret('the new one');
 
   expect(await world.refresh('expired')).toMatchObject({ kind: 'failed', fault: 'client-rejected' });
   expect(holdOf(await world.account(), 'authorization')).toBeUndefined();
   expect(world.observer.counted(metrics.needsAttention)).toBe(1);
-  const clientSecret = new Secret('the new one');
-  await world.state.applicationSecret.write({ clientId: new Secret('sandbox-client'), clientSecret });
+  const application = { clientId: new Secret('sandbox-client'), clientSecret: new Secret('the new one') };
+  await storeApplication(
+    { partnerAccounts, budgetStore, storeApplication: applicationSecret.write },
+    application,
+  );
   expect(await world.refresh('expired')).toEqual({ kind: 'renewed' });
 });
