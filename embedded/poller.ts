@@ -91,7 +91,7 @@ export async function pollUntilIdle(
   for (let failedRounds = 0; !signal.aborted; ) {
     const now = clock.now();
     const nextRoundMs = now + pollMs;
-    const report = await drain.round({ deadlineMs: now + roundMs, nextRoundMs, signal });
+    const report = await drain.round({ deadlineMs: now + roundMs, nextRoundMs, insists: true, signal });
     const faults = faultsOf(report, clock.now());
     const fault = faults.find((one) => !isPause(one)) ?? faults[0];
     failedRounds = fault && !isPause(fault) ? failedRounds + 1 : 0;

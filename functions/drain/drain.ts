@@ -1,13 +1,13 @@
 /** The drain reads the change feed of every partner account and puts the listed adverts into the queue. */
 import type { PollAnswer } from '../../shared/contract/invocations.ts';
 import { metrics } from '../../shared/contract/names.ts';
-import { type Deadline, knownSuccess, toInstant } from '../../shared/domain/clock.ts';
+import { type Deadline, toInstant } from '../../shared/domain/clock.ts';
 import { limitedTo } from '../../shared/domain/concurrency.ts';
 import type { DeadLetters } from '../../shared/state/aside.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import type { BackfillKey } from '../../shared/state/progress.ts';
 import type { PollDeps } from './accept-page.ts';
-import { type DueFeed, type SortedFeeds, sortFeeds } from './due-feeds.ts';
+import { type DueFeed, lagStartOf, type SortedFeeds, sortFeeds } from './due-feeds.ts';
 import { createStandstillDetector } from './poll-fault.ts';
 import { type PollReport, pollFeed, readAheadOf } from './poll-feed.ts';
 import { type ReleaseDeps, releaseHeld } from './release.ts';
@@ -40,6 +40,8 @@ export interface RoundOptions extends Deadline {
   readonly signal?: AbortSignal;
   /** Polls only this partner account. Default: all. */
   readonly only?: string;
+  /** Polls feeds that failed as often as the others, unless the service asked for a wait. Default: less and less often. */
+  readonly insists?: boolean;
 }
 
 export interface RunOptions extends RoundOptions {
@@ -82,7 +84,8 @@ export function createDrain(deps: DrainDeps) {
       const readAhead = readAheadOf(settings) / Math.max(1, behind.size);
       const listed = before && before.end !== 'held' ? {} : { listed: state };
       report = await inTurn(async () => {
-        const turn = { ...options, ...listed, standstillAfter, readAhead };
+        const pollMs = options.insists ? {} : { pollMs: settings.pollSeconds * 1000 };
+        const turn = { ...options, ...listed, ...pollMs, standstillAfter, readAhead };
         const next = await pollFeed(deps, feed, partnerAccount, turn);
         // At this moment, few changes are on their way that the audit could take for a difference.
         if (next.end === 'up-to-date' && feed.name === 'adverts') await deps.sendAuditShare?.(state);
@@ -96,16 +99,16 @@ export function createDrain(deps: DrainDeps) {
   }
 
   async function round(options: RoundOptions): Promise<DrainReport> {
-    const { due, stopped, paused } = await sortFeeds(deps, options.only);
+    const { due, stopped, paused } = await sortFeeds(deps, options);
     const began = clock.now();
     const inTurn = limitedTo(settings.feedsAtOnce ?? 10);
-    const lags: number[] = [];
+    const lags = paused.flatMap(({ lagsSince = [] }) => lagsSince);
     const polls = await Promise.all(
       due.map(async (one) => {
         const poll = await pollInTurns(one, inTurn, options);
         const isUpToDate = poll.end === 'up-to-date';
         const isPaused = poll.end === 'fault' && poll.fault.code === 'operator-paused';
-        const from = isUpToDate ? clock.now() : (knownSuccess(one.state.lastSuccess, began) ?? one.begunAt);
+        const from = isUpToDate ? clock.now() : lagStartOf(one, began);
         if (!isPaused) lags.push(from);
         return poll;
       }),

@@ -1,6 +1,6 @@
 import type { ShapeError } from '../../shared/contract/checks.ts';
 import { type Feed, feedNamed } from '../../shared/contract/messages.ts';
-import { type Clock, isLasting } from '../../shared/domain/clock.ts';
+import { type Clock, isLasting, knownSuccess } from '../../shared/domain/clock.ts';
 import type { FaultKind } from '../../shared/domain/faults.ts';
 import { endOfHold, holdMeanings, holdOf } from '../../shared/domain/holds.ts';
 import { stopOf } from '../../shared/domain/partner-account.ts';
@@ -15,6 +15,8 @@ interface PausedFeed {
   readonly reason: string;
   /** Infinity for an operator's pause without an end. */
   readonly untilMs: number;
+  /** Start of the lag of a feed that waits for itself, ms since 1970; absent for a hold. */
+  readonly lagsSince?: number;
 }
 
 export interface DueFeed {
@@ -23,6 +25,10 @@ export interface DueFeed {
   /** Start of the lag of a feed that was never read to its end. */
   readonly begunAt: number;
 }
+
+/** When the feed was last read to its end. */
+export const lagStartOf = ({ state, begunAt }: Pick<DueFeed, 'state' | 'begunAt'>, nowMs: number): number =>
+  knownSuccess(state.lastSuccess, nowMs) ?? begunAt;
 
 export interface SortedFeeds {
   /** Feeds to poll now; the one that has waited longest comes first. */
@@ -42,10 +48,13 @@ interface SortDeps {
   readonly observer: Observer;
 }
 
-/** @param only this partner account, also while its feed is stuck; default: all */
+/**
+ * @param only this partner account, also while its feed waits; default: all
+ * @param insists ignores waits that only the bridge imposed
+ */
 export async function sortFeeds(
   { feedStates, partnerAccounts, clock, observer }: SortDeps,
-  only?: string,
+  { only, insists = false }: { readonly only?: string; readonly insists?: boolean } = {},
 ): Promise<SortedFeeds> {
   const onUnreadable = ({ message: reason }: ShapeError) =>
     needsAttention(observer, 'a stored row cannot be read: what it is about is not polled', { reason });
@@ -60,7 +69,7 @@ export async function sortFeeds(
   const due: DueFeed[] = [];
   const paused: PausedFeed[] = [];
   for (const state of states) {
-    const { partnerAccount, pausedUntil = 0, lastPolled = 0, fault = 'the feed is paused' } = state;
+    const { partnerAccount, pausedUntil = 0, wait, lastPolled = 0, fault = 'the feed is paused' } = state;
     const account = byName.get(partnerAccount);
     if (account?.generation !== state.generation) continue;
     missing.delete(account);
@@ -71,12 +80,18 @@ export async function sortFeeds(
       const reason = hold.kind === 'operator' ? `paused by ${hold.who}` : (hold.reason ?? hold.kind);
       const held = { fault: holdMeanings[hold.kind].account, reason, untilMs: endOfHold(hold) };
       paused.push({ partnerAccount, ...held });
-    } else if (only === undefined && isLasting(pausedUntil, pausedUntil - lastPolled, now))
-      paused.push({ partnerAccount, fault: 'contract-broken', reason: fault, untilMs: pausedUntil });
-    else {
-      const begunAt = Math.max(Date.parse(account.connectedAt), Date.parse(state.since) || 0);
-      due.push({ feed, state, begunAt });
+      continue;
     }
+    const begunAt = Math.max(Date.parse(account.connectedAt), Date.parse(state.since) || 0);
+    const one = { feed, state, begunAt };
+    const isStuck = isLasting(pausedUntil, pausedUntil - lastPolled, now);
+    const waits = wait !== undefined && isLasting(wait.until, wait.forMs, now) && (!insists || wait.asked);
+    if (only === undefined && (isStuck || waits)) {
+      const untilMs = isStuck ? pausedUntil : (wait?.until ?? 0);
+      const kind = isStuck ? 'contract-broken' : 'transient';
+      const lagsSince = lagStartOf(one, now);
+      paused.push({ partnerAccount, fault: kind, reason: fault, untilMs, lagsSince });
+    } else due.push(one);
   }
   for (const { name: partnerAccount, generation, connectedAt } of missing) {
     if (now - Date.parse(connectedAt) < feedMissingMs) continue;

@@ -1,22 +1,50 @@
 import type { Clock } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
+import { NoAnswerError } from '../../shared/partner-api/transport.ts';
 import { needsAttention, type Observer } from '../../shared/ports/observer.ts';
 import type { FeedState, PollEnd } from '../../shared/state/feed-states.ts';
 import type { PageIds, PageRead } from './read-page.ts';
 
 const stuckPauseMs = 5 * 60_000;
+/** So long after the end of an outage, every feed has been read again. */
+const longestWaitMs = 5 * 60_000;
+
+/**
+ * How long a feed is left alone after a poll that the service did not answer well: twice as long each time, or as long
+ * as a 503 asked for. Nobody else waits for it.
+ *
+ * @param pollMs the time between two polls; undefined: the wait does not grow
+ */
+function waitAfter(
+  { code, status, cause, retryAfterMs: askedMs = 0 }: BridgeFault,
+  { fault: faultBefore, wait: before, lastPolled }: FeedState,
+  { nowMs, pollMs }: { readonly nowMs: number; readonly pollMs: number | undefined },
+): FeedState['wait'] {
+  // After 429, the whole bridge waits.
+  const isOfFeed = status !== undefined || cause instanceof NoAnswerError;
+  if (!isOfFeed || code === 'rate-limited') return undefined;
+  // The rounds begin on time, and a poll a little later: half of a period before its end, the wait is over.
+  const marginMs = (pollMs ?? 0) / 2;
+  const failsAgain = pollMs !== undefined && faultBefore !== undefined;
+  const growingMs = failsAgain ? 2 * (before ? before.forMs + marginMs : pollMs) : 0;
+  const ownMs = Math.min(growingMs, longestWaitMs) - marginMs - (nowMs - (lastPolled ?? nowMs));
+  const forMs = Math.max(askedMs, ownMs);
+  return forMs > 0 ? { until: nowMs + forMs, forMs, asked: askedMs >= ownMs } : undefined;
+}
 
 /**
  * Reports the fault in the log and the metrics.
  *
  * @param before the feed's state when the poll began, with the fault of the poll before it
+ * @param pollMs the time between two polls, if a wait is to grow
  * @returns what is to be stored of it
  */
 export function pollEndOf(
   { observer, clock }: { readonly observer: Observer; readonly clock: Clock },
   fault: BridgeFault,
-  before: FeedState,
+  { before, pollMs }: { readonly before: FeedState; readonly pollMs: number | undefined },
 ): PollEnd {
+  const wait = waitAfter(fault, before, { nowMs: clock.now(), pollMs });
   const { code, status, message: reason, cause: error } = fault;
   // The same request was refused as wrong twice: it would have the same answer for ever.
   const isRefusedAgain = code === 'invalid-request' && before.faultKind === code;
@@ -36,6 +64,7 @@ export function pollEndOf(
     faultKind: code,
     ...(needsPerson && { needsPerson }),
     ...(isStuck && { pausedUntil: clock.now() + stuckPauseMs }),
+    ...(wait && { wait }),
   };
 }
 

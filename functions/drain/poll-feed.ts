@@ -30,6 +30,8 @@ export interface PollOptions extends Deadline {
   readonly listed?: Pick<FeedState, 'lastPolled'>;
   /** So many messages of the account may wait in the queue; the other changes wait in the feed. Default: `readAheadOf`. */
   readonly readAhead?: number;
+  /** The time between two polls: after each poll that fails again, the feed waits longer. Default: only if asked to */
+  readonly pollMs?: number;
   /** Of the round, whose earlier turns have read the feed too. Default: a new one. */
   readonly standstillAfter?: StandstillDetector;
 }
@@ -119,7 +121,7 @@ export async function pollFeed(
     }
   } catch (error) {
     const fault = asBridgeFault(error);
-    pollEnd = pollEndOf(deps, fault, lease.state);
+    pollEnd = pollEndOf(deps, fault, { before: lease.state, pollMs: options.pollMs });
     // No request was sent (the bridge is paused, or the budget had no slot in time): the feed keeps its place in the
     // order.
     if (notSent.includes(fault.code) && report.pages === 0 && listed)

@@ -46,6 +46,8 @@ const feedState = kept({
   resetsInARow: wholeNumber(0),
   /** The feed is not polled before this moment, because of `fault`. */
   pausedUntil: v.exactOptional(moment),
+  /** After a failed poll: when the feed is polled again. `asked`: by the service (`Retry-After`). */
+  wait: v.exactOptional(v.object({ until: moment, forMs: v.number(), asked: v.exactOptional(v.boolean()) })),
   /** Description of the fault of the last poll; absent if it succeeded. */
   fault: v.exactOptional(v.string()),
   /** Kind of this fault (shared/domain/faults.ts). An open string, because a newer bridge may have more kinds. */
@@ -89,7 +91,7 @@ export type NoLease =
   | { readonly end: 'just-polled' | 'unknown-feed' };
 
 /** The end of a poll, as stored in the feed's row. */
-export type PollEnd = Pick<FeedState, 'fault' | 'faultKind' | 'needsPerson' | 'pausedUntil'> & {
+export type PollEnd = Pick<FeedState, 'fault' | 'faultKind' | 'needsPerson' | 'pausedUntil' | 'wait'> & {
   readonly lastPolled?: number | undefined;
 };
 
@@ -213,6 +215,6 @@ function whyNoLease(
 
 function withoutFault(state: FeedState): FeedState {
   const { fault: _fault, faultKind: _kind, needsPerson: _person, pausedUntil: _until, ...others } = state;
-  const { faultSince: _since, ...rest } = others;
+  const { faultSince: _since, wait: _wait, ...rest } = others;
   return rest;
 }

@@ -1,7 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { feedLeaseMs } from '../../../../functions/drain/accept-page.ts';
-import { createDrain, type DrainDeps, pollAnswerOf } from '../../../../functions/drain/drain.ts';
+import {
+  createDrain,
+  type DrainDeps,
+  pollAnswerOf,
+  type RoundOptions,
+} from '../../../../functions/drain/drain.ts';
 import { pause } from '../../../../operations/pause.ts';
 import { ShapeError } from '../../../../shared/contract/checks.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
@@ -162,6 +167,57 @@ describe('a round of the drain', () => {
     const { polls } = await world.drain.round({ ...world.options(), only: 'main' });
 
     expect(polls).toMatchObject([{ end: 'up-to-date' }]);
+  });
+
+  /** Polls the feed every minute. @returns in which minutes it was asked */
+  async function minutesAsked(minutes: number, more: Partial<RoundOptions> = {}) {
+    const asked: number[] = [];
+    for (let minute = 0; minute < minutes; minute += 1) {
+      const before = world.service.feedRequests.length;
+      await world.drain.round({ ...world.options(), ...more });
+      if (world.service.feedRequests.length > before) asked.push(minute);
+      world.clock.advance(minuteMs);
+    }
+    return asked;
+  }
+  const answer503 = (retryAfterMs?: number) => {
+    world.service.state.beforePage = () => {
+      world.clock.advance(2_000);
+      throw new BridgeFault('transient', 'answered 503', { status: 503, retryAfterMs });
+    };
+  };
+
+  it('asks a failing feed less and less often, every five minutes at last', async () => {
+    answer503();
+    expect(await minutesAsked(24)).toEqual([0, 1, 3, 7, 12, 17, 22]);
+    expect(world.observer.counted(metrics.feedLagSeconds)).toBeGreaterThan(23 * 60);
+
+    world.service.state.beforePage = () => undefined;
+    world.clock.advance(5 * minuteMs);
+    await minutesAsked(1);
+    answer503();
+    expect(await minutesAsked(4)).toEqual([0, 1, 3]);
+  });
+
+  it('leaves a feed alone for as long as its 503 asks, an operator’s poll apart', async () => {
+    answer503(10.5 * minuteMs);
+    expect(await minutesAsked(12)).toEqual([0, 11]);
+    expect(await minutesAsked(4, { insists: true })).toEqual([]);
+    expect(await minutesAsked(1, { only: 'main' })).toEqual([0]);
+  });
+
+  it('asks a failing feed as often as before in a run that is to end soon', async () => {
+    answer503();
+    expect(await minutesAsked(4, { insists: true })).toEqual([0, 1, 2, 3]);
+  });
+
+  it('does not leave a feed alone for a fault that is not the answer of the feed', async () => {
+    failWith('transient', 'the queue did not accept 1 of 2 messages');
+    expect(await minutesAsked(4)).toEqual([0, 1, 2, 3]);
+    world.service.state.beforePage = () => {
+      throw new BridgeFault('rate-limited', 'answered 429', { status: 429, retryAfterMs: hourMs });
+    };
+    expect(await minutesAsked(3)).toEqual([0, 1, 2]);
   });
 
   it.each([
