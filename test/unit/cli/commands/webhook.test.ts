@@ -1,7 +1,10 @@
 import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { Webhook } from 'standardwebhooks';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { systemClock } from '../../../../shared/domain/clock.ts';
 import { shownUrl } from '../../../../shared/sqlite/event-log.ts';
 import { startWebhook } from '../../../helpers/webhook-server.ts';
 import { quick, startConnected } from '../local-bridge.ts';
@@ -67,6 +70,37 @@ describe('run --webhook', () => {
     );
     const ofFirst = bad.accepted.filter(({ event }) => event.detail.data.advertId === id);
     expect(ofFirst.map(({ event }) => event.detail.data.status)).toEqual(['new', 'active']);
+  });
+
+  it('ends with 3 when a webhook has not answered yet', async () => {
+    const silent = createServer(() => {});
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => {
+      silent.closeAllConnections();
+      silent.close();
+    });
+    const { port } = silent.address() as AddressInfo;
+    const { sandbox, runUntilIdle } = await startSubscribed(`http://127.0.0.1:${port}/adverts`);
+    sandbox.control.createAdverts(1);
+    // A minute passes at each look at what is not delivered yet.
+    const { now, sleep } = systemClock;
+    let ahead = 0;
+    vi.spyOn(systemClock, 'now').mockImplementation(() => now() + ahead);
+    vi.spyOn(systemClock, 'sleep').mockImplementation((ms, signal) => {
+      if (ms === 50) {
+        ahead += 61_000;
+        silent.closeAllConnections();
+      }
+      return sleep(ms, signal);
+    });
+    onTestFinished(() => void vi.restoreAllMocks());
+
+    const ended = await runUntilIdle();
+
+    expect(ended).toMatchObject({
+      exitCode: 3,
+      stderr: expect.stringContaining('1 events wait for webhook'),
+    });
   });
 
   it('loses nothing that was accepted when it is killed', async () => {
