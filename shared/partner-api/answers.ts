@@ -14,7 +14,7 @@ import { repeatsSecret } from '../domain/redaction.ts';
 import { Secret } from '../domain/secret.ts';
 import type { ObservedAdvert } from '../ports/readers.ts';
 import type { ReceivedTokens } from '../ports/tokens.ts';
-import { cleanText, type Sent } from './error-answers.ts';
+import { cleanText, faultOfAnswer, readErrorBody, type Sent } from './error-answers.ts';
 
 type Secrets = Sent['secrets'];
 
@@ -92,14 +92,18 @@ function withoutCredentials(value: unknown, secrets: Secrets): unknown {
 
 /**
  * An access token, a refresh token or both. A scope that repeats a secret is discarded, because scopes are shown.
- * @throws {BridgeFault} `transient`, `contract-broken` @see partner-api.md §2.3
+ * @throws {BridgeFault} `transient`, `contract-broken`; that of the `error` in an answer without a token
+ * @see partner-api.md §2.3
  */
 export function tokensIn(sent: Sent): Pick<ReceivedTokens, 'answer' | 'unusable'> {
   const raw = parsed(sent) as Readonly<Record<string, unknown>>;
   const tokens = shaped(tokenAnswer, sent, raw);
   const { access_token: access, refresh_token: refresh, scope } = tokens;
-  if (access === undefined && refresh === undefined)
-    throw broken(sent, 'access_token: expected 1 to 8192 visible ASCII characters');
+  if (access === undefined && refresh === undefined) {
+    const { code } = readErrorBody(sent.answer.body);
+    if (code !== undefined) throw faultOfAnswer(sent, 'token');
+    throw broken(sent, 'expected an access_token of 1 to 8192 visible ASCII characters');
+  }
   const given = [access, refresh].filter((token) => token !== undefined).map((token) => new Secret(token));
   const isShown = scope === undefined || !repeatsSecret(scope, [...sent.secrets, ...given]);
   const read = isShown ? tokens : { ...tokens, scope: undefined };

@@ -19,7 +19,10 @@ export interface Sent {
   readonly receivedAt: number;
 }
 
-/** The fault of an answer with a status other than 2xx, by fault-table.ts. @see partner-api.md §7 */
+/**
+ * The fault of an answer with a status other than 2xx, by fault-table.ts; of the token endpoint also with 2xx, in which
+ * an error is the same as with 400. @see partner-api.md §7
+ */
 export function faultOfAnswer(
   { what, secrets, answer, receivedAt }: Sent,
   endpoint: Endpoint,
@@ -28,10 +31,11 @@ export function faultOfAnswer(
   const { status, body } = answer;
   const { headers } = answer.head;
   const { shape, code = challenge(headers['www-authenticate']), text = '' } = readErrorBody(body);
-  const kind = kindOf(endpoint, status, shape, code);
+  const kind = kindOf(endpoint, status < 300 ? 400 : status, shape, code);
   // A code may echo a secret too, so a code that cleaning would change is left out.
   const serviceCode = code !== undefined && cleanText(code, secrets) === code ? code : undefined;
-  const said = text && `: ${cleanText(text, secrets)}`;
+  // Not behind a colon: the redaction would take the first word after `invalid_token:` for a token.
+  const said = text && ` (${cleanText(text, secrets)})`;
   const asksToWait = kind === 'rate-limited' || status === 503;
   const waitMs = asksToWait ? (retryAfterMs(headers['retry-after'], headers.date, receivedAt) ?? 0) : 0;
   return new BridgeFault(kind, `${what} answered ${status}${serviceCode ? ` ${serviceCode}` : ''}${said}`, {

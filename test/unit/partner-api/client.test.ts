@@ -174,7 +174,7 @@ describe('requestTokens', () => {
     const fault = await faultOf(client.requestTokens(application, grant, soon()));
 
     expect(fault).toMatchObject({ code: 'grant-rejected', serviceCode: 'invalid_grant' });
-    expect(fault.message).toMatch(/: \[redacted\] \[redacted\] \[redacted\]$/);
+    expect(fault.message).toMatch(/ \(\[redacted\] \[redacted\] \[redacted\]\)$/);
     service.next({ body: { data: { id: 7, status: token.reveal() } } });
     expect((await faultOf(fetchWith(client, '7'))).code).toBe('contract-broken');
   });

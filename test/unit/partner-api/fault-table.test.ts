@@ -102,29 +102,29 @@ describe('the fault of an answer', () => {
   });
 
   it.each<[object, string | undefined, string]>([
-    [{ error: { status: 400, title: 'Bad', detail: 'Why', validation: [] } }, undefined, ': Bad; Why'],
-    [{ data: { error: { code: 'a_b', detail: 'Why' } } }, 'a_b', ' a_b: Why'],
-    [{ error: 'a_b', error_description: 'Why' }, 'a_b', ' a_b: Why'],
-    [{ error: { type: 'a_b', message: 'Why' } }, 'a_b', ' a_b: Why'],
-    [{ error: 'a_b', message: 'Why' }, 'a_b', ' a_b: Why'],
+    [{ error: { status: 400, title: 'Bad', detail: 'Why', validation: [] } }, undefined, ' (Bad; Why)'],
+    [{ data: { error: { code: 'a_b', detail: 'Why' } } }, 'a_b', ' a_b (Why)'],
+    [{ error: 'a_b', error_description: 'Why' }, 'a_b', ' a_b (Why)'],
+    [{ error: { type: 'a_b', message: 'Why' } }, 'a_b', ' a_b (Why)'],
+    [{ error: 'a_b', message: 'Why' }, 'a_b', ' a_b (Why)'],
     [{ code: 'a_b', message: 17 }, 'a_b', ' a_b'],
     [{ error: { title: 'invalid_token' } }, 'invalid_token', ' invalid_token'],
-    [{ error: { title: 'Forbidden' } }, undefined, ': Forbidden'],
+    [{ error: { title: 'Forbidden' } }, undefined, ' (Forbidden)'],
     [
       { error: { validation: [{ field: 'since', title: 'odd' }, { detail: 'late' }, { field: 'limit' }] } },
       undefined,
-      ': since: odd; late; limit',
+      ' (since: odd; late; limit)',
     ],
     [{ error: { code: 'a_b', title: ['odd'], validation: { limit: 'odd' } } }, 'a_b', ' a_b'],
-    [{ error: { code: 'a_b', title: 'a_b', detail: 'Why', message: 'Why' } }, 'a_b', ' a_b: Why'],
-    [{ error: { code: 'two words', type: 'a_b', title: 'T' } }, 'a_b', ' a_b: T'],
+    [{ error: { code: 'a_b', title: 'a_b', detail: 'Why', message: 'Why' } }, 'a_b', ' a_b (Why)'],
+    [{ error: { code: 'two words', type: 'a_b', title: 'T' } }, 'a_b', ' a_b (T)'],
     [{ error: { code: `a${'b'.repeat(64)}` } }, undefined, ''],
-    [{ type: 'about:blank', title: 'T', status: 409, detail: 'Why' }, undefined, ': T; Why'],
-    [{ errors: [{ code: 'a_b', detail: 'Why' }, { code: 'c' }] }, 'a_b', ' a_b: Why'],
-    [{ errors: ['Why'] }, undefined, ': Why'],
+    [{ type: 'about:blank', title: 'T', status: 409, detail: 'Why' }, undefined, ' (T; Why)'],
+    [{ errors: [{ code: 'a_b', detail: 'Why' }, { code: 'c' }] }, 'a_b', ' a_b (Why)'],
+    [{ errors: ['Why'] }, undefined, ' (Why)'],
     [{ timestamp: 'x', status: 409, error: 'Not so', path: '/x' }, undefined, ''],
-    [{ message: 'Why' }, undefined, ': Why'],
-    [{ error: { code: 'a_b', detail: 'The\r\nlimit\u0007' } }, 'a_b', ' a_b: The limit'],
+    [{ message: 'Why' }, undefined, ' (Why)'],
+    [{ error: { code: 'a_b', detail: 'The\r\nlimit\u0007' } }, 'a_b', ' a_b (The limit)'],
   ])('has the code and the text of %j', (body, serviceCode, said) => {
     const { message, ...fault } = faultOf('api', 409, body);
 

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { metrics } from '../../../../shared/contract/names.ts';
+import { redactedText } from '../../../../shared/domain/redaction.ts';
 import { Secret, textOfPair } from '../../../../shared/domain/secret.ts';
 import { holdOf } from '../../../helpers/holds.ts';
 import {
@@ -185,6 +186,39 @@ describe('an answer of the token endpoint', () => {
     });
     expect(holdOf(await world.account(), 'authorization')).toBeUndefined();
     expect((await world.account())?.refreshing).toBeUndefined();
+  });
+
+  it.each<[string, Scripted]>([
+    ['200', { body: { error: 'invalid_grant', error_description: 'revoked' } }],
+    ['200 inside data', { body: { data: { error: { type: 'invalid_grant' } } } }],
+    ['400', { status: 400, body: { error: 'invalid_grant' } }],
+  ])('that says invalid_grant with %s stops the account', async (_status, answer) => {
+    expect((await answered(answer)).outcome).toEqual({ kind: 'held' });
+    expect(holdOf(await world.account(), 'authorization')).toMatchObject({
+      reason: 'refresh-token-rejected',
+    });
+  });
+
+  it.each<[string, Scripted]>([
+    ['bad_refresh_token', { body: { error: 'bad_refresh_token', message: 'The one-time token' } }],
+    ['invalid_token', { status: 400, body: { error: 'invalid_token', message: 'The one-time token' } }],
+  ])('that says %s stops nobody, is named, and is asked for ever less often', async (code, answer) => {
+    const outcomes = [];
+    for (let minute = 0; minute < 60; minute += 1) {
+      service.next(answer);
+      outcomes.push(await world.refresh('token-rejected'));
+      world.clock.advance(60_000);
+    }
+
+    expect(outcomes[0]).toMatchObject({
+      kind: 'failed',
+      reason: expect.stringContaining(`${code} (The one-time`),
+    });
+    expect(outcomes.filter(({ kind }) => kind === 'failed').length).toBeLessThan(12);
+    expect(holdOf(await world.account(), 'authorization')).toBeUndefined();
+    expect(redactedText((await world.account())?.renewal?.reason ?? '')).toContain(
+      `${code} (The one-time token)`,
+    );
   });
 
   it('with a fault in its access token loses no refresh token: it is stored, and the account waits', async () => {
