@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jsonObject } from './http/request.ts';
 import { routeOf } from './routes.ts';
-import { type Answer, answerWith, html, RefusedError } from './state/answer.ts';
+import { type Answer, answerWith, html, RefusedError, reshaped } from './state/answer.ts';
 import type { Clock } from './state/clock.ts';
 import { type Fault, isCarriedOut } from './state/faults.ts';
 import { type JournalEntry, withoutSecrets } from './state/journal.ts';
@@ -43,7 +43,10 @@ export function createServiceListener(world: World, onFault: (error: unknown) =>
       entry.fault = fault?.kind ?? null;
       const request = { method, query, headers: incoming.headers, body, advertId, accessToken };
       const isReal = fault === undefined || isCarriedOut(fault);
-      const answer = isReal ? realAnswer(world, () => serve(world, request)) : standInFor(fault);
+      const isForTokens = endpoint === 'token' || endpoint === 'authorize';
+      const shape = isForTokens ? 'mixed' : world.settings.assumptions.errorShape;
+      const refusal = (refused: Answer) => reshaped(refused, shape, path);
+      const answer = isReal ? realAnswer(world, () => serve(world, request), refusal) : standInFor(fault);
 
       const delayMs = world.settings.latencyMs + (fault?.delayMs ?? 0);
       if (delayMs > 0) await sleep(delayMs, undefined, { ref: false });
@@ -57,7 +60,7 @@ export function createServiceListener(world: World, onFault: (error: unknown) =>
   };
 }
 
-function realAnswer(world: World, serve: () => Answer): Answer {
+function realAnswer(world: World, serve: () => Answer, refusal: (refused: Answer) => Answer): Answer {
   const { rateLimit } = world.settings.assumptions;
   const waitMs = rateLimit === null ? undefined : world.rateLimiter.waitMs(rateLimit);
   if (waitMs !== undefined) return rateLimited(rateLimit?.status, waitMs);
@@ -65,7 +68,7 @@ function realAnswer(world: World, serve: () => Answer): Answer {
     return serve();
   } catch (error) {
     if (!(error instanceof RefusedError)) throw error;
-    return error.answer;
+    return refusal(error.answer);
   }
 }
 

@@ -16,7 +16,7 @@ export function serveFeed(world: World, account: PartnerAccount, request: Servic
   const since = parameter(request, 'since');
   if (since === undefined) throw invalid('since');
   const sinceMs = parseSince(since);
-  const limit = readLimit(parameter(request, 'limit'));
+  const limit = settings.assumptions.feedPageSize ?? readLimit(parameter(request, 'limit'));
   const cursor = parameter(request, 'cursor');
   const start =
     cursor === undefined ? positionAfter(account, sinceMs) : account.cursors.get(`${since} ${cursor}`);

@@ -45,3 +45,42 @@ export const refused = (code: string, message: string, status = 400): RefusedErr
 /** 404, 405 and 410. */
 export const notThere = (status: number, code: string, detail: string, headers?: Answer['headers']) =>
   new RefusedError(status, { error: { status, title: code, detail, validation: [] } }, headers);
+
+/**
+ * `mixed`: each error as above. `problem`: RFC 9457. `errors`: a list. `spring`: what Spring Boot answers by default.
+ * `message`: nothing for programs. `empty`: no body.
+ */
+export const errorShapes = ['mixed', 'problem', 'errors', 'spring', 'message', 'empty'] as const;
+export type ErrorShape = (typeof errorShapes)[number];
+
+/** The same error in another shape. */
+export function reshaped(answer: Answer, shape: ErrorShape, path: string): Answer {
+  if (shape === 'mixed') return answer;
+  const { status, headers } = answer;
+  const said = JSON.parse(answer.body);
+  const nested = typeof said.error === 'object' ? said.error : {};
+  const code: string = said.code ?? nested.title ?? said.error;
+  const message: string = said.message ?? nested.detail ?? said.error_description;
+  switch (shape) {
+    case 'problem': {
+      const type = { 'content-type': 'application/problem+json' };
+      return answerWith(
+        status,
+        { type: 'about:blank', title: code, status, detail: message },
+        { ...headers, ...type },
+      );
+    }
+    case 'errors':
+      return answerWith(status, { errors: [{ code, message }] }, headers);
+    case 'spring':
+      return answerWith(
+        status,
+        { timestamp: '2026-11-20T12:00:00.000+00:00', status, error: message, path },
+        headers,
+      );
+    case 'message':
+      return answerWith(status, { message }, headers);
+    case 'empty':
+      return answerWith(status, '', headers);
+  }
+}

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { errorShapes } from './answer.ts';
 
 /**
  * The settings of a sandbox, which can be changed while it runs. `assumptions` is everything that the sandbox does and
@@ -26,6 +27,10 @@ const assumptions = v.strictObject({
   cursorRejection: v.optional(v.strictObject({ status: amountOr(400), body: v.unknown() }), {
     body: { code: 'validation_error', message: 'The parameter cursor is not valid.' },
   }),
+  /** Assumed (§4.1: the largest page): null keeps `limit`; otherwise each page has so many entries whatever the limit is. */
+  feedPageSize: v.optional(v.nullable(v.pipe(amount, v.integer(), v.minValue(1))), null),
+  /** Assumed (§7: full shape not shown): the errors of all endpoints but those of tokens (answer.ts). */
+  errorShape: v.optional(v.picklist(errorShapes), 'mixed'),
   /** Assumed (§4.2): paging of the advert list. `page` counts from 1, `offset` from 0. */
   listPaging: v.optional(
     v.strictObject({

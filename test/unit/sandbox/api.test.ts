@@ -124,3 +124,20 @@ describe('the list of adverts', () => {
 it('the sandbox has no threads', async () => {
   expect((await (await start()).get('/api/partner/threads')).body).toEqual({ data: [] });
 });
+
+it.each([
+  ['mixed', 'application/json', /"title":"not_found"|"code"/],
+  ['problem', 'application/problem+json', /^\{"type":"about:blank","title":"\w+","status":404,"detail":"/],
+  ['errors', 'application/json', /^\{"errors":\[\{"code":"\w+","message":"/],
+  ['spring', 'application/json', /"status":404,"error":".+","path":"\/api\/partner\/adverts\/7"\}$/],
+  ['message', 'application/json', /^\{"message":"[^"]+"\}$/],
+  ['empty', 'application/json', /^$/],
+] as const)('answers an unknown advert with an error of shape %s', async (errorShape, type, text) => {
+  const { get, refresh } = await start({ assumptions: { errorShape } });
+
+  const answer = await get('/api/partner/adverts/7');
+
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([404, type]);
+  expect(answer.text).toMatch(text);
+  expect((await refresh('unknown')).body).toMatchObject({ error: 'invalid_grant' });
+});

@@ -59,6 +59,15 @@ describe('the change feed', () => {
     expect((await feed({ since, limit: '5000' })).body.data).toHaveLength(1000);
   });
 
+  it('has pages of one size that ignore the limit, if it is so assumed', async () => {
+    const { control, feed } = await start({ assumptions: { feedPageSize: 7 } });
+    control.changeRandomly(10);
+
+    const first = (await feed({ since, limit: '2' })).body;
+    expect([first.data.length, first.hasMore]).toEqual([7, true]);
+    expect((await feed({ since, limit: '2', cursor: first.nextCursor })).body.data).toHaveLength(3);
+  });
+
   it.each([
     ['since', {}],
     ['since', { since: 'yesterday' }],
