@@ -26,7 +26,8 @@ function waitAfter(
   // The rounds begin on time, and a poll a little later: half of a period before its end, the wait is over.
   const marginMs = (pollMs ?? 0) / 2;
   const failsAgain = pollMs !== undefined && faultBefore !== undefined;
-  const growingMs = failsAgain ? 2 * (before ? before.forMs + marginMs : pollMs) : 0;
+  const lastMs = before && !before.asked ? before.forMs + marginMs : pollMs;
+  const growingMs = failsAgain ? 2 * (lastMs ?? 0) : 0;
   const ownMs = Math.min(growingMs, longestWaitMs) - marginMs - (nowMs - (lastPolled ?? nowMs));
   const forMs = Math.max(askedMs, ownMs);
   return forMs > 0 ? { until: nowMs + forMs, forMs, asked: askedMs >= ownMs } : undefined;
