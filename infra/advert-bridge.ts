@@ -20,7 +20,7 @@ import { withSecurityGroup } from './constructs/network.ts';
 import { ownPackage } from './constructs/package-files.ts';
 import type { AdvertBridgeProps } from './constructs/props/advert-bridge-props.ts';
 import { type BridgeConfig, checkedConfig } from './constructs/props/bridge-config.ts';
-import { rendered } from './constructs/props/resources.ts';
+import { hasCustomerKey, rendered } from './constructs/props/resources.ts';
 import { schemaRegistry } from './constructs/schema-registry.ts';
 import { applicationSecret } from './constructs/secrets.ts';
 import { connectStage, drainStage, fanOutStage, refreshTokenStage } from './constructs/stages.ts';
@@ -133,6 +133,7 @@ export class AdvertBridge extends Construct {
     // The schedules depend on the alarms, so that nothing runs unwatched.
     for (const each of this.#schedules) each.node.addDependency(...alarms);
     this.#addOutputs();
+    if (!settings.encryptionKey) this.node.addValidation({ validate: () => this.#keysOfAspects() });
     if (settings.target === 'emulator') leaveOutUnknown(this);
   }
 
@@ -204,6 +205,13 @@ export class AdvertBridge extends Construct {
       .combine(grant(unnamed, ['*']))
       .combine(grant(['dynamodb:DescribeTable'], tables))
       .combine(this.tables.feedState.grant(grantee, 'dynamodb:Query', 'dynamodb:GetItem'));
+  }
+
+  /** No role may use a key that only an Aspect knows: AWS would deny every call, or lose what it could not encrypt. */
+  #keysOfAspects(): string[] {
+    const says = 'encryptionKey: an Aspect encrypts this with a key that the roles of the bridge may not use';
+    const locked = this.node.findAll().filter(hasCustomerKey);
+    return locked.map(({ node }) => `${says}. Give the bridge that key, or exempt ${node.path}`);
   }
 
   /** By these the command line finds the bridge. With its path in the stack, outputs of two bridges do not collide. */

@@ -12,6 +12,7 @@ import {
   Function as LambdaFunction,
   Runtime,
 } from 'aws-cdk-lib/aws-lambda';
+import { CfnSecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { CfnQueue, Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { IConstruct } from 'constructs';
@@ -225,11 +226,12 @@ const reserving = (reserved: number) => ({
     if (node instanceof CfnFunction) node.reservedConcurrentExecutions = reserved;
   },
 });
-const encrypting = {
+const encrypting = (key = 'alias/aws/sqs') => ({
   visit: (node: IConstruct) => {
-    if (node instanceof CfnQueue) node.kmsMasterKeyId = 'alias/aws/sqs';
+    if (node instanceof CfnQueue) node.kmsMasterKeyId = key;
+    if (node instanceof CfnSecret) node.kmsKeyId = key;
   },
-};
+});
 
 /** What an organization's Aspects, or the app, change after the constructs were made. */
 it.each<[what: string, make: (stack: Stack) => unknown, says: string]>([
@@ -257,6 +259,16 @@ it.each<[what: string, make: (stack: Stack) => unknown, says: string]>([
     },
     'consumer: expected reservedConcurrentExecutions of at least 2, or none: with 1, Lambda throttles',
   ],
+  ...['ChangedAdverts/Queue/Resource', 'RefreshToken/Application'].map(
+    (path): [string, (stack: Stack) => unknown, string] => [
+      `the key of ${path}`,
+      (stack) => {
+        new AdvertBridge(stack, 'Bridge', { partnerBaseUrl });
+        Aspects.of(stack).add(encrypting(new Key(stack, 'Key').keyArn));
+      },
+      `that the roles of the bridge may not use. Give the bridge that key, or exempt Search/Bridge/${path}`,
+    ],
+  ),
   [
     'the concurrency of fan-out to 1',
     (stack) => {
@@ -287,7 +299,7 @@ it.each<[what: string, make: (stack: Stack) => unknown, says: string]>([
     "the key of a subscription's queue to AWS's own",
     (stack) => {
       new AdvertSubscription(stack, 'Adverts2', { bus: bus(stack) });
-      Aspects.of(stack).add(encrypting);
+      Aspects.of(stack).add(encrypting());
     },
     'an Aspect encrypts this queue with alias/aws/sqs, which EventBridge cannot use: every event would be lost. Exempt it',
   ],
@@ -308,6 +320,33 @@ it('mappings hand over no more batches than an Aspect lets functions run', () =>
   const mappings = templateOf(stack).ofType('AWS::Lambda::EventSourceMapping');
 
   expect(mappings.map(([, { Properties }]) => Properties.ScalingConfig.MaximumConcurrency)).toEqual([5, 5]);
+});
+
+it('a warning names what a key has to allow when an Aspect encrypts a queue', () => {
+  const app = bareApp();
+  const stack = new Stack(app, 'Search', { env });
+  new AdvertSubscription(stack, 'Adverts2', { bus: bus(stack) });
+  Aspects.of(stack).add(encrypting(new Key(stack, 'Key').keyArn));
+
+  const warnings = app.synth().stacks[0]?.messages.map(({ id, entry }) => `${id} ${entry.data}`);
+
+  expect(warnings).toEqual(
+    ['DeadLetters', 'Queue'].map((queue) =>
+      expect.stringMatching(
+        `/Search/Adverts2/${queue}/Resource An Aspect .+ allow events.amazonaws.com kms:`,
+      ),
+    ),
+  );
+});
+
+it('a bridge may have the key that an Aspect sets when it was given that', () => {
+  const app = bareApp();
+  const stack = new Stack(app, 'Search', { env });
+  const encryptionKey = new Key(stack, 'Key');
+  new AdvertBridge(stack, 'Bridge', { partnerBaseUrl, encryptionKey });
+  Aspects.of(stack).add(encrypting(encryptionKey.keyArn));
+
+  expect(app.synth().stacks).toHaveLength(1);
 });
 
 it('a subscription sends between accounts when both halves have the path that an Aspect sets', () => {

@@ -54,6 +54,19 @@ export function rendered(construct: IConstruct | undefined): Rendered | undefine
   return { ...others, Properties };
 }
 
+const keyProperties: Readonly<Record<string, (properties: Rendered['Properties']) => unknown>> = {
+  'AWS::SQS::Queue': ({ KmsMasterKeyId }) => KmsMasterKeyId,
+  'AWS::DynamoDB::Table': ({ SSESpecification }) => SSESpecification?.KMSMasterKeyId,
+  'AWS::SecretsManager::Secret': ({ KmsKeyId }) => KmsKeyId,
+};
+
+/** Whether a queue, table or secret has a key other than AWS's own, which every role of the account may use. */
+export function hasCustomerKey(construct: IConstruct): boolean {
+  if (!CfnResource.isCfnResource(construct)) return false;
+  const key = keyProperties[construct.cfnResourceType]?.(rendered(construct)?.Properties ?? {});
+  return key !== undefined && !/alias\/aws\//.test(JSON.stringify(key));
+}
+
 /** Whether a queue or topic is encrypted with a key such as `alias/aws/sqs`, whose policy allows no service of AWS. */
 export const hasAwsKey = (construct: IConstruct): boolean =>
   /alias\/aws\//.test(JSON.stringify(rendered(construct)?.Properties.KmsMasterKeyId ?? ''));

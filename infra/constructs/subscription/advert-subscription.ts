@@ -9,7 +9,7 @@ import { customSubscriber } from './custom-subscriber.ts';
 import { acknowledge, connectConsumer } from './subscription-consumer.ts';
 import { patternsOf } from './subscription-pattern.ts';
 import { type AdvertSubscriptionProps, arnOf, checkProps, isQueue } from './subscription-props.ts';
-import { allowAccount, allowCalling, allowSending, senderRoleOf } from './subscription-target.ts';
+import { allowAccount, allowCalling, allowSending, senderRoleOf, warnOfKeys } from './subscription-target.ts';
 
 /** The maximum of SQS. A dead letter keeps the age of its message: so at least a week remains for it. */
 const longestRetention = Duration.days(14);
@@ -104,6 +104,7 @@ export class AdvertSubscription extends Construct {
       acknowledge(this.deadLetters, 'AwsSolutions-SQS3', 'It is a dead-letter queue itself, of a rule.');
     }
     this.node.addValidation({ validate: () => this.#lockedQueues(props) });
+    warnOfKeys(this);
     if (props.bus) this.rules = this.#rules(props, props.bus);
     else if (props.customBusArn !== undefined) {
       this.rules = [];

@@ -1,11 +1,11 @@
-import { Annotations, Stack } from 'aws-cdk-lib';
+import { Annotations, Aspects, Stack } from 'aws-cdk-lib';
 import type { CfnRule } from 'aws-cdk-lib/aws-events';
 import { AccountPrincipal, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { CfnEventInvokeConfig, IFunction } from 'aws-cdk-lib/aws-lambda';
 import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
-import type { IQueue } from 'aws-cdk-lib/aws-sqs';
-import type { Construct } from 'constructs';
-import { addMark, otherAccount, rendered, rolePathOf } from '../props/resources.ts';
+import { CfnQueue, type IQueue } from 'aws-cdk-lib/aws-sqs';
+import type { Construct, IConstruct } from 'constructs';
+import { addMark, hasCustomerKey, otherAccount, rendered, rolePathOf } from '../props/resources.ts';
 import { arnOf, isQueue, type SubscriptionTarget } from './subscription-props.ts';
 
 const eventBridge = new ServicePrincipal('events.amazonaws.com');
@@ -98,6 +98,19 @@ export function allowSending(queue: IQueue, rules: readonly CfnRule[]): void {
       `This stack cannot change the policy of the queue's key, which is imported: allow events.amazonaws.com ${keyUse.join(' and ')} in it; otherwise every event becomes a dead letter.`,
     );
   }
+}
+
+/** An Aspect may encrypt the queues of a subscription later than here. */
+export function warnOfKeys(scope: Construct): void {
+  const visit = (node: IConstruct) => {
+    if (node instanceof CfnQueue && hasCustomerKey(node))
+      Annotations.of(node).addWarningV2(
+        'advert-bridge:key-policy',
+        `An Aspect encrypts this queue with a key that EventBridge may not use: allow events.amazonaws.com ${keyUse.join(' and ')} in its policy, and the consumer's role kms:Decrypt; otherwise every event is lost.`,
+      );
+  };
+  // As AspectPriority.READONLY, which older versions of the CDK do not have: after the Aspects of the app.
+  Aspects.of(scope).add({ visit }, { priority: 1000 });
 }
 
 /** What it takes to send to an encrypted queue. */
