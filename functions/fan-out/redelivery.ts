@@ -16,6 +16,7 @@ import { type AdvertDeps, firstRow, type Group } from './advert.ts';
 const inQueue = { baseMs: 1_000, capMs: 300_000 };
 /** Outside the queue, doubled from the first to the second. */
 const aside = { baseMs: 30_000, capMs: 900_000 };
+const longestOwnMs = aside.capMs;
 /** The longest wait outside the queue that the service may ask for in its answer about one advert. */
 const longestWaitMs = 6 * 3_600_000;
 
@@ -25,7 +26,7 @@ const isOfService = ({ code, status, cause }: BridgeFault): boolean =>
 
 /** Transient faults are given up by their age, and not by tries. */
 const countsTries = ({ policy: { deadLettered } }: BridgeFault): boolean =>
-  deadLettered === 'at-once' || deadLettered === 'by-tries';
+  deadLettered !== 'by-age' && deadLettered !== 'never';
 
 /** Up to nine earlier messages of the same advert may be tried five times each, and this message goes back with each. */
 const freeReceives = 40;
@@ -59,8 +60,9 @@ export async function afterFault(deps: AdvertDeps, group: Group, fault: BridgeFa
   const isOld = ageMs >= settings.maxAgeMs;
   const isGivenUp = {
     'at-once': true,
-    'by-tries': tries >= settings.advertTries,
-    'by-age': isOld,
+    'at-second': tries >= 2 || (isOfService(fault) && isOld),
+    'by-tries': tries >= settings.advertTries || (isOfService(fault) && isOld),
+    'by-age': isOld && (!isOfService(fault) || (await hasWitness(deps, head, clock.now() - longestOwnMs))),
     // Planted fault: aged-while-paused
     never: false,
   }[fault.policy.deadLettered];
@@ -104,21 +106,29 @@ export async function afterFault(deps: AdvertDeps, group: Group, fault: BridgeFa
   return sendBack(group, delayMs, random);
 }
 
+/** A look at another advert of the account may take so long. */
+const witnessMs = 5_000;
+
+/** Whether another advert of the account was answered well since then: otherwise the service may be failing for all. */
+const hasWitness = ({ witness, clock, settings }: AdvertDeps, { message }: Group[0], since: number) =>
+  witness.isOtherWell(message, since, clock.now() + Math.min(witnessMs, settings.fetchMs));
+
 /**
  * Counts the try in the row, which so shows that the advert was listed even before its first event. Transient faults of
- * an advert with a history are not counted.
+ * an advert with a history are not counted. Nor is what the service answered without a witness since the try before it.
  *
  * @returns the number of tries, this one included
  */
-async function countTry(
-  { advertHistories }: AdvertDeps,
-  { message }: Group[0],
-  fault: BridgeFault,
-): Promise<number> {
-  const row = await advertHistories.read(message);
-  const tries = (row?.tries ?? 0) + 1;
-  if (row && !countsTries(fault)) return tries;
-  await advertHistories.write(message, { ...(row ?? firstRow), tries, fault: fault.code });
+async function countTry(deps: AdvertDeps, head: Group[0], fault: BridgeFault): Promise<number> {
+  const { advertHistories, clock } = deps;
+  const row = await advertHistories.read(head.message);
+  const { tries: before = 0, failedAt = 0 } = row ?? {};
+  if (row && !countsTries(fault)) return before + 1;
+  // Rule: try-needs-a-witness
+  if (before > 0 && isOfService(fault) && !(await hasWitness(deps, head, failedAt))) return before;
+  const tries = before + 1;
+  const counted = { tries, fault: fault.code, failedAt: clock.now() };
+  await advertHistories.write(head.message, { ...(row ?? firstRow), ...counted });
   return tries;
 }
 

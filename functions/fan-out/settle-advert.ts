@@ -60,7 +60,7 @@ async function attempt(
   if (observed.status !== null)
     await deps.witness.answeredWell(message.partnerAccount, message.advertId, observed.receivedAt);
   // A successful answer ends the record of faults and of a missing advert.
-  const { tries: _tries, fault: _fault, missingSince, ...kept } = row;
+  const { tries: _tries, fault: _fault, failedAt: _failedAt, missingSince, ...kept } = row;
   const write = (change: Partial<AdvertRow>) =>
     histories.write(message, { ...kept, ...change, by: message.key });
 

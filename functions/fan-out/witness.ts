@@ -1,10 +1,11 @@
 /**
- * The witness against an advert that is said to be gone: another advert of its account that the service answers well.
- * Without one, the service may be answering 404 to everything.
+ * The witness against an advert that is said to be gone, or that fails: another advert of its account that the service
+ * answers well. Without one, the service may be answering so to everything.
  */
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
-import type { CachedAccounts } from '../../shared/partner-api/cached-rows.ts';
+import { BridgeFault } from '../../shared/domain/faults.ts';
+import { type CachedAccounts, sharedRuns } from '../../shared/partner-api/cached-rows.ts';
 import type { PartnerClient } from '../../shared/partner-api/client.ts';
 import type { FeedStates } from '../../shared/state/feed-states.ts';
 
@@ -29,6 +30,8 @@ export function createWitness({ partnerAccounts, feedStates, adverts, clock }: W
   const lastGood = new Map<string, { readonly advertId: string; readonly at: number }>();
   /** When the stored advert of an account was last asked for in vain. */
   const askedInVain = new Map<string, number>();
+  /** Adverts of a batch that fail together share one look at another advert. */
+  const looks = sharedRuns<boolean>();
 
   /** The account's row keeps one such advert, for processes that have seen none. */
   async function answeredWell(partnerAccount: string, advertId: string, at: number): Promise<void> {
@@ -52,33 +55,40 @@ export function createWitness({ partnerAccounts, feedStates, adverts, clock }: W
     );
     const askedAt = askedInVain.get(partnerAccount) ?? Number.NEGATIVE_INFINITY;
     if (other === undefined || Math.abs(clock.now() - askedAt) < askedAgainMs) return false;
-    const options = { deadlineMs, generation, feed: 'adverts' } as const;
-    try {
-      const { receivedAt } = await adverts.readAdvert(partnerAccount, other, options);
-      lastGood.set(partnerAccount, { advertId: other, at: receivedAt });
-      return true;
-    } catch {
-      askedInVain.set(partnerAccount, clock.now());
-      lastGood.delete(partnerAccount);
-      // It may be gone too: the next one that is answered well takes its place.
-      await partnerAccounts.change(partnerAccount, ({ answeredWell: stored, ...account }) =>
-        stored?.advertId === other ? account : undefined,
-      );
-      return false;
-    }
+    return looks(`${partnerAccount}/${other}`, async () => {
+      const options = { deadlineMs, generation, feed: 'adverts' } as const;
+      try {
+        const { receivedAt } = await adverts.readAdvert(partnerAccount, other, options);
+        lastGood.set(partnerAccount, { advertId: other, at: receivedAt });
+        return true;
+      } catch (error) {
+        askedInVain.set(partnerAccount, clock.now());
+        // If it is gone too, the next one that is answered well takes its place.
+        if (!(error instanceof BridgeFault) || error.code !== 'not-found') return false;
+        lastGood.delete(partnerAccount);
+        await partnerAccounts.change(partnerAccount, ({ answeredWell: stored, ...account }) =>
+          stored?.advertId === other ? account : undefined,
+        );
+        return false;
+      }
+    });
+  }
+
+  /** Whether another advert of the account was answered well since then, or is now. */
+  async function isOtherWell(message: ChangedAdvert, since: number, deadlineMs: number): Promise<boolean> {
+    const good = lastGood.get(message.partnerAccount);
+    if (good && good.advertId !== message.advertId && good.at > since) return true;
+    return isOtherThere(message, deadlineMs);
   }
 
   /** @param since when the service first said that the advert is gone, ms since 1970 */
   async function isGone(message: ChangedAdvert, since: number, deadlineMs: number): Promise<boolean> {
-    const { partnerAccount, advertId } = message;
-    const good = lastGood.get(partnerAccount);
-    if (good && good.advertId !== advertId && good.at > since) return true;
-    if (await isOtherThere(message, deadlineMs)) return true;
+    if (await isOtherWell(message, since, deadlineMs)) return true;
     // Rule: gone-needs-a-witness
     if (clock.now() - since < aloneMs) return false;
-    const states = await feedStates.ofAccount(partnerAccount);
+    const states = await feedStates.ofAccount(message.partnerAccount);
     return states.some(({ lastSuccess = 0 }) => lastSuccess > since);
   }
 
-  return { answeredWell, isGone };
+  return { answeredWell, isOtherWell, isGone };
 }

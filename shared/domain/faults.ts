@@ -6,13 +6,14 @@
 import { ShapeError } from '../contract/checks.ts';
 
 export interface FaultPolicy {
-  /** When fan-out gives up a message: at its first try, after a few tries, only by its age, or never (redelivery.ts). */
-  readonly deadLettered: 'at-once' | 'by-tries' | 'by-age' | 'never';
+  /** When fan-out gives up a message: at its first, its second or its fifth try, by its age, or never (redelivery.ts). */
+  readonly deadLettered: 'at-once' | 'at-second' | 'by-tries' | 'by-age' | 'never';
   /** Somebody must act: logged as an error and counted for an alarm. The drain still polls again. */
   readonly needsAttention: boolean;
 }
 
 const atOnce: FaultPolicy = { deadLettered: 'at-once', needsAttention: false };
+const atSecond: FaultPolicy = { deadLettered: 'at-second', needsAttention: false };
 const byTries: FaultPolicy = { deadLettered: 'by-tries', needsAttention: false };
 const byAge: FaultPolicy = { deadLettered: 'by-age', needsAttention: false };
 /** Nothing was sent, so nothing failed. */
@@ -31,8 +32,8 @@ export const faultPolicies = {
   /** 401, also after the token was renewed. If several adverts of the account get it, the account is held (blame.ts). */
   'token-rejected': byTries,
   'scope-insufficient': needsAttention,
-  /** 400 or 422, or 409 with a code such as validation_error: our request is wrong, so it is never sent again unchanged. */
-  'invalid-request': atOnce,
+  /** 400 or 422, or 409 with a code such as validation_error: our request is wrong; an advert's is sent once more, with a witness. */
+  'invalid-request': atSecond,
   /** Any other 4xx: refused for a reason that may not lie in the request (409, 423, 451 may go away). */
   'request-refused': byTries,
   /** 404, 410 or an empty success, not as HTML; fan-out makes it `AdvertUnavailable`. */

@@ -179,7 +179,7 @@ type FailedRefresh = Extract<RefreshOutcome, { kind: 'failed' }>;
 /** A failed refresh is never the fault of the advert, whose message must not be dead-lettered by tries. */
 function failedRefresh(name: string, { fault, reason }: FailedRefresh): BridgeFault {
   const known = faultKinds.find((kind) => kind === fault) ?? 'transient';
-  const blamesAdvert = ['at-once', 'by-tries'].includes(faultPolicies[known].deadLettered);
+  const blamesAdvert = ['at-once', 'at-second', 'by-tries'].includes(faultPolicies[known].deadLettered);
   return new BridgeFault(blamesAdvert ? 'transient' : known, `token of partner account ${name}: ${reason}`);
 }
 

@@ -16,10 +16,12 @@ const advertRow = v.object({
   pending: v.optional(v.boolean(), false),
   /** Key of the message for which the row was last written. */
   by: v.exactOptional(someText),
-  /** Number of advert-specific faults since the last successful answer; too many make the message a dead letter. */
+  /** Number of advert-specific faults since the last successful answer, each after a witness; too many make a dead letter. */
   tries: v.exactOptional(wholeNumber(0)),
   /** The kind of the last of these faults. */
   fault: v.exactOptional(someText),
+  /** When the last of these was counted. */
+  failedAt: v.exactOptional(moment),
   /** When the service first answered that it does not know the advert; removed when that is confirmed or refuted. */
   missingSince: v.exactOptional(moment),
 });

@@ -98,9 +98,9 @@ export async function createWorld() {
     options,
     round: () => drain.round(options()),
     /** Takes one batch, has it handled and settled, and returns what was decided. */
-    async handleBatch(maxGroups = 10) {
+    async handleBatch(maxGroups = 10, { handle } = fanOut) {
       const batch = await state.queue.receive({ maxGroups, maxPerGroup: 10, visibilityMs: 60_000 });
-      const settlements = await fanOut.handle(batch, options());
+      const settlements = await handle(batch, options());
       await state.queue.settle(settlements);
       return settlements;
     },

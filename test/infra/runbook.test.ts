@@ -16,6 +16,7 @@ describe('the runbook, as the drill reads it', () => {
   it('says of every fault whether it needs a person, and when its message is given up', () => {
     const givenUp: Readonly<Record<FaultPolicy['deadLettered'], string>> = {
       'at-once': 'the first try',
+      'at-second': 'two tries',
       'by-tries': 'five tries',
       'by-age': '24 hours',
       never: 'never',

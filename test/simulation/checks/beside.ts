@@ -106,10 +106,13 @@ export function checkRequests({ plan, askedOf, history }: SimWorld): void {
   }
 }
 
-/** Twenty different adverts are the evidence, which each of the two workers collects; then there is a trial a minute. */
-const mostRefused = 55;
-/** By then, there is enough evidence. */
-const evidenceMs = 3 * minuteMs;
+/**
+ * Twenty different adverts are the evidence, which each of the two workers collects, with a few looks for a witness; then
+ * there is a trial a minute.
+ */
+const mostRefused = 75;
+/** By then, no advert of an account is a witness any more. */
+const evidenceMs = 10_000;
 
 /** Checks `few-dead-letters` where the service refuses every advert alike. */
 export function checkRefusals({ plan, askedOf, history }: SimWorld): void {

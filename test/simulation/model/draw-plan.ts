@@ -270,7 +270,9 @@ function illsOf(random: Random, accounts: readonly string[], chaosMs: number): I
     const advertIdsOfOne = new Set([pick(random, advertIds.slice(0, 2))]);
     // Some are published before.
     const fromMs = random() < 0.5 ? 0 : chaosMs * 0.75;
-    const untilMs = random() < 0.5 ? chaosMs : Number.POSITIVE_INFINITY;
+    // What may pass is given up only if another advert is answered well, and there may be none.
+    const mayPass = answer === 'status-500' || answer === 'wait-1';
+    const untilMs = random() < 0.5 || mayPass ? chaosMs : Number.POSITIVE_INFINITY;
     ills.push({
       ...{ key: 'ill-advert', account: pick(random, accounts), of: 'adverts', advertIds: advertIdsOfOne },
       ...{ answer, fromMs, untilMs },

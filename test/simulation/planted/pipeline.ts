@@ -181,6 +181,12 @@ export const plantedInPipeline: Planted = {
   ],
   'functions/fan-out/redelivery.ts': [
     [
+      'try-needs-a-witness',
+      'a failure counts only if another advert of the account was answered well since the one before',
+      '!(await hasWitness(deps, head, failedAt))',
+      'false',
+    ],
+    [
       'failed-leaves-the-queue',
       'what fails a second time waits outside the queue',
       'if (isOfService(fault) && (',

@@ -91,7 +91,7 @@ it('no secret leaves the embedded bridge through a whole life with faults that r
   const adverts = control.createAdverts(3, { status: 'active' });
   const echoes = access().flatMap(echoesOf);
   for (const [index, advertId] of adverts.entries()) {
-    refuse('advert', 400, 'validation_error', echoes[index] ?? '', { advertId });
+    refuse('advert', 423, 'locked', echoes[index] ?? '', { advertId });
   }
   expect((await run()).exitCode).toBe(3);
   refuse('feed', 400, 'validation_error', echoes.join(' ; ').slice(0, 280), { count: 2 });

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createFanOut, type FanOutDeps } from '../../../../functions/fan-out/fan-out.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { BridgeFault, type FaultKind } from '../../../../shared/domain/faults.ts';
+import { changedAdvert } from '../../../helpers/records.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
 const minuteMs = 60_000;
@@ -15,20 +16,36 @@ beforeEach(async () => {
   world = await createWorld();
   world.service.change('1', 'active');
   await world.round();
+  await handleOther(world.fanOut);
   world.observer.lines.length = 0;
 });
-const fail = (code: FaultKind, details: ConstructorParameters<typeof BridgeFault>[2] = {}) => {
-  world.service.state.beforeAdvert = () => {
-    throw new BridgeFault(code, `told to be ${code}`, details);
+type Details = ConstructorParameters<typeof BridgeFault>[2];
+const fail = (
+  code: FaultKind,
+  details: Details = {},
+  isMeant = (advertId: string): boolean => advertId === '1',
+) => {
+  world.service.state.beforeAdvert = (advertId) => {
+    if (isMeant(advertId)) throw new BridgeFault(code, `told to be ${code}`, details);
   };
   return undefined;
 };
+const failAll = (code: FaultKind, details: Details) => fail(code, details, () => true);
+
+/** Another advert of the account, which is a witness when it is answered well. */
+async function handleOther({ handle }: World['fanOut']): Promise<void> {
+  const generation = (await world.account())?.generation ?? 0;
+  world.service.know('2', 'active');
+  const message = changedAdvert({ advertId: '2', generation });
+  const delivery = { id: 'other', message, position: '1', receives: 1, sentAt: world.clock.now() };
+  await handle([delivery], world.options());
+}
 
 describe('a message that fails', () => {
   it.each<[FaultKind, number, string]>([
     ['contract-broken', 5, 'error'],
     ['request-refused', 5, 'error'],
-    ['invalid-request', 1, 'error'],
+    ['invalid-request', 2, 'error'],
   ])('with %s is dead-lettered at try %i, within four minutes', async (code, tries, level) => {
     const cause = new Error('the reason of the reason');
     fail(code, { cause, status: 400 });
@@ -67,12 +84,48 @@ describe('a message that fails', () => {
     fail('transient', { status: 500 });
     const startedAt = world.clock.now();
     let turns = 0;
-    for (let kind: unknown; kind !== 'dead-letter'; turns += 1) [kind] = await turnOf(world);
+    for (let kind: unknown; kind !== 'dead-letter' && turns < 200; turns += 1) [kind] = await turnOf(world);
 
     expect(world.clock.now() - startedAt).toBeGreaterThanOrEqual(dayMs);
     expect(world.clock.now() - startedAt).toBeLessThan(dayMs + 30 * minuteMs);
     expect(turns).toBeLessThan(200);
     expect(world.observer.counted(metrics.needsAttention)).toBe(0);
+  });
+
+  it.each<[FaultKind, number]>([
+    ['invalid-request', 400],
+    ['forbidden', 403],
+    ['contract-broken', 200],
+  ])('with %s is not given up for a day while no other advert is answered well', async (code, status) => {
+    failAll(code, { status });
+    const startedAt = world.clock.now();
+    let turns = 0;
+    for (let kind: unknown; kind !== 'dead-letter' && turns < 200; turns += 1) [kind] = await turnOf(world);
+
+    expect(world.clock.now() - startedAt).toBeGreaterThanOrEqual(dayMs);
+    expect(await world.state.deadLetters.list()).toHaveLength(1);
+  });
+
+  it('is given up at its second try after another advert is answered well', async () => {
+    failAll('invalid-request', { status: 400 });
+    for (let turn = 0; turn < 4; turn += 1) expect((await turnOf(world))[0]).not.toBe('dead-letter');
+    fail('invalid-request', { status: 400 });
+    expect((await turnOf(world))[0]).toBe('dead-letter');
+  });
+
+  it('is judged alike by processes that live for one batch', async () => {
+    failAll('invalid-request', { status: 400 });
+    for (let turn = 0; turn < 6; turn += 1) {
+      const handleBatch = () => world.handleBatch(10, createFanOut(world.fanOutDeps));
+      expect((await turnOf({ ...world, handleBatch }))[0]).not.toBe('dead-letter');
+    }
+  });
+
+  it('with a transient fault is never given up while no advert is answered well', async () => {
+    failAll('transient', { status: 500 });
+    const startedAt = world.clock.now();
+    while (world.clock.now() - startedAt < 2 * dayMs)
+      expect((await turnOf(world))[0]).not.toBe('dead-letter');
   });
 
   it('is not given up because a clock jumps ahead, and waits no longer when it is put right', async () => {
