@@ -111,7 +111,7 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
   } finally {
     await Promise.all(background.map((loop) => loop.stop()));
     await answers.store();
-    partner.close();
+    await partner.close();
   }
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createConnect } from '../functions/connect/connect.ts';
 import { createRefreshToken } from '../functions/refresh-token/refresh-token.ts';
+import type { RefreshOutcome, RefreshRequest } from '../shared/contract/invocations.ts';
 import { stackName } from '../shared/contract/names.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { systemClock } from '../shared/domain/clock.ts';
@@ -27,6 +28,9 @@ export const bridgeNameSetting = 'bridge-name';
 export const bridgeNameIn = async ({ settings }: EmbeddedState): Promise<string> =>
   (await settings.read(bridgeNameSetting)) ?? stackName;
 
+/** A refresh goes on when the request that needs it has no more time: its answer may be the only one with a new pair. */
+const refreshMs = 30_000;
+
 /** The partner service with the embedded state; this process refreshes the tokens. */
 export function createLocalPartner({ state, events, newId, bridge, ...options }: LocalPartnerOptions) {
   const { settings, observer, clock = systemClock } = options;
@@ -35,15 +39,32 @@ export function createLocalPartner({ state, events, newId, bridge, ...options }:
     budgetStore: state.budgetStore,
     partnerAccounts: state.partnerAccounts,
     tokenReader: state.vault,
-    requester: { refresh: (request, callOptions) => refreshToken.refresh(request, callOptions) },
+    requester: { refresh },
   });
+  const running = new Set<Promise<unknown>>();
+  function refresh(request: RefreshRequest): Promise<RefreshOutcome> {
+    const refreshing = refreshToken.refresh(request, { deadlineMs: clock.now() + refreshMs });
+    const settled: Promise<unknown> = refreshing
+      .catch(() => undefined)
+      .finally(() => running.delete(settled));
+    running.add(settled);
+    return refreshing;
+  }
   const refreshToken = createRefreshToken({
     ...state,
     ...{ events, observer, clock, newId },
     client: partner,
     settings: { requiredScope: settings.requiredScope, bridge },
   });
-  return { ...partner, refreshToken };
+  return {
+    ...partner,
+    refreshToken,
+    /** Waits for running refreshes before it closes the connections. */
+    async close(): Promise<void> {
+      await Promise.all(running);
+      partner.close();
+    },
+  };
 }
 
 /** Connects and disconnects accounts in the embedded state; their events stay owed, for only `run` has subscribers. */

@@ -47,6 +47,8 @@ export interface FolderBridge extends Bridge {
   requireBaseUrl(): string;
   /** Stores the settings of a run for other commands. */
   storeSettings(run: BridgeSettings): Promise<void>;
+  /** Closes its state, after the refreshes that run. */
+  close(): Promise<void>;
 }
 
 const baseUrlSetting = 'base-url';
@@ -89,8 +91,9 @@ export async function openFolder(
     });
   };
 
+  let partner: ReturnType<typeof createLocalPartner> | undefined;
   const service = once(async () => {
-    return createLocalPartner({
+    partner = createLocalPartner({
       ...{ state, settings: await settings(), concurrency, observer: silentObserver },
       bridge: await bridgeNameIn(state),
       baseUrl: requireBaseUrl(),
@@ -98,6 +101,7 @@ export async function openFolder(
       events: noSubscriberYet,
       newId: () => `catch-up-${randomUUID()}`,
     });
+    return partner;
   });
 
   const bridge: FolderBridge = {
@@ -116,6 +120,10 @@ export async function openFolder(
     isDelivering: () => isRunning(dir),
     standstill: (nowMs) => standstillIn(dir, nowMs),
     depthLagMs: 0,
+    async close() {
+      await partner?.close();
+      state.close();
+    },
     storeSettings: (run) => state.settings.write(runSetting, JSON.stringify(run)),
     /** Reads what a concurrent run adds to the state; changes nothing. */
     async *events(name, { signal, say, recent = 0 }) {

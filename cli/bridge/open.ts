@@ -7,8 +7,8 @@ import type { StackBridge } from './open-stack.ts';
 type BridgeAt<T extends Target> = T extends LocalTarget ? FolderBridge : StackBridge;
 
 /**
- * Calls `work` with the bridge, closes its state afterwards, and explains its errors. Connections stay open until the
- * process ends, as that of every command does.
+ * Calls `work` with the bridge, closes its state afterwards, and explains its errors. Connections of AWS clients
+ * stay open until the process ends, as that of every command does.
  */
 export async function withBridge<T extends Target, R>(
   target: T,
@@ -25,6 +25,6 @@ export async function withBridge<T extends Target, R>(
   } catch (error) {
     throw explained(error, target, bridge?.baseUrl());
   } finally {
-    if (bridge && 'state' in bridge) bridge.state.close();
+    if (bridge && 'state' in bridge) await bridge.close();
   }
 }

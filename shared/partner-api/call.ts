@@ -22,7 +22,7 @@ export interface Gates {
 export interface CallerOptions {
   /** Maximum number of concurrent requests and open sockets. Default 1. */
   readonly concurrency?: number;
-  /** Time limit of one attempt, from connecting to the last byte. Default 10,000. */
+  /** Time limit of one attempt, from connecting to the last byte. Default 10,000. A token request has its whole deadline. */
   readonly attemptTimeoutMs?: number;
   /** Counts the answers of the service. Default: nobody does. */
   readonly answers?: Pick<Answers, 'note'>;
@@ -97,7 +97,9 @@ export function createCaller(
       const leftMs = request.deadlineMs - sentAt;
       if (leftMs <= 0) throw outOfTime(request);
       try {
-        const answer = await transport.send(request.wire(token), Math.min(leftMs, attemptTimeoutMs));
+        // The answer to a token request may be the only one with the new refresh token.
+        const timeoutMs = request.token ? Math.min(leftMs, attemptTimeoutMs) : leftMs;
+        const answer = await transport.send(request.wire(token), timeoutMs);
         return { what, secrets: [token, ...secrets], sentAt, receivedAt: clock.now(), answer };
       } catch (error) {
         if (!(error instanceof NoAnswerError)) throw error;

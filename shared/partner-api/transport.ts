@@ -128,16 +128,25 @@ export function createTransport({ origin, concurrency, ...options }: TransportOp
         headers,
       });
       let hasHead = false;
-      const timer = setTimeout(() => fail(new NoAnswerError('timeout')), timeoutMs);
+      let isOver = false;
+      const timer = setTimeout(() => {
+        // If the process stood still, the answer lies in its socket, which Node reads after the timers and before
+        // `setImmediate`: twice, because one read may only bring a part of it.
+        setImmediate(() => setImmediate(() => isOver || fail(new NoAnswerError('timeout'))));
+      }, timeoutMs);
 
       // What happens after the first of these two changes nothing.
       function fail(error: NoAnswerError): void {
-        clearTimeout(timer);
+        end();
         reject(error);
         request.destroy();
       }
-      function succeed(incoming: IncomingMessage, text: string | undefined): void {
+      function end(): void {
+        isOver = true;
         clearTimeout(timer);
+      }
+      function succeed(incoming: IncomingMessage, text: string | undefined): void {
+        end();
         resolve({ status: incoming.statusCode ?? 0, head: incoming, body: text });
       }
       request.on('error', (error) => fail(noAnswer(error, hasHead, request.reusedSocket)));

@@ -160,6 +160,16 @@ describe('a POST', () => {
     expect(service.seen).toHaveLength(1);
   });
 
+  it('to the token endpoint is answered until its deadline, for there may be no second answer', async () => {
+    const client = clientFor({ attemptTimeoutMs: 20 });
+    const body = JSON.stringify({ access_token: 'a', refresh_token: 'r', expires_in: 60 });
+    service.next((_request, response) => void setTimeout(() => response.end(body), 100));
+
+    const { answer } = await client.requestTokens(application, refresh, soon());
+
+    expect(answer).toMatchObject({ refresh_token: 'r' });
+  });
+
   it('to the token endpoint is tried again only while there is no connection', async () => {
     await service.close();
     const rateLimiter = createOpenRateLimiter();

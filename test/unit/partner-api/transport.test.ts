@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Worker } from 'node:worker_threads';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createTransport, NoAnswerError, type Transport } from '../../../shared/partner-api/transport.ts';
 import {
   cutOff,
@@ -46,6 +48,34 @@ describe('the transport', () => {
 
     expect(answer).toMatchObject({ status: 500, body: 'x'.repeat(10_000) });
     expect(service.connectionCount()).toBe(1);
+  });
+
+  it('takes an answer that came while the process stood still, although its time is up', async () => {
+    const flags = new Int32Array(new SharedArrayBuffer(8));
+    // In a thread of its own, because this one stands still.
+    const server = new Worker(
+      `const { parentPort, workerData: flags } = require('node:worker_threads');
+       require('node:http').createServer((request, response) => {
+         parentPort.postMessage('asked');
+         Atomics.wait(flags, 0, 0);
+         response.end('the only one');
+       }).listen(0, '127.0.0.1', function () { parentPort.postMessage(this.address().port); });`,
+      { eval: true, workerData: flags },
+    );
+    onTestFinished(async () => void (await server.terminate()));
+    const [port] = await once(server, 'message');
+    const origin = new URL(`http://127.0.0.1:${port}`);
+    const own = createTransport({ origin, concurrency: 1, maxAnswerBytes: 10_000 });
+    onTestFinished(() => own.close());
+
+    const sent = own.send(get(), 300);
+    await once(server, 'message');
+    Atomics.store(flags, 0, 1);
+    Atomics.notify(flags, 0);
+    // Nobody wakes it: it stands still for longer than its time limit.
+    Atomics.wait(flags, 1, 0, 400);
+
+    expect((await sent).body).toBe('the only one');
   });
 
   it('reads an answer that comes in pieces, also with a character cut in two', async () => {
