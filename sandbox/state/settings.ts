@@ -44,6 +44,8 @@ const assumptions = v.strictObject({
   ),
   /** Assumed (§4.3): after the feed lists a change, its advert is answered as before for so long (a replica behind it). */
   advertLagMs: amountOr(0),
+  /** Assumed (§5.3 rule 3 is not clear): each refresh returns a new refresh token, and only the newest one is taken. */
+  onlyNewestRefreshToken: v.optional(v.boolean(), false),
   /** Assumed (§3 shows only `active`): the statuses of generated adverts and random changes. */
   statuses: v.optional(
     v.array(v.string()),

@@ -59,18 +59,19 @@ export function createTokenStore(clock: Clock, random: Random, settings: Setting
       const nowMs = clock.now();
       if (!grant || grant.revoked || nowMs - grant.lastUsedAtMs >= refreshTokenIdleMs) return undefined;
       if (supersededAtMs === undefined) return grant;
+      if (settings.assumptions.onlyNewestRefreshToken) return undefined;
       // Assumed: a superseded one returns the latest pair for the rest of the day.
       return isSameDay(supersededAtMs, nowMs) ? grant : undefined;
     },
 
     /**
      * Brings the pair of a grant up to date: the same access token while it is valid, otherwise a new one; the same
-     * refresh token on the day it was issued, otherwise a new one.
+     * refresh token on the day it was issued, otherwise a new one (`onlyNewestRefreshToken`: always).
      */
     renew(grant: Grant): Grant & { readonly accessToken: string } {
       const nowMs = clock.now();
       grant.lastUsedAtMs = nowMs;
-      if (!isSameDay(grant.refreshTokenIssuedAtMs, nowMs)) {
+      if (settings.assumptions.onlyNewestRefreshToken || !isSameDay(grant.refreshTokenIssuedAtMs, nowMs)) {
         byRefreshToken.set(grant.refreshToken, { grant, supersededAtMs: nowMs });
         grant.refreshToken = randomToken(random);
         grant.refreshTokenIssuedAtMs = nowMs;

@@ -45,6 +45,16 @@ describe('the refresh_token grant', () => {
     expect(seen.join(' ')).toBe(expected);
   });
 
+  it('takes only the newest refresh token, and each refresh gives one, where that is assumed', async () => {
+    const { refresh } = await start({ assumptions: { onlyNewestRefreshToken: true } });
+
+    const second = (await refresh()).body.refresh_token;
+
+    expect(second).not.toBe(first);
+    expect((await refresh()).body.error).toBe('invalid_grant');
+    expect((await refresh(second)).status).toBe(200);
+  });
+
   it('fails after a revocation, and so does the access token', async () => {
     const { control, refresh, get, bearer } = await start();
     const headers = await bearer();
