@@ -104,7 +104,8 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
   ];
   const poller = { drain, clock, observer, settings };
   try {
-    if (!untilIdle) return await pollForEver(poller, signal);
+    const isDiskFull = () => state.fullDisk() !== undefined;
+    if (!untilIdle) return await pollForEver({ ...poller, isDiskFull }, signal);
     const toDeliver = () => messagesToDeliver(state, clock.now());
     const pausedUntil = async () => endOfHold(holdOf(await budgetStore.read(), undefined, clock.now()));
     return await pollUntilIdle({ ...poller, pausedUntil, toDeliver }, signal);

@@ -8,6 +8,8 @@ export interface PollerDeps {
   readonly drain: Pick<Drain, 'round'>;
   readonly clock: Clock;
   readonly observer: Observer;
+  /** Whether what a round stores would wait for room on a full disk. */
+  readonly isDiskFull?: () => boolean;
   readonly settings: Pick<
     BridgeSettings,
     'pollSeconds' | 'confirmUnavailableSeconds' | 'confirmUnchangedSeconds' | 'maxRequestsPerSecond'
@@ -19,16 +21,19 @@ const roundMs = 10 * 60_000;
 
 /** Starts a round every `pollSeconds` until `signal` is aborted, whether or not the previous one has ended. */
 export async function pollForEver(
-  { drain, clock, observer, settings }: PollerDeps,
+  { drain, clock, observer, isDiskFull, settings }: PollerDeps,
   signal: AbortSignal,
 ): Promise<undefined> {
   const pollMs = settings.pollSeconds * 1000;
   let rounds: Promise<unknown> = Promise.resolve();
   while (!signal.aborted) {
-    const round = drain
-      .round({ deadlineMs: clock.now() + roundMs, nextRoundMs: clock.now() + pollMs, signal })
-      .catch((error: unknown) => observer.error('the feeds could not be polled', { error }));
-    rounds = Promise.all([rounds, round]).then(() => undefined);
+    // Otherwise rounds without number would wait.
+    if (!isDiskFull?.()) {
+      const round = drain
+        .round({ deadlineMs: clock.now() + roundMs, nextRoundMs: clock.now() + pollMs, signal })
+        .catch((error: unknown) => observer.error('the feeds could not be polled', { error }));
+      rounds = Promise.all([rounds, round]).then(() => undefined);
+    }
     await clock.sleep(pollMs, signal);
   }
   await rounds;

@@ -41,6 +41,8 @@ export interface Bridge extends RowPorts {
   readonly webhooks?: Pick<Webhooks, 'list'>;
   /** Only for an embedded bridge: why standard output takes no events; undefined if it does. */
   readonly outputTrouble?: () => Trouble | undefined;
+  /** Only for an embedded bridge: the disk is full; since when, ms since 1970, if a run waits for room. */
+  readonly fullDisk?: () => { readonly since?: number } | undefined;
   /** Only for an embedded bridge: what waits for standard output; undefined if no run writes to it. */
   readonly outputEvents?: () => Backlog | undefined;
   /** Only for an embedded bridge: the accounts that an older copy of the state would publish with used numbers. */

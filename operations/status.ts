@@ -13,7 +13,7 @@ import type { Bridge } from './bridge.ts';
 
 export type StatusPorts = Pick<Bridge, 'partnerAccounts' | 'feedStates' | 'budgetStore' | 'activity'> &
   Pick<Bridge, 'bookKeeper' | 'webhooks' | 'outputTrouble' | 'outputEvents' | 'reusedHistories' | 'stack'> &
-  Partial<Pick<Bridge, 'kind' | 'isDelivering' | 'standstill'>>;
+  Partial<Pick<Bridge, 'kind' | 'isDelivering' | 'standstill' | 'fullDisk'>>;
 
 /** Number of books read concurrently: there may be a thousand partner accounts. */
 const booksAtOnce = 25;
@@ -44,6 +44,7 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
   const bridgeHold = shownHold(budget);
   const isRunning = ports.kind === 'local' ? ports.isDelivering?.() : undefined;
   const standstill = ports.standstill?.(nowMs);
+  const fullDisk = ports.fullDisk?.();
   const feedsOf = Map.groupBy(states, ({ partnerAccount, generation }) => `${partnerAccount}/${generation}`);
   const partnerAccounts = wanted.map((account) => {
     const { name, generation } = account;
@@ -51,7 +52,7 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     const isUnreadable = unreadable.some((flaw) => flaw.startsWith(feedPlace(name)));
     const explained = [
       isUnreadable && 'feed-missing',
-      ...(isRunning === false || standstill ? ['lagging', 'unread', 'poll-failed'] : []),
+      ...(isRunning === false || standstill || fullDisk ? ['lagging', 'unread', 'poll-failed'] : []),
       ...(saysUnread(bridgeHold, nowMs) ? ['unread', 'poll-failed'] : []),
     ];
     const feeds = feedsOf.get(`${name}/${generation}`) ?? [];
@@ -88,6 +89,8 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     isRunning,
     /** Only for an embedded bridge: the run whose process does not come to its work, and since when; null if it does. */
     standstill: standstill ? { run: standstill.run, since: toInstant(standstill.since) } : null,
+    /** Only for an embedded bridge: no room is on the disk of the state; null if there is. */
+    fullDisk: fullDisk ? { since: fullDisk.since === undefined ? null : toInstant(fullDisk.since) } : null,
     /** Only for an embedded bridge: accounts that this older copy of the state would publish with used numbers. */
     reusedHistories: ports.reusedHistories?.(wanted).map(({ name }) => name),
     /** Only for an embedded bridge. */

@@ -18,6 +18,7 @@ import { pollDepsOf } from '../../operations/resync.ts';
 import { checkedJson } from '../../shared/contract/checks.ts';
 import { type BridgeSettings, bridgeSettingsSchema } from '../../shared/contract/settings.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
+import { isDiskFull } from '../../shared/sqlite/file/disk.ts';
 import { forgetExposure, stateFileIn } from '../../shared/sqlite/file/private-folder.ts';
 import { readMark, reusedHistories } from '../../shared/sqlite/file/published-mark.ts';
 import { isRunning, standstillIn } from '../../shared/sqlite/file/run-lock.ts';
@@ -119,6 +120,7 @@ export async function openFolder(
     },
     isDelivering: () => isRunning(dir),
     standstill: (nowMs) => standstillIn(dir, nowMs),
+    fullDisk: () => (isDiskFull(dir) ? {} : undefined),
     depthLagMs: 0,
     async close() {
       await partner?.close();

@@ -36,7 +36,7 @@ type RunOptions = Checked<typeof runOptions>;
 export function runBridge(io: Io, target: LocalTarget, options: RunOptions) {
   const { dryRun } = options;
   const broken = new AbortController();
-  // Another process's lock ends by itself. A full disk or a damaged file does not, and ends the run.
+  // Another process's lock ends by itself. A damaged file does not, and ends the run.
   const onFault = (fault: { readonly code: string }) => fault.code !== 'state-in-use' && broken.abort(fault);
   return withBridge(
     target,
@@ -101,6 +101,11 @@ async function runLocked(io: Io, options: RunOptions, opened: Opened) {
   const observer = withoutRepeats(
     createTextObserver(progress.output, verbose ? 'info' : 'warn', { json: jsonLogs }),
   );
+  const onChange = (isFull: boolean) =>
+    isFull
+      ? observer.error('the disk of the state is full: nothing is polled or published until there is room')
+      : tell('The disk of the state has room again: the run goes on.');
+  if (!dryRun && !untilIdle) state.waitForRoom({ stopped: signal, onChange });
   // Loads Node's HTTP server, which most runs do not need.
   const serving = options.metrics === undefined ? undefined : await import('./metrics.ts');
   const served = await serving?.serveMetrics(options.metrics ?? 0, look);

@@ -1,9 +1,10 @@
 /** Checks of an embedded bridge's folder, which is only read: not even SQLite's own files in it change. */
-import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { missingScopes } from '../../functions/refresh-token/token-pairs.ts';
 import { ShapeError } from '../../shared/contract/checks.ts';
 import { quoted } from '../../shared/domain/text.ts';
+import { freeBytesIn } from '../../shared/sqlite/file/disk.ts';
 import { exposureOf, refuseForeignFolder, stateFileIn } from '../../shared/sqlite/file/private-folder.ts';
 import { guarded, StateError } from '../../shared/sqlite/file/state-error.ts';
 import { openStateFileToRead } from '../../shared/sqlite/file/state-file.ts';
@@ -23,10 +24,7 @@ interface FolderFacts extends BridgeFacts {
 
 export const machineFacts = {
   nodeVersion: process.versions.node,
-  freeBytes(dir: string): number {
-    const { bavail, bsize } = statfsSync(dir);
-    return bavail * bsize;
-  },
+  freeBytes: freeBytesIn,
 };
 
 /** The version with `node:sqlite` without a flag, as cli/advert-bridge.cjs requires. */
@@ -79,7 +77,7 @@ export const folderChecks: Checks<Folder> = {
     const free = Math.round(machineFacts.freeBytes(dir) / mebibyte);
     const says = `${free} MiB are free on the disk of ${dir}`;
     const mend = 'Free space there, or move the folder to a larger disk while no run is at work';
-    if (free < leastMiB) report(fault(`${says}: the bridge stops when it is full`, mend));
+    if (free < leastMiB) report(fault(`${says}: the bridge stands still when it is full`, mend));
     else if (free < enoughMiB) report(warning(says, mend));
     return says;
   },

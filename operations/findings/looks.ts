@@ -56,6 +56,7 @@ export const looks: Readonly<Record<string, Look>> = {
     return { since, changes: changes(waiting), severity: waiting > 0 ? 'fault' : 'attention' };
   },
   'not-responding': ({ standstill }) => standstill !== null && standstill,
+  'disk-full': ({ fullDisk }) => fullDisk !== null && fullDisk,
   circuit: ({ circuit, pausedUntil: until }) =>
     circuit && {
       next:
@@ -102,6 +103,7 @@ export const looks: Readonly<Record<string, Look>> = {
     const isExplained =
       status.isRunning === false ||
       status.standstill !== null ||
+      status.fullDisk !== null ||
       paused !== null ||
       hold?.fault === 'rate-limited' ||
       partnerAccounts.some((account) => isHeld(account) && account.books.inFlight > 0);

@@ -61,9 +61,18 @@ export function stateOver(connection: Connection, clock: { now(): number }) {
       }),
     /** Resolves when all that was committed before is on the disk. Changes a row: SQLite syncs nothing for no change. */
     makeDurable: (): Promise<void> =>
-      connection.write(() => rows.putWithin(published, eventLog.ends().last), { durable: true }),
+      connection.write(() => rows.putWithin(published, eventLog.ends().last), {
+        durable: true,
+        waits: false,
+      }),
     /** Frees what earlier runs held; the caller has the run lock. */
     beginRun: (): Promise<void> => connection.write(() => freeWhatWasHeld(connection)),
+    waitForRoom: connection.waitForRoom,
+    /** While what a run stores waits for room on a full disk: since when, ms since 1970. */
+    fullDisk(): { since: number } | undefined {
+      const since = connection.fullSince();
+      return since === undefined ? undefined : { since };
+    },
     /** Commits pending changes, then closes the file. */
     close: connection.close,
   };

@@ -3,12 +3,20 @@ import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { seededRandom } from '../../subscriber/testing/player.ts';
-import { type Ended, endWithin, newFolder, type Options, startBridge, stopLife } from './bridge.ts';
+import {
+  type Ended,
+  endWithin,
+  type Life,
+  newFolder,
+  type Options,
+  startBridge,
+  stopLife,
+} from './bridge.ts';
 import { checkBridge, type Verdict } from './check-bridge.ts';
 import { createWeather } from './weather.ts';
 
-/** By then, a run that can no longer write must report this and end. */
-const maxToEndMs = 20_000;
+/** By then, a run that can no longer write must say so, and end if that cannot pass by itself. */
+const maxToSayMs = 20_000;
 /** Enough for a few changes. */
 const leftKib = 400;
 
@@ -16,6 +24,8 @@ const leftKib = 400;
 interface SmallDisk {
   readonly name: string;
   readonly dir: string;
+  /** A run waits for room; otherwise it ends, as after any fault of a disk. */
+  readonly isWaitedFor: boolean;
   /** Leaves almost no space. @returns maximum size of the files of a process that runs into the limit */
   fill(): number | undefined;
   makeRoom(): void;
@@ -35,6 +45,7 @@ function mountedDisk(): SmallDisk | undefined {
   return {
     name: 'tmpfs',
     dir: path.join(folder, 'bridge'),
+    isWaitedFor: true,
     fill() {
       const { bavail, bsize } = statfsSync(folder);
       writeFileSync(ballast, Buffer.alloc(bavail * bsize - leftKib * 1024));
@@ -52,12 +63,13 @@ function mountedDisk(): SmallDisk | undefined {
 const limitedDisk = (): SmallDisk => ({
   name: 'ulimit -f',
   dir: newFolder(),
+  isWaitedFor: false,
   fill: () => leftKib,
   makeRoom: () => undefined,
   remove: () => undefined,
 });
 
-/** The disk fills up while the bridge works; when there is space again, the bridge continues where it was. */
+/** The disk fills up while the bridge works; when there is room again, the bridge continues where it was. */
 export async function runFullDisk(options: Options): Promise<Verdict> {
   const mounted = mountedDisk();
   if (!mounted) console.error('no file system can be mounted here: only a limit on file sizes is tried');
@@ -83,22 +95,36 @@ async function runOn(disk: SmallDisk, { seed }: Options): Promise<Verdict> {
     ];
     faults.push(...flaws.map((flaw) => `${disk.name}, ${when}: ${flaw}:\n${stderr}`));
   };
+  async function endOnFault(life: Life): Promise<Ended> {
+    const ended = await endWithin(life, 1_000);
+    if (!ended) faults.push(`${disk.name}: still running ${maxToSayMs / 1000} s later:\n${life.stderr()}`);
+    const end = ended ?? (await stopLife(life));
+    fails('full while running', end);
+    const again = bridge.run(['--until-idle'], leftKib);
+    fails('full at the start', (await endWithin(again, maxToSayMs)) ?? (await stopLife(again)));
+    return end;
+  }
+  async function waitForRoom(life: Life): Promise<Ended> {
+    const { fullDisk } = await bridge.status();
+    if (!fullDisk) faults.push(`${disk.name}: status says that there is room:\n${life.stderr()}`);
+    disk.makeRoom();
+    const saidAtMs = Date.now();
+    while (!/has room again/.test(life.stderr()) && Date.now() - saidAtMs < maxToSayMs) await sleep(20);
+    const end = await stopLife(life);
+    if (end.exitCode !== 0) faults.push(`${disk.name}: exit code ${end.exitCode}:\n${end.stderr}`);
+    return end;
+  }
   try {
     const weather = createWeather(bridge.service, seededRandom(seed));
     const limit = disk.fill();
     const life = bridge.run([], limit);
+    const isFull = () => /the disk of the state is full/.test(life.stderr());
     const startedAtMs = Date.now();
-    while (life.child.exitCode === null && Date.now() - startedAtMs < maxToEndMs) {
+    while (life.child.exitCode === null && !isFull() && Date.now() - startedAtMs < maxToSayMs) {
       if (weather.made() < 1_000) for (let count = 0; count < 10; count += 1) weather.change();
       await sleep(20);
     }
-    const ended = await endWithin(life, 1_000);
-    if (!ended) faults.push(`${disk.name}: still running ${maxToEndMs / 1000} s later:\n${life.stderr()}`);
-    const end = ended ?? (await stopLife(life));
-    fails('full while running', end);
-    const again = bridge.run(['--until-idle'], limit);
-    fails('full at the start', (await endWithin(again, maxToEndMs)) ?? (await stopLife(again)));
-
+    const end = disk.isWaitedFor ? await waitForRoom(life) : await endOnFault(life);
     disk.makeRoom();
     const free = bridge.run(['--until-idle']);
     const last = await endWithin(free, 60_000);

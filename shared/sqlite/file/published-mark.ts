@@ -53,7 +53,7 @@ export function markWriter(
       renameSync(`${file}.next`, file);
       written = event;
     } catch {
-      // On a full disk, the state file ends the run.
+      // The mark may be missing what was published since: on a full disk, the state is not written either.
     }
   };
 }

@@ -34,6 +34,7 @@ const advice = {
     'cannot be written',
     'Check the permissions of the folder and its files, and the free space on the disk',
   ],
+  'state-full': ['cannot be written, because its disk is full', 'Make free space on it'],
   'state-in-use': ['is locked by another process', 'Try again when that process has ended'],
 } as const;
 
@@ -45,16 +46,21 @@ const codes: Readonly<Record<number, keyof typeof advice>> = {
   8: 'state-not-writable', // READONLY
   10: 'state-not-writable', // IOERR
   11: 'state-damaged', // CORRUPT
-  13: 'state-not-writable', // FULL
+  13: 'state-full',
   14: 'state-not-writable', // CANTOPEN
   26: 'state-damaged', // NOTADB
 };
+
+/** SQLITE_IOERR_SHMSIZE: the index of the log could not grow. */
+const noRoomForIndex = 4874;
 
 /** Returns an error that is not of SQLite or the file system unchanged. */
 function asStateError(error: unknown, file: string): unknown {
   if (!(error instanceof Error) || error instanceof StateError) return error;
   const { errcode, errstr, syscall } = error as { errcode?: number; errstr?: string; syscall?: string };
-  const code = errcode === undefined ? syscall && 'state-not-writable' : codes[errcode & 0xff];
+  const isFull = errcode === noRoomForIndex || (error as { code?: string }).code === 'ENOSPC';
+  const ofKind = errcode === undefined ? syscall && 'state-not-writable' : codes[errcode & 0xff];
+  const code = isFull ? 'state-full' : ofKind;
   if (!code) return error;
   const [says, mend] = advice[code];
   return new StateError(code, `${file} ${says} (${errstr ?? error.message})`, { mend, cause: error });

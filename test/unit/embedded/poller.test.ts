@@ -174,4 +174,22 @@ describe('a run for ever', () => {
     hanging.resolve(reportOf({}));
     expect(await ended).toBe('ended');
   });
+
+  it('begins no round while the disk is full', async () => {
+    const stop = new AbortController();
+    const clock = createManualClock();
+    const begunAt = clock.now();
+    const rounds: number[] = [];
+    const round = async () => {
+      rounds.push((clock.now() - begunAt) / 1_000);
+      if (rounds.length === 3) stop.abort();
+      return reportOf({});
+    };
+    const isDiskFull = () => clock.now() > begunAt && clock.now() < begunAt + 100_000;
+    const deps = { drain: { round }, clock, observer: createRecordingObserver(), isDiskFull };
+
+    await pollForEver({ ...deps, settings: { ...quick, pollSeconds: 10 } }, stop.signal);
+
+    expect(rounds).toEqual([0, 100, 110]);
+  });
 });

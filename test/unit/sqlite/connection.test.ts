@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createConnection } from '../../../shared/sqlite/file/connection.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
 
@@ -68,10 +68,59 @@ describe('the connection', () => {
     const small = connection.write(() => put('a'));
     await expect(large).rejects.toThrow(/test\.db cannot be written.*free space/);
     expect(await small).toBe(1);
-    expect(new Set(faults)).toEqual(new Set(['state-not-writable']));
+    expect(new Set(faults)).toEqual(new Set(['state-full']));
     db.exec('PRAGMA max_page_count = 1000');
     await connection.write(() => put('b'));
     expect(seen()).toEqual(['a', 'b']);
+  });
+
+  describe('that waits for room', () => {
+    afterEach(() => void vi.useRealTimers());
+
+    async function fullDisk() {
+      const made = make();
+      const stopped = new AbortController();
+      const changes: boolean[] = [];
+      const onChange = (isFull: boolean) => changes.push(isFull);
+      made.connection.waitForRoom({ stopped: stopped.signal, onChange });
+      made.db.exec('PRAGMA max_page_count = 4');
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      const turn = () => new Promise((resolve) => setImmediate(resolve));
+      const large = made.connection.write(() => made.put('x'.repeat(50_000)));
+      const small = made.connection.write(() => made.put('a'));
+      await turn();
+      return { ...made, stopped, changes, turn, large, small };
+    }
+
+    it('keeps writes on a full disk in order, and goes on when there is room', async () => {
+      const { connection, db, seen, changes, turn, put, large, small, faults } = await fullDisk();
+      const later = connection.write(() => put('b'));
+      await turn();
+      vi.advanceTimersByTime(5_000);
+      expect([seen(), changes, connection.fullSince()]).toEqual([[], [true], expect.any(Number)]);
+
+      db.exec('PRAGMA max_page_count = 1000');
+      vi.advanceTimersByTime(1_000);
+
+      expect(await Promise.all([large, small, later])).toEqual([1, 1, 1]);
+      expect(seen().slice(1)).toEqual(['a', 'b']);
+      expect([changes, connection.fullSince(), faults]).toEqual([[true, false], undefined, []]);
+    });
+
+    it('fails at once for a write that does not wait, and for all once it is stopped', async () => {
+      const { connection, stopped, put, large, small, faults } = await fullDisk();
+      const isFull = expect.objectContaining({ code: 'state-full' });
+      const urgent = connection.write(() => put('b'), { waits: false });
+      vi.advanceTimersByTime(1_000);
+      await expect(urgent).rejects.toEqual(isFull);
+      expect(faults).toEqual([]);
+
+      stopped.abort();
+
+      await expect(large).rejects.toEqual(isFull);
+      expect(await small).toBe(1);
+      expect(new Set(faults)).toEqual(new Set(['state-full']));
+    });
   });
 
   it('waits once for another process that has the file, for all changes of a turn', async () => {

@@ -5,6 +5,9 @@ import { guarded } from '../../../shared/sqlite/file/state-error.ts';
 it.each([
   ['SQLite’s BUSY_SNAPSHOT', { errcode: 517 }, 'state-in-use', /bridge\.db is locked by another process/],
   ['SQLite’s IOERR_WRITE', { errcode: 778 }, 'state-not-writable', /bridge\.db cannot be written/],
+  ['SQLite’s FULL', { errcode: 13 }, 'state-full', /bridge\.db cannot be written, because its disk is full/],
+  ['SQLite’s IOERR_SHMSIZE', { errcode: 4874 }, 'state-full', /free space/],
+  ['a write to a full disk', { syscall: 'write', code: 'ENOSPC' }, 'state-full', /free space/],
   ['SQLite’s CORRUPT_VTAB', { errcode: 267 }, 'state-damaged', /bridge\.db is damaged/],
   [
     'the file system',

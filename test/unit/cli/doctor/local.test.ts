@@ -247,7 +247,7 @@ it.each<[string, Partial<typeof machineFacts>, string, RegExp]>([
   ['an old Node', { nodeVersion: '20.19.1' }, 'node fault', /needs Node 22\.13 or later/],
   ['an odd Node', { nodeVersion: '25.1.0' }, 'node warning', /fixes for half a year only/],
   ['no fault in the oldest Node', { nodeVersion: '22.13.0' }, 'node ok', /Node 22\.13\.0/],
-  ['a full disk', { freeBytes: () => 10 * mebibyte }, 'disk-space fault', /stops when it is full/],
+  ['a full disk', { freeBytes: () => 10 * mebibyte }, 'disk-space fault', /stands still when it is full/],
   ['a nearly full disk', { freeBytes: () => 500 * mebibyte }, 'disk-space warning', /500 MiB/],
 ])('doctor --local finds %s', async (_, machine, expected, says) => {
   const local = await startConnected();

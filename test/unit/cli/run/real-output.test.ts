@@ -1,66 +1,11 @@
 /** Standard output over real pipes and a small file system. */
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { quick, startConnected } from '../local-bridge.ts';
 import { newFolder } from '../run-cli.ts';
-
-const { PATH, NODE_OPTIONS } = process.env;
-const main = path.resolve('cli', 'main.ts');
-const bridge = `"${process.execPath}" "${main}"`;
-
-/** A line of a shell, in a group of its own, which is killed at the end of the test. */
-function shell(line: string) {
-  const child = spawn('sh', ['-c', line], { env: { PATH, NODE_OPTIONS }, detached: true });
-  let stderr = '';
-  const said = Promise.withResolvers<void>();
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-    said.resolve();
-  });
-  const kill = (signal: NodeJS.Signals) => process.kill(-(child.pid ?? 0), signal);
-  const ended = once(child, 'exit').then(([code]) => ({ code, stderr }));
-  onTestFinished(() => {
-    if (child.exitCode === null && child.signalCode === null) kill('SIGKILL');
-  });
-  /** @property said resolves when it has written to standard error */
-  return { ended, kill, said: said.promise };
-}
-
-/** A file system of its own. @param kib its size */
-function smallDisk(kib: number): string {
-  const folder = newFolder();
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${kib}k`, 'none', folder]);
-  onTestFinished(() => void execFileSync('umount', ['-l', folder]));
-  return folder;
-}
-
-function fill(folder: string, leftKib: number): string {
-  const ballast = path.join(folder, 'ballast');
-  const { bavail, bsize } = statfsSync(folder);
-  writeFileSync(ballast, Buffer.alloc(bavail * bsize - leftKib * 1024));
-  return ballast;
-}
-
-const canMount = (() => {
-  try {
-    execFileSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/mnt'], { stdio: 'ignore' });
-    return process.getuid?.() === 0;
-  } catch {
-    return false;
-  }
-})();
-
-const linesIn = (...files: readonly string[]) =>
-  files.flatMap((file) =>
-    readFileSync(file, 'utf8')
-      .split('\n')
-      .filter((line) => line !== ''),
-  );
-const advertsIn = (lines: readonly string[]) =>
-  new Set(lines.map((line) => JSON.parse(line).detail.data.advertId));
+import { advertsIn, bridge, canMount, fill, linesIn, shell, smallDisk } from './in-shell.ts';
 
 /** How many the run has published. */
 const eventsOf = async (status: Awaited<ReturnType<typeof startConnected>>['status']) =>
@@ -94,7 +39,7 @@ async function stoppedReader() {
   execFileSync('mkfifo', [pipe]);
   // Both ends are open, so that the pipe outlives the run that writes to it.
   const reader = shell(`exec 3<> ${pipe}; echo open >&2; kill -STOP $$; exec cat <&3 > ${file}`);
-  await reader.said;
+  await reader.said(/open/);
   return { pipe, file, goOn: () => reader.kill('SIGCONT') };
 }
 
@@ -176,7 +121,7 @@ describe.skipIf(!canMount)('standard output on a disk that is full', () => {
     const disk = smallDisk(512);
     fill(disk, 4);
     const tail = shell(`exec ${bridge} tail --local ${dir} > ${path.join(disk, 'output')}`);
-    await tail.said;
+    await tail.said(/No bridge runs/);
     sandbox.control.createAdverts(20);
     await runUntilIdle();
 
