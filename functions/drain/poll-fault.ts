@@ -17,18 +17,20 @@ const longestWaitMs = 5 * 60_000;
  */
 function waitAfter(
   { code, status, cause, retryAfterMs: askedMs = 0 }: BridgeFault,
-  { fault: faultBefore, wait: before, lastPolled }: FeedState,
+  { fault: faultBefore, wait: before }: FeedState,
   { nowMs, pollMs }: { readonly nowMs: number; readonly pollMs: number | undefined },
 ): FeedState['wait'] {
   // After 429, the whole bridge waits.
   const isOfFeed = status !== undefined || cause instanceof NoAnswerError;
   if (!isOfFeed || code === 'rate-limited') return undefined;
-  // The rounds begin on time, and a poll a little later: half of a period before its end, the wait is over.
+  // The rounds begin on time, and a poll ends a little later: the wait is over half of a period before the round that it is for.
   const marginMs = (pollMs ?? 0) / 2;
   const failsAgain = pollMs !== undefined && faultBefore !== undefined;
+  // Rule: failing-feed-waits
   const lastMs = before && !before.asked ? before.forMs + marginMs : pollMs;
   const growingMs = failsAgain ? 2 * (lastMs ?? 0) : 0;
-  const ownMs = Math.min(growingMs, longestWaitMs) - marginMs - (nowMs - (lastPolled ?? nowMs));
+  const ownMs = Math.min(growingMs, longestWaitMs) - marginMs;
+  // Rule: feed-keeps-retry-after
   const forMs = Math.max(askedMs, ownMs);
   return forMs > 0 ? { until: nowMs + forMs, forMs, asked: askedMs >= ownMs } : undefined;
 }

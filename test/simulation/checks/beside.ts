@@ -148,11 +148,14 @@ export function checkBacklog(world: SimWorld, account: string): void {
 /**
  * How often its backoff lets it be asked: an advert waits as long as it was asked to, or five tries of at
  * most four attempts each and then longer and longer; an account is tried once a minute after the first few adverts, and
- * after a good answer of another advert of it, two workers ask for ten each.
+ * after a good answer of another advert of it, two workers ask for ten each. A feed waits as long as it was asked to, or twice
+ * as long each time, up to five minutes; each process makes three attempts of its first poll that fails.
  */
 function mostRequests({ of, advertIds, answer, fromMs, untilMs }: Ill): number {
   const minutes = (untilMs - fromMs) / minuteMs;
   const waitMs = 1_000 * Number(illAnswer(answer, 0).headers?.['retry-after'] ?? 0);
   const ofOne = waitMs > 0 ? 2 + (untilMs - fromMs) / waitMs : 20 + 3 * minutes;
+  const isRead = answer === 'no-id' || answer === 'cycles' || answer === 'empty';
+  if (of === 'feed' && !isRead) return Math.ceil(waitMs > 0 ? 6 + (untilMs - fromMs) / waitMs : 20 + minutes);
   return of === 'adverts' && advertIds.size <= 2 ? Math.ceil(advertIds.size * ofOne) : 100 + 10 * minutes;
 }

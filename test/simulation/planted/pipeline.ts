@@ -95,6 +95,20 @@ export const plantedInPipeline: Planted = {
       "put(keyOf(state), next, (await store.get(keyOf(state)))?.etag ?? 'absent')",
     ],
   ],
+  'functions/drain/poll-fault.ts': [
+    [
+      'failing-feed-waits',
+      'a feed whose polls fail is polled less and less often',
+      'const growingMs = failsAgain ? 2 * (lastMs ?? 0) : 0;',
+      'const growingMs = failsAgain ? 0 * (lastMs ?? 0) : 0;',
+    ],
+    [
+      'feed-keeps-retry-after',
+      'a feed that a 503 asks to wait is not polled before',
+      'const forMs = Math.max(askedMs, ownMs);',
+      'const forMs = ownMs;',
+    ],
+  ],
   'functions/drain/poll-feed.ts': [
     [
       'read-ahead-by-30-s',

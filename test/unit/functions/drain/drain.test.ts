@@ -180,9 +180,9 @@ describe('a round of the drain', () => {
     }
     return asked;
   }
-  const answer503 = (retryAfterMs?: number) => {
+  const answer503 = (retryAfterMs?: number, answerMs = 2_000) => {
     world.service.state.beforePage = () => {
-      world.clock.advance(2_000);
+      world.clock.advance(answerMs);
       throw new BridgeFault('transient', 'answered 503', { status: 503, retryAfterMs });
     };
   };
@@ -197,6 +197,11 @@ describe('a round of the drain', () => {
     await minutesAsked(1);
     answer503();
     expect(await minutesAsked(4)).toEqual([0, 1, 3]);
+  });
+
+  it('asks a feed less and less often although its failing answers take longer than the first waits', async () => {
+    answer503(undefined, 50_000);
+    expect(await minutesAsked(24)).toEqual([0, 1, 3, 7, 12, 17, 22]);
   });
 
   it('leaves a feed alone for as long as its 503 asks, an operator’s poll apart', async () => {
