@@ -32,7 +32,7 @@ describe('snippets', () => {
 
   it('are all shown somewhere', () => {
     const shown = pages.flatMap(shownIn).map(({ file }) => file);
-    const own = ['checklists', 'install', 'paths', 'service', 'snippets'].map(
+    const own = ['checklists', 'embedded', 'install', 'paths', 'service', 'snippets'].map(
       (name) => `test/docs/${name}.test.ts`,
     );
 
