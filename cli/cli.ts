@@ -61,6 +61,8 @@ export async function runCli(argv: readonly string[], io: Io): Promise<ExitCode>
 function reported(error: unknown, argv: readonly string[], io: Io): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
   say(io, `advert-bridge: ${asCalled(messageOf(error))}`);
+  // The console starts commands with a channel to it.
+  if (error instanceof CommandError) process.send?.({ code: error.code });
   if (argv.includes('--stack-trace') && error instanceof Error) say(io, redactedText(traceOf(error)));
   return error instanceof UsageError ? exitCodes.usage : exitCodes.fault;
 }

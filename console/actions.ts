@@ -40,15 +40,14 @@ interface Given {
 /** So many dead letters are handled by one process; more would make its command line too long. */
 const deadLettersAtOnce = 1_000;
 const shownActions = 10;
-/** How a command says that the credentials do not suffice. */
-const denialBegins = 'AWS denies it';
 const maxSaid = 500;
 
 export type ActionsOptions = Pick<ConsoleOptions, 'program' | 'place' | 'env' | 'breaks' | 'say'> & {
   readonly bridge: Pick<Bridge, 'who'> & { readonly clock: Pick<Clock, 'now'> };
 };
 
-type Ended = Pick<Action, 'state' | 'says'>;
+/** @property code of the error of a command that failed */
+type Ended = Pick<Action, 'state' | 'says'> & { readonly code?: string | undefined };
 
 /** @param onChange called whenever the list of actions has changed, with what AWS denied the caller to do */
 export function createActions(
@@ -70,33 +69,38 @@ export function createActions(
     onChange(actions, [...denied]);
   }
 
-  /** Runs one command. @returns its exit code; its last line is passed to `onLine` */
-  async function run(args: readonly string[], onLine: (line: string) => void): Promise<number> {
+  /** Runs one command. @returns its exit code, and that of its error; its last line is passed to `onLine` */
+  async function run(args: readonly string[], onLine: (line: string) => void) {
     const [file, ...first] = program;
     const child = spawn(file, [...first, ...args, ...place], {
       env: { ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       signal: stopping.signal,
       killSignal: 'SIGTERM',
     });
-    for (const output of [child.stdout, child.stderr]) {
+    for (const output of [child.stdout, child.stderr].filter((each) => each !== null)) {
       createInterface({ input: output }).on('line', (line) => onLine(printableLine(line.slice(0, maxSaid))));
     }
-    return new Promise((resolve) => {
+    let code: string | undefined;
+    child.on('message', (told) => {
+      code = (told as { code?: string }).code;
+    });
+    const exitCode = await new Promise<number>((resolve) => {
       child.on('error', ({ message }) => {
         onLine(message);
         resolve(1);
       });
-      child.on('close', (code) => resolve(code ?? 1));
+      child.on('close', (ended) => resolve(ended ?? 1));
     });
+    return { exitCode, code };
   }
 
   async function perform(wanted: Wanted, begun: Action): Promise<void> {
     const ended = wanted.action === 'break' ? toggle(wanted.what) : performCommands(wanted, begun);
-    const { state, says } = await ended.catch(
+    const { state, says, code } = await ended.catch(
       (error: unknown): Ended => ({ state: 'failed', says: printableLine(String(error)) }),
     );
-    if (state === 'failed' && says.includes(denialBegins)) denied.add(wanted.action);
+    if (code === 'denied') denied.add(wanted.action);
     if (state === 'done') denied.delete(wanted.action);
     change({ ...begun, state, says });
     // What went well was logged when it began.
@@ -116,12 +120,12 @@ export function createActions(
     const says = () => (parts.length === 1 ? line : `${handled} of ${all}: ${line}`);
     const codes: number[] = [];
     for (const args of parts) {
-      const code = await run(args, (said) => {
+      const { exitCode, code } = await run(args, (said) => {
         line = said;
         change({ ...begun, says: says() });
       });
-      codes.push(code);
-      if (code === 1 || code === 2) return { state: 'failed', says: says() };
+      codes.push(exitCode);
+      if (exitCode === 1 || exitCode === 2) return { state: 'failed', says: says(), code };
       handled = Math.min(all, handled + deadLettersAtOnce);
     }
     return { state: codes.includes(3) ? 'left' : 'done', says: says() };

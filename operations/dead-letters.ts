@@ -47,10 +47,9 @@ export async function listDeadLetters(
   };
 }
 
-/** By partner account, fault and reason, without the advert's ID in it; the largest group first. */
+/** By partner account, fault and reason; the largest group first. */
 function groupsOf(deadLetters: readonly StoredDeadLetter[]) {
-  const alike = deadLetters.map((one) => ({ ...one, reason: withoutAdvert(one) }));
-  const groups = Map.groupBy(alike, ({ partnerAccount, fault, reason }) =>
+  const groups = Map.groupBy(deadLetters, ({ partnerAccount, fault, reason }) =>
     JSON.stringify([partnerAccount, fault, reason]),
   );
   return [...groups.values()]
@@ -62,12 +61,6 @@ function groupsOf(deadLetters: readonly StoredDeadLetter[]) {
     })
     .sort((a, b) => b.count - a.count);
 }
-
-/** The path of a request contains the ID, and the service may repeat it. */
-const withoutAdvert = ({ advertId, reason }: StoredDeadLetter): string => {
-  const words = reason.split(/\b/);
-  return words.map((word) => (word === advertId ? 'ADVERT' : word)).join('');
-};
 
 /** Has the drain put the messages of the given dead letters back into the queue. @returns their IDs */
 export async function redriveDeadLetters(

@@ -15,14 +15,21 @@ export class CommandError extends Error {
   readonly says: string;
   /** What to do; null if the other sentence says that, too. */
   readonly mend: string | null;
+  /** For programs: `denied`, for example. */
+  readonly code: string | undefined;
 
   constructor(
     says: string,
-    { mend, cause }: { readonly mend?: string | null | undefined } & ErrorOptions = {},
+    {
+      mend,
+      code,
+      cause,
+    }: { mend?: string | null | undefined; code?: string | undefined } & ErrorOptions = {},
   ) {
     super(mend ? `${says}. ${mend}` : says, { cause });
     this.says = says;
     this.mend = mend ?? null;
+    this.code = code;
   }
 }
 

@@ -7,7 +7,6 @@ import { type Backlog, shownUrl, type Trouble } from '../shared/sqlite/event-log
 import type { WebhookStatus } from '../shared/sqlite/webhooks.ts';
 import type { Activity } from '../shared/state/activity.ts';
 import type { Books } from '../shared/state/books.ts';
-import { feedPlace } from '../shared/state/feed-states.ts';
 import { accountStatus, heldMs, shownHold, shownPause } from './account-status.ts';
 import type { Bridge } from './bridge.ts';
 
@@ -26,11 +25,14 @@ export type Status = Awaited<ReturnType<typeof readStatus>>;
  * @param only only this partner account; default: all
  */
 export async function readStatus(ports: StatusPorts, nowMs: number, only?: string) {
-  const unreadable: string[] = [];
-  const onUnreadable: OnUnreadable = ({ message }) => unreadable.push(message);
+  const unreadableRows: { readonly row: string; readonly issue: string }[] = [];
+  const noteOf =
+    (kind: 'account' | 'feed'): OnUnreadable =>
+    ({ message }, { name }) =>
+      unreadableRows.push({ row: `${kind}/${name}`, issue: message });
   const [accounts, states, queue, budget, activity, stack] = await Promise.all([
-    ports.partnerAccounts.list(onUnreadable),
-    ports.feedStates.list(onUnreadable),
+    ports.partnerAccounts.list(noteOf('account')),
+    ports.feedStates.list(noteOf('feed')),
     ports.bookKeeper.queue(),
     ports.budgetStore.read(),
     ports.activity.read(),
@@ -49,7 +51,7 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
   const partnerAccounts = wanted.map((account) => {
     const { name, generation } = account;
     // A feed whose row cannot be read is not missing.
-    const isUnreadable = unreadable.some((flaw) => flaw.startsWith(feedPlace(name)));
+    const isUnreadable = unreadableRows.some(({ row }) => row.startsWith(`feed/${name}/`));
     const explained = [
       isUnreadable && 'feed-missing',
       ...(isRunning === false || standstill || fullDisk ? ['lagging', 'unread', 'poll-failed'] : []),
@@ -84,7 +86,9 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     hold: bridgeHold,
     paused: shownPause(heldBy(budget, 'operator', nowMs)),
     /** Stored rows that cannot be read, each with the reason; what they describe is not polled. */
-    unreadable,
+    unreadable: unreadableRows.map(({ issue }) => issue),
+    /** The same, each with the row: `account/NAME`, `feed/NAME/FEED`. */
+    unreadableRows,
     /** Only for an embedded bridge: whether a process runs it. */
     isRunning,
     /** Only for an embedded bridge: the run whose process does not come to its work, and since when; null if it does. */

@@ -40,7 +40,7 @@ Examples:
       const report = async () => {
         const nowMs = systemClock.now();
         const status = await readStatus(bridge, nowMs, name);
-        const isFlawed = status.unreadable.some((flaw) => flaw.startsWith(`partner account ${name}:`));
+        const isFlawed = status.unreadableRows.some(({ row }) => row === `account/${name}`);
         if (status.partnerAccounts.length === 0 && !isFlawed)
           await requireKnown(bridge.partnerAccounts, name);
         const findings = findingsOf(status, { ...target, nowMs });

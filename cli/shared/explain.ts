@@ -13,17 +13,17 @@ export function explained(error: unknown, target: Target, baseUrl?: string): Err
   if (error instanceof UsageError || error instanceof CommandError) return error;
   if (error instanceof BridgeFault && error.code === 'other-user')
     return new UsageError(`${error.message}. ${userAdvice}`, { cause: error });
-  const [says, mend] = problemOf(error, target, baseUrl) ?? [];
-  if (says !== undefined) return new CommandError(says, { mend, cause: error });
+  // Tokens are read during a request. If AWS denies that, it is not a fault of the partner service.
+  const denied = [error, (error as Error | undefined)?.cause].find(isDenied);
+  const [says, mend] = denied ? denial(denied.message) : (problemOf(error, target, baseUrl) ?? []);
+  if (says !== undefined)
+    return new CommandError(says, { mend, cause: error, code: denied ? 'denied' : undefined });
   return error instanceof Error ? error : new Error(String(error));
 }
 
 function problemOf(error: unknown, target: Target, baseUrl: string | undefined): Problem | undefined {
   if (error instanceof StateError) return [error.says, error.mend];
   if (error instanceof ShapeError) return faultProblem('malformed-state', error.message, target);
-  // Tokens are read during a request. If AWS denies that, it is not a fault of the partner service.
-  const denied = [error, (error as Error | undefined)?.cause].find(isDenied);
-  if (denied) return denial(denied.message);
   if (error instanceof BridgeFault) return problemOfFault(error, target, baseUrl);
   if (!(error instanceof Error) || target.kind === 'local') return undefined;
   const { name, message, code = '', $metadata } = error as AwsError;

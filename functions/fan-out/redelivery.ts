@@ -141,7 +141,11 @@ export const deadLetterOf = (
   partnerAccount: (message ?? about)?.partnerAccount ?? null,
   advertId: message ? objectKeyOf(message) : (about?.advertId ?? null),
   fault,
-  reason,
+  // The path of a request contains the ID, and the service may repeat it: without it, reasons can be grouped.
+  reason: reason
+    .split(/\b/)
+    .map((word) => (word === message?.advertId ? 'ADVERT' : word))
+    .join(''),
   at: toInstant(nowMs),
   receives,
   message: message ?? null,

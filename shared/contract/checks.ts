@@ -132,10 +132,10 @@ export function parsedJson(text: string): unknown {
   }
 }
 
-export type OnUnreadable = (error: ShapeError) => void;
+export type OnUnreadable = (error: ShapeError, row: { readonly name: string }) => void;
 
 /** Reads each row independently. @param onUnreadable default: throws {ShapeError} */
-export function readRows<R, T>(
+export function readRows<R extends { readonly name: string }, T>(
   rows: readonly R[],
   read: (row: R) => T,
   onUnreadable: OnUnreadable = (error) => {
@@ -147,7 +147,7 @@ export function readRows<R, T>(
       return [read(row)];
     } catch (error) {
       if (!(error instanceof ShapeError)) throw error;
-      onUnreadable(error);
+      onUnreadable(error, row);
       return [];
     }
   });

@@ -179,10 +179,6 @@ export function createFeedStates(store: Store) {
   };
 }
 
-/** Name of a feed's row in messages. @param feed if absent: the common prefix of all the account's feeds */
-export const feedPlace = (partnerAccount: string, feed = ''): string =>
-  `state of feed ${partnerAccount}/${feed}`;
-
 const keyOf = ({ partnerAccount, feed }: FeedKey): Key => ({
   kind: 'feed',
   name: `${partnerAccount}/${feed}`,
@@ -191,8 +187,7 @@ const keyOf = ({ partnerAccount, feed }: FeedKey): Key => ({
 /** @throws {ShapeError} */
 export function feedStateOf({ name, value }: Row): FeedState {
   const [partnerAccount = '', feed] = name.split('/');
-  const place = feedPlace(partnerAccount, feed);
-  return checked(feedState, { ...(value as object), partnerAccount, feed }, place);
+  return checked(feedState, { ...(value as object), partnerAccount, feed }, `state of feed ${name}`);
 }
 
 const leaseOf = (holder: string, nowMs: number, forMs: number) => ({ holder, until: nowMs + forMs, forMs });

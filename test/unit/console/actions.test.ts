@@ -102,7 +102,7 @@ describe('an action of the page', () => {
 
   it('is known as denied until AWS allows it', async () => {
     const { actions, latest, denials } = started(
-      `if (process.argv.includes('--reason=no')) { console.error('AWS denies it: x'); process.exit(1); }`,
+      `if (process.argv.includes('--reason=no')) process.send({ code: 'denied' }, () => process.exit(1));`,
     );
     const ended = async (reason: string) => {
       const { id } = await actions.act({ action: 'pause', name: 'main', reason });

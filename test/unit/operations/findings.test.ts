@@ -65,7 +65,8 @@ const needy = (faultKind: string, fault: string = faultKind): Given => ({
 const secretFlaw = (name: string) => needy('malformed-state', `secret advert-bridge/${name}: expected JSON`);
 const unreadable: GivenPorts['feedStates'] = {
   async list(onUnreadable) {
-    onUnreadable?.(new ShapeError('state of feed main/adverts', [{ path: 'since', expected: 'a time' }]));
+    const error = new ShapeError('state of feed main/adverts', [{ path: 'since', expected: 'a time' }]);
+    onUnreadable?.(error, { name: 'main/adverts' });
     return [];
   },
 };

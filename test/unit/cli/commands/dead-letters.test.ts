@@ -78,24 +78,6 @@ describe('dead-letters list', () => {
     expect(stdout).toContain('Cannot be read: ');
   });
 
-  it('puts those whose reasons differ only by their advert into one group', async () => {
-    const { inState, run } = await startConnected();
-    const reason = (id: string) => `GET /api/partner/adverts/${id} answered 400: ${id} is too old`;
-    await inState(async (state) => {
-      for (const advertId of ['7', '4001', '4002', '4002'])
-        await giveUp(state, {
-          ...deadLetter({ advertId, reason: reason(advertId) }),
-          message: changedAdvert({ advertId }),
-        });
-    });
-
-    const { groups } = JSON.parse((await run('dead-letters list --json')).stdout);
-
-    expect(groups).toMatchObject([
-      { count: 4, adverts: 3, partnerAccount: 'main', reason: reason('ADVERT') },
-    ]);
-  });
-
   it('gives those of a partner account, of a fault, or from before a time', async () => {
     const { ids, one, two, three } = await withDeadLetters();
 

@@ -73,7 +73,7 @@ describe('a round of the drain', () => {
     const feedStates: DrainDeps['feedStates'] = {
       ...world.state.feedStates,
       list(onUnreadable) {
-        onUnreadable?.(flaw);
+        onUnreadable?.(flaw, { name: 'main/adverts' });
         return world.state.feedStates.list();
       },
     };

@@ -368,6 +368,21 @@ describe('a batch', () => {
     ]);
   });
 
+  it('stores the reason of a dead letter without the ID of its advert', async () => {
+    world.service.state.beforeAdvert = () => {
+      throw new BridgeFault('invalid-request', 'GET /adverts/7 answered 400: 7 is older than 77', {
+        status: 400,
+      });
+    };
+
+    expect(await handle(delivery({ advertId: '7' }))).toMatchObject([
+      {
+        kind: 'dead-letter',
+        deadLetter: { advertId: '7', reason: 'GET /adverts/ADVERT answered 400: ADVERT is older than 77' },
+      },
+    ]);
+  });
+
   it('leaves a message of a newer bridge in the queue, with those of its advert', async () => {
     world.service.know('2', 'active');
     const about = { partnerAccount: 'main', advertId: '1' };

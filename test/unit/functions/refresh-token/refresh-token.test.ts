@@ -306,7 +306,7 @@ describe('a sweep', () => {
     world.clock.advance(dayMs);
     const { partnerAccounts } = world.tokenDeps;
     const list: typeof partnerAccounts.list = (onUnreadable) => {
-      onUnreadable?.(new ShapeError('row x', [{ path: 'name', expected: 'no name' }]));
+      onUnreadable?.(new ShapeError('row x', [{ path: 'name', expected: 'no name' }]), { name: 'x' });
       return partnerAccounts.list();
     };
     const stage = createRefreshToken({ ...world.tokenDeps, partnerAccounts: { ...partnerAccounts, list } });
