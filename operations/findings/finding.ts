@@ -56,3 +56,13 @@ export interface Found extends Partial<Finding> {
 }
 
 export const maxNames = 5;
+
+/** @param text of problems.json: `{fact}` stands for a fact, `{advert-bridge words}` for a command for this bridge */
+export const filled = (
+  text: string,
+  facts: Readonly<Record<string, unknown>>,
+  { command }: Pick<Mends, 'command'>,
+): string =>
+  text.replaceAll(/\{(?:advert-bridge ((?:[^{}]|\{\w+\})*)|(\w+))\}/g, (_, words?: string, fact = '') =>
+    words === undefined ? String(facts[fact]) : command(filled(words, facts, { command })),
+  );

@@ -11,6 +11,7 @@ import {
   type Finding,
   type FindingOptions,
   type Found,
+  filled,
   type Mends,
   maxNames,
 } from './finding.ts';
@@ -19,7 +20,7 @@ import problems from './problems.json' with { type: 'json' };
 
 export type { Finding, Mends };
 
-/** An entry of problems.json: `{fact}` stands for a fact, `{advert-bridge words}` for a command for this bridge. */
+/** An entry of problems.json. */
 interface Entry extends Pick<Finding, 'severity' | 'says'> {
   /** Default: the account that it is about, or nothing. */
   readonly stops?: Finding['stops'];
@@ -65,11 +66,8 @@ function entryIn(entries: Entries, code: string | undefined): Entry {
 export const bridgeFinding = (what: string, found: Found, options: Pick<Mends, 'command'>): Finding =>
   finding(entryIn(bridge, found.entry ?? found.what ?? what), { what, ...found }, options);
 
-function finding(entry: Entry, found: Found, { command }: Pick<Mends, 'command'>): Finding {
-  const fill = (text: string): string =>
-    text.replaceAll(/\{(?:advert-bridge ((?:[^{}]|\{\w+\})*)|(\w+))\}/g, (_, words?: string, fact = '') =>
-      words === undefined ? String(found[fact]) : command(fill(words)),
-    );
+function finding(entry: Entry, found: Found, mends: Pick<Mends, 'command'>): Finding {
+  const fill = (text: string) => filled(text, found, mends);
   const { what = '', partnerAccount = null, since = null, severity = entry.severity } = found;
   const mend = entry.command === undefined ? entry.mend : `{advert-bridge ${entry.command}}`;
   return {
