@@ -198,6 +198,7 @@ export class AdvertBridge extends Construct {
     const { connect: _connect, ...delivering } = this.functions;
     const functions = Object.values(delivering).map(({ functionArn }) => functionArn);
     this.#settings.encryptionKey?.grantDecrypt(grantee);
+    if (this.customBusArn !== undefined) grant(['events:ListSubscribers'], [this.customBusArn]);
     return grant(['cloudformation:DescribeStacks'], [stackArnOf(this)])
       .combine(grant(['sqs:GetQueueAttributes'], queues))
       .combine(grant(['scheduler:GetSchedule'], schedules))

@@ -4,6 +4,7 @@ import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { SNSClient } from '@aws-sdk/client-sns';
 import { STSClient } from '@aws-sdk/client-sts';
 import {
+  customBusClient,
   dynamoDbClient,
   eventBridgeClient,
   lambdaClient,
@@ -20,6 +21,7 @@ const patient = {
 export const stackClients = () => ({
   cloudFormation: new CloudFormationClient(patient),
   cloudWatch: new CloudWatchClient(patient),
+  customBus: customBusClient(),
   dynamoDb: dynamoDbClient(),
   events: eventBridgeClient(),
   lambda: lambdaClient(),

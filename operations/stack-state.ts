@@ -5,6 +5,7 @@ import { ListRulesCommand, type ListRulesCommandOutput, type Rule } from '@aws-s
 import { GetFunctionConcurrencyCommand, ListEventSourceMappingsCommand } from '@aws-sdk/client-lambda';
 import { GetScheduleCommand, type GetScheduleCommandOutput } from '@aws-sdk/client-scheduler';
 import { paginateListSecrets, type SecretListEntry } from '@aws-sdk/client-secrets-manager';
+import { listSubscribers, type Subscriber } from '../shared/aws/custom-event-bus.ts';
 import {
   alarmOfBridge,
   metrics,
@@ -50,7 +51,7 @@ export async function readStackState(stack: DeployedStack, nowMs: number) {
       unseen.push(`${what} (${name}: ${message})`);
       return undefined;
     });
-  const [tables = [], functions = [], secrets, schedule, mapping, alarms, rules, [newest] = []] =
+  const [tables = [], functions = [], secrets, schedule, mapping, alarms, rules, subscribers, [newest] = []] =
     await Promise.all([
       // In the order of the names above.
       seen('the tables', readTables(stack)),
@@ -60,6 +61,7 @@ export async function readStackState(stack: DeployedStack, nowMs: number) {
       seen("fan-out's event source mapping", readMapping(stack)),
       seen('the alarms', alarmsOf(stack, { StateValue: 'ALARM' })),
       seen('the rules', rulesOf(stack)),
+      seen('the subscribers', subscribersOf(stack)),
       seen(
         'the age of the oldest message',
         readMinutes(stack, ['oldest'], { fromMs: nowMs - 600_000, nowMs }),
@@ -76,10 +78,13 @@ export async function readStackState(stack: DeployedStack, nowMs: number) {
     ),
     /** Those in state ALARM; null if they cannot be read. */
     alarms: alarms?.map((alarm) => raisedAlarm(alarm, stack.outputs)) ?? null,
-    /** By which teams get the events; null if they cannot be read. */
+    /** By which teams get the events of the classic bus; null if they cannot be read. */
     rules:
       rules?.map(({ Name: name = unknown, State = unknown }) => ({ name, state: State.toLowerCase() })) ??
       null,
+    /** On the Custom Event Bus; null if they cannot be read, and if the bridge has no such bus. */
+    subscribers:
+      subscribers?.map((one) => ({ name: one.Name ?? unknown, state: stateOf(one).toLowerCase() })) ?? null,
     /** SQS's last measurement of the last ten minutes; null if there is none. */
     oldestMessageSeconds: newest?.values.oldest ?? null,
     unseen,
@@ -147,6 +152,17 @@ export async function rulesOf({ clients, outputs }: DeployedStack): Promise<Rule
   const isOwn = (name = '') => name.startsWith('Events-Archive-') || name.startsWith(tailPrefix);
   return all.filter(({ ManagedBy, Name }) => !ManagedBy && !isOwn(Name));
 }
+
+/** The subscribers on the Custom Event Bus, if the bridge has one: those of other AWS accounts, too. */
+export const subscribersOf = async ({
+  clients,
+  outputs,
+}: DeployedStack): Promise<Subscriber[] | undefined> =>
+  outputs.customEventBusArn === undefined
+    ? undefined
+    : listSubscribers(clients.customBus, outputs.customEventBusArn);
+
+export const stateOf = ({ Revoked, State }: Subscriber): string => (Revoked ? 'REVOKED' : (State ?? unknown));
 
 /** @see https://docs.aws.amazon.com/scheduler/latest/APIReference/API_GetSchedule.html */
 export async function readSchedules({ clients, outputs: names }: DeployedStack): Promise<ResourceState> {

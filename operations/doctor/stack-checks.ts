@@ -16,7 +16,7 @@ import { quoted } from '../../shared/domain/text.ts';
 import { bridgeFinding } from '../findings/findings.ts';
 import { alarmFound } from '../findings/looks.ts';
 import { allPages, unlessMissing } from '../stack-clients.ts';
-import { raisedAlarm, readMapping, readSchedules, rulesOf } from '../stack-state.ts';
+import { raisedAlarm, readMapping, readSchedules, rulesOf, stateOf, subscribersOf } from '../stack-state.ts';
 import { bridgeChecks, problemOf } from './bridge-checks.ts';
 import { type Check, type Checks, fault, orSkip, SkippedError, warning } from './check.ts';
 import type { StackFacts } from './stack-facts.ts';
@@ -212,10 +212,28 @@ export const stackChecks: Checks<StackFacts> = {
       else if (((await clients.events.send(asked)).Targets ?? []).length === 0)
         report(warning(`rule ${Name} has no target`, put));
     });
-    const nobody = `there is no rule on bus ${bus}: nobody gets the events`;
-    if (rules.length === 0 && outputs.customEventBusArn === undefined)
-      report(warning(nobody, 'A team subscribes as in docs/subscribe/guide.md'));
-    return `${rules.length} rules are enabled and have targets`;
+    const subscribers = (await subscribersOf({ outputs, clients })) ?? [];
+    for (const one of subscribers) {
+      const start = `Its team starts it: \`aws eventsv2 update-subscriber --subscriber-arn ${one.SubscriberArn} --state RUNNING\``;
+      const replace = 'Its team makes another one: docs/subscribe/cdk.md#on-the-custom-event-bus';
+      const state = stateOf(one);
+      if (state !== 'RUNNING')
+        report(
+          warning(
+            `subscriber ${one.Name} is ${state.toLowerCase()}: its team gets no events`,
+            state === 'REVOKED' ? replace : start,
+          ),
+        );
+    }
+    const none = bus === undefined ? 'no subscriber on the Custom Event Bus' : `no rule on bus ${bus}`;
+    if (rules.length + subscribers.length === 0)
+      report(
+        warning(
+          `there is ${none}: nobody gets the events`,
+          'A team subscribes as in docs/subscribe/guide.md',
+        ),
+      );
+    return `${rules.length} rules are enabled and have targets, ${subscribers.length} subscribers run`;
   },
   async archive({ outputs: { eventBusArn: EventSourceArn }, clients: { events } }, report) {
     if (EventSourceArn === undefined) throw new SkippedError(customAlone);

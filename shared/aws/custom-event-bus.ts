@@ -1,6 +1,6 @@
 /**
  * The Custom Event Bus of EventBridge. AWS's own client for it is not on the npm registry yet, so this file describes its
- * one call to the parts of the SDK: the client of EventBridge (credentials, signature, retries, proxies) with the protocol
+ * calls to the parts of the SDK: the client of EventBridge (credentials, signature, retries, proxies) with the protocol
  * of the other service. docs/decisions/0028-custom-event-bus.md says why, and what replaces this file.
  */
 import { createHash } from 'node:crypto';
@@ -36,7 +36,7 @@ const entriesAtOnce = 50;
 const longestId = 128;
 
 // The model in the SDK's notation: the kind of shape (1 a list, 3 a structure, 9 an operation), its namespace, its name, its
-// traits, then members and their types (0 text, 1 a number, 4 a time, 64 a list of what is added to it).
+// traits, then members and their types (0 text, 1 a number, 2 true or false, 4 a time, 64 a list of what is added to it).
 const model = 'com.amazonaws.eventsv2';
 const metadata = [3, model, 'SystemMetadata', 0, ['EventGroupId', 'DeduplicationId'], [0, 0]];
 const entry = [
@@ -49,14 +49,6 @@ const request = [3, model, 'PutEventsRequest', 0, ['EventBusArn', 'Entries'], [0
 const result = [3, model, 'PutEventsResultEntry', 0, ['EventId', 'ErrorCode'], [0, 0]];
 const results = [1, model, 'PutEventsResultEntryList', 0, () => result];
 const response = [3, model, 'PutEventsResponse', 0, ['Entries'], [() => results]];
-const operation = [
-  9,
-  model,
-  'PutEvents',
-  0,
-  () => request,
-  () => response,
-] as unknown as StaticOperationSchema;
 
 const endpointParameters = {
   UseFIPS: { type: 'builtInParams', name: 'useFipsEndpoint' },
@@ -65,18 +57,70 @@ const endpointParameters = {
   UseDualStack: { type: 'builtInParams', name: 'useDualstackEndpoint' },
 } as const;
 
-const command = makeBuilder<EventBridgeClient['config'], PutEventsInput, PutEventsOutput>(
-  endpointParameters,
-  'AWSEventsV2',
-  'EventBridgeV2Client',
-  getEndpointPlugin,
-);
-class PutEventsCommand extends command<PutEventsInput, PutEventsOutput>(
-  {},
-  () => [],
-  'PutEvents',
-  operation,
-) {}
+/** The class of a command. */
+function commandOf<Input extends object, Output extends MetadataBearer>(
+  name: string,
+  input: unknown,
+  output: unknown,
+) {
+  const make = makeBuilder<EventBridgeClient['config'], Input, Output>(
+    endpointParameters,
+    'AWSEventsV2',
+    'EventBridgeV2Client',
+    getEndpointPlugin,
+  );
+  const schema = [9, model, name, 0, () => input, () => output] as unknown as StaticOperationSchema;
+  return make<Input, Output>({}, () => [], name, schema);
+}
+
+const PutEventsCommand = commandOf<PutEventsInput, PutEventsOutput>('PutEvents', request, response);
+
+interface ListSubscribersOutput extends MetadataBearer {
+  readonly Subscribers?: readonly Subscriber[];
+  readonly NextToken?: string;
+}
+
+/** As its bus shows it, also one of another AWS account. */
+export interface Subscriber {
+  readonly Name?: string;
+  readonly SubscriberArn?: string;
+  readonly State?: 'RUNNING' | 'STOPPED';
+  /** Only if the owner of the bus has stopped it for ever. */
+  readonly Revoked?: boolean;
+}
+
+const listRequest = [3, model, 'ListSubscribersRequest', 0, ['EventBusArn', 'NextToken'], [0, 0]];
+const subscriber = [
+  ...[3, model, 'SubscriberSummary', 0],
+  ['Name', 'SubscriberArn', 'State', 'Revoked'],
+  [0, 0, 0, 2],
+];
+const subscribers = [1, model, 'SubscriberSummaryList', 0, () => subscriber];
+const listResponse = [
+  ...[3, model, 'ListSubscribersResponse', 0],
+  ['Subscribers', 'NextToken'],
+  [() => subscribers, 0],
+];
+const ListSubscribersCommand = commandOf<
+  { readonly EventBusArn: string; readonly NextToken?: string },
+  ListSubscribersOutput
+>('ListSubscribers', listRequest, listResponse);
+
+/** All subscribers on a bus. Only its owner may ask for them. */
+export async function listSubscribers(client: CustomEventBusClient, arn: string): Promise<Subscriber[]> {
+  const all: Subscriber[] = [];
+  let token: string | undefined;
+  do {
+    const asked = new ListSubscribersCommand({
+      EventBusArn: arn,
+      ...(token !== undefined && { NextToken: token }),
+    });
+    const { Subscribers = [], NextToken } = await client.send(asked);
+    all.push(...Subscribers);
+    token = NextToken;
+  } while (token !== undefined);
+  return all;
+}
 
 /** The regional endpoint, which also serves buses of other accounts; AWS_ENDPOINT_URL_EVENTBRIDGEV2 replaces it. */
 function endpointOf({ Endpoint, Region, UseFIPS, UseDualStack }: EndpointParameters): EndpointV2 {
@@ -87,7 +131,8 @@ function endpointOf({ Endpoint, Region, UseFIPS, UseDualStack }: EndpointParamet
 }
 
 export interface CustomEventBusClient {
-  send(command: PutEventsCommand): Promise<PutEventsOutput>;
+  send(command: InstanceType<typeof PutEventsCommand>): Promise<PutEventsOutput>;
+  send(command: InstanceType<typeof ListSubscribersCommand>): Promise<ListSubscribersOutput>;
 }
 
 /** @param config such as region and credentials; default: by the environment, as for every client of the SDK */

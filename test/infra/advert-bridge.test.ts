@@ -68,7 +68,8 @@ describe('grants', () => {
 
   it('allow a role to read what status reads', () => {
     const stack = new Stack(bareApp(), 'Shop');
-    const bridge = new AdvertBridge(stack, 'Bridge', { partnerBaseUrl });
+    const eventBuses = ['classic', 'custom'] as const;
+    const bridge = new AdvertBridge(stack, 'Bridge', { partnerBaseUrl, eventBuses });
     const roleFor = (id: string) => new Role(stack, id, { assumedBy: new AccountRootPrincipal() });
 
     bridge.grantRead(roleFor('Reader'));
