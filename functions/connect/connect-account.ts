@@ -56,6 +56,7 @@ export function createConnectAccount(deps: ConnectDeps) {
             ...{ code: request.code, redirect_uri: request.redirectUri },
           }
         : { grant_type: 'refresh_token', refresh_token: request.refreshToken };
+    await deps.vault.reserve?.();
     const received = await client.requestTokens(await applicationSecret.read(), grant, options);
     const pair = pairOf(received, handedIn ?? {});
     if (!pair) {

@@ -15,7 +15,7 @@ import type { AccountLock, RefreshDeps } from '../refresh-token/refresh-lock.ts'
 
 /** For all operators' commands about credentials. */
 export interface ConnectDeps extends Omit<RefreshDeps, 'vault'> {
-  readonly vault: Pick<TokenVault, 'write' | 'remove'>;
+  readonly vault: Pick<TokenVault, 'write' | 'remove' | 'reserve'>;
   readonly feedStates: Pick<FeedStates, 'ofAccount' | 'register' | 'remove'>;
   readonly advertHistories: Pick<AdvertHistories, 'read'>;
   readonly bookKeeper: Pick<BookKeeper, 'read'>;

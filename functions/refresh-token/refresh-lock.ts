@@ -21,7 +21,7 @@ export interface LockDeps {
 }
 
 export interface RefreshDeps extends LockDeps {
-  readonly vault: Pick<TokenVault, 'read' | 'write'>;
+  readonly vault: Pick<TokenVault, 'read' | 'write' | 'reserve'>;
   readonly applicationSecret: Pick<ApplicationSecret, 'read'>;
   readonly client: Pick<PartnerClient, 'requestTokens'>;
   /** The row of the whole bridge. */

@@ -96,6 +96,8 @@ export function createRefreshToken(deps: RefreshDeps) {
       if (request.because === 'expired') await lock.change((latest) => waitingForToken(latest, wait));
       return held;
     }
+    // Outside of the `try`: nothing was sent, so no renewal has failed.
+    await deps.vault.reserve?.();
     try {
       return await renew(lock, account, { ...request, current }, options);
     } catch (error) {

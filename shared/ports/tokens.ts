@@ -15,6 +15,8 @@ export interface VersionedPair {
 export interface TokenVault {
   /** The pair of one version (default: the latest), if there is one. @throws {ShapeError} for a damaged secret */
   read(partnerAccount: string, version?: string): Promise<VersionedPair | undefined>;
+  /** Takes the room that `write` needs, before the pair is asked for. Default: there is always room. @throws when there is none */
+  reserve?(): Promise<void>;
   /** Makes `pair` the latest version; a few versions before it stay readable. @returns the version */
   write(partnerAccount: string, pair: StoredPair): Promise<string>;
   /** Removes all versions. No error if there is none. */

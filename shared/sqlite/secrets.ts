@@ -3,6 +3,7 @@ import { applicationOfText, pairOfText, textOfApplication, textOfPair } from '..
 import { newEtag } from '../ports/store.ts';
 import type { ApplicationSecret, TokenVault } from '../ports/tokens.ts';
 import type { Connection, WriteOptions } from './file/connection.ts';
+import { noReserve } from './file/reserve.ts';
 import type { RowStore } from './store.ts';
 
 type Rows = Pick<RowStore, 'find' | 'putWithin' | 'removeWithin'>;
@@ -40,7 +41,11 @@ type Versions = readonly { readonly version: string; readonly pair: string }[];
 const kept = 5;
 
 /** Token pairs in the state file. */
-export function createTokenVault(connection: Transactions, rows: Rows, newVersion = newEtag): TokenVault {
+export function createTokenVault(
+  connection: Transactions,
+  rows: Rows,
+  { newVersion = newEtag, reserve = noReserve } = {},
+): TokenVault {
   const keyOf = (name: string) => ({ kind: 'tokens', name }) as const;
   const versionsOf = (partnerAccount: string): Versions => {
     const row = rows.find(keyOf(partnerAccount));
@@ -56,13 +61,23 @@ export function createTokenVault(connection: Transactions, rows: Rows, newVersio
       const secret = secretNames.partnerAccountPrefix + partnerAccount;
       return found && { pair: pairOfText(found.pair, secret), version: found.version };
     },
-    write: (partnerAccount, pair) =>
-      connection.write(() => {
-        const version = newVersion();
-        const versions = [{ version, pair: textOfPair(pair) }, ...versionsOf(partnerAccount)];
-        rows.putWithin(keyOf(partnerAccount), versions.slice(0, kept));
-        return version;
-      }, durable),
+    reserve: async () => reserve.take(),
+    write(partnerAccount, pair) {
+      const store = (waits: boolean) =>
+        connection.write(
+          () => {
+            const version = newVersion();
+            const versions = [{ version, pair: textOfPair(pair) }, ...versionsOf(partnerAccount)];
+            rows.putWithin(keyOf(partnerAccount), versions.slice(0, kept));
+            return version;
+          },
+          { ...durable, waits },
+        );
+      return store(false).catch(() => {
+        reserve.release();
+        return store(true);
+      });
+    },
     remove: (partnerAccount) =>
       connection.write(() => void rows.removeWithin(keyOf(partnerAccount)), durable),
   };

@@ -4,7 +4,8 @@ import { rowPorts } from '../state/row-ports.ts';
 import { createChangedAdvertsQueue, createMessageTable } from './changed-adverts-queue.ts';
 import { createEventLog, linesReader } from './event-log.ts';
 import { type Connection, createConnection } from './file/connection.ts';
-import { stateFileIn } from './file/private-folder.ts';
+import { reserveFileIn, stateFileIn } from './file/private-folder.ts';
+import { createReserve, noReserve } from './file/reserve.ts';
 import { freeWhatWasHeld } from './file/run-lock.ts';
 import type { StateError } from './file/state-error.ts';
 import { openStateFile, openStateFileToRead } from './file/state-file.ts';
@@ -28,7 +29,11 @@ export type EmbeddedState = ReturnType<typeof stateOver>;
  * @throws {StateError} every method of the result may throw it too
  */
 export const openEmbeddedState = (dir: string, { clock = Date, onFault }: EmbeddedStateOptions = {}) =>
-  stateOver(createConnection(openStateFile(dir), stateFileIn(dir), onFault), clock);
+  stateOver(
+    createConnection(openStateFile(dir), stateFileIn(dir), onFault),
+    clock,
+    createReserve(reserveFileIn(dir)),
+  );
 
 /** The same for reading only: every writing method fails. @throws {StateError} also when there is no state */
 export const openEmbeddedStateToRead = (dir: string): EmbeddedState =>
@@ -37,7 +42,7 @@ export const openEmbeddedStateToRead = (dir: string): EmbeddedState =>
 const published = { kind: 'document', name: 'published' } as const;
 
 /** All ports on one database. */
-export function stateOver(connection: Connection, clock: { now(): number }) {
+export function stateOver(connection: Connection, clock: { now(): number }, reserve = noReserve) {
   const rows = createRowStore(connection);
   const eventLog = createEventLog(connection, rows, clock);
   const table = createMessageTable(connection);
@@ -50,7 +55,7 @@ export function stateOver(connection: Connection, clock: { now(): number }) {
     bookKeeper: bookKeeperOf(rows, queue.figures),
     ...createDocuments(connection, rows),
     webhooks: createWebhooks(connection, rows, eventLog),
-    vault: createTokenVault(connection, rows),
+    vault: createTokenVault(connection, rows, { reserve }),
     /** Why standard output takes no events; undefined if it does. */
     outputTrouble: () => connection.read(() => eventLog.readerOf(linesReader))?.trouble,
     /** What waits for standard output; undefined if no run writes to it. */

@@ -20,7 +20,7 @@ export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'rows'>)
     bookKeeper: bookKeeperOf(store, queue.figures),
     // The books go on counting what is dropped.
     deadLetters: { ...ports.deadLetters, drop: createDeadLetters(uncounted).drop },
-    vault: createTokenVault(immediate, uncounted, newVersion),
+    vault: createTokenVault(immediate, uncounted, { newVersion }),
     /** A secret as edited by hand. */
     editSecret: (name: string, pair: string): void =>
       uncounted.putWithin({ kind: 'tokens', name }, [{ version: newVersion(), pair }]),

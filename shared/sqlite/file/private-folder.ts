@@ -16,6 +16,9 @@ export const heartbeatFileIn = (dir: string): string => fileIn(dir, 'heartbeat')
 /** See published-mark.ts. */
 export const markFileIn = (dir: string): string => fileIn(dir, 'published.json');
 
+/** See reserve.ts. */
+export const reserveFileIn = (dir: string): string => fileIn(dir, 'reserved');
+
 /** The path as SQLite opens it too: it would take a relative path that begins with `file:` for a URI. */
 function fileIn(dir: string, name: string): string {
   const file = path.join(dir, name);
@@ -34,7 +37,7 @@ export function refuseForeignFolder(dir: string): void {
   const folder = path.resolve(dir);
   refuseForeign(folder, folder, `Give the folder itself: --local ${realPathOf(folder)}`);
   const databases = [stateFileIn(folder), lockFileIn(folder)].flatMap(withEndings);
-  const others = [exposedFileIn, heartbeatFileIn, markFileIn].map((fileOf) => fileOf(folder));
+  const others = [exposedFileIn, heartbeatFileIn, markFileIn, reserveFileIn].map((fileOf) => fileOf(folder));
   for (const file of [...databases, ...others])
     refuseForeign(file, folder, 'Put the file itself in its place, or choose another folder');
   refuseOpenPath(folder);

@@ -280,5 +280,10 @@ it.each([
 
   expect(child.line).toBe('open');
   expect(badIn(resultsIn(await doctor(local)))).toEqual(['run warning']);
-  expect(readdirSync(local.dir).toSorted()).toEqual(['bridge.db', 'bridge.db-shm', 'bridge.db-wal']);
+  expect(readdirSync(local.dir).toSorted()).toEqual([
+    'bridge.db',
+    'bridge.db-shm',
+    'bridge.db-wal',
+    'reserved',
+  ]);
 });

@@ -44,6 +44,16 @@ async function asked(
   return seconds;
 }
 
+it('the service is not asked for a pair when there is no room to store one', async () => {
+  world.tokenDeps.vault.reserve = () => Promise.reject(new Error('the disk is full'));
+
+  expect(await asked(['shop'], 2_000)).toEqual([]);
+
+  // Nothing was sent, so no renewal waits.
+  delete world.tokenDeps.vault.reserve;
+  expect(await asked(['shop'], 1_000)).toEqual([0]);
+});
+
 describe('a token that cannot be renewed', () => {
   it.each<[FaultKind, Rejection]>([
     ['transient', 'expired'],
