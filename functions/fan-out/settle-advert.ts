@@ -2,7 +2,7 @@ import type { AdvertEvent } from '../../shared/contract/events.ts';
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import { advertEvent, copyFields, isPublished } from '../../shared/domain/advert-event.ts';
-import { isLasting } from '../../shared/domain/clock.ts';
+import { clockToleranceMs, isLasting } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
 import type { Outcome, Settlement } from '../../shared/ports/queue.ts';
 import type { ObservedAdvert } from '../../shared/ports/readers.ts';
@@ -74,10 +74,12 @@ async function attempt(
   }
 
   if (observed.status === null) {
-    const since = missingSince ?? observed.receivedAt;
+    // A time to come was written before a clock was set back: the wait begins anew.
+    const isKnown = missingSince !== undefined && missingSince <= observed.receivedAt + clockToleranceMs;
+    const since = isKnown ? Math.min(missingSince, observed.receivedAt) : observed.receivedAt;
     const waitMs = since + settings.confirmUnavailableSeconds * 1000 - observed.receivedAt;
     if (waitMs > 0) {
-      if (missingSince === undefined && !(await write({ missingSince: since }))) return undefined;
+      if (!isKnown && !(await write({ missingSince: since }))) return undefined;
       // Confirmed by a second fetch.
       return sendBack(group, waitMs, deps.random);
     }

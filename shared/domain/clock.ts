@@ -31,7 +31,7 @@ export const isYoung = (atMs: number, nowMs: number, maxAgeMs: number): boolean 
   atMs <= nowMs && nowMs - atMs <= maxAgeMs;
 
 /** More than the clocks of two processes differ. */
-const clockToleranceMs = 60_000;
+export const clockToleranceMs = 60_000;
 
 /** Whether it has not ended yet. What ends much later was written before a clock was set back, and does not count. */
 export const isLasting = (untilMs: number, forMs: number, nowMs: number): boolean =>

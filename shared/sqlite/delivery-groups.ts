@@ -1,3 +1,8 @@
+import { isLasting } from '../domain/clock.ts';
+
+/** No message is hidden for longer: a later time was written before a clock was set back. */
+const longestHiddenMs = 15 * 60_000;
+
 export interface Queued {
   readonly sequenceNumber: number;
   /** `messageGroupOf` its message. */
@@ -63,6 +68,6 @@ export function createGroups<T extends Queued>({ takesTurns }: { readonly takesT
 function* readyGroups<T extends Queued>(groups: ReadonlyMap<string, Set<T>>, nowMs: number) {
   for (const messages of groups.values()) {
     const group = [...messages];
-    if (group.every(({ visibleAt = 0 }) => visibleAt <= nowMs)) yield group;
+    if (!group.some(({ visibleAt = 0 }) => isLasting(visibleAt, longestHiddenMs, nowMs))) yield group;
   }
 }

@@ -63,6 +63,15 @@ it.each([true, false])(
   },
 );
 
+it.each([
+  ['hidden for a quarter of an hour is not taken', 15 * 60_000, 0],
+  ['is taken when it is hidden for hours, since a clock was set back', 5 * 3_600_000, 1],
+])('a message %s', (_, visibleAt, count) => {
+  const groups = createGroups({ takesTurns: true });
+  groups.add({ sequenceNumber: 1, partnerAccount: 'main', group: '1', receives: 1, visibleAt });
+  expect(groups.take(1, 1, 0, 1)).toHaveLength(count);
+});
+
 it('message groups of two accounts are taken in turn, also by the next takes', () => {
   const groups = createGroups({ takesTurns: true });
   for (const [sequenceNumber, partnerAccount] of ['a', 'a', 'a', 'b', 'b'].entries())

@@ -24,7 +24,7 @@ const runs = `
   await state.beginRun();
   const holder = newRunId();
   const [first, second] = await state.queue.receive(${JSON.stringify(many)});
-  await state.queue.settle([{ delivery: second, verdict: { kind: 'retry', delayMs: 3600000 } }]);
+  await state.queue.settle([{ delivery: second, verdict: { kind: 'retry', delayMs: 600_000 } }]);
   await state.feedStates.acquire(${JSON.stringify(key)}, { holder, nowMs: Date.now(), leaseMs: 3600000 });
   const refreshing = { holder, startedAt: Date.now(), until: Date.now() + 3600000 };
   await state.partnerAccounts.change('main', (account) => ({ ...account, refreshing }));

@@ -251,6 +251,18 @@ describe('an advert that the service does not know', () => {
     expect(world.advertEvents()[number - 1]).toMatchObject({ 'detail-type': 'AdvertUnavailable' });
   });
 
+  it('is looked at again 30 s later although the clock was 5 h ahead at first', async () => {
+    world.service.know('2', 'active');
+    await handle(delivery({ advertId: '2' }));
+    world.service.remove('1');
+    const listed = delivery();
+    await handle(listed);
+    world.clock.advance(-5 * 3_600_000);
+    expect(await handle(listed)).toEqual([{ kind: 'retry', delayMs: 30_000 }]);
+    world.clock.advance(30_000);
+    expect(await handle(listed)).toEqual([done('unavailable')]);
+  });
+
   it('is not believed to be gone while the service answers 404 to every advert', async () => {
     world.service.know('2', 'active');
     await handle(delivery(), delivery({ advertId: '2' }));
