@@ -1,7 +1,7 @@
 /** Puts messages aside back into the queue when nothing keeps them from it any more. */
 import type { ShapeError } from '../../shared/contract/checks.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
-import { holdOf } from '../../shared/domain/holds.ts';
+import { blamingHold, holdOf } from '../../shared/domain/holds.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/queue.ts';
 import { type Aside, isDue, noAccount } from '../../shared/state/aside.ts';
@@ -45,9 +45,12 @@ export async function releaseHeld(deps: ReleaseDeps, untilMs: number): Promise<v
     }
     const account = await partnerAccounts.read(partnerAccount);
     if (holdOf(undefined, account, clock.now())) return 0;
-    // More than `limit`, because unreadable rows among them stay where they are.
+    // Where adverts go one at a time, others would be refused: then one a run.
+    // Rule: few-put-back
+    const most = account && blamingHold(account) ? 1 : limit;
+    // More of them are read, because unreadable rows among them stay where they are.
     const listed = await aside.list(partnerAccount, readAtOnce, onUnreadable);
-    const held = listed.filter((one) => isDue(one, clock.now())).slice(0, limit);
+    const held = listed.filter((one) => isDue(one, clock.now())).slice(0, most);
     if (held.length === 0) return 0;
     // Planted fault: removed-before-sent
     const refused = await queue.sendAgain(held);

@@ -4,8 +4,9 @@
  */
 import { lateAfterSeconds, metrics } from '../../shared/contract/names.ts';
 import type { Deadline } from '../../shared/domain/clock.ts';
+import { backoffMs } from '../../shared/domain/concurrency.ts';
 import { asBridgeFault, BridgeFault } from '../../shared/domain/faults.ts';
-import { endOfHold, type Holder, holdMeanings, holdOf } from '../../shared/domain/holds.ts';
+import { blamingHold, endOfHold, type Holder, holdMeanings, holdOf } from '../../shared/domain/holds.ts';
 import type { Delivery, Settlement, Verdict } from '../../shared/ports/queue.ts';
 import type { Answers } from '../../shared/state/activity.ts';
 import type { BudgetStore } from '../../shared/state/budget.ts';
@@ -27,6 +28,10 @@ export interface FanOutDeps extends Omit<AdvertDeps, 'witness'> {
 /** Delay of a message whose generation is newer than the stored row of its partner account. */
 const generationAheadMs = 5_000;
 
+/** A message whose advert has to wait for its turn comes back so often, and then goes aside, so that many keep no worker busy. */
+const mostRefused = 3;
+const refused = { baseMs: 5_000, capMs: 20_000 };
+
 /** Delay of a message that a newer bridge wrote: a thousand receives take longer than the queue's retention. */
 const newerMs = 900_000;
 
@@ -40,7 +45,7 @@ const hold = (group: Group) => all(group, { kind: 'hold' });
 export function createFanOut(options: FanOutDeps) {
   const deps = { ...options, witness: createWitness(options) };
   const { partnerAccounts, answers, clock, observer, random, budgetStore } = deps;
-  const { maxReceives, longestHiddenMs } = deps.settings;
+  const { maxReceives, longestHiddenMs, maxAgeMs } = deps.settings;
 
   const isLong = (untilMs: number): boolean => untilMs - clock.now() > longestHiddenMs;
 
@@ -67,8 +72,20 @@ export function createFanOut(options: FanOutDeps) {
     if (!account || isOver(account, generation)) return forgotten(group);
     const untilMs = heldUntil(account.generation === generation ? account : undefined, bridge);
     if (isLong(untilMs)) return hold(group);
+    if (untilMs > clock.now()) return sendBack(group, untilMs - clock.now(), random);
+    if (!blamingHold(account) || clock.now() - group[0].sentAt >= maxAgeMs) return undefined;
+    // The adverts of the account go one at a time, and another one has the turn.
+    if (fault.code === 'account-paused') {
+      const { receives } = group[0];
+      // Rule: refused-turns-go-aside
+      if (receives > mostRefused) return hold(group);
+      return sendBack(group, backoffMs(receives, { ...refused, random: () => 0.5 + random() / 2 }), random);
+    }
+    // The last ones have all failed, so that nothing is given up for it.
     // Rule: no-dead-letter-on-hold
-    return untilMs > clock.now() ? sendBack(group, untilMs - clock.now(), random) : undefined;
+    if (fault.policy.deadLettered === 'by-age' || fault.policy.deadLettered === 'never') return undefined;
+    const { message, status } = fault;
+    return afterFault(deps, group, new BridgeFault('account-paused', message, { status, cause: fault }));
   }
 
   /** Settles the messages of one advert together. Never rejects: the verdicts contain the faults. */

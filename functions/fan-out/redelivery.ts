@@ -114,8 +114,8 @@ const hasWitness = ({ witness, clock, settings }: AdvertDeps, { message }: Group
   witness.isOtherWell(message, since, clock.now() + Math.min(witnessMs, settings.fetchMs));
 
 /**
- * Counts the try in the row, which so shows that the advert was listed even before its first event. Transient faults of
- * an advert with a history are not counted. Nor is what the service answered without a witness since the try before it.
+ * Counts the try in the row, which so shows that the advert was listed even before its first event. Of the transient
+ * faults of an advert with a history, the first is recorded. Not counted is what the service answered without a witness since the try before it.
  *
  * @returns the number of tries, this one included
  */
@@ -123,7 +123,11 @@ async function countTry(deps: AdvertDeps, head: Group[0], fault: BridgeFault): P
   const { advertHistories, clock } = deps;
   const row = await advertHistories.read(head.message);
   const { tries: before = 0, failedAt = 0 } = row ?? {};
-  if (row && !countsTries(fault)) return before + 1;
+  if (row && !countsTries(fault)) {
+    if (row.fault === undefined && isOfService(fault))
+      await advertHistories.write(head.message, { ...row, fault: fault.code });
+    return before + 1;
+  }
   // Rule: try-needs-a-witness
   if (before > 0 && isOfService(fault) && !(await hasWitness(deps, head, failedAt))) return before;
   const tries = before + 1;

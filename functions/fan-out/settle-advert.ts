@@ -56,7 +56,7 @@ async function attempt(
 
   // Fetch also after publishing the pending event: the advert may have changed since the fetch for that event.
   // Planted faults: row-read-after-fetch, status-kept-over-conflict
-  const observed = await observe(deps, message, fetchDeadlineMs);
+  const observed = await observe(deps, group[0], isIll(row, group), fetchDeadlineMs);
   if (observed.status !== null)
     await deps.witness.answeredWell(message.partnerAccount, message.advertId, observed.receivedAt);
   // A successful answer ends the record of faults and of a missing advert.
@@ -181,13 +181,20 @@ const allDone = (group: Group, outcome: Outcome): Settlement[] =>
 
 const outcomeOf = (status: string | null): Outcome => (status === null ? 'unavailable' : 'events');
 
+/** Not the first try: as long as the advert fails, it says nothing of others. */
+const isIll = ({ fault }: AdvertRow, [{ message, receives }]: Group): boolean =>
+  receives > 1 || message.failed !== undefined || (fault !== undefined && fault !== 'paused');
+
 async function observe(
   { adverts, clock }: AdvertDeps,
-  { partnerAccount, generation, feed, advertId }: ChangedAdvert,
+  { message }: Group[0],
+  isIll: boolean,
   deadlineMs: number,
 ): Promise<Omit<ObservedAdvert, 'status'> & { readonly status: string | null }> {
+  const { partnerAccount, generation, feed, advertId } = message;
+  const options = { deadlineMs, generation, feed, ...(isIll && { isIll }) };
   try {
-    return await adverts.readAdvert(partnerAccount, advertId, { deadlineMs, generation, feed });
+    return await adverts.readAdvert(partnerAccount, advertId, options);
   } catch (error) {
     if (error instanceof BridgeFault && error.code === 'not-found')
       return { status: null, receivedAt: clock.now() };

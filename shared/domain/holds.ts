@@ -18,11 +18,13 @@ const hold = kept({
   /** Of an operator's hold: on a stack the caller's ARN, on an embedded bridge the user of the machine. */
   who: v.exactOptional(someText),
   /**
-   * The fault of the answers that made the hold. At the end of such a hold, one request at a time tries the service: a
-   * success ends the hold, the same fault makes it twice as long.
+   * The fault of the answers that made the hold. After the end of such a hold, unless it was a pause that the service
+   * asked for, one request at a time tries the service until an answer is good.
    */
   fault: v.exactOptional(someText),
-  /** The resources that gave these answers; they are not the first to try it. */
+  /** Until when the others wait for the one that tries it; `by`: its resource. */
+  tried: v.exactOptional(kept({ by: v.exactOptional(someText), until: moment })),
+  /** Adverts that failed during it: they try the service only if no other does. */
   blamed: v.exactOptional(v.pipe(v.array(someText), v.readonly())),
 });
 export type Hold = Readonly<v.InferOutput<typeof hold>>;
@@ -68,17 +70,21 @@ export const holdMeanings: Readonly<Record<HoldKind, HoldMeaning>> = {
 
 /** How long all others wait for the result of a trial; the process that makes it may crash. */
 const trialMs = 30_000;
-/** If nothing else asks for so long after the end, even a blamed resource may try the service. */
-const onlyBlamedMs = 60_000;
+/** Of a wait for the next trial. */
+const longestTrialMs = 60_000;
+/** For so long, another may try the service before one that failed during the hold. */
+const blamedMs = 30_000;
 
 /** When the hold ends, ms since 1970: 0 without a hold, Infinity if somebody has to end it. */
 export const endOfHold = (hold: Hold | undefined): number =>
   hold ? (hold.until ?? Number.POSITIVE_INFINITY) : 0;
 
+/** When an answer last made it, or made it longer. */
+export const beginOfHold = (hold: Hold): number => endOfHold(hold) - (hold.forMs ?? 0);
+
 function isInForce({ until, forMs = Number.POSITIVE_INFINITY }: Hold, now: number): boolean {
-  if (until === undefined) return true;
   // Rule: hold-has-a-length
-  return isLasting(until, Math.max(forMs, trialMs), now);
+  return until === undefined || isLasting(until, forMs, now);
 }
 
 /** The hold of this kind that is in force. */
@@ -101,29 +107,53 @@ export const holdOf = (
     .filter((hold) => isInForce(hold, now))
     .sort(byWeight)[0];
 
-/** Whether the hold has ended, but no request has succeeded since. */
-export const isUntried = (hold: Hold, now: number): boolean =>
-  hold.fault !== undefined && !isInForce(hold, now);
-
-export const untriedHold = (holder: Holder, now: number): Hold | undefined =>
-  holder.holds?.find((hold) => isUntried(hold, now));
-
 /** The hold because of the service's answers, whether it has ended or not. */
 export const blamingHold = ({ holds = [] }: Holder): Hold | undefined =>
   holds.find(({ fault }) => fault !== undefined);
 
-/** The hold because of which no request for `resource` is sent now. After its end, those that it blames do not go first. */
-export function holdFor(holder: Holder, resource: string, now: number): Hold | undefined {
-  const hold = holdOf(undefined, holder, now);
-  const untried = untriedHold(holder, now);
-  // Rule: trial-not-of-the-blamed
-  if (hold || !untried?.blamed?.includes(resource)) return hold;
-  const until = Math.min(endOfHold(untried), now) + onlyBlamedMs;
-  return until > now ? { ...untried, until } : undefined;
+/** Who asks: tokens are renewed even during an operator's hold, and are no trial. */
+export interface Asking {
+  readonly resource: string;
+  readonly isForTokens?: boolean;
 }
 
-/** All but the request that tries the service see the hold a little longer. */
-export const whileTried = (hold: Hold, now: number): Hold => ({ ...hold, until: now + trialMs });
+/** Whether an advert is asked for, and not a feed, a list or a token. */
+export const isOfAdvert = (resource: string): boolean => /\d$/.test(resource);
+
+/** Whether the hold has ended, so that one request at a time tries the service; of an account: one of its adverts. */
+const isTrying = (hold: Hold, { resource }: Asking, now: number): boolean =>
+  hold.fault !== undefined &&
+  hold.fault !== 'rate-limited' &&
+  (hold.kind !== 'service' || isOfAdvert(resource)) &&
+  !isInForce(hold, now);
+
+/** The hold because of which the request is not sent now, with its end for that request. */
+export function holdFor(holder: Holder, asking: Asking, now: number) {
+  const { resource, isForTokens = false } = asking;
+  const inForce = holdOf(
+    undefined,
+    // Planted fault: tokens-held-back
+    withoutHolds(holder, ({ kind }) => isForTokens && holdMeanings[kind].isForPerson),
+    now,
+  );
+  if (inForce || isForTokens) return inForce;
+  for (const hold of holder.holds ?? []) {
+    const { tried, blamed } = hold;
+    // Rule: one-trial-at-a-time
+    if (!tried || tried.by === resource || !isTrying(hold, asking, now)) continue;
+    // Rule: healthy-before-ill
+    const until = tried.until + (blamed?.includes(resource) ? blamedMs : 0);
+    if (isLasting(until, longestTrialMs + blamedMs, now)) return { ...hold, until };
+  }
+  return undefined;
+}
+
+/** For a request that may be sent: the row in which it tries the service. The same object if it need not, or does. */
+export function withTrial<T extends Holder>(holder: T, asking: Asking, now: number): T {
+  const { resource } = asking;
+  const hold = holder.holds?.find((one) => isTrying(one, asking, now) && one.tried?.by !== resource);
+  return hold ? withHold(holder, { ...hold, tried: { by: resource, until: now + trialMs } }) : holder;
+}
 
 export const withHold = <T extends Holder>(holder: T, hold: Hold): T => ({
   ...holder,

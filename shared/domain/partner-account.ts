@@ -16,6 +16,8 @@ export const partnerAccount = kept({
   /** Its cursor and history are being removed: connecting the name again begins a new generation. */
   forgetting: v.exactOptional(v.literal(true)),
   holds,
+  /** Evidence that its adverts fail (blame.ts). */
+  failing: v.exactOptional(v.pipe(v.array(someText), v.readonly())),
   /** A refresh is running: only one at a time, across all functions and processes. */
   refreshing: v.exactOptional(kept({ holder: someText, startedAt: moment, until: moment })),
   /** Facts about the token pair that can be read without the secret. */

@@ -72,6 +72,8 @@ export function createCachedAccounts(
 
     read,
     peek,
+    /** The cached row of any age, without reading. */
+    known: (name: string): PartnerAccount | undefined => rows.get(name)?.account,
 
     change: (...changed: Parameters<PartnerAccounts['change']>) =>
       kept(changed[0], () => partnerAccounts.change(...changed)),

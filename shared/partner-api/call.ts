@@ -31,8 +31,10 @@ export interface CallerOptions {
 }
 
 export interface CallRequest extends Deadline {
-  /** Owner of the token: bad answers about several of its adverts put it on hold. */
+  /** Owner of the token: after bad answers about several of its adverts, they go one at a time. */
   readonly partnerAccount?: string;
+  /** The last answer about this resource, perhaps to another process, was a fault. Default: as this process knows. */
+  readonly isIll?: boolean | undefined;
   /**
    * Whether the fault may be caused only by the cursor or the token, so that the caller repeats the request and the next
    * answer decides. Default: no.
@@ -43,9 +45,9 @@ export interface CallRequest extends Deadline {
   readonly wire: (token: Secret) => WireRequest;
   /**
    * Asked before the request waits for its turn, so that the token is renewed before that, and again when it is about to
-   * be sent. If it throws, nothing is sent. Absent for a token request, which has its secrets in the body.
+   * be sent (`isNext`). If it throws, nothing is sent. Absent for a token request, which has its secrets in the body.
    */
-  readonly token?: (resource: string) => Promise<Secret>;
+  readonly token?: (resource: string, isNext: boolean) => Promise<Secret>;
   /** Secrets besides the token. Default: none. */
   readonly secrets?: readonly Secret[];
   /** Under this name, gates and faults know what is asked for. */
@@ -81,9 +83,9 @@ export function createCaller(
   async function turnOf({ resource, token, deadlineMs }: CallRequest): Promise<Secret> {
     for (;;) {
       const untilMs = await rateLimiter.enter(resource, deadlineMs);
-      const taken = token ? await token(resource) : noToken;
+      const taken = token ? await token(resource, true) : noToken;
       // Only now may it try the service after a hold: a renewal of its token would be refused because of that trial.
-      await holds.admit({ resource, isForTokens: token === undefined });
+      await holds.ready({ resource, isForTokens: token === undefined, isNext: true });
       if (clock.now() <= untilMs) return taken;
     }
   }
@@ -112,13 +114,17 @@ export function createCaller(
   }
 
   /** @returns the fault of a request that was sent; throws if none was sent */
-  async function attempt<T>(request: CallRequest, read: (sent: Sent) => T): Promise<T | BridgeFault> {
+  async function attempt<T>(
+    request: CallRequest,
+    read: (sent: Sent) => T,
+    isRepeated: (fault: BridgeFault) => boolean,
+  ): Promise<T | BridgeFault> {
     const leftMs = request.deadlineMs - clock.now();
     if (leftMs <= 0) throw outOfTime(request);
     const { partnerAccount: account, resource, token, isUndecided } = request;
-    await holds.check({ resource, isForTokens: token === undefined });
+    await holds.ready({ resource, isForTokens: token === undefined, isNext: false });
     // A renewal must not occupy a connection. Nor does a token request take one, for which the others may wait.
-    await token?.(resource);
+    await token?.(resource, false);
     const send = () => exchange(request);
     const patience = { maxMs: leftMs, late: () => outOfTime(request) };
     const sent = await (token ? withConnection(send, patience) : send());
@@ -126,9 +132,10 @@ export function createCaller(
     const outcome = answer ? judged(sent, request, read) : sent.fault;
     if (token && !(outcome instanceof BridgeFault)) await prove();
     const fault = outcome instanceof BridgeFault ? outcome : undefined;
-    const evidence = { account, resource, fault, sentAt };
+    const { isIll = failing.has(resource) } = request;
+    const evidence = { account, resource, fault, sentAt, isIll };
     answers?.note(evidence, answer?.status);
-    const isOpen = fault !== undefined && isUndecided?.(fault) === true;
+    const isOpen = fault !== undefined && (isUndecided?.(fault) === true || isRepeated(fault));
     // This is done before the caller gets the answer, because the Lambda function may be frozen right after that.
     await holds.answered({ ...evidence, isUndecided: isOpen });
     return outcome;
@@ -161,17 +168,23 @@ export function createCaller(
     const attempts = failing.has(resource) ? 1 : maxAttempts;
     if (failing.size >= maxFailing) failing.clear();
     for (let made = 1; ; made += 1) {
-      const outcome = await attempt(request, read);
+      let waitMs: number | undefined;
+      const outcome = await attempt(request, read, (fault) => {
+        // No jitter if the service named the time; one more millisecond, because a timer may fire early.
+        const { retryAfterMs } = fault;
+        const ms = retryAfterMs === undefined ? backoffMs(made, { ...backoff, random }) : retryAfterMs + 1;
+        const isPossible = made < attempts && isRepeatable(fault, request);
+        if (isPossible && clock.now() + ms < request.deadlineMs) waitMs = ms;
+        return waitMs !== undefined;
+      });
       if (!(outcome instanceof BridgeFault)) {
         failing.delete(resource);
         return outcome;
       }
-      failing.add(resource);
-      if (made >= attempts || !isRepeatable(outcome, request)) throw outcome;
-      // No jitter if the service named the time; one more millisecond, because a timer may fire early.
-      const { retryAfterMs } = outcome;
-      const waitMs = retryAfterMs === undefined ? backoffMs(made, { ...backoff, random }) : retryAfterMs + 1;
-      if (clock.now() + waitMs >= request.deadlineMs) throw outcome;
+      if (waitMs === undefined) {
+        failing.add(resource);
+        throw outcome;
+      }
       await clock.sleep(waitMs);
     }
   };

@@ -103,6 +103,7 @@ export function createPartnerClient(
       call(
         {
           ...{ token, partnerAccount, deadlineMs: options.deadlineMs },
+          isIll: 'token' in options ? undefined : options.isIll,
           ...{ what: `GET ${path}`, resource: `${partnerAccount} ${path}` },
           isUndecided: (fault) => mayBeToken?.(fault) === true || mayBeCursor?.(fault) === true,
           wire: (secret) => ({

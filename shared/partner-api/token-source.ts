@@ -14,7 +14,7 @@ interface TokenSourceOptions {
   readonly reader: Pick<TokenVault, 'read'>;
   readonly requester: RefreshRequester;
   readonly partnerAccounts: Pick<CachedAccounts, 'peek' | 'get' | 'read' | 'change'>;
-  readonly holds: Pick<HoldKeeper, 'admit'>;
+  readonly holds: Pick<HoldKeeper, 'ready'>;
   readonly clock: Clock;
 }
 
@@ -25,12 +25,14 @@ interface AccessToken {
   readonly expiresAt: number;
 }
 
-interface TokenQuery extends CallOptions {
+interface TokenQuery extends Omit<CallOptions, 'isIll'> {
   readonly partnerAccount: string;
   /** What is asked for: after a hold, one resource tries the service. */
   readonly resource: string;
   /** The rejected token because of which this is asked: the fault, if there is no other token. */
   readonly rejected?: { readonly version: string; readonly fault: BridgeFault } | undefined;
+  /** The request is sent next, so it may be the one that tries. */
+  readonly isNext: boolean;
 }
 
 /** Interval between two reads of what another process has just written. */
@@ -59,7 +61,7 @@ export function createTokenSource({ reader, requester, partnerAccounts, holds, c
 
   /** Reads the row and the secret, and has the token renewed if there is no good one. */
   async function find(asked: TokenQuery): Promise<AccessToken> {
-    const { partnerAccount: name, generation, deadlineMs, resource, rejected: refused } = asked;
+    const { partnerAccount: name, generation, deadlineMs, resource, isNext, rejected: refused } = asked;
     let row = partnerAccounts.peek(name)?.account;
     // A row of another generation may be older than the caller's data.
     let isCached = row?.generation === generation;
@@ -67,7 +69,7 @@ export function createTokenSource({ reader, requester, partnerAccounts, holds, c
     for (let isRenewed = false; ; isCached = false) {
       // Planted fault: generation-not-compared
       if (row?.generation !== generation) throw generationOver(asked);
-      await holds.admit({ resource, account: row });
+      await holds.ready({ resource, account: row, isNext });
       const found = await tokenOf(name, row.token?.version);
       if (found && isGood(row, found)) return found;
       if (found && isRenewed) {
@@ -205,14 +207,14 @@ const notRenewed = (name: string, retryAfterMs = lookMs) =>
  */
 export function withTokenOf(tokens: TokenSource) {
   return async <T>(
-    whose: Omit<TokenQuery, 'resource' | 'rejected'>,
+    whose: Omit<TokenQuery, 'resource' | 'isNext' | 'rejected'>,
     send: (token: NonNullable<CallRequest['token']>, mayBeToken: CallRequest['isUndecided']) => Promise<T>,
   ): Promise<T> => {
     const { partnerAccount } = whose;
     let used = { version: '', resource: '' };
     let rejected: TokenQuery['rejected'];
-    const token = async (resource: string) => {
-      const { token: secret, version } = await tokens.current({ ...whose, resource, rejected });
+    const token = async (resource: string, isNext: boolean) => {
+      const { token: secret, version } = await tokens.current({ ...whose, resource, isNext, rejected });
       used = { version, resource };
       return secret;
     };
@@ -234,7 +236,7 @@ export function withTokenOf(tokens: TokenSource) {
         if (fault.code === 'scope-insufficient') {
           tokens.reject(partnerAccount, version, fault.code);
           // The request has failed, whatever the result of reporting the token.
-          await token(resource).catch(() => undefined);
+          await token(resource, false).catch(() => undefined);
         }
         throw fault;
       }

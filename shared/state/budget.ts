@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { checked, form, kept, moment, wholeNumber } from '../contract/checks.ts';
+import { checked, form, kept, moment, someText, wholeNumber } from '../contract/checks.ts';
 import { holds } from '../domain/holds.ts';
 import { renewalField } from '../domain/renewal.ts';
 import { type Key, type Row, type Store, update } from '../ports/store.ts';
@@ -17,6 +17,8 @@ const budgetRow = kept({
   holds,
   /** The last try of a token endpoint that fails: of one account, or of several, which wait for it then. */
   renewal: renewalField,
+  /** Evidence of a blocked address (domain/blame.ts). */
+  forbidden: v.exactOptional(v.pipe(v.array(someText), v.readonly())),
 });
 export type BudgetState = Readonly<v.InferOutput<typeof budgetRow>>;
 

@@ -25,6 +25,10 @@ export type Plan = ReturnType<typeof planWithDefaults> & {
   readonly renewals?: boolean;
   /** The service ends an account's access token; perhaps the new one too, unnamed when the process that stored it died. */
   readonly tokenEnds?: readonly (AccountMoment & { readonly diesUnnamed: boolean })[];
+  /** The answers change from one kind to another; how many are given up and sent into a block is counted. */
+  readonly turns?: boolean;
+  /** Workers that end after a batch, as a function does that idles out before the next one. */
+  readonly livesOneBatch?: boolean;
   /** An account with so many changes at once that they take minutes. */
   readonly backlogOf?: string;
   /** So long after the feed lists a change, its advert is still answered as before. */

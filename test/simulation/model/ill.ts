@@ -33,6 +33,7 @@ const illAnswers = {
   'status-404': { status: 404, body: '{"error":{"status":404,"title":"not_found"}}' },
   'client-401': { status: 401, body: '{"error":"invalid_client"}' },
   'token-400': { status: 400, body: '{"error":"never_heard_of"}' },
+  'status-451': { status: 451, body: '{"error":"unavailable_for_legal_reasons"}' },
   'status-500': passing(500),
   'status-503': passing(503),
   'wait-1': passing(503, 1),

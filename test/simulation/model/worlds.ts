@@ -119,6 +119,17 @@ export const worlds = {
     oneOf: seldom,
     change: tokenEndsPlan,
   },
+  'ten-ill': {
+    says: 'ten adverts of the only account answer badly for ten minutes, all others well (I8)',
+    oneOf: seldom,
+    change: (plan, random) =>
+      illPlan(plan, random, { of: 'adverts', adverts: 10, turns: 6, accounts: ['dune'] }),
+  },
+  'answers-turn': {
+    says: 'all adverts are answered badly, and then badly in another way, or the address is blocked',
+    oneOf: seldom,
+    change: turningPlan,
+  },
 } as const satisfies Record<string, World>;
 
 export type WorldName = keyof typeof worlds;
@@ -145,6 +156,8 @@ interface Illness {
   /** Default: four. */
   readonly accounts?: string[];
   readonly answers?: readonly IllAnswer[];
+  /** How often each advert changes; default: six times if they are a few, and otherwise once. */
+  readonly turns?: number;
 }
 
 const badAnswers = [
@@ -161,10 +174,11 @@ function illPlan(plan: Plan, random: Random, illness: Illness): Plan {
   const [fromMs, untilMs] = [3 * minuteMs, 13 * minuteMs];
   const ill: Ill = { key: 'ill', account, of, advertIds, answer: pick(random, answers), fromMs, untilMs };
   const isMany = adverts > 2;
+  const { turns = isMany ? 1 : 6 } = illness;
   const spreadMs = isMany ? Math.min(1_200 * adverts, untilMs - fromMs) : minuteMs;
   const ofIll = [...advertIds].flatMap((advertId, index) =>
     // Each of a few changes again and again; of many, each once.
-    Array.from({ length: isMany ? 1 : 6 }, (_, turn) => ({
+    Array.from({ length: turns }, (_, turn) => ({
       ...{ key: `ill-${index}-${turn}`, account, advertId, status: `status-${turn}` },
       atMs: fromMs + 90_000 * turn + between(random, 0, spreadMs),
     })),
@@ -233,6 +247,32 @@ function behindPlan(plan: Plan, random: Random): Plan {
     return isAlone;
   });
   return { ...steady, changes, advertLagMs: 4_000, confirmUnchangedSeconds: 10 };
+}
+
+/** The steady world, with three hundred changes more, in which the answers turn bad, and then bad in another way. */
+function turningPlan(plan: Plan, random: Random): Plan {
+  const accounts = pick(random, [['dune'], ['dune'], ['main', 'shop', 'beta', 'dune']]);
+  const steady = steadyPlan(plan, random, accounts);
+  const [fromMs, turnMs, untilMs] = [3 * minuteMs, pick(random, [3, 4, 7]) * minuteMs, 13 * minuteMs];
+  const more = Array.from({ length: 300 }, (_, index) => ({
+    ...{ key: `more-${index}`, advertId: String(1_000 + index), status: 'new' },
+    ...{ atMs: between(random, fromMs, untilMs), account: pick(random, accounts) },
+  }));
+  const changes = [...steady.changes, ...more];
+  const advertIds = new Set(changes.flatMap(({ advertId }) => advertId ?? []));
+  const first = pick<IllAnswer>(random, ['status-503', 'status-503', 'status-400', 'hangs']);
+  const isBlock = random() < 0.7;
+  const blockedFeed = { of: 'feed', advertIds: new Set<string>(), answer: 'status-403' } as const;
+  const ills = accounts.flatMap((account): Ill[] => [
+    { key: `ill-${account}`, account, of: 'adverts', advertIds, answer: first, fromMs, untilMs: turnMs },
+    {
+      ...{ key: `worse-${account}`, account, of: 'adverts', advertIds },
+      ...{ answer: isBlock ? 'status-403' : 'status-451', fromMs: turnMs, untilMs },
+    },
+    ...(isBlock ? [{ ...blockedFeed, key: `feed-${account}`, account, fromMs: turnMs, untilMs }] : []),
+  ]);
+  const circuitSeconds = pick(random, [60, 300]);
+  return { ...steady, changes, ills, circuitSeconds, turns: true, livesOneBatch: random() < 0.5 };
 }
 
 /** The steady world, in which the service asks for a minute's pause, and clocks were five hours ahead until then. */

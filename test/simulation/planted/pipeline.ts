@@ -136,19 +136,19 @@ export const plantedInPipeline: Planted = {
       'row-read-after-fetch',
       'the row is read before the fetch',
       'const stored = (await histories.read(message)) ?? firstRow;',
-      'const early = await observe(deps, message, fetchDeadlineMs);\n  const stored = (await histories.read(message)) ?? firstRow;',
+      'const early = await observe(deps, group[0], false, fetchDeadlineMs);\n  const stored = (await histories.read(message)) ?? firstRow;',
     ],
     [
       'row-read-after-fetch',
       '… and',
-      'const observed = await observe(deps, message, fetchDeadlineMs)',
+      'const observed = await observe(deps, group[0], isIll(row, group), fetchDeadlineMs)',
       'const observed = early',
     ],
     [
       'status-kept-over-conflict',
       'after a conflict the advert is fetched again',
-      'await observe(deps, message, fetchDeadlineMs)',
-      '((group as { kept?: Awaited<ReturnType<typeof observe>> }).kept ??= await observe(deps, message, fetchDeadlineMs))',
+      'await observe(deps, group[0], isIll(row, group), fetchDeadlineMs)',
+      '((group as { kept?: Awaited<ReturnType<typeof observe>> }).kept ??= await observe(deps, group[0], isIll(row, group), fetchDeadlineMs))',
     ],
     [
       'pending-left-out',
@@ -279,7 +279,7 @@ export const plantedInPipeline: Planted = {
     [
       'no-dead-letter-on-hold',
       'no message is dead-lettered while its account or the bridge is on hold',
-      'return untilMs > clock.now() ? sendBack(group, untilMs - clock.now(), random) : undefined;',
+      "if (fault.policy.deadLettered === 'by-age' || fault.policy.deadLettered === 'never') return undefined;",
       'return undefined;',
     ],
     [

@@ -29,7 +29,7 @@ const quick = [
   'budget-per-process',
   'pause-not-shared',
   'cursor-403-counted',
-  'one-403-opens-circuit',
+  'block-of-two-accounts',
   'stopped-wait-in-queue',
   'removed-before-sent',
   'history-ignores-pending',

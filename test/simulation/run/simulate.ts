@@ -8,6 +8,7 @@ import { checkLatest, checkListings } from '../checks/listings.ts';
 import { checkQueue } from '../checks/queue.ts';
 import { checkRenewals } from '../checks/renewals.ts';
 import { checkTokens } from '../checks/tokens.ts';
+import { checkTurns } from '../checks/turns.ts';
 import type { Plan } from '../model/draw-plan.ts';
 import type { Violation } from '../model/history.ts';
 import type { Incident } from '../model/run-log.ts';
@@ -51,6 +52,7 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
   if (plan.advertLagMs !== undefined) checkLatest(world);
   if (plan.backlogOf !== undefined) checkBacklog(world, plan.backlogOf);
   if (plan.renewals) checkRenewals(world);
+  if (plan.turns) checkTurns(world);
   if (plan.healthy) checkBeside(world, await live(plan.healthy, { ...options, isTraced: false }));
   return {
     seed,

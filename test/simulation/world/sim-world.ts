@@ -65,7 +65,7 @@ export function createSimWorld(plan: Plan, options: ModelOptions) {
   };
   const traffic = createTrafficWatch(model);
   const operator = createOperatorWatch(model);
-  const askedOf = new Map<Ill, number>();
+  const askedOf = new Map<Ill, number[]>();
 
   function isOn({ key, fromMs, untilMs }: Trouble): boolean {
     const atMs = scheduler.now() - epochMs;
@@ -101,15 +101,15 @@ export function createSimWorld(plan: Plan, options: ModelOptions) {
     );
     if (!ill) return undefined;
     coverage.count(`ill: ${ill.of}`);
-    const asked = askedOf.get(ill) ?? 0;
-    askedOf.set(ill, asked + 1);
-    return illAnswer(ill.answer, asked);
+    const asked = askedOf.get(ill) ?? [];
+    askedOf.set(ill, [...asked, scheduler.now()]);
+    return illAnswer(ill.answer, asked.length);
   }
 
   return {
     ...model,
-    /** How often a part that is ill was asked. */
-    askedOf: askedOf as ReadonlyMap<Ill, number>,
+    /** When a part that is ill was asked. */
+    askedOf: askedOf as ReadonlyMap<Ill, readonly number[]>,
     /** Called when a process is about to store a token pair. */
     storing: new Set<(process: Process, account: string) => void>(),
     /** Accounts for which a person is running a command. */

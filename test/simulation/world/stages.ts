@@ -271,6 +271,7 @@ export function createStages(world: SimWorld) {
     const loop = async () => {
       while (!isOver()) {
         const found = await takeOne().catch(() => false);
+        if (found && plan.livesOneBatch && world.phase.chaos) process.die('after its batch');
         if (!found) await clock.sleep(500 + random() * 4_000);
       }
     };

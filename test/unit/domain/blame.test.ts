@@ -1,140 +1,325 @@
 import { describe, expect, it } from 'vitest';
-import { afterTrial, Blame } from '../../../shared/domain/blame.ts';
+import { accountAfter, type BlamedRow, bridgeAfter } from '../../../shared/domain/blame.ts';
 import { BridgeFault, type FaultKind } from '../../../shared/domain/faults.ts';
-import type { Hold } from '../../../shared/domain/holds.ts';
+import { holdFor, withTrial } from '../../../shared/domain/holds.ts';
 
 const startMs = 1_000_000;
 const circuitMs = 1_800_000;
-const asking = (kind: FaultKind, retryAfterMs?: number) => new BridgeFault(kind, kind, { retryAfterMs });
 
-function setUp() {
-  const blame = new Blame(circuitMs);
-  let now = startMs;
-  const answer = (resource: string, fault?: BridgeFault, sentAt = now) => {
+/**
+ * Both rows, changed by answers such as `main 1 forbidden` and `main feed`, ten milliseconds apart. With `ill`, the advert
+ * is known to be ill; with `turn`, it has claimed the trial.
+ */
+function setUp(bridge: BlamedRow = { connected: 2 }) {
+  let [row, account, now]: [BlamedRow, BlamedRow, number] = [bridge, {}, startMs];
+  const answer = (
+    text: string,
+    { sentAt = now, retryAfterMs }: { sentAt?: number; retryAfterMs?: number } = {},
+  ) => {
+    const [name, object, kind, mark] = text.split(' ');
+    const resource = `${name} ${object}`;
+    if (mark === 'turn') claim(resource);
     now += 10;
-    return blame.answered({ account: resource.split(' ')[0], resource, fault, sentAt }, now);
+    const fault = kind ? new BridgeFault(kind as FaultKind, kind, { retryAfterMs }) : undefined;
+    const evidence = { account: name, resource, fault, sentAt, isIll: mark === 'ill' };
+    row = bridgeAfter(row, evidence, circuitMs, now);
+    if (name === 'main') account = accountAfter(account, evidence, now);
   };
-  return { answer, now: () => now, pass: (ms: number) => (now += ms) };
+  const claim = (resource: string) => {
+    [row, account] = [withTrial(row, { resource }, now), withTrial(account, { resource }, now)];
+  };
+  return {
+    answer,
+    answers: (...texts: string[]) => {
+      for (const text of texts) answer(text);
+    },
+    /** For how long a request has to wait, ms. */
+    waits: (resource: string) => {
+      const own = resource.startsWith('main ') ? account : {};
+      const hold = holdFor(own, { resource }, now) ?? holdFor(row, { resource }, now);
+      return hold?.until === undefined ? 0 : hold.until - now;
+    },
+    pass: (ms: number) => (now += ms),
+    get now() {
+      return now;
+    },
+    get bridge() {
+      return row;
+    },
+    get account() {
+      return account;
+    },
+  };
 }
 
-const passing: readonly FaultKind[] = ['transient', 'forbidden', 'token-rejected'];
-const refusals: readonly FaultKind[] = [
-  'invalid-request',
-  'request-refused',
-  'wrong-path',
-  'contract-broken',
-];
-const blamed = ['main 1', 'main 2', 'main 3'];
-const circuit = { kind: 'circuit', forMs: circuitMs, until: startMs + 20 + circuitMs };
-const tenOf = (account: string, last: string) => `${account} 1 2 3 4 5 6 7 8 9 ${last} !`;
-
-describe('blame', () => {
-  // Answers about adverts or the feed of an account, in their order: `!` is the fault, all others are successes.
-  it.each<[string, string, readonly FaultKind[], object | undefined]>([
-    ['nothing for one advert', 'main 1 1 1 1 1 2 2 !', passing, undefined],
-    ['the account for three of its adverts', 'main 1 2 3 !', passing, { account: 'main', hold: { blamed } }],
-    ['nothing after a success in between', 'main 1 2 !; main 9; main 3 4 !', passing, undefined],
+describe('the bridge', () => {
+  const closed = [undefined, circuitMs] as const;
+  it.each<[string, number, string[], number | undefined]>([
+    ['rests when two accounts answer 403', 2, ['main 1 forbidden', 'shop 1 forbidden'], closed[1]],
+    ['rests when two feeds answer 403', 2, ['main feed forbidden', 'shop feed forbidden'], closed[1]],
     [
-      'the account, although its feed is read',
-      'main 1 2 !; main feed; main 3 !',
-      passing,
-      { account: 'main' },
+      "goes on after 403 for a feed and its account's advert",
+      2,
+      ['main feed forbidden', 'main 1 forbidden'],
+      closed[0],
     ],
-    ["the account after another's success", 'main 1 2 !; shop 9; main 3 !', passing, { account: 'main' }],
-    ['the bridge for two', 'main 1 !; shop 1 !', ['forbidden'], { account: undefined, hold: circuit }],
-    ['no bridge after any success', 'main 1 2 !; beta 7; shop 1 2 !', ['forbidden'], undefined],
-    ['the bridge at once', 'main 1 !', ['rate-limited'], { account: undefined, hold: { forMs: 1_000 } }],
-    ['nothing for 19 adverts', `${tenOf('main', '10')}; shop 1 2 3 4 5 6 7 8 9 !`, refusals, undefined],
     [
-      'the bridge for 20 adverts, although feeds are read',
-      `${tenOf('main', '10')}; main feed; ${tenOf('shop', '77')}`,
-      refusals,
-      { account: undefined, hold: { forMs: 60_000 } },
+      'rests after that when the account is the only one',
+      1,
+      ['main feed forbidden', 'main 1 forbidden'],
+      closed[1],
     ],
-  ])('holds %s: %s', (_case, answers, faults, expected) => {
-    for (const fault of faults) {
-      const { answer } = setUp();
-      const verdicts = answers.split('; ').flatMap((part) => {
-        const [account, ...resources] = part.split(' ');
-        const isBad = resources.at(-1) === '!' && resources.pop() !== undefined;
-        return resources.map((one) => answer(`${account} ${one}`, isBad ? asking(fault) : undefined));
-      });
+    [
+      'goes on after 403 for adverts of one account',
+      1,
+      ['main 1 forbidden', 'main 2 forbidden', 'main 3 forbidden'],
+      closed[0],
+    ],
+    [
+      'goes on when a good answer came between',
+      2,
+      ['main 1 forbidden', 'beta 7', 'shop 1 forbidden'],
+      closed[0],
+    ],
+    [
+      'goes on when an advert was unknown between',
+      2,
+      ['main 1 forbidden', 'beta 7 not-found', 'shop 1 forbidden'],
+      closed[0],
+    ],
+    [
+      'rests though other faults came between',
+      2,
+      ['main 1 forbidden', 'beta 7 transient', 'shop 1 forbidden'],
+      closed[1],
+    ],
+    [
+      'goes on after any other faults',
+      2,
+      ['main 1 transient', 'shop 1 transient', 'beta 1 token-rejected'],
+      closed[0],
+    ],
+    ['pauses at once after 429', 2, ['main 1 rate-limited'], 1_000],
+  ])('%s', (_title, connected, answers, forMs) => {
+    const world = setUp({ connected });
+    world.answers(...answers);
 
-      expect(verdicts.slice(0, -1).filter(Boolean)).toEqual([]);
-      if (expected) expect(verdicts.at(-1)).toMatchObject(expected);
-      else expect(verdicts.at(-1)).toBeUndefined();
-    }
+    expect(world.bridge.holds?.map((hold) => hold.forMs)).toEqual(forMs && [forMs]);
+    expect(world.waits('beta 9')).toBe(forMs ?? 0);
   });
 
-  it.each([
-    ['forbidden', undefined],
-    ['invalid-request', { kind: 'service' }],
-  ] as const)('remembers answers for a minute, and refusals without an end: %s', (fault, expected) => {
-    const { answer, pass } = setUp();
-    for (let advert = 1; advert < 20; advert += 1) {
-      expect(answer(`account-${advert % 2} ${advert}`, asking(fault))).toBeUndefined();
-      pass(60_000);
-    }
+  it('keeps as evidence of a block at most a feed and an advert of each account', () => {
+    const world = setUp({ connected: 1 });
+    world.answers('main 1 forbidden', 'main 2 forbidden', 'main 3 forbidden');
 
-    expect(answer('account-2 20', asking(fault))?.hold).toEqual(
-      expected && expect.objectContaining(expected),
-    );
+    expect(world.bridge.forbidden).toEqual(['main 1']);
+    world.answers('main 4');
+    expect(world.bridge.forbidden).toBeUndefined();
   });
 
-  it('doubles a hold that follows another, up to a limit', () => {
-    const { answer, pass } = setUp();
-    const lengthOfNext = () => answer('main 1', asking('rate-limited'))?.hold.forMs ?? 0;
-    const lengths = Array.from({ length: 8 }, () => {
-      const length = lengthOfNext();
-      answer('main 2');
-      pass(length + 1);
-      return length;
+  describe('while the address is blocked', () => {
+    const blocked = () => {
+      const world = setUp();
+      world.answers('main 1 forbidden', 'shop 1 forbidden');
+      world.pass(circuitMs);
+      return world;
+    };
+
+    it('lets one request try, and rests again as long after another 403', () => {
+      const world = blocked();
+      world.answer('main 5 forbidden turn');
+
+      expect(world.bridge.holds).toMatchObject([{ since: startMs + 20, forMs: circuitMs }]);
+      expect(world.waits('main 5')).toBe(circuitMs);
     });
 
-    expect(lengths).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
-    pass(200_000);
-    expect(lengthOfNext()).toBe(1_000);
-  });
+    it('lets another try after five seconds, when the trial fails in another way', () => {
+      const world = blocked();
+      world.answer('main 5 transient turn');
 
-  it('ignores what was sent before the hold, unless it asks for a longer wait', () => {
-    const { answer, now } = setUp();
-    const sentAt = now();
-    for (const advert of [1, 2, 3]) answer(`main ${advert}`, asking('transient'));
-    const late = [4, 5, 6].map((advert) => answer(`main ${advert}`, asking('transient'), sentAt));
-    expect(late).toEqual([undefined, undefined, undefined]);
+      expect(world.waits('main 6')).toBe(5_000);
+      world.pass(5_000);
+      expect(world.waits('main 6')).toBe(0);
+    });
 
-    answer('main 1', asking('rate-limited', 2_000), sentAt);
-    expect(answer('shop 1', asking('rate-limited', 1_000), sentAt)).toBeUndefined();
-    expect(answer('shop 2', asking('rate-limited', 9_000), sentAt)).toMatchObject({ account: undefined });
+    it.each(['', ' not-found'])('is free after a good answer%s', (kind) => {
+      const world = blocked();
+      world.answer(`main 5${kind}`);
+
+      expect(world.bridge.holds).toBeUndefined();
+    });
+
+    it.each(['main 5 forbidden', 'main 5 transient', 'main 5 invalid-request'])(
+      'ignores bad answers to what was sent before: %s',
+      (text) => {
+        const world = blocked();
+        const before = world.bridge;
+        world.answer(text);
+
+        expect(world.bridge).toBe(before);
+      },
+    );
+
+    it('ignores good answers to what was sent before', () => {
+      const world = setUp();
+      world.answers('main 1 forbidden', 'shop 1 forbidden');
+      world.answer('main 5', { sentAt: startMs });
+
+      expect(world.waits('main 6')).toBeGreaterThan(0);
+    });
+
+    it('stays so although a token is renewed', () => {
+      const { bridge, now } = blocked();
+      const renewed = { account: undefined, resource: 'token', fault: undefined, sentAt: now };
+
+      expect(bridgeAfter(bridge, renewed, circuitMs, now)).toBe(bridge);
+    });
   });
 });
 
-describe('a trial', () => {
-  const hold = { kind: 'circuit', since: 1, until: 9, forMs: 60_000, fault: 'forbidden' } as const;
-  const doubled = { since: 1, forMs: 120_000, until: 121_000, blamed: ['main 1'] };
-  const refused = { ...hold, fault: 'invalid-request', blamed: ['main 7'] } as const;
-  const paused = { ...hold, kind: 'service', fault: 'rate-limited' } as const;
-  const forFeed = { ...hold, blamed: ['main feed'] } as const;
-  it.each<[string, Hold, FaultKind | undefined, object | undefined]>([
-    ['ends the hold by a success', hold, undefined, undefined],
-    ['ends the hold by a success of what is blamed', refused, undefined, undefined],
-    ['leaves the end to another after a success of another kind', forFeed, undefined, forFeed],
-    ['doubles the hold for the same fault, and is blamed too', hold, 'forbidden', doubled],
-    ['leaves the end to another for another fault', hold, 'transient', { ...hold, blamed: ['main 1'] }],
-    ['ends the hold when that one request is refused as wrong', hold, 'request-refused', undefined],
-    ['is followed by a hold as long as asked for', hold, 'rate-limited', { kind: 'service', until: 91_000 }],
-    ['blames no resource for a pause that is asked for again', paused, 'rate-limited', { blamed: [] }],
-    ['comes once a minute while all are refused alike', refused, 'invalid-request', { until: 61_000 }],
-  ])('%s', (_case, before, kind, expected) => {
-    const fault = kind && asking(kind, kind === 'rate-limited' ? 90_000 : undefined);
-    const next = afterTrial(
-      before,
-      'main',
-      { account: 'main', resource: 'main 1', sentAt: 10, fault },
-      1_000,
-    );
+describe('a pause that the service asks for', () => {
+  it('doubles while answers are 429, up to a minute, and begins anew after a good one', () => {
+    const world = setUp();
+    const next = () => {
+      world.answer('main 1 rate-limited');
+      const ms = world.waits('shop 1');
+      world.pass(ms + 1);
+      return ms;
+    };
 
-    if (expected) expect(next).toMatchObject(expected);
-    else expect(next).toBeUndefined();
+    expect(Array.from({ length: 8 }, next)).toEqual(
+      [1, 2, 4, 8, 16, 32, 60, 60].map((seconds) => 1_000 * seconds),
+    );
+    world.answer('shop 1');
+    expect(next()).toBe(1_000);
+  });
+
+  it('lasts as long as it asks for, or else longer than before', () => {
+    const world = setUp();
+    world.answer('main 1 rate-limited', { retryAfterMs: 9_000 });
+    expect(world.waits('shop 1')).toBe(9_000);
+    world.pass(9_001);
+    world.answer('main 1 rate-limited', { retryAfterMs: 2_000 });
+    expect(world.waits('shop 1')).toBe(18_000);
+  });
+
+  it('is made longer by what was sent before it only if that asks for more', () => {
+    const world = setUp();
+    const sentAt = world.now;
+    world.answer('main 1 rate-limited', { retryAfterMs: 2_000 });
+    world.answer('main 2 rate-limited', { sentAt, retryAfterMs: 1_000 });
+    expect(world.waits('shop 1')).toBe(1_990);
+    world.answer('main 3 rate-limited', { sentAt, retryAfterMs: 5_000 });
+    expect(world.waits('shop 1')).toBe(5_000);
+  });
+
+  it('leaves an address block as it is', () => {
+    const world = setUp();
+    world.answers('main 1 forbidden', 'shop 1 forbidden', 'main 2 rate-limited');
+
+    expect(world.bridge.holds?.map(({ kind }) => kind)).toEqual(['circuit', 'service']);
+  });
+});
+
+describe('the adverts of an account', () => {
+  const kinds = [
+    ...(['transient', 'forbidden', 'token-rejected', 'invalid-request'] as const),
+    ...(['request-refused', 'wrong-path', 'contract-broken'] as const),
+  ];
+  it.each(kinds)('go one at a time after three have failed: %s', (kind) => {
+    const world = setUp();
+    world.answers(`main 1 ${kind}`, `main 2 ${kind}`);
+    expect(world.waits('main 8')).toBe(0);
+    world.answers(`main 3 ${kind}`);
+
+    expect(world.waits('main 8')).toBe(1_000);
+    expect(world.waits('main feed')).toBe(0);
+  });
+
+  it.each([
+    ['one of them fails again and again', ['main 1 transient', 'main 1 transient', 'main 1 transient']],
+    ['one is answered well between', ['main 1 transient', 'main 2 transient', 'main 9', 'main 3 transient']],
+    ['one was known to be ill', ['main 1 transient', 'main 2 transient', 'main 3 transient ill']],
+    ['the feed fails too', ['main 1 transient', 'main 2 transient', 'main feed transient']],
+    ['another is unknown', ['main 1 transient', 'main 2 transient', 'main 3 not-found']],
+    ['another was not sent', ['main 1 transient', 'main 2 transient', 'main 3 paused']],
+  ])('go on together when %s', (_title, answers) => {
+    const world = setUp();
+    world.answers(...answers);
+
+    expect(world.waits('main 8')).toBe(0);
+  });
+
+  it('go one at a time although the feed is read well between', () => {
+    const world = setUp();
+    world.answers('main 1 transient', 'main 2 transient', 'main feed', 'main 3 transient');
+
+    expect(world.waits('main 8')).toBe(1_000);
+  });
+
+  describe('while they go one at a time', () => {
+    const single = () => {
+      const world = setUp();
+      world.answers('main 1 transient', 'main 2 transient', 'main 3 transient');
+      world.pass(1_000);
+      return world;
+    };
+
+    it('wait twice as long after each that fails, up to ten seconds', () => {
+      const world = single();
+      const waits = [4, 5, 6, 7, 8].map((advert) => {
+        world.answer(`main ${advert} transient turn`);
+        const ms = world.waits('main 99');
+        world.pass(ms);
+        return ms;
+      });
+
+      expect(waits).toEqual([2_000, 4_000, 8_000, 10_000, 10_000]);
+    });
+
+    it('come before one that has failed meanwhile, or before they went so', () => {
+      const world = single();
+      world.answer('main 4 transient turn');
+      world.answer('main 5 transient');
+      world.pass(2_000);
+
+      expect(['main 9', 'main 1', 'main 4', 'main 5'].map(world.waits)).toEqual([0, 29_990, 29_990, 29_990]);
+      world.pass(30_000);
+      expect(world.waits('main 4')).toBe(0);
+    });
+
+    it('keep the last twenty of those that have failed', () => {
+      const world = single();
+      for (let advert = 4; advert < 24; advert += 1) world.answer(`main ${advert} transient turn`);
+      const blamed = world.account.holds?.[0]?.blamed;
+      expect([blamed?.length, blamed?.[0], blamed?.at(-1)]).toEqual([20, 'main 4', 'main 23']);
+
+      const before = world.account;
+      world.answer('main 90 transient');
+      expect(world.account).toBe(before);
+    });
+
+    it('give the turn to the next at once when the one that has it is unknown', () => {
+      const world = single();
+      world.answer('main 4 not-found turn');
+
+      expect(world.waits('main 9')).toBe(0);
+      expect(world.account.holds).toHaveLength(1);
+    });
+
+    it('go on together after any good answer', () => {
+      const world = single();
+      world.answer('main 9');
+
+      expect(world.account).toEqual({});
+    });
+
+    it('leave what somebody else has ordered for the account', () => {
+      const hold = { kind: 'operator', since: 1, who: 'me' } as const;
+      const row = { holds: [hold, { kind: 'service', since: 1, until: 1, fault: 'transient' }] } as const;
+      const good = { account: 'main', resource: 'main 9', fault: undefined, sentAt: 1 };
+
+      expect(accountAfter(row, good, 2)).toEqual({ holds: [hold] });
+    });
   });
 });

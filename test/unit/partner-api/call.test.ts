@@ -226,7 +226,7 @@ it('renews its token before it tries the service after a hold, because the renew
     await budget.refresh();
     const renewing = holdsOf({ budget, clock });
     const resource = '/api/open/oauth/token';
-    await renewing.admit({ resource, isForTokens: true });
+    await renewing.ready({ resource, isForTokens: true, isNext: true });
     const answer = { account: undefined, resource, fault: undefined, sentAt: clock.now() };
     await renewing.answered({ ...answer, isUndecided: false });
     return { token, version: '1', expiresAt: 0 };

@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
+import { metrics } from '../../../shared/contract/names.ts';
 import { BridgeFault, type FaultKind } from '../../../shared/domain/faults.ts';
-import { holdOf, withHold } from '../../../shared/domain/holds.ts';
+import { withHold } from '../../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { createCachedAccounts, createCachedBudget } from '../../../shared/partner-api/cached-rows.ts';
 import { createHoldKeeper } from '../../../shared/partner-api/hold-keeper.ts';
@@ -28,17 +29,18 @@ async function setUp() {
       retryAfterMs?: number,
     ) => {
       const fault = kind && new BridgeFault(kind, kind, retryAfterMs === undefined ? {} : { retryAfterMs });
+      await partnerAccounts.recent(account);
       const sentAt = clock.now();
       clock.advance(1);
       const answer = { account, resource: `${account} ${object}`, fault, sentAt, isUndecided: false };
       await holds.answered(answer);
     };
     const admitTo = (account: PartnerAccount | undefined, resource: string, isForTokens = false) =>
-      holds.admit({ account, resource, isForTokens }).then(
+      holds.ready({ account, resource, isForTokens, isNext: true }).then(
         () => 'admitted',
         (error: BridgeFault) => error.code,
       );
-    const admit = async (resource: string) => admitTo(await stored.read('main'), resource);
+    const admit = async (resource: string) => admitTo(await partnerAccounts.read('main'), resource);
     /** Through a hold of the bridge, which the rate limiter has just looked for. */
     const enter = async (resource: string, isForTokens = false) => {
       await budget.refresh();
@@ -47,14 +49,14 @@ async function setUp() {
     return { budget, partnerAccounts, holds, answered, admit, enter };
   };
   const main = async () => stored.read('main');
-  return { clock, store, stored, observer, main, first: start(), second: start() };
+  return { clock, store, stored, observer, main, start, first: start(), second: start() };
 }
 
 describe('holds because of answers', () => {
   it('are of the bridge when two accounts answer 403, and at once for 429', async () => {
     const { clock, store, first, second } = await setUp();
     await first.answered('main', 1, 'forbidden');
-    await first.answered('shop', 1, 'forbidden');
+    await second.answered('shop', 1, 'forbidden');
     await second.answered('main', 2, 'rate-limited', 3_000);
 
     expect((await store.read()).holds).toMatchObject([
@@ -65,6 +67,18 @@ describe('holds because of answers', () => {
     expect(await first.enter('shop 2')).toBe('paused');
   });
 
+  it('are made of evidence from several processes, each of which has seen one answer', async () => {
+    const { main, start } = await setUp();
+    for (const advert of [1, 2, 3]) {
+      const process = start();
+      expect(await process.admit(`main ${advert}`)).toBe('admitted');
+      await process.answered('main', advert, 'transient');
+    }
+
+    expect((await main())?.holds).toMatchObject([{ kind: 'service', fault: 'transient' }]);
+    expect(await start().admit('main 4')).toBe('account-paused');
+  });
+
   it('are made by the next answer where one could not be stored', async () => {
     const { clock, store, first } = await setUp();
     const fault = new BridgeFault('rate-limited', 'wait', { retryAfterMs: 3_000 });
@@ -72,12 +86,13 @@ describe('holds because of answers', () => {
     vi.spyOn(first.budget, 'change').mockRejectedValueOnce(new Error('throttled'));
 
     await first.holds.answered({ ...answer, resource: 'main 1' });
-    await first.holds.answered({ ...answer, resource: 'main 2' });
+    clock.advance(5_000);
+    await first.holds.answered({ ...answer, resource: 'main 2', sentAt: clock.now() });
 
-    expect((await store.read()).holds).toMatchObject([{ kind: 'service', forMs: 3_000 }]);
+    expect((await store.read()).holds).toMatchObject([{ kind: 'service' }]);
   });
 
-  it('end with the success of one trial, which is claimed once and not by a blamed advert', async () => {
+  it('let one request try, which is claimed once, and end with its success', async () => {
     const { clock, main, first, second } = await setUp();
     for (const advert of [1, 2, 3]) await first.answered('main', advert, 'token-rejected');
     clock.advance(5_000);
@@ -86,80 +101,60 @@ describe('holds because of answers', () => {
     expect(await second.admit('main 9')).toBe('admitted');
     expect(await second.admit('main 9')).toBe('admitted');
     expect(await first.admit('main 8')).toBe('account-paused');
+    expect(await first.admit('main feed')).toBe('admitted');
 
     await second.answered('main', 9);
     expect((await main())?.holds).toBeUndefined();
+    expect(await first.admit('main 8')).toBe('admitted');
   });
 
-  it('are twice as long after a trial with the same fault, and tried by a blamed advert if nothing else asks', async () => {
-    const { clock, main, first } = await setUp();
-    for (const advert of [1, 2, 3]) await first.answered('main', advert, 'transient');
-    clock.advance(5_000 + 60_000);
-    expect(await first.admit('main 1')).toBe('admitted');
-
-    await first.answered('main', 1, 'transient');
-
-    expect((await main())?.holds).toMatchObject([{ forMs: 10_000, until: clock.now() + 10_000 }]);
-  });
-
-  it('outlast successes of the feed, after which a blamed advert may try as soon as without them', async () => {
-    const { clock, main, first } = await setUp();
+  it('give the turn to another if the process that claimed it does not answer', async () => {
+    const { clock, first, second } = await setUp();
     for (const advert of [1, 2, 3]) await first.answered('main', advert, 'transient');
     clock.advance(5_000);
-    for (let round = 1; round <= 6; round += 1) {
-      expect(await first.admit('main feed')).toBe('admitted');
-      // The drain puts messages back at this moment, in each round.
-      expect(holdOf(undefined, await main(), clock.now())).toBeUndefined();
-      await first.answered('main', 'feed');
-      expect(await first.admit('main 1')).toBe('account-paused');
-      clock.advance(10_000);
+    expect(await first.admit('main 8')).toBe('admitted');
+
+    clock.advance(29_999);
+    expect(await second.admit('main 9')).toBe('account-paused');
+    clock.advance(1);
+    expect(await second.admit('main 9')).toBe('admitted');
+  });
+
+  it('are not made of an answer that the next one decides', async () => {
+    const { clock, store, main, first } = await setUp();
+    const fault = new BridgeFault('forbidden', 'forbidden');
+    for (const account of ['main', 'shop']) {
+      const answer = { account, resource: `${account} feed`, fault, sentAt: clock.now() };
+      await first.holds.answered({ ...answer, isUndecided: true });
     }
 
-    expect(await first.admit('main 1')).toBe('admitted');
-    await first.answered('main', 1);
-    expect((await main())?.holds).toBeUndefined();
+    expect([(await store.read()).holds, (await main())?.holds]).toEqual([undefined, undefined]);
   });
-});
 
-describe('a rejected token in the request that tries the service', () => {
-  it.each([
-    ['ends a hold for another reason, so that the token can be renewed', 'rate-limited', undefined],
-    ['leaves a hold because of rejected tokens', 'token-rejected', 'token-rejected'],
-  ] as const)('%s', async (_title, held, left) => {
-    const { clock, store, first } = await setUp();
-    const hold = {
-      kind: 'service',
-      since: startMs,
-      until: startMs + 1_000,
-      forMs: 1_000,
-      fault: held,
-    } as const;
-    await store.change((state) => ({ ...state, holds: [hold] }));
-    clock.advance(2_000);
-    expect(await first.enter('main 1')).toBe('admitted');
+  it('need no write while all answers are good', async () => {
+    const { store, stored, first } = await setUp();
+    await first.answered('main', 1);
+    store.change = () => Promise.reject(new Error('nothing is to be written'));
+    stored.change = () => Promise.reject(new Error('nothing is to be written'));
 
-    const fault = new BridgeFault('token-rejected', 'token-rejected');
-    const answer = { account: 'main', resource: 'main 1', fault, sentAt: clock.now() };
-    await first.holds.answered({ ...answer, isUndecided: true });
+    for (const advert of [2, 3, 'feed'] as const) await first.answered('main', advert);
+  });
 
-    expect((await store.read()).holds?.[0]?.fault).toBe(left);
+  it('are logged with what the service has answered', async () => {
+    const { observer, first } = await setUp();
+    await first.answered('main', 1, 'forbidden');
+    expect(observer.lines).toEqual([]);
+    await first.answered('shop', 1, 'forbidden');
+
+    expect(observer.lines).toMatchObject([
+      { level: 'warn', fields: { fault: 'forbidden', answer: 'forbidden', seconds: 1_800 } },
+    ]);
+    expect(observer.counted(metrics.circuitOpened)).toBe(1);
+    expect(observer.counted(metrics.needsAttention)).toBe(1);
   });
 });
 
 describe('the answer of a trial', () => {
-  it('is evidence like any other when the hold is over', async () => {
-    const { clock, store, first } = await setUp();
-    await holdBridge(store, serviceHold('service', startMs - 1));
-    expect(await first.enter('main 1')).toBe('admitted');
-    await freeBridge(store);
-    clock.advance(1_001);
-    expect(await first.enter('main 1')).toBe('admitted');
-
-    await first.answered('main', 1, 'rate-limited', 9_000);
-
-    expect((await store.read()).holds).toMatchObject([{ fault: 'rate-limited', forMs: 9_000 }]);
-  });
-
   it('ends both of two holds by a success', async () => {
     const { store, first } = await setUp();
     for (const kind of ['circuit', 'service'] as const)
@@ -226,7 +221,7 @@ describe('a hold of the bridge', () => {
 });
 
 describe('403 for the only account, as another process has listed', () => {
-  /** @returns the holds of the bridge after three forbidden adverts, and what another process is answered about the feed */
+  /** @returns the holds after three forbidden adverts, and what another process is answered about the feed */
   async function holdsAfter(feedAnswers: readonly (FaultKind | undefined)[]) {
     const { clock, store, stored, main, first, second } = await setUp();
     await stored.change('shop', (account) => ({ ...account, ...stopped('refresh-token-rejected') }));
@@ -235,20 +230,16 @@ describe('403 for the only account, as another process has listed', () => {
     clock.advance(1_001);
     await second.enter('main 1');
     for (const advert of [1, 2, 3]) await second.answered('main', advert, 'forbidden');
-    const own = (await main())?.holds;
-    clock.advance(5_001);
-    for (const answer of feedAnswers) {
-      await first.partnerAccounts.read('main');
-      expect(await first.admit('main feed')).toBe('admitted');
-      await first.answered('main', 'feed', answer);
-    }
-    return { own, ofBridge: (await store.read()).holds };
+    clock.advance(1_001);
+    await first.enter('main feed');
+    for (const answer of feedAnswers) await first.answered('main', 'feed', answer);
+    return { own: (await main())?.holds, ofBridge: (await store.read()).holds };
   }
 
-  it('holds only the account, and for seconds, while its feed is read', async () => {
+  it('holds only its adverts while its feed is read', async () => {
     const { own, ofBridge } = await holdsAfter([undefined, 'forbidden']);
 
-    expect(own).toMatchObject([{ kind: 'circuit', forMs: 5_000 }]);
+    expect(own).toMatchObject([{ kind: 'service', fault: 'forbidden' }]);
     expect(ofBridge).toBeUndefined();
   });
 

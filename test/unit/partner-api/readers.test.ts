@@ -26,7 +26,7 @@ it.each<[string, FaultKind[], string, string[], string[]]>([
   const whose = { partnerAccount: 'main', generation: 1, deadlineMs: 1_000 };
 
   const outcome = await withToken(whose, async (tokenOf) => {
-    const kind = faults[sent.push((await tokenOf('main 7')).reveal()) - 1];
+    const kind = faults[sent.push((await tokenOf('main 7', true)).reveal()) - 1];
     if (kind) throw new BridgeFault(kind, kind);
     return 'active';
   }).catch((fault: BridgeFault) => fault.code);

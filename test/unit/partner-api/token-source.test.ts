@@ -66,7 +66,10 @@ function setUp() {
     },
   });
   const find = async (generation = 1, untilMs = farMs, rejected?: { version: string; fault: BridgeFault }) =>
-    tokens.current({ partnerAccount: 'main', generation, deadlineMs: untilMs, resource: 'a', rejected });
+    tokens.current({
+      ...{ partnerAccount: 'main', generation, deadlineMs: untilMs },
+      ...{ resource: 'a', isNext: true, rejected },
+    });
   const current = async (generation?: number) => (await find(generation)).token.reveal();
   /** What a request does whose token was rejected. */
   const renewed = async (untilMs = farMs, because: Rejection = 'token-rejected') => {
