@@ -33,6 +33,8 @@ export type Plan = ReturnType<typeof planWithDefaults> & {
   readonly backlogOf?: string;
   /** So long after the feed lists a change, its advert is still answered as before. */
   readonly advertLagMs?: number;
+  /** How much later the token endpoint answers than the rest of the service. Default 0. */
+  readonly tokenAnswerMs?: number;
   /** Reads of a secret return the version of up to this long ago. */
   readonly secretLagMs?: number;
   /** Processes stand still for a while and go on: functions that ran out of time, or machines that were suspended. */

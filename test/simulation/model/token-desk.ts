@@ -11,6 +11,8 @@ export interface TokenDeskOptions {
   readonly rotationMs: number;
   /** The month of rule 4: a refresh token that was unused for this long is dead. */
   readonly idleMs: number;
+  /** Assumed: each refresh returns a new refresh token, and only the newest one is taken. Default false. */
+  readonly onlyNewest?: boolean;
 }
 
 interface Grant {
@@ -37,7 +39,8 @@ const refused: TokenAnswer = {
   body: { error: 'invalid_grant', error_description: 'no such token' },
 };
 
-export function createTokenDesk({ scheduler, tokenLifeMs, rotationMs, idleMs }: TokenDeskOptions) {
+export function createTokenDesk(options: TokenDeskOptions) {
+  const { scheduler, tokenLifeMs, rotationMs, idleMs, onlyNewest = false } = options;
   const grants: Grant[] = [];
   /** Access tokens that ended before their time, with that moment. */
   const ended = new Map<string, number>();
@@ -47,7 +50,8 @@ export function createTokenDesk({ scheduler, tokenLifeMs, rotationMs, idleMs }: 
   const fresh = (kind: string, account: string) => `${secretMark}-${account}-${kind}-${++issued}`;
 
   const isLatestOrJustBefore = ({ refresh, before }: Grant, text: string): boolean =>
-    refresh.text === text || (before === text && scheduler.now() - refresh.issuedAt < rotationMs);
+    refresh.text === text ||
+    (!onlyNewest && before === text && scheduler.now() - refresh.issuedAt < rotationMs);
 
   /** The grant for which a refresh token is still valid. */
   const opened = (text: string): Grant | undefined =>
@@ -74,7 +78,7 @@ export function createTokenDesk({ scheduler, tokenLifeMs, rotationMs, idleMs }: 
     if (!grant.access || grant.access.expiresAt <= now) {
       grant.access = { text: fresh('access', grant.account), expiresAt: now + tokenLifeMs };
     }
-    if (now - grant.refresh.issuedAt >= rotationMs) {
+    if (onlyNewest || now - grant.refresh.issuedAt >= rotationMs) {
       grant.before = grant.refresh.text;
       grant.refresh = { text: fresh('refresh', grant.account), issuedAt: now };
     }

@@ -51,3 +51,10 @@ export function tokenEndsPlan(plan: Plan, random: Random): Plan {
     changes: [...steady.changes, ...changes],
   };
 }
+
+/** The steady world, in which a refresh token works once, and the answer with the next one comes late. */
+export function strictTokensPlan(plan: Plan, random: Random): Plan {
+  const steady = steadyPlan(plan, random);
+  const service = { ...steady.service, onlyNewest: true };
+  return { ...steady, service, tokenAnswerMs: between(random, 0, 15_000) };
+}

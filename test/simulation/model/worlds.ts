@@ -8,7 +8,7 @@ import type { Temper } from './incidents.ts';
 import type { PlannedChange } from './plan.ts';
 import { between, hashOf, pick, type Random, streamOf } from './random.ts';
 import { steadyPlan } from './steady-plan.ts';
-import { tokenEndsPlan, tokensIllPlan } from './token-worlds.ts';
+import { strictTokensPlan, tokenEndsPlan, tokensIllPlan } from './token-worlds.ts';
 
 export interface World {
   readonly says: string;
@@ -129,6 +129,11 @@ export const worlds = {
     says: 'all adverts are answered badly, and then badly in another way, or the address is blocked',
     oneOf: seldom,
     change: turningPlan,
+  },
+  'strict-tokens': {
+    says: 'the service takes only the newest refresh token, and answers a refresh after up to fifteen seconds (I6)',
+    oneOf: seldom,
+    change: strictTokensPlan,
   },
 } as const satisfies Record<string, World>;
 

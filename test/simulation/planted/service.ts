@@ -86,6 +86,14 @@ export const plantedInService: Planted = {
       'const forMs = 0;',
     ],
   ],
+  'shared/partner-api/call.ts': [
+    [
+      'late-answer-lost',
+      'the answer to a token request is waited for as long as the function may run',
+      'const timeoutMs = request.token ? Math.min(leftMs, attemptTimeoutMs) : leftMs;',
+      'const timeoutMs = Math.min(leftMs, attemptTimeoutMs);',
+    ],
+  ],
   'functions/connect/disconnect-account.ts': [
     [
       'disconnect-forgets-stop',

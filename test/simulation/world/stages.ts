@@ -89,12 +89,12 @@ export function createStages(world: SimWorld) {
       concurrency: 10,
       ...{ clock, random, observer },
       requester: {
-        refresh: (request, { deadlineMs }) =>
+        refresh: (request) =>
           process.call({
             name: 'invoke refresh-token',
             allowed: ['crash-before', 'crash-after', 'refused', 'answer-lost', 'answer-late'],
             async perform() {
-              const outcome = await invokeRefresh(request, deadlineMs);
+              const outcome = await invokeRefresh(request);
               coverage.count(`refresh: ${outcome.kind}`);
               return outcome;
             },
@@ -154,11 +154,11 @@ export function createStages(world: SimWorld) {
 
   function invokeRefresh(
     request: Parameters<ReturnType<typeof createRefreshToken>['refresh']>[0],
-    callerDeadlineMs: number,
   ): Promise<RefreshOutcome> {
     const started = start(numbered(`refresh-${request.partnerAccount}`));
     const { refresh } = tokensOf(started);
-    const deadlineMs = Math.min(callerDeadlineMs, started.clock.now() + limits.refreshMs - 5_000);
+    // A refresh goes on when its caller has no more time.
+    const deadlineMs = started.clock.now() + limits.refreshMs - 5_000;
     return within(started, limits.refreshMs, () => refresh(request, { deadlineMs }));
   }
 

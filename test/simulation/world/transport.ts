@@ -192,6 +192,7 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
       const drawn = phase.chaos ? drawIncident(random, rates, answerIncidents) : undefined;
       const [requestMs, answerMs] = [between(random, 2, 30), between(random, 2, 30)];
       const slowMs = between(random, 500, 9_000);
+      const lateMs = wire.path.endsWith('/oauth/token') ? (world.plan.tokenAnswerMs ?? 0) : 0;
       const what = () => `${wire.method} ${decodeURIComponent(wire.path)}`;
       const incident =
         drawn && log.allows(key, () => `${process.name}: ${drawn} at ${what()}`) ? drawn : undefined;
@@ -217,7 +218,7 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
           settle(requestMs, () => reject(new NoAnswerError('not-connected')));
           return;
         }
-        const usualMs = requestMs + answerMs + (incident === 'slow' ? slowMs : 0);
+        const usualMs = requestMs + answerMs + lateMs + (incident === 'slow' ? slowMs : 0);
         const wholeMs = incident === 'timeout' ? Number.POSITIVE_INFINITY : usualMs;
         scheduler.after(requestMs, () => {
           given = answer(wire, { incident, random, beganTick });
