@@ -99,7 +99,8 @@ export function createCaller(
       const leftMs = request.deadlineMs - sentAt;
       if (leftMs <= 0) throw outOfTime(request);
       try {
-        // Rule: late-answer-lost. The answer to a token request may be the only one with the new refresh token.
+        // The answer to a token request may be the only one with the new refresh token.
+        // Rule: late-answer-lost
         const timeoutMs = request.token ? Math.min(leftMs, attemptTimeoutMs) : leftMs;
         const answer = await transport.send(request.wire(token), timeoutMs);
         return { what, secrets: [token, ...secrets], sentAt, receivedAt: clock.now(), answer };

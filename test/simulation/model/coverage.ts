@@ -25,7 +25,7 @@ const expected: Readonly<Record<string, string>> = {
   history:
     'published, kept-off, not-accepted, waits-in-queue, unconfirmed, aside, dead-lettered, dropped, not-listed',
   audit: 'all as published, differs, unsettled, stuck, fails',
-  budget: 'rate-limited, forbidden, transient, trial, recovered',
+  budget: 'rate-limited, forbidden, trial, recovered',
 };
 const expectedOccurrences = Object.entries(expected).flatMap(([kind, names]) =>
   names.split(', ').map((name) => `${kind}: ${name}`),
