@@ -15,8 +15,8 @@ const mostOfAll = 24;
 const mostOfHealthy = 3;
 /** An advert that answers 401, beside others that are answered well, has its token renewed at each of its tries. */
 const mostWhereEnded = 45;
-/** The lock of a process that died, and the poll after that. */
-const endedWithinMs = 4 * minuteMs;
+/** The first poll, the lock of a process that died, and the doubled wait of a feed whose next token had ended, too. */
+const endedWithinMs = 5.5 * minuteMs;
 /** After an outage, and beside an advert that answers 401. */
 const rightWithinMs = 15 * minuteMs;
 
