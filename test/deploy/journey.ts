@@ -90,7 +90,12 @@ async function deploy(run: Run & { readonly options: Options }): Promise<Deploym
   closing.push(() => sandbox.close());
   const settings = {
     ...{ target: 'emulator', partnerBaseUrl: sandbox.url, maxRequestsPerSecond: '50' },
-    ...{ confirmUnavailableSeconds: '1', overlapSeconds: '10', auditSample: '50' },
+    ...{
+      confirmUnavailableSeconds: '1',
+      confirmUnchangedSeconds: '0',
+      overlapSeconds: '10',
+      auditSample: '50',
+    },
   };
   const cdk = cdkOn(env, folder, processes);
   await steps.need('cdk bootstrap', () => cdk.bootstrap());

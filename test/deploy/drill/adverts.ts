@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { until } from '../../helpers/until.ts';
 import { deliver } from '../stack/deployment.ts';
 import { drain } from '../stack/functions.ts';
 import { type Exercise, expectPublished, runDrain, type Scene } from './scene.ts';
@@ -28,6 +29,12 @@ export const deadLetters: Exercise = {
 
   async mend(scene) {
     const { deployment, adverts } = scene;
+    // Refused twice, and between the tries it waits aside.
+    const isGivenUp = async () => {
+      await runDrain(scene);
+      return (await scene.follow('dead-letters-list')).includes(adverts[0] ?? '');
+    };
+    await until('the advert is given up', isGivenUp, { withinMs: 300_000, everyMs: 5_000 });
     const refused = await deadLetterOf(scene, adverts[0] ?? '');
     assert.match(await scene.follow('dead-letters-show', { ID: refused }), /invalid-request/);
     deployment.sandbox.control.faults.clear();
