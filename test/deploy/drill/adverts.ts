@@ -19,8 +19,12 @@ export const deadLetters: Exercise = {
   // The drain publishes the number of dead letters.
   meanwhile: runDrain,
 
-  async provoke({ deployment: { sandbox, cloud, outputs }, account, adverts: [odd = ''] }) {
-    const { control } = sandbox;
+  async provoke({ deployment, account, adverts: [odd = '', other = ''] }) {
+    const { control } = deployment.sandbox;
+    const { cloud, outputs } = deployment;
+    // Nothing is given up before another advert of the account was answered well.
+    control.setStatus(other, 'active');
+    await deliver(deployment, 1);
     control.faults.add({ kind: 'status', status: 422, body: {}, endpoint: 'advert', advertId: odd });
     control.setStatus(odd, 'limited');
     control.listRaw('../oauth/token', account);
