@@ -39,7 +39,7 @@ export function changedAdvertsQueueSuite(
     it('has nothing at first', async () => {
       const { queue, receive, settle } = await sent();
       expect(await receive()).toEqual([]);
-      expect(await queue.depth('main')).toBe(0);
+      await expect.poll(() => queue.depth('main')).toBe(0);
       await settle(done);
     });
 
@@ -106,7 +106,7 @@ export function changedAdvertsQueueSuite(
       await settle(done, ...(await receive()));
       expect(await queue.send(messages)).toEqual(new Set());
       expect(await receive()).toEqual([]);
-      expect(await queue.depth('main')).toBe(0);
+      await expect.poll(() => queue.depth('main')).toBe(0);
     });
 
     it('counts what waits for one partner account, messages in flight included', async () => {
@@ -115,7 +115,8 @@ export function changedAdvertsQueueSuite(
       const deliveries = await receive({ maxGroups: 1 });
       expect(await queue.depth('main')).toBe(2);
       await settle(done, ...deliveries);
-      expect(await queue.depth('main')).toBe(0);
+      // On SQS, what was just sent counts until it may have left at the bridge's rate.
+      await expect.poll(() => queue.depth('main')).toBe(0);
       expect(await queue.depth('nobody')).toBe(0);
     });
 

@@ -28,6 +28,8 @@ export const serviceDown: Exercise = {
     // The emulator lets every filter pattern pass everything, so the pattern in the runbook must include this level.
     assert.match(log, /"level":"WARN",.*the feed could not be read/);
     sandbox.control.faults.clear();
+    // Otherwise the feed waits for up to five minutes after the last answer of 503.
+    await scene.follow('poll');
     sandbox.control.setStatus(adverts[1] ?? '', 'limited');
     await deliver(deployment, 1);
   },
