@@ -29,7 +29,7 @@ export const serviceDown: Exercise = {
     assert.match(log, /"level":"WARN",.*the feed could not be read/);
     sandbox.control.faults.clear();
     // Otherwise the feed waits for up to five minutes after the last answer of 503.
-    await scene.follow('poll');
+    await deployment.advertBridge.run(['poll', scene.account]);
     sandbox.control.setStatus(adverts[1] ?? '', 'limited');
     await deliver(deployment, 1);
   },
