@@ -57,6 +57,8 @@ export default defineConfig({
       },
       { extends: true, test: { name: 'isolated', include: isolated } },
       { extends: true, test: { name: 'slow', include: slow } },
+      // AWS's client for Python and its models are the reference here: `npm run test:botocore`.
+      { extends: true, test: { name: 'botocore', include: ['test/botocore/*.test.ts'] } },
     ],
   },
 });

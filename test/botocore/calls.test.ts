@@ -1,24 +1,20 @@
-/**
- * `npm run test:botocore`: compares the calls of our client of the Custom Event Bus with those of botocore, AWS's own
- * client for Python, for a table of events. Needs Python 3.10 or later, and PyPI for the first run.
- */
-import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+/** Compares the calls of our client of the Custom Event Bus with those of botocore, AWS's own client for Python. */
+import { execFileSync } from 'node:child_process';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { customEventBus, customEventBusClient } from '../../shared/aws/custom-event-bus.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { customEventBus, customEventBusClient, listSubscribers } from '../../shared/aws/custom-event-bus.ts';
 import { anEnvelope } from '../helpers/aws/fixtures.ts';
+import { pythonWithBotocore } from './python.ts';
 
-/** The first release that has the model of the service. */
-const requirements = ['botocore==1.44.8', 'cbor2==6.3.0'];
-const folder = '.venv/botocore';
+const python = pythonWithBotocore();
 const arn = `arn:aws:events:eu-west-1:111122223333:event-busv2/adverts/${'a1b2c'.repeat(5)}`;
 
 const withStatus = (status: string) => anEnvelope('7', 1).replace('"active"', JSON.stringify(status));
 const atTime = (time: string) => anEnvelope('7', 1).replace('2026-11-20T12:00:00.123Z', time);
 
-const table: Readonly<Record<string, readonly string[]>> = {
+const published: Readonly<Record<string, readonly string[]>> = {
   'one event': [anEnvelope('7', 1)],
   'fifty events': Array.from({ length: 50 }, (_, index) => anEnvelope(String(index), 1)),
   'letters beyond ASCII': [withStatus('zażółć 漢字 🏠')],
@@ -34,6 +30,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
   ],
   'a long text': [withStatus('x'.repeat(8_000))],
 };
+const subscribersListed = 'the subscribers of a bus';
 
 interface Call {
   readonly method: string | undefined;
@@ -42,7 +39,7 @@ interface Call {
   readonly body: string;
 }
 
-/** Makes the calls, each against a server that refuses it. */
+/** Makes the calls, each against a server that refuses it. @returns a line of JSON for each */
 async function recorded(): Promise<string[]> {
   let call: Call | undefined;
   const server = createServer(async (request, response) => {
@@ -58,27 +55,29 @@ async function recorded(): Promise<string[]> {
   });
   const bus = customEventBus(client, arn);
   const lines: string[] = [];
-  for (const [name, envelopes] of Object.entries(table)) {
+  const add = (name: string, operation: string, input: object) =>
+    lines.push(JSON.stringify({ name, operation, input, ...call }));
+  for (const [name, envelopes] of Object.entries(published)) {
     const entries = envelopes.map(bus.entryOf);
     await bus.put(entries).catch(() => undefined);
-    lines.push(JSON.stringify({ name, input: { EventBusArn: arn, Entries: entries }, ...call }));
+    add(name, 'PutEvents', { EventBusArn: arn, Entries: entries });
   }
+  await listSubscribers(client, arn).catch(() => undefined);
+  add(subscribersListed, 'ListSubscribers', { EventBusArn: arn });
   server.close();
   server.closeAllConnections();
   return lines;
 }
 
-const python = `${folder}/bin/python`;
-const freeze = existsSync(python) ? execFileSync(python, ['-m', 'pip', 'freeze'], { encoding: 'utf8' }) : '';
-if (!requirements.every((one) => freeze.split('\n').includes(one))) {
-  execFileSync('python3', ['-m', 'venv', '--clear', folder], { stdio: 'inherit' });
-  execFileSync(python, ['-m', 'pip', 'install', '--quiet', '--no-input', ...requirements], {
-    stdio: 'inherit',
+describe.skipIf(!python)('the call of our client is that of botocore', () => {
+  let differences: Readonly<Record<string, readonly string[]>>;
+  beforeAll(async () => {
+    const input = (await recorded()).join('\n');
+    const compared = execFileSync(`${python}`, [`${import.meta.dirname}/compare.py`], { input });
+    differences = JSON.parse(String(compared));
   });
-}
-const input = (await recorded()).join('\n');
-const { status } = spawnSync(python, [`${import.meta.dirname}/compare.py`], {
-  input,
-  stdio: ['pipe', 'inherit', 'inherit'],
+
+  it.each([...Object.keys(published), subscribersListed])('for %s', (name) => {
+    expect(differences[name]).toEqual([]);
+  });
 });
-process.exitCode = status ?? 1;
