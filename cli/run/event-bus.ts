@@ -10,17 +10,28 @@ import { handlerOptions } from '../../shared/aws/handler-options.ts';
 
 const timeouts = { connectionTimeout: 3_000, requestTimeout: 8_000 };
 
-/** What AWS answers when it refuses every event alike, with what to do about it. */
+/** What AWS, the network or the SDK says when every event fails alike, with what to do about it. */
 const meanings: Readonly<Record<string, string>> = {
   AccessDeniedException: 'AWS denies it. Allow events:PutEvents on this bus',
   NotAuthorizedForSourceException: 'AWS denies it. Allow events:PutEvents for the source advert-bridge',
   ResourceNotFoundException: 'there is no such bus. Check its ARN',
   InvalidStateException: 'the bus is not active',
   CredentialsProviderError:
-    'there are no AWS credentials. Set AWS_PROFILE, or the variables of your credentials',
-  ExpiredTokenException: 'the AWS credentials have expired. Renew them',
+    'there are no AWS credentials, or their session has ended. Set AWS_PROFILE, or the variables of your credentials, or log in again',
+  ExpiredTokenException:
+    'the AWS credentials have expired. Renew them; those in variables need a new start of the run',
   UnrecognizedClientException: 'AWS does not know these credentials',
+  InvalidSignatureException: 'AWS finds the signature wrong. Check the secret access key and the clock',
   ThrottlingException: 'AWS asks for fewer events',
+  ENOTFOUND:
+    'there is no such address. Check the region in the ARN, which may have no bus of this kind, and the network',
+  ECONNREFUSED: 'nothing answers there. Check the network, and AWS_ENDPOINT_URL if it is set',
+  TimeoutError: 'the bus does not answer in time. Check the network and the proxy',
+};
+/** Other names of the same. */
+const otherNames: Readonly<Record<string, string>> = {
+  ...{ EAI_AGAIN: 'ENOTFOUND', ExpiredToken: 'ExpiredTokenException' },
+  SignatureDoesNotMatch: 'InvalidSignatureException',
 };
 
 /** Answers about one event: it is too large, or the bus cannot read it. */
@@ -46,8 +57,15 @@ export function publishOnBus(arn: string): Deliver {
   return (envelope) =>
     publisher.publish(envelope).then(
       () => undefined,
-      (error: unknown) => failureOf(error instanceof RefusedEventError ? error.code : 'unknown'),
+      (error: unknown) => failureOf(codeOf(error)),
     );
+}
+
+/** An error of the network has no name of its own. */
+function codeOf(error: unknown): string {
+  if (!(error instanceof RefusedEventError)) return 'unknown';
+  const { code = error.code } = error.code === 'Error' ? (error.cause as { code?: string }) : error;
+  return otherNames[code] ?? code;
 }
 
 const failureOf = (code: string): Failure => ({

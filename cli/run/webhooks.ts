@@ -34,7 +34,26 @@ export const eventBusArn = v.pipe(
     /^arn:aws[a-z-]*:events:[a-z]+(-[a-z0-9]+)+:\d{12}:(event-bus\/[\w./-]{1,256}|event-busv2\/[A-Za-z0-9][\w.-]{0,255}\/[a-z0-9]{25})$/,
     'expected arn:aws:events:REGION:ACCOUNT:event-bus/NAME, or …:event-busv2/NAME/ID',
   ),
+  v.check(
+    (arn) => partitionIn(arn) === rightPartition(arn),
+    ({ input }) =>
+      `expected the partition ${rightPartition(input)} for this region, not ${partitionIn(input)}: arn:${rightPartition(input)}:events:…`,
+  ),
 );
+
+const partitionIn = (arn: string) => arn.split(':')[1];
+/** Of a region whose name begins so. @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html */
+const partitions: readonly (readonly [beginning: string, partition: string])[] = [
+  ['cn-', 'aws-cn'],
+  ['us-gov-', 'aws-us-gov'],
+  ['us-iso-', 'aws-iso'],
+  ['us-isob-', 'aws-iso-b'],
+  ['eu-isoe-', 'aws-iso-e'],
+  ['us-isof-', 'aws-iso-f'],
+  ['eusc-', 'aws-eusc'],
+];
+const rightPartition = (arn: string) =>
+  partitions.find(([beginning]) => arn.split(':')[3]?.startsWith(beginning))?.[1] ?? 'aws';
 
 /** @returns the URL in the file, which may be a secret */
 export async function webhookIn(io: Io, file: string): Promise<string> {

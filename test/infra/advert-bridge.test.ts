@@ -137,6 +137,14 @@ describe('faults of the properties', () => {
       { bus: { ...theirBus, env: { region: 'eu-west-1' } } },
       'bus: expected a bus in eu-central-1, the region',
     ],
+    ...[
+      ['sqs:eu-central-1:111111111111:adverts', 'expected the ARN of an event bus: this one is of sqs'],
+      ['events:eu-central-1:111111111111:event-busv2/adverts/a1', 'expected a classic bus'],
+      ['events:cn-north-1:111111111111:event-bus/a', 'expected a bus in the partition aws-cn, not in aws'],
+    ].map(([arn, fault]): [object, string] => [
+      { bus: { ...theirBus, eventBusArn: `arn:aws:${arn}` } },
+      `bus: ${fault}`,
+    ]),
     [{ eventBuses: [] }, "eventBuses: expected 'classic', 'custom' or both"],
     [{ eventBuses: 'custom' }, "eventBuses: expected 'classic', 'custom' or both"],
     [{ eventBuses: ['custom', 'modern'] }, "eventBuses.1: expected 'classic', 'custom' or both"],

@@ -225,6 +225,18 @@ describe('faults of the properties', () => {
       (stack) => ({ bus: EventBus.fromEventBusName(stack, 'Default', 'default') }),
       ["bus: expected the bridge's bus: it never publishes on a default bus"],
     ],
+    ...(
+      [
+        [customBusArn, 'expected a classic bus: a Custom Event Bus is'],
+        [theirBus.replace(':events:', ':sns:'), 'expected the ARN of an event bus: this one is of sns'],
+        [theirBus.replace('aws', 'aws-cn'), 'expected a bus in the partition aws, not in aws-cn'],
+      ] as const
+    ).map(([arn, fault]): [string, (stack: Stack) => unknown, string[], Environment] => [
+      `a classic bus ${arn}`,
+      (stack) => ({ bus: EventBus.fromEventBusArn(stack, 'Bus', arn) }),
+      [`bus: ${fault}`],
+      ours,
+    ]),
     [
       'a start on a classic bus',
       (stack) => ({ bus: bus(stack), from: 'oldest' }),

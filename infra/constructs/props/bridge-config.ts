@@ -22,7 +22,7 @@ import {
   unknownIn,
   wholeFrom,
 } from './faults.ts';
-import { hasAwsKey, isKnown, otherRegion } from './resources.ts';
+import { hasAwsKey, isKnown, notClassicBus, otherRegion } from './resources.ts';
 
 /** Thrown for properties with which the bridge could not work. */
 export class AdvertBridgeError extends FaultsError {
@@ -119,6 +119,8 @@ function busFaults({ bus, eventBuses, target, ...props }: Partial<AdvertBridgePr
   const faults = isCustom ? [] : givenOf(props, ['busName', 'subscriberAccounts', 'organizationId'], alone);
   if (!kinds.includes('classic'))
     faults.push(['bus', "expected 'classic' among the eventBuses with it: the bus given is a classic one"]);
+  const notClassic = notClassicBus(bus.eventBusArn);
+  if (notClassic !== undefined) faults.push(['bus', notClassic]);
   if (bus.eventBusName === 'default') faults.push(['bus', 'expected another one than the default bus']);
   return faults;
 }

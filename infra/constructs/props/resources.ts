@@ -2,6 +2,7 @@
 import { CfnResource, type IResource, Stack, Token } from 'aws-cdk-lib';
 import type { IRole } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import { RegionInfo } from 'aws-cdk-lib/region-info';
 import type { IConstruct } from 'constructs';
 
 export const isKnown = (value: string): boolean => !Token.isUnresolved(value);
@@ -31,6 +32,18 @@ export function otherRegion(scope: IConstruct, resource: IResource): string | un
 export function otherAccount(scope: IConstruct, resource: IResource): string | undefined {
   const [here, { account }] = [Stack.of(scope).account, placeOf(resource)];
   return account !== undefined && isKnown(here) && here !== account ? account : undefined;
+}
+
+/** What keeps an ARN from being that of a classic bus; undefined for one that is not known at synth. */
+export function notClassicBus(arn: string): string | undefined {
+  const [, partition, service, region = '', , resource = ''] = isKnown(arn) ? arn.split(':') : [];
+  if (service === undefined) return undefined;
+  if (service !== 'events') return `expected the ARN of an event bus: this one is of ${service}`;
+  if (resource.startsWith('event-busv2/'))
+    return 'expected a classic bus: a Custom Event Bus is made by the bridge itself, and subscribed to by customBusArn';
+  const right = RegionInfo.get(region).partition;
+  if (right === undefined || right === partition || !isKnown(`${partition}`)) return undefined;
+  return `expected a bus in the partition ${right}, not in ${partition}`;
 }
 
 interface Rendered {

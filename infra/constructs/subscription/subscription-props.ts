@@ -22,6 +22,7 @@ import {
   hasAwsKey,
   isKnown,
   markOf,
+  notClassicBus,
   otherAccount,
   otherRegion,
   placeOf,
@@ -219,6 +220,8 @@ function busFaults(scope: Construct, given: AdvertSubscriptionProps): Fault[] {
     return givenOf(props, ['target', 'partnerAccounts', 'statuses', 'advertIds', 'detailTypes'], why);
   }
   if (bridgeAccount !== undefined) return [['bridgeAccount', 'expected no bus with it']];
+  const notClassic = notClassicBus(bus.eventBusArn);
+  if (notClassic !== undefined) return [['bus', notClassic]];
   if (bus.eventBusName === 'default')
     return [['bus', "expected the bridge's bus: it never publishes on a default bus"]];
   const other = otherRegion(scope, bus);

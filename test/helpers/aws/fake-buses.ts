@@ -7,15 +7,20 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { cbor } from '@smithy/core/cbor';
 
+/** Of a whole call. */
+const refusals = {
+  throttled: 'ThrottlingException',
+  denied: 'AccessDeniedException',
+  missing: 'ResourceNotFoundException',
+  expired: 'ExpiredTokenException',
+} as const;
+
 export type BusFault =
-  /** The whole call is refused, and may be sent again. */
-  | 'throttled'
   /** The second entry of the call is refused. */
   | 'second-entry'
   /** The bus accepts the entries, but the answer is lost. */
   | 'answer-lost'
-  /** No caller may publish on it. */
-  | 'denied';
+  | keyof typeof refusals;
 
 /** An entry, of either kind of bus. */
 interface Entry {
@@ -59,8 +64,8 @@ export async function startBuses(now: () => number = Date.now) {
       response.end(isCustom ? cbor.serialize(value) : JSON.stringify(value));
     };
     const fault = faults.shift();
-    if (fault === 'throttled') return answer(400, { __type: 'ThrottlingException', message: 'slow down' });
-    if (fault === 'denied') return answer(400, { __type: 'AccessDeniedException', message: 'not yours' });
+    if (fault && fault in refusals)
+      return answer(400, { __type: refusals[fault as keyof typeof refusals], message: 'not now' });
     const results = Entries.map((entry, index) =>
       fault === 'second-entry' && index === 1 ? { ErrorCode: 'InternalException' } : resultOf(entry),
     );

@@ -1,5 +1,7 @@
-import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { startBuses } from '../../../helpers/aws/fake-buses.ts';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { publishOnBus } from '../../../../cli/run/event-bus.ts';
+import { type BusFault, startBuses } from '../../../helpers/aws/fake-buses.ts';
+import { anEnvelope } from '../../../helpers/aws/fixtures.ts';
 import { quick, startConnected } from '../local-bridge.ts';
 
 const classic = 'arn:aws:events:eu-west-1:111122223333:event-bus/adverts';
@@ -17,6 +19,45 @@ beforeEach(() => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'AKIA');
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
   vi.stubEnv('AWS_REGION', 'us-east-1');
+});
+
+describe.each([classic, custom])('an event for %s', (arn) => {
+  it.each<[BusFault, string]>([
+    ['denied', 'Allow events:PutEvents on this bus (AccessDeniedException)'],
+    ['missing', 'there is no such bus. Check its ARN (ResourceNotFoundException)'],
+    ['expired', 'the AWS credentials have expired. Renew them'],
+    ['throttled', 'AWS asks for fewer events (ThrottlingException)'],
+  ])('fails with what to do, and succeeds later, when the bus is %s', async (fault, says) => {
+    const buses = await startBuses();
+    onTestFinished(buses.stop);
+    vi.stubEnv('AWS_ENDPOINT_URL', buses.config.endpoint);
+    const deliver = publishOnBus(arn);
+    buses.fail(fault, fault, fault);
+    const failure = await deliver(anEnvelope('7', 1));
+    expect(failure).toEqual({ reason: expect.stringContaining(says), blames: 'subscriber' });
+    // A fault that no attempt repeats has been told once.
+    while (await deliver(anEnvelope('7', 1)));
+    expect(buses.accepted).toHaveLength(1);
+  });
+
+  it.each([
+    ['http://eventsv2.eu-west-9.invalid', 'Check the region in the ARN, which may have no bus of this kind'],
+    ['http://127.0.0.1:1', 'nothing answers there. Check the network'],
+  ])('fails with what to check when nobody answers at %s', async (endpoint, says) => {
+    vi.stubEnv('AWS_ENDPOINT_URL', endpoint);
+    const failure = await publishOnBus(arn)(anEnvelope('7', 1));
+    expect(failure).toEqual({ reason: expect.stringContaining(says), blames: 'subscriber' });
+  });
+
+  it('fails with what to set when there are no credentials', async () => {
+    for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']) vi.stubEnv(name, undefined);
+    vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
+    vi.stubEnv('AWS_CONFIG_FILE', '/nowhere');
+    vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', '/nowhere');
+    const failure = await publishOnBus(arn)(anEnvelope('7', 1));
+    const says = 'Set AWS_PROFILE, or the variables of your credentials';
+    expect(failure).toEqual({ reason: expect.stringContaining(says), blames: 'subscriber' });
+  });
 });
 
 describe('run --event-bus', () => {
@@ -67,6 +108,8 @@ describe('run --event-bus', () => {
     ['arn:aws:sqs:eu-west-1:111122223333:adverts', 'this one is of another service'],
     ['arn:aws:events:eu-west-1:111122223333:event-busv2/adverts', 'ends with its ID'],
     ['arn:aws:events:eu-west-1:1111:event-bus/adverts', 'expected arn:aws:events:REGION:ACCOUNT:'],
+    [classic.replace('aws', 'aws-cn'), 'expected the partition aws for this region, not aws-cn'],
+    [custom.replace('eu-west-1', 'cn-north-1'), 'expected the partition aws-cn for this region, not aws'],
   ])('refuses %s as a bus', async (arn, says) => {
     const { run } = await startConnected();
     const { exitCode, stderr } = await run(`run --until-idle --event-bus ${arn}`);
