@@ -4,10 +4,10 @@ import { configDefaults, defineConfig } from 'vitest/config';
 /** A process for each: the others share their modules. */
 const isolated = [
   // They are written as other teams write theirs, and leave AWS clients mocked.
-  'examples/*/test/**/*.test.ts',
+  'docs/examples/*/test/**/*.test.ts',
   // They load the Lambda handlers, whose clients keep the addresses that the first of them read from the environment.
   'test/infra/iam/*.test.ts',
-  'test/unit/aws/{call-counts,many-partner-accounts}.test.ts',
+  'test/unit/shared/aws/{call-counts,many-partner-accounts}.test.ts',
   'test/unit/{golden/on-aws,no-leak/aws}.test.ts',
   // It mocks the table of feeds, which the other files have loaded.
   'test/unit/functions/second-feed.test.ts',
@@ -24,8 +24,8 @@ export default defineConfig({
     alias: {
       'advert-bridge/cdk': new URL('infra/cdk.ts', import.meta.url).pathname,
       'advert-bridge-kit/cdk': new URL('infra/constructs/subscription/index.ts', import.meta.url).pathname,
-      'advert-bridge-kit/subscriber': new URL('subscriber/index.ts', import.meta.url).pathname,
-      'advert-bridge-kit/testing': new URL('subscriber/testing/index.ts', import.meta.url).pathname,
+      'advert-bridge-kit/subscriber': new URL('kits/typescript/index.ts', import.meta.url).pathname,
+      'advert-bridge-kit/testing': new URL('kits/typescript/testing/index.ts', import.meta.url).pathname,
     },
   },
   test: {

@@ -17,11 +17,11 @@ import { startLoop } from '../shared/domain/loop.ts';
 import { stopOf } from '../shared/domain/partner-account.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Observer } from '../shared/ports/observer.ts';
-import { newRunId } from '../shared/sqlite/file/run-lock.ts';
-import type { EmbeddedState } from '../shared/sqlite/state.ts';
 import { createAnswers } from '../shared/state/activity.ts';
 import { bridgeNameIn, createLocalPartner } from './partner.ts';
 import { pollForEver, pollUntilIdle } from './poller.ts';
+import { newRunId } from './state/file/run-lock.ts';
+import type { EmbeddedState } from './state/state.ts';
 import { startWorkers } from './workers.ts';
 
 export interface EmbeddedBridgeOptions {
@@ -50,7 +50,7 @@ const storeAnswersMs = 5_000;
 
 /**
  * Runs the bridge until `signal` is aborted, or until idle. The caller must hold the run lock
- * (shared/sqlite/file/run-lock.ts).
+ * (embedded/state/file/run-lock.ts).
  *
  * @returns why a feed could not be read, for a run until idle
  */

@@ -6,14 +6,14 @@ import { DatabaseSync } from 'node:sqlite';
 import { limitedTo } from '../shared/domain/concurrency.ts';
 import type { PartnerAccount } from '../shared/domain/partner-account.ts';
 import type { Key, Row, Store } from '../shared/ports/store.ts';
-import { createConnection } from '../shared/sqlite/file/connection.ts';
-import { stateFileIn } from '../shared/sqlite/file/private-folder.ts';
-import { freeWhatWasHeld } from '../shared/sqlite/file/run-lock.ts';
-import { migrate } from '../shared/sqlite/file/schema.ts';
-import { guarded } from '../shared/sqlite/file/state-error.ts';
-import { type EmbeddedState, stateOver } from '../shared/sqlite/state.ts';
 import { createAdvertHistories } from '../shared/state/advert-histories.ts';
 import type { PartnerAccounts } from '../shared/state/partner-accounts.ts';
+import { createConnection } from './state/file/connection.ts';
+import { stateFileIn } from './state/file/private-folder.ts';
+import { freeWhatWasHeld } from './state/file/run-lock.ts';
+import { migrate } from './state/file/schema.ts';
+import { guarded } from './state/file/state-error.ts';
+import { type EmbeddedState, stateOver } from './state/state.ts';
 
 /** In memory, so that it need not be closed. @param real the state of `dir`; the caller holds the run lock. @throws {StateError} */
 export function createDryState(real: EmbeddedState, dir: string): EmbeddedState {

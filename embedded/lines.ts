@@ -2,8 +2,8 @@ import type { Clock } from '../shared/domain/clock.ts';
 import { type Loop, startLoop } from '../shared/domain/loop.ts';
 import { linesOf } from '../shared/domain/text.ts';
 import type { Observer } from '../shared/ports/observer.ts';
-import { type EventLog, linesReader } from '../shared/sqlite/event-log.ts';
 import { createLineWriter, type LineOutput } from './line-writer.ts';
+import { type EventLog, linesReader } from './state/event-log.ts';
 
 export interface LinesDeps {
   readonly output: LineOutput;

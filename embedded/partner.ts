@@ -8,7 +8,7 @@ import { systemClock } from '../shared/domain/clock.ts';
 import { createPartnerClient, type PartnerClientOptions } from '../shared/partner-api/client.ts';
 import { createPartnerService } from '../shared/partner-api/partner-service.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
-import type { EmbeddedState } from '../shared/sqlite/state.ts';
+import type { EmbeddedState } from './state/state.ts';
 
 export interface LocalPartnerOptions extends Omit<PartnerClientOptions, 'budgetStore' | 'settings'> {
   readonly state: EmbeddedState;

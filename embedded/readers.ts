@@ -2,11 +2,11 @@ import type { Clock } from '../shared/domain/clock.ts';
 import { type Loop, startLoop } from '../shared/domain/loop.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Observer } from '../shared/ports/observer.ts';
-import { aboutReader, kindOfReader, linesReader } from '../shared/sqlite/event-log.ts';
-import type { EmbeddedState } from '../shared/sqlite/state.ts';
-import type { WebhookStatus } from '../shared/sqlite/webhooks.ts';
 import type { LineOutput } from './line-writer.ts';
 import { startLines } from './lines.ts';
+import { aboutReader, kindOfReader, linesReader } from './state/event-log.ts';
+import type { EmbeddedState } from './state/state.ts';
+import type { WebhookStatus } from './state/webhooks.ts';
 import { startDelivery } from './webhooks/delivery.ts';
 import { type Deliver, deliverTo, sendToWebhook } from './webhooks/request.ts';
 

@@ -1,10 +1,22 @@
 import type { SQLInputValue } from 'node:sqlite';
-import { type ChangedAdvert, type MessageRead, messageIn } from '../contract/messages.ts';
-import { messageGroupOf, positionOf } from '../domain/queue/message-groups.ts';
-import type { ChangedAdvertsQueue, Delivery, Inbox, ReceiveOptions, Settlement } from '../ports/queue.ts';
-import { type Counters, sumOf } from '../ports/store.ts';
-import { countOfRedriven, type DeadLetters, rowAside, rowOfRedriven } from '../state/aside.ts';
-import { type BookKeeper, type Counted, type Counts, inFlightIn, sumsByGeneration } from '../state/books.ts';
+import { type ChangedAdvert, type MessageRead, messageIn } from '../../shared/contract/messages.ts';
+import { messageGroupOf, positionOf } from '../../shared/domain/queue/message-groups.ts';
+import type {
+  ChangedAdvertsQueue,
+  Delivery,
+  Inbox,
+  ReceiveOptions,
+  Settlement,
+} from '../../shared/ports/queue.ts';
+import { type Counters, sumOf } from '../../shared/ports/store.ts';
+import { countOfRedriven, type DeadLetters, rowAside, rowOfRedriven } from '../../shared/state/aside.ts';
+import {
+  type BookKeeper,
+  type Counted,
+  type Counts,
+  inFlightIn,
+  sumsByGeneration,
+} from '../../shared/state/books.ts';
 import { createGroups, type Queued } from './delivery-groups.ts';
 import type { Connection } from './file/connection.ts';
 import type { RowStore } from './store.ts';

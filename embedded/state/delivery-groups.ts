@@ -1,4 +1,4 @@
-import { isLasting } from '../domain/clock.ts';
+import { isLasting } from '../../shared/domain/clock.ts';
 
 /** No message is hidden for longer: a later time was written before a clock was set back. */
 const longestHiddenMs = 15 * 60_000;

@@ -1,7 +1,7 @@
-import { secretNames } from '../contract/names.ts';
-import { applicationOfText, pairOfText, textOfApplication, textOfPair } from '../domain/secret.ts';
-import { newEtag } from '../ports/store.ts';
-import type { ApplicationSecret, TokenVault } from '../ports/tokens.ts';
+import { secretNames } from '../../shared/contract/names.ts';
+import { applicationOfText, pairOfText, textOfApplication, textOfPair } from '../../shared/domain/secret.ts';
+import { newEtag } from '../../shared/ports/store.ts';
+import type { ApplicationSecret, TokenVault } from '../../shared/ports/tokens.ts';
 import type { Connection, WriteOptions } from './file/connection.ts';
 import { noReserve } from './file/reserve.ts';
 import type { RowStore } from './store.ts';

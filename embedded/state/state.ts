@@ -1,6 +1,6 @@
-import type { Store } from '../ports/store.ts';
-import { bookKeeperOf } from '../state/books.ts';
-import { rowPorts } from '../state/row-ports.ts';
+import type { Store } from '../../shared/ports/store.ts';
+import { bookKeeperOf } from '../../shared/state/books.ts';
+import { rowPorts } from '../../shared/state/row-ports.ts';
 import { createChangedAdvertsQueue, createMessageTable } from './changed-adverts-queue.ts';
 import { createEventLog, linesReader } from './event-log.ts';
 import { type Connection, createConnection } from './file/connection.ts';

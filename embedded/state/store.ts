@@ -1,4 +1,4 @@
-import { parsedJson } from '../contract/checks.ts';
+import { parsedJson } from '../../shared/contract/checks.ts';
 import {
   type Counters,
   type Etag,
@@ -8,7 +8,7 @@ import {
   type Row,
   type Store,
   sumOf,
-} from '../ports/store.ts';
+} from '../../shared/ports/store.ts';
 import type { Connection } from './file/connection.ts';
 
 /** Rows of an embedded bridge alone: a text by name, the token pairs of a partner account, and a reader of events. */

@@ -1,4 +1,4 @@
-import { Secret } from '../domain/secret.ts';
+import { Secret } from '../../shared/domain/secret.ts';
 import {
   type Backlog,
   type EventLog,

@@ -2,8 +2,8 @@ import type { Clock } from '../../shared/domain/clock.ts';
 import { backoffMs, forEachConcurrent } from '../../shared/domain/concurrency.ts';
 import { type Loop, startLoop } from '../../shared/domain/loop.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
-import { aboutReader, kindOfReader, type Trouble } from '../../shared/sqlite/event-log.ts';
-import type { UnsentEvent, Webhooks } from '../../shared/sqlite/webhooks.ts';
+import { aboutReader, kindOfReader, type Trouble } from '../state/event-log.ts';
+import type { UnsentEvent, Webhooks } from '../state/webhooks.ts';
 import type { Deliver, Failure } from './request.ts';
 
 export interface DeliveryDeps {

@@ -8,7 +8,7 @@ import {
   NoAnswerError,
   type Transport,
 } from '../../shared/partner-api/transport.ts';
-import type { Webhooks } from '../../shared/sqlite/webhooks.ts';
+import type { Webhooks } from '../state/webhooks.ts';
 
 /** Sends one event; never rejects. @returns undefined when it has arrived; `forgotten`: its reader is no more */
 export type Deliver = (envelope: string) => Promise<Failure | 'forgotten' | undefined>;

@@ -1,7 +1,7 @@
-import { functionConfig } from '../../shared/runtime/config.ts';
-import { tokenDeps } from '../../shared/runtime/deps.ts';
-import { withRuntime } from '../../shared/runtime/middleware.ts';
 import { readBooks } from '../../shared/state/books.ts';
+import { functionConfig } from '../runtime/config.ts';
+import { tokenDeps } from '../runtime/deps.ts';
+import { withRuntime } from '../runtime/middleware.ts';
 import { answerConnect, createConnect } from './connect.ts';
 
 const config = functionConfig('connect');

@@ -5,11 +5,11 @@ import { createQueueShares } from '../../shared/aws/queue-shares.ts';
 import { createChangedAdvertsQueue } from '../../shared/aws/sqs.ts';
 import { pollEvent } from '../../shared/contract/invocations.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
-import { functionConfig } from '../../shared/runtime/config.ts';
-import { partnerService, stateOf } from '../../shared/runtime/deps.ts';
-import { askedPollMs, drainLimits, scheduleMs } from '../../shared/runtime/limits.ts';
-import { withRuntime } from '../../shared/runtime/middleware.ts';
-import { observer } from '../../shared/runtime/observer.ts';
+import { functionConfig } from '../runtime/config.ts';
+import { partnerService, stateOf } from '../runtime/deps.ts';
+import { askedPollMs, drainLimits, scheduleMs } from '../runtime/limits.ts';
+import { withRuntime } from '../runtime/middleware.ts';
+import { observer } from '../runtime/observer.ts';
 import { createAuditShare } from './audit-share.ts';
 import { createDrain, pollAnswerOf } from './drain.ts';
 

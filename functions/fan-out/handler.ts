@@ -4,11 +4,11 @@ import { createBatchSettler } from '../../shared/aws/settler.ts';
 import { deliveryOf } from '../../shared/aws/sqs.ts';
 import { bridgeNameOf } from '../../shared/contract/names.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
-import { functionConfig } from '../../shared/runtime/config.ts';
-import { eventBuses, partnerService, stateOf } from '../../shared/runtime/deps.ts';
-import { fanOutLimits } from '../../shared/runtime/limits.ts';
-import { withRuntime } from '../../shared/runtime/middleware.ts';
-import { observer } from '../../shared/runtime/observer.ts';
+import { functionConfig } from '../runtime/config.ts';
+import { eventBuses, partnerService, stateOf } from '../runtime/deps.ts';
+import { fanOutLimits } from '../runtime/limits.ts';
+import { withRuntime } from '../runtime/middleware.ts';
+import { observer } from '../runtime/observer.ts';
 import { redeliveryLimits } from './advert.ts';
 import { createFanOut } from './fan-out.ts';
 

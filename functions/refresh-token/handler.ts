@@ -1,6 +1,6 @@
-import { functionConfig } from '../../shared/runtime/config.ts';
-import { tokenDeps } from '../../shared/runtime/deps.ts';
-import { withRuntime } from '../../shared/runtime/middleware.ts';
+import { functionConfig } from '../runtime/config.ts';
+import { tokenDeps } from '../runtime/deps.ts';
+import { withRuntime } from '../runtime/middleware.ts';
 import { answerRefreshToken, createRefreshToken } from './refresh-token.ts';
 
 const config = functionConfig('refreshToken');

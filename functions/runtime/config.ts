@@ -1,14 +1,14 @@
 import * as v from 'valibot';
-import { flawsOf, ShapeError } from '../contract/checks.ts';
+import { flawsOf, ShapeError } from '../../shared/contract/checks.ts';
 import {
   type FunctionConfig,
   type FunctionName,
   functionResources,
   resourceKeys,
   settingsKey,
-} from '../contract/environment.ts';
-import { eventSource } from '../contract/names.ts';
-import { functionSettings } from '../contract/settings.ts';
+} from '../../shared/contract/environment.ts';
+import { eventSource } from '../../shared/contract/names.ts';
+import { functionSettings } from '../../shared/contract/settings.ts';
 
 /** The value of `service` in metrics and log lines; read before the settings are checked, whose faults are logged. */
 export const serviceName = (environment: NodeJS.ProcessEnv = process.env): string =>

@@ -6,20 +6,20 @@ import {
   eventBridgeClient,
   lambdaClient,
   secretsManagerClient,
-} from '../aws/clients.ts';
-import { customEventBus } from '../aws/custom-event-bus.ts';
-import { classicEventBus, createEventPublisher } from '../aws/event-publisher.ts';
-import { createRefreshRequester } from '../aws/refresh-requester.ts';
-import { createApplicationSecret, createTokenVault } from '../aws/secrets.ts';
-import { createStore } from '../aws/store.ts';
-import type { FunctionConfig, FunctionName } from '../contract/environment.ts';
-import { bridgeNameOf, secretNamesOf } from '../contract/names.ts';
-import { systemClock } from '../domain/clock.ts';
-import { createPartnerClient } from '../partner-api/client.ts';
-import { createPartnerService } from '../partner-api/partner-service.ts';
-import { type EventPublisher, onEach } from '../ports/event-publisher.ts';
-import { createAnswers } from '../state/activity.ts';
-import { rowPorts } from '../state/row-ports.ts';
+} from '../../shared/aws/clients.ts';
+import { customEventBus } from '../../shared/aws/custom-event-bus.ts';
+import { classicEventBus, createEventPublisher } from '../../shared/aws/event-publisher.ts';
+import { createRefreshRequester } from '../../shared/aws/refresh-requester.ts';
+import { createApplicationSecret, createTokenVault } from '../../shared/aws/secrets.ts';
+import { createStore } from '../../shared/aws/store.ts';
+import type { FunctionConfig, FunctionName } from '../../shared/contract/environment.ts';
+import { bridgeNameOf, secretNamesOf } from '../../shared/contract/names.ts';
+import { systemClock } from '../../shared/domain/clock.ts';
+import { createPartnerClient } from '../../shared/partner-api/client.ts';
+import { createPartnerService } from '../../shared/partner-api/partner-service.ts';
+import { type EventPublisher, onEach } from '../../shared/ports/event-publisher.ts';
+import { createAnswers } from '../../shared/state/activity.ts';
+import { rowPorts } from '../../shared/state/row-ports.ts';
 import { partnerConnections, storeAnswersMs } from './limits.ts';
 import { observer, telemetry } from './observer.ts';
 

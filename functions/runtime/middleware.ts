@@ -1,7 +1,7 @@
 import middy from '@middy/core';
 import type { Context } from 'aws-lambda';
-import type { Deadline } from '../domain/clock.ts';
-import { redactedError } from '../domain/redaction.ts';
+import type { Deadline } from '../../shared/domain/clock.ts';
+import { redactedError } from '../../shared/domain/redaction.ts';
 import { type Telemetry, telemetry } from './observer.ts';
 
 /** Time reserved for settling a batch and for writing logs and metrics. */

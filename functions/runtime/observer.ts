@@ -1,8 +1,8 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
-import { type MetricName, metricsNamespace, metrics as names } from '../contract/names.ts';
-import { redact } from '../domain/redaction.ts';
-import type { Observer } from '../ports/observer.ts';
+import { type MetricName, metricsNamespace, metrics as names } from '../../shared/contract/names.ts';
+import { redact } from '../../shared/domain/redaction.ts';
+import type { Observer } from '../../shared/ports/observer.ts';
 import { serviceName } from './config.ts';
 
 const units: Readonly<Partial<Record<MetricName, 'Seconds' | 'Milliseconds'>>> = {

@@ -28,9 +28,9 @@ export const stageOf = (name: string): string =>
   name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 /** Exists only in the repository, not in the package. */
-const bundler = join(packageRoot, 'scripts/bundle-handlers.ts');
+const bundler = join(packageRoot, 'tools/release/bundle-handlers.ts');
 
-/** In the package, scripts/build-package.ts has created it; in the repository, it is built from the source. */
+/** In the package, tools/release/build-package.ts has created it; in the repository, it is built from the source. */
 export function handlerCode(stage: string): Code {
   if (!existsSync(bundler)) return Code.fromAsset(join(packageRoot, 'dist/handlers', stage));
   return Code.fromAsset(packageRoot, {

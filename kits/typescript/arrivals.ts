@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { AdvertEvent } from '../shared/contract/events.ts';
+import type { AdvertEvent } from '../../shared/contract/events.ts';
 import { RefusedEventError } from './errors.ts';
 import { type BridgeEvent, parseBody, parseEvent } from './parse.ts';
 import { advertKeyOf, comparePositions, positionOf } from './position.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { AdvertEvent } from '../shared/contract/events.ts';
+import type { AdvertEvent } from '../../shared/contract/events.ts';
 import { AdvertBusyError, ClaimLostError } from './errors.ts';
 import { checkOptions, optionalFunction, optionalNumberFrom } from './options.ts';
 import { advertKeyOf, type Comparison, compareToApplied, positionOf } from './position.ts';

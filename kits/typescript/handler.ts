@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { didYouMean } from '../shared/contract/checks.ts';
-import type { AdvertEvent } from '../shared/contract/events.ts';
-import { detailTypes, stackName } from '../shared/contract/names.ts';
+import { didYouMean } from '../../shared/contract/checks.ts';
+import type { AdvertEvent } from '../../shared/contract/events.ts';
+import { detailTypes, stackName } from '../../shared/contract/names.ts';
 import { type Arrival, arrivalsIn, isOfAdvert, type Refusal, type Sequence } from './arrivals.ts';
 import { applyClaimed } from './claims.ts';
 import { AdvertBusyError, ClaimLostError, line } from './errors.ts';

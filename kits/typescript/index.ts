@@ -19,7 +19,7 @@ export type {
   AdvertStatusChanged,
   AdvertUnavailable,
   AuthorizationEvent,
-} from '../shared/contract/events.ts';
+} from '../../shared/contract/events.ts';
 export type { Arrival, Refusal } from './arrivals.ts';
 export type { ClaimOptions } from './claims.ts';
 export type { SqsLike } from './dead-letters.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { AdvertEvent } from '../shared/contract/events.ts';
+import type { AdvertEvent } from '../../shared/contract/events.ts';
 import { checkOptions, text } from './options.ts';
 import { type Position, positionOf } from './position.ts';
 

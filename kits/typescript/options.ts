@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { didYouMean, flawsOf } from '../shared/contract/checks.ts';
+import { didYouMean, flawsOf } from '../../shared/contract/checks.ts';
 
 export const hasFunctions = (value: unknown, ...names: readonly string[]): boolean =>
   names.every((name) => typeof (value as Record<string, unknown> | null | undefined)?.[name] === 'function');

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { flawsOf, ShapeError } from '../shared/contract/checks.ts';
-import { type Envelope, envelopes } from '../shared/contract/events.ts';
-import { eventSource, schemaVersion } from '../shared/contract/names.ts';
+import { flawsOf, ShapeError } from '../../shared/contract/checks.ts';
+import { type Envelope, envelopes } from '../../shared/contract/events.ts';
+import { eventSource, schemaVersion } from '../../shared/contract/names.ts';
 import { RefusedEventError } from './errors.ts';
 
 /** Any event of the bridge; `event['detail-type']` says which one. */

@@ -1,5 +1,5 @@
-import type { AdvertEvent } from '../shared/contract/events.ts';
-import { stackName } from '../shared/contract/names.ts';
+import type { AdvertEvent } from '../../shared/contract/events.ts';
+import { stackName } from '../../shared/contract/names.ts';
 
 /** A place in the history of one advert. A greater generation starts the history again. */
 export interface Position {

@@ -41,9 +41,9 @@ function start() {
   }
   // Compiling the bundle takes longer than most commands, so the compiled code is cached. The cache is in this
   // package's own folder, because everybody can write to Node's default folder.
-  enableCompileCache?.(join(__dirname, '../node_modules/.cache/advert-bridge'));
+  enableCompileCache?.(join(__dirname, '../../node_modules/.cache/advert-bridge'));
   if (isSource) import('./main.ts');
-  else require('../dist/cli/main.cjs');
+  else require('../../dist/cli/main.cjs');
 }
 
 /**

@@ -1,8 +1,8 @@
 import { Command, CommanderError } from 'commander';
+import packageJson from '../../package.json' with { type: 'json' };
+import { redactedText } from '../../shared/domain/redaction.ts';
+import { printableLine } from '../../shared/domain/text.ts';
 import { CommandError, UsageError } from '../operations/errors.ts';
-import packageJson from '../package.json' with { type: 'json' };
-import { redactedText } from '../shared/domain/redaction.ts';
-import { printableLine } from '../shared/domain/text.ts';
 import { type AddCommand, wrapped } from './shared/command.ts';
 import { type ExitCode, exitCodes, type Io, print, say, watchOutput } from './shared/io.ts';
 import { asCalled } from './shared/program.ts';

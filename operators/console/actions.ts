@@ -5,10 +5,10 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import * as v from 'valibot';
+import { partnerAccountName } from '../../shared/contract/checks.ts';
+import { type Clock, toInstant } from '../../shared/domain/clock.ts';
+import { printableLine, quoted } from '../../shared/domain/text.ts';
 import type { Bridge } from '../operations/bridge.ts';
-import { partnerAccountName } from '../shared/contract/checks.ts';
-import { type Clock, toInstant } from '../shared/domain/clock.ts';
-import { printableLine, quoted } from '../shared/domain/text.ts';
 import type { ConsoleOptions } from './options.ts';
 import type { Action } from './snapshot.ts';
 

@@ -9,7 +9,7 @@ export interface BundledPage {
   readonly metafile: Metafile;
 }
 
-const repository = join(import.meta.dirname, '..');
+const repository = join(import.meta.dirname, '../..');
 const folder = join(import.meta.dirname, 'page');
 
 /** Bundles the page's script and styles with their libraries. */

@@ -1,5 +1,5 @@
 /** The console: a page on loopback that shows how a bridge is doing, and does what its commands do. */
-import { quoted } from '../shared/domain/text.ts';
+import { quoted } from '../../shared/domain/text.ts';
 import { createActions } from './actions.ts';
 import { readAssets } from './assets.ts';
 import { createLive } from './live.ts';

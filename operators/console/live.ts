@@ -1,13 +1,13 @@
 /** Reads the bridge again and again, remembers the last half hour, and tells the pages that are open. */
 import * as v from 'valibot';
+import { advertIdPattern, partnerAccountName } from '../../shared/contract/checks.ts';
+import type { Envelope } from '../../shared/contract/events.ts';
+import { isYoung } from '../../shared/domain/clock.ts';
 import type { Bridge } from '../operations/bridge.ts';
 import { type DeadLetterList, listDeadLetters, shownDeadLetter } from '../operations/dead-letters.ts';
 import { findingsOf } from '../operations/findings/findings.ts';
 import { readHistory } from '../operations/history.ts';
 import { readStatus } from '../operations/status.ts';
-import { advertIdPattern, partnerAccountName } from '../shared/contract/checks.ts';
-import type { Envelope } from '../shared/contract/events.ts';
-import { isYoung } from '../shared/domain/clock.ts';
 import { createHalfHour } from './half-hour.ts';
 import type { ConsoleOptions } from './options.ts';
 import type { Action, ShownDeadLetters, ShownEvent, ShownHistory, Snapshot, Work } from './snapshot.ts';

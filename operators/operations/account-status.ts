@@ -1,13 +1,13 @@
 /** The status of one partner account, from its row and its feeds' rows. */
-import { feedMissingMs } from '../functions/drain/due-feeds.ts';
-import { maxLagSeconds } from '../shared/contract/names.ts';
-import { knownSuccess, toInstant } from '../shared/domain/clock.ts';
-import type { FaultKind } from '../shared/domain/faults.ts';
-import { blamingHold, type Hold, type Holder, heldBy, holdOf } from '../shared/domain/holds.ts';
-import { isDying, type PartnerAccount, refreshTokenLifetimeMs } from '../shared/domain/partner-account.ts';
-import { isTokenHold } from '../shared/domain/renewal.ts';
-import type { Books } from '../shared/state/books.ts';
-import type { FeedState } from '../shared/state/feed-states.ts';
+import { feedMissingMs } from '../../functions/drain/due-feeds.ts';
+import { maxLagSeconds } from '../../shared/contract/names.ts';
+import { knownSuccess, toInstant } from '../../shared/domain/clock.ts';
+import type { FaultKind } from '../../shared/domain/faults.ts';
+import { blamingHold, type Hold, type Holder, heldBy, holdOf } from '../../shared/domain/holds.ts';
+import { isDying, type PartnerAccount, refreshTokenLifetimeMs } from '../../shared/domain/partner-account.ts';
+import { isTokenHold } from '../../shared/domain/renewal.ts';
+import type { Books } from '../../shared/state/books.ts';
+import type { FeedState } from '../../shared/state/feed-states.ts';
 
 /** A hold that the service's answers made is no finding before it has lasted for so long: most end at the first trial. */
 export const heldMs = 30_000;

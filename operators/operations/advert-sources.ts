@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { auditBatch } from '../functions/drain/audit-share.ts';
-import { idsOf } from '../functions/drain/read-page.ts';
-import { BridgeFault } from '../shared/domain/faults.ts';
-import type { BackfillKey } from '../shared/state/progress.ts';
+import { auditBatch } from '../../functions/drain/audit-share.ts';
+import { idsOf } from '../../functions/drain/read-page.ts';
+import { BridgeFault } from '../../shared/domain/faults.ts';
+import type { BackfillKey } from '../../shared/state/progress.ts';
 import type { Bridge } from './bridge.ts';
 
 export interface SourcePage {

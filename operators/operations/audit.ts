@@ -2,9 +2,9 @@
  * An audit sends published adverts through the bridge again: what was published right is found unchanged, and what
  * differs gets its next event, with the cause `audit`. So it repairs what it finds, and a change on its way does no harm.
  */
-import type { AdvertEvent } from '../shared/contract/events.ts';
-import type { AdvertRow } from '../shared/state/advert-histories.ts';
-import type { AuditProgress, BackfillKey } from '../shared/state/progress.ts';
+import type { AdvertEvent } from '../../shared/contract/events.ts';
+import type { AdvertRow } from '../../shared/state/advert-histories.ts';
+import type { AuditProgress, BackfillKey } from '../../shared/state/progress.ts';
 import type { Bridge } from './bridge.ts';
 import { type Walk, type WalkOptions, type WalkResult, walk } from './walk.ts';
 

@@ -1,16 +1,17 @@
 /** A bridge as operators see it: the same for an embedded bridge in a folder and for a deployed stack. */
-import type { ConnectAnswer, ConnectEvent, PollAnswer } from '../shared/contract/invocations.ts';
-import type { BridgeSettings } from '../shared/contract/settings.ts';
-import type { Clock } from '../shared/domain/clock.ts';
-import type { PartnerAccount } from '../shared/domain/partner-account.ts';
-import type { Application } from '../shared/domain/secret.ts';
-import type { PartnerClient } from '../shared/partner-api/client.ts';
-import type { Observer } from '../shared/ports/observer.ts';
-import type { ChangedAdvertsQueue } from '../shared/ports/queue.ts';
-import type { Backlog, Trouble } from '../shared/sqlite/event-log.ts';
-import type { Webhooks } from '../shared/sqlite/webhooks.ts';
-import type { BookKeeper } from '../shared/state/books.ts';
-import type { RowPorts } from '../shared/state/row-ports.ts';
+
+import type { Backlog, Trouble } from '../../embedded/state/event-log.ts';
+import type { Webhooks } from '../../embedded/state/webhooks.ts';
+import type { ConnectAnswer, ConnectEvent, PollAnswer } from '../../shared/contract/invocations.ts';
+import type { BridgeSettings } from '../../shared/contract/settings.ts';
+import type { Clock } from '../../shared/domain/clock.ts';
+import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
+import type { Application } from '../../shared/domain/secret.ts';
+import type { PartnerClient } from '../../shared/partner-api/client.ts';
+import type { Observer } from '../../shared/ports/observer.ts';
+import type { ChangedAdvertsQueue } from '../../shared/ports/queue.ts';
+import type { BookKeeper } from '../../shared/state/books.ts';
+import type { RowPorts } from '../../shared/state/row-ports.ts';
 import type { PastMinute, StackState } from './stack-state.ts';
 
 /** Returns a function that calls `make` once, on its first call, and gives every caller the same result. */

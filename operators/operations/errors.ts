@@ -1,5 +1,5 @@
-import type { PartnerAccount } from '../shared/domain/partner-account.ts';
-import type { PartnerAccounts } from '../shared/state/partner-accounts.ts';
+import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
+import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 
 /** The command line or a setting is wrong: exit code 2. */
 export class UsageError extends Error {

@@ -1,18 +1,18 @@
 /** Why an advert has an event or has none: what the bridge knows about the advert, in order of time, and one sentence. */
-import type { AdvertEvent } from '../shared/contract/events.ts';
-import { advertsFeed, type DeadLetter } from '../shared/contract/messages.ts';
+import type { AdvertEvent } from '../../shared/contract/events.ts';
+import { advertsFeed, type DeadLetter } from '../../shared/contract/messages.ts';
 import {
   type HistoryOwner,
   isPublished,
   objectKeyOf,
   type PublishedEvents,
-} from '../shared/domain/advert-event.ts';
-import { knownSuccess, toInstant } from '../shared/domain/clock.ts';
-import { type Hold, heldFault, holdOf } from '../shared/domain/holds.ts';
-import type { PartnerAccount } from '../shared/domain/partner-account.ts';
-import { printableLine as printable } from '../shared/domain/text.ts';
-import type { WaitingMessage } from '../shared/ports/queue.ts';
-import type { AdvertRow } from '../shared/state/advert-histories.ts';
+} from '../../shared/domain/advert-event.ts';
+import { knownSuccess, toInstant } from '../../shared/domain/clock.ts';
+import { type Hold, heldFault, holdOf } from '../../shared/domain/holds.ts';
+import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
+import { printableLine as printable } from '../../shared/domain/text.ts';
+import type { WaitingMessage } from '../../shared/ports/queue.ts';
+import type { AdvertRow } from '../../shared/state/advert-histories.ts';
 import type { Bridge } from './bridge.ts';
 import { shownDeadLetter } from './dead-letters.ts';
 import { knownAccount } from './errors.ts';

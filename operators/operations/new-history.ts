@@ -2,12 +2,12 @@
  * Begins a new generation of a partner account with the token that it has: after a restore, or a lost table of histories,
  * subscribers would discard what is published in the old one.
  */
-import { nextGeneration } from '../functions/connect/connected-row.ts';
-import { restartOf } from '../functions/drain/read-page.ts';
-import { accountBusy, exclusively } from '../functions/refresh-token/refresh-lock.ts';
-import { feeds } from '../shared/contract/messages.ts';
-import { earlierOf, toInstant } from '../shared/domain/clock.ts';
-import { stopOf } from '../shared/domain/partner-account.ts';
+import { nextGeneration } from '../../functions/connect/connected-row.ts';
+import { restartOf } from '../../functions/drain/read-page.ts';
+import { accountBusy, exclusively } from '../../functions/refresh-token/refresh-lock.ts';
+import { feeds } from '../../shared/contract/messages.ts';
+import { earlierOf, toInstant } from '../../shared/domain/clock.ts';
+import { stopOf } from '../../shared/domain/partner-account.ts';
 import type { Bridge } from './bridge.ts';
 
 /** How long to wait for a running refresh. */

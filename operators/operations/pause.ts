@@ -1,5 +1,5 @@
 /** Begins and ends an operator's pause, during which no requests are sent to the partner service. */
-import { type Clock, toInstant } from '../shared/domain/clock.ts';
+import { type Clock, toInstant } from '../../shared/domain/clock.ts';
 import {
   endOfHold,
   type Hold,
@@ -8,9 +8,9 @@ import {
   holdOf,
   withHold,
   withoutHolds,
-} from '../shared/domain/holds.ts';
-import type { PartnerAccount } from '../shared/domain/partner-account.ts';
-import { renewableNow } from '../shared/domain/renewal.ts';
+} from '../../shared/domain/holds.ts';
+import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
+import { renewableNow } from '../../shared/domain/renewal.ts';
 import { type ShownPause, shownPause } from './account-status.ts';
 import type { Bridge } from './bridge.ts';
 import { knownAccount, requireKnown } from './errors.ts';

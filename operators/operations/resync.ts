@@ -1,10 +1,10 @@
 /** Reads a feed again from a given time, in the same way as the drain. */
-import type { PollDeps } from '../functions/drain/accept-page.ts';
-import { pollFeed } from '../functions/drain/poll-feed.ts';
-import { restartOf } from '../functions/drain/read-page.ts';
-import { advertsFeed } from '../shared/contract/messages.ts';
-import { earlierOf } from '../shared/domain/clock.ts';
-import type { FeedState } from '../shared/state/feed-states.ts';
+import type { PollDeps } from '../../functions/drain/accept-page.ts';
+import { pollFeed } from '../../functions/drain/poll-feed.ts';
+import { restartOf } from '../../functions/drain/read-page.ts';
+import { advertsFeed } from '../../shared/contract/messages.ts';
+import { earlierOf } from '../../shared/domain/clock.ts';
+import type { FeedState } from '../../shared/state/feed-states.ts';
 import { type Bridge, silentObserver } from './bridge.ts';
 import { CommandError } from './errors.ts';
 

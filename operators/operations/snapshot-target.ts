@@ -2,9 +2,13 @@
 import { createHash } from 'node:crypto';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { GetQueueUrlCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { classicEventBus, createEventPublisher, RefusedEventError } from '../shared/aws/event-publisher.ts';
-import { handlerOptions } from '../shared/aws/handler-options.ts';
-import { sendBatches } from '../shared/aws/sqs.ts';
+import {
+  classicEventBus,
+  createEventPublisher,
+  RefusedEventError,
+} from '../../shared/aws/event-publisher.ts';
+import { handlerOptions } from '../../shared/aws/handler-options.ts';
+import { sendBatches } from '../../shared/aws/sqs.ts';
 import { UsageError } from './errors.ts';
 import type { StackOutputs } from './stack-outputs.ts';
 

@@ -1,5 +1,5 @@
 /** Sends the latest event of every advert, as it was recorded, to one subscriber. */
-import type { BackfillKey } from '../shared/state/progress.ts';
+import type { BackfillKey } from '../../shared/state/progress.ts';
 import type { Bridge } from './bridge.ts';
 import { CommandError, knownAccount } from './errors.ts';
 

@@ -10,8 +10,8 @@ import {
   lambdaClient,
   secretsManagerClient,
   sqsClient,
-} from '../shared/aws/clients.ts';
-import { handlerOptions } from '../shared/aws/handler-options.ts';
+} from '../../shared/aws/clients.ts';
+import { handlerOptions } from '../../shared/aws/handler-options.ts';
 
 const patient = {
   maxAttempts: 3,

@@ -1,6 +1,6 @@
 import type { CloudFormationClient } from '@aws-sdk/client-cloudformation';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { type Clock, systemClock } from '../shared/domain/clock.ts';
+import { type Clock, systemClock } from '../../shared/domain/clock.ts';
 
 /** A `Date` has whole seconds, and an answer takes some. */
 const toleranceMs = 10_000;

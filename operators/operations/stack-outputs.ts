@@ -4,7 +4,7 @@ import {
   paginateDescribeStacks,
   type Stack,
 } from '@aws-sdk/client-cloudformation';
-import { outputs } from '../shared/contract/names.ts';
+import { outputs } from '../../shared/contract/names.ts';
 import { CommandError } from './errors.ts';
 import { allPages } from './stack-clients.ts';
 

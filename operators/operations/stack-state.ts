@@ -5,14 +5,14 @@ import { ListRulesCommand, type ListRulesCommandOutput, type Rule } from '@aws-s
 import { GetFunctionConcurrencyCommand, ListEventSourceMappingsCommand } from '@aws-sdk/client-lambda';
 import { GetScheduleCommand, type GetScheduleCommandOutput } from '@aws-sdk/client-scheduler';
 import { paginateListSecrets, type SecretListEntry } from '@aws-sdk/client-secrets-manager';
-import { listSubscribers, type Subscriber } from '../shared/aws/custom-event-bus.ts';
+import { listSubscribers, type Subscriber } from '../../shared/aws/custom-event-bus.ts';
 import {
   alarmOfBridge,
   metrics,
   metricsNamespace,
   namePrefixOf,
   secretNamesOf,
-} from '../shared/contract/names.ts';
+} from '../../shared/contract/names.ts';
 import { makeAgainCommand } from './errors.ts';
 import { allPages, type StackClients, unlessMissing } from './stack-clients.ts';
 import type { StackOutputs } from './stack-outputs.ts';

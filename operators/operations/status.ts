@@ -1,12 +1,12 @@
-import type { OnUnreadable } from '../shared/contract/checks.ts';
-import { toInstant } from '../shared/domain/clock.ts';
-import { forEachConcurrent } from '../shared/domain/concurrency.ts';
-import { endOfHold, heldBy, holdOf, withoutHolds } from '../shared/domain/holds.ts';
-import { type Counters, sumOf } from '../shared/ports/store.ts';
-import { type Backlog, shownUrl, type Trouble } from '../shared/sqlite/event-log.ts';
-import type { WebhookStatus } from '../shared/sqlite/webhooks.ts';
-import type { Activity } from '../shared/state/activity.ts';
-import type { Books } from '../shared/state/books.ts';
+import { type Backlog, shownUrl, type Trouble } from '../../embedded/state/event-log.ts';
+import type { WebhookStatus } from '../../embedded/state/webhooks.ts';
+import type { OnUnreadable } from '../../shared/contract/checks.ts';
+import { toInstant } from '../../shared/domain/clock.ts';
+import { forEachConcurrent } from '../../shared/domain/concurrency.ts';
+import { endOfHold, heldBy, holdOf, withoutHolds } from '../../shared/domain/holds.ts';
+import { type Counters, sumOf } from '../../shared/ports/store.ts';
+import type { Activity } from '../../shared/state/activity.ts';
+import type { Books } from '../../shared/state/books.ts';
 import { accountStatus, heldMs, shownHold, shownPause } from './account-status.ts';
 import type { Bridge } from './bridge.ts';
 

@@ -3,11 +3,11 @@
  * advert without an event gets its first event, an advert whose status differs gets its next event, and any other
  * gets none. Backfill and audit are walks.
  */
-import { enqueuePage } from '../functions/drain/accept-page.ts';
-import { idsOf } from '../functions/drain/read-page.ts';
-import type { ChangedAdvert } from '../shared/contract/messages.ts';
-import { toInstant } from '../shared/domain/clock.ts';
-import type { BackfillKey, BackfillProgress, Progresses } from '../shared/state/progress.ts';
+import { enqueuePage } from '../../functions/drain/accept-page.ts';
+import { idsOf } from '../../functions/drain/read-page.ts';
+import type { ChangedAdvert } from '../../shared/contract/messages.ts';
+import { toInstant } from '../../shared/domain/clock.ts';
+import type { BackfillKey, BackfillProgress, Progresses } from '../../shared/state/progress.ts';
 import type { AdvertSource, SourcePage } from './advert-sources.ts';
 import { type Bridge, silentObserver } from './bridge.ts';
 import { CommandError } from './errors.ts';

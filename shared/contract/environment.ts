@@ -1,6 +1,6 @@
 /**
  * The environment variables of the functions: the settings as JSON, and a variable for the name of each resource.
- * `infra` writes them; only `shared/runtime/config.ts` reads them.
+ * `infra` writes them; only `functions/runtime/config.ts` reads them.
  */
 import * as v from 'valibot';
 import type { FunctionSettings } from './settings.ts';
@@ -11,7 +11,7 @@ const filled = v.pipe(v.string(), v.minLength(1, 'expected a value'));
 
 const common = { feedStateTable: filled, namePrefix: filled } as const;
 const history = { advertStatusTable: filled } as const;
-/** One of them, or both (shared/runtime/deps.ts). */
+/** One of them, or both (functions/runtime/deps.ts). */
 const buses = { eventBusName: v.optional(filled), customEventBusArn: v.optional(filled) } as const;
 const queue = { queueUrl: filled, refreshTokenFunction: filled } as const;
 

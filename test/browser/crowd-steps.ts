@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openEmbeddedState } from '../../shared/sqlite/state.ts';
+import { openEmbeddedState } from '../../embedded/state/state.ts';
 import type { AdvertBridge } from '../deploy/stack/advert-bridge.ts';
 import { changedAdvert, deadLetter, feedState, partnerAccount } from '../helpers/records.ts';
 import { checkLooks, openConsole, type Surroundings } from './pages.ts';

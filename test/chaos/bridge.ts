@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Status } from '../../operations/status.ts';
+import { seededRandom } from '../../kits/typescript/testing/player.ts';
+import type { Status } from '../../operators/operations/status.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/server.ts';
-import { bridgeFlags } from '../../scripts/bridge-flags.ts';
-import { seededRandom } from '../../subscriber/testing/player.ts';
+import { bridgeFlags } from '../../tools/release/bridge-flags.ts';
 
 const root = path.join(import.meta.dirname, '../..');
 
@@ -36,7 +36,7 @@ export interface Ended {
 
 /** @param maxFileKib maximum size of each file that the process writes (`ulimit -f`) */
 function startLife(args: readonly string[], input = '', maxFileKib?: number): Life {
-  const command = [process.execPath, ...bridgeFlags, 'cli/main.ts', ...args];
+  const command = [process.execPath, ...bridgeFlags, 'operators/cli/main.ts', ...args];
   // `exec` replaces the shell, so that its pid becomes the bridge's.
   const [file = '', ...rest] =
     maxFileKib === undefined

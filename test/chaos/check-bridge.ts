@@ -1,8 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
-import type { Status } from '../../operations/status.ts';
+import { stateFileIn } from '../../embedded/state/file/private-folder.ts';
+import type { Status } from '../../operators/operations/status.ts';
 import { checked } from '../../shared/contract/checks.ts';
 import { type AdvertEvent, envelope } from '../../shared/contract/events.ts';
-import { stateFileIn } from '../../shared/sqlite/file/private-folder.ts';
 import type { ChaosBridge, Ended } from './bridge.ts';
 import { checkHistories, type Line } from './check-histories.ts';
 

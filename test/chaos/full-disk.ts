@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { seededRandom } from '../../subscriber/testing/player.ts';
+import { seededRandom } from '../../kits/typescript/testing/player.ts';
 import {
   type Ended,
   endWithin,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { seededRandom } from '../../kits/typescript/testing/player.ts';
 import type { Random } from '../../sandbox/state/random.ts';
-import { seededRandom } from '../../subscriber/testing/player.ts';
 import { type ChaosBridge, endWithin, type Options, startBridge } from './bridge.ts';
 import { checkBridge, type Verdict } from './check-bridge.ts';
 import { createWeather, type Weather } from './weather.ts';

@@ -1,8 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { stateFileIn } from '../../embedded/state/file/private-folder.ts';
+import { seededRandom } from '../../kits/typescript/testing/player.ts';
 import type { Sandbox } from '../../sandbox/server.ts';
-import { stateFileIn } from '../../shared/sqlite/file/private-folder.ts';
-import { seededRandom } from '../../subscriber/testing/player.ts';
 import { until } from '../helpers/until.ts';
 import { endWithin, type Life, type Options, startBridge, stopLife } from './bridge.ts';
 import { checkBridge, type Verdict } from './check-bridge.ts';

@@ -38,7 +38,7 @@ export async function journey(run: Run & { readonly options: Options }): Promise
   const deployment = await deploy(run);
   await connectSteps(deployment);
   if (parts.includes('journey')) {
-    const searchIndex = await steps.need('another team deploys examples/search-index', () =>
+    const searchIndex = await steps.need('another team deploys docs/examples/search-index', () =>
       deploySearchIndex(deployment),
     );
     await doctorSteps(deployment);

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../helpers/free-port.ts';
 
-const program = join(import.meta.dirname, '../../cli/main.ts');
+const program = join(import.meta.dirname, '../../operators/cli/main.ts');
 
 it('100 events come when the commands for an embedded bridge are pasted whole', async () => {
   const page = await readFile('docs/operate/deploy.md', 'utf8');

@@ -7,7 +7,7 @@ const fetched = [
   /\b(?:(?:npm|pnpm|yarn) (?:i|install|add)|pip install)\b[^\n`|]*[ '"](?:advert-bridge|advert-bridge-kit)(?![\w./*[-])/,
   /\bnpx\b[^\n`]*(?:-p|--package)[= ]+(?:advert-bridge|advert-bridge-kit)(?![\w./*[-])/,
   /\bnpx (?:--?[a-z-]+ )*(?:advert-bridge|advert-bridge-kit)@/,
-  /"(?:advert-bridge|advert-bridge-kit)": "(?!file:|cli\/)/,
+  /"(?:advert-bridge|advert-bridge-kit)": "(?!file:|operators\/cli\/)/,
 ];
 const faultsOf = (text: string) => text.split('\n').filter((line) => fetched.some((told) => told.test(line)));
 

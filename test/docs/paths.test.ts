@@ -3,25 +3,27 @@ import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-const built = ['node_modules', 'dist', 'release', 'cdk.out', 'coverage'];
+const built = ['node_modules', 'dist', 'cdk.out', 'coverage'];
 const tracked = [
   '.ci/run',
-  ...globSync('**/*', { exclude: (name) => built.includes(path.basename(name)) || name.startsWith('.') }),
-].filter((file) => statSync(file).isFile());
+  ...globSync('**/*', {
+    exclude: (name) => built.includes(path.basename(name)) || name.startsWith('.'),
+  }),
+].filter((file) => statSync(file).isFile() && !file.startsWith('release/'));
 const ownFile = 'test/docs/paths.test.ts';
-const generated = /^(package-lock\.json|bench\/results\/|docs\/schemas\/|docs\/asyncapi\.json)/;
+const generated = /^(package-lock\.json|docs\/schemas\/|docs\/asyncapi\.json)/;
 const texts = tracked.filter(
   (file) => /\.(ts|cjs|md|json|yaml)$|^\.ci\/run$/.test(file) && !generated.test(file) && file !== ownFile,
 );
 const pages = texts.filter((file) => file.endsWith('.md'));
 const folders = [...new Set(tracked.filter((file) => file.includes('/')).map((file) => file.split('/')[0]))];
-const scripts = globSync(['package.json', 'examples/*/package.json']).flatMap((file) =>
+const scripts = globSync(['package.json', 'docs/examples/*/package.json']).flatMap((file) =>
   Object.keys(JSON.parse(readFileSync(file, 'utf8')).scripts),
 );
 const partnerApi = 'docs/partner-api.md';
-const commands = [...readFileSync('cli/cli.ts', 'utf8').matchAll(/^ {4}'?([a-z-]+)'?: async/gm)].map(
-  ([, name]) => name,
-);
+const commands = [
+  ...readFileSync('operators/cli/cli.ts', 'utf8').matchAll(/^ {4}'?([a-z-]+)'?: async/gm),
+].map(([, name]) => name);
 const isPage = (file: string) => file.endsWith('.md');
 
 /** The anchors that GitHub makes of a page's headings. */
@@ -149,7 +151,7 @@ describe('what is pointed at is there', () => {
     };
     follow('README.md');
 
-    const own = pages.filter((page) => !/^(examples|kits|etc|test)\//.test(page));
+    const own = pages.filter((page) => !/^(docs\/examples|kits|tools|test)\//.test(page));
     expect(own.filter((page) => !found.has(page))).toEqual([]);
   });
 });

@@ -3,12 +3,12 @@ import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { describe, expect, it } from 'vitest';
+import { parseBody } from '../../kits/typescript/index.ts';
+import { anAdvertStatusChanged, anAdvertUnavailable } from '../../kits/typescript/testing/index.ts';
 import { faultSchema } from '../../sandbox/state/faults.ts';
-import { dereferenced } from '../../scripts/contract/schemas.ts';
 import { envelopes } from '../../shared/contract/events.ts';
 import { metrics } from '../../shared/contract/names.ts';
-import { parseBody } from '../../subscriber/index.ts';
-import { anAdvertStatusChanged, anAdvertUnavailable } from '../../subscriber/testing/index.ts';
+import { dereferenced } from '../../tools/contract/schemas.ts';
 import { matches } from '../helpers/event-pattern.ts';
 import { SearchStack } from './subscribe.ts';
 
@@ -24,7 +24,7 @@ describe('snippets', () => {
   it.each(pages)('%s shows only TypeScript that is compiled, as it is compiled', (page) => {
     for (const { file, text } of shownIn(page)) {
       expect(file, `no <!-- snippet: FILE --> before:\n${text}`).toMatch(
-        /^(test\/docs|examples\/[\w-]+(\/test)?)\/[\w.-]+\.ts$/,
+        /^(test\/docs|docs\/examples\/[\w-]+(\/test)?)\/[\w.-]+\.ts$/,
       );
       expect(text).toBe(read(file as string));
     }

@@ -1,12 +1,12 @@
-import { type ChangedAdvert, maxReceiveCount } from '../../shared/contract/messages.ts';
-import { objectKeyOf } from '../../shared/domain/advert-event.ts';
-import { toInstant } from '../../shared/domain/clock.ts';
-import type { Delivery, Settlement } from '../../shared/ports/queue.ts';
 import {
   createChangedAdvertsQueue,
   type MessageRow,
   type MessageTable,
-} from '../../shared/sqlite/changed-adverts-queue.ts';
+} from '../../embedded/state/changed-adverts-queue.ts';
+import { type ChangedAdvert, maxReceiveCount } from '../../shared/contract/messages.ts';
+import { objectKeyOf } from '../../shared/domain/advert-event.ts';
+import { toInstant } from '../../shared/domain/clock.ts';
+import type { Delivery, Settlement } from '../../shared/ports/queue.ts';
 import type { InMemoryStore } from './store.ts';
 
 /** How long SQS remembers a deduplication ID. */

@@ -1,6 +1,6 @@
+import { createDocuments, createTokenVault } from '../../embedded/state/secrets.ts';
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import type { Key } from '../../shared/ports/store.ts';
-import { createDocuments, createTokenVault } from '../../shared/sqlite/secrets.ts';
 import { createDeadLetters } from '../../shared/state/aside.ts';
 import { bookKeeperOf, booksKey } from '../../shared/state/books.ts';
 import { rowPorts } from '../../shared/state/row-ports.ts';

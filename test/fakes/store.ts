@@ -1,5 +1,5 @@
+import type { LocalKey, RowStore } from '../../embedded/state/store.ts';
 import { type Counters, type Key, type Row, type Store, sumOf } from '../../shared/ports/store.ts';
-import type { LocalKey, RowStore } from '../../shared/sqlite/store.ts';
 
 interface Stored {
   readonly etag: string;

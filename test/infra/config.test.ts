@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { Lazy } from 'aws-cdk-lib';
 import { describe, expect, it, vi } from 'vitest';
-import { runOptions } from '../../cli/run/options.ts';
 import { readSettings } from '../../infra/config.ts';
-import { settingsInterface, withSettingsTable } from '../../scripts/contract/settings.ts';
+import { runOptions } from '../../operators/cli/run/options.ts';
 import { bridgeSettings, stackSettings } from '../../shared/contract/settings.ts';
+import { settingsInterface, withSettingsTable } from '../../tools/contract/settings.ts';
 import { appWith, bridgeWith, faultsOf, partnerBaseUrl } from '../helpers/synthesized.ts';
 
 const read = (settings: Record<string, unknown>) => readSettings(appWith(settings).node);

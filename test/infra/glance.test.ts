@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
+import { createTelemetry } from '../../functions/runtime/observer.ts';
 import { eventSource, metrics, metricsNamespace } from '../../shared/contract/names.ts';
-import { createTelemetry } from '../../shared/runtime/observer.ts';
 import { inShort, synthesized } from '../helpers/synthesized.ts';
 
 const bridge = synthesized({ dashboard: 'true', auditSample: '299' });

@@ -1,7 +1,7 @@
 import Ajv from 'ajv-draft-04';
 import { describe, expect, it } from 'vitest';
+import { anAdvertStatusChanged } from '../../kits/typescript/testing/index.ts';
 import { detailTypes } from '../../shared/contract/names.ts';
-import { anAdvertStatusChanged } from '../../subscriber/testing/index.ts';
 import { synthesized } from '../helpers/synthesized.ts';
 
 const { ofType, one } = synthesized();

@@ -2,7 +2,7 @@
 import { globSync } from 'node:fs';
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, delimiter, join } from 'node:path';
-import { kitPeers } from '../../scripts/kit-package.ts';
+import { kitPeers } from '../../tools/release/kit-package.ts';
 import { compiles, expect, installs, run, step, succeeds } from './steps.ts';
 
 /** By number: what an old Node's npm would choose is older. */
@@ -141,7 +141,7 @@ export async function checkCommonJs(
   });
   await step('the complete stack of the guide, as CommonJS, compiles and synthesizes', async () => {
     for (const file of ['handler.ts', 'stack.ts']) {
-      const source = await readFile(join(repository, 'examples/minimal', file), 'utf8');
+      const source = await readFile(join(repository, 'docs/examples/minimal', file), 'utf8');
       await writeFile(join(project, file), source.replace('import.meta.dirname', '__dirname'));
     }
     const more = ['@aws-sdk/client-dynamodb', '@aws-sdk/client-sqs', 'esbuild'];

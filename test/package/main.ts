@@ -62,7 +62,7 @@ try {
   }
   const lowest = `${engines.node.replace('>=', '')}.0`;
   const withLowest = await nodeOf(lowest, folder, atHome);
-  const starter = await readFile(join(repository, 'cli/advert-bridge.cjs'), 'utf8');
+  const starter = await readFile(join(repository, 'operators/cli/advert-bridge.cjs'), 'utf8');
   const lowestEmbedded = `${/embedded bridge needs Node ([\d.]+)/.exec(starter)?.[1]}.0`;
   // The other team's Node: it runs TypeScript as it is.
   const withNode24 = { PATH: `${dirname(process.execPath)}${delimiter}${path}` };
@@ -156,14 +156,14 @@ try {
   };
   const ofExample = async (name: string) => {
     const example = join(folder, name);
-    await step(`examples/${name}: copied out of the repository, its tests pass`, async () => {
-      await cp(join(repository, 'examples', name), example, { recursive: true });
+    await step(`docs/examples/${name}: copied out of the repository, its tests pass`, async () => {
+      await cp(join(repository, 'docs/examples', name), example, { recursive: true });
       await cp(kit, join(example, 'advert-bridge-kit.tgz'));
       await installs(example, withNode24);
       await succeeds(example, withNode24, 'npx', 'tsc', '-p', '.');
       await succeeds(example, withNode24, 'npm', 'test');
     });
-    await step(`examples/${name}: … and it synthesizes`, async () => {
+    await step(`docs/examples/${name}: … and it synthesizes`, async () => {
       const template = await succeeds(example, withNode24, 'npx', 'cdk', 'synth', '--no-notices');
       expect(template.includes('AWS::Events::Rule'), template);
     });

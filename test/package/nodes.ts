@@ -88,7 +88,7 @@ async function works(pair: string): Promise<void> {
     expect(ended.code === 0 && ended.out.trim().split('\n').length >= 20, said(ended));
   });
   await step(name('npm test, the first few'), async () => {
-    const few = ['test/unit/domain', 'test/unit/sqlite', 'test/unit/bad-input'];
+    const few = ['test/unit/shared/domain', 'test/unit/embedded/state', 'test/unit/bad-input'];
     await succeeds(place, env, 'npm', 'test', '--', ...few);
   });
   await rm(place, { recursive: true, force: true });

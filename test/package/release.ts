@@ -11,7 +11,7 @@ export async function makeRelease(
 ): Promise<{ readonly made: string; readonly version: string }> {
   const copy = join(folder, 'repository');
   const git = (...args: string[]) => succeeds(copy, {}, 'git', ...args);
-  const release = (...args: string[]) => run(copy, {}, process.execPath, 'scripts/release.ts', ...args);
+  const release = (...args: string[]) => run(copy, {}, process.execPath, 'tools/release/release.ts', ...args);
   const { version: last } = JSON.parse(await readFile(join(repository, 'package.json'), 'utf8'));
   const [major, minor] = last.split('.').map(Number);
   const version = `${major}.${minor + 1}.0`;
@@ -57,7 +57,7 @@ export async function makeRelease(
     expect((await git('rev-parse', 'HEAD')) === before, 'it began');
   });
   await step('… and says how to go back from a step that fails', async () => {
-    const budgets = join(copy, 'scripts/size-budgets.ts');
+    const budgets = join(copy, 'tools/release/size-budgets.ts');
     const source = await readFile(budgets, 'utf8');
     await writeFile(budgets, source.replace(/package: [0-9_]+/, 'package: 1'));
     await git('commit', '--quiet', '--all', '--message', 'A step that fails');

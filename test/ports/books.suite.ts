@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { redriveDeadLetters } from '../../operations/dead-letters.ts';
+import { redriveDeadLetters } from '../../operators/operations/dead-letters.ts';
 import type { ChangedAdvertsQueue, Inbox, Verdict } from '../../shared/ports/queue.ts';
 import type { Aside, DeadLetters } from '../../shared/state/aside.ts';
 import { type BookKeeper, type Books, emptyBooks } from '../../shared/state/books.ts';

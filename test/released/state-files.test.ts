@@ -3,8 +3,8 @@ import { chmodSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
-import { stateFileIn } from '../../shared/sqlite/file/private-folder.ts';
-import { openEmbeddedState } from '../../shared/sqlite/state.ts';
+import { stateFileIn } from '../../embedded/state/file/private-folder.ts';
+import { openEmbeddedState } from '../../embedded/state/state.ts';
 import { scratchFolders } from '../helpers/scratch-folder.ts';
 
 const newFolder = scratchFolders();

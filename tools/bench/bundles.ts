@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { stages, writeHandler } from '../scripts/bundle-handlers.ts';
-import { maxKb } from '../scripts/size-budgets.ts';
-import { synthesized } from '../test/helpers/synthesized.ts';
+import { synthesized } from '../../test/helpers/synthesized.ts';
+import { stages, writeHandler } from '../release/bundle-handlers.ts';
+import { maxKb } from '../release/size-budgets.ts';
 import { type Bench, median } from './report.ts';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const maxRatio = 1.3;
 
 /** The handler to compare with: one SDK client, bundled and minified, without further optimizations. */

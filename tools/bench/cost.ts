@@ -36,7 +36,7 @@ async function measured(one: Setting): Promise<Answer> {
   const script = fileURLToPath(new URL('cost/measure.ts', import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [script, JSON.stringify(one)], {
     maxBuffer: 100_000_000,
-    cwd: fileURLToPath(new URL('..', import.meta.url)),
+    cwd: fileURLToPath(new URL('../..', import.meta.url)),
   });
   return JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as Answer;
 }
@@ -106,6 +106,6 @@ export const cost: Bench = {
     ];
   },
   notes: [
-    `Costs: calls are counted as HTTP requests, at list prices of ${priceList.region}, ${priceList.date} (bench/prices.json). The partner service answers after ${setting.latencyMs} ms, batches are full, and the rate budget is no limit. What Lambda logs itself, and the polls of an idle queue, are calculated.`,
+    `Costs: calls are counted as HTTP requests, at list prices of ${priceList.region}, ${priceList.date} (tools/bench/prices.json). The partner service answers after ${setting.latencyMs} ms, batches are full, and the rate budget is no limit. What Lambda logs itself, and the polls of an idle queue, are calculated.`,
   ],
 };

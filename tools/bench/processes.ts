@@ -2,10 +2,10 @@ import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'n
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { SandboxOptions } from '../sandbox/server.ts';
-import { bridgeFlags } from '../scripts/bridge-flags.ts';
+import type { SandboxOptions } from '../../sandbox/server.ts';
+import { bridgeFlags } from '../release/bridge-flags.ts';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface Finished {
   readonly seconds: number;
@@ -49,8 +49,8 @@ export async function measure(script: string, args: readonly string[], input = '
 }
 
 /** The command line in the form that `npm run bridge` starts. */
-export const commandLine = 'cli/advert-bridge.cjs';
-/** The compile cache that cli/advert-bridge.cjs also uses. */
+export const commandLine = 'operators/cli/advert-bridge.cjs';
+/** The compile cache that operators/cli/advert-bridge.cjs also uses. */
 const keptCode = { NODE_COMPILE_CACHE: `${root}node_modules/.cache/advert-bridge` };
 
 /**
@@ -59,7 +59,7 @@ const keptCode = { NODE_COMPILE_CACHE: `${root}node_modules/.cache/advert-bridge
  */
 function start(script: string, args: readonly string[]): ChildProcessWithoutNullStreams {
   const flags = script.endsWith(commandLine) ? bridgeFlags : [];
-  const env = script.startsWith('bench/') ? { ...process.env, ...keptCode } : process.env;
+  const env = script.startsWith('tools/bench/') ? { ...process.env, ...keptCode } : process.env;
   return spawn(process.execPath, [...flags, script, ...args], { cwd: root, stdio: 'pipe', env });
 }
 
@@ -96,7 +96,7 @@ export interface Service {
 
 /** Starts the sandbox in a separate process, so that it does not share the measured event loop. */
 export async function startService(options: SandboxOptions): Promise<Service> {
-  const child = spawn(process.execPath, ['bench/service.ts', JSON.stringify(options)], {
+  const child = spawn(process.execPath, ['tools/bench/service.ts', JSON.stringify(options)], {
     cwd: root,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });

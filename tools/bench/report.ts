@@ -64,7 +64,7 @@ export function machine(): string {
   return `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${gigabytes} GB, Node ${process.version}`;
 }
 
-const page = fileURLToPath(new URL('../docs/contribute/performance.md', import.meta.url));
+const page = fileURLToPath(new URL('../../docs/contribute/performance.md', import.meta.url));
 
 const introduction = `# Performance
 

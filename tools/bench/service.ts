@@ -5,7 +5,7 @@
  * Usage: service.ts OPTIONS (JSON of SandboxOptions)
  */
 import { subscribe } from 'node:diagnostics_channel';
-import { startSandbox } from '../sandbox/server.ts';
+import { startSandbox } from '../../sandbox/server.ts';
 
 let connections = 0;
 subscribe('net.server.socket', () => {

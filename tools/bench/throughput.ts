@@ -39,7 +39,7 @@ async function measureRound(concurrency: number, changes: number): Promise<Round
   try {
     const since = new Date(Date.now() - 60_000).toISOString();
     await service.control('createAdverts', changes, { status: 'active' });
-    const undici = await measure('bench/bare.ts', [service.url, String(concurrency), since]);
+    const undici = await measure('tools/bench/bare.ts', [service.url, String(concurrency), since]);
     const bridge = await runBridge(service, { concurrency, since });
     const counts = [Number(undici.stdout), bridge.events];
     if (counts.some((count) => count !== changes))

@@ -1,5 +1,5 @@
 /**
- * Writes the public API of each entry point of the package into a report: etc/NAME.api.md. A changed report is a
+ * Writes the public API of each entry point of the package into a report: tools/api/NAME.api.md. A changed report is a
  * changed public API, and is reviewed as such.
  *
  *     npm run api-report                writes the reports
@@ -11,14 +11,14 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
 const { values: options } = parseArgs({ options: { check: { type: 'boolean' } } });
-const repository = join(import.meta.dirname, '..');
+const repository = join(import.meta.dirname, '../..');
 const inRepository = (path: string) => join(repository, path);
 // Below package.json, because API Extractor looks for the package in the folders above its configuration.
 const work = inRepository('dist/api-report');
 const entryPoints = {
   contract: 'shared/contract/index.ts',
-  subscriber: 'subscriber/index.ts',
-  testing: 'subscriber/testing/index.ts',
+  subscriber: 'kits/typescript/index.ts',
+  testing: 'kits/typescript/testing/index.ts',
   cdk: 'infra/cdk.ts',
 };
 
@@ -39,7 +39,7 @@ function report(name: string, entryPoint: string): boolean {
     JSON.stringify({
       projectFolder: repository,
       mainEntryPointFilePath: join(work, entryPoint.replace(/\.ts$/, '.d.ts')),
-      compiler: { tsconfigFilePath: inRepository('tsconfig.package.json') },
+      compiler: { tsconfigFilePath: inRepository('tools/release/tsconfig.package.json') },
       apiReport: {
         enabled: true,
         // Includes types that are part of a signature but not exported themselves.
@@ -66,14 +66,14 @@ mkdirSync(work, { recursive: true });
 mkdirSync(inRepository('etc'), { recursive: true });
 const hasTypes = run(
   'typescript/bin/tsc',
-  ...['-p', 'tsconfig.package.json', '--emitDeclarationOnly', '--outDir', work],
+  ...['-p', 'tools/release/tsconfig.package.json', '--emitDeclarationOnly', '--outDir', work],
 );
 const reported = Object.entries(entryPoints).map(
   ([name, entryPoint]) => hasTypes && report(name, entryPoint),
 );
 if (reported.includes(false)) {
   console.error(
-    'The public API is not what etc/*.api.md says. Review the change, then run: npm run api-report',
+    'The public API is not what tools/api/*.api.md says. Review the change, then run: npm run api-report',
   );
   process.exitCode = 1;
 }

@@ -6,7 +6,7 @@ import { folderArrows, folderAt, readImportGraph } from './import-graph.ts';
 
 const depth = Number(process.argv[2] ?? 2);
 const graph = readImportGraph();
-const product = [...graph].filter(([file]) => !/^(test|bench|examples|scripts)\//.test(file));
+const product = [...graph].filter(([file]) => !/^(test|docs|tools)\//.test(file));
 const arrows = folderArrows(new Map(product), folderAt(depth));
 const folders = new Set(product.map(([file]) => folderAt(depth)(file)));
 

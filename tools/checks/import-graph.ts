@@ -6,16 +6,13 @@ export const rooms = [
   'shared',
   'functions',
   'embedded',
-  'operations',
-  'cli',
-  'console',
+  'operators',
   'infra',
-  'subscriber',
+  'kits',
   'sandbox',
-  'scripts',
-  'bench',
+  'tools',
   'test',
-  'examples',
+  'docs/examples',
 ];
 
 /** The imports of each file: paths relative to the repository root; packages by the name in the import. */

@@ -4,19 +4,19 @@
  * (size-budgets.ts). If cfn-lint is installed (pip install cfn-lint==1.58.0; older ones know less of the regions), it
  * checks the templates too, for each region.
  *
- *     node scripts/synth-check.ts
+ *     node tools/checks/synth-check.ts
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { regionsWithCustomBus } from '../infra/constructs/custom-event-bus.ts';
-import { regionsWithoutRegistry } from '../infra/constructs/schema-registry.ts';
-import { stackName } from '../shared/contract/names.ts';
-import { bundleHandler, stages } from './bundle-handlers.ts';
-import { maxKb } from './size-budgets.ts';
+import { regionsWithCustomBus } from '../../infra/constructs/custom-event-bus.ts';
+import { regionsWithoutRegistry } from '../../infra/constructs/schema-registry.ts';
+import { stackName } from '../../shared/contract/names.ts';
+import { bundleHandler, stages } from '../release/bundle-handlers.ts';
+import { maxKb } from '../release/size-budgets.ts';
 
-const repository = join(import.meta.dirname, '..');
+const repository = join(import.meta.dirname, '../..');
 const worlds: Record<string, readonly string[]> = {
   aws: [],
   'aws, every option': [

@@ -16,44 +16,37 @@ interface Part {
   readonly maxLines: number | undefined;
 }
 
-/** Not every one exists yet. */
-const inShared = (...folders: readonly string[]) => folders.map((folder) => `shared/${folder}`);
-
 const product: readonly Part[] = [
   {
     name: 'shared/contract, domain, state, ports',
-    folders: inShared('contract', 'domain', 'state', 'ports'),
-    maxLines: 3400,
+    folders: ['shared/contract', 'shared/domain', 'shared/state', 'shared/ports'],
+    maxLines: 3900,
   },
+  { name: 'shared/partner-api', folders: ['shared/partner-api'], maxLines: 1900 },
+  { name: 'shared/aws', folders: ['shared/aws'], maxLines: 1500 },
+  { name: 'functions', folders: ['functions'], maxLines: 3500 },
+  { name: 'embedded', folders: ['embedded'], maxLines: 2300 },
   {
-    name: 'shared/partner-api',
-    folders: inShared('partner-api', 'http', 'rate-limit', 'tokens', 'errors'),
-    maxLines: 1700,
+    name: 'operators/operations, cli',
+    folders: ['operators/operations', 'operators/cli'],
+    maxLines: 6500,
   },
-  {
-    name: 'shared/aws, sqlite, runtime',
-    folders: inShared('aws', 'sqlite', 'runtime'),
-    maxLines: 2300,
-  },
-  { name: 'functions', folders: ['functions'], maxLines: 3000 },
-  { name: 'embedded', folders: ['embedded'], maxLines: 900 },
-  { name: 'operations, cli', folders: ['operations', 'cli'], maxLines: 5200 },
-  { name: 'infra', folders: ['infra'], maxLines: 2600 },
-  { name: 'subscriber, kits/python', folders: ['subscriber', 'kits/python'], maxLines: 1900 },
+  { name: 'infra', folders: ['infra'], maxLines: 3000 },
+  { name: 'kits', folders: ['kits'], maxLines: 1900 },
   { name: 'sandbox', folders: ['sandbox'], maxLines: 1500 },
 ];
-const consolePart: Part = { name: 'console', folders: ['console'], maxLines: 2500 };
+const consolePart: Part = { name: 'console', folders: ['operators/console'], maxLines: 2300 };
 const rest: readonly Part[] = [
-  { name: 'tests, helpers included', folders: ['test'], maxLines: 36_000 },
-  { name: 'bench, scripts', folders: ['bench', 'scripts'], maxLines: 3500 },
+  { name: 'tests, helpers included', folders: ['test'], maxLines: 37_000 },
+  { name: 'tools', folders: ['tools'], maxLines: 3500 },
 ];
-const maxProductLines = 22_500;
+const maxProductLines = 24_500;
 const maxReached = { files: 75, lines: 5500 };
-const maxWords = 30_000;
+const maxWords = 32_000;
 
 const tracked = execFileSync('git', ['ls-files'], { encoding: 'utf8' }).trim().split('\n');
 const code = tracked.filter((file) => /(?<!\.generated)\.(ts|tsx|js|mjs|cjs|py|css|html)$/.test(file));
-const pages = tracked.filter((file) => file.endsWith('.md') && !file.startsWith('etc/'));
+const pages = tracked.filter((file) => file.endsWith('.md') && !file.startsWith('tools/api/'));
 
 const linesIn = (files: readonly string[]): number =>
   files.reduce((sum, file) => sum + (readFileSync(file, 'utf8').match(/\n/g)?.length ?? 0), 0);

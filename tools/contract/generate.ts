@@ -12,17 +12,17 @@
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
-import { schemaVersion } from '../shared/contract/names.ts';
-import { asyncApiDocument } from './contract/asyncapi.ts';
-import { type Contract, incompatibilities } from './contract/compatibility.ts';
-import { anyEvent, anyEventSchema, eventDetailTypes, type JsonSchema, schemaOf } from './contract/schemas.ts';
-import { settingsInterface, withSettingsTable } from './contract/settings.ts';
-import { vectorsText } from './contract/vectors.ts';
+import { schemaVersion } from '../../shared/contract/names.ts';
+import { asyncApiDocument } from './asyncapi.ts';
+import { type Contract, incompatibilities } from './compatibility.ts';
+import { anyEvent, anyEventSchema, eventDetailTypes, type JsonSchema, schemaOf } from './schemas.ts';
+import { settingsInterface, withSettingsTable } from './settings.ts';
+import { vectorsText } from './vectors.ts';
 
 const { values: options } = parseArgs({
   options: { check: { type: 'boolean' }, release: { type: 'boolean' } },
 });
-const docs = join(import.meta.dirname, '../docs');
+const docs = join(import.meta.dirname, '../../docs');
 const schemas = join(docs, 'schemas');
 const released = join(schemas, 'released');
 const fileName = (detailType: string) => `${detailType}.schema.json`;

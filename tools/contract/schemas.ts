@@ -1,14 +1,14 @@
 /** Generates the published JSON Schemas from the valibot schemas, with descriptions and examples. */
 
 import { toJsonSchema } from '@valibot/to-json-schema';
-import { instant } from '../../shared/contract/checks.ts';
-import { envelopes, parts } from '../../shared/contract/events.ts';
 import {
   anAdvertStatusChanged,
   anAdvertUnavailable,
   aPartnerAuthorizationRequired,
   aPartnerAuthorizationRestored,
-} from '../../subscriber/testing/index.ts';
+} from '../../kits/typescript/testing/index.ts';
+import { instant } from '../../shared/contract/checks.ts';
+import { envelopes, parts } from '../../shared/contract/events.ts';
 import { type DetailType, descriptions, partDescriptions, summaries } from './descriptions.ts';
 export const eventDetailTypes = Object.keys(envelopes) as DetailType[];
 
@@ -116,7 +116,7 @@ function convert(detailType: DetailType): JsonSchema {
     const inner = Object.entries(properties).map(([name, property]) => {
       const at = place ? `${place}.${name}` : name;
       const description = descriptions[`${detailType}.${at}`] ?? descriptions[at];
-      if (!description) throw new Error(`scripts/contract/descriptions.ts says nothing of ${at}`);
+      if (!description) throw new Error(`tools/contract/descriptions.ts says nothing of ${at}`);
       return [name, { description, ...described(property, at) }];
     });
     return { ...schema, properties: Object.fromEntries(inner) };

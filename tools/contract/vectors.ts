@@ -3,13 +3,14 @@
  * expected outcomes come from the oracle below, which knows all positions at once, and from how each message was
  * created; never from the kit, which is tested with them.
  */
-import { stackName } from '../../shared/contract/names.ts';
+
 import {
   anAdvertStatusChanged,
   anAdvertUnavailable,
   aPartnerAuthorizationRequired,
-} from '../../subscriber/testing/index.ts';
-import { seededRandom } from '../../subscriber/testing/player.ts';
+} from '../../kits/typescript/testing/index.ts';
+import { seededRandom } from '../../kits/typescript/testing/player.ts';
+import { stackName } from '../../shared/contract/names.ts';
 
 type Json = Record<string, unknown>;
 

@@ -1,7 +1,7 @@
 /**
  * Runs a program on the Node that `npm ci` has installed in this repository, whatever Node and npm started it:
  *
- *     node scripts/node/run.cjs [options of Node] PROGRAM [arguments]
+ *     node tools/node/run.cjs [options of Node] PROGRAM [arguments]
  *
  * It is found by its path, because npm 10 makes no link to it in node_modules/.bin. Plain JavaScript for any Node.
  */

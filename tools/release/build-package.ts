@@ -6,7 +6,7 @@
  * Node runs no TypeScript inside node_modules, with the licences of its packages and a bill of materials (sbom.ts).
  * `dist/kit` is the second package, the subscriber's kit (kit-package.ts).
  *
- *     node scripts/build-package.ts
+ *     node tools/release/build-package.ts
  */
 import { execFileSync } from 'node:child_process';
 import {
@@ -21,19 +21,19 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { build, type Metafile } from 'esbuild';
-import { bundlePage } from '../console/bundle-page.ts';
+import { bundlePage } from '../../operators/console/bundle-page.ts';
 import { stages, writeHandler } from './bundle-handlers.ts';
 import { bundledPackages } from './bundled-packages.ts';
 import { kitFolder, writeKitPackage } from './kit-package.ts';
 import { writeSbom } from './sbom.ts';
 
-const repository = join(import.meta.dirname, '..');
+const repository = join(import.meta.dirname, '../..');
 const inRepository = (path: string) => join(repository, path);
 
-await compile('tsconfig.package.json', 'dist');
+await compile('tools/release/tsconfig.package.json', 'dist');
 const { metafile } = await build({
   absWorkingDir: repository,
-  entryPoints: ['cli/main.ts'],
+  entryPoints: ['operators/cli/main.ts'],
   outfile: 'dist/cli/main.cjs',
   bundle: true,
   // One CommonJS file: ES modules load more slowly, one by one, and an `import` of a Node module evaluates all of its
@@ -64,7 +64,7 @@ for (const stage of stages) {
 // Next to the handlers' folders, because everything inside a handler's folder is deployed.
 writeFileSync(inRepository('dist/handlers/THIRD-PARTY-LICENSES.txt'), licensesOf({ outputs: handlers }));
 await writeSbom();
-await compile('tsconfig.kit.json', kitFolder);
+await compile('tools/release/tsconfig.kit.json', kitFolder);
 writeKitPackage(repository);
 
 /**

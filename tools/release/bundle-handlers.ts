@@ -3,13 +3,13 @@
  * `cdk synth` runs it in the repository, and the package build (build-package.ts) includes its output. The output has
  * the same bytes in every folder.
  *
- *     node scripts/bundle-handlers.ts STAGE FOLDER
+ *     node tools/release/bundle-handlers.ts STAGE FOLDER
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { build, type Metafile } from 'esbuild';
 
-const repository = join(import.meta.dirname, '..');
+const repository = join(import.meta.dirname, '../..');
 export const stages = ['drain', 'fan-out', 'refresh-token', 'connect'] as const;
 type Stage = (typeof stages)[number];
 

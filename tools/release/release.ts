@@ -36,7 +36,7 @@ interface Step {
   run(): void;
 }
 
-const repository = join(import.meta.dirname, '..');
+const repository = join(import.meta.dirname, '../..');
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: { execute: { type: 'boolean' } },
@@ -115,7 +115,7 @@ function pack(): void {
   ] as const) {
     const kb = Math.round(statSync(inRepository(join(folder, file))).size / 1000);
     console.log(`       ${file}: ${kb} KB`);
-    if (kb > limit) throw new Error(`${file} may have ${limit} KB (scripts/size-budgets.ts)`);
+    if (kb > limit) throw new Error(`${file} may have ${limit} KB (tools/release/size-budgets.ts)`);
   }
   for (const file of [...tarballs, sbom]) {
     const hash = createHash('sha256')
@@ -158,7 +158,7 @@ const steps: readonly Step[] = [
   {
     name: 'contract',
     does: ['npm run generate -- --release: from now on the schemas change by addition to these only'],
-    run: () => run(process.execPath, 'scripts/generate-contract.ts', '--release'),
+    run: () => run(process.execPath, 'tools/contract/generate.ts', '--release'),
   },
   { name: 'commit', does: [`Release ${version}`], run: () => commit(`Release ${version}`) },
   {

@@ -12,11 +12,11 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { build, type Metafile } from 'esbuild';
-import { bundlePage } from '../console/bundle-page.ts';
+import { bundlePage } from '../../operators/console/bundle-page.ts';
 import { bundleHandler, stages } from './bundle-handlers.ts';
 import { bundledPackages } from './bundled-packages.ts';
 
-const repository = join(import.meta.dirname, '..');
+const repository = join(import.meta.dirname, '../..');
 export const sbomFile = 'dist/sbom.cdx.json';
 
 interface Component {
@@ -41,7 +41,7 @@ type Place = 'command line' | 'functions' | 'dependency';
 async function inCommandLine(): Promise<string[]> {
   const { metafile } = await build({
     absWorkingDir: repository,
-    entryPoints: ['cli/main.ts'],
+    entryPoints: ['operators/cli/main.ts'],
     bundle: true,
     platform: 'node',
     format: 'esm',

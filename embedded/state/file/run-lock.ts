@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { printableLine } from '../../domain/text.ts';
+import { printableLine } from '../../../shared/domain/text.ts';
 import { heartbeatFileIn, lockFileIn, preparePrivateFile, refuseForeignFolder } from './private-folder.ts';
 import { guarded, StateError } from './state-error.ts';
 

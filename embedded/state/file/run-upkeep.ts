@@ -1,5 +1,5 @@
-import type { Clock } from '../../domain/clock.ts';
-import { type Loop, startLoop } from '../../domain/loop.ts';
+import type { Clock } from '../../../shared/domain/clock.ts';
+import { type Loop, startLoop } from '../../../shared/domain/loop.ts';
 import { identityOf, lockFileIn, stateFileIn } from './private-folder.ts';
 import type { RunLock } from './run-lock.ts';
 import { StateError } from './state-error.ts';

@@ -16,7 +16,7 @@ CREATE TABLE messages (
   visible_at INTEGER
 ) STRICT;
 
--- The event log (shared/sqlite/event-log.ts). reader: the only reader of an event that is not for all.
+-- The event log (embedded/state/event-log.ts). reader: the only reader of an event that is not for all.
 CREATE TABLE events (
   number INTEGER PRIMARY KEY,
   at INTEGER NOT NULL,
@@ -38,7 +38,7 @@ CREATE TABLE unsent (
 CREATE INDEX unsent_of_subject ON unsent (webhook, subject, number);
 CREATE INDEX unsent_due ON unsent (webhook, due_at, number);
 
--- The rows of shared/sqlite/store.ts. They are long: WITHOUT ROWID would store them in the index of the key, few to a page.
+-- The rows of embedded/state/store.ts. They are long: WITHOUT ROWID would store them in the index of the key, few to a page.
 CREATE TABLE rows (
   id INTEGER PRIMARY KEY,
   kind TEXT NOT NULL,

@@ -47,7 +47,7 @@ export const period = Duration.minutes(5);
 /** Written with each run of the drain, or a duration: their sum says nothing. */
 const maxima = ['feedLagSeconds', 'stoppedPartnerAccounts', 'deadLetters', 'answerMs'];
 
-/** As shared/runtime/observer.ts writes them: `service` is the same for all functions of a bridge. */
+/** As functions/runtime/observer.ts writes them: `service` is the same for all functions of a bridge. */
 export function metricsOf({ namePrefix: service }: BridgeConfig) {
   const all = Object.entries(metrics).map(([key, metricName]) => {
     const statistic = maxima.includes(key) ? Stats.MAXIMUM : Stats.SUM;

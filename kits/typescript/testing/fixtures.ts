@@ -5,8 +5,8 @@ import type {
   AdvertStatusChanged,
   AdvertUnavailable,
   AuthorizationEvent,
-} from '../../shared/contract/events.ts';
-import { detailTypes, eventSource, schemaVersion, stackName } from '../../shared/contract/names.ts';
+} from '../../../shared/contract/events.ts';
+import { detailTypes, eventSource, schemaVersion, stackName } from '../../../shared/contract/names.ts';
 import { checkOptions } from '../options.ts';
 
 /** The fields that all events have. */

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { AdvertEvent } from '../../shared/contract/events.ts';
+import type { AdvertEvent } from '../../../shared/contract/events.ts';
 import { checkOptions, optionalNumberFrom } from '../options.ts';
 import { advertKeyOf, comparePositions, positionOf } from '../position.ts';
 import { type AdvertFields, anAdvertStatusChanged, anAdvertUnavailable } from './fixtures.ts';

@@ -2,13 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { aborted } from 'node:util';
-import type { ConnectRequest } from '../../functions/connect/connect-account.ts';
+import type { ConnectRequest } from '../../../functions/connect/connect-account.ts';
+import type { ConnectedAccount } from '../../../shared/contract/invocations.ts';
+import { BridgeFault } from '../../../shared/domain/faults.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
 import type { Bridge } from '../../operations/bridge.ts';
 import { askFor, connectAccount } from '../../operations/connect-functions.ts';
 import { CommandError } from '../../operations/errors.ts';
-import type { ConnectedAccount } from '../../shared/contract/invocations.ts';
-import { BridgeFault } from '../../shared/domain/faults.ts';
-import { Secret } from '../../shared/domain/secret.ts';
 import { type Io, say } from '../shared/io.ts';
 import { isAnswerTo, listenForCallback } from './listener.ts';
 import { openBrowser } from './open-browser.ts';

@@ -1,7 +1,7 @@
 /** Waits on loopback for the user's browser to come back from the partner service. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
-import { systemClock } from '../../shared/domain/clock.ts';
+import { systemClock } from '../../../shared/domain/clock.ts';
 import { closeServer, listenOn } from '../shared/loopback.ts';
 import { loopbackRedirect, type Way } from './redirect-uri.ts';
 

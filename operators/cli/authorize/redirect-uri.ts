@@ -1,7 +1,7 @@
 /** The address to which the partner service sends the user's browser back: a Callback URL, or one based on it. */
 import * as v from 'valibot';
+import { isPrivateUrl } from '../../../shared/contract/settings.ts';
 import { UsageError } from '../../operations/errors.ts';
-import { isPrivateUrl } from '../../shared/contract/settings.ts';
 
 /** Fixed, because the partner service sends a browser back only to a registered Callback URL. */
 export const defaultPort = 8765;

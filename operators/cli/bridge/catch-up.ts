@@ -1,11 +1,11 @@
 /** What backfill, audit and resync have in common. */
 import { text as textOf } from 'node:stream/consumers';
 import * as v from 'valibot';
+import { advertIdPattern } from '../../../shared/contract/checks.ts';
+import { stopOf } from '../../../shared/domain/partner-account.ts';
+import type { BackfillKey } from '../../../shared/state/progress.ts';
 import type { Bridge } from '../../operations/bridge.ts';
 import { CommandError, connectWords, knownAccount } from '../../operations/errors.ts';
-import { advertIdPattern } from '../../shared/contract/checks.ts';
-import { stopOf } from '../../shared/domain/partner-account.ts';
-import type { BackfillKey } from '../../shared/state/progress.ts';
 import type { Call } from '../shared/command.ts';
 import type { Io } from '../shared/io.ts';
 import { number, option } from '../shared/options.ts';

@@ -9,26 +9,26 @@ import {
   createLocalConnect,
   createLocalPartner,
   noSubscriberYet,
-} from '../../embedded/partner.ts';
-import { answerConnect } from '../../functions/connect/connect.ts';
-import { createDrain, pollAnswerOf } from '../../functions/drain/drain.ts';
-import { type Bridge, once, silentObserver } from '../../operations/bridge.ts';
-import { applicationWords, CommandError, UsageError } from '../../operations/errors.ts';
-import { pollDepsOf } from '../../operations/resync.ts';
-import { checkedJson } from '../../shared/contract/checks.ts';
-import { type BridgeSettings, bridgeSettingsSchema } from '../../shared/contract/settings.ts';
-import { systemClock } from '../../shared/domain/clock.ts';
-import { isDiskFull } from '../../shared/sqlite/file/disk.ts';
-import { forgetExposure, stateFileIn } from '../../shared/sqlite/file/private-folder.ts';
-import { readMark, reusedHistories } from '../../shared/sqlite/file/published-mark.ts';
-import { isRunning, standstillIn } from '../../shared/sqlite/file/run-lock.ts';
-import { guarded } from '../../shared/sqlite/file/state-error.ts';
+} from '../../../embedded/partner.ts';
+import { isDiskFull } from '../../../embedded/state/file/disk.ts';
+import { forgetExposure, stateFileIn } from '../../../embedded/state/file/private-folder.ts';
+import { readMark, reusedHistories } from '../../../embedded/state/file/published-mark.ts';
+import { isRunning, standstillIn } from '../../../embedded/state/file/run-lock.ts';
+import { guarded } from '../../../embedded/state/file/state-error.ts';
 import {
   type EmbeddedState,
   type EmbeddedStateOptions,
   openEmbeddedState,
   openEmbeddedStateToRead,
-} from '../../shared/sqlite/state.ts';
+} from '../../../embedded/state/state.ts';
+import { answerConnect } from '../../../functions/connect/connect.ts';
+import { createDrain, pollAnswerOf } from '../../../functions/drain/drain.ts';
+import { checkedJson } from '../../../shared/contract/checks.ts';
+import { type BridgeSettings, bridgeSettingsSchema } from '../../../shared/contract/settings.ts';
+import { systemClock } from '../../../shared/domain/clock.ts';
+import { type Bridge, once, silentObserver } from '../../operations/bridge.ts';
+import { applicationWords, CommandError, UsageError } from '../../operations/errors.ts';
+import { pollDepsOf } from '../../operations/resync.ts';
 import type { LocalTarget } from '../shared/target.ts';
 
 export interface OpenOptions extends Pick<EmbeddedStateOptions, 'onFault'> {

@@ -15,12 +15,12 @@ import {
   type SQSClient,
   TagQueueCommand,
 } from '@aws-sdk/client-sqs';
+import { eventSource } from '../../../shared/contract/names.ts';
 import type { Bridge } from '../../operations/bridge.ts';
 import { CommandError } from '../../operations/errors.ts';
 import { type StackClients, unlessMissing } from '../../operations/stack-clients.ts';
 import type { StackOutputs } from '../../operations/stack-outputs.ts';
 import { tailPrefix } from '../../operations/stack-state.ts';
-import { eventSource } from '../../shared/contract/names.ts';
 
 /** Tags of a queue: the bus of its rule, and the time of its tail's last heartbeat. */
 const tags = { bus: 'advert-bridge:tail-bus', aliveAt: 'advert-bridge:tail-alive-at' } as const;

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
+import { bridgeName } from '../../../shared/contract/events.ts';
+import { partnerBaseUrl } from '../../../shared/contract/settings.ts';
+import { type Application, Secret } from '../../../shared/domain/secret.ts';
 import type { Bridge } from '../../operations/bridge.ts';
 import { checkApplication, storeApplication } from '../../operations/connect-functions.ts';
 import { CommandError } from '../../operations/errors.ts';
-import { bridgeName } from '../../shared/contract/events.ts';
-import { partnerBaseUrl } from '../../shared/contract/settings.ts';
-import { type Application, Secret } from '../../shared/domain/secret.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
 import { explained } from '../shared/explain.ts';

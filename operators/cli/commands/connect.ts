@@ -1,11 +1,11 @@
 import * as v from 'valibot';
+import { partnerAccountName } from '../../../shared/contract/checks.ts';
+import type { ConnectedAccount } from '../../../shared/contract/invocations.ts';
+import { bridgeSettings } from '../../../shared/contract/settings.ts';
 import { connectAccount } from '../../operations/connect-functions.ts';
 import { listDeadLetters, redriveDeadLetters } from '../../operations/dead-letters.ts';
 import { connectWords, requireKnown, UsageError } from '../../operations/errors.ts';
 import { beginNewHistory, type NewHistory } from '../../operations/new-history.ts';
-import { partnerAccountName } from '../../shared/contract/checks.ts';
-import type { ConnectedAccount } from '../../shared/contract/invocations.ts';
-import { bridgeSettings } from '../../shared/contract/settings.ts';
 import { checkedWay, defaultPort, loopbackRedirect, redirectUrl } from '../authorize/redirect-uri.ts';
 import { withBridge } from '../bridge/open.ts';
 import { type Call, defineCommand } from '../shared/command.ts';

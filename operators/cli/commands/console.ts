@@ -1,5 +1,5 @@
+import packageJson from '../../../package.json' with { type: 'json' };
 import { startConsole } from '../../console/console.ts';
-import packageJson from '../../package.json' with { type: 'json' };
 import { openBrowser } from '../authorize/open-browser.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';

@@ -1,5 +1,7 @@
 /** Shows and handles dead letters. */
 import * as v from 'valibot';
+import { didYouMean } from '../../../shared/contract/checks.ts';
+import { faultKinds } from '../../../shared/domain/faults.ts';
 import type { Bridge } from '../../operations/bridge.ts';
 import {
   type DeadLetterFilter,
@@ -10,8 +12,6 @@ import {
   shownDeadLetter,
 } from '../../operations/dead-letters.ts';
 import { CommandError, UsageError } from '../../operations/errors.ts';
-import { didYouMean } from '../../shared/contract/checks.ts';
-import { faultKinds } from '../../shared/domain/faults.ts';
 import { withBridge } from '../bridge/open.ts';
 import { type AddCommand, type Call, defineCommand } from '../shared/command.ts';
 import { type ExitCode, exitCodes } from '../shared/io.ts';

@@ -1,3 +1,5 @@
+import { StateError } from '../../../embedded/state/file/state-error.ts';
+import packageJson from '../../../package.json' with { type: 'json' };
 import { once } from '../../operations/bridge.ts';
 import {
   type CheckResult,
@@ -8,8 +10,6 @@ import {
   skipped,
 } from '../../operations/doctor/check.ts';
 import { CommandError } from '../../operations/errors.ts';
-import packageJson from '../../package.json' with { type: 'json' };
-import { StateError } from '../../shared/sqlite/file/state-error.ts';
 import { withBridge } from '../bridge/open.ts';
 import type { FolderBridge } from '../bridge/open-folder.ts';
 import { defineCommand } from '../shared/command.ts';

@@ -1,5 +1,5 @@
+import { advertId } from '../../../shared/contract/checks.ts';
 import { readHistory } from '../../operations/history.ts';
-import { advertId } from '../../shared/contract/checks.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
 import { exitCodes, say } from '../shared/io.ts';

@@ -1,5 +1,5 @@
+import type { PollAnswer } from '../../../shared/contract/invocations.ts';
 import { requireKnown } from '../../operations/errors.ts';
-import type { PollAnswer } from '../../shared/contract/invocations.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
 import { type ExitCode, exitCodes } from '../shared/io.ts';

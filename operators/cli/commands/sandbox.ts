@@ -23,7 +23,7 @@ Examples:
     },
   },
   async ({ io, options: { accessTokenSeconds, ...options }, report }) => {
-    const { startSandbox } = await import('../../sandbox/server.ts');
+    const { startSandbox } = await import('../../../sandbox/server.ts');
     const stopped = io.untilStopped();
     const sandbox = await startSandbox({
       ...options,

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
+import { shownUrl } from '../../../embedded/state/event-log.ts';
+import { linesOf } from '../../../shared/domain/text.ts';
 import { UsageError } from '../../operations/errors.ts';
 import { recordedPage, type SendPage, snapshot } from '../../operations/snapshot.ts';
-import { linesOf } from '../../shared/domain/text.ts';
-import { shownUrl } from '../../shared/sqlite/event-log.ts';
 import { withBridge } from '../bridge/open.ts';
 import type { FolderBridge } from '../bridge/open-folder.ts';
 import { requireSecrets, webhookCommand, webhookFrom, webhookUrl } from '../run/webhooks.ts';

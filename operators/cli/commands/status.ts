@@ -1,3 +1,6 @@
+import packageJson from '../../../package.json' with { type: 'json' };
+import { type Clock, systemClock } from '../../../shared/domain/clock.ts';
+import { type Counters, sumOf } from '../../../shared/ports/store.ts';
 import type { AccountStatus } from '../../operations/account-status.ts';
 import { requireKnown } from '../../operations/errors.ts';
 import {
@@ -8,9 +11,6 @@ import {
   needsAttention,
 } from '../../operations/findings/findings.ts';
 import { readStatus, type Status } from '../../operations/status.ts';
-import packageJson from '../../package.json' with { type: 'json' };
-import { type Clock, systemClock } from '../../shared/domain/clock.ts';
-import { type Counters, sumOf } from '../../shared/ports/store.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
 import { clearScreen, type ExitCode, exitCodes, firstScreen } from '../shared/io.ts';

@@ -1,5 +1,5 @@
+import { linesOf } from '../../../shared/domain/text.ts';
 import { requireKnown } from '../../operations/errors.ts';
-import { linesOf } from '../../shared/domain/text.ts';
 import { withBridge } from '../bridge/open.ts';
 import { defineCommand } from '../shared/command.ts';
 import { eventOutput } from '../shared/event-output.ts';

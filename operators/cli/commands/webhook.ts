@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { webhookSecret } from '../../embedded/webhooks/request.ts';
+import { kindOfReader, shownUrl, webhookFormats } from '../../../embedded/state/event-log.ts';
+import type { Webhooks } from '../../../embedded/state/webhooks.ts';
+import { webhookSecret } from '../../../embedded/webhooks/request.ts';
+import { toInstant } from '../../../shared/domain/clock.ts';
 import { CommandError, UsageError } from '../../operations/errors.ts';
-import { toInstant } from '../../shared/domain/clock.ts';
-import { kindOfReader, shownUrl, webhookFormats } from '../../shared/sqlite/event-log.ts';
-import type { Webhooks } from '../../shared/sqlite/webhooks.ts';
 import { withBridge } from '../bridge/open.ts';
 import { eventBusArn, requireSecrets, webhookCommand, webhookFrom, webhookUrl } from '../run/webhooks.ts';
 import { defineCommand } from '../shared/command.ts';

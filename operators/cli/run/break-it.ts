@@ -1,6 +1,6 @@
+import type { Sandbox } from '../../../sandbox/server.ts';
+import { quoted } from '../../../shared/domain/text.ts';
 import type { Break, Breaks } from '../../console/options.ts';
-import type { Sandbox } from '../../sandbox/server.ts';
-import { quoted } from '../../shared/domain/text.ts';
 
 interface BreakItOptions {
   readonly sandbox: Pick<Sandbox, 'url' | 'control'>;

@@ -1,12 +1,12 @@
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
-import type { Deliver, Failure } from '../../embedded/webhooks/request.ts';
-import { customEventBus, customEventBusClient } from '../../shared/aws/custom-event-bus.ts';
+import type { Deliver, Failure } from '../../../embedded/webhooks/request.ts';
+import { customEventBus, customEventBusClient } from '../../../shared/aws/custom-event-bus.ts';
 import {
   classicEventBus,
   createEventPublisher,
   RefusedEventError,
-} from '../../shared/aws/event-publisher.ts';
-import { handlerOptions } from '../../shared/aws/handler-options.ts';
+} from '../../../shared/aws/event-publisher.ts';
+import { handlerOptions } from '../../../shared/aws/handler-options.ts';
 
 const timeouts = { connectionTimeout: 3_000, requestTimeout: 8_000 };
 

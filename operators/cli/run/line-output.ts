@@ -1,7 +1,7 @@
 import { closeSync, fdatasync, fstatSync, openSync, readSync, write } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { promisify } from 'node:util';
-import type { LineOutput } from '../../embedded/line-writer.ts';
+import type { LineOutput } from '../../../embedded/line-writer.ts';
 
 const writeTo = promisify(write);
 const syncData = promisify(fdatasync);

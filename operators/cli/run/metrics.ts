@@ -1,9 +1,9 @@
 /** What a monitoring system asks of a run: Prometheus text at /metrics, a health answer at /health. */
 import { createServer } from 'node:http';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { isLoopback } from '../../../shared/contract/settings.ts';
 import { deliveryText, type Finding } from '../../operations/findings/findings.ts';
 import type { Status } from '../../operations/status.ts';
-import packageJson from '../../package.json' with { type: 'json' };
-import { isLoopback } from '../../shared/contract/settings.ts';
 import { closeServer, listenOn } from '../shared/loopback.ts';
 
 interface Looked {

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { bridgeSettings } from '../../shared/contract/settings.ts';
+import { bridgeSettings } from '../../../shared/contract/settings.ts';
 import { flag, number, type OptionSpec, option, optionalNumber, settingOptions } from '../shared/options.ts';
 import { eventBusArn, webhookUrl } from './webhooks.ts';
 

@@ -1,4 +1,4 @@
-import type { Fields, Observer } from '../../shared/ports/observer.ts';
+import type { Fields, Observer } from '../../../shared/ports/observer.ts';
 
 const repeatMs = 60_000;
 /** A run without an end forgets what it has logged after so many different messages. */

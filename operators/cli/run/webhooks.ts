@@ -1,8 +1,8 @@
 import * as v from 'valibot';
+import { shownUrl } from '../../../embedded/state/event-log.ts';
+import type { Webhooks } from '../../../embedded/state/webhooks.ts';
+import { isPrivateUrl } from '../../../shared/contract/settings.ts';
 import { CommandError, UsageError } from '../../operations/errors.ts';
-import { isPrivateUrl } from '../../shared/contract/settings.ts';
-import { shownUrl } from '../../shared/sqlite/event-log.ts';
-import type { Webhooks } from '../../shared/sqlite/webhooks.ts';
 import type { Io } from '../shared/io.ts';
 import { checkedOptions } from '../shared/options.ts';
 import { readSecret } from '../shared/secret-input.ts';

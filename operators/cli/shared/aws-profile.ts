@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
+import { quoted } from '../../../shared/domain/text.ts';
 import type { Problem } from '../../operations/errors.ts';
-import { quoted } from '../../shared/domain/text.ts';
 
 /**
  * What is wrong with the AWS profile of this process. The SDK says the same of a profile that does not exist, of one

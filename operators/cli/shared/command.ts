@@ -1,7 +1,7 @@
 import { type Command, Help } from 'commander';
+import { exposureOf } from '../../../embedded/state/file/private-folder.ts';
+import { printableLine } from '../../../shared/domain/text.ts';
 import { UsageError } from '../../operations/errors.ts';
-import { printableLine } from '../../shared/domain/text.ts';
-import { exposureOf } from '../../shared/sqlite/file/private-folder.ts';
 import { type ExitCode, exitCodes, give, type Io, say, show } from './io.ts';
 import { addOptions, type Checked, checkedOptions, flag, type OptionSpecs, optionOf } from './options.ts';
 import { type LocalTarget, type Target, targetOptions, type Where } from './target.ts';

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
-import type { Envelope } from '../../shared/contract/events.ts';
-import { printableLine } from '../../shared/domain/text.ts';
+import type { Envelope } from '../../../shared/contract/events.ts';
+import { printableLine } from '../../../shared/domain/text.ts';
 import type { Io } from './io.ts';
 
 /** Standard output for events: JSON lines, or on a terminal a line for people each, unless `json` is set. */

@@ -1,12 +1,13 @@
 /** What an error means to an operator, with what mends it. */
+
+import { StateError } from '../../../embedded/state/file/state-error.ts';
+import { ShapeError } from '../../../shared/contract/checks.ts';
+import { BridgeFault } from '../../../shared/domain/faults.ts';
+import { quoted } from '../../../shared/domain/text.ts';
 import { CommandError, type Problem, UsageError } from '../../operations/errors.ts';
 import { filled } from '../../operations/findings/finding.ts';
 import { faultProblem } from '../../operations/findings/findings.ts';
 import problems from '../../operations/findings/problems.json' with { type: 'json' };
-import { ShapeError } from '../../shared/contract/checks.ts';
-import { BridgeFault } from '../../shared/domain/faults.ts';
-import { quoted } from '../../shared/domain/text.ts';
-import { StateError } from '../../shared/sqlite/file/state-error.ts';
 import { faultOfProfile } from './aws-profile.ts';
 import type { Target } from './target.ts';
 

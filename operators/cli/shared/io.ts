@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import { systemClock } from '../../shared/domain/clock.ts';
-import { printableLine, printableLines } from '../../shared/domain/text.ts';
+import { systemClock } from '../../../shared/domain/clock.ts';
+import { printableLine, printableLines } from '../../../shared/domain/text.ts';
 
 /** A command's access to the environment of its process. Tests pass their own. */
 export interface Io {

@@ -1,10 +1,10 @@
 /** The options of a command: spelling, help text and allowed values. */
 import { type Command, Option } from 'commander';
 import * as v from 'valibot';
+import { flawsOf, partnerAccountName } from '../../../shared/contract/checks.ts';
+import { fromText, type Setting, schemasOf } from '../../../shared/contract/settings.ts';
+import { toInstant } from '../../../shared/domain/clock.ts';
 import { UsageError } from '../../operations/errors.ts';
-import { flawsOf, partnerAccountName } from '../../shared/contract/checks.ts';
-import { fromText, type Setting, schemasOf } from '../../shared/contract/settings.ts';
-import { toInstant } from '../../shared/domain/clock.ts';
 
 /** One option or argument. Its key in {@link OptionSpecs} is its name in camel case: `pageSize` is `--page-size`. */
 export interface OptionSpec<S extends v.GenericSchema = v.GenericSchema> {

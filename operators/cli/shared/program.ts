@@ -22,7 +22,7 @@ export function nameProgramAsStarted(): void {
 }
 
 /**
- * @param script the script that Node was started with: cli/advert-bridge.cjs in the repository, or npm's link to it
+ * @param script the script that Node was started with: operators/cli/advert-bridge.cjs in the repository, or npm's link to it
  * @param cwd the user's current folder
  */
 export function programOf(script: string, cwd: string): string {

@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream';
-import { printableLine } from '../../shared/domain/text.ts';
+import { printableLine } from '../../../shared/domain/text.ts';
 import { type Io, say } from './io.ts';
 
 const redrawEveryMs = 500;

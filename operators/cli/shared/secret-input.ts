@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { text as textOf } from 'node:stream/consumers';
+import { Secret } from '../../../shared/domain/secret.ts';
 import { CommandError, UsageError } from '../../operations/errors.ts';
-import { Secret } from '../../shared/domain/secret.ts';
 import { type Io, print } from './io.ts';
 
 export interface SecretSource {

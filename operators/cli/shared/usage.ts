@@ -1,7 +1,7 @@
 /** Explains a wrong command line without repeating values, which may be secrets: commander's messages quote them. */
 import type { Command, CommanderError } from 'commander';
+import { didYouMean } from '../../../shared/contract/checks.ts';
 import { UsageError } from '../../operations/errors.ts';
-import { didYouMean } from '../../shared/contract/checks.ts';
 
 const secretsHint =
   'A secret is never taken as an argument, where other users of the machine see it: give it on standard input or in a file';

@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
-import { printableLine as printable } from '../../shared/domain/text.ts';
+import { printableLine as printable } from '../../../shared/domain/text.ts';
 import type { ShownEvent, ShownHistory, Snapshot } from '../snapshot.ts';
 import { time } from './format.ts';
 import { readHistory } from './server.ts';

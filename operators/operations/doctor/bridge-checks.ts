@@ -1,6 +1,6 @@
 /** Checks of every kind of bridge. Most show the findings of `status`. */
 
-import { stopOf } from '../../shared/domain/partner-account.ts';
+import { stopOf } from '../../../shared/domain/partner-account.ts';
 import { type Bridge, once } from '../bridge.ts';
 import { askFor } from '../connect-functions.ts';
 import { connectWords } from '../errors.ts';

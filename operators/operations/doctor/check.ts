@@ -1,5 +1,5 @@
 /** Checks of a bridge, run concurrently. A check changes nothing; a check that fails itself also gives a result. */
-import { type Clock, systemClock } from '../../shared/domain/clock.ts';
+import { type Clock, systemClock } from '../../../shared/domain/clock.ts';
 
 export interface Result {
   readonly result: 'ok' | 'skipped' | 'warning' | 'fault';

@@ -1,14 +1,14 @@
 /** Checks of an embedded bridge's folder, which is only read: not even SQLite's own files in it change. */
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { missingScopes } from '../../functions/refresh-token/token-pairs.ts';
-import { ShapeError } from '../../shared/contract/checks.ts';
-import { quoted } from '../../shared/domain/text.ts';
-import { freeBytesIn } from '../../shared/sqlite/file/disk.ts';
-import { exposureOf, refuseForeignFolder, stateFileIn } from '../../shared/sqlite/file/private-folder.ts';
-import { guarded, StateError } from '../../shared/sqlite/file/state-error.ts';
-import { openStateFileToRead } from '../../shared/sqlite/file/state-file.ts';
-import type { EmbeddedState } from '../../shared/sqlite/state.ts';
+import { freeBytesIn } from '../../../embedded/state/file/disk.ts';
+import { exposureOf, refuseForeignFolder, stateFileIn } from '../../../embedded/state/file/private-folder.ts';
+import { guarded, StateError } from '../../../embedded/state/file/state-error.ts';
+import { openStateFileToRead } from '../../../embedded/state/file/state-file.ts';
+import type { EmbeddedState } from '../../../embedded/state/state.ts';
+import { missingScopes } from '../../../functions/refresh-token/token-pairs.ts';
+import { ShapeError } from '../../../shared/contract/checks.ts';
+import { quoted } from '../../../shared/domain/text.ts';
 import type { Bridge } from '../bridge.ts';
 import { applicationWords } from '../errors.ts';
 import { type BridgeFacts, bridgeChecks, findingCheck, pairCheck } from './bridge-checks.ts';
@@ -27,7 +27,7 @@ export const machineFacts = {
   freeBytes: freeBytesIn,
 };
 
-/** The version with `node:sqlite` without a flag, as cli/advert-bridge.cjs requires. */
+/** The version with `node:sqlite` without a flag, as operators/cli/advert-bridge.cjs requires. */
 const [oldestMajor, oldestMinor] = [22, 13];
 const mebibyte = 1024 ** 2;
 /** Twice the size that the state file's write-ahead log may reach before it is copied into the file. */

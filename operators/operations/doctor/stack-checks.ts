@@ -9,10 +9,10 @@ import { GetFunctionConcurrencyCommand, GetFunctionConfigurationCommand } from '
 import { paginateListSubscriptionsByTopic } from '@aws-sdk/client-sns';
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { GetCallerIdentityCommand } from '@aws-sdk/client-sts';
-import { settingsKey } from '../../shared/contract/environment.ts';
-import { maxReceiveCount } from '../../shared/contract/messages.ts';
-import { forEachConcurrent } from '../../shared/domain/concurrency.ts';
-import { quoted } from '../../shared/domain/text.ts';
+import { settingsKey } from '../../../shared/contract/environment.ts';
+import { maxReceiveCount } from '../../../shared/contract/messages.ts';
+import { forEachConcurrent } from '../../../shared/domain/concurrency.ts';
+import { quoted } from '../../../shared/domain/text.ts';
 import { bridgeFinding } from '../findings/findings.ts';
 import { alarmFound } from '../findings/looks.ts';
 import { allPages, unlessMissing } from '../stack-clients.ts';

@@ -1,5 +1,5 @@
 import { paginateListStackResources } from '@aws-sdk/client-cloudformation';
-import { alarmOfBridge, namePrefixOf, secretNamesOf } from '../../shared/contract/names.ts';
+import { alarmOfBridge, namePrefixOf, secretNamesOf } from '../../../shared/contract/names.ts';
 import { type Bridge, once } from '../bridge.ts';
 import { allPages, type StackClients } from '../stack-clients.ts';
 import type { StackOutputs } from '../stack-outputs.ts';

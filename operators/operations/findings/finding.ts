@@ -1,4 +1,4 @@
-import type { alarms } from '../../shared/contract/names.ts';
+import type { alarms } from '../../../shared/contract/names.ts';
 
 /** A section of docs/operate/runbook.md: each has the name of an alarm (a test compares them). */
 type Section = Lowercase<(typeof alarms)[keyof typeof alarms]>;

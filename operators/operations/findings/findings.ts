@@ -2,8 +2,8 @@
  * What is wrong, found once from the facts of `status`: `status`, `doctor` and the console show the same findings. A look
  * finds facts; problems.json has for each code what it means, what to say of the facts, and what to do.
  */
-import type { FaultKind } from '../../shared/domain/faults.ts';
-import { printableLine } from '../../shared/domain/text.ts';
+import type { FaultKind } from '../../../shared/domain/faults.ts';
+import { printableLine } from '../../../shared/domain/text.ts';
 import { namesText, type Problem } from '../errors.ts';
 import type { Status } from '../status.ts';
 import {

@@ -1,7 +1,8 @@
 /** Looks at the facts of `status`: each returns the facts of a problem, for its sentence in problems.json. */
-import { attentionAlarms, isAboutSecret } from '../../shared/contract/names.ts';
-import { sumOf } from '../../shared/ports/store.ts';
-import { kindOfReader } from '../../shared/sqlite/event-log.ts';
+
+import { kindOfReader } from '../../../embedded/state/event-log.ts';
+import { attentionAlarms, isAboutSecret } from '../../../shared/contract/names.ts';
+import { sumOf } from '../../../shared/ports/store.ts';
 import { type AccountStatus, heldMs, type ShownPause } from '../account-status.ts';
 import { applicationWords, namesText } from '../errors.ts';
 import type { RaisedAlarm } from '../stack-state.ts';

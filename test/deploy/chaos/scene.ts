@@ -4,13 +4,13 @@ import {
   UpdateFunctionConfigurationCommand,
 } from '@aws-sdk/client-lambda';
 import { SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
+import { seededRandom } from '../../../kits/typescript/testing/player.ts';
 import type { Random } from '../../../sandbox/state/random.ts';
 import { countMessages } from '../../../shared/aws/sqs.ts';
 import { createStore } from '../../../shared/aws/store.ts';
 import { type Store, update } from '../../../shared/ports/store.ts';
 import type { FeedState } from '../../../shared/state/feed-states.ts';
 import { createPartnerAccounts, type PartnerAccounts } from '../../../shared/state/partner-accounts.ts';
-import { seededRandom } from '../../../subscriber/testing/player.ts';
 import { createWeather, type Weather } from '../../chaos/weather.ts';
 import { connectUser, type Deployment } from '../stack/deployment.ts';
 import { invoke } from '../stack/functions.ts';

@@ -85,7 +85,7 @@ export const concurrencyTaken: Exercise = {
 
 /** Files that `cdk deploy` reads, in addition to the packages. */
 const deployed = [
-  ...['docs', 'functions', 'infra', 'scripts', 'shared'],
+  ...['docs', 'functions', 'infra', 'shared', 'tools'],
   ...['LICENSE', 'cdk.json', 'package.json', 'package-lock.json', 'tsconfig.json'],
 ];
 /** The first line of the body of fan-out's handler. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Status } from '../../../operations/status.ts';
+import type { Status } from '../../../operators/operations/status.ts';
 import { repository } from '../emulator/cloud.ts';
 import type { Processes, RunOptions } from '../emulator/processes.ts';
 import type { Values } from './cdk.ts';
@@ -20,7 +20,7 @@ export type AdvertBridge = ReturnType<typeof advertBridgeOn>;
 export function advertBridgeOn(env: Values, processes: Processes, place: readonly string[] = []) {
   const command = (args: readonly string[]) => ({
     file: process.execPath,
-    args: [join(repository, 'cli', 'main.ts'), ...args, ...place],
+    args: [join(repository, 'operators/cli/main.ts'), ...args, ...place],
     env,
     cwd: repository,
   });

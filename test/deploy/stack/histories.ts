@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
+import {
+  advertKeyOf,
+  compareToApplied,
+  type Position,
+  positionOf,
+} from '../../../kits/typescript/position.ts';
 import type { Sandbox } from '../../../sandbox/server.ts';
 import { checked } from '../../../shared/contract/checks.ts';
 import { type AdvertEvent, envelope } from '../../../shared/contract/events.ts';
-import { advertKeyOf, compareToApplied, type Position, positionOf } from '../../../subscriber/position.ts';
 import { onItsWayMs, silenceMs } from './deployment.ts';
 import type { Received, Subscriber } from './subscriber.ts';
 

@@ -38,7 +38,7 @@ export async function shellOf(
   await mkdir(programs, { recursive: true });
   const node = `'${process.execPath}'`;
   const texts = {
-    'advert-bridge': `exec ${node} '${join(repository, 'cli', 'main.ts')}' "$@"`,
+    'advert-bridge': `exec ${node} '${join(repository, 'operators/cli/main.ts')}' "$@"`,
     aws: `exec '${join(repository, '.venv/awscli/bin/aws')}' "$@"`,
     'xdg-open': `exec ${node} '${join(import.meta.dirname, 'browser.ts')}' "$1"`,
     ...(npx && { npx }),

@@ -13,14 +13,14 @@ import { type Deployment, deliver, onItsWayMs } from '../stack/deployment.ts';
 import { checkedEvent, historiesOf } from '../stack/histories.ts';
 
 /**
- * Deploys a folder of examples/ as the other team would: from a separate folder, in which the example and its
+ * Deploys a folder of docs/examples/ as the other team would: from a separate folder, in which the example and its
  * dependencies are installed.
  *
  * @returns the outputs of its stack
  */
 async function deployExample(deployment: Deployment, name: string, stack: string): Promise<Values> {
   const app = join(deployment.folder, name);
-  await cp(join(repository, 'examples', name), app, { recursive: true });
+  await cp(join(repository, 'docs/examples', name), app, { recursive: true });
   // Does what `npm install` does, without downloads.
   const [installed, modules] = [join(repository, 'node_modules'), join(app, 'node_modules')];
   const kit = join(modules, 'advert-bridge-kit');
@@ -29,7 +29,7 @@ async function deployExample(deployment: Deployment, name: string, stack: string
   await symlink(repository, join(kit, 'source'));
   const exports = {
     './cdk': './source/infra/constructs/subscription/index.ts',
-    './subscriber': './source/subscriber/index.ts',
+    './subscriber': './source/kits/typescript/index.ts',
   };
   await writeFile(join(kit, 'package.json'), JSON.stringify({ type: 'module', exports }));
   await writeFile(join(app, 'package-lock.json'), '{}');
@@ -75,14 +75,17 @@ export async function searchIndexSteps(deployment: Deployment, index: Values): P
     assert.equal(await messagesIn(cloud, DeadLetterQueueUrl), 0, 'dead letters of the other team');
   }
 
-  await steps.check("examples/search-index: the other team's table has the partner's statuses", async () => {
-    const [first = '', second = '', third = ''] = control.truth().map(({ id }) => id);
-    control.setStatus(first, 'sold');
-    control.setStatus(second, 'outdated');
-    control.remove(third);
-    await deliver(deployment, 3);
-    await expectRight();
-  });
+  await steps.check(
+    "docs/examples/search-index: the other team's table has the partner's statuses",
+    async () => {
+      const [first = '', second = '', third = ''] = control.truth().map(({ id }) => id);
+      control.setStatus(first, 'sold');
+      control.setStatus(second, 'outdated');
+      control.remove(third);
+      await deliver(deployment, 3);
+      await expectRight();
+    },
+  );
 
   await steps.check('… also after every event has come again, the newest first', async () => {
     for (const event of [...subscriber.received].reverse()) await send(JSON.stringify(event));
@@ -109,27 +112,30 @@ export async function searchIndexSteps(deployment: Deployment, index: Values): P
 export async function minimalSteps(deployment: Deployment): Promise<void> {
   const { steps, sandbox, subscriber, cloud } = deployment;
 
-  await steps.check('examples/minimal: its table of positions is as far as the newest events', async () => {
-    const { PositionsTableName, DeadLetterQueueUrl } = await deployExample(
-      deployment,
-      'minimal',
-      'MinimalSubscriber',
-    );
-    const before = subscriber.received.length;
-    for (const { id } of sandbox.control.truth().slice(0, 2)) sandbox.control.setStatus(id, 'limited');
-    await deliver(deployment, 2);
-    const newest = subscriber.received.slice(before).map((event) => {
-      const { metadata, data } = checkedEvent(event).detail;
-      return [`main/${data.advertId}`, `${metadata.generation}/${metadata.sequence}`];
-    });
-    await expectSoon(Object.fromEntries(newest), async () => {
-      const items = await itemsOf(cloud, PositionsTableName);
-      const positions = items.map(({ pk, generation, sequence }) => [
-        pk?.S ?? '',
-        `${generation?.N}/${sequence?.N}`,
-      ]);
-      return Object.fromEntries(positions.filter(([key]) => newest.some(([own]) => own === key)));
-    });
-    assert.equal(await messagesIn(cloud, DeadLetterQueueUrl), 0, 'dead letters of the minimal subscriber');
-  });
+  await steps.check(
+    'docs/examples/minimal: its table of positions is as far as the newest events',
+    async () => {
+      const { PositionsTableName, DeadLetterQueueUrl } = await deployExample(
+        deployment,
+        'minimal',
+        'MinimalSubscriber',
+      );
+      const before = subscriber.received.length;
+      for (const { id } of sandbox.control.truth().slice(0, 2)) sandbox.control.setStatus(id, 'limited');
+      await deliver(deployment, 2);
+      const newest = subscriber.received.slice(before).map((event) => {
+        const { metadata, data } = checkedEvent(event).detail;
+        return [`main/${data.advertId}`, `${metadata.generation}/${metadata.sequence}`];
+      });
+      await expectSoon(Object.fromEntries(newest), async () => {
+        const items = await itemsOf(cloud, PositionsTableName);
+        const positions = items.map(({ pk, generation, sequence }) => [
+          pk?.S ?? '',
+          `${generation?.N}/${sequence?.N}`,
+        ]);
+        return Object.fromEntries(positions.filter(([key]) => newest.some(([own]) => own === key)));
+      });
+      assert.equal(await messagesIn(cloud, DeadLetterQueueUrl), 0, 'dead letters of the minimal subscriber');
+    },
+  );
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { ListRulesCommand } from '@aws-sdk/client-eventbridge';
 import { ListQueuesCommand, SetQueueAttributesCommand, TagQueueCommand } from '@aws-sdk/client-sqs';
-import type { Snapshot } from '../../../console/snapshot.ts';
+import type { Snapshot } from '../../../operators/console/snapshot.ts';
 import { until } from '../../helpers/until.ts';
 import { type Deployment, deliver } from '../stack/deployment.ts';
 import { historiesOf } from '../stack/histories.ts';

@@ -11,7 +11,7 @@ import { LambdaClient } from '@aws-sdk/client-lambda';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { runCli } from '../../../cli/cli.ts';
+import { runCli } from '../../../operators/cli/cli.ts';
 import { customEventBusClient } from '../../../shared/aws/custom-event-bus.ts';
 import { createStore } from '../../../shared/aws/store.ts';
 import type { FunctionName } from '../../../shared/contract/environment.ts';

@@ -17,7 +17,7 @@ export const shortLimits = {
 };
 export type Limits = typeof shortLimits;
 
-/** As a stack has them (infra/constructs, shared/runtime/limits.ts), for runs in which delays are measured. */
+/** As a stack has them (infra/constructs, functions/runtime/limits.ts), for runs in which delays are measured. */
 export const stackLimits: Limits = {
   drainMs: 85_000,
   nextRunMs: 60_000,

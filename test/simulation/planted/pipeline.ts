@@ -12,7 +12,7 @@ const enqueue = '  await enqueuePage(deps, listing, sent, { receivedAt, cause })
 const afterAdvance = '  observer.count(metrics.listed, page.data.length);\n';
 
 export const plantedInPipeline: Planted = {
-  'operations/audit.ts': [
+  'operators/operations/audit.ts': [
     [
       'audit-before-settled',
       'an audit counts an advert only when its message is settled',
@@ -318,7 +318,7 @@ export const plantedInPipeline: Planted = {
       'await aside.remove(held);\n    const refused = await queue.sendAgain(held);',
     ],
   ],
-  'operations/history.ts': [
+  'operators/operations/history.ts': [
     [
       'history-ignores-pending',
       '`history` does not report a pending event as published',

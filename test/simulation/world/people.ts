@@ -2,7 +2,7 @@
  * The people around the bridge: users who revoke, persons who connect, forget and give away accounts, and operators who
  * pause, resume, redrive and read again.
  */
-import { pause, resume } from '../../../operations/pause.ts';
+import { pause, resume } from '../../../operators/operations/pause.ts';
 import { toInstant } from '../../../shared/domain/clock.ts';
 import { BridgeFault } from '../../../shared/domain/faults.ts';
 import { blamingHold, endOfHold } from '../../../shared/domain/holds.ts';

@@ -2,10 +2,10 @@ import { App } from 'aws-cdk-lib';
 import fc from 'fast-check';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
+import { functionConfig } from '../../../functions/runtime/config.ts';
 import { readSettings, SettingsError } from '../../../infra/config.ts';
 import { functionResources, resourceKeys, settingsKey } from '../../../shared/contract/environment.ts';
 import { fromText, schemasOf, stackSettings } from '../../../shared/contract/settings.ts';
-import { functionConfig } from '../../../shared/runtime/config.ts';
 import { errorOf, expectNoTrace, marker, oddValue, recordOf } from './nearly-right.ts';
 
 const right: Record<string, unknown> = {

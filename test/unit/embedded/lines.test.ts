@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { LineOutput } from '../../../embedded/line-writer.ts';
 import { startLines } from '../../../embedded/lines.ts';
-import { linesReader } from '../../../shared/sqlite/event-log.ts';
-import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
+import { linesReader } from '../../../embedded/state/event-log.ts';
+import { openEmbeddedState } from '../../../embedded/state/state.ts';
 import { createVirtualClock } from '../../helpers/partner-api/virtual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { expect, it } from 'vitest';
 import { createLocalPartner, noSubscriberYet } from '../../../embedded/partner.ts';
-import { silentObserver } from '../../../operations/bridge.ts';
+import { silentObserver } from '../../../operators/operations/bridge.ts';
 import { bridgeSettingsSchema } from '../../../shared/contract/settings.ts';
-import { startConnected } from '../cli/local-bridge.ts';
+import { startConnected } from '../operators/cli/local-bridge.ts';
 
 it('a refresh whose request has no more time goes on, and its pair is stored', async () => {
   const { sandbox, inState } = await startConnected({ assumptions: { onlyNewestRefreshToken: true } });

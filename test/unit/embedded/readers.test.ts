@@ -1,10 +1,10 @@
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openReaders } from '../../../embedded/readers.ts';
+import { openEmbeddedState } from '../../../embedded/state/state.ts';
 import type { Failure, WebhookRequest } from '../../../embedded/webhooks/request.ts';
 import { advertEvent } from '../../../shared/domain/advert-event.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
-import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { createVirtualClock } from '../../helpers/partner-api/virtual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 import { changedAdvert } from '../../helpers/records.ts';

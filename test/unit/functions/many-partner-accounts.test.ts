@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
 import { createDrain, type DrainReport } from '../../../functions/drain/drain.ts';
+import { drainLimits, scheduleMs } from '../../../functions/runtime/limits.ts';
 import { createCachedBudget } from '../../../shared/partner-api/cached-rows.ts';
 import type { PartnerClient } from '../../../shared/partner-api/client.ts';
 import { createRateLimiter } from '../../../shared/partner-api/rate-limiter.ts';
-import { drainLimits, scheduleMs } from '../../../shared/runtime/limits.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
 import { createVirtualClock } from '../../helpers/partner-api/virtual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';

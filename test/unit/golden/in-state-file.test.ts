@@ -5,11 +5,11 @@
  */
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
+import { stateFileIn } from '../../../embedded/state/file/private-folder.ts';
+import { openEmbeddedState } from '../../../embedded/state/state.ts';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import { createCachedAccounts } from '../../../shared/partner-api/cached-rows.ts';
-import { stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
-import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { tokenHold } from '../../helpers/holds.ts';
 import { feedState, partnerAccount } from '../../helpers/records.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';

@@ -1,9 +1,9 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { expect, it, vi } from 'vitest';
+import { seededRandom } from '../../../kits/typescript/testing/player.ts';
 import { createApplicationSecret, createTokenVault } from '../../../shared/aws/secrets.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
-import { seededRandom } from '../../../subscriber/testing/player.ts';
 import { type FunctionName, startAws } from '../../helpers/aws/played-aws.ts';
 import { echoesOf, leaksIn, type Place } from '../../helpers/leaks.ts';
 

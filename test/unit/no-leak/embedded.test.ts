@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { echoesOf, formsOf, leaksIn, type Place } from '../../helpers/leaks.ts';
 import { shortenWaits } from '../../helpers/short-waits.ts';
-import { startLocal } from '../cli/local-bridge.ts';
+import { startLocal } from '../operators/cli/local-bridge.ts';
 
 const clientSecret = 'client hush+"secret"/1=é';
 const firstToken = 'first refresh+token/"quoted"=2';

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
+import { seededRandom } from '../../../kits/typescript/testing/player.ts';
 import { type SandboxOptions, startSandbox } from '../../../sandbox/server.ts';
-import { seededRandom } from '../../../subscriber/testing/player.ts';
 
 /** Noon, so that a test that does not mean to cross midnight does not. */
 export const noonMs = Date.UTC(2026, 10, 20, 12);

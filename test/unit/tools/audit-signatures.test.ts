@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { verdictOf } from '../../../scripts/audit-signatures.ts';
+import { verdictOf } from '../../../tools/release/audit-signatures.ts';
 
 const entry = { name: 'left-pad', version: '1.3.0', registry: 'https://registry.npmjs.org/' };
 

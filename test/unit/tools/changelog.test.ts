@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isNewer, releasedChangelog, unreleasedOf } from '../../../scripts/changelog.ts';
+import { isNewer, releasedChangelog, unreleasedOf } from '../../../tools/release/changelog.ts';
 
 const changelog = '# Changelog\n\n## Unreleased\n\n- $1 new\n\n## 0.1.0 · 2026-01-01\n\n- old\n';
 

@@ -1,6 +1,6 @@
-/** Calculates the cost of measured usage from the prices in bench/prices.json. */
+/** Calculates the cost of measured usage from the prices in tools/bench/prices.json. */
 import { readFileSync } from 'node:fs';
-import type { Count } from '../../test/helpers/aws/wire.ts';
+import type { Count } from '../../../test/helpers/aws/wire.ts';
 
 interface Price {
   readonly usd: number;

@@ -4,7 +4,7 @@
  *
  * Usage: measure.ts SETTING (JSON)
  */
-import { type Invocations, startAws } from '../../test/helpers/aws/played-aws.ts';
+import { type Invocations, startAws } from '../../../test/helpers/aws/played-aws.ts';
 import { lambdaUsage, sumOf, type Usage, usageOf } from './bill.ts';
 import { captured, logUsage } from './logs.ts';
 import { type StackFacts, stackFacts } from './stack.ts';

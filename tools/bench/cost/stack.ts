@@ -1,5 +1,5 @@
 /** The resources of the stack with a monthly price, from the template that `cdk deploy` would send. */
-import { functions, synthesized } from '../../test/helpers/synthesized.ts';
+import { functions, synthesized } from '../../../test/helpers/synthesized.ts';
 import type { Usage } from './bill.ts';
 
 export const minutesAMonth = 30 * 24 * 60;

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createConnection } from '../../../shared/sqlite/file/connection.ts';
-import { scratchFolders } from '../../helpers/scratch-folder.ts';
+import { createConnection } from '../../../../embedded/state/file/connection.ts';
+import { scratchFolders } from '../../../helpers/scratch-folder.ts';
 
 const folder = scratchFolders();
 

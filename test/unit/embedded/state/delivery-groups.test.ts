@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { createGroups, type Queued } from '../../../shared/sqlite/delivery-groups.ts';
+import { createGroups, type Queued } from '../../../../embedded/state/delivery-groups.ts';
 
 interface Take {
   readonly maxGroups: number;

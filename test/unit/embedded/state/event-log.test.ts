@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { Secret } from '../../../shared/domain/secret.ts';
-import { shownUrl } from '../../../shared/sqlite/event-log.ts';
-import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
-import { createManualClock } from '../../helpers/manual-clock.ts';
-import { scratchFolders } from '../../helpers/scratch-folder.ts';
+import { shownUrl } from '../../../../embedded/state/event-log.ts';
+import { openEmbeddedState } from '../../../../embedded/state/state.ts';
+import { Secret } from '../../../../shared/domain/secret.ts';
+import { createManualClock } from '../../../helpers/manual-clock.ts';
+import { scratchFolders } from '../../../helpers/scratch-folder.ts';
 
 const folder = scratchFolders();
 const one = 'https://one.example/';

@@ -1,8 +1,8 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { exposureOf, stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
-import { scratchFolders } from '../../helpers/scratch-folder.ts';
+import { exposureOf, stateFileIn } from '../../../../embedded/state/file/private-folder.ts';
+import { scratchFolders } from '../../../helpers/scratch-folder.ts';
 
 const folder = scratchFolders();
 

@@ -1,9 +1,9 @@
 import { expect, it, vi } from 'vitest';
-import { createMessageTable } from '../../../shared/sqlite/changed-adverts-queue.ts';
-import { createConnection } from '../../../shared/sqlite/file/connection.ts';
-import { openStateFile } from '../../../shared/sqlite/file/state-file.ts';
-import { createRowStore } from '../../../shared/sqlite/store.ts';
-import { scratchFolders } from '../../helpers/scratch-folder.ts';
+import { createMessageTable } from '../../../../embedded/state/changed-adverts-queue.ts';
+import { createConnection } from '../../../../embedded/state/file/connection.ts';
+import { openStateFile } from '../../../../embedded/state/file/state-file.ts';
+import { createRowStore } from '../../../../embedded/state/store.ts';
+import { scratchFolders } from '../../../helpers/scratch-folder.ts';
 
 const folder = scratchFolders();
 

@@ -1,10 +1,10 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Delivery, Verdict } from '../../../shared/ports/queue.ts';
-import { stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
-import { type EmbeddedState, openEmbeddedState } from '../../../shared/sqlite/state.ts';
-import { changedAdvert, deadLetter, settlement } from '../../helpers/records.ts';
-import { scratchFolders } from '../../helpers/scratch-folder.ts';
+import { stateFileIn } from '../../../../embedded/state/file/private-folder.ts';
+import { type EmbeddedState, openEmbeddedState } from '../../../../embedded/state/state.ts';
+import type { Delivery, Verdict } from '../../../../shared/ports/queue.ts';
+import { changedAdvert, deadLetter, settlement } from '../../../helpers/records.ts';
+import { scratchFolders } from '../../../helpers/scratch-folder.ts';
 
 const folder = scratchFolders();
 const many = { maxGroups: 10, maxPerGroup: 10, visibilityMs: 30_000 };

@@ -1,10 +1,10 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { isRunning, newRunId, standstillIn, takeRunLock } from '../../../shared/sqlite/file/run-lock.ts';
-import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
-import { childProcesses } from '../../helpers/child-process.ts';
-import { changedAdvert, feedState, partnerAccount, settlement } from '../../helpers/records.ts';
-import { scratchFolders } from '../../helpers/scratch-folder.ts';
+import { isRunning, newRunId, standstillIn, takeRunLock } from '../../../../embedded/state/file/run-lock.ts';
+import { openEmbeddedState } from '../../../../embedded/state/state.ts';
+import { childProcesses } from '../../../helpers/child-process.ts';
+import { changedAdvert, feedState, partnerAccount, settlement } from '../../../helpers/records.ts';
+import { scratchFolders } from '../../../helpers/scratch-folder.ts';
 
 const folder = scratchFolders();
 const child = childProcesses();
@@ -16,8 +16,8 @@ const key = { partnerAccount: 'main', feed: 'adverts' };
  * holder.
  */
 const runs = `
-  import { newRunId, takeRunLock } from './shared/sqlite/file/run-lock.ts';
-  import { openEmbeddedState } from './shared/sqlite/state.ts';
+  import { newRunId, takeRunLock } from './embedded/state/file/run-lock.ts';
+  import { openEmbeddedState } from './embedded/state/state.ts';
   const dir = process.argv[1];
   const state = openEmbeddedState(dir);
   const lock = takeRunLock(dir, 'the first');

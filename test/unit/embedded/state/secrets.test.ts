@@ -3,12 +3,12 @@ import { mkdtempSync, rmdirSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { Secret } from '../../../shared/domain/secret.ts';
-import { createConnection } from '../../../shared/sqlite/file/connection.ts';
-import { openStateFile } from '../../../shared/sqlite/file/state-file.ts';
-import { openEmbeddedState, stateOver } from '../../../shared/sqlite/state.ts';
-import { tokenPair } from '../../helpers/records.ts';
-import { scratchFolders } from '../../helpers/scratch-folder.ts';
+import { createConnection } from '../../../../embedded/state/file/connection.ts';
+import { openStateFile } from '../../../../embedded/state/file/state-file.ts';
+import { openEmbeddedState, stateOver } from '../../../../embedded/state/state.ts';
+import { Secret } from '../../../../shared/domain/secret.ts';
+import { tokenPair } from '../../../helpers/records.ts';
+import { scratchFolders } from '../../../helpers/scratch-folder.ts';
 
 const folder = scratchFolders();
 

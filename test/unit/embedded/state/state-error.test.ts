@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { guarded } from '../../../shared/sqlite/file/state-error.ts';
+import { guarded } from '../../../../embedded/state/file/state-error.ts';
 
 /** @see https://sqlite.org/rescode.html */
 it.each([

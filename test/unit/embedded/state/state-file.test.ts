@@ -14,14 +14,14 @@ import {
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, vi } from 'vitest';
-import { stateFileIn } from '../../../shared/sqlite/file/private-folder.ts';
-import { isRunning, takeRunLock } from '../../../shared/sqlite/file/run-lock.ts';
-import { migrate, refusedVersion, versionOf } from '../../../shared/sqlite/file/schema.ts';
-import { busyTimeoutMs, openStateFile } from '../../../shared/sqlite/file/state-file.ts';
-import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
-import { childProcesses } from '../../helpers/child-process.ts';
-import { changedAdvert } from '../../helpers/records.ts';
-import { scratchFolders } from '../../helpers/scratch-folder.ts';
+import { stateFileIn } from '../../../../embedded/state/file/private-folder.ts';
+import { isRunning, takeRunLock } from '../../../../embedded/state/file/run-lock.ts';
+import { migrate, refusedVersion, versionOf } from '../../../../embedded/state/file/schema.ts';
+import { busyTimeoutMs, openStateFile } from '../../../../embedded/state/file/state-file.ts';
+import { openEmbeddedState } from '../../../../embedded/state/state.ts';
+import { childProcesses } from '../../../helpers/child-process.ts';
+import { changedAdvert } from '../../../helpers/records.ts';
+import { scratchFolders } from '../../../helpers/scratch-folder.ts';
 
 const folder = scratchFolders();
 const child = childProcesses();
@@ -95,7 +95,7 @@ describe('the state file', () => {
   it('is made once when processes come at the same time', async () => {
     const dir = path.join(folder(), 'state');
     const code = `
-      import { openEmbeddedState } from './shared/sqlite/state.ts';
+      import { openEmbeddedState } from './embedded/state/state.ts';
       const state = openEmbeddedState(process.argv[1]);
       await state.settings.write(process.argv[2], 'here');
       state.close();
@@ -111,7 +111,7 @@ describe('the state file', () => {
   it('keeps what was acknowledged when the process is killed', async () => {
     const dir = folder();
     const code = `
-      import { openEmbeddedState } from './shared/sqlite/state.ts';
+      import { openEmbeddedState } from './embedded/state/state.ts';
       const state = openEmbeddedState(process.argv[1]);
       await state.settings.write('a', '1');
       console.log('written');

@@ -13,11 +13,11 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { exposureOf } from '../../../shared/sqlite/file/private-folder.ts';
-import { markWriter } from '../../../shared/sqlite/file/published-mark.ts';
-import { isRunning, takeRunLock } from '../../../shared/sqlite/file/run-lock.ts';
-import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
-import { scratchFolders } from '../../helpers/scratch-folder.ts';
+import { exposureOf } from '../../../../embedded/state/file/private-folder.ts';
+import { markWriter } from '../../../../embedded/state/file/published-mark.ts';
+import { isRunning, takeRunLock } from '../../../../embedded/state/file/run-lock.ts';
+import { openEmbeddedState } from '../../../../embedded/state/state.ts';
+import { scratchFolders } from '../../../helpers/scratch-folder.ts';
 
 const folder = scratchFolders();
 const somebody = 12_345;

@@ -7,7 +7,7 @@ import {
   pollAnswerOf,
   type RoundOptions,
 } from '../../../../functions/drain/drain.ts';
-import { pause } from '../../../../operations/pause.ts';
+import { pause } from '../../../../operators/operations/pause.ts';
 import { ShapeError } from '../../../../shared/contract/checks.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { toInstant } from '../../../../shared/domain/clock.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { storeApplication } from '../../../../operations/connect-functions.ts';
-import { resume } from '../../../../operations/pause.ts';
+import { storeApplication } from '../../../../operators/operations/connect-functions.ts';
+import { resume } from '../../../../operators/operations/pause.ts';
 import type { Rejection } from '../../../../shared/contract/invocations.ts';
 import { BridgeFault, type FaultKind } from '../../../../shared/domain/faults.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createRefreshToken } from '../../../../functions/refresh-token/refresh-token.ts';
-import { storeApplication } from '../../../../operations/connect-functions.ts';
+import { storeApplication } from '../../../../operators/operations/connect-functions.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import { holdOf } from '../../../helpers/holds.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { functionConfig } from '../../../shared/runtime/config.ts';
+import { functionConfig } from '../../../../functions/runtime/config.ts';
 
 const environment = {
   SETTINGS: JSON.stringify({ partnerBaseUrl: 'https://partner.example/', maxRequestsPerSecond: 2.5 }),

@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { onEach } from '../../../shared/ports/event-publisher.ts';
-import { eventBuses } from '../../../shared/runtime/deps.ts';
-import { createInMemoryEvents } from '../../fakes/event-publisher.ts';
-import { startBuses } from '../../helpers/aws/fake-buses.ts';
-import { anEnvelope } from '../../helpers/aws/fixtures.ts';
+import { eventBuses } from '../../../../functions/runtime/deps.ts';
+import { onEach } from '../../../../shared/ports/event-publisher.ts';
+import { createInMemoryEvents } from '../../../fakes/event-publisher.ts';
+import { startBuses } from '../../../helpers/aws/fake-buses.ts';
+import { anEnvelope } from '../../../helpers/aws/fixtures.ts';
 
 const customEventBusArn = `arn:aws:events:eu-west-1:111122223333:event-busv2/adverts/${'a1b2c'.repeat(5)}`;
 const group = '/advert-bridge/main/advert/7';

@@ -1,11 +1,11 @@
 import { inspect } from 'node:util';
 import type { Context } from 'aws-lambda';
 import { beforeEach, expect, it, vi } from 'vitest';
-import { metrics } from '../../../shared/contract/names.ts';
-import { BridgeFault } from '../../../shared/domain/faults.ts';
-import { Secret } from '../../../shared/domain/secret.ts';
-import { withRuntime } from '../../../shared/runtime/middleware.ts';
-import { createTelemetry, type Telemetry } from '../../../shared/runtime/observer.ts';
+import { withRuntime } from '../../../../functions/runtime/middleware.ts';
+import { createTelemetry, type Telemetry } from '../../../../functions/runtime/observer.ts';
+import { metrics } from '../../../../shared/contract/names.ts';
+import { BridgeFault } from '../../../../shared/domain/faults.ts';
+import { Secret } from '../../../../shared/domain/secret.ts';
 
 const context = { awsRequestId: 'request-1', getRemainingTimeInMillis: () => 30_000 } as Context;
 let lines: string[] = [];

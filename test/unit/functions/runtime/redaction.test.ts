@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { redact, redactedError, redactedText } from '../../../shared/domain/redaction.ts';
-import { Secret } from '../../../shared/domain/secret.ts';
+import { redact, redactedError, redactedText } from '../../../../shared/domain/redaction.ts';
+import { Secret } from '../../../../shared/domain/secret.ts';
 
 const printed = (value: unknown) => JSON.stringify(value, redact);
 

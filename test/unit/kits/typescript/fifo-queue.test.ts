@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { expect, it, vi } from 'vitest';
-import { advertEventHandler, BatchFailedError } from '../../../subscriber/index.ts';
+import { advertEventHandler, BatchFailedError } from '../../../../kits/typescript/index.ts';
 import {
   anAdvertStatusChanged,
   anSqsRecord,
   createInMemoryPositions,
-} from '../../../subscriber/testing/index.ts';
+} from '../../../../kits/typescript/testing/index.ts';
 
 const groups = ['1', '2', '3'];
 const numbers = [1, 2, 3, 4, 5, 6];

@@ -16,7 +16,7 @@ import {
   newerCondition,
   RefusedEventError,
   sendToDeadLetters,
-} from '../../../subscriber/index.ts';
+} from '../../../../kits/typescript/index.ts';
 import {
   aLambdaEvent,
   anAdvertHistory,
@@ -27,7 +27,7 @@ import {
   createInMemoryPositions,
   latestStatuses,
   playEvents,
-} from '../../../subscriber/testing/index.ts';
+} from '../../../../kits/typescript/testing/index.ts';
 
 const nth = (sequence: number, more: object = {}) => anAdvertStatusChanged({ sequence, ...more });
 const other = (sequence: number) => nth(sequence, { advertId: '9' });

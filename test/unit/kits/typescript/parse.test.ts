@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { parseBody, parseEvent, RefusedEventError } from '../../../subscriber/index.ts';
+import { parseBody, parseEvent, RefusedEventError } from '../../../../kits/typescript/index.ts';
 import {
   anAdvertStatusChanged,
   anAdvertUnavailable,
   aPartnerAuthorizationRequired,
   aPartnerAuthorizationRestored,
-} from '../../../subscriber/testing/index.ts';
+} from '../../../../kits/typescript/testing/index.ts';
 
 // What is accepted and refused, with which code, stands in docs/subscribe/vectors.json, which vectors.test.ts runs.
 describe('parseEvent', () => {

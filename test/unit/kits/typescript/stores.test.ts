@@ -1,8 +1,12 @@
 import { DynamoDB } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDynamoDbPositions, newerCondition, type PositionStore } from '../../../subscriber/index.ts';
-import { anAdvertStatusChanged, createInMemoryPositions } from '../../../subscriber/testing/index.ts';
-import { startDynamo } from '../../helpers/aws/emulators.ts';
+import {
+  createDynamoDbPositions,
+  newerCondition,
+  type PositionStore,
+} from '../../../../kits/typescript/index.ts';
+import { anAdvertStatusChanged, createInMemoryPositions } from '../../../../kits/typescript/testing/index.ts';
+import { startDynamo } from '../../../helpers/aws/emulators.ts';
 
 let server: Awaited<ReturnType<typeof startDynamo>>;
 let dynamodb: DynamoDB;

@@ -11,8 +11,8 @@ import {
   parseBody,
   positionOf,
   RefusedEventError,
-} from '../../../subscriber/index.ts';
-import { createInMemoryPositions } from '../../../subscriber/testing/index.ts';
+} from '../../../../kits/typescript/index.ts';
+import { createInMemoryPositions } from '../../../../kits/typescript/testing/index.ts';
 
 interface Step {
   readonly message: string;

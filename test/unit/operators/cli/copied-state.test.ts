@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { Processes } from '../../deploy/emulator/processes.ts';
-import { heldOf } from '../../deploy/stack/histories.ts';
-import { shellOf } from '../../deploy/stack/shell.ts';
+import { Processes } from '../../../deploy/emulator/processes.ts';
+import { heldOf } from '../../../deploy/stack/histories.ts';
+import { shellOf } from '../../../deploy/stack/shell.ts';
 import { startLocal } from './local-bridge.ts';
 import { cli, newFolder } from './run-cli.ts';
 

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
-import { eventOutput } from '../../../cli/shared/event-output.ts';
-import type { Io } from '../../../cli/shared/io.ts';
+import { eventOutput } from '../../../../operators/cli/shared/event-output.ts';
+import type { Io } from '../../../../operators/cli/shared/io.ts';
 
 const event = (data: object, cause = 'feed') =>
   `${JSON.stringify({

@@ -3,12 +3,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DynamoDB } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it, vi } from 'vitest';
-import { explained } from '../../../cli/shared/explain.ts';
-import { localTarget, stackTarget, type Target } from '../../../cli/shared/target.ts';
-import { CommandError, UsageError } from '../../../operations/errors.ts';
-import { ShapeError } from '../../../shared/contract/checks.ts';
-import { BridgeFault, type FaultKind, faultKinds } from '../../../shared/domain/faults.ts';
-import { scratchFolders } from '../../helpers/scratch-folder.ts';
+import { explained } from '../../../../operators/cli/shared/explain.ts';
+import { localTarget, stackTarget, type Target } from '../../../../operators/cli/shared/target.ts';
+import { CommandError, UsageError } from '../../../../operators/operations/errors.ts';
+import { ShapeError } from '../../../../shared/contract/checks.ts';
+import { BridgeFault, type FaultKind, faultKinds } from '../../../../shared/domain/faults.ts';
+import { scratchFolders } from '../../../helpers/scratch-folder.ts';
 
 const local = localTarget('./state');
 const targets: readonly Target[] = [local, stackTarget('AdvertBridge')];

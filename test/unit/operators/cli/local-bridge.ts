@@ -1,9 +1,9 @@
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
-import { type SandboxOptions, startSandbox } from '../../../sandbox/server.ts';
-import type { ChangedAdvert, DeadLetter } from '../../../shared/contract/messages.ts';
-import { type EmbeddedState, openEmbeddedState } from '../../../shared/sqlite/state.ts';
-import { settlement } from '../../helpers/records.ts';
+import { type EmbeddedState, openEmbeddedState } from '../../../../embedded/state/state.ts';
+import { type SandboxOptions, startSandbox } from '../../../../sandbox/server.ts';
+import type { ChangedAdvert, DeadLetter } from '../../../../shared/contract/messages.ts';
+import { settlement } from '../../../helpers/records.ts';
 import { type CliOptions, cli, newFolder } from './run-cli.ts';
 
 /** A sandbox service and a folder for one test, with the commands that tie them together. */

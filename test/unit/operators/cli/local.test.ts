@@ -1,8 +1,8 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { changedAdvert, deadLetter } from '../../helpers/records.ts';
-import { shortenWaits } from '../../helpers/short-waits.ts';
+import { changedAdvert, deadLetter } from '../../../helpers/records.ts';
+import { shortenWaits } from '../../../helpers/short-waits.ts';
 import { giveUp, startConnected, startLocal } from './local-bridge.ts';
 import { cli, newFolder } from './run-cli.ts';
 

@@ -1,7 +1,7 @@
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { reusedHistories } from '../../../shared/sqlite/file/published-mark.ts';
+import { reusedHistories } from '../../../../embedded/state/file/published-mark.ts';
 import { type Local, startConnected } from './local-bridge.ts';
 
 const untilIdle = 'run --until-idle --max-requests-per-second 1000';

@@ -4,14 +4,14 @@ import { PassThrough, Writable } from 'node:stream';
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { lineOutputOf } from '../../../cli/run/line-output.ts';
-import { give, say, show } from '../../../cli/shared/io.ts';
-import { startProgress } from '../../../cli/shared/progress.ts';
-import { startLines } from '../../../embedded/lines.ts';
-import { createTextObserver } from '../../../embedded/text-observer.ts';
-import { systemClock } from '../../../shared/domain/clock.ts';
-import { stopped } from '../../helpers/holds.ts';
-import { changedAdvert, deadLetter } from '../../helpers/records.ts';
+import { startLines } from '../../../../embedded/lines.ts';
+import { createTextObserver } from '../../../../embedded/text-observer.ts';
+import { lineOutputOf } from '../../../../operators/cli/run/line-output.ts';
+import { give, say, show } from '../../../../operators/cli/shared/io.ts';
+import { startProgress } from '../../../../operators/cli/shared/progress.ts';
+import { systemClock } from '../../../../shared/domain/clock.ts';
+import { stopped } from '../../../helpers/holds.ts';
+import { changedAdvert, deadLetter } from '../../../helpers/records.ts';
 import { startConnected } from './local-bridge.ts';
 import { cli } from './run-cli.ts';
 
@@ -177,7 +177,7 @@ describe('what is written for a terminal', () => {
 
   it('goes through one writer for each kind: no command writes by itself', () => {
     const writers = ['main.ts', 'event-output.ts', 'io.ts', 'line-output.ts', 'progress.ts'];
-    const files = globSync('cli/**/*.ts').filter((file) => !writers.includes(basename(file)));
+    const files = globSync('operators/cli/**/*.ts').filter((file) => !writers.includes(basename(file)));
 
     const writes = files.filter((file) =>
       /std(?:out|err)\.write|\bconsole\.(?:log|error|warn|info)/.test(readFileSync(file, 'utf8')),

@@ -20,15 +20,15 @@ import { SNSClient, type Subscription } from '@aws-sdk/client-sns';
 import { DeleteQueueCommand, SetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { STSClient } from '@aws-sdk/client-sts';
 import { afterAll, beforeAll, beforeEach, vi } from 'vitest';
-import packageJson from '../../../package.json' with { type: 'json' };
-import { createStore } from '../../../shared/aws/store.ts';
-import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
-import { createFeedStates } from '../../../shared/state/feed-states.ts';
-import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
-import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
-import { describedStack } from '../../helpers/aws/stack-outputs.ts';
-import { stubAws } from '../../helpers/aws/stub-aws.ts';
-import { feedState, partnerAccount } from '../../helpers/records.ts';
+import packageJson from '../../../../package.json' with { type: 'json' };
+import { createStore } from '../../../../shared/aws/store.ts';
+import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
+import { createFeedStates } from '../../../../shared/state/feed-states.ts';
+import { createPartnerAccounts } from '../../../../shared/state/partner-accounts.ts';
+import { startDynamo, startSqs } from '../../../helpers/aws/emulators.ts';
+import { describedStack } from '../../../helpers/aws/stack-outputs.ts';
+import { stubAws } from '../../../helpers/aws/stub-aws.ts';
+import { feedState, partnerAccount } from '../../../helpers/records.ts';
 
 const topic = 'arn:aws:sns:eu-central-1:111122223333:alarms';
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { onTestFinished } from 'vitest';
 
 const { PATH, NODE_OPTIONS } = process.env;
-const program = path.join(import.meta.dirname, '..', '..', '..', 'cli', 'main.ts');
+const program = path.join(import.meta.dirname, '../../../../operators/cli/main.ts');
 
 /** The command line in a separate process, which is killed at the end of the test. */
 export const start = (args: string) =>

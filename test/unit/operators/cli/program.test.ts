@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { asCalled, programOf } from '../../../cli/shared/program.ts';
+import { asCalled, programOf } from '../../../../operators/cli/shared/program.ts';
 
 it.each([
   ['the repository', '/repo/cli/advert-bridge.cjs', '/repo', 'npm run bridge --'],
@@ -29,7 +29,7 @@ it.each([
 });
 
 it('a Node that does not run TypeScript is told the command with the one that npm has installed', () => {
-  const args = ['--no-experimental-strip-types', 'cli/advert-bridge.cjs', 'status'];
+  const args = ['--no-experimental-strip-types', 'operators/cli/advert-bridge.cjs', 'status'];
   const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
 
   expect(status).toBe(2);

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { startProgress } from '../../../cli/shared/progress.ts';
+import { startProgress } from '../../../../operators/cli/shared/progress.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

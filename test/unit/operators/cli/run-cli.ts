@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { PassThrough, Readable, type Writable } from 'node:stream';
 import { onTestFinished } from 'vitest';
-import { runCli } from '../../../cli/cli.ts';
-import type { Io } from '../../../cli/shared/io.ts';
+import { runCli } from '../../../../operators/cli/cli.ts';
+import type { Io } from '../../../../operators/cli/shared/io.ts';
 
 export interface Ended {
   readonly exitCode: number;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { withBridge } from '../../../cli/bridge/open.ts';
-import { localTarget } from '../../../cli/shared/target.ts';
+import { withBridge } from '../../../../operators/cli/bridge/open.ts';
+import { localTarget } from '../../../../operators/cli/shared/target.ts';
 import { startConnected, startLocal } from './local-bridge.ts';
 
 describe('the settings of the latest run', () => {

@@ -2,11 +2,11 @@ import { CloudFormationClient, DescribeStacksCommand, type Stack } from '@aws-sd
 import { DynamoDBClient, GetItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
 import { PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { readStackOutputs } from '../../../operations/stack-outputs.ts';
-import { outputs } from '../../../shared/contract/names.ts';
-import { mockClient } from '../../helpers/aws/mock-client.ts';
-import { describedStack } from '../../helpers/aws/stack-outputs.ts';
-import { stubAws } from '../../helpers/aws/stub-aws.ts';
+import { readStackOutputs } from '../../../../operators/operations/stack-outputs.ts';
+import { outputs } from '../../../../shared/contract/names.ts';
+import { mockClient } from '../../../helpers/aws/mock-client.ts';
+import { describedStack } from '../../../helpers/aws/stack-outputs.ts';
+import { stubAws } from '../../../helpers/aws/stub-aws.ts';
 import { cli } from './run-cli.ts';
 
 const cloudFormation = mockClient(CloudFormationClient);

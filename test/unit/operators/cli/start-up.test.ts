@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { bridgeFlags } from '../../../scripts/bridge-flags.ts';
+import { bridgeFlags } from '../../../../tools/release/bridge-flags.ts';
 
 /** What code that V8 has compiled is valid for. @see https://nodejs.org/api/v8.html#v8cacheddataversiontag */
 const tagWith = (flags: readonly string[]): string =>
@@ -19,7 +19,7 @@ describe('the options that the command line starts Node with', () => {
   });
 
   it('stand in the first line of the command', () => {
-    const [firstLine] = readFileSync('cli/advert-bridge.cjs', 'utf8').split('\n');
+    const [firstLine] = readFileSync('operators/cli/advert-bridge.cjs', 'utf8').split('\n');
     expect(firstLine).toBe(`#!/usr/bin/env -S node ${bridgeFlags.join(' ')}`);
   });
 });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createActions } from '../../../console/actions.ts';
-import type { Action } from '../../../console/snapshot.ts';
+import { createActions } from '../../../../operators/console/actions.ts';
+import type { Action } from '../../../../operators/console/snapshot.ts';
 
 /** In place of the command line: prints its arguments, and ends with the code that the reason names. */
 const echo = `console.error(process.argv.slice(1).join(' '));

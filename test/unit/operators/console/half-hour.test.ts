@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createHalfHour } from '../../../console/half-hour.ts';
+import { createHalfHour } from '../../../../operators/console/half-hour.ts';
 
 const figures = { Lag: 1, Waiting: 2 };
 const answers = {

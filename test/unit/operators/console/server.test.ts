@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Live } from '../../../console/live.ts';
-import { type ConsoleServer, startServer } from '../../../console/server.ts';
+import type { Live } from '../../../../operators/console/live.ts';
+import { type ConsoleServer, startServer } from '../../../../operators/console/server.ts';
 
 /** What the server was asked to do. */
 let acted: unknown[];

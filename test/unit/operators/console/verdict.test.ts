@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { verdictOf } from '../../../console/page/verdict.ts';
-import type { Snapshot } from '../../../console/snapshot.ts';
+import { verdictOf } from '../../../../operators/console/page/verdict.ts';
+import type { Snapshot } from '../../../../operators/console/snapshot.ts';
 
 type Received = Parameters<typeof verdictOf>[0];
 const finding = {

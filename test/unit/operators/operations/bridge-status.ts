@@ -1,10 +1,10 @@
 /** The status of a bridge of which a test says only what differs from one that delivers. */
-import { readStatus, type StatusPorts } from '../../../operations/status.ts';
-import type { Hold } from '../../../shared/domain/holds.ts';
-import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
-import { emptyBooks, type QueueFigures } from '../../../shared/state/books.ts';
-import type { FeedState } from '../../../shared/state/feed-states.ts';
-import { feedState, partnerAccount } from '../../helpers/records.ts';
+import { readStatus, type StatusPorts } from '../../../../operators/operations/status.ts';
+import type { Hold } from '../../../../shared/domain/holds.ts';
+import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
+import { emptyBooks, type QueueFigures } from '../../../../shared/state/books.ts';
+import type { FeedState } from '../../../../shared/state/feed-states.ts';
+import { feedState, partnerAccount } from '../../../helpers/records.ts';
 
 export const nowMs = Date.parse('2026-11-20T12:00:00Z');
 

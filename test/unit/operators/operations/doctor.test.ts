@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { type Checks, examine, fault, SkippedError, warning } from '../../../operations/doctor/check.ts';
-import { createManualClock } from '../../helpers/manual-clock.ts';
+import {
+  type Checks,
+  examine,
+  fault,
+  SkippedError,
+  warning,
+} from '../../../../operators/operations/doctor/check.ts';
+import { createManualClock } from '../../../helpers/manual-clock.ts';
 
 type Explain = Parameters<typeof examine>[2];
 const examined = (check: Checks<string>[string], explain: Explain = () => undefined) =>

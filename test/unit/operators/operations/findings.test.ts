@@ -1,13 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { exceptions } from '../../../operations/findings/finding.ts';
-import { deliveryText, type Finding, findingsOf } from '../../../operations/findings/findings.ts';
-import problems from '../../../operations/findings/problems.json' with { type: 'json' };
-import type { Status, StatusPorts } from '../../../operations/status.ts';
-import { ShapeError } from '../../../shared/contract/checks.ts';
-import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
-import { emptyBooks } from '../../../shared/state/books.ts';
-import { serviceHold, stopped, tokenHold } from '../../helpers/holds.ts';
+import { exceptions } from '../../../../operators/operations/findings/finding.ts';
+import {
+  deliveryText,
+  type Finding,
+  findingsOf,
+} from '../../../../operators/operations/findings/findings.ts';
+import problems from '../../../../operators/operations/findings/problems.json' with { type: 'json' };
+import type { Status, StatusPorts } from '../../../../operators/operations/status.ts';
+import { ShapeError } from '../../../../shared/contract/checks.ts';
+import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
+import { emptyBooks } from '../../../../shared/state/books.ts';
+import { serviceHold, stopped, tokenHold } from '../../../helpers/holds.ts';
 import { type GivenPorts, type GivenStatus, nowMs, statusOf } from './bridge-status.ts';
 
 const minute = 60_000;

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
-import type { Bridge } from '../../../operations/bridge.ts';
-import { readHistory } from '../../../operations/history.ts';
-import type { DeadLetter } from '../../../shared/contract/messages.ts';
-import { advertEvent, type PublishedEvents } from '../../../shared/domain/advert-event.ts';
-import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
-import type { WaitingMessage } from '../../../shared/ports/queue.ts';
-import type { AdvertRow } from '../../../shared/state/advert-histories.ts';
-import type { BudgetState } from '../../../shared/state/budget.ts';
-import { serviceHold, stopped } from '../../helpers/holds.ts';
-import { changedAdvert, deadLetter, feedState, partnerAccount } from '../../helpers/records.ts';
+import type { Bridge } from '../../../../operators/operations/bridge.ts';
+import { readHistory } from '../../../../operators/operations/history.ts';
+import type { DeadLetter } from '../../../../shared/contract/messages.ts';
+import { advertEvent, type PublishedEvents } from '../../../../shared/domain/advert-event.ts';
+import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
+import type { WaitingMessage } from '../../../../shared/ports/queue.ts';
+import type { AdvertRow } from '../../../../shared/state/advert-histories.ts';
+import type { BudgetState } from '../../../../shared/state/budget.ts';
+import { serviceHold, stopped } from '../../../helpers/holds.ts';
+import { changedAdvert, deadLetter, feedState, partnerAccount } from '../../../helpers/records.ts';
 
 const noon = Date.parse('2026-11-20T12:00:00Z');
 const message = changedAdvert({ correlationId: 'page-2' });

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Bridge } from '../../../operations/bridge.ts';
-import { resync } from '../../../operations/resync.ts';
-import { BridgeFault } from '../../../shared/domain/faults.ts';
-import { createWorld, type World } from '../../helpers/world.ts';
+import type { Bridge } from '../../../../operators/operations/bridge.ts';
+import { resync } from '../../../../operators/operations/resync.ts';
+import { BridgeFault } from '../../../../shared/domain/faults.ts';
+import { createWorld, type World } from '../../../helpers/world.ts';
 
 let world: World;
 let stop: AbortController;

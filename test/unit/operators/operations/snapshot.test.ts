@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { Bridge } from '../../../operations/bridge.ts';
-import { type SendPage, snapshot } from '../../../operations/snapshot.ts';
-import { partnerAccount } from '../../helpers/records.ts';
+import type { Bridge } from '../../../../operators/operations/bridge.ts';
+import { type SendPage, snapshot } from '../../../../operators/operations/snapshot.ts';
+import { partnerAccount } from '../../../helpers/records.ts';
 
 const bridge = { partnerAccounts: { list: async () => [partnerAccount()] } } as unknown as Bridge;
 

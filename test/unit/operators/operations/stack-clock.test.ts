@@ -2,12 +2,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { expect, it, onTestFinished } from 'vitest';
-import { pause } from '../../../operations/pause.ts';
-import { createStackClock } from '../../../operations/stack-clock.ts';
-import { systemClock } from '../../../shared/domain/clock.ts';
-import { heldBy } from '../../../shared/domain/holds.ts';
-import { rowPorts } from '../../../shared/state/row-ports.ts';
-import { createInMemoryStore } from '../../fakes/store.ts';
+import { pause } from '../../../../operators/operations/pause.ts';
+import { createStackClock } from '../../../../operators/operations/stack-clock.ts';
+import { systemClock } from '../../../../shared/domain/clock.ts';
+import { heldBy } from '../../../../shared/domain/holds.ts';
+import { rowPorts } from '../../../../shared/state/row-ports.ts';
+import { createInMemoryStore } from '../../../fakes/store.ts';
 
 const minuteMs = 60_000;
 

@@ -4,18 +4,18 @@ import {
   type Audited,
   auditSource,
   listSource,
-} from '../../../operations/advert-sources.ts';
-import { audit } from '../../../operations/audit.ts';
-import type { Bridge } from '../../../operations/bridge.ts';
-import { backfill, pauseBackfill, type WalkOptions } from '../../../operations/walk.ts';
-import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
-import { BridgeFault } from '../../../shared/domain/faults.ts';
+} from '../../../../operators/operations/advert-sources.ts';
+import { audit } from '../../../../operators/operations/audit.ts';
+import type { Bridge } from '../../../../operators/operations/bridge.ts';
+import { backfill, pauseBackfill, type WalkOptions } from '../../../../operators/operations/walk.ts';
+import type { ChangedAdvert } from '../../../../shared/contract/messages.ts';
+import { BridgeFault } from '../../../../shared/domain/faults.ts';
 import {
   type AuditProgress,
   type BackfillProgress,
   listedByOperations,
-} from '../../../shared/state/progress.ts';
-import { createWorld, type World } from '../../helpers/world.ts';
+} from '../../../../shared/state/progress.ts';
+import { createWorld, type World } from '../../../helpers/world.ts';
 
 /** A list of pages; its positions count pages. */
 const listOf = (...pages: readonly (readonly unknown[])[]): AdvertSource => ({

@@ -3,13 +3,13 @@
  * (docs/contribute/performance.md): when one of them rises, so does the bill.
  */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type Invocations, startAws } from '../../helpers/aws/played-aws.ts';
+import { type Invocations, startAws } from '../../../helpers/aws/played-aws.ts';
 
 const clock = await vi.hoisted(async () => {
-  const { createSleptClock } = await import('../../helpers/aws/slept-clock.ts');
+  const { createSleptClock } = await import('../../../helpers/aws/slept-clock.ts');
   return createSleptClock();
 });
-vi.mock('../../../shared/domain/clock.ts', async (original) => ({
+vi.mock('../../../../shared/domain/clock.ts', async (original) => ({
   ...(await original<object>()),
   systemClock: clock,
 }));

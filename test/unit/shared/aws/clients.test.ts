@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { defaultProvider } from '../../../shared/aws/bundling/lambda-credentials.ts';
-import * as clients from '../../../shared/aws/clients.ts';
+import { defaultProvider } from '../../../../shared/aws/bundling/lambda-credentials.ts';
+import * as clients from '../../../../shared/aws/clients.ts';
 
 const environment = { AWS_REGION: 'eu-central-1', AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'hush' };
 

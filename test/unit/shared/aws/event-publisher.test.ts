@@ -1,9 +1,9 @@
 import { EventBridgeClient, PutEventsCommand, type PutEventsRequestEntry } from '@aws-sdk/client-eventbridge';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { classicEventBus, createEventPublisher } from '../../../shared/aws/event-publisher.ts';
-import { anEnvelope } from '../../helpers/aws/fixtures.ts';
-import { mockClient } from '../../helpers/aws/mock-client.ts';
-import { createManualClock } from '../../helpers/manual-clock.ts';
+import { classicEventBus, createEventPublisher } from '../../../../shared/aws/event-publisher.ts';
+import { anEnvelope } from '../../../helpers/aws/fixtures.ts';
+import { mockClient } from '../../../helpers/aws/mock-client.ts';
+import { createManualClock } from '../../../helpers/manual-clock.ts';
 
 const bus = mockClient(EventBridgeClient);
 const client = new EventBridgeClient({});

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { audit } from '../../../operations/audit.ts';
-import type { Bridge } from '../../../operations/bridge.ts';
-import { createStore } from '../../../shared/aws/store.ts';
-import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
-import { rowPorts } from '../../../shared/state/row-ports.ts';
-import { startDynamo } from '../../helpers/aws/emulators.ts';
-import { createManualClock } from '../../helpers/manual-clock.ts';
+import { audit } from '../../../../operators/operations/audit.ts';
+import type { Bridge } from '../../../../operators/operations/bridge.ts';
+import { createStore } from '../../../../shared/aws/store.ts';
+import type { ChangedAdvert } from '../../../../shared/contract/messages.ts';
+import { rowPorts } from '../../../../shared/state/row-ports.ts';
+import { startDynamo } from '../../../helpers/aws/emulators.ts';
+import { createManualClock } from '../../../helpers/manual-clock.ts';
 
 const key = { partnerAccount: 'main', generation: 1_763_640_000 };
 /** More than an item of DynamoDB has room for, with the longest of IDs. */

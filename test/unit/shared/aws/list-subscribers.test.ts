@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { cbor } from '@smithy/core/cbor';
 import { expect, it, onTestFinished } from 'vitest';
-import { customEventBusClient, listSubscribers } from '../../../shared/aws/custom-event-bus.ts';
+import { customEventBusClient, listSubscribers } from '../../../../shared/aws/custom-event-bus.ts';
 
 const arn = `arn:aws:events:eu-west-1:111122223333:event-busv2/adverts/${'a1b2c'.repeat(5)}`;
 const pages: readonly object[] = [

@@ -1,18 +1,18 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { expect, it, onTestFinished } from 'vitest';
-import { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
-import { createApplicationSecret, createTokenVault } from '../../../shared/aws/secrets.ts';
-import { createStore } from '../../../shared/aws/store.ts';
-import { secretNames } from '../../../shared/contract/names.ts';
-import { Secret } from '../../../shared/domain/secret.ts';
-import { createBudgetStore } from '../../../shared/state/budget.ts';
-import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
-import { startDynamo } from '../../helpers/aws/emulators.ts';
-import { aReadersPolicy, fakeSecretsManager } from '../../helpers/aws/fake-secrets-manager.ts';
-import { createFakeService } from '../../helpers/fake-service.ts';
-import { createManualClock } from '../../helpers/manual-clock.ts';
-import { createRecordingObserver } from '../../helpers/recording-observer.ts';
-import { partnerAccount, tokenPair } from '../../helpers/records.ts';
+import { createRefreshToken } from '../../../../functions/refresh-token/refresh-token.ts';
+import { createApplicationSecret, createTokenVault } from '../../../../shared/aws/secrets.ts';
+import { createStore } from '../../../../shared/aws/store.ts';
+import { secretNames } from '../../../../shared/contract/names.ts';
+import { Secret } from '../../../../shared/domain/secret.ts';
+import { createBudgetStore } from '../../../../shared/state/budget.ts';
+import { createPartnerAccounts } from '../../../../shared/state/partner-accounts.ts';
+import { startDynamo } from '../../../helpers/aws/emulators.ts';
+import { aReadersPolicy, fakeSecretsManager } from '../../../helpers/aws/fake-secrets-manager.ts';
+import { createFakeService } from '../../../helpers/fake-service.ts';
+import { createManualClock } from '../../../helpers/manual-clock.ts';
+import { createRecordingObserver } from '../../../helpers/recording-observer.ts';
+import { partnerAccount, tokenPair } from '../../../helpers/records.ts';
 
 const dayMs = 86_400_000;
 

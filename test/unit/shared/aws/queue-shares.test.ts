@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createQueueShares } from '../../../shared/aws/queue-shares.ts';
-import { createManualClock } from '../../helpers/manual-clock.ts';
+import { createQueueShares } from '../../../../shared/aws/queue-shares.ts';
+import { createManualClock } from '../../../helpers/manual-clock.ts';
 
 function make() {
   const clock = createManualClock();

@@ -1,8 +1,8 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { createRefreshRequester } from '../../../shared/aws/refresh-requester.ts';
-import { mockClient } from '../../helpers/aws/mock-client.ts';
-import { createManualClock } from '../../helpers/manual-clock.ts';
+import { createRefreshRequester } from '../../../../shared/aws/refresh-requester.ts';
+import { mockClient } from '../../../helpers/aws/mock-client.ts';
+import { createManualClock } from '../../../helpers/manual-clock.ts';
 
 const lambda = mockClient(LambdaClient);
 const fn = { client: new LambdaClient({}), functionName: 'refresh-token' };

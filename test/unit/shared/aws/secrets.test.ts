@@ -6,10 +6,10 @@ import {
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createTokenVault } from '../../../shared/aws/secrets.ts';
-import { secretNames } from '../../../shared/contract/names.ts';
-import { aReadersPolicy, fakeSecretsManager } from '../../helpers/aws/fake-secrets-manager.ts';
-import { tokenPair } from '../../helpers/records.ts';
+import { createTokenVault } from '../../../../shared/aws/secrets.ts';
+import { secretNames } from '../../../../shared/contract/names.ts';
+import { aReadersPolicy, fakeSecretsManager } from '../../../helpers/aws/fake-secrets-manager.ts';
+import { tokenPair } from '../../../helpers/records.ts';
 
 const fake = fakeSecretsManager();
 const client = new SecretsManagerClient({});

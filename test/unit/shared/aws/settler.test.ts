@@ -1,16 +1,16 @@
 import { ChangeMessageVisibilityBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { createBatchSettler } from '../../../shared/aws/settler.ts';
-import { deliveryOf } from '../../../shared/aws/sqs.ts';
-import type { Verdict } from '../../../shared/ports/queue.ts';
-import type { Store } from '../../../shared/ports/store.ts';
-import { createAside } from '../../../shared/state/aside.ts';
-import { createInMemoryStore } from '../../fakes/store.ts';
-import { aMessage } from '../../helpers/aws/fixtures.ts';
-import { mockClient } from '../../helpers/aws/mock-client.ts';
-import { createManualClock } from '../../helpers/manual-clock.ts';
-import { createRecordingObserver } from '../../helpers/recording-observer.ts';
-import { deadLetter } from '../../helpers/records.ts';
+import { createBatchSettler } from '../../../../shared/aws/settler.ts';
+import { deliveryOf } from '../../../../shared/aws/sqs.ts';
+import type { Verdict } from '../../../../shared/ports/queue.ts';
+import type { Store } from '../../../../shared/ports/store.ts';
+import { createAside } from '../../../../shared/state/aside.ts';
+import { createInMemoryStore } from '../../../fakes/store.ts';
+import { aMessage } from '../../../helpers/aws/fixtures.ts';
+import { mockClient } from '../../../helpers/aws/mock-client.ts';
+import { createManualClock } from '../../../helpers/manual-clock.ts';
+import { createRecordingObserver } from '../../../helpers/recording-observer.ts';
+import { deadLetter } from '../../../helpers/records.ts';
 
 const sqs = mockClient(SQSClient);
 const queue = { client: new SQSClient({}), url: 'https://queue' };

@@ -1,11 +1,11 @@
 import { GetQueueAttributesCommand, SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { createQueueShares } from '../../../shared/aws/queue-shares.ts';
-import { createBookKeeper, createChangedAdvertsQueue, deliveryOf } from '../../../shared/aws/sqs.ts';
-import { createInMemoryStore } from '../../fakes/store.ts';
-import { aMessage } from '../../helpers/aws/fixtures.ts';
-import { mockClient } from '../../helpers/aws/mock-client.ts';
-import { createManualClock } from '../../helpers/manual-clock.ts';
+import { createQueueShares } from '../../../../shared/aws/queue-shares.ts';
+import { createBookKeeper, createChangedAdvertsQueue, deliveryOf } from '../../../../shared/aws/sqs.ts';
+import { createInMemoryStore } from '../../../fakes/store.ts';
+import { aMessage } from '../../../helpers/aws/fixtures.ts';
+import { mockClient } from '../../../helpers/aws/mock-client.ts';
+import { createManualClock } from '../../../helpers/manual-clock.ts';
 
 const sqs = mockClient(SQSClient);
 const queue = { client: new SQSClient({}), url: 'https://queue' };

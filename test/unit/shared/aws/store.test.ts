@@ -1,10 +1,10 @@
 import { GetItemCommand, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createStore } from '../../../shared/aws/store.ts';
-import { systemClock } from '../../../shared/domain/clock.ts';
-import { createAdvertHistories } from '../../../shared/state/advert-histories.ts';
-import { startDynamo } from '../../helpers/aws/emulators.ts';
-import { anEnvelope } from '../../helpers/aws/fixtures.ts';
+import { createStore } from '../../../../shared/aws/store.ts';
+import { systemClock } from '../../../../shared/domain/clock.ts';
+import { createAdvertHistories } from '../../../../shared/state/advert-histories.ts';
+import { startDynamo } from '../../../helpers/aws/emulators.ts';
+import { anEnvelope } from '../../../helpers/aws/fixtures.ts';
 
 const account = { kind: 'account', name: 'main' } as const;
 const books = { kind: 'books', name: 'main/7/adverts' } as const;

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type Contract, incompatibilities } from '../../../scripts/contract/compatibility.ts';
+import { type Contract, incompatibilities } from '../../../../tools/contract/compatibility.ts';
 import {
   dereferenced,
   eventDetailTypes,
   type JsonSchema,
   schemaOf,
-} from '../../../scripts/contract/schemas.ts';
+} from '../../../../tools/contract/schemas.ts';
 
 const contract = (): Contract & { schemas: Record<string, JsonSchema> } => ({
   schemaVersion: '1.3',

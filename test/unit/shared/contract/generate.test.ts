@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { scratchFolders } from '../../helpers/scratch-folder.ts';
+import { scratchFolders } from '../../../helpers/scratch-folder.ts';
 
 const folder = scratchFolders();
 
@@ -11,9 +11,9 @@ function copied(): string {
   const dir = folder();
   for (const part of [
     'package.json',
-    'scripts',
+    'tools',
     'shared/contract',
-    'subscriber',
+    'kits/typescript',
     'docs/schemas',
     'docs/asyncapi.json',
     'docs/subscribe/vectors.json',
@@ -29,7 +29,7 @@ function copied(): string {
 const released = (dir: string, file: string) => path.join(dir, 'docs/schemas/released', file);
 
 function generate(dir: string, ...options: string[]) {
-  const script = path.join(dir, 'scripts/generate-contract.ts');
+  const script = path.join(dir, 'tools/contract/generate.ts');
   const { status, stderr } = spawnSync(process.execPath, [script, ...options], {
     cwd: dir,
     encoding: 'utf8',

@@ -4,8 +4,8 @@ import type { AnySchemaObject } from 'ajv';
 import { Ajv } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
-import { dereferenced, type JsonSchema } from '../../../scripts/contract/schemas.ts';
-import { parseEvent } from '../../../subscriber/index.ts';
+import { parseEvent } from '../../../../kits/typescript/index.ts';
+import { dereferenced, type JsonSchema } from '../../../../tools/contract/schemas.ts';
 
 const detailTypes = [
   'AdvertStatusChanged',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { accountAfter, type BlamedRow, bridgeAfter } from '../../../shared/domain/blame.ts';
-import { BridgeFault, type FaultKind } from '../../../shared/domain/faults.ts';
-import { holdFor, withTrial } from '../../../shared/domain/holds.ts';
+import { accountAfter, type BlamedRow, bridgeAfter } from '../../../../shared/domain/blame.ts';
+import { BridgeFault, type FaultKind } from '../../../../shared/domain/faults.ts';
+import { holdFor, withTrial } from '../../../../shared/domain/holds.ts';
 
 const startMs = 1_000_000;
 const circuitMs = 1_800_000;

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { afterEach, expect, it, vi } from 'vitest';
-import { knownSuccess, systemClock } from '../../../shared/domain/clock.ts';
+import { knownSuccess, systemClock } from '../../../../shared/domain/clock.ts';
 
 afterEach(() => void vi.useRealTimers());
 

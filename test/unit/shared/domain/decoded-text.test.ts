@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decodedText } from '../../../shared/domain/text.ts';
+import { decodedText } from '../../../../shared/domain/text.ts';
 
 const times = (count: number, encode: (text: string) => string, text: string) =>
   Array.from({ length: count }).reduce<string>(encode, text);

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { anAdvertStatusChanged, anAdvertUnavailable } from '../../../../kits/typescript/testing/index.ts';
 import {
   copyFields,
   isPublished,
   maxFieldsBytes,
   type PublishedEvents,
-} from '../../../shared/domain/advert-event.ts';
-import { anAdvertStatusChanged, anAdvertUnavailable } from '../../../subscriber/testing/index.ts';
+} from '../../../../shared/domain/advert-event.ts';
 
 describe('the fields of an event', () => {
   const advert = { title: 'Bike', price: { value: 12.5 }, sold: false, note: null, list: [1] };

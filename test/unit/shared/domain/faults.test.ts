@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { ShapeError } from '../../../shared/contract/checks.ts';
-import { asBridgeFault, BridgeFault } from '../../../shared/domain/faults.ts';
+import { ShapeError } from '../../../../shared/contract/checks.ts';
+import { asBridgeFault, BridgeFault } from '../../../../shared/domain/faults.ts';
 
 const ofAws = (name: string) => Object.assign(new Error('table x'), { name });
 const missing = ['ResourceNotFoundException', 'AccessDeniedException', 'AccessDenied', 'QueueDoesNotExist'];

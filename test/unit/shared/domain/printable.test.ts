@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { printableLine, printableLines } from '../../../shared/domain/text.ts';
+import { printableLine, printableLines } from '../../../../shared/domain/text.ts';
 
 it.each([
   ['a C0 control character', '\u001b', '\\u001b'],

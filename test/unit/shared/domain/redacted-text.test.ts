@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { repeatsSecret, withoutNamedValues, withoutSecrets } from '../../../shared/domain/redaction.ts';
-import { Secret } from '../../../shared/domain/secret.ts';
+import { repeatsSecret, withoutNamedValues, withoutSecrets } from '../../../../shared/domain/redaction.ts';
+import { Secret } from '../../../../shared/domain/secret.ts';
 
 const gone = '[redacted]';
 const base64 = (text: string, encoding: BufferEncoding = 'utf8') =>
@@ -43,7 +43,7 @@ describe('a text repeats a secret', () => {
   });
 
   it('not at the cost of the memory, in a long text', () => {
-    const domain = new URL('../../../shared/domain/', import.meta.url);
+    const domain = new URL('../../../../shared/domain/', import.meta.url);
     const script = `import { repeatsSecret } from '${domain}redaction.ts';
       import { Secret } from '${domain}secret.ts';
       console.log(repeatsSecret('ab3'.repeat(500_000), [new Secret('s3cret-of-the-user')]));`;

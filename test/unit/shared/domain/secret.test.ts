@@ -1,6 +1,6 @@
 import { format, inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { Secret } from '../../../shared/domain/secret.ts';
+import { Secret } from '../../../../shared/domain/secret.ts';
 
 const secret = new Secret('hush-hush-1');
 

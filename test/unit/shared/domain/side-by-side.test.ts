@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
-import { forEachConcurrent, limitedTo } from '../../../shared/domain/concurrency.ts';
+import { forEachConcurrent, limitedTo } from '../../../../shared/domain/concurrency.ts';
 
 it('does work in the order of its items, two at a time, and rejects with the first error at the end', async () => {
   const [begun, atWork]: [number[], number[]] = [[], []];

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { copyFields } from '../../../shared/domain/advert-event.ts';
-import { BridgeFault } from '../../../shared/domain/faults.ts';
-import { Secret } from '../../../shared/domain/secret.ts';
-import { advertIn, listIn, pageIn, tokensIn } from '../../../shared/partner-api/answers.ts';
-import { sentOf } from '../../helpers/partner-api/fixtures.ts';
+import { copyFields } from '../../../../shared/domain/advert-event.ts';
+import { BridgeFault } from '../../../../shared/domain/faults.ts';
+import { Secret } from '../../../../shared/domain/secret.ts';
+import { advertIn, listIn, pageIn, tokensIn } from '../../../../shared/partner-api/answers.ts';
+import { sentOf } from '../../../helpers/partner-api/fixtures.ts';
 
 const secret = 'hush-hush-0123456789';
 const answer = (body: unknown) => sentOf(body, { secrets: [new Secret(secret)] });

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { metrics } from '../../../shared/contract/names.ts';
-import { Secret } from '../../../shared/domain/secret.ts';
-import { createCachedBudget } from '../../../shared/partner-api/cached-rows.ts';
-import { createBudgetStore } from '../../../shared/state/budget.ts';
-import { createInMemoryStore } from '../../fakes/store.ts';
+import { metrics } from '../../../../shared/contract/names.ts';
+import { Secret } from '../../../../shared/domain/secret.ts';
+import { createCachedBudget } from '../../../../shared/partner-api/cached-rows.ts';
+import { createBudgetStore } from '../../../../shared/state/budget.ts';
+import { createInMemoryStore } from '../../../fakes/store.ts';
 import {
   application,
   clientOf,
@@ -15,16 +15,16 @@ import {
   sleepless,
   soon,
   token,
-} from '../../helpers/partner-api/fixtures.ts';
+} from '../../../helpers/partner-api/fixtures.ts';
 import {
   cutOff,
   hang,
   reset,
   type ScriptedService,
   startScriptedService,
-} from '../../helpers/partner-api/scripted-service.ts';
-import { createVirtualClock, startMs } from '../../helpers/partner-api/virtual-clock.ts';
-import { createRecordingObserver } from '../../helpers/recording-observer.ts';
+} from '../../../helpers/partner-api/scripted-service.ts';
+import { createVirtualClock, startMs } from '../../../helpers/partner-api/virtual-clock.ts';
+import { createRecordingObserver } from '../../../helpers/recording-observer.ts';
 
 let service: ScriptedService;
 beforeEach(async () => {

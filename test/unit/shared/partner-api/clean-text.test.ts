@@ -3,8 +3,8 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { Secret } from '../../../shared/domain/secret.ts';
-import { cleanText } from '../../../shared/partner-api/error-answers.ts';
+import { Secret } from '../../../../shared/domain/secret.ts';
+import { cleanText } from '../../../../shared/partner-api/error-answers.ts';
 
 const hex = (char: string, digits: number) => char.charCodeAt(0).toString(16).padStart(digits, '0');
 const names: Record<string, string> = { '&': 'amp', '"': 'quot', '.': 'period', '-': 'hyphen', _: 'lowbar' };

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Secret } from '../../../shared/domain/secret.ts';
-import type { PartnerClient } from '../../../shared/partner-api/client.ts';
-import { clientVersion } from '../../../shared/partner-api/requests.ts';
+import { Secret } from '../../../../shared/domain/secret.ts';
+import type { PartnerClient } from '../../../../shared/partner-api/client.ts';
+import { clientVersion } from '../../../../shared/partner-api/requests.ts';
 import {
   application,
   clientOf,
@@ -14,8 +14,8 @@ import {
   query,
   soon,
   token,
-} from '../../helpers/partner-api/fixtures.ts';
-import { type ScriptedService, startScriptedService } from '../../helpers/partner-api/scripted-service.ts';
+} from '../../../helpers/partner-api/fixtures.ts';
+import { type ScriptedService, startScriptedService } from '../../../helpers/partner-api/scripted-service.ts';
 
 let service: ScriptedService;
 let client: PartnerClient;

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type FaultKind, faultKinds } from '../../../shared/domain/faults.ts';
-import { Secret } from '../../../shared/domain/secret.ts';
-import { faultOfAnswer, mayBeCursorRejection } from '../../../shared/partner-api/error-answers.ts';
-import type { Answer } from '../../../shared/partner-api/transport.ts';
-import { sentOf } from '../../helpers/partner-api/fixtures.ts';
+import { type FaultKind, faultKinds } from '../../../../shared/domain/faults.ts';
+import { Secret } from '../../../../shared/domain/secret.ts';
+import { faultOfAnswer, mayBeCursorRejection } from '../../../../shared/partner-api/error-answers.ts';
+import type { Answer } from '../../../../shared/partner-api/transport.ts';
+import { sentOf } from '../../../helpers/partner-api/fixtures.ts';
 
 const nowMs = Date.parse('2026-11-20T12:00:00Z');
 const page = '<!doctype html><html><h1>Sorry</h1></html>';

@@ -1,15 +1,15 @@
 import { describe, expect, it, vi } from 'vitest';
-import { metrics } from '../../../shared/contract/names.ts';
-import { BridgeFault, type FaultKind } from '../../../shared/domain/faults.ts';
-import { withHold } from '../../../shared/domain/holds.ts';
-import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
-import { createCachedAccounts, createCachedBudget } from '../../../shared/partner-api/cached-rows.ts';
-import { createHoldKeeper } from '../../../shared/partner-api/hold-keeper.ts';
-import { createInMemoryState } from '../../fakes/state.ts';
-import { freeBridge, holdBridge, serviceHold, stopped } from '../../helpers/holds.ts';
-import { createVirtualClock, startMs } from '../../helpers/partner-api/virtual-clock.ts';
-import { createRecordingObserver } from '../../helpers/recording-observer.ts';
-import { partnerAccount } from '../../helpers/records.ts';
+import { metrics } from '../../../../shared/contract/names.ts';
+import { BridgeFault, type FaultKind } from '../../../../shared/domain/faults.ts';
+import { withHold } from '../../../../shared/domain/holds.ts';
+import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
+import { createCachedAccounts, createCachedBudget } from '../../../../shared/partner-api/cached-rows.ts';
+import { createHoldKeeper } from '../../../../shared/partner-api/hold-keeper.ts';
+import { createInMemoryState } from '../../../fakes/state.ts';
+import { freeBridge, holdBridge, serviceHold, stopped } from '../../../helpers/holds.ts';
+import { createVirtualClock, startMs } from '../../../helpers/partner-api/virtual-clock.ts';
+import { createRecordingObserver } from '../../../helpers/recording-observer.ts';
+import { partnerAccount } from '../../../helpers/records.ts';
 
 /** Two processes with one state, and two partner accounts. */
 async function setUp() {

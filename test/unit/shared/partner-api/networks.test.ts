@@ -1,12 +1,12 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { beforeEach, expect, it, vi } from 'vitest';
-import { sendToWebhook } from '../../../embedded/webhooks/request.ts';
-import { dynamoDbClient } from '../../../shared/aws/clients.ts';
-import { createTransport } from '../../../shared/partner-api/transport.ts';
-import { expiredIdentity, goodIdentity, otherIdentity } from '../../helpers/partner-api/certificates.ts';
-import { startProxy, startTlsServer, trustAuthority } from '../../helpers/partner-api/proxy.ts';
-import { startWebhook } from '../../helpers/webhook-server.ts';
+import { sendToWebhook } from '../../../../embedded/webhooks/request.ts';
+import { dynamoDbClient } from '../../../../shared/aws/clients.ts';
+import { createTransport } from '../../../../shared/partner-api/transport.ts';
+import { expiredIdentity, goodIdentity, otherIdentity } from '../../../helpers/partner-api/certificates.ts';
+import { startProxy, startTlsServer, trustAuthority } from '../../../helpers/partner-api/proxy.ts';
+import { startWebhook } from '../../../helpers/webhook-server.ts';
 
 const names = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'].flatMap((name) => [name, name.toLowerCase()]);
 beforeEach(() => {

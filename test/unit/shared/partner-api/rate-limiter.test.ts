@@ -1,12 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Clock } from '../../../shared/domain/clock.ts';
-import { createCachedBudget } from '../../../shared/partner-api/cached-rows.ts';
-import { createRateLimiter, type RateLimiterOptions } from '../../../shared/partner-api/rate-limiter.ts';
-import { type BudgetState, type BudgetStore, createBudgetStore } from '../../../shared/state/budget.ts';
-import { createInMemoryStore } from '../../fakes/store.ts';
-import { faultOf } from '../../helpers/partner-api/fixtures.ts';
-import { createVirtualClock, startMs, type VirtualClock } from '../../helpers/partner-api/virtual-clock.ts';
+import type { Clock } from '../../../../shared/domain/clock.ts';
+import { createCachedBudget } from '../../../../shared/partner-api/cached-rows.ts';
+import { createRateLimiter, type RateLimiterOptions } from '../../../../shared/partner-api/rate-limiter.ts';
+import { type BudgetState, type BudgetStore, createBudgetStore } from '../../../../shared/state/budget.ts';
+import { createInMemoryStore } from '../../../fakes/store.ts';
+import { faultOf } from '../../../helpers/partner-api/fixtures.ts';
+import {
+  createVirtualClock,
+  startMs,
+  type VirtualClock,
+} from '../../../helpers/partner-api/virtual-clock.ts';
 
 const limiterOf = (store: BudgetStore, clock: Clock, options: Partial<RateLimiterOptions> = {}) =>
   createRateLimiter({

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { BridgeFault, type FaultKind } from '../../../shared/domain/faults.ts';
-import { Secret } from '../../../shared/domain/secret.ts';
-import { withTokenOf } from '../../../shared/partner-api/token-source.ts';
+import { BridgeFault, type FaultKind } from '../../../../shared/domain/faults.ts';
+import { Secret } from '../../../../shared/domain/secret.ts';
+import { withTokenOf } from '../../../../shared/partner-api/token-source.ts';
 
 const [rejected, small] = ['token-rejected', 'scope-insufficient'] as const;
 it.each<[string, FaultKind[], string, string[], string[]]>([

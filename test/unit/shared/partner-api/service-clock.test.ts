@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createServiceClock } from '../../../shared/partner-api/service-clock.ts';
-import { createRecordingObserver } from '../../helpers/recording-observer.ts';
+import { createServiceClock } from '../../../../shared/partner-api/service-clock.ts';
+import { createRecordingObserver } from '../../../helpers/recording-observer.ts';
 
 const nowMs = Date.parse('2026-11-20T12:00:00Z');
 const hourMs = 3_600_000;

@@ -19,7 +19,7 @@ describe('what is loaded', () => {
   });
 
   // The drain and the fan-out load the client with every cold start, the command line with every command.
-  it.each(['shared/partner-api/client.ts', 'cli/cli.ts', 'cli/run/run-bridge.ts'])(
+  it.each(['shared/partner-api/client.ts', 'operators/cli/cli.ts', 'operators/cli/run/run-bridge.ts'])(
     'for %s has no HTTP client beside ours',
     (file) => {
       expect(loadedBy(`import './${file}'`)).not.toContainEqual(expect.stringMatching(undiciOfNode));

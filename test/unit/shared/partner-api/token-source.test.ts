@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { ShapeError } from '../../../shared/contract/checks.ts';
-import type { RefreshOutcome, Rejection } from '../../../shared/contract/invocations.ts';
-import { BridgeFault } from '../../../shared/domain/faults.ts';
-import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
-import { Secret } from '../../../shared/domain/secret.ts';
-import { createCachedAccounts } from '../../../shared/partner-api/cached-rows.ts';
-import { createTokenSource } from '../../../shared/partner-api/token-source.ts';
-import { stopped, tokenHold } from '../../helpers/holds.ts';
-import { faultOf, holdsOf } from '../../helpers/partner-api/fixtures.ts';
-import { createVirtualClock, startMs } from '../../helpers/partner-api/virtual-clock.ts';
-import { tokenPair } from '../../helpers/records.ts';
+import { ShapeError } from '../../../../shared/contract/checks.ts';
+import type { RefreshOutcome, Rejection } from '../../../../shared/contract/invocations.ts';
+import { BridgeFault } from '../../../../shared/domain/faults.ts';
+import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
+import { Secret } from '../../../../shared/domain/secret.ts';
+import { createCachedAccounts } from '../../../../shared/partner-api/cached-rows.ts';
+import { createTokenSource } from '../../../../shared/partner-api/token-source.ts';
+import { stopped, tokenHold } from '../../../helpers/holds.ts';
+import { faultOf, holdsOf } from '../../../helpers/partner-api/fixtures.ts';
+import { createVirtualClock, startMs } from '../../../helpers/partner-api/virtual-clock.ts';
+import { tokenPair } from '../../../helpers/records.ts';
 
 const farMs = startMs + 30_000;
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { createTransport, NoAnswerError, type Transport } from '../../../shared/partner-api/transport.ts';
+import { createTransport, NoAnswerError, type Transport } from '../../../../shared/partner-api/transport.ts';
 import {
   cutOff,
   hang,
@@ -10,7 +10,7 @@ import {
   type Scripted,
   type ScriptedService,
   startScriptedService,
-} from '../../helpers/partner-api/scripted-service.ts';
+} from '../../../helpers/partner-api/scripted-service.ts';
 
 let service: ScriptedService;
 let transport: Transport;

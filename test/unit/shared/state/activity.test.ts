@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { shownAnswers } from '../../../operations/status.ts';
-import { metrics } from '../../../shared/contract/names.ts';
-import type { Evidence } from '../../../shared/domain/blame.ts';
-import { BridgeFault, type FaultKind } from '../../../shared/domain/faults.ts';
-import { createActivityStore, createAnswers } from '../../../shared/state/activity.ts';
-import { createInMemoryStore } from '../../fakes/store.ts';
-import { createManualClock } from '../../helpers/manual-clock.ts';
-import { createRecordingObserver } from '../../helpers/recording-observer.ts';
+import { shownAnswers } from '../../../../operators/operations/status.ts';
+import { metrics } from '../../../../shared/contract/names.ts';
+import type { Evidence } from '../../../../shared/domain/blame.ts';
+import { BridgeFault, type FaultKind } from '../../../../shared/domain/faults.ts';
+import { createActivityStore, createAnswers } from '../../../../shared/state/activity.ts';
+import { createInMemoryStore } from '../../../fakes/store.ts';
+import { createManualClock } from '../../../helpers/manual-clock.ts';
+import { createRecordingObserver } from '../../../helpers/recording-observer.ts';
 
 const minuteMs = 60_000;
 const ok = { status: 200, fault: undefined, ms: 40, resource: 'main /adverts/1', account: 'main' };

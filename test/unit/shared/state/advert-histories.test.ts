@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type AdvertRow, createAdvertHistories } from '../../../shared/state/advert-histories.ts';
-import { createInMemoryStore } from '../../fakes/store.ts';
+import { type AdvertRow, createAdvertHistories } from '../../../../shared/state/advert-histories.ts';
+import { createInMemoryStore } from '../../../fakes/store.ts';
 
 const key = { partnerAccount: 'main', generation: 1_763_640_000, feed: 'adverts', advertId: '123' } as const;
 

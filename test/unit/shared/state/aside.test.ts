@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { createAside, createDeadLetters } from '../../../shared/state/aside.ts';
-import { createInMemoryStore } from '../../fakes/store.ts';
-import { changedAdvert, deadLetterOf, settlement } from '../../helpers/records.ts';
+import { createAside, createDeadLetters } from '../../../../shared/state/aside.ts';
+import { createInMemoryStore } from '../../../fakes/store.ts';
+import { changedAdvert, deadLetterOf, settlement } from '../../../helpers/records.ts';
 
 it('a dead letter that is stored again while it is being redriven stays', async () => {
   const store = createInMemoryStore();

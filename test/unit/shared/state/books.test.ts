@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { booksKey, type Counts, countInBooks, readBooks } from '../../../shared/state/books.ts';
-import { createFeedStates } from '../../../shared/state/feed-states.ts';
-import { createProgress } from '../../../shared/state/progress.ts';
-import { createInMemoryStore } from '../../fakes/store.ts';
-import { feedState, progress } from '../../helpers/records.ts';
+import { booksKey, type Counts, countInBooks, readBooks } from '../../../../shared/state/books.ts';
+import { createFeedStates } from '../../../../shared/state/feed-states.ts';
+import { createProgress } from '../../../../shared/state/progress.ts';
+import { createInMemoryStore } from '../../../fakes/store.ts';
+import { feedState, progress } from '../../../helpers/records.ts';
 
 const of = { partnerAccount: 'main', generation: 7 };
 let store: ReturnType<typeof createInMemoryStore>;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createBudgetStore, freshBudget, reserveSlots } from '../../../shared/state/budget.ts';
-import { createInMemoryStore } from '../../fakes/store.ts';
+import { createBudgetStore, freshBudget, reserveSlots } from '../../../../shared/state/budget.ts';
+import { createInMemoryStore } from '../../../fakes/store.ts';
 
 const nowMs = Date.parse('2026-11-20T12:00:00Z');
 

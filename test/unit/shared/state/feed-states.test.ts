@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Store } from '../../../shared/ports/store.ts';
+import type { Store } from '../../../../shared/ports/store.ts';
 import {
   createFeedStates,
   type FeedState,
   type FeedStates,
   type Lease,
-} from '../../../shared/state/feed-states.ts';
-import { createInMemoryStore } from '../../fakes/store.ts';
-import { feedState, progress } from '../../helpers/records.ts';
+} from '../../../../shared/state/feed-states.ts';
+import { createInMemoryStore } from '../../../fakes/store.ts';
+import { feedState, progress } from '../../../helpers/records.ts';
 
 const now = Date.parse('2026-11-20T12:00:00Z');
 const leaseMs = 90_000;

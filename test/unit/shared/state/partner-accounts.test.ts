@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
-import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
-import { createInMemoryStore } from '../../fakes/store.ts';
-import { tokenHold } from '../../helpers/holds.ts';
-import { partnerAccount } from '../../helpers/records.ts';
+import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
+import { createPartnerAccounts } from '../../../../shared/state/partner-accounts.ts';
+import { createInMemoryStore } from '../../../fakes/store.ts';
+import { tokenHold } from '../../../helpers/holds.ts';
+import { partnerAccount } from '../../../helpers/records.ts';
 
 const complete: PartnerAccount = partnerAccount({
   unanswered: true,

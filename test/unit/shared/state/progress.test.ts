@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { createProgress, listedByOperations } from '../../../shared/state/progress.ts';
-import { createInMemoryStore } from '../../fakes/store.ts';
+import { createProgress, listedByOperations } from '../../../../shared/state/progress.ts';
+import { createInMemoryStore } from '../../../fakes/store.ts';
 
 const key = { partnerAccount: 'main', generation: 7 };
 

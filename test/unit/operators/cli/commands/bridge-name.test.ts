@@ -1,8 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { stateFileIn } from '../../../../shared/sqlite/file/private-folder.ts';
-import { advertEventHandler } from '../../../../subscriber/index.ts';
-import { aLambdaEvent, createInMemoryPositions } from '../../../../subscriber/testing/index.ts';
+import { stateFileIn } from '../../../../../embedded/state/file/private-folder.ts';
+import { advertEventHandler } from '../../../../../kits/typescript/index.ts';
+import { aLambdaEvent, createInMemoryPositions } from '../../../../../kits/typescript/testing/index.ts';
 import { eventsIn, startConnected } from '../local-bridge.ts';
 
 /** A folder whose partner account `main` has three adverts. */

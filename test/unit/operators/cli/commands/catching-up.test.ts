@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { takeRunLock } from '../../../../shared/sqlite/file/run-lock.ts';
+import { takeRunLock } from '../../../../../embedded/state/file/run-lock.ts';
 import { eventsIn, startConnected } from '../local-bridge.ts';
 import { cli, newFolder } from '../run-cli.ts';
 

@@ -2,9 +2,9 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import type { SandboxOptions } from '../../../../sandbox/server.ts';
-import { stateFileIn } from '../../../../shared/sqlite/file/private-folder.ts';
-import { freePort } from '../../../helpers/free-port.ts';
+import { stateFileIn } from '../../../../../embedded/state/file/private-folder.ts';
+import type { SandboxOptions } from '../../../../../sandbox/server.ts';
+import { freePort } from '../../../../helpers/free-port.ts';
 import { startLocal } from '../local-bridge.ts';
 import { type CliOptions, newFolder, rawStatus } from '../run-cli.ts';
 

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { changedAdvert, deadLetter } from '../../../helpers/records.ts';
+import { changedAdvert, deadLetter } from '../../../../helpers/records.ts';
 import { giveUp, startConnected } from '../local-bridge.ts';
 
 /** A bridge with two dead letters that have a message, `one` of main and `two` of other, and `three` of main with none. */

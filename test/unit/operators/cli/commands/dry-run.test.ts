@@ -3,9 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { openEmbeddedState } from '../../../../shared/sqlite/state.ts';
-import { changedAdvert } from '../../../helpers/records.ts';
-import { startWebhook } from '../../../helpers/webhook-server.ts';
+import { openEmbeddedState } from '../../../../../embedded/state/state.ts';
+import { changedAdvert } from '../../../../helpers/records.ts';
+import { startWebhook } from '../../../../helpers/webhook-server.ts';
 import { eventsIn, startConnected } from '../local-bridge.ts';
 
 async function startDry() {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { publishOnBus } from '../../../../cli/run/event-bus.ts';
-import { type BusFault, startBuses } from '../../../helpers/aws/fake-buses.ts';
-import { anEnvelope } from '../../../helpers/aws/fixtures.ts';
+import { publishOnBus } from '../../../../../operators/cli/run/event-bus.ts';
+import { type BusFault, startBuses } from '../../../../helpers/aws/fake-buses.ts';
+import { anEnvelope } from '../../../../helpers/aws/fixtures.ts';
 import { quick, startConnected } from '../local-bridge.ts';
 
 const classic = 'arn:aws:events:eu-west-1:111122223333:event-bus/adverts';

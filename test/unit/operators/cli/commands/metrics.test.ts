@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { serveMetrics } from '../../../../cli/run/metrics.ts';
+import { serveMetrics } from '../../../../../operators/cli/run/metrics.ts';
 import { startConnected } from '../local-bridge.ts';
 import { rawStatus } from '../run-cli.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { Envelope } from '../../../../shared/contract/events.ts';
-import { openEmbeddedState } from '../../../../shared/sqlite/state.ts';
+import { openEmbeddedState } from '../../../../../embedded/state/state.ts';
+import type { Envelope } from '../../../../../shared/contract/events.ts';
 import { eventsIn, startConnected } from '../local-bridge.ts';
 
 async function startTwo() {

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { toInstant } from '../../../../shared/domain/clock.ts';
-import { holdBridge, serviceHold, stopped, tokenHold } from '../../../helpers/holds.ts';
+import { toInstant } from '../../../../../shared/domain/clock.ts';
+import { holdBridge, serviceHold, stopped, tokenHold } from '../../../../helpers/holds.ts';
 import { startConnected } from '../local-bridge.ts';
 
 describe('pause', () => {

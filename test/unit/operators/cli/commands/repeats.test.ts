@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
-import { withoutRepeats } from '../../../../cli/run/repeats.ts';
-import { createRecordingObserver } from '../../../helpers/recording-observer.ts';
+import { withoutRepeats } from '../../../../../operators/cli/run/repeats.ts';
+import { createRecordingObserver } from '../../../../helpers/recording-observer.ts';
 
 let recording: ReturnType<typeof createRecordingObserver>;
 let nowMs = 0;

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openEmbeddedState } from '../../../../shared/sqlite/state.ts';
-import { shortenWaits } from '../../../helpers/short-waits.ts';
+import { openEmbeddedState } from '../../../../../embedded/state/state.ts';
+import { shortenWaits } from '../../../../helpers/short-waits.ts';
 import { eventsIn, quick, startConnected } from '../local-bridge.ts';
 
 describe('run --until-idle', () => {

@@ -1,10 +1,10 @@
 import type { PutEventsCommandInput } from '@aws-sdk/client-eventbridge';
 import { describe, expect, it } from 'vitest';
-import { advertEvent } from '../../../../shared/domain/advert-event.ts';
-import { shownUrl } from '../../../../shared/sqlite/event-log.ts';
-import { type AdvertRow, createAdvertHistories } from '../../../../shared/state/advert-histories.ts';
-import { changedAdvert, partnerAccount } from '../../../helpers/records.ts';
-import { startWebhook } from '../../../helpers/webhook-server.ts';
+import { shownUrl } from '../../../../../embedded/state/event-log.ts';
+import { advertEvent } from '../../../../../shared/domain/advert-event.ts';
+import { type AdvertRow, createAdvertHistories } from '../../../../../shared/state/advert-histories.ts';
+import { changedAdvert, partnerAccount } from '../../../../helpers/records.ts';
+import { startWebhook } from '../../../../helpers/webhook-server.ts';
 import { startConnected } from '../local-bridge.ts';
 import { beforeEachStack, type PlayedStack, refusing } from '../played-stack.ts';
 import { cli } from '../run-cli.ts';

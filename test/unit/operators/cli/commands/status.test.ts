@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { statusText, watch } from '../../../../cli/commands/status.ts';
-import { localTarget, stackTarget, type Target } from '../../../../cli/shared/target.ts';
-import { findingsOf } from '../../../../operations/findings/findings.ts';
-import type { Status } from '../../../../operations/status.ts';
-import { emptyBooks } from '../../../../shared/state/books.ts';
-import { stopped, tokenHold } from '../../../helpers/holds.ts';
+import { statusText, watch } from '../../../../../operators/cli/commands/status.ts';
+import { localTarget, stackTarget, type Target } from '../../../../../operators/cli/shared/target.ts';
+import { findingsOf } from '../../../../../operators/operations/findings/findings.ts';
+import type { Status } from '../../../../../operators/operations/status.ts';
+import { emptyBooks } from '../../../../../shared/state/books.ts';
+import { stopped, tokenHold } from '../../../../helpers/holds.ts';
 import { type GivenStatus, nowMs, statusOf } from '../../operations/bridge-status.ts';
 
 const textOf = (status: Status, target: Target) => {

@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { systemClock } from '../../../../shared/domain/clock.ts';
-import { shownUrl } from '../../../../shared/sqlite/event-log.ts';
-import { startWebhook } from '../../../helpers/webhook-server.ts';
+import { shownUrl } from '../../../../../embedded/state/event-log.ts';
+import { systemClock } from '../../../../../shared/domain/clock.ts';
+import { startWebhook } from '../../../../helpers/webhook-server.ts';
 import { quick, startConnected } from '../local-bridge.ts';
 import { start } from '../process.ts';
 

@@ -12,13 +12,13 @@ import {
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { machineFacts } from '../../../../operations/doctor/folder-checks.ts';
-import { Secret } from '../../../../shared/domain/secret.ts';
-import { takeRunLock } from '../../../../shared/sqlite/file/run-lock.ts';
-import type { EmbeddedState } from '../../../../shared/sqlite/state.ts';
-import { childProcesses } from '../../../helpers/child-process.ts';
-import { holdBridge, serviceHold, stopped } from '../../../helpers/holds.ts';
-import { changedAdvert, deadLetter } from '../../../helpers/records.ts';
+import { takeRunLock } from '../../../../../embedded/state/file/run-lock.ts';
+import type { EmbeddedState } from '../../../../../embedded/state/state.ts';
+import { machineFacts } from '../../../../../operators/operations/doctor/folder-checks.ts';
+import { Secret } from '../../../../../shared/domain/secret.ts';
+import { childProcesses } from '../../../../helpers/child-process.ts';
+import { holdBridge, serviceHold, stopped } from '../../../../helpers/holds.ts';
+import { changedAdvert, deadLetter } from '../../../../helpers/records.ts';
 import { type Local, startConnected } from '../local-bridge.ts';
 import { cli, newFolder } from '../run-cli.ts';
 import { badIn, expectFound, resultsIn, rowsOf } from './results.ts';
@@ -264,7 +264,7 @@ it.each<[string, Partial<typeof machineFacts>, string, RegExp]>([
 
 const start = childProcesses();
 const holding = (dir: string) => `
-  const { openEmbeddedState } = await import(process.cwd() + '/shared/sqlite/state.ts');
+  const { openEmbeddedState } = await import(process.cwd() + '/embedded/state/state.ts');
   const state = openEmbeddedState(${JSON.stringify(dir)});
   await state.settings.write('a', 'b');
   console.log('open');

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { CheckResult } from '../../../../operations/doctor/check.ts';
+import type { CheckResult } from '../../../../../operators/operations/doctor/check.ts';
 import type { Ended } from '../run-cli.ts';
 
 export const resultsIn = ({ stdout }: Ended): CheckResult[] => JSON.parse(stdout).checks;

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { createBreaks } from '../../../../cli/run/break-it.ts';
-import { startSandbox } from '../../../../sandbox/server.ts';
+import { createBreaks } from '../../../../../operators/cli/run/break-it.ts';
+import { startSandbox } from '../../../../../sandbox/server.ts';
 
 async function started() {
   const sandbox = await startSandbox();

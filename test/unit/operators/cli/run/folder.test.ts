@@ -4,8 +4,8 @@ import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, rmSync, wri
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, vi } from 'vitest';
-import { shortenWaits } from '../../../helpers/short-waits.ts';
-import { until } from '../../../helpers/until.ts';
+import { shortenWaits } from '../../../../helpers/short-waits.ts';
+import { until } from '../../../../helpers/until.ts';
 import { quick, startConnected } from '../local-bridge.ts';
 import { start } from '../process.ts';
 import { newFolder } from '../run-cli.ts';

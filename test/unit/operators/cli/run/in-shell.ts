@@ -8,7 +8,7 @@ import { onTestFinished } from 'vitest';
 import { newFolder } from '../run-cli.ts';
 
 const { PATH, NODE_OPTIONS } = process.env;
-const main = path.resolve('cli', 'main.ts');
+const main = path.resolve('operators/cli/main.ts');
 export const bridge = `"${process.execPath}" "${main}"`;
 
 /** A line of a shell, in a group of its own, which is killed at the end of the test. */

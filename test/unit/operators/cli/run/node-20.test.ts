@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { afterEach, expect, it } from 'vitest';
-import { addEs2024 } from '../../../../cli/node-20.ts';
-import { partnerBaseUrl } from '../../../../shared/contract/settings.ts';
+import { addEs2024 } from '../../../../../operators/cli/node-20.ts';
+import { partnerBaseUrl } from '../../../../../shared/contract/settings.ts';
 
 const { groupBy } = Map;
 const { groupBy: objectGroupBy } = Object;

@@ -5,10 +5,10 @@ import { chmodSync, chownSync, lchownSync, lstatSync, mkdirSync, readdirSync } f
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startSandbox } from '../../../../sandbox/server.ts';
+import { startSandbox } from '../../../../../sandbox/server.ts';
 import { newFolder } from '../run-cli.ts';
 
-const program = path.join(import.meta.dirname, '..', '..', '..', '..', 'cli', 'main.ts');
+const program = path.join(import.meta.dirname, '../../../../../operators/cli/main.ts');
 const [user, fsGroup, root] = [12_345, 2_000, 0];
 const inPod = { uid: user, gid: fsGroup };
 const canBeUser =

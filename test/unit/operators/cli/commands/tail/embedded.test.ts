@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { withBridge } from '../../../../../cli/bridge/open.ts';
-import { localTarget } from '../../../../../cli/shared/target.ts';
+import { withBridge } from '../../../../../../operators/cli/bridge/open.ts';
+import { localTarget } from '../../../../../../operators/cli/shared/target.ts';
 import { startLocal } from '../../local-bridge.ts';
 
 const quick = '--max-requests-per-second 10000 --confirm-unavailable-seconds 0';

@@ -16,10 +16,10 @@ import {
   SQSClient,
 } from '@aws-sdk/client-sqs';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { outputs } from '../../../../../shared/contract/names.ts';
-import { mockClient } from '../../../../helpers/aws/mock-client.ts';
-import { describedStack } from '../../../../helpers/aws/stack-outputs.ts';
-import { stubAws } from '../../../../helpers/aws/stub-aws.ts';
+import { outputs } from '../../../../../../shared/contract/names.ts';
+import { mockClient } from '../../../../../helpers/aws/mock-client.ts';
+import { describedStack } from '../../../../../helpers/aws/stack-outputs.ts';
+import { stubAws } from '../../../../../helpers/aws/stub-aws.ts';
 import { cli } from '../../run-cli.ts';
 
 const cloudFormation = mockClient(CloudFormationClient);
