@@ -45,7 +45,7 @@ function report(name: string, entryPoint: string): boolean {
         // Includes types that are part of a signature but not exported themselves.
         includeForgottenExports: true,
         reportFileName: `${name}.api.md`,
-        reportFolder: inRepository('etc'),
+        reportFolder: inRepository('tools/api'),
         reportTempFolder: work,
       },
       docModel: { enabled: false },
@@ -63,7 +63,7 @@ function report(name: string, entryPoint: string): boolean {
 
 rmSync(work, { recursive: true, force: true });
 mkdirSync(work, { recursive: true });
-mkdirSync(inRepository('etc'), { recursive: true });
+mkdirSync(inRepository('tools/api'), { recursive: true });
 const hasTypes = run(
   'typescript/bin/tsc',
   ...['-p', 'tools/release/tsconfig.package.json', '--emitDeclarationOnly', '--outDir', work],
