@@ -1,5 +1,5 @@
 /** The folder of an embedded bridge, which holds tokens: only its owner may read or control the files in it. */
-import { chmodSync, closeSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs';
+import { accessSync, chmodSync, closeSync, constants, mkdirSync, openSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { onVolumes, othersIn, realPathOf, refuseOpenPath, statOf, unsafe } from './open-path.ts';
 import { StateError } from './state-error.ts';
@@ -108,6 +108,17 @@ function isReadable(file: string): boolean {
   const stat = statOf(file);
   return stat !== undefined && (stat.mode & 0o044 & othersIn(file, stat)) !== 0;
 }
+
+/** Whether this user may do that with both the folder and the state file. */
+export const allows = (dir: string, mode: 'R_OK' | 'W_OK'): boolean =>
+  [dir, stateFileIn(dir)].every((place) => {
+    try {
+      accessSync(place, constants[mode]);
+      return true;
+    } catch {
+      return false;
+    }
+  });
 
 /** For when the credentials that others could have read were replaced. */
 export const forgetExposure = (dir: string): void => rmSync(exposedFileIn(dir), { force: true });

@@ -76,7 +76,7 @@ export function openStateFileToRead(dir: string): DatabaseSync {
 
 const outdated = (file: string, why: string): StateError =>
   new StateError('state-outdated', `${file} has to be brought up to date: ${why}`, {
-    mend: 'The next command other than doctor does that',
+    mend: 'The next command that may write to the folder does that, such as status',
   });
 
 /** Closes the file if `prepare` throws. */

@@ -11,7 +11,7 @@ import {
   noSubscriberYet,
 } from '../../../embedded/partner.ts';
 import { isDiskFull } from '../../../embedded/state/file/disk.ts';
-import { forgetExposure, stateFileIn } from '../../../embedded/state/file/private-folder.ts';
+import { allows, forgetExposure, stateFileIn } from '../../../embedded/state/file/private-folder.ts';
 import { readMark, reusedHistories } from '../../../embedded/state/file/published-mark.ts';
 import { isRunning, standstillIn } from '../../../embedded/state/file/run-lock.ts';
 import { guarded } from '../../../embedded/state/file/state-error.ts';
@@ -73,7 +73,7 @@ export async function openFolder(
   const storeIt = `\`${command(applicationWords('local'))}\``;
   if (!create && !guarded(file, () => statSync(file, { throwIfNoEntry: false })))
     throw new CommandError(`there is no bridge in ${dir}. Begin one there: ${storeIt}`);
-  const state = isReadOnly ? openToRead(dir) : openEmbeddedState(dir, onFault && { onFault });
+  const state = openState(dir, { create, isReadOnly, onFault });
   let baseUrl = await state.settings.read(baseUrlSetting);
 
   function requireBaseUrl(): string {
@@ -174,6 +174,13 @@ export async function openFolder(
     },
   };
   return bridge;
+}
+
+/** A folder that this user may only read is read: a command that has to write fails when it does. */
+function openState(dir: string, { create, isReadOnly, onFault }: OpenOptions): EmbeddedState {
+  if (isReadOnly) return openToRead(dir);
+  if (!create && !allows(dir, 'W_OK')) return openEmbeddedStateToRead(dir);
+  return openEmbeddedState(dir, onFault && { onFault });
 }
 
 /**

@@ -32,9 +32,11 @@ export function explained(error: unknown, target: Target, baseUrl?: string): Err
   if (error instanceof UsageError || error instanceof CommandError) return error;
   if (error instanceof BridgeFault && error.code === 'other-user')
     return new UsageError(`${error.message}. ${userAdvice}`, { cause: error });
-  // Tokens are read during a request. If AWS denies that, it is not a fault of the partner service.
-  const denied = [error, (error as Error | undefined)?.cause].find(isDenied);
-  const [says, mend] = denied ? denial(denied.message) : (problemOf(error, target, baseUrl) ?? []);
+  // Tokens and the rate budget are read during a request: what is wrong there is not a fault of the partner service.
+  const causes = [error, (error as Error | undefined)?.cause];
+  const denied = causes.find(isDenied);
+  const own = causes.find((cause) => cause instanceof StateError) ?? error;
+  const [says, mend] = denied ? denial(denied.message) : (problemOf(own, target, baseUrl) ?? []);
   if (says !== undefined)
     return new CommandError(says, { mend, cause: error, code: denied ? 'denied' : undefined });
   return error instanceof Error ? error : new Error(String(error));

@@ -1,8 +1,13 @@
 /** Checks of an embedded bridge's folder, which is only read: not even SQLite's own files in it change. */
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { freeBytesIn } from '../../../embedded/state/file/disk.ts';
-import { exposureOf, refuseForeignFolder, stateFileIn } from '../../../embedded/state/file/private-folder.ts';
+import {
+  allows,
+  exposureOf,
+  refuseForeignFolder,
+  stateFileIn,
+} from '../../../embedded/state/file/private-folder.ts';
 import { guarded, StateError } from '../../../embedded/state/file/state-error.ts';
 import { openStateFileToRead } from '../../../embedded/state/file/state-file.ts';
 import type { EmbeddedState } from '../../../embedded/state/state.ts';
@@ -50,7 +55,6 @@ export const folderChecks: Checks<Folder> = {
   },
   async folder({ dir, command }, report) {
     const file = stateFileIn(dir);
-    const closed = [dir, file].find((each) => !isUsable(each));
     const begin = `Begin one there: \`${command(applicationWords('local'))}\``;
     const open = `\`chmod u+rwX ${quoted(dir)} ${quoted(file)}\``;
     if (existsSync(dir) && !statSync(dir).isDirectory())
@@ -58,7 +62,11 @@ export const folderChecks: Checks<Folder> = {
     // Not `existsSync`, which says the same of a folder that this user may not enter.
     else if (!guarded(file, () => statSync(file, { throwIfNoEntry: false })))
       report(fault(`there is no bridge in ${dir}`, begin));
-    else if (closed !== undefined) report(fault(`this user may not read and write ${closed}`, open));
+    else if (!allows(dir, 'R_OK')) report(fault(`this user may not read ${file}`, open));
+    else if (!allows(dir, 'W_OK'))
+      report(
+        warning(`this user may only read ${dir}: run, and what changes something, needs to write`, open),
+      );
     return `${path.resolve(dir)} holds a bridge`;
   },
   async owner({ dir }) {
@@ -133,13 +141,4 @@ export const stateChecks: Checks<FolderFacts> = {
 
 function needFile(dir: string): void {
   if (!existsSync(stateFileIn(dir))) throw new SkippedError('needs a bridge in the folder: see folder');
-}
-
-function isUsable(place: string): boolean {
-  try {
-    accessSync(place, constants.R_OK | constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

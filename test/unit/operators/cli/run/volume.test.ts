@@ -89,4 +89,29 @@ describe.skipIf(!canBeUser)('a volume of Kubernetes', () => {
     expect(await begin()).toMatchObject({ exitCode: 0 });
     expect((await run('status')).stderr).toBe('');
   });
+
+  it('that its user may only read is read, and what has to write says so', async () => {
+    const { sandbox, dir, run, begin } = await startPod(0o777, root);
+    await begin();
+    await run('connect main --refresh-token-stdin', 'sandbox-refresh-token-main');
+    const [id] = sandbox.control.createAdverts(1);
+    await run('run --until-idle');
+    for (const name of readdirSync(dir)) chmodSync(path.join(dir, name), 0o400);
+    chmodSync(dir, 0o500);
+
+    expect(await run('status main')).toMatchObject({
+      exitCode: 3,
+      stdout: expect.stringContaining('listed:'),
+    });
+    expect(await run(`history main ${id}`)).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining('1'),
+    });
+    expect((await run('doctor')).stdout).toContain('warning  folder: this user may only read');
+    for (const command of ['pause', 'resync main --since 2026-11-20T12:00:00Z', 'run'])
+      expect(await run(command)).toMatchObject({
+        exitCode: 1,
+        stderr: expect.stringContaining('cannot be written'),
+      });
+  });
 });
