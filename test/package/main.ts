@@ -30,6 +30,18 @@ const bin = (name: string) => join(repository, 'node_modules/.bin', name);
 const modern = '--module nodenext --target es2022 --types node';
 const versioned = (name: string): string => `${name}@${devDependencies[name]}`;
 
+/** Links of the pages in an unpacked package that lead to nothing in it. */
+async function brokenLinks(installed: string): Promise<string[]> {
+  const missing: string[] = [];
+  for (const page of globSync('**/*.md', { cwd: installed, exclude: ['**/node_modules/**'] })) {
+    const text = await readFile(join(installed, page), 'utf8');
+    for (const [, target = ''] of text.matchAll(/\]\((?!https?:)([^)#]+)(#[^)]*)?\)/g)) {
+      if (!existsSync(join(installed, dirname(page), target))) missing.push(`${page}: ${target}`);
+    }
+  }
+  return missing;
+}
+
 const dynamo = await startDynamo();
 const aws = {
   AWS_ENDPOINT_URL_DYNAMODB: dynamo.url,
@@ -120,16 +132,16 @@ try {
       const flags = '--noEmit --skipLibCheck --module nodenext --target es2024 --types node';
       await compiles(project, atHome, flags, ...files);
     });
-    await step('its pages link only to what it has', async () => {
-      const installed = join(project, 'node_modules/advert-bridge');
-      const pages = globSync('{*.md,docs/**/*.md}', { cwd: installed });
-      const missing: string[] = [];
-      for (const page of pages) {
-        const text = await readFile(join(installed, page), 'utf8');
-        for (const [, target = ''] of text.matchAll(/\]\((?!https?:)([^)#]+)(#[^)]*)?\)/g)) {
-          if (!existsSync(join(installed, dirname(page), target))) missing.push(`${page}: ${target}`);
-        }
+    await step('its pages link only to what it has, as those of the kit', async () => {
+      for (const name of ['advert-bridge', 'advert-bridge-kit']) {
+        const missing = await brokenLinks(join(project, 'node_modules', name));
+        expect(missing.length === 0, `${name}\n${missing.join('\n')}`);
       }
+    });
+    await step('the kit contains its guide, the schemas and the vectors', async () => {
+      const docs = join(project, 'node_modules/advert-bridge-kit/docs');
+      const files = ['subscribe/guide.md', 'subscribe/vectors.json', 'schemas/AdvertBridgeEvent.schema.json'];
+      const missing = files.filter((file) => !existsSync(join(docs, file)));
       expect(missing.length === 0, missing.join('\n'));
     });
     await step(`npx advert-bridge --help, with Node ${lowest}`, async () => {
