@@ -30,7 +30,7 @@ export async function nodeOf(
   return withNode;
 }
 
-interface Installed extends Readonly<Record<'repository' | 'folder' | 'kit', string>> {
+export interface Installed extends Readonly<Record<'repository' | 'folder' | 'kit', string>> {
   readonly env: NodeJS.ProcessEnv;
 }
 

@@ -11,6 +11,7 @@ import { basename, delimiter, dirname, join } from 'node:path';
 import { startDynamo } from '../helpers/aws/emulators.ts';
 import { checkSbom } from './check-sbom.ts';
 import { checkCdkVersions, checkCommonJs, checkDeclarations, checkJest29, nodeOf } from './kit.ts';
+import { checkOrdered } from './ordered.ts';
 import { makeRelease } from './release.ts';
 import { compiles, expect, installs, run, step, steps, succeeds } from './steps.ts';
 
@@ -208,6 +209,7 @@ try {
     checkDeclarations({ repository, folder, kit, env: withNode24 }, versioned),
     checkCdkVersions({ repository, folder, kit, env: withNode24 }, { tarball, peers: peerDependencies }),
     checkJest29({ repository, folder, kit, env: withNode24 }, { tarball, peers: peerDependencies }),
+    checkOrdered({ repository, folder, kit, env: { ...withNode24, ...aws } }, versioned, dynamo),
     ofExample('minimal').then(() => ofExample('search-index')),
     fromNothing(),
   ]);
