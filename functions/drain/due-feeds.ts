@@ -1,11 +1,11 @@
 import type { ShapeError } from '../../shared/contract/checks.ts';
 import { type Feed, feedNamed } from '../../shared/contract/messages.ts';
-import { type Clock, isLasting, knownSuccess } from '../../shared/domain/clock.ts';
+import { type Clock, knownSuccess } from '../../shared/domain/clock.ts';
 import type { FaultKind } from '../../shared/domain/faults.ts';
 import { endOfHold, holdMeanings, holdOf } from '../../shared/domain/holds.ts';
 import { stopOf } from '../../shared/domain/partner-account.ts';
 import { needsAttention, type Observer } from '../../shared/ports/observer.ts';
-import type { FeedState, FeedStates } from '../../shared/state/feed-states.ts';
+import { type FeedState, type FeedStates, waitOf } from '../../shared/state/feed-states.ts';
 import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 
 interface PausedFeed {
@@ -69,7 +69,7 @@ export async function sortFeeds(
   const due: DueFeed[] = [];
   const paused: PausedFeed[] = [];
   for (const state of states) {
-    const { partnerAccount, pausedUntil = 0, wait, lastPolled = 0, fault = 'the feed is paused' } = state;
+    const { partnerAccount, problem } = state;
     const account = byName.get(partnerAccount);
     if (account?.generation !== state.generation) continue;
     missing.delete(account);
@@ -84,13 +84,11 @@ export async function sortFeeds(
     }
     const begunAt = Math.max(Date.parse(account.connectedAt), Date.parse(state.since) || 0);
     const one = { feed, state, begunAt };
-    const isStuck = isLasting(pausedUntil, pausedUntil - lastPolled, now);
-    const waits = wait !== undefined && isLasting(wait.until, wait.forMs, now) && (!insists || wait.asked);
-    if (only === undefined && (isStuck || waits)) {
-      const untilMs = isStuck ? pausedUntil : (wait?.until ?? 0);
-      const kind = isStuck ? 'contract-broken' : 'transient';
+    const wait = only === undefined ? waitOf(problem, now) : undefined;
+    if (wait && !(insists && wait.why === 'failing')) {
+      const fault = wait.why === 'stuck' ? 'contract-broken' : 'transient';
       const lagsSince = lagStartOf(one, now);
-      paused.push({ partnerAccount, fault: kind, reason: fault, untilMs, lagsSince });
+      paused.push({ partnerAccount, fault, reason: problem?.reason ?? '', untilMs: wait.until, lagsSince });
     } else due.push(one);
   }
   for (const { name: partnerAccount, generation, connectedAt } of missing) {

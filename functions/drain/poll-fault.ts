@@ -2,12 +2,14 @@ import type { Clock } from '../../shared/domain/clock.ts';
 import { BridgeFault } from '../../shared/domain/faults.ts';
 import { NoAnswerError } from '../../shared/partner-api/transport.ts';
 import { needsAttention, type Observer } from '../../shared/ports/observer.ts';
-import type { FeedState, PollEnd } from '../../shared/state/feed-states.ts';
+import type { FeedProblem, FeedState } from '../../shared/state/feed-states.ts';
 import type { PageIds, PageRead } from './read-page.ts';
 
-const stuckPauseMs = 5 * 60_000;
+const stuckWait = { forMs: 5 * 60_000, why: 'stuck' } as const;
 /** So long after the end of an outage, every feed has been read again. */
 const longestWaitMs = 5 * 60_000;
+
+type Wait = NonNullable<FeedProblem['wait']>;
 
 /**
  * How long a feed is left alone after a poll that the service did not answer well: twice as long each time, or as long
@@ -17,57 +19,58 @@ const longestWaitMs = 5 * 60_000;
  */
 function waitAfter(
   { code, status, cause, retryAfterMs: askedMs = 0 }: BridgeFault,
-  { fault: faultBefore, wait: before }: FeedState,
-  { nowMs, pollMs }: { readonly nowMs: number; readonly pollMs: number | undefined },
-): FeedState['wait'] {
+  before: FeedProblem | undefined,
+  pollMs: number | undefined,
+): Omit<Wait, 'until'> | undefined {
   // After 429, the whole bridge waits.
   const isOfFeed = status !== undefined || cause instanceof NoAnswerError;
   if (!isOfFeed || code === 'rate-limited') return undefined;
   // The rounds begin on time, and a poll ends a little later: the wait is over half of a period before the round that it is for.
   const marginMs = (pollMs ?? 0) / 2;
-  const failsAgain = pollMs !== undefined && faultBefore !== undefined;
+  const failsAgain = pollMs !== undefined && before !== undefined;
   // Rule: failing-feed-waits
-  const lastMs = before && !before.asked ? before.forMs + marginMs : pollMs;
+  const lastMs = before?.wait?.why === 'failing' ? before.wait.forMs + marginMs : pollMs;
   const growingMs = failsAgain ? 2 * (lastMs ?? 0) : 0;
   const ownMs = Math.min(growingMs, longestWaitMs) - marginMs;
   // Rule: feed-keeps-retry-after
   const forMs = Math.max(askedMs, ownMs);
-  return forMs > 0 ? { until: nowMs + forMs, forMs, asked: askedMs >= ownMs } : undefined;
+  return forMs > 0 ? { forMs, why: askedMs >= ownMs ? 'asked' : 'failing' } : undefined;
 }
 
 /**
  * Reports the fault in the log and the metrics.
  *
- * @param before the feed's state when the poll began, with the fault of the poll before it
+ * @param before the feed's state when the poll began, with the problem of the poll before it
  * @param pollMs the time between two polls, if a wait is to grow
  * @returns what is to be stored of it
  */
-export function pollEndOf(
+export function problemOf(
   { observer, clock }: { readonly observer: Observer; readonly clock: Clock },
   fault: BridgeFault,
   { before, pollMs }: { readonly before: FeedState; readonly pollMs: number | undefined },
-): PollEnd {
-  const wait = waitAfter(fault, before, { nowMs: clock.now(), pollMs });
+): FeedProblem {
   const { code, status, message: reason, cause: error } = fault;
   // The same request was refused as wrong twice: it would have the same answer for ever.
-  const isRefusedAgain = code === 'invalid-request' && before.faultKind === code;
+  const isRefusedAgain = code === 'invalid-request' && before.problem?.kind === code;
   const isStuck = fault instanceof StuckFeedError || isRefusedAgain;
-  const needsPerson = fault.policy.needsAttention || isStuck;
-  const { partnerAccount, feed } = before;
+  const isForPerson = fault.policy.needsAttention || isStuck;
+  const nowMs = clock.now();
+  const { partnerAccount, feed, problem, lastPolled = nowMs } = before;
   const fields = { partnerAccount, feed, fault: code, status, reason, error };
   if (code === 'operator-paused') {
     observer.info('the feed was not polled, because an operator has paused it', fields);
-  } else if (needsPerson) {
+  } else if (isForPerson) {
     needsAttention(observer, 'the feed cannot be read until somebody acts', fields);
   } else {
     observer.warn('the feed could not be read: the next poll goes on from the stored cursor', fields);
   }
+  const wait = isStuck ? stuckWait : waitAfter(fault, problem, pollMs);
   return {
-    fault: reason,
-    faultKind: code,
-    ...(needsPerson && { needsPerson }),
-    ...(isStuck && { pausedUntil: clock.now() + stuckPauseMs }),
-    ...(wait && { wait }),
+    kind: code,
+    reason,
+    since: problem?.since ?? lastPolled,
+    ...(isForPerson && { needsAttention: true }),
+    ...(wait && { wait: { ...wait, until: nowMs + wait.forMs } }),
   };
 }
 

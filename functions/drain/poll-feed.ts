@@ -3,7 +3,7 @@ import type { Deadline } from '../../shared/domain/clock.ts';
 import { asBridgeFault, type BridgeFault, type FaultKind } from '../../shared/domain/faults.ts';
 import type { FeedState, NoLease, PollEnd } from '../../shared/state/feed-states.ts';
 import { acceptPage, feedLeaseMs, type PollDeps } from './accept-page.ts';
-import { createStandstillDetector, pollEndOf, type StandstillDetector } from './poll-fault.ts';
+import { createStandstillDetector, problemOf, type StandstillDetector } from './poll-fault.ts';
 import { readPageOrStartOver } from './read-page.ts';
 
 export type PollReport = { readonly pages: number; readonly listed: number } & (
@@ -121,7 +121,7 @@ export async function pollFeed(
     }
   } catch (error) {
     const fault = asBridgeFault(error);
-    pollEnd = pollEndOf(deps, fault, { before: lease.state, pollMs: options.pollMs });
+    pollEnd = { problem: problemOf(deps, fault, { before: lease.state, pollMs: options.pollMs }) };
     // No request was sent (the bridge is paused, or the budget had no slot in time): the feed keeps its place in the
     // order.
     if (notSent.includes(fault.code) && report.pages === 0 && listed)

@@ -7,7 +7,7 @@ import { blamingHold, type Hold, type Holder, heldBy, holdOf } from '../../share
 import { isDying, type PartnerAccount, refreshTokenLifetimeMs } from '../../shared/domain/partner-account.ts';
 import { isTokenHold } from '../../shared/domain/renewal.ts';
 import type { Books } from '../../shared/state/books.ts';
-import type { FeedState } from '../../shared/state/feed-states.ts';
+import { type FeedState, waitOf } from '../../shared/state/feed-states.ts';
 
 /** A hold that the service's answers made is no finding before it has lasted for so long: most end at the first trial. */
 export const heldMs = 30_000;
@@ -23,7 +23,7 @@ export function accountStatus(
   const { name, generation, token } = account;
   const { redelivered, ...books } = stored.books;
   const feeds = stored.feeds.map((feed) =>
-    saidByHold.includes(feed.faultKind ?? '') ? { ...feed, ...noFault } : feed,
+    saidByHold.includes(feed.problem?.kind ?? '') ? { ...feed, problem: undefined } : feed,
   );
   const oldest = Math.min(...feeds.map((feed) => knownSuccess(feed.lastSuccess, nowMs) ?? Number.NaN));
   const lastSuccess = Number.isFinite(oldest) ? oldest : undefined;
@@ -76,9 +76,9 @@ export function accountStatus(
 const tried = 'poll-failed';
 
 /** 2: two or more in a row. */
-function failedPolls({ fault, faultSince = Number.NaN, lastPolled = 0 }: FeedState): number {
-  if (fault === undefined || !(lastPolled >= faultSince)) return 0;
-  return lastPolled > faultSince ? 2 : 1;
+function failedPolls({ problem, lastPolled = 0 }: FeedState): number {
+  if (problem === undefined || lastPolled < problem.since) return 0;
+  return lastPolled > problem.since ? 2 : 1;
 }
 
 const instant = (ms: number | undefined): string | null => (ms === undefined ? null : toInstant(ms));
@@ -97,10 +97,11 @@ function situationOf(account: PartnerAccount, feeds: readonly FeedState[], nowMs
     if (isNone || (reason === 'token-not-renewed' && nowMs - since < heldMs)) return [state, reason];
     return [state, isTokenHold(hold) ? (account.renewal?.reason ?? reason) : reason, reason];
   }
-  const stuck = feeds.find(({ pausedUntil = 0 }) => pausedUntil > nowMs);
-  if (stuck) return ['paused', stuck.fault ?? null, 'feed-stuck'];
-  const needing = feeds.flatMap(({ needsPerson, faultKind = 'unknown' }) => (needsPerson ? [faultKind] : []));
-  return ['polling', feeds.find(({ fault }) => fault !== undefined)?.fault ?? null, ...needing];
+  const problems = feeds.flatMap(({ problem }) => problem ?? []);
+  const stuck = problems.find((problem) => waitOf(problem, nowMs)?.why === 'stuck');
+  if (stuck) return ['paused', stuck.reason, 'feed-stuck'];
+  const needing = problems.flatMap(({ needsAttention, kind }) => (needsAttention ? [kind] : []));
+  return ['polling', problems[0]?.reason ?? null, ...needing];
 }
 
 /** Faults of a poll that the holds of the account say better, and for as long as they last. */
@@ -111,7 +112,6 @@ const saidByHold: readonly string[] = [
   'scope-insufficient',
   'grant-rejected',
 ] satisfies FaultKind[];
-const noFault = { fault: undefined, faultKind: undefined, needsPerson: undefined };
 
 /** An operator's pause; without an end it lasts until `resume`. */
 export type ShownPause = NonNullable<ReturnType<typeof shownPause>>;

@@ -152,8 +152,8 @@ const sentences = {
 function* circumstances({ queued, because, feed }: Known): Generator<string> {
   if (queued > 0) yield ` About ${queued} messages wait in the queue; SQS does not tell whose.`;
   if (because !== undefined) yield ` The service is not asked about it now, because ${because}.`;
-  else if (feed?.fault)
-    yield ` What changed later is not known, because the last poll failed (${printable(feed.fault)}).`;
+  else if (feed?.problem)
+    yield ` What changed later is not known, because the last poll failed (${printable(feed.problem.reason)}).`;
 }
 
 const statusText = (status: string | null): string => (status === null ? 'unavailable' : printable(status));

@@ -24,8 +24,26 @@ const pageCounts = v.object({
 });
 type PageCounts = Readonly<v.InferOutput<typeof pageCounts>>;
 
+/** What was wrong with the last poll. */
+const feedProblem = kept({
+  /** Kind of the fault (shared/domain/faults.ts). An open string, because a newer bridge may have more kinds. */
+  kind: v.string(),
+  reason: v.string(),
+  /** When the first of the failed polls in a row began. */
+  since: moment,
+  needsAttention: v.exactOptional(v.boolean()),
+  /**
+   * When the feed is polled again at the earliest, and why: `stuck`: it makes no progress; `asked`: by the service
+   * (`Retry-After`); `failing`: longer after each failed poll.
+   */
+  wait: v.exactOptional(
+    v.object({ until: moment, forMs: v.number(), why: v.picklist(['stuck', 'asked', 'failing']) }),
+  ),
+});
+export type FeedProblem = Readonly<v.InferOutput<typeof feedProblem>>;
+
 /** How far one feed of one partner account has been read. */
-const feedState = kept({
+const storedFeed = kept({
   form,
   partnerAccount: partnerAccountName,
   feed: someText,
@@ -44,22 +62,19 @@ const feedState = kept({
   lastReset: v.exactOptional(moment),
   /** Number of pages in a row after a rejected cursor, or with entries of which none is an ID. */
   resetsInARow: wholeNumber(0),
-  /** The feed is not polled before this moment, because of `fault`. */
-  pausedUntil: v.exactOptional(moment),
-  /** After a failed poll: when the feed is polled again. `asked`: by the service (`Retry-After`). */
-  wait: v.exactOptional(v.object({ until: moment, forMs: v.number(), asked: v.exactOptional(v.boolean()) })),
-  /** Description of the fault of the last poll; absent if it succeeded. */
-  fault: v.exactOptional(v.string()),
-  /** Kind of this fault (shared/domain/faults.ts). An open string, because a newer bridge may have more kinds. */
-  faultKind: v.exactOptional(v.string()),
-  needsPerson: v.exactOptional(v.boolean()),
-  /** When the first of the failed polls began, of which the last one left `fault`. */
-  faultSince: v.exactOptional(moment),
+  /** Absent if the last poll succeeded. */
+  problem: v.exactOptional(feedProblem),
   /** Sums over all pages; absent before the first one. */
   counts: v.exactOptional(pageCounts),
   lease: v.exactOptional(v.object({ holder: v.string(), until: moment, forMs: v.number() })),
+  /** As release 0.3.0 stored the problem. */
+  fault: v.exactOptional(v.string()),
+  faultKind: v.exactOptional(v.string()),
+  needsPerson: v.exactOptional(v.boolean()),
+  pausedUntil: v.exactOptional(moment),
 });
-export type FeedState = Readonly<v.InferOutput<typeof feedState>>;
+type StoredFeed = Readonly<v.InferOutput<typeof storedFeed>>;
+export type FeedState = Omit<StoredFeed, 'fault' | 'faultKind' | 'needsPerson' | 'pausedUntil'>;
 export type FeedKey = Pick<FeedState, 'partnerAccount' | 'feed'>;
 
 /** The changes that one accepted page makes to the state, in one write. `resyncing`: if absent, a running resync has ended. */
@@ -91,9 +106,7 @@ export type NoLease =
   | { readonly end: 'just-polled' | 'unknown-feed' };
 
 /** The end of a poll, as stored in the feed's row. */
-export type PollEnd = Pick<FeedState, 'fault' | 'faultKind' | 'needsPerson' | 'pausedUntil' | 'wait'> & {
-  readonly lastPolled?: number | undefined;
-};
+export type PollEnd = Pick<FeedState, 'problem'> & { readonly lastPolled?: number | undefined };
 
 export type FeedStates = ReturnType<typeof createFeedStates>;
 
@@ -145,7 +158,7 @@ export function createFeedStates(store: Store) {
     },
 
     /**
-     * Stores a page's progress, clears the feed's fault, and renews the lease for `leaseMs` or ends it. Writes nothing and
+     * Stores a page's progress, clears the feed's problem, and renews the lease for `leaseMs` or ends it. Writes nothing and
      * returns undefined if the lease was lost or has expired.
      */
     async advance(
@@ -155,7 +168,7 @@ export function createFeedStates(store: Store) {
     ): Promise<Lease | undefined> {
       // Rule: lost-lease-writes
       if (!isLeased(state, nowMs)) return undefined;
-      const { lease, resyncing: _over, ...before } = withoutFault(state);
+      const { lease, resyncing: _over, problem: _solved, ...before } = state;
       const next: FeedState = {
         ...before,
         ...progress,
@@ -169,9 +182,8 @@ export function createFeedStates(store: Store) {
     /** Releases the lease and stores the end of the poll; does nothing if the lease was lost, has expired or has ended. */
     async release({ state, etag }: Lease, end: PollEnd, nowMs: number): Promise<void> {
       if (!isLeased(state, nowMs)) return;
-      const { lease: _ended, ...before } = withoutFault(state);
-      const { faultSince = state.lastPolled ?? nowMs } = state;
-      await store.put(keyOf(state), { ...before, ...end, ...(end.fault && { faultSince }) }, etag);
+      const { lease: _ended, problem: _before, ...before } = state;
+      await store.put(keyOf(state), { ...before, ...end }, etag);
     },
 
     remove: (partnerAccount: string): Promise<void> =>
@@ -187,10 +199,32 @@ const keyOf = ({ partnerAccount, feed }: FeedKey): Key => ({
 /** @throws {ShapeError} */
 export function feedStateOf({ name, value }: Row): FeedState {
   const [partnerAccount = '', feed] = name.split('/');
-  return checked(feedState, { ...(value as object), partnerAccount, feed }, `state of feed ${name}`);
+  return withProblem(
+    checked(storedFeed, { ...(value as object), partnerAccount, feed }, `state of feed ${name}`),
+  );
+}
+
+/** In a row with both forms, release 0.3.0 has polled last, after a downgrade. */
+function withProblem({ fault, faultKind, needsPerson, pausedUntil, ...state }: StoredFeed): FeedState {
+  if (fault === undefined) return state;
+  const { lastPolled = 0 } = state;
+  const problem: FeedProblem = {
+    kind: faultKind ?? 'unknown',
+    reason: fault,
+    since: lastPolled,
+    ...(needsPerson && { needsAttention: true }),
+    ...(pausedUntil !== undefined && {
+      wait: { until: pausedUntil, forMs: pausedUntil - lastPolled, why: 'stuck' },
+    }),
+  };
+  return { ...state, problem };
 }
 
 const leaseOf = (holder: string, nowMs: number, forMs: number) => ({ holder, until: nowMs + forMs, forMs });
+
+/** The wait in force: without it, the feed is polled. */
+export const waitOf = (problem: FeedProblem | undefined, nowMs: number): FeedProblem['wait'] =>
+  problem?.wait && isLasting(problem.wait.until, problem.wait.forMs, nowMs) ? problem.wait : undefined;
 
 /** A `Date` header has whole seconds. */
 const roundingMs = 1_000;
@@ -198,18 +232,12 @@ const roundingMs = 1_000;
 const isLeased = ({ lease }: FeedState, nowMs: number): boolean => lease !== undefined && lease.until > nowMs;
 
 function whyNoLease(
-  { lease, lastPolled, lastSuccess = 0, fault }: FeedState,
+  { lease, lastPolled, lastSuccess = 0, problem }: FeedState,
   nowMs: number,
   listed: LeaseRequest['listed'],
 ): NoLease | undefined {
   if (lease && isLasting(lease.until, lease.forMs, nowMs)) return { end: 'held', by: lease.holder };
   if (!listed || lastPolled === undefined || lastPolled === listed.lastPolled) return undefined;
-  const isLeft = fault === undefined && lastSuccess + roundingMs < lastPolled;
+  const isLeft = problem === undefined && lastSuccess + roundingMs < lastPolled;
   return isLeft ? undefined : { end: 'just-polled' };
-}
-
-function withoutFault(state: FeedState): FeedState {
-  const { fault: _fault, faultKind: _kind, needsPerson: _person, pausedUntil: _until, ...others } = state;
-  const { faultSince: _since, wait: _wait, ...rest } = others;
-  return rest;
 }

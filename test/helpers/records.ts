@@ -2,7 +2,7 @@ import type { ChangedAdvert, DeadLetter } from '../../shared/contract/messages.t
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { Secret, type StoredPair } from '../../shared/domain/secret.ts';
 import type { Delivery, Settlement, Verdict } from '../../shared/ports/queue.ts';
-import type { FeedState, Progress } from '../../shared/state/feed-states.ts';
+import type { FeedProblem, FeedState, Progress } from '../../shared/state/feed-states.ts';
 
 /** A feed state as `connect` registers it. */
 export const feedState = (change: Partial<FeedState> = {}): FeedState => ({
@@ -14,6 +14,21 @@ export const feedState = (change: Partial<FeedState> = {}): FeedState => ({
   resetsInARow: 0,
   ...change,
 });
+
+/** What a failed poll leaves in the feed's state. */
+export const feedProblem = (change: Partial<FeedProblem> = {}): FeedProblem => ({
+  kind: 'transient',
+  reason: 'no answer',
+  since: Date.parse('2026-11-20T12:00:00Z'),
+  ...change,
+});
+
+/** Of a feed that makes no progress and is not polled for five minutes. */
+export const stuckUntil = (until: number): FeedProblem =>
+  feedProblem({
+    ...{ kind: 'contract-broken', reason: 'three cursors rejected', needsAttention: true },
+    wait: { until, forMs: 300_000, why: 'stuck' },
+  });
 
 export const progress = (change: Partial<Progress> = {}): Progress => ({
   since: '2026-11-20T11:55:00Z',

@@ -16,7 +16,7 @@ import { withHold } from '../../../../shared/domain/holds.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import { stopped, tokenHold } from '../../../helpers/holds.ts';
-import { changedAdvert } from '../../../helpers/records.ts';
+import { changedAdvert, stuckUntil } from '../../../helpers/records.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
 const minuteMs = 60_000;
@@ -156,12 +156,12 @@ describe('a round of the drain', () => {
 
   it('polls a feed that is stuck at once when an operator asks', async () => {
     const key = { partnerAccount: 'main', feed: 'adverts' };
-    const pausedUntil = world.clock.now() + 5 * minuteMs;
+    const problem = stuckUntil(world.clock.now() + 5 * minuteMs);
     const leased = await world.state.feedStates.acquire(key, {
       ...{ holder: 'a', nowMs: world.clock.now(), leaseMs: 1_000, listed: undefined },
     });
     if ('end' in leased) expect.fail(leased.end);
-    await world.state.feedStates.release(leased, { fault: 'refused', pausedUntil }, world.clock.now());
+    await world.state.feedStates.release(leased, { problem }, world.clock.now());
     expect(await world.round()).toMatchObject({ polls: [], paused: [{ partnerAccount: 'main' }] });
 
     const { polls } = await world.drain.round({ ...world.options(), only: 'main' });

@@ -4,7 +4,7 @@ import { createStandstillDetector } from '../../../../functions/drain/poll-fault
 import { pollFeed } from '../../../../functions/drain/poll-feed.ts';
 import { advertsFeed } from '../../../../shared/contract/messages.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
-import { BridgeFault } from '../../../../shared/domain/faults.ts';
+import { BridgeFault, type FaultKind } from '../../../../shared/domain/faults.ts';
 import type { PartnerClient } from '../../../../shared/partner-api/client.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
@@ -131,11 +131,11 @@ describe('a poll', () => {
     expect(asked).toEqual([{ deadlineMs, generation: (await world.account())?.generation }]);
   });
 
-  it.each([
-    ['transient', { level: 'warn', calls: 0, needsPerson: undefined }],
-    ['wrong-path', { level: 'error', calls: 1, needsPerson: true }],
-    ['operator-paused', { level: 'info', calls: 0, needsPerson: undefined }],
-  ] as const)('reports the fault %s in the log, the metrics and the row', async (code, expected) => {
+  it.each<[FaultKind, { level: string; calls: number; needsAttention?: true }]>([
+    ['transient', { level: 'warn', calls: 0 }],
+    ['wrong-path', { level: 'error', calls: 1, needsAttention: true }],
+    ['operator-paused', { level: 'info', calls: 0 }],
+  ])('reports the fault %s in the log, the metrics and the row', async (code, expected) => {
     const cause = new Error('the reason of the reason');
     failWith(code, 'down', { status: 502, cause });
     const before = await world.feed();
@@ -147,10 +147,10 @@ describe('a poll', () => {
       { level: expected.level, fields: { ...fields, fault: code } },
     ]);
     expect(world.observer.counted(metrics.needsAttention)).toBe(expected.calls);
-    const { needsPerson } = expected;
-    const after = { fault: 'down', faultKind: code, ...(needsPerson && { needsPerson }) };
+    const { level: _level, calls: _calls, ...attention } = expected;
     const lastPolled = world.clock.now();
-    expect(await world.feed()).toEqual({ ...before, ...after, lastPolled, faultSince: lastPolled });
+    const problem = { kind: code, reason: 'down', since: lastPolled, ...attention };
+    expect(await world.feed()).toEqual({ ...before, lastPolled, problem });
   });
 
   it('remembers when the first failed poll began, until one succeeds', async () => {
@@ -159,11 +159,11 @@ describe('a poll', () => {
     await poll();
     world.clock.advance(30_000);
     await poll();
-    expect(await world.feed()).toMatchObject({ faultSince: began, lastPolled: began + 30_000 });
+    expect(await world.feed()).toMatchObject({ problem: { since: began }, lastPolled: began + 30_000 });
 
     world.service.state.beforePage = () => undefined;
     await poll();
-    expect(await world.feed()).not.toHaveProperty('faultSince');
+    expect(await world.feed()).not.toHaveProperty('problem');
   });
 
   it('keeps its place in line only when no request was sent', async () => {
@@ -222,7 +222,7 @@ describe('a feed that makes no progress', () => {
 
     expect(await pollFor(5)).toBe(requests);
 
-    expect(await world.feed()).toMatchObject({ needsPerson: true });
+    expect(await world.feed()).toMatchObject({ problem: { needsAttention: true, wait: { why: 'stuck' } } });
     expect(await world.state.deadLetters.count()).toBeLessThanOrEqual(1);
     world.clock.advance(minuteMs);
     expect(await world.round()).toMatchObject({ polls: [{ end: 'fault' }], paused: [] });

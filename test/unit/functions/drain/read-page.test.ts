@@ -128,9 +128,9 @@ describe('starting over', () => {
     expect(await poll()).toMatchObject({ end: 'up-to-date' });
     expect(await poll()).toMatchObject({ end: 'fault', pages: 1, fault: { code: 'contract-broken' } });
 
-    const pausedUntil = world.clock.now() + 5 * minuteMs;
-    const held = { needsPerson: true, faultKind: 'contract-broken', pausedUntil };
-    expect(await world.feed()).toMatchObject({ resets: 3, resetsInARow: 3, ...held });
+    const wait = { until: world.clock.now() + 5 * minuteMs, forMs: 5 * minuteMs, why: 'stuck' };
+    const problem = { kind: 'contract-broken', needsAttention: true, wait };
+    expect(await world.feed()).toMatchObject({ resets: 3, resetsInARow: 3, problem });
     world.service.state.beforePage = () => undefined;
     world.clock.advance(5 * minuteMs);
     expect(await poll()).toMatchObject({ end: 'up-to-date' });

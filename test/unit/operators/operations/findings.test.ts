@@ -12,6 +12,7 @@ import { ShapeError } from '../../../../shared/contract/checks.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { emptyBooks } from '../../../../shared/state/books.ts';
 import { serviceHold, stopped, tokenHold } from '../../../helpers/holds.ts';
+import { feedProblem, stuckUntil } from '../../../helpers/records.ts';
 import { type GivenPorts, type GivenStatus, nowMs, statusOf } from './bridge-status.ts';
 
 const minute = 60_000;
@@ -62,9 +63,12 @@ const booksWith = (inFlight: number, oldestListedAt: string): StatusPorts['bookK
   read: async () => ({ ...emptyBooks, listed: inFlight, inFlight }),
   queue: async () => ({ waiting: inFlight, deadLetters: 0, oldestListedAt }),
 });
-const needy = (faultKind: string, fault: string = faultKind): Given => ({
+const needy = (kind: string, reason: string = kind): Given => ({
   ...one({ token }),
-  feed: { fault, faultKind, needsPerson: true, lastPolled: nowMs + 1, lastSuccess: nowMs - 10 * minute },
+  feed: {
+    problem: feedProblem({ kind, reason, since: nowMs, needsAttention: true }),
+    ...{ lastPolled: nowMs + 1, lastSuccess: nowMs - 10 * minute },
+  },
 });
 const secretFlaw = (name: string) => needy('malformed-state', `secret advert-bridge/${name}: expected JSON`);
 const unreadable: GivenPorts['feedStates'] = {
@@ -77,7 +81,7 @@ const unreadable: GivenPorts['feedStates'] = {
 /** The polls of this account's feed have failed for so long. */
 const failing = (ms: number): Given => ({
   feed: {
-    ...{ fault: '503', faultKind: 'transient', faultSince: nowMs - ms },
+    problem: feedProblem({ reason: '503', since: nowMs - ms }),
     ...{ lastPolled: nowMs, lastSuccess: nowMs - ms - 5_000 },
   },
 });
@@ -90,12 +94,7 @@ const ofAws = (of: 'table' | 'schedule' | 'mapping' | 'function'): Given => ({
   kind: 'stack',
   aws: { resourceFaults: [{ of, says: 'it is off', mend: 'aws x' }] },
 });
-const noProgress = {
-  pausedUntil: nowMs + 1,
-  fault: 'three',
-  faultKind: 'contract-broken',
-  needsPerson: true,
-};
+const noProgress = { problem: stuckUntil(nowMs + 1) };
 
 /** Every rule, on a bridge with one partner account: what is wrong, the finding, its severity, and what mends it. */
 const rules: readonly [string, Given, string, RegExp | null][] = [
@@ -273,7 +272,10 @@ it.each<[string, Given]>([
     'the fault is of a token that was replaced',
     {
       ...one({ token }),
-      feed: { fault: 'x', faultKind: 'account-stopped', needsPerson: true, lastPolled: nowMs - 1 },
+      feed: {
+        problem: feedProblem({ kind: 'account-stopped', needsAttention: true }),
+        lastPolled: nowMs - 1,
+      },
     },
   ],
 ])('nothing is found when %s', async (_, given) => {

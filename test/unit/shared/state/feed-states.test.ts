@@ -7,12 +7,12 @@ import {
   type Lease,
 } from '../../../../shared/state/feed-states.ts';
 import { createInMemoryStore } from '../../../fakes/store.ts';
-import { feedState, progress } from '../../../helpers/records.ts';
+import { feedProblem, feedState, progress } from '../../../helpers/records.ts';
 
 const now = Date.parse('2026-11-20T12:00:00Z');
 const leaseMs = 90_000;
 const key = { partnerAccount: 'main', feed: 'adverts' };
-const fault = { fault: 'no path', faultKind: 'wrong-path', needsPerson: true, pausedUntil: now + 1 };
+const problem = feedProblem({ kind: 'wrong-path', reason: 'no path', needsAttention: true });
 
 let store: Store;
 let feedStates: FeedStates;
@@ -53,7 +53,7 @@ describe('a lease', () => {
 
   it.each([
     ['refused when the feed was read to its end', { lastSuccess: now - 1_000 }, {}, { end: 'just-polled' }],
-    ['refused when the feed failed', {}, { fault: 'down' }, { end: 'just-polled' }],
+    ['refused when the feed failed', {}, { problem }, { end: 'just-polled' }],
     ['given when the feed was read in part', { lastSuccess: now - 1_001 }, {}, { etag: expect.any(String) }],
   ])('is %s since it was listed', async (_what, change, end, expected) => {
     const listed = (await stored()) ?? {};
@@ -67,8 +67,8 @@ describe('a lease', () => {
 });
 
 describe('a page', () => {
-  it('stores its progress, clears the fault and renews the lease', async () => {
-    await feedStates.release(await take('a'), fault, now);
+  it('stores its progress, clears the problem and renews the lease', async () => {
+    await feedStates.release(await take('a'), { problem }, now);
     const page = progress({ since: '2026-11-20T11:00:00Z', cursor: 'bmV4dA==', resets: 2, resetsInARow: 1 });
 
     const lease = await feedStates.advance(
@@ -80,8 +80,7 @@ describe('a page', () => {
     const { counts: _counts, ...position } = page;
     const next = { holder: 'a', until: now + 1000 + leaseMs, forMs: leaseMs };
     expect(lease?.state).toMatchObject({ ...position, lastSuccess: now - 5, lease: next });
-    expect(lease?.state).not.toHaveProperty('fault');
-    expect(lease?.state).not.toHaveProperty('pausedUntil');
+    expect(lease?.state).not.toHaveProperty('problem');
     expect(await stored()).toEqual(lease?.state);
   });
 
@@ -90,7 +89,7 @@ describe('a page', () => {
     const renewal = { nowMs: now, leaseMs };
     const page = progress({ counts, lastSuccess: now, resyncing: true });
     const first = await feedStates.advance(await take('a'), page, renewal);
-    await feedStates.release(first as Lease, { fault: 'down' }, now);
+    await feedStates.release(first as Lease, { problem }, now);
     const again = await take('a');
     expect(again.state.resyncing).toBe(true);
     await feedStates.advance(again, progress({ counts, cursor: 'cursor-2' }), renewal);
@@ -104,9 +103,9 @@ describe('a page', () => {
       ...{ nowMs: now, leaseMs: 'ended' },
     });
     expect(await feedStates.advance(last as Lease, progress(), { nowMs: now, leaseMs })).toBeUndefined();
-    await feedStates.release(last as Lease, fault, now);
+    await feedStates.release(last as Lease, { problem }, now);
     expect(await stored()).toMatchObject({ cursor: 'last' });
-    expect(await stored()).not.toHaveProperty('fault');
+    expect(await stored()).not.toHaveProperty('problem');
     await take('b');
   });
 
@@ -122,17 +121,42 @@ describe('a page', () => {
     await lose(lease);
     const before = await feedStates.list();
     expect(await feedStates.advance(lease, progress({ cursor: 'late' }), { nowMs, leaseMs })).toBeUndefined();
-    await feedStates.release(lease, { fault: 'late' }, nowMs);
+    await feedStates.release(lease, { problem }, nowMs);
     expect(await feedStates.list()).toEqual(before);
   });
 });
 
 describe('the end of a poll', () => {
-  it('stores a fault, which the end of the next poll clears', async () => {
-    await feedStates.release(await take('a'), fault, now);
-    expect(await stored()).toEqual({ ...feedState(), lastPolled: now, ...fault, faultSince: now });
+  it('stores a problem, which the end of the next poll clears', async () => {
+    await feedStates.release(await take('a'), { problem }, now);
+    expect(await stored()).toEqual({ ...feedState(), lastPolled: now, problem });
     await feedStates.release(await take('a', now + 1), {}, now + 2);
     expect(await stored()).toEqual({ ...feedState(), lastPolled: now + 1 });
+  });
+});
+
+describe('a fault that release 0.3.0 stored in fields of their own', () => {
+  const { name, kind } = { kind: 'feed', name: 'main/adverts' } as const;
+  const fault = { fault: 'three cursors', faultKind: 'contract-broken', needsPerson: true };
+  const old = { ...feedState(), lastPolled: now, ...fault, pausedUntil: now + 300_000 };
+  const wait = { until: now + 300_000, forMs: 300_000, why: 'stuck' } as const;
+  const read = { kind: 'contract-broken', reason: 'three cursors', since: now, needsAttention: true, wait };
+
+  it('is read as a problem, and stored as one by the next poll', async () => {
+    await feedStates.remove('main');
+    await store.put({ kind, name }, old, 'absent');
+    expect(await stored()).toEqual({ ...feedState(), lastPolled: now, problem: read });
+
+    await take('a', now + 1);
+
+    expect((await store.get({ kind, name }))?.value).toMatchObject({ problem: read });
+    expect((await store.get({ kind, name }))?.value).not.toHaveProperty('fault');
+  });
+
+  it('is newer than the problem beside it, which 0.3.0 does not know', async () => {
+    await feedStates.remove('main');
+    await store.put({ kind, name }, { ...old, problem }, 'absent');
+    expect((await stored())?.problem).toEqual(read);
   });
 });
 

@@ -5,6 +5,7 @@ import { findingsOf } from '../../../../../operators/operations/findings/finding
 import type { Status } from '../../../../../operators/operations/status.ts';
 import { emptyBooks } from '../../../../../shared/state/books.ts';
 import { stopped, tokenHold } from '../../../../helpers/holds.ts';
+import { feedProblem, stuckUntil } from '../../../../helpers/records.ts';
 import { type GivenStatus, nowMs, statusOf } from '../../operations/bridge-status.ts';
 
 const textOf = (status: Status, target: Target) => {
@@ -59,15 +60,15 @@ it.each<[string, GivenStatus, object]>([
     { accounts: [{ connectedAt: '2026-11-20T12:00:05Z' }], feed: { lastSuccess: nowMs + 99_000 } },
     { lagSeconds: 0 },
   ],
-  ['has its last fault', { feed: { fault: 'no answer' } }, { state: 'polling', reason: 'no answer' }],
+  ['has its last fault', { feed: { problem: feedProblem() } }, { state: 'polling', reason: 'no answer' }],
   ['is stopped', { accounts: [{ ...stop, token }] }, { state: 'stopped', reason: 'refresh-token-rejected' }],
   ['waits for a token', { accounts: [{ holds: [noToken] }] }, { state: 'paused', reason: 'no token' }],
   [
     'is paused until its feed makes sense',
-    { feed: { pausedUntil: nowMs + 1, fault: 'three cursors rejected' } },
+    { feed: { problem: stuckUntil(nowMs + 1) } },
     { state: 'paused', reason: 'three cursors rejected' },
   ],
-  ['is not paused any more', { feed: { pausedUntil: nowMs } }, { state: 'polling' }],
+  ['is not paused any more', { feed: { problem: stuckUntil(nowMs) } }, { state: 'polling' }],
   [
     'names the end of its refresh token',
     { accounts: [{ token }] },
